@@ -1,0 +1,26 @@
+use std::fmt;
+
+/// A byte address of code, relative to the start of the section that holds the function.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct CodeAddr(pub u32);
+
+impl CodeAddr {
+    /// This address moved by a signed byte offset; `None` when it leaves the 32-bit space.
+    pub fn offset(self, bytes: i64) -> Option<CodeAddr> {
+        u32::try_from(i64::from(self.0).checked_add(bytes)?)
+            .ok()
+            .map(CodeAddr)
+    }
+}
+
+impl fmt::Display for CodeAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "0x{:04x}", self.0)
+    }
+}
+
+impl fmt::Debug for CodeAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

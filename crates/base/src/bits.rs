@@ -1,0 +1,47 @@
+/// An inclusive bit range `hi:lo` of an instruction word, written as hardware manuals write it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct BitRange {
+    /// Highest bit, inclusive.
+    pub hi: u8,
+    /// Lowest bit, inclusive.
+    pub lo: u8,
+}
+
+impl BitRange {
+    /// Number of bits, at least 1 for a well-formed range.
+    pub fn width(self) -> u32 {
+        u32::from(self.hi.saturating_sub(self.lo)) + 1
+    }
+}
+
+/// Reading bit fields of a word of up to 128 bits.
+pub trait Bits {
+    /// The unsigned value of the bits `range`; bits beyond the word read as 0.
+    fn field(self, range: BitRange) -> u64;
+    /// The value of the bits `range` as a two's complement number.
+    fn signed_field(self, range: BitRange) -> i64;
+    /// Bit `index`; `false` beyond the word.
+    fn bit(self, index: u8) -> bool;
+}
+
+impl Bits for u128 {
+    fn field(self, range: BitRange) -> u64 {
+        let width = range.width().min(64);
+        let shifted = self.checked_shr(u32::from(range.lo)).unwrap_or(0) as u64;
+        if width == 64 {
+            shifted
+        } else {
+            shifted & ((1u64 << width) - 1)
+        }
+    }
+
+    fn signed_field(self, range: BitRange) -> i64 {
+        let width = range.width().min(64);
+        let shift = 64 - width;
+        ((self.field(range) << shift) as i64) >> shift
+    }
+
+    fn bit(self, index: u8) -> bool {
+        self.checked_shr(u32::from(index)).unwrap_or(0) & 1 == 1
+    }
+}

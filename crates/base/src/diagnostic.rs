@@ -1,0 +1,93 @@
+use std::fmt;
+
+/// Where in the user's input a diagnostic points; every part is optional.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// File name as the user gave it.
+    pub file: Option<String>,
+    /// Kernel (or function) name.
+    pub kernel: Option<String>,
+    /// A position inside the file or kernel, already spelled: `offset 0x40`, `line 3`, `0x0188`.
+    pub position: Option<String>,
+    /// Source line `file:line`, where the binary records one.
+    pub source: Option<String>,
+}
+
+/// One message for the user: where, what, and what to do.
+///
+/// Displays as one line: `file: kernel K: position: what (source): do this`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Where.
+    pub place: Place,
+    /// What is wrong, one clause, no trailing period.
+    pub what: String,
+    /// What the user can do about it, when there is something.
+    pub hint: Option<String>,
+}
+
+impl Diagnostic {
+    /// A diagnostic without a place yet.
+    pub fn new(what: impl Into<String>) -> Self {
+        Diagnostic {
+            place: Place::default(),
+            what: what.into(),
+            hint: None,
+        }
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds the file name, unless one is known already.
+    #[must_use]
+    pub fn in_file(mut self, file: impl Into<String>) -> Self {
+        self.place.file.get_or_insert_with(|| file.into());
+        self
+    }
+
+    /// Adds the kernel name, unless one is known already.
+    #[must_use]
+    pub fn in_kernel(mut self, kernel: impl Into<String>) -> Self {
+        self.place.kernel.get_or_insert_with(|| kernel.into());
+        self
+    }
+
+    /// Adds a position, unless one is known already.
+    #[must_use]
+    pub fn at(mut self, position: impl fmt::Display) -> Self {
+        self.place
+            .position
+            .get_or_insert_with(|| position.to_string());
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = &self.place;
+        if let Some(file) = &place.file {
+            write!(f, "{file}: ")?;
+        }
+        if let Some(kernel) = &place.kernel {
+            write!(f, "kernel {kernel}: ")?;
+        }
+        if let Some(position) = &place.position {
+            write!(f, "{position}: ")?;
+        }
+        f.write_str(&self.what)?;
+        if let Some(source) = &place.source {
+            write!(f, " ({source})")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "; {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostic {}
