@@ -1,1 +1,77 @@
-fn main(){}
+//! Maintenance commands of the repository: `cargo xtask COMMAND [ARGUMENT...]`.
+//!
+//! This file is only the table of commands. Each command has a module of its own with
+//! `HELP`, what `--help` prints for it, and `run`, which gets the arguments after the command's name.
+
+mod kernels;
+mod nvrtc;
+mod oracle;
+mod repository;
+
+use std::process::ExitCode;
+
+use repository::Repository;
+
+/// One maintenance command.
+struct Command {
+    /// What is typed after `cargo xtask`.
+    name: &'static str,
+    /// One line for the list of commands.
+    summary: &'static str,
+    /// The text of `cargo xtask NAME --help`.
+    help: &'static str,
+    /// Does the work; the error becomes one line on standard error.
+    run: fn(&Repository, &[String]) -> anyhow::Result<()>,
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "oracle",
+        summary: "download NVIDIA's disassembler and compiler into oracle/",
+        help: oracle::HELP,
+        run: oracle::run,
+    },
+    Command {
+        name: "kernels",
+        summary: "build kernels/cuda/*.cu into kernels/built/, or check that they are up to date",
+        help: kernels::HELP,
+        run: kernels::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
+    let Some((name, rest)) = arguments.split_first() else {
+        anyhow::bail!("no command given; `cargo xtask --help` lists them");
+    };
+    if is_help(name) {
+        println!("usage: cargo xtask COMMAND [ARGUMENT...]\n");
+        for command in COMMANDS {
+            println!("  {:<16} {}", command.name, command.summary);
+        }
+        println!("\n`cargo xtask COMMAND --help` says more about one command.");
+        return Ok(());
+    }
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        anyhow::bail!("no command is called {name:?}; `cargo xtask --help` lists them");
+    };
+    if rest.iter().any(|argument| is_help(argument)) {
+        println!("{}", command.help.trim_end());
+        return Ok(());
+    }
+    (command.run)(&Repository::find()?, rest)
+}
+
+fn is_help(argument: &str) -> bool {
+    matches!(argument, "--help" | "-h" | "help")
+}

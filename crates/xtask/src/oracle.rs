@@ -1,0 +1,173 @@
+//! `cargo xtask oracle`: fetch the third-party tools that serve as oracles.
+//!
+//! They come from two public Python wheels, pinned by version and SHA-256, through pip.
+//! The versions are chosen on purpose: nvdisasm 12.4 and NVRTC 12.9 are among the last that
+//! know Maxwell, Pascal and Volta (13.0 dropped sm_50 to sm_72).
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+use crate::repository::Repository;
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask oracle [--force]
+
+Downloads the wheels triton 3.1.0 and nvidia-cuda-nvrtc-cu12 12.9.86 with pip (about 280 MB) and unpacks
+  oracle/bin/  nvdisasm, cuobjdump, ptxas (CUDA 12.4)
+  oracle/lib/  the NVRTC libraries (CUDA 12.9)
+The folder is ignored by git; the tools stay under their own licences. Linux on x86-64 only.
+
+  --force   download again even if everything is there";
+
+/// One wheel and what is taken out of it.
+struct Wheel {
+    requirement: &'static str,
+    sha256: &'static str,
+    /// Path inside the wheel, path below `oracle/`, executable.
+    members: &'static [(&'static str, &'static str, bool)],
+}
+
+const WHEELS: &[Wheel] = &[
+    Wheel {
+        requirement: "triton==3.1.0",
+        sha256: "0f34f6e7885d1bf0eaaf7ba875a5f0ce6f3c13ba98f9503651c1e6dc6757ed5c",
+        members: &[
+            ("triton/backends/nvidia/bin/nvdisasm", "bin/nvdisasm", true),
+            (
+                "triton/backends/nvidia/bin/cuobjdump",
+                "bin/cuobjdump",
+                true,
+            ),
+            ("triton/backends/nvidia/bin/ptxas", "bin/ptxas", true),
+        ],
+    },
+    Wheel {
+        requirement: "nvidia-cuda-nvrtc-cu12==12.9.86",
+        sha256: "210cf05005a447e29214e9ce50851e83fc5f4358df8b453155d5e1918094dcb4",
+        members: &[
+            (
+                "nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+                "lib/libnvrtc.so.12",
+                false,
+            ),
+            // Loaded by libnvrtc.so.12 from its own directory.
+            (
+                "nvidia/cuda_nvrtc/lib/libnvrtc-builtins.so.12.9",
+                "lib/libnvrtc-builtins.so.12.9",
+                false,
+            ),
+        ],
+    },
+];
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let force = match arguments {
+        [] => false,
+        [flag] if flag == "--force" => true,
+        [other, ..] => bail!("oracle does not know the argument {other:?}"),
+    };
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        bail!("the oracle tools exist for Linux on x86-64 only");
+    }
+    let oracle = repository.oracle();
+    for wheel in WHEELS {
+        let complete = wheel
+            .members
+            .iter()
+            .all(|(_, to, _)| oracle.join(to).is_file());
+        if complete && !force {
+            println!("{} is already unpacked", wheel.requirement);
+            continue;
+        }
+        fetch(wheel, &oracle).with_context(|| format!("fetching {}", wheel.requirement))?;
+        println!("{} unpacked into {}", wheel.requirement, oracle.display());
+    }
+    Ok(())
+}
+
+/// Downloads one wheel into a scratch folder, unpacks its members and removes the wheel again.
+fn fetch(wheel: &Wheel, oracle: &Path) -> anyhow::Result<()> {
+    let scratch = oracle.join("download");
+    if scratch.exists() {
+        fs::remove_dir_all(&scratch).context("cannot empty oracle/download")?;
+    }
+    fs::create_dir_all(&scratch).context("cannot create oracle/download")?;
+    // pip takes hashes from a requirements file only.
+    let requirements = scratch.join("requirements.txt");
+    fs::write(
+        &requirements,
+        format!("{} --hash=sha256:{}\n", wheel.requirement, wheel.sha256),
+    )
+    .context("cannot write the requirements file")?;
+    let status = Command::new("python3")
+        .args([
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+        ])
+        .args(["--only-binary=:all:", "--require-hashes"])
+        .args([
+            "--implementation",
+            "cp",
+            "--python-version",
+            "3.11",
+            "--platform",
+            "manylinux2014_x86_64",
+        ])
+        .arg("--dest")
+        .arg(&scratch)
+        .arg("--requirement")
+        .arg(&requirements)
+        .status()
+        .context("cannot start python3")?;
+    if !status.success() {
+        bail!("pip download failed ({status})");
+    }
+    let files = crate::repository::files_with_extension(&scratch, "whl")?;
+    let [file] = files.as_slice() else {
+        bail!("pip left {} wheels where one was expected", files.len());
+    };
+    unpack(file, wheel, oracle)?;
+    fs::remove_dir_all(&scratch).context("cannot remove oracle/download")
+}
+
+fn unpack(file: &Path, wheel: &Wheel, oracle: &Path) -> anyhow::Result<()> {
+    let mut archive =
+        zip::ZipArchive::new(File::open(file)?).context("the wheel is not a readable zip file")?;
+    for (from, to, executable) in wheel.members {
+        let to = oracle.join(to);
+        let mut member = archive
+            .by_name(from)
+            .with_context(|| format!("the wheel has no {from}"))?;
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent)
+                .with_context(|| format!("cannot create {}", parent.display()))?;
+        }
+        let mut out =
+            File::create(&to).with_context(|| format!("cannot write {}", to.display()))?;
+        io::copy(&mut member, &mut out).with_context(|| format!("cannot unpack {from}"))?;
+        if *executable {
+            make_executable(&out)
+                .with_context(|| format!("cannot make {} executable", to.display()))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn make_executable(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &File) -> io::Result<()> {
+    Ok(())
+}

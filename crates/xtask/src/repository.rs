@@ -1,0 +1,58 @@
+//! Where things lie in the repository.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+/// The checkout the command works on.
+pub(crate) struct Repository {
+    root: PathBuf,
+}
+
+impl Repository {
+    /// The nearest directory at or above the current one that holds `kernels/cuda` and `Cargo.lock`.
+    pub(crate) fn find() -> anyhow::Result<Self> {
+        let here = std::env::current_dir().context("the current directory cannot be read")?;
+        here.ancestors()
+            .find(|dir| dir.join("kernels/cuda").is_dir() && dir.join("Cargo.lock").is_file())
+            .map(|root| Self {
+                root: root.to_path_buf(),
+            })
+            .context("not inside a checkout of warpbound")
+    }
+
+    /// The top directory, absolute.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Sources of our own kernels.
+    pub(crate) fn kernel_sources(&self) -> PathBuf {
+        self.root.join("kernels/cuda")
+    }
+
+    /// Cubins built from them.
+    pub(crate) fn built_kernels(&self) -> PathBuf {
+        self.root.join("kernels/built")
+    }
+
+    /// Third-party tools, never committed; see the command `oracle`.
+    pub(crate) fn oracle(&self) -> PathBuf {
+        self.root.join("oracle")
+    }
+}
+
+/// The files directly in `dir` whose names end in `.extension`, sorted by name.
+pub(crate) fn files_with_extension(dir: &Path, extension: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))? {
+        let path = entry
+            .with_context(|| format!("cannot list {}", dir.display()))?
+            .path();
+        if path.extension().is_some_and(|found| found == extension) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}

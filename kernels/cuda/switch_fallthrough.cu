@@ -1,0 +1,17 @@
+// A switch whose cases run into each other (entry in the middle of a straight line).
+// Control flow: jump table (BRX) whose targets are points of one chain; no break before the end.
+// Launch: 1-D, one thread per element.
+extern "C" __global__ void switch_fallthrough(const int *in, volatile int *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int value = in[i];
+    switch (in[i + n]) {
+    case 6: value += in[value & 63]; out[i] = value; // fall through
+    case 5: value *= n + 5; out[i] = value;          // fall through
+    case 4: value ^= in[value & 31]; out[i] = value; // fall through
+    case 3: value /= n; out[i] = value;              // fall through
+    case 2: value += n * value; out[i] = value;      // fall through
+    case 1: value -= in[value & 15]; out[i] = value; // fall through
+    case 0: out[i + 1] = value;
+    }
+}
