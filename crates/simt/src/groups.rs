@@ -1,0 +1,268 @@
+//! Relations between groups of lanes (paper section 3.2).
+//!
+//! Group 0 is the active lanes; group `slot` is the lanes of a stack entry of that slot. A slot of
+//! a cyclic stack graph stands for several entries: a relation then holds for *each* of them, and
+//! the relation of a slot with itself is between two different entries. A relation with an entry
+//! that is not on the stack says nothing, so such pairs hold every relation.
+
+/// Relation of group `a` to group `b`, as a set of facts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Relation(u8);
+
+impl Relation {
+    /// Nothing known.
+    pub const UNKNOWN: Relation = Relation(0);
+    /// `a ⊆ b`.
+    pub const SUBSET: Relation = Relation(1);
+    /// `a ∩ b = ∅`; groups are never empty, so `a ⊄ b` follows and is always set with it.
+    pub const DISJOINT: Relation = Relation(2 | 4);
+    /// `a ⊄ b`: some lane of `a` is not in `b`.
+    pub const EXCEEDS: Relation = Relation(4);
+    /// No such pair of entries exists.
+    pub const VACUOUS: Relation = Relation(7);
+
+    /// All facts of `facts` hold.
+    pub fn has(self, facts: Relation) -> bool {
+        self.0 & facts.0 == facts.0
+    }
+
+    /// Facts of either.
+    #[must_use]
+    pub fn and(self, other: Relation) -> Relation {
+        Relation(self.0 | other.0)
+    }
+
+    /// Facts of both: what holds when either relation may be the true one.
+    #[must_use]
+    pub fn or(self, other: Relation) -> Relation {
+        Relation(self.0 & other.0)
+    }
+
+    /// `facts` if `condition`, else nothing.
+    fn when(condition: bool, facts: Relation) -> Relation {
+        if condition { facts } else { Relation::UNKNOWN }
+    }
+
+    /// The facts exclude one another, so one of the two groups does not exist.
+    pub fn is_contradictory(self) -> bool {
+        self.has(Relation::SUBSET) && self.has(Relation::EXCEEDS)
+    }
+}
+
+/// The active lanes.
+pub const ACTIVE: usize = 0;
+
+/// Relations between all groups of a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Groups {
+    size: usize,
+    table: Vec<Relation>,
+}
+
+/// Which lanes a halting instruction takes away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Halting {
+    /// All active lanes.
+    All,
+    /// Some of them; at least one goes on.
+    Some,
+}
+
+impl Groups {
+    /// Only the active group.
+    pub fn active_only() -> Self {
+        Groups {
+            size: 1,
+            table: vec![Relation::SUBSET],
+        }
+    }
+
+    /// Relation of `a` to `b`.
+    pub fn get(&self, a: usize, b: usize) -> Relation {
+        self.table[a * self.size + b]
+    }
+
+    fn set(&mut self, a: usize, b: usize, relation: Relation) {
+        self.table[a * self.size + b] = relation;
+    }
+
+    /// Both groups are the same lanes.
+    pub fn equal(&self, a: usize, b: usize) -> bool {
+        self.get(a, b).has(Relation::SUBSET) && self.get(b, a).has(Relation::SUBSET)
+    }
+
+    /// No lane is in both groups.
+    pub fn disjoint(&self, a: usize, b: usize) -> bool {
+        self.get(a, b).has(Relation::DISJOINT)
+    }
+
+    /// Renumbers: group `i` is what was `origin[i]`, or did not exist.
+    pub fn remap(&mut self, origin: &[Option<usize>]) {
+        let size = origin.len();
+        let mut table = Vec::with_capacity(size * size);
+        for a in origin {
+            for b in origin {
+                table.push(match (a, b) {
+                    (Some(a), Some(b)) => self.get(*a, *b),
+                    _ => Relation::VACUOUS,
+                });
+            }
+        }
+        self.size = size;
+        self.table = table;
+    }
+
+    /// An entry with exactly the active lanes is pushed at `slot`.
+    pub fn push_copy_of_active(&mut self, slot: usize) {
+        let row: Vec<_> = (0..self.size).map(|j| self.get(ACTIVE, j)).collect();
+        let column: Vec<_> = (0..self.size).map(|j| self.get(j, ACTIVE)).collect();
+        self.add_instance(slot, &row, &column);
+        self.set(slot, ACTIVE, self.get(slot, ACTIVE).or(Relation::SUBSET));
+        self.set(ACTIVE, slot, self.get(ACTIVE, slot).or(Relation::SUBSET));
+    }
+
+    /// One more entry of `slot` with these relations to the other groups (`row[slot]`,
+    /// `column[slot]` relate it to the entries that the slot stands for already).
+    fn add_instance(&mut self, slot: usize, row: &[Relation], column: &[Relation]) {
+        for j in 1..self.size {
+            if j != slot {
+                self.set(slot, j, self.get(slot, j).or(row[j]));
+                self.set(j, slot, self.get(j, slot).or(column[j]));
+            }
+        }
+        // Both orders of the pair must hold.
+        let pair = row[slot].or(column[slot]);
+        self.set(slot, slot, self.get(slot, slot).or(pair));
+    }
+
+    /// The active lanes split into several non-empty parts; one stays active, the others are
+    /// pushed at `slots`.
+    pub fn split_active(&mut self, slots: &[usize]) {
+        let row: Vec<_> = (0..self.size)
+            .map(|j| part_of(self.get(ACTIVE, j)))
+            .collect();
+        let column: Vec<_> = (0..self.size)
+            .map(|j| against_part(self.get(j, ACTIVE), self.get(ACTIVE, j)))
+            .collect();
+        for &slot in slots {
+            self.add_instance(slot, &row, &column);
+        }
+        for j in 1..self.size {
+            if !slots.contains(&j) {
+                self.set(ACTIVE, j, row[j]);
+                self.set(j, ACTIVE, column[j]);
+            }
+        }
+        let apart = Relation::DISJOINT;
+        for &slot in slots {
+            // To the new entry: apart. To older entries of the slot: as a part of what was active.
+            self.set(ACTIVE, slot, row[slot].or(apart));
+            self.set(slot, ACTIVE, column[slot].or(apart));
+            for &other in slots {
+                if other != slot {
+                    self.set(slot, other, self.get(slot, other).or(apart));
+                }
+            }
+        }
+    }
+
+    /// Facts about `slot` against the lanes that halt: all active ones, or a part of them.
+    pub fn against_halting(&self, slot: usize, halting: Halting) -> Relation {
+        let relation = self.get(slot, ACTIVE);
+        match halting {
+            Halting::All => relation,
+            Halting::Some => against_part(relation, self.get(ACTIVE, slot)),
+        }
+    }
+
+    /// The halting lanes leave the entries `may_lose`; entries in `may_stay` may keep theirs.
+    /// After [`Halting::Some`] the active group is what goes on; after [`Halting::All`] the
+    /// relations of the active group are meaningless until [`Groups::resume`].
+    pub fn halt(
+        &mut self,
+        halting: Halting,
+        may_lose: impl Fn(usize) -> bool,
+        may_stay: impl Fn(usize) -> bool,
+    ) {
+        let before = self.clone();
+        let untouched = |i| before.disjoint(i, ACTIVE);
+        for i in 1..self.size {
+            let surely_loses = may_lose(i) && !may_stay(i);
+            for j in 1..self.size {
+                let relation = before.get(i, j);
+                let subset = surely_loses || !may_lose(j) || untouched(i);
+                // The lanes that go on are a witness that i exceeds j.
+                let witness = halting == Halting::Some
+                    && before.get(ACTIVE, i).has(Relation::SUBSET)
+                    && before.disjoint(ACTIVE, j);
+                let exceeds = !may_lose(i) || untouched(i) || witness;
+                let mut kept = Relation::UNKNOWN;
+                for (facts, still) in [
+                    (Relation::SUBSET, subset),
+                    (Relation::DISJOINT, true),
+                    (Relation::EXCEEDS, exceeds),
+                ] {
+                    kept = kept.and(Relation::when(still && relation.has(facts), facts));
+                }
+                kept = kept.and(Relation::when(witness, Relation::EXCEEDS));
+                self.set(i, j, kept);
+            }
+            if halting == Halting::Some {
+                self.set(ACTIVE, i, part_of(before.get(ACTIVE, i)));
+                let mut to_active = against_part(before.get(i, ACTIVE), before.get(ACTIVE, i));
+                if may_lose(i) {
+                    // The lanes that leave are no witness any more that i exceeds what goes on;
+                    // lanes of i outside the active ones are. Inside, only what goes on is left.
+                    let outside = before.get(i, ACTIVE).has(Relation::EXCEEDS);
+                    let inside = before.get(i, ACTIVE).has(Relation::SUBSET) && surely_loses;
+                    to_active = Relation::when(untouched(i), Relation::DISJOINT)
+                        .and(Relation::when(outside, Relation::EXCEEDS))
+                        .and(Relation::when(inside, Relation::SUBSET));
+                }
+                self.set(i, ACTIVE, to_active);
+            }
+        }
+    }
+
+    /// The lanes of the entry at `slot` become the active ones; further entries of the slot stay.
+    pub fn resume(&mut self, slot: usize) {
+        for j in 1..self.size {
+            self.set(ACTIVE, j, self.get(slot, j));
+            self.set(j, ACTIVE, self.get(j, slot));
+        }
+    }
+
+    /// Keeps what holds in both; true when something was lost.
+    pub fn join(&mut self, other: &Groups) -> bool {
+        let mut changed = false;
+        for (mine, theirs) in self.table.iter_mut().zip(&other.table) {
+            let both = mine.or(*theirs);
+            changed |= both != *mine;
+            *mine = both;
+        }
+        changed
+    }
+
+    /// Forgets everything (the paper's "no group analysis").
+    pub fn forget(&mut self) {
+        self.table.fill(Relation::UNKNOWN);
+    }
+}
+
+/// What a non-empty part of `a` inherits of `a`'s relation to `b`.
+fn part_of(relation: Relation) -> Relation {
+    Relation::when(relation.has(Relation::SUBSET), Relation::SUBSET).and(Relation::when(
+        relation.has(Relation::DISJOINT),
+        Relation::DISJOINT,
+    ))
+}
+
+/// What holds of `a` against a proper non-empty part of `b`, from `a` to `b` and `b` to `a`.
+fn against_part(a_to_b: Relation, b_to_a: Relation) -> Relation {
+    if a_to_b.is_contradictory() {
+        return Relation::VACUOUS;
+    }
+    let exceeds = a_to_b.has(Relation::EXCEEDS) || b_to_a.has(Relation::SUBSET);
+    Relation::when(a_to_b.has(Relation::DISJOINT), Relation::DISJOINT)
+        .and(Relation::when(exceeds, Relation::EXCEEDS))
+}

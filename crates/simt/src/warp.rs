@@ -1,0 +1,572 @@
+//! Abstract state of a warp and what control instructions do to it (paper section 3.4).
+
+use smallvec::{SmallVec, smallvec};
+
+use crate::groups::{ACTIVE, Groups, Halting, Relation};
+use crate::stack::{BOTTOM, Fate, StackGraph};
+use crate::{Entry, EntryId, EntryTable, NodeId, Tag};
+
+/// Number of storage cells a [`CellSet`] can name.
+pub const CELLS: usize = 320;
+
+/// A set of storage cells (registers, predicates, condition code) by number below [`CELLS`].
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct CellSet([u64; CELLS / 64]);
+
+impl CellSet {
+    /// Adds `cell`.
+    pub fn insert(&mut self, cell: usize) {
+        self.0[cell / 64] |= 1 << (cell % 64);
+    }
+
+    /// Removes `cell`.
+    pub fn remove(&mut self, cell: usize) {
+        self.0[cell / 64] &= !(1 << (cell % 64));
+    }
+
+    /// `cell` is in the set.
+    pub fn contains(&self, cell: usize) -> bool {
+        self.0[cell / 64] >> (cell % 64) & 1 == 1
+    }
+
+    /// Keeps what is also in `other`; true when something was lost.
+    pub fn intersect(&mut self, other: &CellSet) -> bool {
+        let before = *self;
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine &= theirs;
+        }
+        before != *self
+    }
+
+    /// Members, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..CELLS).filter(|&cell| self.contains(cell))
+    }
+}
+
+/// How far the stack domain goes (paper section 4.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum StackDomain {
+    /// Cyclic graphs.
+    #[default]
+    Full,
+    /// A graph that would become cyclic loses its order.
+    Acyclic,
+}
+
+/// Whether relations between groups are kept (paper section 4.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum GroupDomain {
+    /// Relations are kept.
+    #[default]
+    Full,
+    /// Nothing is known about groups.
+    Off,
+}
+
+/// For which groups agreement is kept (paper section 4.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum AgreementDomain {
+    /// Active and pending lanes.
+    #[default]
+    Full,
+    /// Active lanes only.
+    ActiveOnly,
+    /// No agreement at all.
+    Off,
+}
+
+/// Which side of a divergent branch runs first: a property of the machine that no vendor documents.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DivergenceOrder {
+    /// The lanes that take the branch (observed by `pastis-2022`, section on thread divergence).
+    TakenFirst,
+    /// Either side.
+    #[default]
+    Any,
+}
+
+/// What a warp is and how precisely it is followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Model {
+    /// Lanes may go different ways; off for a lane that runs alone.
+    pub may_diverge: bool,
+    /// Order of the sides of a divergent branch.
+    pub order: DivergenceOrder,
+    /// Stack domain.
+    pub stack: StackDomain,
+    /// Group domain.
+    pub groups: GroupDomain,
+    /// Agreement domain.
+    pub agreement: AgreementDomain,
+}
+
+/// What is known about the condition of a control instruction for the active lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Condition {
+    /// Holds in every lane.
+    Always,
+    /// Holds in no lane.
+    Never,
+    /// Unknown, the same in all active lanes.
+    Agreed,
+    /// Unknown, may differ.
+    Open {
+        /// Cell that is known to agree within each side once the lanes are split by it.
+        decides: Option<usize>,
+    },
+}
+
+/// Control effect of the last instruction of a node, when its condition holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ControlOp {
+    /// Goes on at the next node.
+    FallThrough,
+    /// BRA and other jumps with one target.
+    Jump(NodeId),
+    /// BRX, JMX: one of several targets, each lane its own; `agreed` when all lanes read the same.
+    Scatter {
+        /// Possible targets.
+        targets: Vec<NodeId>,
+        /// All active lanes jump to the same one.
+        agreed: bool,
+    },
+    /// SSY, PBK, PCNT, PRET: pushes an entry and goes on.
+    Push {
+        /// Tag of the entry.
+        tag: Tag,
+        /// Where its lanes will go on.
+        resume: NodeId,
+    },
+    /// CAL: pushes a RET entry and jumps.
+    Call {
+        /// Return point.
+        resume: NodeId,
+        /// First node of the callee.
+        callee: NodeId,
+    },
+    /// SYNC, BRK, CONT, RET.
+    Unwind(Tag),
+    /// EXIT.
+    Exit,
+}
+
+/// How a warp gets from one node to the next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Via {
+    /// Active lanes walk from one to the other.
+    Walk,
+    /// The running entry is exhausted; this entry becomes the running one.
+    Resume(EntryId),
+}
+
+/// One step of a warp.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Step {
+    /// Next node; `None` when the warp has finished.
+    pub to: Option<NodeId>,
+    /// How it gets there.
+    pub via: Via,
+    /// Entries that the step may push, each at most once.
+    pub pushes: SmallVec<[EntryId; 2]>,
+}
+
+/// SYNC, BRK, CONT or RET may find no entry of its tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MayUnderflow {
+    /// The tag looked for.
+    pub tag: Tag,
+}
+
+/// What is known when the warp is about to execute a node: pending stack, relations between the
+/// groups, and for each group the cells on which its lanes agree.
+#[derive(Clone, Debug)]
+pub struct WarpState {
+    stack: StackGraph,
+    groups: Groups,
+    agree: Vec<CellSet>,
+}
+
+impl WarpState {
+    /// A warp at the kernel's entry; its lanes agree on `agree`.
+    pub fn entry(agree: CellSet, model: &Model) -> Self {
+        let mut state = WarpState {
+            stack: StackGraph::empty(),
+            groups: Groups::active_only(),
+            agree: vec![agree],
+        };
+        state.limit(model);
+        state
+    }
+
+    /// Pending stacks.
+    pub fn stack(&self) -> &StackGraph {
+        &self.stack
+    }
+
+    /// Relations; group numbers are stack slots, [`ACTIVE`] for the active lanes.
+    pub fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// Cells on which the lanes of a group agree (of each entry, when the slot stands for several).
+    pub fn agreement(&self, group: usize) -> &CellSet {
+        &self.agree[group]
+    }
+
+    /// All of `cells` agree among the active lanes.
+    pub fn active_agree(&self, cells: impl IntoIterator<Item = usize>) -> bool {
+        cells.into_iter().all(|c| self.agree[ACTIVE].contains(c))
+    }
+
+    /// The active lanes write `cells`. `agrees`: they all write the same values if they write.
+    /// `guarded`: under a condition, so that the old value may stay.
+    pub fn write(&mut self, cells: &[usize], agrees: bool, guarded: bool) {
+        for &cell in cells {
+            if !agrees {
+                self.agree[ACTIVE].remove(cell);
+            } else if !guarded {
+                self.agree[ACTIVE].insert(cell);
+            }
+        }
+        for group in 1..self.agree.len() {
+            if self.groups.disjoint(group, ACTIVE) {
+                continue;
+            }
+            let same = self.groups.equal(group, ACTIVE);
+            for &cell in cells {
+                if !(same && self.agree[ACTIVE].contains(cell)) {
+                    self.agree[group].remove(cell);
+                } else if !guarded {
+                    self.agree[group].insert(cell);
+                }
+            }
+        }
+    }
+
+    /// Keeps in the agreement of every group only what the domain allows.
+    fn limit(&mut self, model: &Model) {
+        if model.agreement == AgreementDomain::Off {
+            self.agree.fill(CellSet::default());
+        }
+        if model.agreement == AgreementDomain::ActiveOnly {
+            self.agree[1..].fill(CellSet::default());
+        }
+        if model.groups == GroupDomain::Off {
+            self.groups.forget();
+        }
+        if model.stack == StackDomain::Acyclic && self.stack.is_cyclic() {
+            self.stack.saturate();
+        }
+    }
+
+    /// Renumbers groups and agreements after the stack's slots moved.
+    fn remap(&mut self, origin: &[Option<usize>], fresh: CellSet) {
+        self.groups.remap(origin);
+        self.agree = origin
+            .iter()
+            .map(|slot| slot.map_or(fresh, |s| self.agree[s]))
+            .collect();
+    }
+
+    /// Slots for `entries`. New slots begin with every agreement, as no entry stands there yet.
+    fn make_room(&mut self, entries: &[EntryId]) -> SmallVec<[usize; 4]> {
+        if entries.iter().any(|&e| self.stack.slot(e).is_none()) {
+            let origin = self.stack.make_room(entries);
+            let everything = CellSet([u64::MAX; CELLS / 64]);
+            self.remap(&origin, everything);
+        }
+        entries.iter().filter_map(|&e| self.stack.slot(e)).collect()
+    }
+
+    /// The active lanes are saved as a tagged entry and go on.
+    fn pushed(&self, entry: EntryId) -> WarpState {
+        let mut state = self.clone();
+        for slot in state.make_room(&[entry]) {
+            state.stack.push_any_order(&[slot]);
+            state.groups.push_copy_of_active(slot);
+            let active = state.agree[ACTIVE];
+            state.agree[slot].intersect(&active);
+        }
+        state
+    }
+
+    /// The active lanes split: some stay active, others wait in (some of) `entries`.
+    fn diverged(&self, entries: &[EntryId]) -> WarpState {
+        let mut state = self.clone();
+        let slots = state.make_room(entries);
+        state.stack.push_any_order(&slots);
+        state.groups.split_active(&slots);
+        let active = state.agree[ACTIVE];
+        for &slot in &slots {
+            state.agree[slot].intersect(&active);
+        }
+        state
+    }
+
+    /// The active lanes, or some of them, leave: up to the first entry of `tag`, or altogether.
+    /// With [`Halting::Some`] the result is the state of those that go on; with
+    /// [`Halting::All`] the top of the stack must then be resumed.
+    fn halted(
+        &self,
+        tag: Option<Tag>,
+        halting: Halting,
+        entries: &EntryTable,
+    ) -> Result<WarpState, MayUnderflow> {
+        let has_tag = |slot| {
+            self.stack
+                .id(slot)
+                .is_some_and(|id| Some(entries.get(id).tag) == tag)
+        };
+        let fate = |slot| {
+            let relation = self.groups.against_halting(slot, halting);
+            let holds_others = halting == Halting::Some
+                && self.groups.get(ACTIVE, slot).has(Relation::SUBSET);
+            if relation.has(Relation::EXCEEDS) || holds_others {
+                Fate::Keep
+            } else if relation.has(Relation::SUBSET) {
+                Fate::Drop
+            } else {
+                Fate::Any
+            }
+        };
+        let filtered = self.stack.filter(tag.is_none(), has_tag, fate);
+        if let (true, Some(tag)) = (filtered.may_underflow, tag) {
+            return Err(MayUnderflow { tag });
+        }
+        let mut state = self.clone();
+        state.groups.halt(
+            halting,
+            |slot| filtered.may_lose.contains(slot),
+            |slot| filtered.may_stay.contains(slot),
+        );
+        state.stack = filtered.stack;
+        Ok(state)
+    }
+
+    /// The running entry is exhausted: every way to go on.
+    fn resumptions(
+        &self,
+        model: &Model,
+        entries: &EntryTable,
+        emit: &mut dyn FnMut(Step, Option<WarpState>),
+    ) {
+        for slot in self.stack.top().iter() {
+            let Some(id) = self.stack.id(slot) else {
+                emit(Step::finish(), None);
+                continue;
+            };
+            let mut state = self.clone();
+            state.stack = self.stack.pop(slot);
+            state.groups.resume(slot);
+            state.agree[ACTIVE] = self.agree[slot];
+            if state.reduce(model) {
+                let step = Step {
+                    to: Some(entries.get(id).resume),
+                    via: Via::Resume(id),
+                    pushes: SmallVec::new(),
+                };
+                emit(step, Some(state));
+            }
+        }
+    }
+
+    /// Drops entries that cannot be there and applies the limits of the domains. False when no
+    /// stack is left.
+    fn reduce(&mut self, model: &Model) -> bool {
+        let gone = (1..self.stack.slots())
+            .filter(|&slot| {
+                self.groups.get(ACTIVE, slot).is_contradictory()
+                    || self.groups.get(slot, ACTIVE).is_contradictory()
+            })
+            .collect();
+        let slots = self.stack.slots();
+        let origin = self.stack.restrict(&gone);
+        if origin.len() < slots {
+            self.remap(&origin, CellSet::default());
+        }
+        self.limit(model);
+        !self.stack.is_infeasible()
+    }
+
+    /// Joins `other` into this state; true when this state grew.
+    pub fn join(&mut self, mut other: WarpState, model: &Model) -> bool {
+        let mut grew = false;
+        if self.stack.ids() != other.stack.ids() {
+            let mine = self.stack.ids().to_vec();
+            let theirs = other.stack.ids().to_vec();
+            grew = theirs.iter().any(|id| mine.binary_search(id).is_err());
+            self.make_room(&theirs);
+            other.make_room(&mine);
+        }
+        grew |= self.stack.union(&other.stack);
+        grew |= self.groups.join(&other.groups);
+        for (mine, theirs) in self.agree.iter_mut().zip(&other.agree) {
+            grew |= mine.intersect(theirs);
+        }
+        if grew {
+            self.limit(model);
+        }
+        grew
+    }
+
+    /// All steps of a warp that executes `op` under `condition` as the last instruction of `here`;
+    /// `next` is the node after it (Algorithm 1 of the paper). `emit` receives each step with the
+    /// state it leads to (none when the warp finishes).
+    pub fn step(
+        &self,
+        op: &ControlOp,
+        condition: Condition,
+        places: (NodeId, Option<NodeId>),
+        model: &Model,
+        entries: &mut EntryTable,
+        emit: &mut dyn FnMut(Step, Option<WarpState>),
+    ) -> Result<(), MayUnderflow> {
+        let (here, next) = places;
+        let condition = match (condition, model.may_diverge) {
+            (Condition::Open { .. }, false) => Condition::Agreed,
+            (given, _) => given,
+        };
+        let mut state = self.clone();
+        if let Condition::Open {
+            decides: Some(cell),
+        } = condition
+        {
+            if model.agreement != AgreementDomain::Off {
+                // Within each side of the split the deciding cell has one value.
+                state.agree[ACTIVE].insert(cell);
+            }
+        }
+        let mut out = |step: Step, mut to: WarpState| {
+            if to.reduce(model) {
+                emit(step, Some(to));
+            }
+        };
+        let may_hold = condition != Condition::Never;
+        let may_fail = condition != Condition::Always;
+        let may_split = matches!(condition, Condition::Open { .. });
+        if may_fail {
+            if let Some(next) = next {
+                out(Step::walk(next), state.clone());
+            }
+        }
+        if !may_hold {
+            return Ok(());
+        }
+        match op {
+            ControlOp::FallThrough => {
+                if let (Some(next), false) = (next, may_fail) {
+                    out(Step::walk(next), state);
+                }
+            }
+            ControlOp::Jump(target) => {
+                out(Step::walk(*target), state.clone());
+                if let (Some(next), true) = (next, may_split) {
+                    let first_runs = |first: NodeId, waits: NodeId, entries: &mut EntryTable| {
+                        let id = entries.intern(Entry {
+                            pushed_by: here,
+                            resume: waits,
+                            tag: Tag::Nil,
+                        });
+                        (Step::walk(first).pushing(&[id]), state.diverged(&[id]))
+                    };
+                    let (step, to) = first_runs(*target, next, entries);
+                    out(step, to);
+                    if model.order == DivergenceOrder::Any && *target != next {
+                        let (step, to) = first_runs(next, *target, entries);
+                        out(step, to);
+                    }
+                }
+            }
+            ControlOp::Scatter { targets, agreed } => {
+                for &target in targets {
+                    out(Step::walk(target), state.clone());
+                }
+                let mut ways = targets.clone();
+                if may_split {
+                    ways.extend(next);
+                }
+                ways.sort_unstable();
+                ways.dedup();
+                let splits = model.may_diverge && (!agreed || may_split) && ways.len() > 1;
+                for &first in ways.iter().filter(|_| splits) {
+                    let waiting: Vec<EntryId> = ways
+                        .iter()
+                        .filter(|&&way| way != first)
+                        .map(|&resume| {
+                            entries.intern(Entry {
+                                pushed_by: here,
+                                resume,
+                                tag: Tag::Nil,
+                            })
+                        })
+                        .collect();
+                    out(
+                        Step::walk(first).pushing(&waiting),
+                        state.diverged(&waiting),
+                    );
+                }
+            }
+            ControlOp::Push { tag, resume } => {
+                let id = entries.intern(Entry {
+                    pushed_by: here,
+                    resume: *resume,
+                    tag: *tag,
+                });
+                if let Some(next) = next {
+                    out(Step::walk(next).pushing(&[id]), state.pushed(id));
+                }
+            }
+            ControlOp::Call { resume, callee } => {
+                let id = entries.intern(Entry {
+                    pushed_by: here,
+                    resume: *resume,
+                    tag: Tag::Ret,
+                });
+                out(Step::walk(*callee).pushing(&[id]), state.pushed(id));
+            }
+            ControlOp::Unwind(_) | ControlOp::Exit => {
+                let tag = match op {
+                    ControlOp::Unwind(tag) => Some(*tag),
+                    _ => None,
+                };
+                if let (Some(next), true) = (next, may_split) {
+                    out(
+                        Step::walk(next),
+                        state.halted(tag, Halting::Some, entries)?,
+                    );
+                }
+                let halted = state.halted(tag, Halting::All, entries)?;
+                halted.resumptions(model, entries, emit);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Step {
+    fn walk(to: NodeId) -> Step {
+        Step {
+            to: Some(to),
+            via: Via::Walk,
+            pushes: smallvec![],
+        }
+    }
+
+    fn finish() -> Step {
+        Step {
+            to: None,
+            via: Via::Walk,
+            pushes: smallvec![],
+        }
+    }
+
+    fn pushing(mut self, entries: &[EntryId]) -> Step {
+        self.pushes = SmallVec::from_slice(entries);
+        self
+    }
+}
+
+// `BOTTOM` and `ACTIVE` share number 0: a slot is the group of its entry, and the running entry
+// is the one group that has no slot.
+const _: () = assert!(BOTTOM == ACTIVE);
