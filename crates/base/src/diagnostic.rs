@@ -18,8 +18,8 @@ pub struct Place {
 /// Displays as one line: `file: kernel K: position: what (source): do this`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Where.
-    pub place: Place,
+    /// Where. Boxed, so that a `Result` stays small on the way that has no diagnostic.
+    pub place: Box<Place>,
     /// What is wrong, one clause, no trailing period.
     pub what: String,
     /// What the user can do about it, when there is something.
@@ -30,7 +30,7 @@ impl Diagnostic {
     /// A diagnostic without a place yet.
     pub fn new(what: impl Into<String>) -> Self {
         Diagnostic {
-            place: Place::default(),
+            place: Box::default(),
             what: what.into(),
             hint: None,
         }

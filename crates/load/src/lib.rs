@@ -1,1 +1,35 @@
-//! placeholder
+//! Bytes to [`Image`]: the kernels of a cubin with everything the file says about them.
+//!
+//! A cubin is an ELF file with NVIDIA's own section types and attributes. The ELF layer is read with
+//! the `object` crate, line tables with `gimli`; what NVIDIA added is read here (the numbers come from
+//! the ABI header, from CuAssembler's and denvdis' lists, and from experiments with `cuobjdump -elf`).
+//!
+//! What holds for every [`Image`] this crate returns:
+//!
+//! * Nothing a file contains makes it panic, and time and memory stay proportional to the file's size.
+//! * Every code address handed out (symbols, exits, branch targets, relocations) lies inside the code it
+//!   belongs to.
+//! * What the file says and this crate does not understand is kept by number or by name, never dropped:
+//!   [`Kernel::unknown_attributes`], [`Relocation::number`], [`Image::others`].
+//! * A file that contradicts itself is refused in one line that names the offset and the cause.
+
+mod assemble;
+mod attribute;
+mod bank;
+mod container;
+mod elf;
+mod image;
+mod kernel;
+mod line;
+mod metadata;
+mod relocation;
+mod sm;
+
+pub use attribute::Attribute;
+pub use bank::ConstBank;
+pub use image::{Image, Linkage, Other, OtherKind};
+pub use kernel::{Function, Kernel};
+pub use line::SourceLine;
+pub use metadata::{IndirectBranch, IndirectKind, Param, ParamBlock};
+pub use relocation::{Relocation, Symbol};
+pub use sm::Sm;

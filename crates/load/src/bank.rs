@@ -1,0 +1,46 @@
+//! Constant banks.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::relocation::Relocation;
+
+/// One constant bank as a kernel sees it.
+///
+/// The usual numbers on Maxwell and Pascal (experiment with `cuobjdump -elf`): 0 the launch block with the
+/// parameters, 2 literals and jump tables of the compiler, 3 the user's `__constant__` variables, 4
+/// addresses of variables and of functions outside the file.
+#[derive(Clone, Debug)]
+pub struct ConstBank {
+    /// Bank number, as in `c[number][offset]`.
+    pub number: u8,
+    /// Whether all kernels of the file share the bank.
+    pub is_shared_by_kernels: bool,
+    /// Byte offset of the contents in the file.
+    pub file_offset: u64,
+    /// What the linker or the driver writes into it.
+    pub relocations: Arc<[Relocation]>,
+    pub(crate) contents: Bytes,
+}
+
+impl ConstBank {
+    /// The contents as the file has them: initial values for bank 3, zeros for the parameters.
+    pub fn bytes(&self) -> &[u8] {
+        &self.contents
+    }
+
+    /// The 32-bit word at a byte offset; `None` beyond the contents the file has.
+    pub fn word(&self, offset: u32) -> Option<u32> {
+        let start = usize::try_from(offset).ok()?;
+        let word = self.contents.get(start..)?.first_chunk::<4>()?;
+        Some(u32::from_le_bytes(*word))
+    }
+}
+
+/// The bank number in a section name `.nv.constant<number>` or `.nv.constant<number>.<function>`.
+pub(crate) fn number_in(section_name: &str) -> Option<u8> {
+    let rest = section_name.strip_prefix(".nv.constant")?;
+    let digits = rest.split('.').next().unwrap_or(rest);
+    digits.parse().ok()
+}

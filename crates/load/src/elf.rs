@@ -1,0 +1,427 @@
+//! The ELF layer of a cubin: header, sections, symbols and relocations as plain values.
+//!
+//! Everything is bounded by the file: a table must lie inside it, and neither the names nor the contents
+//! read may add up to more than a few times its size. Without that, sections or strings that overlap would
+//! make a small file expensive.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use object::LittleEndian as LE;
+use object::elf;
+use object::read::elf::{FileHeader as _, SectionHeader as _};
+use warpbound_base::Diagnostic;
+
+/// A diagnostic at a byte offset of the file.
+pub(crate) fn fault(offset: u64, what: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(what).at(format_args!("offset 0x{offset:x}"))
+}
+
+/// The header fields that say what kind of ELF file this is.
+pub(crate) struct Header {
+    pub(crate) abi_version: u8,
+    pub(crate) file_type: u16,
+    pub(crate) machine: u16,
+    pub(crate) flags: u32,
+}
+
+/// One section header with its name.
+#[derive(Clone)]
+pub(crate) struct Section<'data> {
+    pub(crate) name: &'data str,
+    pub(crate) kind: u32,
+    pub(crate) flags: u64,
+    pub(crate) address: u64,
+    /// Byte offset of the contents in the file.
+    pub(crate) offset: u64,
+    /// Size in bytes, also where the file holds no contents.
+    pub(crate) size: u64,
+    pub(crate) info: u32,
+    link: u32,
+}
+
+/// Section types without contents in the file: the generic one, and NVIDIA's for global and shared
+/// variables of relocatable files (experiment: their offsets overlap the section behind them).
+const WITHOUT_CONTENTS: [u32; 3] = [elf::SHT_NOBITS.0, 0x7000_0007, 0x7000_000a];
+
+impl Section<'_> {
+    /// Whether the file holds bytes for this section.
+    pub(crate) fn has_contents(&self) -> bool {
+        !WITHOUT_CONTENTS.contains(&self.kind)
+    }
+}
+
+/// Where a symbol is defined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SymbolPlace {
+    Undefined,
+    /// In the section with this index.
+    Section(usize),
+    /// An absolute value, a common block, or something newer.
+    Other,
+}
+
+/// One entry of the symbol table.
+#[derive(Clone)]
+pub(crate) struct RawSymbol {
+    /// The name; for a section symbol the section's name.
+    pub(crate) name: Arc<str>,
+    pub(crate) kind: u8,
+    pub(crate) other: u8,
+    pub(crate) place: SymbolPlace,
+    pub(crate) value: u64,
+    /// Size in bytes.
+    pub(crate) size: u64,
+    /// Where the entry stands in the file.
+    pub(crate) offset: u64,
+}
+
+/// One relocation entry.
+pub(crate) struct RawRelocation {
+    /// Byte offset in the section it changes.
+    pub(crate) at: u64,
+    pub(crate) number: u32,
+    /// Index in the symbol table.
+    pub(crate) symbol: usize,
+    /// `None` where the addend is stored in the place itself (`SHT_REL`).
+    pub(crate) addend: Option<i64>,
+    /// Where the entry stands in the file.
+    pub(crate) offset: u64,
+}
+
+impl RawRelocation {
+    fn new(offset: u64, at: u64, info: u64, addend: Option<i64>) -> RawRelocation {
+        RawRelocation {
+            at,
+            number: info as u32,
+            symbol: (info >> 32) as usize,
+            addend,
+            offset,
+        }
+    }
+}
+
+/// Bytes that may still be read. A real file has every byte in one section, and names each section and
+/// symbol once: four times the file is ample.
+struct Budget(Cell<usize>);
+
+impl Budget {
+    fn new(file: &[u8]) -> Budget {
+        Budget(Cell::new(file.len().saturating_mul(4)))
+    }
+
+    fn spend(&self, bytes: usize, offset: u64, what: &str) -> Result<(), Diagnostic> {
+        match self.0.get().checked_sub(bytes) {
+            Some(left) => {
+                self.0.set(left);
+                Ok(())
+            }
+            None => Err(fault(
+                offset,
+                format!("{what} overlap: together they are more than four times the file"),
+            )),
+        }
+    }
+}
+
+/// The ELF view of a file.
+pub(crate) struct Elf<'data> {
+    pub(crate) header: Header,
+    pub(crate) sections: Vec<Section<'data>>,
+    pub(crate) symbols: Vec<RawSymbol>,
+    reader: Reader<'data>,
+}
+
+/// Bounded access to the bytes of the file.
+struct Reader<'data> {
+    data: &'data [u8],
+    names: Budget,
+    contents: Budget,
+}
+
+impl<'data> Reader<'data> {
+    fn contents(&self, section: &Section<'_>) -> Result<&'data [u8], Diagnostic> {
+        if !section.has_contents() {
+            return Ok(&[]);
+        }
+        let range = usize::try_from(section.offset).ok().and_then(|start| {
+            let end = start.checked_add(usize::try_from(section.size).ok()?)?;
+            self.data.get(start..end)
+        });
+        let bytes = range.ok_or_else(|| {
+            fault(
+                section.offset,
+                format!(
+                    "section {:?} of 0x{:x} bytes reaches beyond the end of the file (0x{:x} bytes)",
+                    section.name,
+                    section.size,
+                    self.data.len()
+                ),
+            )
+        })?;
+        self.contents
+            .spend(bytes.len(), section.offset, "sections")?;
+        Ok(bytes)
+    }
+
+    /// The name at `index` of a string table that starts at file offset `table_offset`.
+    fn name(
+        &self,
+        table: &'data [u8],
+        table_offset: u64,
+        index: u32,
+    ) -> Result<&'data str, Diagnostic> {
+        let offset = table_offset.saturating_add(u64::from(index));
+        let tail = usize::try_from(index)
+            .ok()
+            .and_then(|start| table.get(start..))
+            .ok_or_else(|| fault(offset, "a name lies outside its string table"))?;
+        let length = tail
+            .iter()
+            .position(|&byte| byte == 0)
+            .ok_or_else(|| fault(offset, "a name does not end inside its string table"))?;
+        self.names.spend(length, offset, "names")?;
+        let name = tail.get(..length).unwrap_or_default();
+        std::str::from_utf8(name)
+            .ok()
+            .filter(|name| !name.contains(char::is_control))
+            .ok_or_else(|| fault(offset, "a name is not plain UTF-8 text"))
+    }
+
+    /// The entries of a section that is an array of `T`, each with its file offset.
+    fn table<T: object::Pod>(
+        &self,
+        section: &Section<'data>,
+        what: &str,
+    ) -> Result<impl Iterator<Item = (u64, &'data T)> + use<'data, T>, Diagnostic> {
+        let entries =
+            object::pod::slice_from_all_bytes::<T>(self.contents(section)?).map_err(|()| {
+                fault(
+                    section.offset,
+                    format!(
+                        "the {what} {:?} is not a whole number of entries",
+                        section.name
+                    ),
+                )
+            })?;
+        let start = section.offset;
+        Ok(entries.iter().enumerate().map(move |(index, entry)| {
+            (start.saturating_add((index * size_of::<T>()) as u64), entry)
+        }))
+    }
+}
+
+impl<'data> Elf<'data> {
+    /// Reads headers, sections and symbols. The caller has seen the ELF magic.
+    pub(crate) fn parse(data: &'data [u8]) -> Result<Elf<'data>, Diagnostic> {
+        let raw = elf::FileHeader64::<LE>::parse(data)
+            .map_err(|_| fault(0, "the ELF header is cut short or not of a known version"))?;
+        let header = Header {
+            abi_version: raw.e_ident.abi_version,
+            file_type: raw.e_type.get(LE).0,
+            machine: raw.e_machine.get(LE).0,
+            flags: raw.e_flags.get(LE).0,
+        };
+        let reader = Reader {
+            data,
+            names: Budget::new(data),
+            contents: Budget::new(data),
+        };
+        let sections = read_sections(&reader, raw)?;
+        let symbols = read_symbols(&reader, &sections)?;
+        Ok(Elf {
+            header,
+            sections,
+            symbols,
+            reader,
+        })
+    }
+
+    /// The contents of a section; empty for a section without contents.
+    pub(crate) fn contents(&self, section: &Section<'data>) -> Result<&'data [u8], Diagnostic> {
+        self.reader.contents(section)
+    }
+
+    /// All relocations, by the index of the section they change, in the order of the file.
+    pub(crate) fn relocations(&self) -> Result<BTreeMap<usize, Vec<RawRelocation>>, Diagnostic> {
+        let mut relocations = BTreeMap::<usize, Vec<RawRelocation>>::new();
+        for section in &self.sections {
+            let kind = elf::SectionType(section.kind);
+            let entries: Vec<RawRelocation> = if kind == elf::SHT_REL {
+                self.reader
+                    .table::<elf::Rel64<LE>>(section, "relocation table")?
+                    .map(|(offset, entry)| {
+                        RawRelocation::new(
+                            offset,
+                            entry.r_offset.get(LE),
+                            entry.r_info.get(LE),
+                            None,
+                        )
+                    })
+                    .collect()
+            } else if kind == elf::SHT_RELA {
+                self.reader
+                    .table::<elf::Rela64<LE>>(section, "relocation table")?
+                    .map(|(offset, entry)| {
+                        let addend = Some(entry.r_addend.get(LE));
+                        RawRelocation::new(
+                            offset,
+                            entry.r_offset.get(LE),
+                            entry.r_info.get(LE),
+                            addend,
+                        )
+                    })
+                    .collect()
+            } else {
+                continue;
+            };
+            self.check_relocations(section, &entries)?;
+            relocations
+                .entry(section.info as usize)
+                .or_default()
+                .extend(entries);
+        }
+        Ok(relocations)
+    }
+
+    /// Every entry must change an existing byte and name an existing symbol.
+    fn check_relocations(
+        &self,
+        table: &Section<'data>,
+        entries: &[RawRelocation],
+    ) -> Result<(), Diagnostic> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let changed = self.sections.get(table.info as usize).ok_or_else(|| {
+            fault(
+                table.offset,
+                format!(
+                    "{:?} changes section {}, which does not exist",
+                    table.name, table.info
+                ),
+            )
+        })?;
+        for entry in entries {
+            if entry.symbol >= self.symbols.len() {
+                return Err(fault(
+                    entry.offset,
+                    format!(
+                        "{:?} names symbol {}, which does not exist",
+                        table.name, entry.symbol
+                    ),
+                ));
+            }
+            if entry.at >= changed.size {
+                return Err(fault(
+                    entry.offset,
+                    format!(
+                        "{:?} changes offset 0x{:x} of a section of 0x{:x} bytes",
+                        table.name, entry.at, changed.size
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_sections<'data>(
+    reader: &Reader<'data>,
+    header: &elf::FileHeader64<LE>,
+) -> Result<Vec<Section<'data>>, Diagnostic> {
+    let headers = header.section_headers(LE, reader.data).map_err(|_| {
+        fault(
+            header.e_shoff.get(LE),
+            "the section header table reaches beyond the end of the file or has entries of an unknown size",
+        )
+    })?;
+    let mut sections: Vec<Section<'data>> = headers
+        .iter()
+        .map(|raw| Section {
+            name: "",
+            kind: raw.sh_type(LE).0,
+            flags: raw.sh_flags(LE).0,
+            address: raw.sh_addr(LE),
+            offset: raw.sh_offset(LE),
+            size: raw.sh_size(LE),
+            info: raw.sh_info(LE),
+            link: raw.sh_link(LE),
+        })
+        .collect();
+    if sections.is_empty() {
+        return Ok(sections);
+    }
+    let strings = header
+        .section_strings_index(LE, reader.data)
+        .ok()
+        .and_then(|index| sections.get(index.0))
+        .cloned()
+        .ok_or_else(|| fault(62, "the section names are not where the header says"))?;
+    let text = reader.contents(&strings)?;
+    for (section, raw) in sections.iter_mut().zip(headers) {
+        section.name = reader.name(text, strings.offset, raw.sh_name.get(LE))?;
+    }
+    Ok(sections)
+}
+
+fn read_symbols(
+    reader: &Reader<'_>,
+    sections: &[Section<'_>],
+) -> Result<Vec<RawSymbol>, Diagnostic> {
+    let mut tables = sections
+        .iter()
+        .filter(|section| section.kind == elf::SHT_SYMTAB.0);
+    let Some(table) = tables.next() else {
+        return Ok(Vec::new());
+    };
+    if let Some(second) = tables.next() {
+        return Err(fault(second.offset, "there are two symbol tables"));
+    }
+    let strings = sections.get(table.link as usize).ok_or_else(|| {
+        fault(
+            table.offset,
+            "the symbol table names a string table that does not exist",
+        )
+    })?;
+    let text = reader.contents(strings)?;
+    reader
+        .table::<elf::Sym64<LE>>(table, "symbol table")?
+        .map(|(offset, entry)| {
+            let index = entry.st_shndx.get(LE);
+            let place = if index == elf::SHN_UNDEF {
+                SymbolPlace::Undefined
+            } else if let Some(index) = index.index() {
+                SymbolPlace::Section(usize::from(index))
+            } else {
+                SymbolPlace::Other
+            };
+            let section = match place {
+                SymbolPlace::Section(index) => Some(sections.get(index).ok_or_else(|| {
+                    fault(
+                        offset,
+                        format!("a symbol lies in section {index}, which does not exist"),
+                    )
+                })?),
+                SymbolPlace::Undefined | SymbolPlace::Other => None,
+            };
+            let name = match section {
+                Some(section) if entry.st_type() == elf::STT_SECTION => {
+                    reader.names.spend(section.name.len(), offset, "names")?;
+                    section.name
+                }
+                _ => reader.name(text, strings.offset, entry.st_name.get(LE))?,
+            };
+            Ok(RawSymbol {
+                name: Arc::from(name),
+                kind: entry.st_type().0,
+                other: entry.st_other.0,
+                place,
+                value: entry.st_value.get(LE),
+                size: entry.st_size.get(LE),
+                offset,
+            })
+        })
+        .collect()
+}

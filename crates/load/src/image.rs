@@ -1,0 +1,179 @@
+//! The whole file.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use warpbound_base::Diagnostic;
+
+use crate::assemble;
+use crate::attribute::Attribute;
+use crate::container;
+use crate::elf::{Elf, fault};
+use crate::kernel::{Kernel, demangle};
+use crate::sm::Sm;
+
+/// A cubin.
+#[derive(Clone, Debug)]
+pub struct Image {
+    pub(crate) sm: Sm,
+    pub(crate) linkage: Linkage,
+    pub(crate) kernel_names: Vec<Arc<str>>,
+    pub(crate) kernels: Vec<Kernel>,
+    pub(crate) others: Vec<Other>,
+    pub(crate) unknown_attributes: Vec<Attribute>,
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// Whether a file is linked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Linkage {
+    /// Ready to be loaded.
+    Executable,
+    /// Compiled for later linking (`-rdc`, `-c`): calls and addresses may still be relocations.
+    Relocatable,
+}
+
+/// Something in the file that is not a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Other {
+    /// Mangled name, or name of the section.
+    pub name: Arc<str>,
+    /// What it is.
+    pub kind: OtherKind,
+    /// Size in bytes; 0 for what lies outside the file.
+    pub size: u64,
+}
+
+/// Kinds of things that are not kernels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OtherKind {
+    /// A device function with a code section of its own.
+    DeviceFunction,
+    /// A variable in global, constant or shared memory.
+    Variable,
+    /// A function or variable that another file must provide.
+    External,
+    /// A section that is not read; its ELF section type.
+    Section(u32),
+}
+
+impl Image {
+    /// Reads a cubin.
+    ///
+    /// A cubin of an architecture that is not supported is read as far as its list of kernels.
+    ///
+    /// # Errors
+    ///
+    /// One line naming the file offset and the cause, for a file that is not a cubin, is damaged, or
+    /// contradicts itself.
+    pub fn parse(bytes: &[u8]) -> Result<Image, Diagnostic> {
+        container::check_magic(bytes)?;
+        let file = Bytes::copy_from_slice(bytes);
+        let elf = Elf::parse(&file)?;
+        container::check_machine(&elf)?;
+        let sm = architecture(&elf)?;
+        let linkage = match elf.header.file_type {
+            1 => Linkage::Relocatable,
+            2 => Linkage::Executable,
+            other => {
+                return Err(fault(
+                    16,
+                    format!("ELF type {other} is neither an executable nor a relocatable cubin"),
+                ));
+            }
+        };
+        assemble::image(&file, &elf, sm, linkage)
+    }
+
+    /// The architecture the code is for.
+    pub fn sm(&self) -> Sm {
+        self.sm
+    }
+
+    /// Whether the file is linked.
+    pub fn linkage(&self) -> Linkage {
+        self.linkage
+    }
+
+    /// Mangled names of all kernels, in the order of their code sections; also for architectures
+    /// that are not supported.
+    pub fn kernel_names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.kernel_names.iter().map(AsRef::as_ref)
+    }
+
+    /// The kernels, in the order of their code sections.
+    ///
+    /// # Errors
+    ///
+    /// Where the architecture is not supported, a line that says so.
+    pub fn kernels(&self) -> Result<&[Kernel], Diagnostic> {
+        self.sm.check_supported()?;
+        Ok(&self.kernels)
+    }
+
+    /// The kernel of this name, mangled or as C++ source has it.
+    ///
+    /// # Errors
+    ///
+    /// Where the architecture is not supported or no kernel has the name; the hint lists some that exist.
+    pub fn kernel(&self, name: &str) -> Result<&Kernel, Diagnostic> {
+        let kernels = self
+            .kernels()
+            .map_err(|diagnostic| diagnostic.in_kernel(name))?;
+        kernels
+            .iter()
+            .find(|kernel| &*kernel.name == name)
+            .or_else(|| kernels.iter().find(|kernel| kernel.demangled() == name))
+            .ok_or_else(|| self.no_such_kernel(name))
+    }
+
+    fn no_such_kernel(&self, name: &str) -> Diagnostic {
+        const SHOWN: usize = 8;
+        let mut names: Vec<String> = self.kernel_names().take(SHOWN).map(demangle).collect();
+        let more = self.kernel_names.len().saturating_sub(SHOWN);
+        if more > 0 {
+            names.push(format!("and {more} more"));
+        }
+        let diagnostic = Diagnostic::new(format!("there is no kernel {name:?}"));
+        if names.is_empty() {
+            diagnostic.hint("the file has no kernels")
+        } else {
+            diagnostic.hint(format!("the file has {}", names.join(", ")))
+        }
+    }
+
+    /// What the file holds besides kernels and their parts, in the order of the file: symbols, then sections.
+    pub fn others(&self) -> &[Other] {
+        &self.others
+    }
+
+    /// Attributes of the whole file (`.nv.info`) whose meaning is not known here.
+    pub fn unknown_attributes(&self) -> &[Attribute] {
+        &self.unknown_attributes
+    }
+
+    /// What is wrong with the file but does not touch the meaning of its code, e.g. a damaged line table.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+}
+
+/// The architecture in the ELF flags. The layout of the flags follows the ABI version (experiment: NVRTC
+/// 12.9 and CUDA 13 output).
+fn architecture(elf: &Elf<'_>) -> Result<Sm, Diagnostic> {
+    let flags = elf.header.flags;
+    match elf.header.abi_version {
+        7 => Ok(Sm {
+            number: flags as u8,
+            accelerators: flags & 0x800 != 0,
+        }),
+        8 => Ok(Sm {
+            number: (flags >> 8) as u8,
+            accelerators: flags & 0x8 != 0,
+        }),
+        other => Err(fault(
+            8,
+            format!("ABI version {other} is not known (7 and 8 are)"),
+        )),
+    }
+}

@@ -1,0 +1,166 @@
+//! A kernel: its code and what the file says about it.
+
+use std::fmt;
+use std::hash::Hasher as _;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use cpp_demangle::DemangleOptions;
+use warpbound_base::CodeAddr;
+
+use crate::attribute::Attribute;
+use crate::bank::ConstBank;
+use crate::line::{LineTable, SourceLine};
+use crate::metadata::{IndirectBranch, Param, ParamBlock};
+use crate::relocation::Relocation;
+
+/// A function that begins inside a kernel's section: the kernel itself, or a device function that the
+/// compiler placed behind it (named `$kernel$function`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Function {
+    /// Mangled name.
+    pub name: Arc<str>,
+    /// Address of the first byte.
+    pub start: CodeAddr,
+    /// Size in bytes.
+    pub size: u32,
+    /// Bytes of local memory of one frame per thread (`FRAME_SIZE`), where stated.
+    pub frame_size: Option<u32>,
+}
+
+/// One kernel of a supported architecture. Addresses are relative to the start of its code section.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Kernel {
+    /// Mangled name, as in the symbol table.
+    pub name: Arc<str>,
+    /// Where execution begins.
+    pub entry: CodeAddr,
+    /// Byte offset of the code section in the file.
+    pub file_offset: u64,
+    /// Functions in the code section, the kernel included, by address.
+    pub functions: Vec<Function>,
+    /// General registers per thread (bits 31:24 of the code section's `sh_info`).
+    pub registers: u8,
+    /// Barriers in use: the highest index plus one, 0 to 16 (bits from 20 of the section's `sh_flags`).
+    pub barriers: u8,
+    /// Bytes of static shared memory; `None` in a relocatable file, where the linker decides.
+    pub static_shared: Option<u32>,
+    /// Bytes of local memory of the kernel's own frame per thread (`FRAME_SIZE`).
+    pub frame_size: Option<u32>,
+    /// Bytes of local stack per thread that are certainly needed (`MIN_STACK_SIZE`); not an upper bound
+    /// where the code recurses or calls through pointers.
+    pub min_stack_size: Option<u32>,
+    /// Bytes of local stack per thread (`MAX_STACK_SIZE`), as relocatable files state it.
+    pub max_stack_size: Option<u32>,
+    /// Bytes per warp that the control-flow stack may spill (`CRS_STACK_SIZE`).
+    pub crs_stack_size: Option<u32>,
+    /// The register limit the compiler was given (`MAXREG_COUNT`); 255 for none.
+    pub register_limit: Option<u16>,
+    /// Parameters, by ordinal.
+    pub params: Vec<Param>,
+    /// Where the parameters lie in the constant banks.
+    pub param_block: Option<ParamBlock>,
+    /// Block size x, y, z that every launch must use (`REQNTID`).
+    pub required_block: Option<[u32; 3]>,
+    /// Block size x, y, z from `__launch_bounds__` (`MAX_THREADS`): its product bounds the threads of a block.
+    pub max_threads: Option<[u32; 3]>,
+    /// The constant banks with contents in the file, by number.
+    pub banks: Vec<ConstBank>,
+    /// Addresses of EXIT instructions, as recorded.
+    pub exits: Vec<CodeAddr>,
+    /// Addresses of instructions that read the block index, as recorded.
+    pub ctaid_reads: Vec<CodeAddr>,
+    /// Addresses of calls into the system (`printf`, `malloc`), as recorded.
+    pub system_calls: Vec<CodeAddr>,
+    /// Whether the kernel reads the z part of the block index (`CTAIDZ_USED`).
+    pub uses_ctaid_z: bool,
+    /// Indirect branches with their targets, as the compiler recorded them; compilers before CUDA 11
+    /// record none, so an empty list proves nothing.
+    pub indirect_branches: Vec<IndirectBranch>,
+    /// Names of functions outside the file that the kernel refers to (`EXTERNS`).
+    pub externs: Vec<Arc<str>>,
+    /// Relocations of the code section, by address.
+    pub relocations: Vec<Relocation>,
+    /// Attributes whose meaning is not known here.
+    pub unknown_attributes: Vec<Attribute>,
+    pub(crate) code: Bytes,
+    pub(crate) lines: LineTable,
+}
+
+/// Longest mangled name that is demangled, and longest result, in bytes; others stay mangled.
+const DEMANGLE_LIMIT: usize = 16 * 1024;
+
+impl Kernel {
+    /// The bytes of the code section: the kernel, the functions placed behind it, padding.
+    pub fn code(&self) -> &[u8] {
+        &self.code
+    }
+
+    /// The name as C++ source has it; the symbol's name where it is not a mangled one.
+    pub fn demangled(&self) -> String {
+        demangle(&self.name)
+    }
+
+    /// The constant bank with this number, where the file has it.
+    pub fn bank(&self, number: u8) -> Option<&ConstBank> {
+        self.banks.iter().find(|bank| bank.number == number)
+    }
+
+    /// The source line of an instruction, where the file records one.
+    pub fn source_line(&self, address: CodeAddr) -> Option<SourceLine> {
+        self.lines.find(address)
+    }
+
+    /// The innermost function that contains an address.
+    pub fn function_at(&self, address: CodeAddr) -> Option<&Function> {
+        self.functions
+            .iter()
+            .filter(|function| {
+                function.start <= address && address.0 - function.start.0 < function.size
+            })
+            .max_by_key(|function| function.start)
+    }
+
+    /// Sixteen hexadecimal digits that change when the kernel's code or its compiler constants (bank 2)
+    /// change: facts stated for one digest say nothing about another. FNV-1a of 64 bits over the length
+    /// of the code, the code, and the contents of bank 2.
+    pub fn code_digest(&self) -> String {
+        let mut hasher = fnv::FnvHasher::default();
+        hasher.write(&(self.code.len() as u64).to_le_bytes());
+        hasher.write(&self.code);
+        if let Some(literals) = self.bank(2) {
+            hasher.write(literals.bytes());
+        }
+        format!("{:016x}", hasher.finish())
+    }
+}
+
+/// Demangles a C++ name; returns other names, and names of absurd length, as they are.
+pub(crate) fn demangle(name: &str) -> String {
+    let mangled = || name.to_owned();
+    if !name.starts_with("_Z") || name.len() > DEMANGLE_LIMIT {
+        return mangled();
+    }
+    let Ok(symbol) = cpp_demangle::Symbol::new(name) else {
+        return mangled();
+    };
+    let mut out = Bounded(String::new());
+    match symbol.structured_demangle(&mut out, &DemangleOptions::default()) {
+        Ok(()) => out.0,
+        Err(fmt::Error) => mangled(),
+    }
+}
+
+/// Text that refuses to grow without limit: a short mangled name can stand for a very long one.
+struct Bounded(String);
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > DEMANGLE_LIMIT {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}

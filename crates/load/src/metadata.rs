@@ -1,0 +1,268 @@
+//! The meaning of the attributes that describe one kernel.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use warpbound_base::{CodeAddr, Diagnostic};
+
+use crate::attribute::{self as eiattr, Attribute};
+use crate::elf::Elf;
+
+/// One kernel parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Param {
+    /// Position in the parameter list, from 0.
+    pub ordinal: u16,
+    /// Byte offset from the start of the parameter block.
+    pub offset: u16,
+    /// Size in bytes.
+    pub size: u16,
+}
+
+/// Where the parameters lie.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParamBlock {
+    /// Constant bank number.
+    pub bank: u8,
+    /// Byte offset of the first parameter in the bank.
+    pub offset: u16,
+    /// Size of all parameters in bytes.
+    pub size: u16,
+}
+
+/// One indirect branch (on Maxwell and Pascal: SYNC, BRK, BRX, and indirect calls) as the compiler
+/// recorded it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IndirectBranch {
+    /// Address of the instruction.
+    pub at: CodeAddr,
+    /// Branch or call.
+    pub kind: IndirectKind,
+    /// Where it may go, in the order of the file. A call has none: its targets are not recorded.
+    pub targets: Vec<CodeAddr>,
+}
+
+/// Kinds of indirect branches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IndirectKind {
+    /// A branch; its targets are listed.
+    Branch,
+    /// A call through a pointer or into the system.
+    Call,
+    /// A kind whose meaning is not known here.
+    Unknown(u32),
+}
+
+/// What `.nv.info.<kernel>` says.
+#[derive(Default)]
+pub(crate) struct Metadata {
+    pub(crate) params: Vec<Param>,
+    /// Symbol index of the parameter bank's section, offset and size in bytes.
+    pub(crate) param_bank: Option<(u32, u16, u16)>,
+    pub(crate) required_block: Option<[u32; 3]>,
+    pub(crate) max_threads: Option<[u32; 3]>,
+    pub(crate) exits: Vec<CodeAddr>,
+    pub(crate) ctaid_reads: Vec<CodeAddr>,
+    pub(crate) system_calls: Vec<CodeAddr>,
+    pub(crate) uses_ctaid_z: bool,
+    pub(crate) indirect_branches: Vec<IndirectBranch>,
+    pub(crate) crs_stack_size: Option<u32>,
+    pub(crate) register_limit: Option<u16>,
+    pub(crate) externs: Vec<Arc<str>>,
+    pub(crate) unknown: Vec<Attribute>,
+}
+
+impl Metadata {
+    /// Reads the attributes of a kernel whose code section has `code_size` bytes.
+    pub(crate) fn read(
+        elf: &Elf<'_>,
+        attributes: &[Attribute],
+        code_size: u32,
+    ) -> Result<Metadata, Diagnostic> {
+        let mut metadata = Metadata::default();
+        let mut params = BTreeMap::new();
+        let mut params_size = None;
+        for attribute in attributes {
+            match attribute.code {
+                eiattr::KPARAM_INFO => {
+                    let param = param(attribute)?;
+                    if params.insert(param.ordinal, param).is_some() {
+                        return Err(attribute.fault(format_args!(
+                            "parameter {} is described twice",
+                            param.ordinal
+                        )));
+                    }
+                }
+                eiattr::PARAM_CBANK => {
+                    let [symbol, place] = attribute.exact_words()?;
+                    let value = (symbol, place as u16, (place >> 16) as u16);
+                    set_once(&mut metadata.param_bank, value, attribute)?;
+                }
+                eiattr::CBANK_PARAM_SIZE => {
+                    let size = attribute.half()?;
+                    set_once(&mut params_size, size, attribute)?;
+                }
+                eiattr::REQNTID => {
+                    let size = attribute.exact_words()?;
+                    set_once(&mut metadata.required_block, size, attribute)?;
+                }
+                eiattr::MAX_THREADS => {
+                    let size = attribute.exact_words()?;
+                    set_once(&mut metadata.max_threads, size, attribute)?;
+                }
+                eiattr::EXIT_INSTR_OFFSETS => {
+                    metadata.exits.extend(addresses(attribute, code_size)?);
+                }
+                eiattr::S2RCTAID_INSTR_OFFSETS => {
+                    metadata
+                        .ctaid_reads
+                        .extend(addresses(attribute, code_size)?);
+                }
+                eiattr::SYSCALL_OFFSETS => {
+                    metadata
+                        .system_calls
+                        .extend(addresses(attribute, code_size)?);
+                }
+                eiattr::CTAIDZ_USED => metadata.uses_ctaid_z = true,
+                eiattr::INDIRECT_BRANCH_TARGETS => {
+                    metadata
+                        .indirect_branches
+                        .extend(indirect_branches(attribute, code_size)?);
+                }
+                eiattr::CRS_STACK_SIZE => {
+                    let [size] = attribute.exact_words()?;
+                    set_once(&mut metadata.crs_stack_size, size, attribute)?;
+                }
+                eiattr::MAXREG_COUNT => {
+                    let limit = attribute.half()?;
+                    set_once(&mut metadata.register_limit, limit, attribute)?;
+                }
+                eiattr::EXTERNS => metadata.externs.extend(symbol_names(elf, attribute)?),
+                eiattr::CUDA_API_VERSION | eiattr::SW1850030_WAR | eiattr::SW2393858_WAR => {}
+                _ => metadata.unknown.push(attribute.clone()),
+            }
+        }
+        metadata.params = params.into_values().collect();
+        metadata.check_params(params_size)?;
+        Ok(metadata)
+    }
+
+    /// The two statements of the parameters' total size must agree, and every parameter must fit.
+    fn check_params(&self, stated_size: Option<u16>) -> Result<(), Diagnostic> {
+        let Some((_, _, block_size)) = self.param_bank else {
+            return Ok(());
+        };
+        if let Some(size) = stated_size.filter(|size| *size != block_size) {
+            return Err(Diagnostic::new(format!(
+                "the parameters take {block_size} bytes by PARAM_CBANK, but {size} by CBANK_PARAM_SIZE"
+            )));
+        }
+        let outside = self
+            .params
+            .iter()
+            .find(|param| u32::from(param.offset) + u32::from(param.size) > u32::from(block_size));
+        match outside {
+            Some(param) => Err(Diagnostic::new(format!(
+                "parameter {} of {} bytes at offset {} lies outside the parameter block of {block_size} bytes",
+                param.ordinal, param.size, param.offset
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Stores a value that may be stated once; a second, different statement is a contradiction.
+fn set_once<T: PartialEq>(
+    slot: &mut Option<T>,
+    value: T,
+    attribute: &Attribute,
+) -> Result<(), Diagnostic> {
+    match slot {
+        Some(old) if *old != value => Err(attribute.fault("contradicts an earlier one")),
+        _ => {
+            *slot = Some(value);
+            Ok(())
+        }
+    }
+}
+
+fn param(attribute: &Attribute) -> Result<Param, Diagnostic> {
+    let [_index, position, shape] = attribute.exact_words()?;
+    Ok(Param {
+        ordinal: position as u16,
+        offset: (position >> 16) as u16,
+        size: (shape >> 18) as u16,
+    })
+}
+
+/// Checks that an instruction address lies inside the code.
+fn address(attribute: &Attribute, word: u32, code_size: u32) -> Result<CodeAddr, Diagnostic> {
+    if word < code_size && word.is_multiple_of(8) {
+        Ok(CodeAddr(word))
+    } else {
+        Err(attribute.fault(format_args!(
+            "0x{word:x} is not the address of an instruction (the code has 0x{code_size:x} bytes)"
+        )))
+    }
+}
+
+fn addresses(attribute: &Attribute, code_size: u32) -> Result<Vec<CodeAddr>, Diagnostic> {
+    attribute
+        .words()?
+        .into_iter()
+        .map(|word| address(attribute, word, code_size))
+        .collect()
+}
+
+/// Records of four-byte words: instruction address, kind (0 branch, 1 call; changing it changes what
+/// `cuobjdump -elf` prints), count, as many target addresses.
+fn indirect_branches(
+    attribute: &Attribute,
+    code_size: u32,
+) -> Result<Vec<IndirectBranch>, Diagnostic> {
+    let words = attribute.words()?;
+    let mut rest = words.as_slice();
+    let mut branches = Vec::new();
+    while let [at, kind, count, tail @ ..] = rest {
+        let targets = usize::try_from(*count)
+            .ok()
+            .and_then(|count| tail.split_at_checked(count));
+        let Some((targets, behind)) = targets else {
+            return Err(attribute.fault(format_args!(
+                "a branch claims {count} targets, more than there are"
+            )));
+        };
+        branches.push(IndirectBranch {
+            at: address(attribute, *at, code_size)?,
+            kind: match kind {
+                0 => IndirectKind::Branch,
+                1 => IndirectKind::Call,
+                other => IndirectKind::Unknown(*other),
+            },
+            targets: targets
+                .iter()
+                .map(|word| address(attribute, *word, code_size))
+                .collect::<Result<_, _>>()?,
+        });
+        rest = behind;
+    }
+    if rest.is_empty() {
+        Ok(branches)
+    } else {
+        Err(attribute.fault("the last branch is cut short"))
+    }
+}
+
+fn symbol_names(elf: &Elf<'_>, attribute: &Attribute) -> Result<Vec<Arc<str>>, Diagnostic> {
+    attribute
+        .words()?
+        .into_iter()
+        .map(|index| {
+            usize::try_from(index)
+                .ok()
+                .and_then(|index| elf.symbols.get(index))
+                .map(|symbol| Arc::clone(&symbol.name))
+                .ok_or_else(|| attribute.fault(format_args!("symbol {index} does not exist")))
+        })
+        .collect()
+}

@@ -1,0 +1,41 @@
+use std::fmt;
+
+use warpbound_base::Diagnostic;
+
+/// A compute architecture as ELF flags name it: `sm_61`, `sm_90a`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Sm {
+    /// The number, `61` for `sm_61`.
+    pub number: u8,
+    /// The code uses architecture-specific accelerators (`a` behind the number).
+    pub accelerators: bool,
+}
+
+/// Maxwell and Pascal: the architectures with 64-bit instruction words, control words between them and
+/// an activation stack.
+const SUPPORTED: [u8; 6] = [50, 52, 53, 60, 61, 62];
+
+impl Sm {
+    /// Whether the kernels of this architecture can be read.
+    pub fn is_supported(self) -> bool {
+        !self.accelerators && SUPPORTED.contains(&self.number)
+    }
+
+    /// Refuses an architecture that is not supported, by name.
+    pub(crate) fn check_supported(self) -> Result<(), Diagnostic> {
+        if self.is_supported() {
+            Ok(())
+        } else {
+            Err(Diagnostic::new(format!(
+                "{self} is not supported (sm_50 to sm_62 are)"
+            )))
+        }
+    }
+}
+
+impl fmt::Display for Sm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let suffix = if self.accelerators { "a" } else { "" };
+        write!(f, "sm_{}{suffix}", self.number)
+    }
+}
