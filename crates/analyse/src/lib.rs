@@ -1,1 +1,22 @@
-//! placeholder
+//! Static analyses of a kernel: warp-level control-flow graph, agreement, values, loops.
+//!
+//! The method is that of Jeanmougin et al. (WCET 2023), section 3: abstract interpretation of the
+//! machine code builds the graph. It runs twice over the same program space: for one lane alone
+//! ([`thread`]), which resolves jump tables and gives the thread-level graph, and for a whole warp
+//! ([`warp`]).
+
+pub mod agreement;
+pub mod blocks;
+pub mod context;
+pub mod indirect;
+pub mod loops;
+pub mod refusal;
+pub mod space;
+pub mod thread;
+pub mod values;
+pub mod warp;
+
+pub use agreement::Launch;
+pub use refusal::{Reason, Refusal};
+pub use thread::ThreadCfg;
+pub use warp::WarpCfg;

@@ -1,1 +1,15 @@
-//! placeholder
+//! What instructions mean, written once and interpreted by every analysis.
+//!
+//! [`Code`] is one section of machine code in the form the analyses read: operations with
+//! condition, reads, writes, control effect and, where there is one yet, a [`Meaning`]. [`lift`]
+//! makes it from decoded instructions.
+
+mod cell;
+mod code;
+mod lift;
+mod meaning;
+
+pub use cell::Cell;
+pub use code::{Code, Condition, Control, Function, Op, OpIndex, Target, Value};
+pub use lift::lift;
+pub use meaning::{Expr, Meaning};

@@ -7,6 +7,7 @@
 
 pub mod bitset;
 pub mod concrete;
+pub mod counts;
 pub mod groups;
 pub mod stack;
 pub mod tag;

@@ -1,0 +1,96 @@
+//! Which operations keep the lanes of a group in agreement (paper section 3.3).
+
+use warpbound_ir::{Op, Value};
+use warpbound_isa::instr::Space;
+use warpbound_simt::warp::WarpState;
+
+/// What is known of the launch, and what may be assumed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Launch {
+    /// Lanes of a warp (32 on every NVIDIA GPU so far).
+    pub warp_width: u32,
+    /// Threads of a block in x, y, z, when known.
+    pub block: Option<[u32; 3]>,
+    /// Global memory that a kernel loads is not written meanwhile.
+    pub global_is_stable: bool,
+}
+
+impl Default for Launch {
+    fn default() -> Self {
+        Launch {
+            warp_width: 32,
+            block: None,
+            global_is_stable: true,
+        }
+    }
+}
+
+impl Launch {
+    /// The most lanes of a warp that hold a thread.
+    pub fn live_lanes(&self) -> u64 {
+        let width = u64::from(self.warp_width);
+        self.block.map_or(width, |block| {
+            let threads = block.iter().fold(1u64, |n, &d| n.saturating_mul(u64::from(d)));
+            threads.min(width)
+        })
+    }
+
+    /// All lanes of a warp read the same value from this special register.
+    ///
+    /// Numbers: fact table of S2R (`sass.md` section 2). TID.Y is the same in a warp when rows of
+    /// the block fill whole warps, TID.Z when planes do.
+    fn special_agrees(&self, register: u8) -> bool {
+        let whole = |threads: u64| threads != 0 && threads.is_multiple_of(u64::from(self.warp_width));
+        match register {
+            // VIRTID (warp number), CTAID.X/Y/Z, NTID, SMEMSZ
+            3 | 37..=39 | 40 | 50 => true,
+            34 => self.block.is_some_and(|[x, _, _]| whole(x.into())),
+            35 => self
+                .block
+                .is_some_and(|[x, y, _]| whole(u64::from(x) * u64::from(y))),
+            _ => false,
+        }
+    }
+}
+
+/// Assumptions that an analysis made use of.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Used {
+    /// Agreement after a global load rests on [`Launch::global_is_stable`].
+    pub stable_global: bool,
+}
+
+/// Applies the data effect of `op` to the agreements of all groups.
+pub fn apply(state: &mut WarpState, op: &Op, launch: &Launch, used: &mut Used) {
+    if op.writes.is_empty() || op.condition.is_never() {
+        return;
+    }
+    let cells = |cells: &[warpbound_ir::Cell]| {
+        let mut found: [usize; 16] = [0; 16];
+        let n = cells.len().min(16);
+        for (slot, cell) in found.iter_mut().zip(cells) {
+            *slot = cell.index();
+        }
+        (found, n)
+    };
+    let condition_agrees = state.active_agree(op.condition.cells().map(|c| c.index()));
+    let operands_agree = state.active_agree(op.reads.iter().map(|c| c.index()));
+    let agrees = condition_agrees
+        && match op.value {
+            Value::Function => operands_agree,
+            Value::Load(Space::Constant | Space::Shared) => operands_agree,
+            Value::Load(Space::Global) => {
+                let agrees = operands_agree && launch.global_is_stable;
+                used.stable_global |= agrees;
+                agrees
+            }
+            Value::Special(register) => launch.special_agrees(register),
+            Value::Uniform => true,
+            Value::Load(_) | Value::Lane => false,
+        };
+    let guarded = !op.condition.is_always();
+    for chunk in op.writes.chunks(16) {
+        let (written, n) = cells(chunk);
+        state.write(&written[..n], agrees, guarded);
+    }
+}

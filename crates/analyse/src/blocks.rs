@@ -1,0 +1,94 @@
+//! Basic blocks of a code section.
+
+use std::collections::BTreeSet;
+
+use warpbound_ir::{Code, Control, OpIndex, Target};
+
+/// A run of operations that is entered at its first and left after its last operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Block {
+    /// First operation.
+    pub first: OpIndex,
+    /// Last operation, inclusive; the only one that may have a control effect.
+    pub last: OpIndex,
+}
+
+impl Block {
+    /// Number of instructions that a warp issues when it executes the block once.
+    pub fn instructions(&self) -> u64 {
+        u64::from(self.last.0 - self.first.0) + 1
+    }
+
+    /// Its operations in order.
+    pub fn ops(&self) -> impl DoubleEndedIterator<Item = OpIndex> {
+        (self.first.0..=self.last.0).map(OpIndex)
+    }
+}
+
+/// All blocks of a section, in address order, reachable or not.
+#[derive(Clone, Debug)]
+pub struct Blocks {
+    blocks: Vec<Block>,
+}
+
+impl Blocks {
+    /// Cuts `code` at every control operation and direct target, and at `indirect` targets.
+    pub fn run(code: &Code, indirect: &BTreeSet<OpIndex>) -> Self {
+        let mut leader = vec![false; code.ops.len() + 1];
+        let mut mark = |at: OpIndex| {
+            if let Some(slot) = leader.get_mut(at.index()) {
+                *slot = true;
+            }
+        };
+        mark(OpIndex(0));
+        mark(code.entry);
+        for function in &code.functions {
+            mark(function.entry);
+        }
+        for &target in indirect {
+            mark(target);
+        }
+        for (i, op) in code.ops.iter().enumerate() {
+            match &op.control {
+                Control::Next => continue,
+                Control::Jump(Target::Op(target))
+                | Control::Call(Target::Op(target))
+                | Control::Push(_, Target::Op(target)) => mark(*target),
+                _ => {}
+            }
+            mark(OpIndex(i as u32 + 1));
+        }
+        let mut blocks = Vec::new();
+        let mut first = 0;
+        for i in 1..=code.ops.len() {
+            if i == code.ops.len() || leader[i] {
+                blocks.push(Block {
+                    first: OpIndex(first),
+                    last: OpIndex(i as u32 - 1),
+                });
+                first = i as u32;
+            }
+        }
+        Blocks { blocks }
+    }
+
+    /// The block of an index below [`Blocks::len`].
+    pub fn get(&self, index: usize) -> Block {
+        self.blocks[index]
+    }
+
+    /// Index of the block that begins at `op`.
+    pub fn starting_at(&self, op: OpIndex) -> Option<usize> {
+        self.blocks.binary_search_by_key(&op, |b| b.first).ok()
+    }
+
+    /// Number of blocks.
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// No code at all.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+}

@@ -1,0 +1,81 @@
+//! Targets of indirect jumps.
+
+use std::collections::BTreeSet;
+
+use warpbound_base::CodeAddr;
+use warpbound_ir::{Cell, Code, OpIndex};
+
+use crate::values::{AbstractValue, Values};
+
+/// Where an indirect jump may go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum IndirectTargets {
+    /// Operations of this code.
+    Code {
+        /// The targets.
+        ops: BTreeSet<OpIndex>,
+        /// The index into the constant bank is unknown: every function that the bank lists.
+        assumed: bool,
+    },
+    /// A function outside the file.
+    External(String),
+}
+
+impl IndirectTargets {
+    /// Targets of a jump to `base + anchor`; `is_call` when a return entry was pushed for it.
+    /// `None` when nothing useful is known.
+    pub fn find(
+        code: &Code,
+        values: &Values,
+        base: Option<Cell>,
+        anchor: i64,
+        relative: bool,
+        is_call: bool,
+    ) -> Option<IndirectTargets> {
+        let value = base.map_or(AbstractValue::OneOf([0].into()), |cell| values.get(cell));
+        let op_at = |word: u32| {
+            let addr = i64::from(word as i32).checked_add(anchor)?;
+            code.at(CodeAddr(u32::try_from(addr).ok()?))
+        };
+        match value {
+            AbstractValue::External(name) => Some(IndirectTargets::External(name)),
+            AbstractValue::OneOf(words) if relative => {
+                let ops: Option<BTreeSet<OpIndex>> = words.into_iter().map(op_at).collect();
+                ops.map(|ops| IndirectTargets::Code {
+                    ops,
+                    assumed: false,
+                })
+            }
+            AbstractValue::SomeWordOf(bank) if relative && is_call => {
+                let (_, bytes) = code.constants.iter().find(|(b, _)| *b == bank)?;
+                let ops: BTreeSet<OpIndex> = bytes
+                    .chunks_exact(4)
+                    .filter_map(|w| op_at(u32::from_le_bytes(w.try_into().ok()?)))
+                    .filter(|&op| code.function_at(op).is_some() && op != code.entry)
+                    .collect();
+                (!ops.is_empty()).then_some(IndirectTargets::Code { ops, assumed: true })
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds what `other` found; true when this grew. Different kinds do not mix.
+    pub fn merge(&mut self, other: IndirectTargets) -> Result<bool, ()> {
+        match (self, other) {
+            (
+                IndirectTargets::Code { ops, assumed },
+                IndirectTargets::Code {
+                    ops: more,
+                    assumed: also,
+                },
+            ) => {
+                let before = ops.len();
+                ops.extend(more);
+                *assumed |= also;
+                Ok(ops.len() > before)
+            }
+            (IndirectTargets::External(a), IndirectTargets::External(b)) if *a == b => Ok(false),
+            _ => Err(()),
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The program space that thread and warp analyses share: nodes, contexts, stack entries, and what
+//! the last operation of each node does.
+
+use std::collections::{BTreeMap, HashMap};
+
+use warpbound_ir::{Code, Control, OpIndex, Target};
+use warpbound_isa::instr::Token;
+use warpbound_simt::warp::ControlOp;
+use warpbound_simt::{EntryTable, NodeId, Tag};
+
+use crate::blocks::{Block, Blocks};
+use crate::context::{ContextId, Contexts, Entered};
+use crate::indirect::IndirectTargets;
+use crate::refusal::{Reason, Refusal};
+
+/// A block in a calling context.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Node {
+    /// Index of the block in [`Space::blocks`].
+    pub block: usize,
+    /// The calling context.
+    pub context: ContextId,
+}
+
+/// Control effect of a node, with the targets found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Resolved {
+    /// The effect when the condition holds.
+    pub op: ControlOp,
+    /// The node after it in memory.
+    pub next: Option<NodeId>,
+    /// A function outside the file runs as part of this node.
+    pub external: Option<String>,
+}
+
+/// Nodes, contexts and stack entries of a kernel, growing while it is explored.
+#[derive(Clone, Debug)]
+pub struct Space {
+    /// Basic blocks of the section.
+    pub blocks: Blocks,
+    /// Calling contexts.
+    pub contexts: Contexts,
+    /// Stack entries.
+    pub entries: EntryTable,
+    nodes: Vec<Node>,
+    ids: HashMap<Node, NodeId>,
+    /// Calls whose callee context is shared with other calls: the node that pushes the return
+    /// entry, and the function called.
+    pub shared_calls: BTreeMap<NodeId, SharedCall>,
+    limit: usize,
+}
+
+/// A call into a context that other calls enter as well.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SharedCall {
+    /// The function called.
+    pub callee: OpIndex,
+    /// The function is already being executed; else contexts ran out.
+    pub recursive: bool,
+}
+
+impl Space {
+    /// The space of a kernel before anything is explored.
+    pub fn new(code: &Code, blocks: Blocks, context_limit: usize, node_limit: usize) -> Self {
+        Space {
+            blocks,
+            contexts: Contexts::new(code.entry, context_limit),
+            entries: EntryTable::default(),
+            nodes: Vec::new(),
+            ids: HashMap::new(),
+            shared_calls: BTreeMap::new(),
+            limit: node_limit,
+        }
+    }
+
+    /// Number of nodes met.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Nothing explored yet.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The node of an id of this space.
+    pub fn node(&self, id: NodeId) -> Node {
+        self.nodes[id.index()]
+    }
+
+    /// The block of a node.
+    pub fn block(&self, id: NodeId) -> Block {
+        self.blocks.get(self.node(id).block)
+    }
+
+    /// The id of a node, if it was met.
+    pub fn find(&self, node: Node) -> Option<NodeId> {
+        self.ids.get(&node).copied()
+    }
+
+    /// All node ids met so far.
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.nodes.len() as u32).map(NodeId)
+    }
+
+    /// The node that begins at `op` in `context`.
+    pub fn enter(&mut self, op: OpIndex, context: ContextId) -> Option<NodeId> {
+        let node = Node {
+            block: self.blocks.starting_at(op)?,
+            context,
+        };
+        Some(*self.ids.entry(node).or_insert_with(|| {
+            self.nodes.push(node);
+            NodeId(self.nodes.len() as u32 - 1)
+        }))
+    }
+
+    /// The callee's entry node for a call by `here`; `pusher` is the node that pushed the return
+    /// entry.
+    fn enter_callee(&mut self, site: OpIndex, here: NodeId, pusher: NodeId, callee: OpIndex) -> Option<NodeId> {
+        let entered = self.contexts.enter(self.node(here).context, site, callee);
+        if let Entered::Recursive(_) | Entered::Merged(_) = entered {
+            let call = SharedCall {
+                callee,
+                recursive: matches!(entered, Entered::Recursive(_)),
+            };
+            self.shared_calls.insert(pusher, call);
+        }
+        self.enter(callee, entered.context())
+    }
+
+    /// Control effect of the last operation of `here`.
+    ///
+    /// `indirect` gives the targets of the indirect jumps resolved so far; `return_pushers` the
+    /// nodes that may have pushed the topmost return entry (for calls made of PRET and BRX).
+    pub fn resolve(
+        &mut self,
+        code: &Code,
+        here: NodeId,
+        indirect: &BTreeMap<OpIndex, IndirectTargets>,
+        return_pushers: &[NodeId],
+    ) -> Result<Resolved, Refusal> {
+        let last = self.block(here).last;
+        let context = self.node(here).context;
+        let Some(op) = code.get(last) else {
+            return Err(Refusal {
+                at: Default::default(),
+                reason: Reason::RunsOffTheEnd,
+            });
+        };
+        let refuse = |reason| Refusal {
+            at: op.addr,
+            reason,
+        };
+        if self.nodes.len() > self.limit {
+            return Err(refuse(Reason::TooLarge(self.limit)));
+        }
+        let following = OpIndex(last.0 + 1);
+        let mut external = None;
+        let target = |space: &mut Space, target: &Target, context| match target {
+            Target::Op(at) => space
+                .enter(*at, context)
+                .ok_or_else(|| refuse(Reason::NoTarget(format!("#{}", at.0)))),
+            Target::External(name) | Target::Nowhere(name) => {
+                Err(refuse(Reason::NoTarget(name.clone())))
+            }
+        };
+        let resolved = match &op.control {
+            Control::Next => ControlOp::FallThrough,
+            Control::Jump(to) => ControlOp::Jump(target(self, to, context)?),
+            Control::Push(token, to) => ControlOp::Push {
+                tag: tag_of(*token).ok_or_else(|| refuse(Reason::Unsupported(format!("{token:?}"))))?,
+                resume: target(self, to, context)?,
+            },
+            Control::Call(Target::External(name)) => {
+                external = Some(name.clone());
+                ControlOp::FallThrough
+            }
+            Control::Call(to) => {
+                let Target::Op(callee) = to else {
+                    target(self, to, context)?;
+                    return Err(refuse(Reason::NoTarget(String::new())));
+                };
+                let resume = self
+                    .enter(following, context)
+                    .ok_or_else(|| refuse(Reason::RunsOffTheEnd))?;
+                let callee = self
+                    .enter_callee(last, here, here, *callee)
+                    .ok_or_else(|| refuse(Reason::NoTarget(format!("#{}", callee.0))))?;
+                ControlOp::Call { resume, callee }
+            }
+            Control::Unwind(token) => ControlOp::Unwind(
+                tag_of(*token).ok_or_else(|| refuse(Reason::Unsupported(format!("{token:?}"))))?,
+            ),
+            Control::Exit => ControlOp::Exit,
+            Control::Indirect { .. } => {
+                match indirect.get(&last) {
+                    Some(IndirectTargets::External(name)) => {
+                        // The callee returns to the entry that PRET pushed.
+                        external = Some(name.clone());
+                        ControlOp::Unwind(Tag::Ret)
+                    }
+                    Some(IndirectTargets::Code { ops, .. }) => {
+                        let mut targets = Vec::new();
+                        for &to in ops {
+                            let is_call = !return_pushers.is_empty()
+                                && to != code.entry
+                                && code.function_at(to).is_some();
+                            let node = if is_call {
+                                let mut found = None;
+                                for &pusher in return_pushers {
+                                    found = self.enter_callee(last, here, pusher, to);
+                                }
+                                found
+                            } else {
+                                self.enter(to, context)
+                            };
+                            targets.push(node.ok_or_else(|| {
+                                refuse(Reason::NoTarget(format!("#{}", to.0)))
+                            })?);
+                        }
+                        ControlOp::Scatter {
+                            targets,
+                            agreed: false,
+                        }
+                    }
+                    None => return Err(refuse(Reason::UnknownIndirectTarget)),
+                }
+            }
+            Control::Unsupported(name) => return Err(refuse(Reason::Unsupported(name.clone()))),
+        };
+        let condition = op.condition;
+        if matches!(
+            resolved,
+            ControlOp::Push { .. } | ControlOp::Call { .. }
+        ) && !condition.is_always()
+        {
+            return Err(refuse(Reason::ConditionalPush));
+        }
+        let goes_on = !condition.is_always()
+            || matches!(resolved, ControlOp::FallThrough | ControlOp::Push { .. });
+        let next = if goes_on {
+            Some(
+                self.enter(following, context)
+                    .ok_or_else(|| refuse(Reason::RunsOffTheEnd))?,
+            )
+        } else {
+            None
+        };
+        Ok(Resolved {
+            op: resolved,
+            next,
+            external,
+        })
+    }
+}
+
+/// The stack tag of a token; `None` for those that are refused by name.
+fn tag_of(token: Token) -> Option<Tag> {
+    match token {
+        Token::Sync => Some(Tag::Sync),
+        Token::Brk => Some(Tag::Brk),
+        Token::Cont => Some(Tag::Cont),
+        Token::Ret => Some(Tag::Ret),
+        Token::LongJmp | Token::Exit => None,
+    }
+}

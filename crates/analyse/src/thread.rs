@@ -1,0 +1,343 @@
+//! The thread-level control-flow graph: one lane alone, calls expanded by context.
+//!
+//! The abstract machine of [`warpbound_simt::warp`] with a warp that cannot diverge. Register
+//! values are followed along, so that jump tables resolve while the graph grows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_graph::{Digraph, Problem, solve};
+use warpbound_ir::{Cell, Code, Control, OpIndex};
+use warpbound_isa::instr::Token;
+use warpbound_simt::warp::{
+    CellSet, Condition, ControlOp, Model, Step, WarpState,
+};
+use warpbound_simt::{NodeId, Tag};
+
+use crate::blocks::Blocks;
+use crate::context::Contexts;
+use crate::indirect::IndirectTargets;
+use crate::refusal::{Reason, Refusal};
+use crate::space::{Resolved, Space};
+use crate::values::Values;
+
+/// Limits on how far calls are expanded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Calling contexts; further calls share one per function.
+    pub contexts: usize,
+    /// Nodes; a larger kernel is refused.
+    pub nodes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            contexts: 2_000,
+            nodes: 200_000,
+        }
+    }
+}
+
+/// The thread-level graph of a kernel, and the program space it was found in.
+#[derive(Clone, Debug)]
+pub struct ThreadCfg {
+    /// Nodes, contexts, entries.
+    pub space: Space,
+    /// First node.
+    pub entry: NodeId,
+    /// Targets of indirect jumps.
+    pub indirect: BTreeMap<OpIndex, IndirectTargets>,
+    /// For each node, what its last operation does; `None` when no thread gets there.
+    pub resolved: Vec<Option<Resolved>>,
+    /// For each node, the steps a thread may take from it.
+    pub steps: Vec<Vec<Step>>,
+}
+
+impl ThreadCfg {
+    /// Builds the graph.
+    pub fn run(code: &Code, limits: &Limits) -> Result<ThreadCfg, Refusal> {
+        let mut leaders = BTreeSet::new();
+        loop {
+            let blocks = Blocks::run(code, &leaders);
+            let mut space = Space::new(code, blocks, limits.contexts, limits.nodes);
+            let entry = space
+                .enter(code.entry, Contexts::KERNEL)
+                .ok_or_else(|| Refusal {
+                    at: Default::default(),
+                    reason: Reason::RunsOffTheEnd,
+                })?;
+            let follows_values = code
+                .ops
+                .iter()
+                .any(|op| matches!(op.control, Control::Indirect { .. }));
+            let mut explorer = Explorer {
+                code,
+                space,
+                model: Model::default(),
+                indirect: BTreeMap::new(),
+                resolved: Vec::new(),
+                steps: Vec::new(),
+                new_leaders: BTreeSet::new(),
+            };
+            let initial = State {
+                warp: WarpState::entry(CellSet::default(), &explorer.model),
+                values: follows_values.then(Values::default),
+            };
+            let outcome = solve(&mut explorer, entry.index(), initial);
+            if !explorer.new_leaders.is_empty() {
+                // A jump table leads into the middle of a block: cut there and begin again. Each
+                // round adds a leader, so there are at most as many rounds as operations.
+                leaders.append(&mut explorer.new_leaders);
+                continue;
+            }
+            outcome?;
+            let mut cfg = ThreadCfg {
+                space: explorer.space,
+                entry,
+                indirect: explorer.indirect,
+                resolved: explorer.resolved,
+                steps: explorer.steps,
+            };
+            cfg.resolved.resize(cfg.space.len(), None);
+            cfg.steps.resize(cfg.space.len(), Vec::new());
+            cfg.check_exits(code)?;
+            return Ok(cfg);
+        }
+    }
+
+    /// A thread may execute this node.
+    pub fn is_reached(&self, node: NodeId) -> bool {
+        self.resolved.get(node.index()).is_some_and(Option::is_some)
+    }
+
+    /// All steps: source, step.
+    pub fn edges(&self) -> impl Iterator<Item = (NodeId, &Step)> {
+        self.steps
+            .iter()
+            .enumerate()
+            .flat_map(|(from, steps)| steps.iter().map(move |s| (NodeId(from as u32), s)))
+    }
+
+    /// The graph without the edges to the end.
+    pub fn graph(&self) -> Digraph {
+        Digraph::new(
+            self.space.len(),
+            self.edges()
+                .filter_map(|(from, step)| Some((from.index(), step.to?.index()))),
+        )
+    }
+
+    /// Refuses code in which a thread can be trapped for ever.
+    fn check_exits(&self, code: &Code) -> Result<(), Refusal> {
+        let exits = self
+            .edges()
+            .filter(|(_, step)| step.to.is_none())
+            .map(|(from, _)| from.index());
+        let leaves = self.graph().reversed().reachable(exits);
+        let trapped = self
+            .space
+            .ids()
+            .filter(|&n| self.is_reached(n) && !leaves[n.index()])
+            .map(|n| self.space.block(n).first)
+            .min();
+        match trapped.and_then(|op| code.get(op)) {
+            Some(op) => Err(Refusal {
+                at: op.addr,
+                reason: Reason::NeverExits,
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+#[derive(Clone)]
+struct State {
+    warp: WarpState,
+    values: Option<Values>,
+}
+
+struct Explorer<'a> {
+    code: &'a Code,
+    space: Space,
+    model: Model,
+    indirect: BTreeMap<OpIndex, IndirectTargets>,
+    resolved: Vec<Option<Resolved>>,
+    steps: Vec<Vec<Step>>,
+    new_leaders: BTreeSet<OpIndex>,
+}
+
+impl Explorer<'_> {
+    fn refuse(&self, at: OpIndex, reason: Reason) -> Refusal {
+        Refusal {
+            at: self.code.get(at).map(|op| op.addr).unwrap_or_default(),
+            reason,
+        }
+    }
+
+    /// Nodes that pushed the return entry of a PRET for the indirect jump that ends `here`.
+    fn return_pushers(&self, here: NodeId, state: &WarpState) -> Vec<NodeId> {
+        let stack = state.stack();
+        stack
+            .top()
+            .iter()
+            .filter_map(|slot| stack.id(slot))
+            .map(|id| self.space.entries.get(id))
+            .filter(|entry| {
+                let pusher = self.space.block(entry.pushed_by).last;
+                let pret = self
+                    .code
+                    .get(pusher)
+                    .is_some_and(|op| matches!(op.control, Control::Push(Token::Ret, _)));
+                entry.tag == Tag::Ret
+                    && pret
+                    && self.space.node(entry.pushed_by).context == self.space.node(here).context
+            })
+            .map(|entry| entry.pushed_by)
+            .collect()
+    }
+
+    /// Looks up the targets of the indirect jump `last`; remembers leaders still to be cut.
+    fn find_targets(
+        &mut self,
+        last: OpIndex,
+        values: &Values,
+        is_call: bool,
+    ) -> Result<(), Refusal> {
+        let Some(Control::Indirect {
+            base,
+            anchor,
+            relative,
+        }) = self.code.get(last).map(|op| &op.control)
+        else {
+            return Ok(());
+        };
+        let unknown = self.refuse(last, Reason::UnknownIndirectTarget);
+        let Some(found) =
+            IndirectTargets::find(self.code, values, *base, *anchor, *relative, is_call)
+        else {
+            return Err(unknown);
+        };
+        if let IndirectTargets::Code { ops, .. } = &found {
+            let uncut: Vec<_> = ops
+                .iter()
+                .filter(|&&op| self.space.blocks.starting_at(op).is_none())
+                .copied()
+                .collect();
+            if !uncut.is_empty() {
+                self.new_leaders.extend(uncut);
+                return Err(unknown);
+            }
+        }
+        match self.indirect.get_mut(&last) {
+            Some(known) => known.merge(found).map(|_| ()).map_err(|()| unknown),
+            None => {
+                self.indirect.insert(last, found);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Problem for Explorer<'_> {
+    type State = State;
+    type Error = Refusal;
+
+    fn flow(
+        &mut self,
+        node: usize,
+        state: &State,
+        emit: &mut dyn FnMut(usize, State),
+    ) -> Result<(), Refusal> {
+        let here = NodeId(node as u32);
+        let block = self.space.block(here);
+        let mut values = state.values.clone();
+        if let Some(values) = &mut values {
+            for op in block.ops().filter_map(|i| self.code.get(i)) {
+                values.apply(op, self.code);
+            }
+        }
+        let Some(last) = self.code.get(block.last) else {
+            return Err(self.refuse(block.last, Reason::RunsOffTheEnd));
+        };
+        let mut pushers = Vec::new();
+        if let (Control::Indirect { .. }, Some(values)) = (&last.control, &values) {
+            pushers = self.return_pushers(here, &state.warp);
+            self.find_targets(block.last, values, !pushers.is_empty())?;
+        }
+        let resolved = self
+            .space
+            .resolve(self.code, here, &self.indirect, &pushers)?;
+        if resolved.external.is_some() {
+            if let Some(values) = &mut values {
+                values.forget();
+            }
+        }
+        let condition = if last.condition.is_always() {
+            Condition::Always
+        } else if last.condition.is_never() {
+            Condition::Never
+        } else {
+            Condition::Agreed
+        };
+        let mut found = BTreeSet::new();
+        let mut states = Vec::new();
+        state
+            .warp
+            .step(
+                &resolved.op,
+                condition,
+                (here, resolved.next),
+                &self.model,
+                &mut self.space.entries,
+                &mut |step, warp| {
+                    if let (Some(to), Some(warp)) = (step.to, warp) {
+                        states.push((to, warp));
+                    }
+                    found.insert(step);
+                },
+            )
+            .map_err(|e| self.refuse(block.last, Reason::MayUnderflow(e.tag)))?;
+        if node >= self.steps.len() {
+            self.steps.resize(node + 1, Vec::new());
+            self.resolved.resize(node + 1, None);
+        }
+        self.steps[node] = found.into_iter().collect();
+        self.resolved[node] = Some(resolved);
+        for (to, warp) in states {
+            let values = values.clone();
+            emit(to.index(), State { warp, values });
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, _: usize, old: &mut State, new: State) -> bool {
+        let mut grew = old.warp.join(new.warp, &self.model);
+        if let (Some(old), Some(new)) = (&mut old.values, &new.values) {
+            grew |= old.join(new);
+        }
+        grew
+    }
+
+    fn priority(&self, node: usize) -> u64 {
+        self.space.block(NodeId(node as u32)).first.0.into()
+    }
+}
+
+/// Cells of a control operation's indirect register, for agreement.
+pub(crate) fn indirect_base(control: &Control) -> Option<Cell> {
+    match control {
+        Control::Indirect { base, .. } => *base,
+        _ => None,
+    }
+}
+
+/// A scatter with its agreement filled in.
+pub(crate) fn with_agreement(op: &ControlOp, agrees: bool) -> ControlOp {
+    match op {
+        ControlOp::Scatter { targets, .. } => ControlOp::Scatter {
+            targets: targets.clone(),
+            agreed: agrees,
+        },
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,211 @@
+//! Values of registers in one lane, as far as jump tables and indirect calls need them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_ir::{Cell, Code, Expr, Op};
+
+/// Sets larger than this come only from a clamp or mask, never from a join.
+const JOIN_LIMIT: usize = 64;
+/// The largest jump-table index range that is followed.
+const CLAMP_LIMIT: u32 = 4096;
+
+/// What a 32-bit register may hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AbstractValue {
+    /// One of these.
+    OneOf(BTreeSet<u32>),
+    /// Some word of this constant bank, at an unknown offset.
+    SomeWordOf(u8),
+    /// The address of an external function, by symbol name.
+    External(String),
+    /// Anything.
+    Any,
+}
+
+impl AbstractValue {
+    fn constant(value: u32) -> Self {
+        AbstractValue::OneOf([value].into())
+    }
+
+    /// What both may hold, limited so that joins reach an end.
+    fn join(&self, other: &Self) -> Self {
+        match (self, other) {
+            (a, b) if a == b => a.clone(),
+            (AbstractValue::OneOf(a), AbstractValue::OneOf(b)) => {
+                let both: BTreeSet<u32> = a.union(b).copied().collect();
+                if both.len() <= JOIN_LIMIT || both.len() == a.len().max(b.len()) {
+                    AbstractValue::OneOf(both)
+                } else {
+                    AbstractValue::Any
+                }
+            }
+            _ => AbstractValue::Any,
+        }
+    }
+}
+
+/// Register values of one lane; a cell without an entry may hold anything.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Values {
+    known: BTreeMap<Cell, AbstractValue>,
+}
+
+impl Values {
+    /// What `cell` may hold.
+    pub fn get(&self, cell: Cell) -> AbstractValue {
+        self.known.get(&cell).cloned().unwrap_or(AbstractValue::Any)
+    }
+
+    fn set(&mut self, cell: Cell, value: AbstractValue) {
+        if value == AbstractValue::Any {
+            self.known.remove(&cell);
+        } else {
+            self.known.insert(cell, value);
+        }
+    }
+
+    /// Nothing is known any more.
+    pub fn forget(&mut self) {
+        self.known.clear();
+    }
+
+    /// Executes the data effect of `op`.
+    pub fn apply(&mut self, op: &Op, code: &Code) {
+        if op.writes.is_empty() || op.condition.is_never() {
+            return;
+        }
+        let meaning = op
+            .meaning
+            .as_ref()
+            .map(|m| (m.dest, self.evaluate(&m.value, code)));
+        for &cell in &op.writes {
+            let new = match &meaning {
+                Some((dest, value)) if *dest == cell => value.clone(),
+                _ => AbstractValue::Any,
+            };
+            let new = if op.condition.is_always() {
+                new
+            } else {
+                new.join(&self.get(cell))
+            };
+            self.set(cell, new);
+        }
+    }
+
+    /// Joins `other` in; true when less is known than before.
+    pub fn join(&mut self, other: &Values) -> bool {
+        let mut changed = false;
+        self.known.retain(|cell, mine| {
+            let joined = match other.known.get(cell) {
+                Some(theirs) => mine.join(theirs),
+                None => AbstractValue::Any,
+            };
+            changed |= joined != *mine;
+            *mine = joined;
+            *mine != AbstractValue::Any
+        });
+        changed
+    }
+
+    /// The value of an expression.
+    pub fn evaluate(&self, expr: &Expr, code: &Code) -> AbstractValue {
+        let eval = |e: &Expr| self.evaluate(e, code);
+        match expr {
+            Expr::Const(value) => AbstractValue::constant(*value),
+            Expr::Cell(cell) => self.get(*cell),
+            Expr::Constant(bank, address) => load(*bank, &eval(address), code),
+            Expr::Add(a, b) => pointwise(&eval(a), &eval(b), u32::wrapping_add),
+            Expr::Neg(a) => pointwise(&eval(a), &AbstractValue::constant(0), |x, _| x.wrapping_neg()),
+            Expr::Shl(a, b) => pointwise(&eval(a), &eval(b), |x, n| x.checked_shl(n).unwrap_or(0)),
+            Expr::Shr(a, b) => pointwise(&eval(a), &eval(b), |x, n| x.checked_shr(n).unwrap_or(0)),
+            Expr::And(a, b) => {
+                let (a, b) = (eval(a), eval(b));
+                mask(&a, &b)
+                    .or_else(|| mask(&b, &a))
+                    .unwrap_or_else(|| pointwise(&a, &b, |x, y| x & y))
+            }
+            Expr::MinU(a, b) => {
+                let (a, b) = (eval(a), eval(b));
+                clamp(&a, &b)
+                    .or_else(|| clamp(&b, &a))
+                    .unwrap_or_else(|| pointwise(&a, &b, u32::min))
+            }
+            Expr::MaxU(a, b) => pointwise(&eval(a), &eval(b), u32::max),
+            Expr::MinS(a, b) => pointwise(&eval(a), &eval(b), |x, y| {
+                (x as i32).min(y as i32) as u32
+            }),
+            Expr::MaxS(a, b) => pointwise(&eval(a), &eval(b), |x, y| {
+                (x as i32).max(y as i32) as u32
+            }),
+        }
+    }
+}
+
+/// All pairs, when both sides are known and the product is small.
+fn pointwise(a: &AbstractValue, b: &AbstractValue, f: impl Fn(u32, u32) -> u32) -> AbstractValue {
+    match (a, b) {
+        (AbstractValue::OneOf(a), AbstractValue::OneOf(b))
+            if a.len().saturating_mul(b.len()) <= CLAMP_LIMIT as usize + 1 =>
+        {
+            AbstractValue::OneOf(a.iter().flat_map(|&x| b.iter().map(move |&y| (x, y))).map(|(x, y)| f(x, y)).collect())
+        }
+        _ => AbstractValue::Any,
+    }
+}
+
+fn single(value: &AbstractValue) -> Option<u32> {
+    match value {
+        AbstractValue::OneOf(set) if set.len() == 1 => set.first().copied(),
+        _ => None,
+    }
+}
+
+/// `min(anything, n)` is one of `0..=n`.
+fn clamp(unknown: &AbstractValue, limit: &AbstractValue) -> Option<AbstractValue> {
+    let limit = single(limit)?;
+    (!matches!(unknown, AbstractValue::OneOf(_)) && limit <= CLAMP_LIMIT)
+        .then(|| AbstractValue::OneOf((0..=limit).collect()))
+}
+
+/// `anything & m` is a submask of `m`, when there are few.
+fn mask(unknown: &AbstractValue, bits: &AbstractValue) -> Option<AbstractValue> {
+    let bits = single(bits)?;
+    if matches!(unknown, AbstractValue::OneOf(_)) || bits.count_ones() > CLAMP_LIMIT.ilog2() {
+        return None;
+    }
+    let mut submasks = BTreeSet::new();
+    let mut sub = bits;
+    loop {
+        submasks.insert(sub);
+        if sub == 0 {
+            return Some(AbstractValue::OneOf(submasks));
+        }
+        sub = (sub - 1) & bits;
+    }
+}
+
+/// A word of constant memory.
+fn load(bank: u8, address: &AbstractValue, code: &Code) -> AbstractValue {
+    let AbstractValue::OneOf(addresses) = address else {
+        let fixed = code.constants.iter().any(|(b, _)| *b == bank);
+        return if fixed {
+            AbstractValue::SomeWordOf(bank)
+        } else {
+            AbstractValue::Any
+        };
+    };
+    if let Some(address) = single(address) {
+        let external = code
+            .external_words
+            .iter()
+            .find(|(b, offset, _)| *b == bank && *offset == address);
+        if let Some((_, _, name)) = external {
+            return AbstractValue::External(name.clone());
+        }
+    }
+    let words: Option<BTreeSet<u32>> = addresses
+        .iter()
+        .map(|&a| code.constant(bank, a.into()))
+        .collect();
+    words.map_or(AbstractValue::Any, AbstractValue::OneOf)
+}

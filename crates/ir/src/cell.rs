@@ -1,0 +1,60 @@
+use std::fmt;
+
+use warpbound_isa::instr::Reg;
+
+/// A storage cell private to a lane, as a dense number below [`Cell::COUNT`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cell(u16);
+
+impl Cell {
+    /// Number of cells.
+    pub const COUNT: usize = 272;
+    /// The condition code.
+    pub const CC: Cell = Cell(271);
+
+    /// General register `Rn`.
+    pub fn gpr(n: u8) -> Cell {
+        Cell(u16::from(n))
+    }
+
+    /// Predicate `Pn`.
+    pub fn pred(n: u8) -> Cell {
+        Cell(256 + u16::from(n & 7))
+    }
+
+    /// The cell as an index.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// The cell of an index below [`Cell::COUNT`].
+    pub fn from_index(index: usize) -> Option<Cell> {
+        (index < Cell::COUNT).then_some(Cell(index as u16))
+    }
+}
+
+impl From<Reg> for Cell {
+    fn from(reg: Reg) -> Cell {
+        match reg {
+            Reg::Gpr(n) => Cell::gpr(n),
+            Reg::Pred(n) => Cell::pred(n),
+            Reg::Cc => Cell::CC,
+        }
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            n if n < 256 => write!(f, "R{n}"),
+            n if n < 264 => write!(f, "P{}", n - 256),
+            _ => f.write_str("CC"),
+        }
+    }
+}
+
+impl fmt::Debug for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

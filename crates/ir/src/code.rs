@@ -1,0 +1,197 @@
+use smallvec::SmallVec;
+use warpbound_base::CodeAddr;
+use warpbound_isa::instr::{Space, Token};
+
+use crate::{Cell, Meaning};
+
+/// Index of an operation in its [`Code`]; the operation after `i` in memory is `i + 1`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct OpIndex(pub u32);
+
+impl OpIndex {
+    /// As an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// When an operation takes effect in a lane: guard AND condition-code test.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Condition {
+    /// Predicate cell of the guard; `None` is the constant true.
+    pub guard: Option<Cell>,
+    /// The guard is negated.
+    pub negated: bool,
+    /// The test of the condition code is not the constant true.
+    pub tests_cc: bool,
+}
+
+impl Condition {
+    /// Holds in every lane.
+    pub const ALWAYS: Condition = Condition {
+        guard: None,
+        negated: false,
+        tests_cc: false,
+    };
+
+    /// Holds in every lane.
+    pub fn is_always(self) -> bool {
+        self == Condition::ALWAYS
+    }
+
+    /// Holds in no lane.
+    pub fn is_never(self) -> bool {
+        self.guard.is_none() && self.negated
+    }
+
+    /// Cells on which it depends.
+    pub fn cells(self) -> impl Iterator<Item = Cell> {
+        self.guard
+            .into_iter()
+            .chain(self.tests_cc.then_some(Cell::CC))
+    }
+
+    /// The only cell that decides it, when there is one.
+    pub fn decided_by(self) -> Option<Cell> {
+        if self.tests_cc { None } else { self.guard }
+    }
+}
+
+/// A direct target of a control operation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// An operation of the same code.
+    Op(OpIndex),
+    /// A function outside this code, by name.
+    External(String),
+    /// Not an operation of this code; the text says what the instruction names.
+    Nowhere(String),
+}
+
+/// Control effect of an operation when its condition holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Control {
+    /// Goes on with the next operation.
+    Next,
+    /// Jumps.
+    Jump(Target),
+    /// Jumps to `register + anchor` (BRX: an address of this code; JMX: an absolute address).
+    Indirect {
+        /// Register; `None` is zero.
+        base: Option<Cell>,
+        /// Added to the register.
+        anchor: i64,
+        /// The sum is an address of this code's section.
+        relative: bool,
+    },
+    /// Calls: pushes a [`Token::Ret`] entry that resumes at the next operation.
+    Call(Target),
+    /// Pushes an entry that resumes at the target.
+    Push(Token, Target),
+    /// Leaves towards the nearest entry of the token.
+    Unwind(Token),
+    /// The lanes leave for good.
+    Exit,
+    /// Not followed by any analysis; the text is the mnemonic.
+    Unsupported(String),
+}
+
+/// How the written values depend on what is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// A function of the cells read and of constants.
+    Function,
+    /// Loaded from this space at an address that is a function of the cells read.
+    Load(Space),
+    /// Special register of this number.
+    Special(u8),
+    /// Equal in all lanes that execute the operation together.
+    Uniform,
+    /// May differ in every lane whatever is read.
+    Lane,
+}
+
+/// One operation: everything an analysis needs to know of an instruction.
+///
+/// `writes` happen only where the condition holds; elsewhere the old value stays.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Op {
+    /// Address of the instruction.
+    pub addr: CodeAddr,
+    /// When it takes effect.
+    pub condition: Condition,
+    /// Cells read as operands (the condition's cells apart).
+    pub reads: SmallVec<[Cell; 6]>,
+    /// Cells written.
+    pub writes: SmallVec<[Cell; 4]>,
+    /// Where written values come from.
+    pub value: Value,
+    /// Control effect.
+    pub control: Control,
+    /// Waits for other warps of the block (BAR).
+    pub barrier: bool,
+    /// What is written, when it is known.
+    pub meaning: Option<Meaning>,
+}
+
+/// A function inside a [`Code`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Function {
+    /// Symbol name.
+    pub name: String,
+    /// Its first operation.
+    pub entry: OpIndex,
+}
+
+/// The operations of one code section, and where the kernel and its functions begin.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Code {
+    /// Operations in address order.
+    pub ops: Vec<Op>,
+    /// Functions by entry, ascending.
+    pub functions: Vec<Function>,
+    /// Constant bank contents the code may read while it runs and that the binary fixes:
+    /// (bank number, bytes).
+    pub constants: Vec<(u8, Vec<u8>)>,
+    /// Words of constant banks that the loader fills with the address of a function outside:
+    /// (bank number, byte offset, symbol name).
+    pub external_words: Vec<(u8, u32, String)>,
+    /// Where the kernel begins.
+    pub entry: OpIndex,
+    /// Bytes of a fetch group that begins with a control word, 0 when there is none: the address
+    /// of the control word names the operation after it (Maxwell, Pascal: 32).
+    pub group_bytes: u32,
+}
+
+impl Code {
+    /// The operation of an index.
+    pub fn get(&self, at: OpIndex) -> Option<&Op> {
+        self.ops.get(at.index())
+    }
+
+    /// The operation that an address names.
+    pub fn at(&self, addr: CodeAddr) -> Option<OpIndex> {
+        let is_control = self.group_bytes != 0 && addr.0.is_multiple_of(self.group_bytes);
+        let addr = if is_control { addr.offset(8)? } else { addr };
+        self.ops
+            .binary_search_by_key(&addr, |op| op.addr)
+            .ok()
+            .map(|i| OpIndex(i as u32))
+    }
+
+    /// The function that begins at `entry`.
+    pub fn function_at(&self, entry: OpIndex) -> Option<&Function> {
+        self.functions
+            .binary_search_by_key(&entry, |f| f.entry)
+            .ok()
+            .map(|i| &self.functions[i])
+    }
+
+    /// The little-endian word at a byte offset of a constant bank, when the binary fixes it.
+    pub fn constant(&self, bank: u8, offset: u64) -> Option<u32> {
+        let (_, bytes) = self.constants.iter().find(|(b, _)| *b == bank)?;
+        let start = usize::try_from(offset).ok()?;
+        let word = bytes.get(start..start.checked_add(4)?)?;
+        Some(u32::from_le_bytes(word.try_into().ok()?))
+    }
+}

@@ -1,0 +1,454 @@
+//! What the SIMT rules imply for how often a warp executes each node: labelled linear rows.
+//!
+//! Unknowns are counts of warp steps (`x`) and of thread steps (`y`, summed over the lanes of the
+//! warp). Three families of rows tie them together, beside flow conservation:
+//!
+//! * *thread flow*: each arrival of the warp over a thread-level edge carries at least one lane,
+//!   so `x ≤ y`; the `y` carry the loop facts, which are per thread;
+//! * *pops ≤ pushes* for each stack entry;
+//! * *together*: where no lane that waits since the loop was entered can reach the header inside
+//!   the loop, the lanes of later header executions are among those of earlier ones, so the warp
+//!   executes the header at most `B` times for each time it enters the loop.
+//!
+//! Why each holds is argued in the project's `SOUNDNESS.md`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::warp::{Step, Via, WarpState};
+use crate::{EntryId, EntryTable, NodeId, Tag};
+
+/// Index of a variable of a [`CountSystem`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct CountVar(pub usize);
+
+/// What a variable counts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Counted {
+    /// The warp starts (always 1).
+    WarpStart,
+    /// The warp takes a step.
+    WarpStep(NodeId, Step),
+    /// Lanes start.
+    ThreadStart,
+    /// Lanes take a step.
+    ThreadStep(NodeId, Step),
+}
+
+/// A coefficient: a number, or a number times the bound of a loop fact.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Factor {
+    /// This number.
+    Number(i64),
+    /// This number times the bound of the fact.
+    TimesBound(i64, usize),
+}
+
+/// Relation of the sum of a row's terms to its right side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Relation {
+    /// At most.
+    AtMost,
+    /// Exactly.
+    Exactly,
+}
+
+/// Which rule a row comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Family {
+    /// The warp or its lanes start once.
+    Start,
+    /// What enters a node leaves it.
+    Flow,
+    /// A warp step carries at least one lane.
+    ThreadFlow,
+    /// An entry is resumed at most as often as pushed.
+    Pops,
+    /// Loop fact, per thread.
+    LoopPerThread,
+    /// Loop fact, per warp-level entry of the loop.
+    LoopTogether,
+}
+
+impl Family {
+    /// Why rows of this family hold, in one clause.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Family::Start => "the kernel is entered once by all live lanes",
+            Family::Flow => "what enters a node leaves it",
+            Family::ThreadFlow => "each warp step carries at least one lane",
+            Family::Pops => "an entry is resumed at most as often as it was pushed",
+            Family::LoopPerThread => "loop fact: header executions per entry of each thread",
+            Family::LoopTogether => "lanes that iterate together: the fact holds for the warp",
+        }
+    }
+}
+
+/// `Σ factor·variable  relation  constant`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// Terms.
+    pub terms: Vec<(CountVar, Factor)>,
+    /// Relation.
+    pub relation: Relation,
+    /// Right side.
+    pub constant: i64,
+    /// The rule.
+    pub family: Family,
+    /// What the row is about.
+    pub label: String,
+}
+
+/// A loop of the thread-level graph for counting.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CountedLoop {
+    /// Header nodes.
+    pub headers: Vec<NodeId>,
+    /// All nodes, ascending.
+    pub body: Vec<NodeId>,
+    /// Number of the fact that bounds it.
+    pub fact: usize,
+}
+
+impl CountedLoop {
+    fn contains(&self, node: NodeId) -> bool {
+        self.body.binary_search(&node).is_ok()
+    }
+}
+
+/// Everything the rows are made of.
+pub struct CountInput<'a> {
+    /// Live lanes of the warp.
+    pub lanes: u64,
+    /// First node.
+    pub entry: NodeId,
+    /// Thread-level steps by source node.
+    pub thread: &'a [Vec<Step>],
+    /// Warp-level steps by source node.
+    pub warp: &'a [Vec<Step>],
+    /// Stack entries.
+    pub entries: &'a EntryTable,
+    /// Loops of the thread-level graph.
+    pub loops: &'a [CountedLoop],
+    /// Return entries of calls into a context that other calls enter as well.
+    pub shared_returns: &'a BTreeSet<EntryId>,
+    /// What is known when the warp is at a node.
+    pub state: &'a dyn Fn(NodeId) -> Option<&'a WarpState>,
+}
+
+/// Variables and rows.
+#[derive(Clone, Debug, Default)]
+pub struct CountSystem {
+    /// What each variable counts.
+    pub variables: Vec<Counted>,
+    /// Rows.
+    pub rows: Vec<Row>,
+    /// For each node, the variables whose sum is how often the warp executes it.
+    pub executions: BTreeMap<NodeId, Vec<CountVar>>,
+    /// For each loop of the input: the warp's lanes iterate it together.
+    pub together: Vec<bool>,
+}
+
+impl CountSystem {
+    /// Builds the system.
+    pub fn run(input: &CountInput<'_>) -> CountSystem {
+        let mut builder = Builder {
+            input,
+            system: CountSystem::default(),
+        };
+        let threads = builder.variables(input.thread, Counted::ThreadStart, Counted::ThreadStep);
+        let warps = builder.variables(input.warp, Counted::WarpStart, Counted::WarpStep);
+        builder.starts(&threads, &warps);
+        builder.conserve(&threads, "thread");
+        builder.conserve(&warps, "warp");
+        builder.thread_flow(&threads, &warps);
+        builder.pops(&threads, &warps);
+        for counted in input.loops {
+            builder.per_thread(counted, &threads);
+            builder.together(counted, &threads, &warps);
+        }
+        builder.system.executions = warps.arriving;
+        builder.system
+    }
+
+    /// Number of variables.
+    pub fn len(&self) -> usize {
+        self.variables.len()
+    }
+
+    /// No variables.
+    pub fn is_empty(&self) -> bool {
+        self.variables.is_empty()
+    }
+}
+
+/// Steps of one level with their variables.
+struct Level {
+    start: CountVar,
+    steps: Vec<(NodeId, Step, CountVar)>,
+    arriving: BTreeMap<NodeId, Vec<CountVar>>,
+    leaving: BTreeMap<NodeId, Vec<CountVar>>,
+    /// For each entry, the steps that resume it, with their source.
+    pops: BTreeMap<EntryId, Vec<(NodeId, CountVar)>>,
+    /// For each entry, the steps that may push it.
+    pushes: BTreeMap<EntryId, Vec<CountVar>>,
+}
+
+struct Builder<'a, 'b> {
+    input: &'b CountInput<'a>,
+    system: CountSystem,
+}
+
+impl Builder<'_, '_> {
+    fn variable(&mut self, counted: Counted) -> CountVar {
+        self.system.variables.push(counted);
+        CountVar(self.system.variables.len() - 1)
+    }
+
+    fn row(
+        &mut self,
+        family: Family,
+        label: String,
+        terms: Vec<(CountVar, Factor)>,
+        relation: Relation,
+        constant: i64,
+    ) {
+        self.system.rows.push(Row {
+            terms,
+            relation,
+            constant,
+            family,
+            label,
+        });
+    }
+
+    fn variables(
+        &mut self,
+        steps: &[Vec<Step>],
+        start: Counted,
+        counted: fn(NodeId, Step) -> Counted,
+    ) -> Level {
+        let start = self.variable(start);
+        let mut level = Level {
+            start,
+            steps: Vec::new(),
+            arriving: BTreeMap::from([(self.input.entry, vec![start])]),
+            leaving: BTreeMap::new(),
+            pops: BTreeMap::new(),
+            pushes: BTreeMap::new(),
+        };
+        for (from, steps) in steps.iter().enumerate() {
+            let from = NodeId(from as u32);
+            for step in steps {
+                let var = self.variable(counted(from, step.clone()));
+                level.leaving.entry(from).or_default().push(var);
+                if let Some(to) = step.to {
+                    level.arriving.entry(to).or_default().push(var);
+                }
+                if let Via::Resume(id) = step.via {
+                    level.pops.entry(id).or_default().push((from, var));
+                }
+                for &id in &step.pushes {
+                    level.pushes.entry(id).or_default().push(var);
+                }
+                level.steps.push((from, step.clone(), var));
+            }
+        }
+        level
+    }
+
+    fn starts(&mut self, threads: &Level, warps: &Level) {
+        let lanes = i64::try_from(self.input.lanes).unwrap_or(i64::MAX);
+        for (start, count, name) in [(threads.start, lanes, "lanes"), (warps.start, 1, "warp")] {
+            self.row(
+                Family::Start,
+                format!("{name} start"),
+                vec![(start, Factor::Number(1))],
+                Relation::Exactly,
+                count,
+            );
+        }
+    }
+
+    fn conserve(&mut self, level: &Level, name: &str) {
+        for (&node, arriving) in &level.arriving {
+            let mut terms: Vec<_> = sum(arriving, 1).collect();
+            if let Some(leaving) = level.leaving.get(&node) {
+                terms.extend(sum(leaving, -1));
+            }
+            self.row(
+                Family::Flow,
+                format!("{name} flow of node {}", node.0),
+                terms,
+                Relation::Exactly,
+                0,
+            );
+        }
+    }
+
+    /// `x ≤ y` for every thread-level edge, arrivals by a later resume included.
+    fn thread_flow(&mut self, threads: &Level, warps: &Level) {
+        #[derive(PartialEq, Eq, PartialOrd, Ord, Clone, Copy)]
+        enum Edge {
+            Walk(NodeId, NodeId),
+            Unwind(EntryId),
+        }
+        let entries = self.input.entries;
+        let edge_of = |from: NodeId, step: &Step| {
+            let to = step.to?;
+            Some(match step.via {
+                Via::Walk => Edge::Walk(from, to),
+                Via::Resume(id) => {
+                    let entry = entries.get(id);
+                    if entry.tag == Tag::Nil {
+                        Edge::Walk(entry.pushed_by, entry.resume)
+                    } else {
+                        Edge::Unwind(id)
+                    }
+                }
+            })
+        };
+        let mut sums: BTreeMap<Edge, Vec<(CountVar, Factor)>> = BTreeMap::new();
+        for (level, factor) in [(warps, 1), (threads, -1)] {
+            for (from, step, var) in &level.steps {
+                if let Some(edge) = edge_of(*from, step) {
+                    sums.entry(edge)
+                        .or_default()
+                        .push((*var, Factor::Number(factor)));
+                }
+            }
+        }
+        for (edge, terms) in sums {
+            let label = match edge {
+                Edge::Walk(from, to) => format!("lanes on {} → {}", from.0, to.0),
+                Edge::Unwind(id) => {
+                    let entry = entries.get(id);
+                    format!("lanes that {} to {}", entry.tag.name(), entry.resume.0)
+                }
+            };
+            self.row(Family::ThreadFlow, label, terms, Relation::AtMost, 0);
+        }
+    }
+
+    fn pops(&mut self, threads: &Level, warps: &Level) {
+        for (id, entry) in self.input.entries.iter() {
+            let shared = self.input.shared_returns.contains(&id);
+            for level in [Some(warps), shared.then_some(threads)].into_iter().flatten() {
+                let Some(pops) = level.pops.get(&id) else {
+                    continue;
+                };
+                let mut terms: Vec<_> = pops.iter().map(|&(_, v)| (v, Factor::Number(1))).collect();
+                terms.extend(sum(level.pushes.get(&id).map_or(&[], Vec::as_slice), -1));
+                self.row(
+                    Family::Pops,
+                    format!("{} to {}", entry.tag.name(), entry.resume.0),
+                    terms,
+                    Relation::AtMost,
+                    0,
+                );
+            }
+        }
+    }
+
+    /// `Σ y(headers) ≤ B · y(entries of the loop)`.
+    fn per_thread(&mut self, counted: &CountedLoop, threads: &Level) {
+        let mut entering = Vec::new();
+        if counted.contains(self.input.entry) {
+            entering.push(threads.start);
+        }
+        for (from, step, var) in &threads.steps {
+            let crosses = step.to.is_some_and(|to| counted.contains(to));
+            // A return into the loop from a shared context goes on with the call made there.
+            let from = match step.via {
+                Via::Resume(id) if self.input.shared_returns.contains(&id) => {
+                    self.input.entries.get(id).pushed_by
+                }
+                _ => *from,
+            };
+            if crosses && !counted.contains(from) {
+                entering.push(*var);
+            }
+        }
+        self.loop_row(counted, threads, entering, Family::LoopPerThread);
+    }
+
+    /// `Σ x(headers) ≤ B · x(warp-level entries of the loop)`, where the lanes iterate together.
+    fn together(&mut self, counted: &CountedLoop, threads: &Level, warps: &Level) {
+        let entries = self.input.entries;
+        let together = counted.headers.iter().all(|&header| {
+            // A header that the warp never reaches holds nothing back.
+            (self.input.state)(header).is_none_or(|state| {
+                state.stack().ids().iter().all(|&id| {
+                    let entry = entries.get(id);
+                    !(counted.contains(entry.pushed_by) && counted.contains(entry.resume))
+                })
+            })
+        });
+        self.system.together.push(together);
+        if !together {
+            return;
+        }
+        let stays_inside = |id: EntryId| {
+            let entry = entries.get(id);
+            counted.contains(entry.pushed_by)
+                && (entry.tag == Tag::Nil
+                    || threads
+                        .pops
+                        .get(&id)
+                        .is_none_or(|pops| pops.iter().all(|&(from, _)| counted.contains(from))))
+        };
+        let mut entering = Vec::new();
+        if counted.contains(self.input.entry) {
+            entering.push(warps.start);
+        }
+        for (from, step, var) in &warps.steps {
+            if !step.to.is_some_and(|to| counted.contains(to)) {
+                continue;
+            }
+            let inside = match step.via {
+                Via::Walk => counted.contains(*from),
+                Via::Resume(id) => stays_inside(id),
+            };
+            if !inside {
+                entering.push(*var);
+            }
+        }
+        self.loop_row(counted, warps, entering, Family::LoopTogether);
+    }
+
+    fn loop_row(
+        &mut self,
+        counted: &CountedLoop,
+        level: &Level,
+        entering: Vec<CountVar>,
+        family: Family,
+    ) {
+        let mut factors: BTreeMap<CountVar, Vec<Factor>> = BTreeMap::new();
+        for header in &counted.headers {
+            for &var in level.arriving.get(header).into_iter().flatten() {
+                factors.entry(var).or_default().push(Factor::Number(1));
+            }
+        }
+        for var in entering {
+            factors
+                .entry(var)
+                .or_default()
+                .push(Factor::TimesBound(-1, counted.fact));
+        }
+        let terms = factors
+            .into_iter()
+            .flat_map(|(var, factors)| factors.into_iter().map(move |f| (var, f)))
+            .collect();
+        let header = counted.headers.first().map_or(0, |h| h.0);
+        self.row(
+            family,
+            format!("loop of node {header}"),
+            terms,
+            Relation::AtMost,
+            0,
+        );
+    }
+}
+
+fn sum(vars: &[CountVar], factor: i64) -> impl Iterator<Item = (CountVar, Factor)> + '_ {
+    vars.iter().map(move |&v| (v, Factor::Number(factor)))
+}
