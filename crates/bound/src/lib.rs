@@ -1,1 +1,17 @@
-//! placeholder
+//! From facts to numbers: an integer program with reasons, its exact solution, and evidence that can be re-checked.
+
+mod certificate;
+mod exact;
+mod factor;
+mod linear;
+mod model;
+mod reduce;
+mod search;
+mod simplex;
+mod solve;
+
+pub use certificate::{
+    Certificate, evaluate, implied_bound, verify, verify_infeasible, verify_ray,
+};
+pub use model::{Model, Relation, Row, RowId, Var, VarId};
+pub use solve::{Certified, Conflict, Effort, Outcome, Ray, solve};

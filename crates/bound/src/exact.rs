@@ -1,0 +1,328 @@
+use std::cmp::Ordering;
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{Signed, ToPrimitive, Zero};
+
+/// An exact rational number: two machine words while they suffice, arbitrary precision beyond.
+///
+/// The form is canonical (lowest terms, positive denominator, `Big` only where `Small` cannot hold it), so derived
+/// equality is equality of numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Exact {
+    /// `num / den`; `num` is never `i64::MIN`, so negation cannot overflow.
+    Small { num: i64, den: i64 },
+    /// Anything larger.
+    Big(Box<BigRational>),
+}
+
+impl Exact {
+    pub(crate) const ZERO: Exact = Exact::Small { num: 0, den: 1 };
+    pub(crate) const ONE: Exact = Exact::Small { num: 1, den: 1 };
+
+    pub(crate) fn int(value: i128) -> Exact {
+        match i64::try_from(value) {
+            Ok(num) if num != i64::MIN => Exact::Small { num, den: 1 },
+            _ => Exact::Big(Box::new(BigRational::from_integer(BigInt::from(value)))),
+        }
+    }
+
+    /// `num / den` in lowest terms; `den` must be positive.
+    fn ratio(num: i128, den: i128) -> Exact {
+        let divisor = gcd(num.unsigned_abs(), den.unsigned_abs()).max(1) as i128;
+        let (num, den) = (num / divisor, den / divisor);
+        match (i64::try_from(num), i64::try_from(den)) {
+            (Ok(num), Ok(den)) if num != i64::MIN => Exact::Small { num, den },
+            _ => Exact::Big(Box::new(BigRational::new_raw(num.into(), den.into()))),
+        }
+    }
+
+    fn shrink(value: BigRational) -> Exact {
+        match (value.numer().to_i64(), value.denom().to_i64()) {
+            (Some(num), Some(den)) if num != i64::MIN => Exact::Small { num, den },
+            _ => Exact::Big(Box::new(value)),
+        }
+    }
+
+    pub(crate) fn to_big(&self) -> BigRational {
+        match self {
+            Exact::Small { num, den } => {
+                BigRational::new_raw(BigInt::from(*num), BigInt::from(*den))
+            }
+            Exact::Big(value) => (**value).clone(),
+        }
+    }
+
+    pub(crate) fn is_zero(&self) -> bool {
+        matches!(self, Exact::Small { num: 0, .. })
+    }
+
+    pub(crate) fn signum(&self) -> i32 {
+        match self {
+            Exact::Small { num, .. } => num.signum() as i32,
+            Exact::Big(value) if value.is_negative() => -1,
+            Exact::Big(_) => 1,
+        }
+    }
+
+    pub(crate) fn is_positive(&self) -> bool {
+        self.signum() > 0
+    }
+
+    pub(crate) fn is_negative(&self) -> bool {
+        self.signum() < 0
+    }
+
+    pub(crate) fn is_integer(&self) -> bool {
+        match self {
+            Exact::Small { den, .. } => *den == 1,
+            Exact::Big(value) => value.is_integer(),
+        }
+    }
+
+    pub(crate) fn is_unit(&self) -> bool {
+        matches!(
+            self,
+            Exact::Small {
+                num: 1 | -1,
+                den: 1
+            }
+        )
+    }
+
+    pub(crate) fn floor(&self) -> Exact {
+        match self {
+            Exact::Small { num, den } => Exact::Small {
+                num: num.div_euclid(*den),
+                den: 1,
+            },
+            Exact::Big(value) => Exact::shrink(value.floor()),
+        }
+    }
+
+    pub(crate) fn neg(&self) -> Exact {
+        match self {
+            Exact::Small { num, den } => Exact::Small {
+                num: -num,
+                den: *den,
+            },
+            Exact::Big(value) => Exact::Big(Box::new(-&**value)),
+        }
+    }
+
+    pub(crate) fn add(&self, other: &Exact) -> Exact {
+        if let (Exact::Small { num: a, den: b }, Exact::Small { num: c, den: d }) = (self, other) {
+            let (a, b, c, d) = (
+                i128::from(*a),
+                i128::from(*b),
+                i128::from(*c),
+                i128::from(*d),
+            );
+            // Each product is below 2^126 in magnitude.
+            return if b == 1 && d == 1 {
+                Exact::int(a + c)
+            } else {
+                Exact::ratio(a * d + c * b, b * d)
+            };
+        }
+        Exact::shrink(self.to_big() + other.to_big())
+    }
+
+    pub(crate) fn sub(&self, other: &Exact) -> Exact {
+        self.add(&other.neg())
+    }
+
+    pub(crate) fn mul(&self, other: &Exact) -> Exact {
+        if let (Exact::Small { num: a, den: b }, Exact::Small { num: c, den: d }) = (self, other) {
+            let (num, den) = (
+                i128::from(*a) * i128::from(*c),
+                i128::from(*b) * i128::from(*d),
+            );
+            return if den == 1 {
+                Exact::int(num)
+            } else {
+                Exact::ratio(num, den)
+            };
+        }
+        Exact::shrink(self.to_big() * other.to_big())
+    }
+
+    /// `self -= a * b`, the inner step of every elimination.
+    pub(crate) fn sub_mul(&mut self, a: &Exact, b: &Exact) {
+        if let (
+            Exact::Small { num, den: 1 },
+            Exact::Small { num: x, den: 1 },
+            Exact::Small { num: y, den: 1 },
+        ) = (&mut *self, a, b)
+            && let Some(value) = x
+                .checked_mul(*y)
+                .and_then(|product| num.checked_sub(product))
+            && value != i64::MIN
+        {
+            *num = value;
+            return;
+        }
+        *self = self.sub(&a.mul(b));
+    }
+
+    /// `1 / self`; `None` for zero.
+    pub(crate) fn recip(&self) -> Option<Exact> {
+        match self {
+            Exact::Small { num: 0, .. } => None,
+            Exact::Small { num, den } => Some(Exact::Small {
+                num: den * num.signum(),
+                den: num.abs(),
+            }),
+            Exact::Big(value) => Some(Exact::shrink(value.recip())),
+        }
+    }
+
+    /// A nearby float, for choices where only speed depends on it.
+    pub(crate) fn approximate(&self) -> f64 {
+        match self {
+            Exact::Small { num, den } => *num as f64 / *den as f64,
+            Exact::Big(value) => value.to_f64().unwrap_or(f64::MAX),
+        }
+    }
+}
+
+impl PartialOrd for Exact {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Exact {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Exact::Small { num: a, den: b }, Exact::Small { num: c, den: d }) => {
+                (i128::from(*a) * i128::from(*d)).cmp(&(i128::from(*c) * i128::from(*b)))
+            }
+            _ => {
+                let difference = self.to_big() - other.to_big();
+                if difference.is_zero() {
+                    Ordering::Equal
+                } else if difference.is_negative() {
+                    Ordering::Less
+                } else {
+                    Ordering::Greater
+                }
+            }
+        }
+    }
+}
+
+fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        if let (Ok(mut x), Ok(mut y)) = (u64::try_from(a), u64::try_from(b)) {
+            while y != 0 {
+                (x, y) = (y, x % y);
+            }
+            return u128::from(x);
+        }
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// A number with an infinitesimal part: `value + nudge * ε` for one ε below every positive number.
+///
+/// Degenerate steps of the simplex method move by ε instead of 0, which is what keeps it from cycling.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Nudged {
+    pub(crate) value: Exact,
+    pub(crate) nudge: Exact,
+}
+
+impl Nudged {
+    pub(crate) const ZERO: Nudged = Nudged {
+        value: Exact::ZERO,
+        nudge: Exact::ZERO,
+    };
+
+    pub(crate) fn plain(value: Exact) -> Nudged {
+        Nudged {
+            value,
+            nudge: Exact::ZERO,
+        }
+    }
+
+    pub(crate) fn is_zero(&self) -> bool {
+        self.value.is_zero() && self.nudge.is_zero()
+    }
+
+    pub(crate) fn sub(&self, other: &Nudged) -> Nudged {
+        Nudged {
+            value: self.value.sub(&other.value),
+            nudge: self.nudge.sub(&other.nudge),
+        }
+    }
+
+    pub(crate) fn add(&self, other: &Nudged) -> Nudged {
+        Nudged {
+            value: self.value.add(&other.value),
+            nudge: self.nudge.add(&other.nudge),
+        }
+    }
+
+    pub(crate) fn scale(&self, factor: &Exact) -> Nudged {
+        Nudged {
+            value: self.value.mul(factor),
+            nudge: self.nudge.mul(factor),
+        }
+    }
+
+    /// `self -= step * factor`.
+    pub(crate) fn sub_mul(&mut self, step: &Nudged, factor: &Exact) {
+        self.value.sub_mul(&step.value, factor);
+        self.nudge.sub_mul(&step.nudge, factor);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every operation agrees with the arbitrary-precision one, also where words overflow.
+    #[test]
+    fn operations_agree_with_big_rationals() {
+        let words = [
+            0i64,
+            1,
+            -1,
+            2,
+            3,
+            -7,
+            32,
+            1_000_000_000,
+            i64::MAX,
+            -i64::MAX,
+            i64::MAX - 1,
+        ];
+        let mut values = Vec::new();
+        for &num in &words {
+            for den in [1i64, 2, 3, 999_999_937, i64::MAX] {
+                values.push(Exact::ratio(num.into(), den.into()));
+            }
+        }
+        values.push(Exact::int(i128::MAX));
+        values.push(Exact::int(i64::MIN.into()));
+        for a in &values {
+            assert_eq!(a.floor().to_big(), a.to_big().floor());
+            assert_eq!(a.neg().to_big(), -a.to_big());
+            match a.recip() {
+                Some(r) => assert_eq!(r.to_big(), a.to_big().recip()),
+                None => assert!(a.to_big().is_zero()),
+            }
+            for b in &values {
+                assert_eq!(a.add(b).to_big(), a.to_big() + b.to_big());
+                assert_eq!(a.mul(b).to_big(), a.to_big() * b.to_big());
+                assert_eq!(a.cmp(b), a.to_big().cmp(&b.to_big()));
+                assert_eq!(a == b, a.to_big() == b.to_big());
+                let mut c = a.clone();
+                c.sub_mul(b, a);
+                assert_eq!(c.to_big(), a.to_big() - a.to_big() * b.to_big());
+            }
+        }
+    }
+}

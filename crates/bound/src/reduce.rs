@@ -1,0 +1,276 @@
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::exact::Exact;
+use crate::linear::Linear;
+use crate::model::Relation;
+
+/// A program made smaller by solving flow rows for one of their variables, and the way back.
+///
+/// A row `x = b + a·y` whose right side cannot be negative defines `x`, so `x` can be replaced everywhere. In a
+/// flow network this removes straight lines and node counts, which are most of it. Both ways back are exact: the
+/// point by evaluating the definitions, the multipliers by giving each used row the one value that makes the
+/// reduced cost of its variable zero.
+#[derive(Debug)]
+pub(crate) struct Reduced {
+    pub(crate) linear: Linear,
+    /// Original column of each remaining column.
+    columns: Vec<usize>,
+    /// Original row of each remaining row.
+    rows: Vec<usize>,
+    steps: Vec<Step>,
+    original_width: usize,
+    original_height: usize,
+}
+
+/// One replacement, in the numbering of the original program.
+#[derive(Debug)]
+struct Step {
+    row: usize,
+    column: usize,
+    /// `column = constant + Σ factor * other`.
+    constant: Exact,
+    terms: Vec<(usize, Exact)>,
+    /// The multiple of `row` that was subtracted from the objective and from each other row.
+    from_cost: Exact,
+    from_rows: Vec<(usize, Exact)>,
+}
+
+/// How many entries one replacement may add to the matrix.
+const MAX_FILL: usize = 12;
+
+impl Reduced {
+    pub(crate) fn of(original: &Linear) -> Reduced {
+        let mut work = Work::of(original);
+        let mut steps = Vec::new();
+        let mut queue: VecDeque<usize> = (0..original.height()).collect();
+        let mut queued = vec![true; original.height()];
+        while let Some(row) = queue.pop_front() {
+            queued[row] = false;
+            let Some(step) = work.replace(row, original) else {
+                continue;
+            };
+            for &(other, _) in &step.from_rows {
+                if !queued[other] {
+                    queued[other] = true;
+                    queue.push_back(other);
+                }
+            }
+            steps.push(step);
+        }
+        work.finish(original, steps)
+    }
+
+    /// The original point that a point of the reduced program stands for.
+    pub(crate) fn expand_point(&self, reduced: &[Exact]) -> Vec<Exact> {
+        let mut point = vec![Exact::ZERO; self.original_width];
+        for (&column, value) in self.columns.iter().zip(reduced) {
+            point[column] = value.clone();
+        }
+        // A definition may use variables that were replaced later, so the last one is evaluated first.
+        for step in self.steps.iter().rev() {
+            let mut value = step.constant.clone();
+            for (other, factor) in &step.terms {
+                value = value.add(&factor.mul(&point[*other]));
+            }
+            point[step.column] = value;
+        }
+        point
+    }
+
+    /// The original direction that a direction of the reduced program stands for.
+    pub(crate) fn expand_direction(&self, reduced: &[Exact]) -> Vec<Exact> {
+        let mut direction = vec![Exact::ZERO; self.original_width];
+        for (&column, value) in self.columns.iter().zip(reduced) {
+            direction[column] = value.clone();
+        }
+        for step in self.steps.iter().rev() {
+            let mut value = Exact::ZERO;
+            for (other, factor) in &step.terms {
+                value = value.add(&factor.mul(&direction[*other]));
+            }
+            direction[step.column] = value;
+        }
+        direction
+    }
+
+    /// The original row multipliers that those of the reduced program stand for. `with_cost` is false for
+    /// multipliers that belong to a zero objective (a proof of infeasibility).
+    pub(crate) fn expand_multipliers(&self, reduced: &[Exact], with_cost: bool) -> Vec<Exact> {
+        let mut multipliers = vec![Exact::ZERO; self.original_height];
+        for (&row, value) in self.rows.iter().zip(reduced) {
+            multipliers[row] = value.clone();
+        }
+        for step in self.steps.iter().rev() {
+            let mut value = if with_cost {
+                step.from_cost.clone()
+            } else {
+                Exact::ZERO
+            };
+            for (other, factor) in &step.from_rows {
+                value.sub_mul(factor, &multipliers[*other]);
+            }
+            multipliers[step.row] = value;
+        }
+        multipliers
+    }
+}
+
+/// The matrix by rows while it shrinks.
+struct Work {
+    rows: Vec<BTreeMap<usize, Exact>>,
+    occurs: Vec<BTreeSet<usize>>,
+    rhs: Vec<Exact>,
+    cost: Vec<Exact>,
+    row_alive: Vec<bool>,
+    column_alive: Vec<bool>,
+}
+
+impl Work {
+    fn of(original: &Linear) -> Work {
+        let mut rows = vec![BTreeMap::new(); original.height()];
+        let mut occurs = vec![BTreeSet::new(); original.width()];
+        for (column, entries) in original.columns.iter().enumerate() {
+            for (row, coefficient) in entries {
+                rows[*row].insert(column, coefficient.clone());
+                occurs[column].insert(*row);
+            }
+        }
+        Work {
+            rows,
+            occurs,
+            rhs: original.rhs.clone(),
+            cost: original.cost.clone(),
+            row_alive: vec![true; original.height()],
+            column_alive: vec![true; original.width()],
+        }
+    }
+
+    /// The cheapest column that `row` defines, with its coefficient.
+    fn defined_by(&self, row: usize, original: &Linear) -> Option<(usize, Exact)> {
+        if !self.row_alive[row] || original.relation[row] != Relation::Eq {
+            return None;
+        }
+        let entries = &self.rows[row];
+        let positive = entries.values().filter(|c| c.is_positive()).count();
+        let negative = entries.len() - positive;
+        let mut best: Option<(usize, usize, Exact)> = None;
+        for (&column, coefficient) in entries {
+            // The others must have the opposite sign, and so that an integer stays one, |coefficient| must be 1.
+            let alone = if coefficient.is_positive() {
+                positive == 1
+            } else {
+                negative == 1
+            };
+            let defined = alone
+                && coefficient.is_unit()
+                && original.upper[column].is_none()
+                && !self.rhs[row].mul(coefficient).is_negative();
+            if !defined {
+                continue;
+            }
+            let uses = self.occurs[column].len();
+            let fill = (entries.len() - 1) * (uses - 1);
+            let removed = entries.len() + uses;
+            if fill <= removed + MAX_FILL && best.as_ref().is_none_or(|(least, ..)| fill < *least) {
+                best = Some((fill, column, coefficient.clone()));
+            }
+        }
+        best.map(|(_, column, coefficient)| (column, coefficient))
+    }
+
+    fn replace(&mut self, row: usize, original: &Linear) -> Option<Step> {
+        let (column, coefficient) = self.defined_by(row, original)?;
+        let inverse = coefficient.recip()?;
+        let entries = std::mem::take(&mut self.rows[row]);
+        let rhs = self.rhs[row].clone();
+        self.row_alive[row] = false;
+        self.column_alive[column] = false;
+        for other in entries.keys() {
+            self.occurs[*other].remove(&row);
+        }
+        let uses = std::mem::take(&mut self.occurs[column]);
+        let mut from_rows = Vec::new();
+        for other in uses {
+            let Some(factor) = self.rows[other].remove(&column) else {
+                continue;
+            };
+            let factor = factor.mul(&inverse);
+            for (&k, value) in entries.iter().filter(|(k, _)| **k != column) {
+                let entry = self.rows[other].entry(k).or_insert(Exact::ZERO);
+                entry.sub_mul(&factor, value);
+                if entry.is_zero() {
+                    self.rows[other].remove(&k);
+                    self.occurs[k].remove(&other);
+                } else {
+                    self.occurs[k].insert(other);
+                }
+            }
+            self.rhs[other].sub_mul(&factor, &rhs);
+            from_rows.push((other, factor));
+        }
+        let from_cost = self.cost[column].mul(&inverse);
+        for (&k, value) in entries.iter().filter(|(k, _)| **k != column) {
+            self.cost[k].sub_mul(&from_cost, value);
+        }
+        Some(Step {
+            row,
+            column,
+            constant: rhs.mul(&inverse),
+            terms: entries
+                .iter()
+                .filter(|(k, _)| **k != column)
+                .map(|(&k, value)| (k, value.mul(&inverse).neg()))
+                .collect(),
+            from_cost,
+            from_rows,
+        })
+    }
+
+    /// Renumbers what is left. Rows without variables that hold anyway are dropped: their multiplier is 0.
+    fn finish(self, original: &Linear, steps: Vec<Step>) -> Reduced {
+        let rows: Vec<usize> = (0..original.height())
+            .filter(|&row| {
+                let empty = self.rows[row].is_empty();
+                let holds = match original.relation[row] {
+                    Relation::Le => !self.rhs[row].is_negative(),
+                    Relation::Ge => !self.rhs[row].is_positive(),
+                    Relation::Eq => self.rhs[row].is_zero(),
+                };
+                self.row_alive[row] && !(empty && holds)
+            })
+            .collect();
+        let columns: Vec<usize> = (0..original.width())
+            .filter(|&column| self.column_alive[column])
+            .collect();
+        let mut new_column = vec![0; original.width()];
+        for (new, &column) in columns.iter().enumerate() {
+            new_column[column] = new;
+        }
+        let mut entries: Vec<Vec<(usize, Exact)>> = vec![Vec::new(); columns.len()];
+        for (new, &row) in rows.iter().enumerate() {
+            for (&column, value) in &self.rows[row] {
+                entries[new_column[column]].push((new, value.clone()));
+            }
+        }
+        Reduced {
+            linear: Linear {
+                columns: entries,
+                upper: columns
+                    .iter()
+                    .map(|&column| original.upper[column].clone())
+                    .collect(),
+                cost: columns
+                    .iter()
+                    .map(|&column| self.cost[column].clone())
+                    .collect(),
+                relation: rows.iter().map(|&row| original.relation[row]).collect(),
+                rhs: rows.iter().map(|&row| self.rhs[row].clone()).collect(),
+            },
+            columns,
+            rows,
+            steps,
+            original_width: original.width(),
+            original_height: original.height(),
+        }
+    }
+}

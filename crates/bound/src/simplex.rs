@@ -1,0 +1,648 @@
+use std::cmp::Ordering;
+
+use crate::exact::{Exact, Nudged};
+use crate::factor::Factor;
+use crate::linear::Linear;
+use crate::model::Relation;
+
+/// The exact bounded revised simplex method.
+///
+/// Columns are numbered: the program's, then one *slack* per row (`row + slack = rhs`), then one *artificial* per row
+/// that the origin violates. Everything that decides is exact; floats only rank candidates.
+#[derive(Clone, Debug)]
+pub(crate) struct Simplex {
+    height: usize,
+    /// Columns of the program itself.
+    width: usize,
+    columns: Vec<Vec<(usize, Exact)>>,
+    /// The program by rows, for pricing; slacks and artificials are not in it.
+    rows: Vec<Vec<(usize, Exact)>>,
+    cost: Vec<Exact>,
+    lower: Vec<Option<Nudged>>,
+    upper: Vec<Option<Nudged>>,
+    rhs: Vec<Exact>,
+    status: Vec<Status>,
+    /// Column that is basic in each slot.
+    basis: Vec<usize>,
+    /// Value of the basic column of each slot.
+    values: Vec<Nudged>,
+    factor: Factor,
+    pivots_left: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    /// Basic, in this slot.
+    Basic(usize),
+    AtLower,
+    AtUpper,
+}
+
+/// How a linear program ended.
+#[derive(Clone, Debug)]
+pub(crate) enum Verdict {
+    /// Solved; ask [`Simplex::point`] and [`Simplex::multipliers`].
+    Optimal,
+    /// This direction of the program's columns never leaves the feasible set and always gains. Also given: the column
+    /// that started it.
+    Unbounded {
+        direction: Vec<Exact>,
+        column: usize,
+    },
+    /// No point obeys the rows; with these row multipliers the rows contradict each other.
+    Infeasible { multipliers: Vec<Exact> },
+    /// The step budget is used up, or an internal invariant failed.
+    GaveUp(&'static str),
+}
+
+/// How [`Simplex::repair`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repair {
+    /// The basis is optimal again.
+    Optimal,
+    /// No point obeys the tightened bounds.
+    Empty,
+    /// The step budget is used up.
+    GaveUp,
+}
+
+/// Exchanges after which the basis is factored anew.
+const MAX_AGE: usize = 64;
+
+impl Simplex {
+    /// Prepares `linear`, allowing `pivots` steps in total.
+    pub(crate) fn new(linear: &Linear, pivots: usize) -> Option<Simplex> {
+        let (height, width) = (linear.height(), linear.width());
+        let mut columns = linear.columns.clone();
+        let mut rows = vec![Vec::new(); height];
+        for (column, entries) in columns.iter().enumerate() {
+            for (row, value) in entries {
+                rows[*row].push((column, value.clone()));
+            }
+        }
+        columns.extend((0..height).map(|row| vec![(row, Exact::ONE)]));
+        let mut cost = linear.cost.clone();
+        cost.resize(columns.len(), Exact::ZERO);
+        let mut lower = vec![Some(Nudged::ZERO); width];
+        let mut upper: Vec<Option<Nudged>> = linear
+            .upper
+            .iter()
+            .map(|upper| upper.clone().map(Nudged::plain))
+            .collect();
+        for (row, relation) in linear.relation.iter().enumerate() {
+            // Relaxing every row by its own multiple of ε makes ties rare. A relaxation keeps every feasible
+            // point, and a basis optimal for it is optimal for ε = 0.
+            let nudge = |salt: u64| Exact::int(nudge_of(2 * row as u64 + salt).into());
+            let below = Nudged {
+                value: Exact::ZERO,
+                nudge: nudge(0).neg(),
+            };
+            let above = Nudged {
+                value: Exact::ZERO,
+                nudge: nudge(1),
+            };
+            lower.push((*relation != Relation::Ge).then_some(below));
+            upper.push((*relation != Relation::Le).then_some(above));
+        }
+        let mut status = vec![Status::AtLower; width];
+        status.resize(columns.len(), Status::AtLower);
+        let mut basis = Vec::with_capacity(height);
+        for (row, rhs) in linear.rhs.iter().enumerate() {
+            let slack = width + row;
+            let value = Nudged::plain(rhs.clone());
+            let nearest = match (&lower[slack], &upper[slack]) {
+                (Some(bound), _) if value < *bound => Some((Status::AtLower, bound)),
+                (_, Some(bound)) if value > *bound => Some((Status::AtUpper, bound)),
+                _ => None,
+            };
+            match nearest {
+                None => {
+                    status[slack] = Status::Basic(row);
+                    basis.push(slack);
+                }
+                Some((side, bound)) => {
+                    let sign = if value < *bound { -1 } else { 1 };
+                    status[slack] = side;
+                    basis.push(columns.len());
+                    status.push(Status::Basic(row));
+                    columns.push(vec![(row, Exact::int(sign))]);
+                    cost.push(Exact::ZERO);
+                    lower.push(Some(Nudged::ZERO));
+                    upper.push(None);
+                }
+            }
+        }
+        let starting: Vec<&[(usize, Exact)]> =
+            basis.iter().map(|&c| columns[c].as_slice()).collect();
+        let (factor, _) = Factor::of(height, &starting)?;
+        let mut simplex = Simplex {
+            height,
+            width,
+            columns,
+            rows,
+            cost,
+            lower,
+            upper,
+            rhs: linear.rhs.clone(),
+            status,
+            basis,
+            values: Vec::new(),
+            factor,
+            pivots_left: pivots,
+        };
+        simplex.evaluate();
+        Some(simplex)
+    }
+
+    /// Solves from the starting basis.
+    pub(crate) fn run(&mut self) -> Verdict {
+        let first_artificial = self.width + self.height;
+        if self.columns.len() > first_artificial {
+            let mut phase_one = vec![Exact::ZERO; first_artificial];
+            phase_one.resize(self.columns.len(), Exact::int(-1));
+            match self.maximise(&phase_one) {
+                Verdict::Optimal => {}
+                Verdict::Unbounded { .. } => return Verdict::GaveUp("phase one without end"),
+                other => return other,
+            }
+            let violated = (0..self.height)
+                .any(|slot| self.basis[slot] >= first_artificial && !self.values[slot].is_zero());
+            if violated {
+                return Verdict::Infeasible {
+                    multipliers: self.multipliers_for(&phase_one),
+                };
+            }
+            for column in first_artificial..self.columns.len() {
+                self.upper[column] = Some(Nudged::ZERO);
+            }
+        }
+        let cost = self.cost.clone();
+        self.maximise(&cost)
+    }
+
+    /// Keeps `column` at the value it has, so that the next [`Simplex::resume`] looks elsewhere.
+    pub(crate) fn freeze(&mut self, column: usize) {
+        match self.status[column] {
+            Status::AtLower => self.upper[column] = self.lower[column].clone(),
+            Status::AtUpper => self.lower[column] = self.upper[column].clone(),
+            Status::Basic(_) => {}
+        }
+    }
+
+    /// Goes on with the program's own objective from a feasible basis.
+    pub(crate) fn resume(&mut self) -> Verdict {
+        let cost = self.cost.clone();
+        self.maximise(&cost)
+    }
+
+    /// Drops the ε parts; the basis stays optimal.
+    pub(crate) fn forget_nudges(&mut self) {
+        let bounds = self.lower.iter_mut().chain(&mut self.upper).flatten();
+        for bound in bounds.chain(&mut self.values) {
+            bound.nudge = Exact::ZERO;
+        }
+    }
+
+    /// Takes over what is left of the step budget of a copy of this.
+    pub(crate) fn charge(&mut self, copy: &Simplex) {
+        self.pivots_left = copy.pivots_left;
+    }
+
+    /// Raises the lower bound of `column` where the new one is tighter; [`Simplex::repair`] must follow.
+    pub(crate) fn raise_lower(&mut self, column: usize, lower: Nudged) {
+        if self.lower[column].as_ref().is_none_or(|old| lower > *old) {
+            self.lower[column] = Some(lower);
+        }
+    }
+
+    /// Reduces the upper bound of `column` where the new one is tighter; [`Simplex::repair`] must follow.
+    pub(crate) fn reduce_upper(&mut self, column: usize, upper: Nudged) {
+        if self.upper[column].as_ref().is_none_or(|old| upper < *old) {
+            self.upper[column] = Some(upper);
+        }
+    }
+
+    /// The dual simplex method: from an optimal basis whose bounds were tightened since to an optimal one again.
+    pub(crate) fn repair(&mut self) -> Repair {
+        let crossed = (0..self.columns.len()).any(|column| {
+            matches!((&self.lower[column], &self.upper[column]), (Some(l), Some(u)) if l > u)
+        });
+        if crossed {
+            return Repair::Empty;
+        }
+        if self.factor.age() > 0 && !self.refactor() {
+            return Repair::GaveUp;
+        }
+        self.evaluate();
+        let cost = self.cost.clone();
+        let mut reduced = self.reduced_costs(&cost);
+        loop {
+            let Some((slot, side, step_sign)) = self.most_violated() else {
+                return Repair::Optimal;
+            };
+            if self.pivots_left == 0 {
+                return Repair::GaveUp;
+            }
+            self.pivots_left -= 1;
+            let row = self.tableau_row(slot);
+            let mut best: Option<(Exact, usize)> = None;
+            for (column, entry) in &row {
+                let up = match self.status[*column] {
+                    Status::AtLower => true,
+                    Status::AtUpper => false,
+                    Status::Basic(_) => continue,
+                };
+                // The basic value moves by -entry per unit; it must move towards its bound.
+                let toward = if up { -entry.signum() } else { entry.signum() };
+                if toward != step_sign
+                    || (self.lower[*column].is_some() && self.lower[*column] == self.upper[*column])
+                {
+                    continue;
+                }
+                let Some(inverse) = entry.recip() else {
+                    continue;
+                };
+                let ratio = reduced[*column].mul(&inverse);
+                let ratio = if ratio.is_negative() {
+                    ratio.neg()
+                } else {
+                    ratio
+                };
+                let better = match &best {
+                    None => true,
+                    Some((least, other)) => (&ratio, column) < (least, other),
+                };
+                if better {
+                    best = Some((ratio, *column));
+                }
+            }
+            let Some((_, entering)) = best else {
+                return Repair::Empty;
+            };
+            let alpha = self.solved_column(entering);
+            let Some(inverse) = alpha[slot].recip() else {
+                return Repair::GaveUp;
+            };
+            let theta = reduced[entering].mul(&inverse);
+            for (column, entry) in &row {
+                reduced[*column].sub_mul(&theta, entry);
+            }
+            let leaving = self.basis[slot];
+            reduced[entering] = Exact::ZERO;
+            reduced[leaving] = theta.neg();
+            let up = self.status[entering] == Status::AtLower;
+            let bound = match side {
+                Status::AtUpper => self.upper[leaving].clone(),
+                _ => self.lower[leaving].clone(),
+            };
+            let Some(bound) = bound else {
+                return Repair::GaveUp;
+            };
+            let signed = self.values[slot].sub(&bound).scale(&inverse);
+            let step = if up {
+                signed
+            } else {
+                Nudged::ZERO.sub(&signed)
+            };
+            if !self.pivot(entering, up, &alpha, &step, slot, side) {
+                return Repair::GaveUp;
+            }
+        }
+    }
+
+    /// The basic value furthest outside its bounds: its slot, the bound it violates, and the sign it must move in.
+    fn most_violated(&self) -> Option<(usize, Status, i32)> {
+        let mut best: Option<(Nudged, usize, Status, i32)> = None;
+        for (slot, value) in self.values.iter().enumerate() {
+            let column = self.basis[slot];
+            let candidate = match (&self.lower[column], &self.upper[column]) {
+                (Some(lower), _) if value < lower => (lower.sub(value), Status::AtLower, 1),
+                (_, Some(upper)) if value > upper => (value.sub(upper), Status::AtUpper, -1),
+                _ => continue,
+            };
+            if best.as_ref().is_none_or(|(most, ..)| candidate.0 > *most) {
+                best = Some((candidate.0, slot, candidate.1, candidate.2));
+            }
+        }
+        best.map(|(_, slot, side, sign)| (slot, side, sign))
+    }
+
+    /// The current point of the program's columns.
+    pub(crate) fn point(&self) -> Vec<Exact> {
+        (0..self.width)
+            .map(|column| self.value_of(column).value)
+            .collect()
+    }
+
+    /// The row multipliers of the current basis for the program's own objective.
+    pub(crate) fn multipliers(&self) -> Vec<Exact> {
+        self.multipliers_for(&self.cost)
+    }
+
+    fn multipliers_for(&self, cost: &[Exact]) -> Vec<Exact> {
+        let mut y: Vec<Exact> = self.basis.iter().map(|&c| cost[c].clone()).collect();
+        self.factor.solve_transposed(&mut y);
+        y
+    }
+
+    fn value_of(&self, column: usize) -> Nudged {
+        match self.status[column] {
+            Status::Basic(slot) => self.values[slot].clone(),
+            Status::AtLower => self.lower[column].clone().unwrap_or(Nudged::ZERO),
+            Status::AtUpper => self.upper[column].clone().unwrap_or(Nudged::ZERO),
+        }
+    }
+
+    /// Computes the basic values from the bounds the others sit at.
+    fn evaluate(&mut self) {
+        let mut value: Vec<Exact> = self.rhs.clone();
+        let mut nudge = vec![Exact::ZERO; self.height];
+        for column in 0..self.columns.len() {
+            if matches!(self.status[column], Status::Basic(_)) {
+                continue;
+            }
+            let at = self.value_of(column);
+            if at.is_zero() {
+                continue;
+            }
+            for (row, entry) in &self.columns[column] {
+                value[*row].sub_mul(&at.value, entry);
+                nudge[*row].sub_mul(&at.nudge, entry);
+            }
+        }
+        self.factor.solve(&mut value);
+        self.factor.solve(&mut nudge);
+        self.values = value
+            .into_iter()
+            .zip(nudge)
+            .map(|(value, nudge)| Nudged { value, nudge })
+            .collect();
+    }
+
+    /// Factors the basis anew; slots are renumbered. `false` if the basis is singular, which cannot happen.
+    fn refactor(&mut self) -> bool {
+        let columns: Vec<&[(usize, Exact)]> = self
+            .basis
+            .iter()
+            .map(|&c| self.columns[c].as_slice())
+            .collect();
+        let Some((factor, slots)) = Factor::of(self.height, &columns) else {
+            return false;
+        };
+        let mut basis = self.basis.clone();
+        let mut values = self.values.clone();
+        for (old, &slot) in slots.iter().enumerate() {
+            basis[slot] = self.basis[old];
+            values[slot] = self.values[old].clone();
+            self.status[self.basis[old]] = Status::Basic(slot);
+        }
+        self.basis = basis;
+        self.values = values;
+        self.factor = factor;
+        true
+    }
+
+    fn reduced_costs(&self, cost: &[Exact]) -> Vec<Exact> {
+        let y = self.multipliers_for(cost);
+        let mut reduced = vec![Exact::ZERO; self.columns.len()];
+        for (column, entries) in self.columns.iter().enumerate() {
+            if matches!(self.status[column], Status::Basic(_)) {
+                continue;
+            }
+            let mut d = cost[column].clone();
+            for (row, entry) in entries {
+                if !y[*row].is_zero() {
+                    d.sub_mul(&y[*row], entry);
+                }
+            }
+            reduced[column] = d;
+        }
+        reduced
+    }
+
+    /// The row of `slot` of the tableau: columns that are not basic with their non-zero entries.
+    fn tableau_row(&self, slot: usize) -> Vec<(usize, Exact)> {
+        let mut rho = vec![Exact::ZERO; self.height];
+        rho[slot] = Exact::ONE;
+        self.factor.solve_transposed(&mut rho);
+        let mut dense: Vec<Exact> = vec![Exact::ZERO; self.width];
+        let mut entries = Vec::new();
+        for (row, factor) in rho.iter().enumerate().filter(|(_, f)| !f.is_zero()) {
+            let negated = factor.neg();
+            for (column, entry) in &self.rows[row] {
+                dense[*column].sub_mul(&negated, entry);
+            }
+            let slack = self.width + row;
+            if !matches!(self.status[slack], Status::Basic(_)) {
+                entries.push((slack, factor.clone()));
+            }
+        }
+        for (column, value) in dense.into_iter().enumerate() {
+            if !value.is_zero() && !matches!(self.status[column], Status::Basic(_)) {
+                entries.push((column, value));
+            }
+        }
+        entries
+    }
+
+    fn solved_column(&self, column: usize) -> Vec<Exact> {
+        let mut alpha = vec![Exact::ZERO; self.height];
+        for (row, entry) in &self.columns[column] {
+            alpha[*row] = entry.clone();
+        }
+        self.factor.solve(&mut alpha);
+        alpha
+    }
+
+    /// Moves along improving edges until none is left. The basis must be feasible.
+    fn maximise(&mut self, cost: &[Exact]) -> Verdict {
+        if self.factor.age() > 0 && !self.refactor() {
+            return Verdict::GaveUp("singular basis");
+        }
+        let mut reduced = self.reduced_costs(cost);
+        let mut weight = vec![1.0f64; self.columns.len()];
+        loop {
+            let Some((entering, up)) = self.price(&reduced, &weight) else {
+                return Verdict::Optimal;
+            };
+            if self.pivots_left == 0 {
+                return Verdict::GaveUp("step budget used up");
+            }
+            self.pivots_left -= 1;
+            let alpha = self.solved_column(entering);
+            match self.ratio_test(entering, up, &alpha) {
+                None => {
+                    return Verdict::Unbounded {
+                        direction: self.direction(entering, up, &alpha),
+                        column: entering,
+                    };
+                }
+                Some((step, None)) => {
+                    self.shift(&step, up, &alpha);
+                    self.status[entering] = if up { Status::AtUpper } else { Status::AtLower };
+                }
+                Some((step, Some((slot, side)))) => {
+                    let row = self.tableau_row(slot);
+                    let Some(inverse) = alpha[slot].recip() else {
+                        return Verdict::GaveUp("zero pivot");
+                    };
+                    let theta = reduced[entering].mul(&inverse);
+                    let scale = inverse.approximate();
+                    let leaving = self.basis[slot];
+                    let reference = weight[entering];
+                    for (column, entry) in &row {
+                        reduced[*column].sub_mul(&theta, entry);
+                        let ratio = entry.approximate() * scale;
+                        weight[*column] = weight[*column].max(ratio * ratio * reference);
+                    }
+                    reduced[entering] = Exact::ZERO;
+                    reduced[leaving] = theta.neg();
+                    weight[leaving] = (reference * scale * scale).max(1.0);
+                    if !self.pivot(entering, up, &alpha, &step, slot, side) {
+                        return Verdict::GaveUp("singular basis");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Exchanges the basic column of `slot`, which ends at `side`, for `entering`.
+    fn pivot(
+        &mut self,
+        entering: usize,
+        up: bool,
+        alpha: &[Exact],
+        step: &Nudged,
+        slot: usize,
+        side: Status,
+    ) -> bool {
+        let leaving = self.basis[slot];
+        let start = self.value_of(entering);
+        self.shift(step, up, alpha);
+        self.status[leaving] = side;
+        if leaving >= self.width + self.height {
+            // An artificial never comes back.
+            self.upper[leaving] = Some(Nudged::ZERO);
+            self.status[leaving] = Status::AtLower;
+        }
+        self.basis[slot] = entering;
+        self.status[entering] = Status::Basic(slot);
+        self.values[slot] = if up { start.add(step) } else { start.sub(step) };
+        self.factor.exchange(slot, alpha) && (self.factor.age() < MAX_AGE || self.refactor())
+    }
+
+    /// The column to move and whether upwards; `None` at the optimum.
+    fn price(&self, reduced: &[Exact], weight: &[f64]) -> Option<(usize, bool)> {
+        let mut best: Option<(f64, usize, bool)> = None;
+        for (column, d) in reduced.iter().enumerate() {
+            let up = match (self.status[column], d.signum()) {
+                (Status::AtLower, 1) => true,
+                (Status::AtUpper, -1) => false,
+                _ => continue,
+            };
+            if self.lower[column].is_some() && self.lower[column] == self.upper[column] {
+                continue;
+            }
+            let d = d.approximate();
+            let score = d * d / weight[column];
+            if best.is_none_or(|(highest, ..)| score > highest) {
+                best = Some((score, column, up));
+            }
+        }
+        best.map(|(_, column, up)| (column, up))
+    }
+
+    /// How far `entering` can move, and what stops it: a slot, or (`None`) its own other bound.
+    #[allow(clippy::type_complexity)]
+    fn ratio_test(
+        &self,
+        entering: usize,
+        up: bool,
+        alpha: &[Exact],
+    ) -> Option<(Nudged, Option<(usize, Status)>)> {
+        let mut best = match (&self.lower[entering], &self.upper[entering]) {
+            (Some(lower), Some(upper)) => Some((upper.sub(lower), None)),
+            _ => None,
+        };
+        for (slot, entry) in alpha.iter().enumerate() {
+            if entry.is_zero() {
+                continue;
+            }
+            let column = self.basis[slot];
+            let falls = entry.is_positive() == up;
+            let (room, side) = if falls {
+                match &self.lower[column] {
+                    Some(lower) => (self.values[slot].sub(lower), Status::AtLower),
+                    None => continue,
+                }
+            } else {
+                match &self.upper[column] {
+                    Some(upper) => (upper.sub(&self.values[slot]), Status::AtUpper),
+                    None => continue,
+                }
+            };
+            let Some(inverse) = entry.recip() else {
+                continue;
+            };
+            let inverse = if inverse.is_negative() {
+                inverse.neg()
+            } else {
+                inverse
+            };
+            let step = room.scale(&inverse);
+            let closer = match &best {
+                None => true,
+                Some((least, None)) => step < *least,
+                Some((least, Some((other, _)))) => match step.cmp(least) {
+                    Ordering::Less => true,
+                    Ordering::Equal => column < self.basis[*other],
+                    Ordering::Greater => false,
+                },
+            };
+            if closer {
+                best = Some((step, Some((slot, side))));
+            }
+        }
+        best
+    }
+
+    /// Moves the basic values by `step` of the entering column.
+    fn shift(&mut self, step: &Nudged, up: bool, alpha: &[Exact]) {
+        if step.is_zero() {
+            return;
+        }
+        let step = if up {
+            step.clone()
+        } else {
+            Nudged::ZERO.sub(step)
+        };
+        for (value, entry) in self.values.iter_mut().zip(alpha) {
+            if !entry.is_zero() {
+                value.sub_mul(&step, entry);
+            }
+        }
+    }
+
+    /// The direction of the program's columns when `entering` moves and the basic ones follow.
+    fn direction(&self, entering: usize, up: bool, alpha: &[Exact]) -> Vec<Exact> {
+        let mut direction = vec![Exact::ZERO; self.width];
+        let sign = Exact::int(if up { 1 } else { -1 });
+        if let Some(own) = direction.get_mut(entering) {
+            *own = sign.clone();
+        }
+        for (slot, entry) in alpha.iter().enumerate() {
+            if let Some(value) = direction.get_mut(self.basis[slot]) {
+                value.sub_mul(&sign, entry);
+            }
+        }
+        direction
+    }
+}
+
+/// A reproducible scattered number in 1..=65536.
+fn nudge_of(seed: u64) -> i64 {
+    let mut z = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) & 0xffff) as i64 + 1
+}

@@ -1,0 +1,227 @@
+use num_rational::BigRational;
+use num_traits::ToPrimitive;
+use warpbound_base::Diagnostic;
+
+use crate::certificate::{Certificate, evaluate, verify, verify_infeasible, verify_ray};
+use crate::exact::Exact;
+use crate::linear::Linear;
+use crate::model::{Model, RowId, VarId};
+use crate::reduce::Reduced;
+use crate::search::integer_point;
+use crate::simplex::{Simplex, Verdict};
+
+/// How much work a solution may cost. Counted in steps, not in time, so that results do not depend on the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Steps of the simplex method in total.
+    pub pivots: usize,
+    /// Subproblems of the search for an integer point; 0 takes the relaxation's point or none.
+    pub nodes: usize,
+    /// How many independent endless gains to look for in an unbounded model.
+    pub rays: usize,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Effort {
+            pivots: 200_000,
+            nodes: 64,
+            rays: 16,
+        }
+    }
+}
+
+/// What is known about the largest objective of a model.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// An upper bound, checked exactly.
+    Bounded(Certified),
+    /// The objective grows without end; each ray was checked exactly. Never empty.
+    Unbounded(Vec<Ray>),
+    /// The rows contradict each other.
+    Infeasible(Conflict),
+    /// Nothing could be established; there is no bound.
+    SolverFailed(Diagnostic),
+}
+
+/// A bound with its evidence, which [`verify`] has accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certified {
+    /// No integer point has a larger objective.
+    pub bound: i128,
+    /// The exact optimum of the continuous relaxation; the bound is its floor.
+    pub lp_value: BigRational,
+    /// The objective of the witness.
+    pub witness_value: Option<i128>,
+    /// The bound minus the witness' objective: how far the bound may be from the true optimum. `None` when no integer
+    /// point was found, which does not make the bound less sound.
+    pub gap: Option<i128>,
+    /// The evidence, with the row multipliers and the witness point.
+    pub certificate: Certificate,
+}
+
+impl Certified {
+    /// The rows that the bound rests on, with what one more unit on the right side would add to the relaxation.
+    pub fn binding_rows(&self) -> impl Iterator<Item = (RowId, &BigRational)> {
+        self.certificate
+            .multipliers
+            .iter()
+            .enumerate()
+            .filter(|(_, multiplier)| !num_traits::Zero::is_zero(*multiplier))
+            .map(|(index, multiplier)| (RowId(index as u32), multiplier))
+    }
+
+    /// The witness' value of `var`, when there is a witness.
+    pub fn witness_of(&self, var: VarId) -> Option<u128> {
+        self.certificate.witness.as_ref()?.get(var.index()).copied()
+    }
+}
+
+/// Variables that can grow together without end while the objective grows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ray {
+    /// Each variable that grows and by how much relative to the others, in model order.
+    pub growth: Vec<(VarId, BigRational)>,
+}
+
+/// Rows that cannot all hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The rows of the contradiction, in model order.
+    pub rows: Vec<RowId>,
+    /// One multiplier per row of the model; `verify_infeasible` accepts them.
+    pub multipliers: Vec<BigRational>,
+}
+
+/// Finds and certifies the largest objective of `model`.
+///
+/// The relaxation is solved exactly; if its optimum is not integral, a bounded search looks for an integer point
+/// below it. Nothing is returned that the checks of [`crate::certificate`] have not accepted.
+pub fn solve(model: &Model, effort: Effort) -> Outcome {
+    match attempt(model, effort) {
+        Ok(outcome) => outcome,
+        Err(diagnostic) => Outcome::SolverFailed(diagnostic),
+    }
+}
+
+fn attempt(model: &Model, effort: Effort) -> Result<Outcome, Diagnostic> {
+    if let Some(row) = model.foreign_row() {
+        return Err(Diagnostic::new(format!(
+            "row `{}` names a variable of another model",
+            row.label
+        )));
+    }
+    let reduced = Reduced::of(&Linear::relax(model));
+    let mut simplex =
+        Simplex::new(&reduced.linear, effort.pivots).ok_or_else(|| gave_up("no starting basis"))?;
+    match simplex.run() {
+        Verdict::Optimal => bounded(model, &reduced, &simplex, effort).map(Outcome::Bounded),
+        Verdict::Infeasible { multipliers } => {
+            let multipliers = big(&reduced.expand_multipliers(&multipliers, false));
+            verify_infeasible(model, &multipliers)?;
+            let rows = (0u32..)
+                .zip(&multipliers)
+                .filter(|(_, multiplier)| !num_traits::Zero::is_zero(*multiplier))
+                .map(|(index, _)| RowId(index))
+                .collect();
+            Ok(Outcome::Infeasible(Conflict { rows, multipliers }))
+        }
+        Verdict::Unbounded { direction, column } => {
+            rays(model, &reduced, simplex, direction, column, effort).map(Outcome::Unbounded)
+        }
+        Verdict::GaveUp(why) => Err(gave_up(why)),
+    }
+}
+
+fn bounded(
+    model: &Model,
+    reduced: &Reduced,
+    simplex: &Simplex,
+    effort: Effort,
+) -> Result<Certified, Diagnostic> {
+    let multipliers = big(&reduced.expand_multipliers(&simplex.multipliers(), true));
+    let point = reduced.expand_point(&simplex.point());
+    let mut lp_value = Exact::ZERO;
+    for (var, value) in model.vars().iter().zip(&point) {
+        lp_value = lp_value.add(&Exact::int(var.cost.into()).mul(value));
+    }
+    let witness = integral(&point).or_else(|| {
+        let point = integer_point(&reduced.linear, simplex, effort.nodes)?;
+        // A point the check refuses is no witness; the bound does not need one.
+        integral(&reduced.expand_point(&point)).filter(|point| evaluate(model, point).is_ok())
+    });
+    let lp_value = lp_value.to_big();
+    let bound = lp_value.floor().to_integer().to_i128().ok_or_else(|| {
+        Diagnostic::new("the bound does not fit 128 bits")
+            .hint("tighten the loop bounds of nested loops")
+    })?;
+    let certificate = Certificate {
+        bound,
+        multipliers,
+        witness,
+    };
+    verify(model, &certificate)?;
+    let witness_value = match &certificate.witness {
+        Some(witness) => evaluate(model, witness)?.to_i128(),
+        None => None,
+    };
+    Ok(Certified {
+        bound,
+        lp_value,
+        witness_value,
+        gap: witness_value.and_then(|value| bound.checked_sub(value)),
+        certificate,
+    })
+}
+
+/// Collects rays: each found one is taken out by freezing the variable that started it.
+fn rays(
+    model: &Model,
+    reduced: &Reduced,
+    mut simplex: Simplex,
+    direction: Vec<Exact>,
+    column: usize,
+    effort: Effort,
+) -> Result<Vec<Ray>, Diagnostic> {
+    let mut found = Vec::new();
+    let mut next = Some((direction, column));
+    while let Some((direction, column)) = next {
+        let direction = big(&reduced.expand_direction(&direction));
+        verify_ray(model, &direction)?;
+        found.push(Ray {
+            growth: (0u32..)
+                .zip(direction)
+                .filter(|(_, value)| !num_traits::Zero::is_zero(value))
+                .map(|(index, value)| (VarId(index), value))
+                .collect(),
+        });
+        if found.len() >= effort.rays {
+            break;
+        }
+        simplex.freeze(column);
+        next = match simplex.resume() {
+            Verdict::Unbounded { direction, column } => Some((direction, column)),
+            _ => None,
+        };
+    }
+    Ok(found)
+}
+
+fn integral(point: &[Exact]) -> Option<Vec<u128>> {
+    point
+        .iter()
+        .map(|value| {
+            let big = value.to_big();
+            big.is_integer().then(|| big.to_integer().to_u128())?
+        })
+        .collect()
+}
+
+fn big(values: &[Exact]) -> Vec<BigRational> {
+    values.iter().map(Exact::to_big).collect()
+}
+
+fn gave_up(why: &str) -> Diagnostic {
+    Diagnostic::new(format!("the exact solver gave up: {why}"))
+        .hint("please report the kernel; no bound was computed")
+}
