@@ -1,0 +1,69 @@
+use std::fmt;
+
+/// An instruction-set architecture: chips with the same encoding and timing classes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Arch {
+    /// First Maxwell: sm_50.
+    Sm50,
+    /// Second Maxwell: sm_52 and sm_53, which share one encoding.
+    Sm52,
+    /// GP100: sm_60.
+    Sm60,
+    /// Other Pascal: sm_61 and sm_62, which share one encoding.
+    Sm61,
+}
+
+impl Arch {
+    /// Every architecture, oldest first.
+    pub const ALL: [Arch; 4] = [Arch::Sm50, Arch::Sm52, Arch::Sm60, Arch::Sm61];
+
+    /// The architecture of an SM number as binaries record it (`61` for sm_61); `None` for any
+    /// number outside Maxwell and Pascal.
+    pub fn from_sm(sm: u32) -> Option<Arch> {
+        match sm {
+            50 => Some(Arch::Sm50),
+            52 | 53 => Some(Arch::Sm52),
+            60 => Some(Arch::Sm60),
+            61 | 62 => Some(Arch::Sm61),
+            _ => None,
+        }
+    }
+
+    /// The SM number that names the architecture (the lower one where two chips share it).
+    pub fn sm(self) -> u32 {
+        match self {
+            Arch::Sm50 => 50,
+            Arch::Sm52 => 52,
+            Arch::Sm60 => 60,
+            Arch::Sm61 => 61,
+        }
+    }
+
+    pub(crate) fn index(self) -> usize {
+        match self {
+            Arch::Sm50 => 0,
+            Arch::Sm52 => 1,
+            Arch::Sm60 => 2,
+            Arch::Sm61 => 3,
+        }
+    }
+}
+
+impl fmt::Display for Arch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sm_{}", self.sm())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arch;
+
+    #[test]
+    fn chips_that_share_an_encoding_share_the_architecture() {
+        assert_eq!(Arch::from_sm(53), Some(Arch::Sm52));
+        assert_eq!(Arch::from_sm(62), Some(Arch::Sm61));
+        assert_eq!(Arch::from_sm(70), None);
+        assert_eq!(Arch::from_sm(51), None);
+    }
+}

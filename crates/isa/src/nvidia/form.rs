@@ -1,0 +1,248 @@
+//! The file `maxwell.forms`: one row per encoding form.
+
+use super::arch::Arch;
+use super::names::Names;
+use super::template::{Field, Piece, Template};
+use super::timing::Timing;
+use crate::instr::{Space, Token};
+use warpbound_base::BitRange;
+
+/// Names a row of the form table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FormId(pub(crate) u16);
+
+/// What the written value depends on beyond the operands.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Origin {
+    #[default]
+    Operands,
+    Memory,
+    Lane,
+    Uniform,
+    Special(FieldOf),
+}
+
+/// A field that only the row's second column names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct FieldOf(pub(crate) BitRange);
+
+/// Control-flow kind of a row; the target comes from the operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum FlowKind {
+    #[default]
+    Next,
+    Branch,
+    BranchRegister,
+    JumpRegister,
+    Call,
+    Push(Token),
+    Pop(Token),
+    Exit,
+    Unsupported,
+}
+
+/// What a row does beside reading and writing its operands.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Does {
+    pub(crate) origin: Origin,
+    pub(crate) flow: FlowKind,
+    /// Space, loads, stores.
+    pub(crate) access: Option<(Space, bool, bool)>,
+    pub(crate) barrier: bool,
+    pub(crate) reads_cc: bool,
+    pub(crate) unguarded: bool,
+    /// Lanes of a quad that the instruction writes, where the form has such a mask.
+    pub(crate) quad: Option<BitRange>,
+}
+
+/// One row: an encoding form.
+#[derive(Clone, Debug)]
+pub struct Form {
+    /// Bits that must equal [`Form::value`].
+    pub mask: u64,
+    /// The fixed bits.
+    pub value: u64,
+    pub(crate) archs: [bool; 4],
+    pub(crate) timing: Vec<(Option<(BitRange, u64)>, [Option<Timing>; 4])>,
+    pub(crate) does: Does,
+    pub(crate) template: Template,
+    /// Enumerations with values that are not an instruction.
+    pub(crate) holes: Vec<(super::names::NamesId, Field)>,
+}
+
+impl Form {
+    /// The opcode name, without modifiers: `FFMA`.
+    pub fn mnemonic(&self) -> &'static str {
+        self.template.mnemonic
+    }
+
+    /// Whether the architecture has the form.
+    pub fn exists_on(&self, arch: Arch) -> bool {
+        self.archs.get(arch.index()).copied().unwrap_or(false)
+    }
+
+    /// Reads a row; the error says which column is not understood.
+    pub(crate) fn parse(line: &'static str, names: &Names) -> Result<Form, String> {
+        let mut columns = line.splitn(3, '|');
+        let (Some(head), Some(does), Some(template)) =
+            (columns.next(), columns.next(), columns.next())
+        else {
+            return Err("three columns expected".to_string());
+        };
+        let head: Vec<&'static str> = head.split_whitespace().collect();
+        let [bits, archs, timing] = head.as_slice() else {
+            return Err("`value/mask archs timing` expected".to_string());
+        };
+        let (value, mask) = bits
+            .split_once('/')
+            .and_then(|(v, m)| {
+                let value = u64::from_str_radix(v, 16).ok()?;
+                let mask = u64::from_str_radix(m, 16).ok()?;
+                (value & !mask == 0).then_some((value, mask))
+            })
+            .ok_or_else(|| format!("bad bits `{bits}`"))?;
+        let template = Template::parse(template.trim(), names)?;
+        let holes = holes(&template, names);
+        Ok(Form {
+            mask,
+            value,
+            archs: parse_archs(archs).ok_or_else(|| format!("bad architectures `{archs}`"))?,
+            timing: parse_timing(timing, names).ok_or_else(|| format!("bad timing `{timing}`"))?,
+            does: parse_does(does)?,
+            template,
+            holes,
+        })
+    }
+}
+
+fn holes(template: &Template, names: &Names) -> Vec<(super::names::NamesId, Field)> {
+    let mut out = Vec::new();
+    for piece in template.pieces() {
+        let (id, field) = match piece {
+            Piece::Name { names, field, .. } => (*names, field),
+            Piece::Item(item) => match &item.select {
+                Some((id, field)) => (*id, field),
+                None => continue,
+            },
+            _ => continue,
+        };
+        if names.has_holes(id) {
+            out.push((id, field.clone()));
+        }
+    }
+    out
+}
+
+/// `all`, `52+` (from sm_52 on) or a list `50,52`.
+fn parse_archs(text: &str) -> Option<[bool; 4]> {
+    let mut out = [false; 4];
+    for arch in Arch::ALL {
+        let slot = out.get_mut(arch.index())?;
+        *slot = match text.strip_suffix('+') {
+            Some(first) => arch.sm() >= first.parse().ok()?,
+            None if text == "all" => true,
+            None => text.split(',').any(|sm| sm == arch.sm().to_string()),
+        };
+    }
+    out.contains(&true).then_some(out)
+}
+
+type TimingChoice = (Option<(BitRange, u64)>, [Option<Timing>; 4]);
+
+/// `xu;11:10=3:dconv`: the class, then exceptions `bits=value:class`; the last that holds wins.
+fn parse_timing(text: &str, names: &Names) -> Option<Vec<TimingChoice>> {
+    let mut out = Vec::new();
+    for part in text.split(';') {
+        match part.rsplit_once(':') {
+            None => out.push((None, names.timing(part)?)),
+            Some((condition, class)) => {
+                let (range, value) = condition.split_once('=')?;
+                out.push((
+                    Some((parse_range(range)?, value.parse().ok()?)),
+                    names.timing(class)?,
+                ));
+            }
+        }
+    }
+    Some(out)
+}
+
+fn parse_range(text: &str) -> Option<BitRange> {
+    let (hi, lo) = text.split_once(':')?;
+    Some(BitRange {
+        hi: hi.parse().ok()?,
+        lo: lo.parse().ok()?,
+    })
+}
+
+fn parse_does(text: &str) -> Result<Does, String> {
+    let mut does = Does::default();
+    for word in text.split_whitespace() {
+        parse_does_word(word, &mut does).ok_or_else(|| format!("cannot read `{word}`"))?;
+    }
+    Ok(does)
+}
+
+fn parse_does_word(word: &str, does: &mut Does) -> Option<()> {
+    let (name, value) = word.split_once(':').unwrap_or((word, ""));
+    match name {
+        "-" => {}
+        "lane" => does.origin = Origin::Lane,
+        "memory" => does.origin = Origin::Memory,
+        "uniform" => does.origin = Origin::Uniform,
+        "special" => does.origin = Origin::Special(FieldOf(parse_range(value)?)),
+        "rcc" => does.reads_cc = true,
+        "quad" => does.quad = Some(parse_range(value)?),
+        "noguard" => does.unguarded = true,
+        "bar" => does.barrier = true,
+        "branch" => does.flow = FlowKind::Branch,
+        "brx" => does.flow = FlowKind::BranchRegister,
+        "jmx" => does.flow = FlowKind::JumpRegister,
+        "call" => does.flow = FlowKind::Call,
+        "exit" => does.flow = FlowKind::Exit,
+        "unsupported" => does.flow = FlowKind::Unsupported,
+        "push" => does.flow = FlowKind::Push(token(value)?),
+        "pop" => does.flow = FlowKind::Pop(token(value)?),
+        "access" => {
+            let (space, how) = value.split_once(':')?;
+            let space = match space {
+                "global" => Space::Global,
+                "shared" => Space::Shared,
+                "local" => Space::Local,
+                "constant" => Space::Constant,
+                "generic" => Space::Generic,
+                "texture" => Space::Texture,
+                "surface" => Space::Surface,
+                "attribute" => Space::Attribute,
+                _ => return None,
+            };
+            does.access = Some(match how {
+                "ld" => (space, true, false),
+                "st" => (space, false, true),
+                "rw" => (space, true, true),
+                "none" => (space, false, false),
+                _ => return None,
+            });
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+fn token(name: &str) -> Option<Token> {
+    Some(match name {
+        "sync" => Token::Sync,
+        "brk" => Token::Brk,
+        "cont" => Token::Cont,
+        "ret" => Token::Ret,
+        "longjmp" => Token::LongJmp,
+        "exit" => Token::Exit,
+        _ => return None,
+    })
+}
+
+/// The guard of every guarded form: predicate 18:16, negation 19.
+pub(crate) const GUARD: BitRange = BitRange { hi: 18, lo: 16 };
+
+/// Negation of the guard.
+pub(crate) const GUARD_NOT: u8 = 19;

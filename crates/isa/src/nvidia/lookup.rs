@@ -1,0 +1,110 @@
+//! From a word to its form.
+
+use super::arch::Arch;
+use super::form::{Form, FormId};
+use super::names::Names;
+use std::sync::OnceLock;
+use warpbound_base::Diagnostic;
+
+static FORMS: &str = include_str!("../../../../isa/nvidia/maxwell.forms");
+static NAMES: &str = include_str!("../../../../isa/nvidia/maxwell.names");
+
+/// Words are bucketed by this many top bits.
+const INDEX_BITS: u32 = 13;
+
+/// The instruction table of Maxwell and Pascal, indexed for decoding.
+#[derive(Debug)]
+pub struct Table {
+    forms: Vec<Form>,
+    pub(crate) names: Names,
+    /// Per architecture and bucket, the rows that can match, most specific mask first.
+    index: [Vec<Vec<u16>>; 4],
+}
+
+impl Table {
+    fn parse() -> Result<Table, String> {
+        let names = Names::parse(NAMES)?;
+        let mut forms = Vec::new();
+        for (number, line) in FORMS.lines().enumerate() {
+            if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let form = Form::parse(line, &names)
+                .map_err(|error| format!("forms: line {}: {error}", number + 1))?;
+            forms.push(form);
+        }
+        if forms.len() > usize::from(u16::MAX) {
+            return Err("forms: too many rows".to_string());
+        }
+        let index = Arch::ALL.map(|arch| buckets(&forms, arch));
+        Ok(Table {
+            forms,
+            names,
+            index,
+        })
+    }
+
+    /// The rows, in the order of the file.
+    pub fn forms(&self) -> impl Iterator<Item = (FormId, &Form)> {
+        self.forms
+            .iter()
+            .enumerate()
+            .map(|(at, form)| (FormId(at as u16), form))
+    }
+
+    /// The row of that id; ids come from this table, so `None` does not happen.
+    pub fn form(&self, id: FormId) -> Option<&Form> {
+        self.forms.get(usize::from(id.0))
+    }
+
+    /// The form that encodes `word` on `arch`: the most specific mask that matches. `None` when
+    /// no row matches or a field has a value that the chip does not accept.
+    pub fn find(&self, arch: Arch, word: u64) -> Option<FormId> {
+        let bucket = self
+            .index
+            .get(arch.index())?
+            .get((word >> (64 - INDEX_BITS)) as usize)?;
+        for &row in bucket {
+            let form = self.forms.get(usize::from(row))?;
+            if word & form.mask == form.value {
+                let legal = form
+                    .holes
+                    .iter()
+                    .all(|(id, field)| self.names.text(*id, field.get(word.into())).is_some());
+                return legal.then_some(FormId(row));
+            }
+        }
+        None
+    }
+}
+
+fn buckets(forms: &[Form], arch: Arch) -> Vec<Vec<u16>> {
+    let mut order: Vec<(u16, &Form)> = forms
+        .iter()
+        .enumerate()
+        .filter(|(_, form)| form.exists_on(arch))
+        .map(|(at, form)| (at as u16, form))
+        .collect();
+    order.sort_by_key(|(_, form)| std::cmp::Reverse(form.mask.count_ones()));
+    let shift = 64 - INDEX_BITS;
+    (0..1u64 << INDEX_BITS)
+        .map(|bucket| {
+            order
+                .iter()
+                .filter(|(_, form)| bucket & (form.mask >> shift) == form.value >> shift)
+                .map(|(row, _)| *row)
+                .collect()
+        })
+        .collect()
+}
+
+/// The table, read once.
+///
+/// Fails only when the data files inside this program are wrong, which a test rules out.
+pub fn table() -> Result<&'static Table, Diagnostic> {
+    static TABLE: OnceLock<Result<Table, String>> = OnceLock::new();
+    TABLE.get_or_init(Table::parse).as_ref().map_err(|error| {
+        Diagnostic::new(format!("instruction table is damaged: {error}"))
+            .hint("this is a fault of the program, not of its input; please report it")
+    })
+}

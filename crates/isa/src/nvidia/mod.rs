@@ -1,0 +1,22 @@
+//! NVIDIA Maxwell (sm_50, sm_52, sm_53) and Pascal (sm_60, sm_61, sm_62).
+
+mod arch;
+mod control;
+mod effects;
+mod form;
+mod lookup;
+mod names;
+mod operand;
+mod program;
+mod template;
+mod text;
+mod timing;
+
+pub use arch::Arch;
+pub use control::Control;
+pub use form::{Form, FormId};
+pub use lookup::{Table, table};
+pub use operand::{Operand, Role, Value, View};
+pub use program::{Instr, Program, canonical};
+pub use text::TargetStyle;
+pub use timing::{Latency, Timing};

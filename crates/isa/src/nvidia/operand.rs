@@ -1,0 +1,331 @@
+//! A decoded instruction as values: what a lifter or a printer works on.
+
+use super::form::{Form, GUARD, GUARD_NOT};
+use super::names::Names;
+use super::template::{Cond, Count, Field, FloatFormat, Item, Kind, Piece};
+use crate::instr::{CcTest, Guard, Target};
+use warpbound_base::{Bits, CodeAddr};
+
+/// Whether an instruction reads or writes an operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Role {
+    /// Source.
+    Read,
+    /// Destination.
+    Write,
+    /// Destination that keeps part of its old value.
+    ReadWrite,
+}
+
+/// What an operand is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// General register; `None` is RZ. [`Operand::count`] registers from here on.
+    Reg(Option<u8>),
+    /// Two register groups, one after the other (compare-and-swap): the first register;
+    /// each group has [`Operand::count`] registers.
+    RegPair(Option<u8>),
+    /// Predicate; `None` is PT. `negated` is the `!` before it.
+    Pred {
+        /// Its number.
+        pred: Option<u8>,
+        /// `!` before it.
+        negated: bool,
+    },
+    /// All predicates `P0`..`P6` as a bit set (`PR`).
+    AllPreds,
+    /// The condition code as an operand (`CC` in place of `PR`).
+    ConditionCode,
+    /// A test of the condition code; printed only when it is not the test that always holds.
+    CcTest(CcTest),
+    /// An integer immediate, sign-extended where the form says so.
+    Int(i64),
+    /// An immediate in IEEE binary16; the bits of it.
+    Half(u16),
+    /// An immediate in IEEE binary32; the bits of it.
+    Single(u32),
+    /// An immediate in IEEE binary64; the bits of it.
+    Double(u64),
+    /// `c[bank][offset]`.
+    Const {
+        /// Bank number.
+        bank: u8,
+        /// Byte offset.
+        offset: i32,
+    },
+    /// `c[bank][base+offset]`.
+    ConstIndexed {
+        /// Bank number.
+        bank: u8,
+        /// Address register; `None` is RZ.
+        base: Option<u8>,
+        /// Byte offset.
+        offset: i32,
+    },
+    /// `[base+offset]`; the base takes [`Operand::count`] registers.
+    Memory {
+        /// Address register; `None` is RZ.
+        base: Option<u8>,
+        /// Byte offset.
+        offset: i64,
+    },
+    /// Where a control transfer goes.
+    Target(Target),
+    /// A code address in a register: BRX, JMX.
+    RegTarget {
+        /// Address register; `None` is RZ.
+        base: Option<u8>,
+        /// Offset as encoded.
+        offset: i64,
+    },
+    /// A fixed word, such as a texture dimension or a special register name.
+    Word(&'static str),
+}
+
+/// One operand with its modifiers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operand {
+    /// What it is.
+    pub value: Value,
+    /// Read or written.
+    pub role: Role,
+    /// `-` before it (or `.NEG` behind an immediate).
+    pub negate: bool,
+    /// Bars around it (or `.ABS` behind an immediate).
+    pub absolute: bool,
+    /// `~` before it (or `.INV` behind an immediate).
+    pub invert: bool,
+    /// Which part of it is used: `.H1`, `.B2`, `.H0_H0`; empty for all.
+    pub select: &'static str,
+    /// Registers it spans: 2 for 64 bits, 4 for 128 bits; may be 0.
+    pub count: u8,
+    /// Writing it also sets the condition code.
+    pub sets_cc: bool,
+    /// Whether the spelling shows it; an operand left out stays in its place here.
+    pub shown: bool,
+}
+
+/// A decoded instruction, spelled out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct View {
+    /// Opcode name: `FFMA`.
+    pub mnemonic: &'static str,
+    /// Modifiers in order of printing, each with its dot: `.FTZ`.
+    pub modifiers: Vec<&'static str>,
+    /// Guard predicate.
+    pub guard: Guard,
+    /// Operands in order of printing, those left out of the spelling included.
+    pub operands: Vec<Operand>,
+}
+
+impl View {
+    /// Whether the modifier (with its dot) is present.
+    pub fn has(&self, modifier: &str) -> bool {
+        self.modifiers.contains(&modifier)
+    }
+}
+
+/// Guard of a word of this form.
+pub(crate) fn guard(form: &Form, word: u128) -> Guard {
+    if form.does.unguarded {
+        return Guard::ALWAYS;
+    }
+    Guard {
+        pred: pred_number(word.field(GUARD)),
+        negated: word.bit(GUARD_NOT),
+    }
+}
+
+/// `None` for PT.
+pub(crate) fn pred_number(code: u64) -> Option<u8> {
+    u8::try_from(code & 7).ok().filter(|&p| p != 7)
+}
+
+/// `None` for RZ.
+pub(crate) fn reg_number(field: &Field, word: u128) -> Option<u8> {
+    u8::try_from(field.get(word) & 0xff)
+        .ok()
+        .filter(|&r| r != 255)
+}
+
+/// The spelled-out instruction.
+pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> View {
+    let template = &form.template;
+    let modifiers = template
+        .opcode
+        .iter()
+        .map(|piece| modifier(piece, names, word))
+        .filter(|text| !text.is_empty() && text.starts_with('.'))
+        .collect();
+    let opcode_items = template
+        .opcode
+        .iter()
+        .filter(|piece| matches!(piece, Piece::Item(_)));
+    let operands = template
+        .operands
+        .iter()
+        .flatten()
+        .chain(opcode_items)
+        .filter_map(|piece| match piece {
+            Piece::Item(item) => Some(operand(item, names, word, addr)),
+            Piece::Name { .. } => Some(word_operand(modifier(piece, names, word))),
+            Piece::Literal(_) | Piece::Flag { .. } => None,
+        })
+        .collect();
+    View {
+        mnemonic: form.mnemonic(),
+        modifiers,
+        guard: guard(form, word),
+        operands,
+    }
+}
+
+/// The text of a modifier piece; empty for operands.
+pub(crate) fn modifier(piece: &Piece, names: &Names, word: u128) -> &'static str {
+    match piece {
+        Piece::Literal(text) => text,
+        Piece::Flag { text, bit, .. } if word.bit(*bit) => text,
+        Piece::Flag { .. } | Piece::Item(_) => "",
+        Piece::Name {
+            names: id, field, ..
+        } => names.text(*id, field.get(word)).unwrap_or("?"),
+    }
+}
+
+fn word_operand(text: &'static str) -> Operand {
+    Operand {
+        value: Value::Word(text),
+        role: Role::Read,
+        negate: false,
+        absolute: false,
+        invert: false,
+        select: "",
+        count: 0,
+        sets_cc: false,
+        shown: !text.is_empty(),
+    }
+}
+
+/// Number of registers an item spans in this word.
+pub(crate) fn count(item: &Item, names: &Names, word: u128) -> u8 {
+    if item.wide.holds(word) {
+        return 2;
+    }
+    match &item.count {
+        Count::Fixed(n) => *n,
+        Count::Listed(id, field) => names.count(*id, field.get(word)),
+    }
+}
+
+/// The operand an item stands for in this word.
+pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) -> Operand {
+    let value = value(item, word, addr);
+    let holds = |cond: &Cond| cond.holds(word);
+    let absent = match value {
+        Value::Reg(None) => item.optional,
+        Value::Pred { pred: None, .. } => item.optional,
+        Value::CcTest(test) => test == CcTest::TRUE,
+        Value::Int(n) => item.omit.is_some_and(|omit| i64::try_from(omit) == Ok(n)),
+        _ => false,
+    };
+    Operand {
+        value,
+        role: match (item.writes, item.rmw.holds(word)) {
+            (true, true) => Role::ReadWrite,
+            (true, false) => Role::Write,
+            (false, _) => Role::Read,
+        },
+        negate: holds(&item.neg),
+        absolute: holds(&item.abs),
+        invert: holds(&item.inv),
+        select: item
+            .select
+            .as_ref()
+            .and_then(|(id, field)| names.text(*id, field.get(word)))
+            .unwrap_or(""),
+        count: count(item, names, word),
+        sets_cc: holds(&item.cc),
+        shown: !absent,
+    }
+}
+
+fn value(item: &Item, word: u128, addr: CodeAddr) -> Value {
+    let scaled = |field: &Field| field.signed(word).wrapping_mul(i64::from(item.scale));
+    match &item.kind {
+        Kind::Reg(field) => Value::Reg(reg_number(field, word)),
+        Kind::RegPair(field) => Value::RegPair(reg_number(field, word)),
+        Kind::Pred(field) => {
+            let code = field.get(word);
+            Value::Pred {
+                pred: pred_number(if item.flip { code ^ 7 } else { code }),
+                negated: item.not.holds(word),
+            }
+        }
+        Kind::PredSet(bit) if word.bit(*bit) => Value::ConditionCode,
+        Kind::PredSet(_) => Value::AllPreds,
+        Kind::CcTest(field) => Value::CcTest(CcTest((field.get(word) & 31) as u8)),
+        Kind::Unsigned(field) => Value::Int(field.get(word) as i64),
+        Kind::Signed(field) => Value::Int(field.signed(word)),
+        Kind::Mixed(field) if item.signed.holds(word) => Value::Int(field.signed(word)),
+        Kind::Mixed(field) => Value::Int(field.get(word) as i64),
+        Kind::Float(format, field) => {
+            let format = format.unwrap_or_else(|| match &item.format {
+                Some(field) => match field.get(word) {
+                    1 => FloatFormat::Half,
+                    3 => FloatFormat::Double,
+                    _ => FloatFormat::Single,
+                },
+                None => FloatFormat::Single,
+            });
+            float(format, field, item.format.is_some(), word)
+        }
+        Kind::Const { bank, offset } => Value::Const {
+            bank: bank.get(word) as u8,
+            offset: const_offset(offset, word),
+        },
+        Kind::ConstIndexed { bank, base, offset } => Value::ConstIndexed {
+            bank: bank.get(word) as u8,
+            base: reg_number(base, word),
+            offset: offset.signed(word) as i32,
+        },
+        Kind::Memory { base, offset } | Kind::Address { base, offset } => Value::Memory {
+            base: reg_number(base, word),
+            offset: offset.as_ref().map_or(0, scaled),
+        },
+        Kind::Relative(field) => Value::Target(relative(addr, field.signed(word))),
+        Kind::Absolute(field) => Value::Target(Target::Absolute(field.get(word))),
+        Kind::ConstTarget { bank, offset } => Value::Target(Target::Constant {
+            bank: bank.get(word) as u8,
+            offset: offset.signed(word) as i32,
+        }),
+        Kind::RegTarget { base, offset } => Value::RegTarget {
+            base: reg_number(base, word),
+            offset: offset.signed(word),
+        },
+    }
+}
+
+/// Word index to byte offset: a 14-bit field counts words and is printed as a signed 16-bit number.
+fn const_offset(field: &Field, word: u128) -> i32 {
+    (field.signed(word) * 4) as i32
+}
+
+fn float(format: FloatFormat, field: &Field, raw_half: bool, word: u128) -> Value {
+    let bits = field.get(word);
+    let width = field.width();
+    match format {
+        // A conversion takes the low 16 bits of its 20-bit immediate as they are.
+        FloatFormat::Half if raw_half => Value::Half(bits as u16),
+        FloatFormat::Half => Value::Half((bits << 16u32.saturating_sub(width)) as u16),
+        FloatFormat::Single => Value::Single((bits << 32u32.saturating_sub(width)) as u32),
+        FloatFormat::Double => Value::Double(bits << 64u32.saturating_sub(width)),
+    }
+}
+
+/// Relative targets count from the position after the instruction.
+pub(crate) fn relative(addr: CodeAddr, offset: i64) -> Target {
+    match addr.offset(offset.saturating_add(8)) {
+        Some(target) => Target::Code(target),
+        None => Target::Outside,
+    }
+}

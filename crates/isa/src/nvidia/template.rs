@@ -1,0 +1,450 @@
+//! The last column of a form row: how the instruction is spelled and what its operands are.
+
+use super::names::{CountId, Names, NamesId};
+use warpbound_base::{BitRange, Bits};
+
+/// A value scattered over one or more bit ranges, most significant first: `48+38:36`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Field {
+    parts: Vec<BitRange>,
+}
+
+impl Field {
+    fn parse(text: &str) -> Option<Field> {
+        let mut parts = Vec::new();
+        for part in text.split('+') {
+            let (hi, lo) = part.split_once(':').unwrap_or((part, part));
+            let range = BitRange {
+                hi: hi.parse().ok()?,
+                lo: lo.parse().ok()?,
+            };
+            if range.hi < range.lo || range.hi > 63 {
+                return None;
+            }
+            parts.push(range);
+        }
+        Some(Field { parts })
+    }
+
+    /// The unsigned value.
+    pub(crate) fn get(&self, word: u128) -> u64 {
+        self.parts.iter().fold(0, |value, &range| {
+            (value.checked_shl(range.width()).unwrap_or(0)) | word.field(range)
+        })
+    }
+
+    /// The value as a two's complement number.
+    pub(crate) fn signed(&self, word: u128) -> i64 {
+        let shift = 64 - self.width().min(64);
+        ((self.get(word) << shift) as i64) >> shift
+    }
+
+    /// Number of bits.
+    pub(crate) fn width(&self) -> u32 {
+        self.parts.iter().map(|r| r.width()).sum()
+    }
+
+    /// Lowest bit of the last range: tells which register slot the field is.
+    pub(crate) fn low_bit(&self) -> Option<u8> {
+        self.parts.last().map(|r| r.lo)
+    }
+}
+
+/// A conjunction of bits: `52&!51`. The empty one never holds.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Cond {
+    bits: Vec<(u8, bool)>,
+}
+
+impl Cond {
+    fn parse(text: &str) -> Option<Cond> {
+        let mut bits = Vec::new();
+        for part in text.split('&') {
+            match part.strip_prefix('!') {
+                Some(bit) => bits.push((bit.parse().ok()?, false)),
+                None => bits.push((part.parse().ok()?, true)),
+            }
+        }
+        Some(Cond { bits })
+    }
+
+    /// Whether all bits are as named.
+    pub(crate) fn holds(&self, word: u128) -> bool {
+        !self.bits.is_empty() && self.bits.iter().all(|&(bit, on)| word.bit(bit) == on)
+    }
+}
+
+/// How many registers an operand spans.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Count {
+    Fixed(u8),
+    Listed(CountId, Field),
+}
+
+/// Which floating-point format an immediate has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FloatFormat {
+    Half,
+    Single,
+    Double,
+}
+
+/// What an operand item encodes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Reg(Field),
+    /// Two consecutive register groups named by one field (compare-and-swap).
+    RegPair(Field),
+    Pred(Field),
+    /// All predicates (`PR`), or `CC` when the bit is set.
+    PredSet(u8),
+    CcTest(Field),
+    Unsigned(Field),
+    Signed(Field),
+    /// Signed when the `signed` bit is set.
+    Mixed(Field),
+    /// Top bits of a float of the given format; `None`: the format is chosen by `fmt`.
+    Float(Option<FloatFormat>, Field),
+    Const {
+        bank: Field,
+        offset: Field,
+    },
+    ConstIndexed {
+        bank: Field,
+        base: Field,
+        offset: Field,
+    },
+    /// `[R+offset]`.
+    Memory {
+        base: Field,
+        offset: Option<Field>,
+    },
+    /// `R+offset` without brackets of its own.
+    Address {
+        base: Field,
+        offset: Option<Field>,
+    },
+    /// Code address relative to the next position.
+    Relative(Field),
+    /// Absolute code address.
+    Absolute(Field),
+    /// Code address read from a constant.
+    ConstTarget {
+        bank: Field,
+        offset: Field,
+    },
+    /// Code address register plus offset.
+    RegTarget {
+        base: Field,
+        offset: Field,
+    },
+}
+
+/// An operand item with its attributes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Item {
+    pub(crate) writes: bool,
+    pub(crate) reads: bool,
+    pub(crate) kind: Kind,
+    pub(crate) neg: Cond,
+    pub(crate) abs: Cond,
+    pub(crate) inv: Cond,
+    pub(crate) not: Cond,
+    /// Writing the operand also sets the condition code (printed `.CC`).
+    pub(crate) cc: Cond,
+    /// The old value is kept in part, so that the operand is read as well.
+    pub(crate) rmw: Cond,
+    /// The address takes two registers.
+    pub(crate) wide: Cond,
+    pub(crate) signed: Cond,
+    pub(crate) select: Option<(NamesId, Field)>,
+    pub(crate) format: Option<Field>,
+    pub(crate) count: Count,
+    /// Not printed when it is PT or RZ.
+    pub(crate) optional: bool,
+    /// Not printed when it has this value.
+    pub(crate) omit: Option<u64>,
+    /// A predicate number stored inverted (PT is 0).
+    pub(crate) flip: bool,
+    pub(crate) scale: u8,
+    /// A constant operand is printed with a blank between bank and offset when a part of it is
+    /// selected.
+    pub(crate) gap: bool,
+}
+
+/// One piece of spelling.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Piece {
+    Literal(&'static str),
+    /// Text printed when the bit is set.
+    Flag {
+        text: &'static str,
+        bit: u8,
+        reads_cc: bool,
+    },
+    /// Text chosen by a field.
+    Name {
+        names: NamesId,
+        field: Field,
+        reads_cc: bool,
+    },
+    Item(Box<Item>),
+}
+
+/// A parsed spelling: the opcode with its modifiers, then the operands.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Template {
+    pub(crate) mnemonic: &'static str,
+    /// What follows the mnemonic up to the first blank.
+    pub(crate) opcode: Vec<Piece>,
+    pub(crate) operands: Vec<Vec<Piece>>,
+}
+
+impl Template {
+    /// Reads a spelling; the error says which part is not understood.
+    pub(crate) fn parse(text: &'static str, names: &Names) -> Result<Template, String> {
+        let (opcode, operands) = split_opcode(text);
+        let end = opcode.find(['.', '{', '[']).unwrap_or(opcode.len());
+        let (mnemonic, rest) = opcode.split_at(end);
+        let operands: Result<Vec<_>, _> = operands
+            .map(split_operands)
+            .unwrap_or_default()
+            .into_iter()
+            .map(|operand| pieces(operand, names))
+            .collect();
+        Ok(Template {
+            mnemonic,
+            opcode: pieces(rest, names)?,
+            operands: operands?,
+        })
+    }
+
+    /// All pieces, in order of printing.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = &Piece> {
+        self.opcode.iter().chain(self.operands.iter().flatten())
+    }
+
+    /// All operand items, in order of printing.
+    pub(crate) fn items(&self) -> impl Iterator<Item = &Item> {
+        self.pieces().filter_map(|piece| match piece {
+            Piece::Item(item) => Some(&**item),
+            _ => None,
+        })
+    }
+}
+
+/// Splits at the first blank outside braces.
+fn split_opcode(text: &'static str) -> (&'static str, Option<&'static str>) {
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ' ' if depth == 0 => {
+                let (head, tail) = text.split_at(at);
+                return (head, Some(tail.trim_start()));
+            }
+            _ => {}
+        }
+    }
+    (text, None)
+}
+
+/// Splits at commas outside braces.
+fn split_operands(text: &'static str) -> Vec<&'static str> {
+    let mut out = Vec::new();
+    let mut depth = 0;
+    let mut start = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                out.push(text.get(start..at).unwrap_or_default().trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push(text.get(start..).unwrap_or_default().trim());
+    out
+}
+
+fn pieces(text: &'static str, names: &Names) -> Result<Vec<Piece>, String> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        match rest.split_once('{') {
+            None => {
+                out.push(Piece::Literal(rest));
+                break;
+            }
+            Some((literal, tail)) => {
+                if !literal.is_empty() {
+                    out.push(Piece::Literal(literal));
+                }
+                let (inside, after) = tail
+                    .split_once('}')
+                    .ok_or_else(|| format!("missing `}}` in `{text}`"))?;
+                out.push(
+                    piece(inside, names).ok_or_else(|| format!("cannot read `{{{inside}}}`"))?,
+                );
+                rest = after;
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn piece(text: &'static str, names: &Names) -> Option<Piece> {
+    let mut words = text.split_whitespace();
+    let head = words.next()?;
+    let words: Vec<&'static str> = words.collect();
+    let is_modifier = head.starts_with('.') || names.names_id(head).is_some();
+    if !is_modifier {
+        return item(head, &words, names).map(|item| Piece::Item(Box::new(item)));
+    }
+    let (bits, attributes) = words.split_first()?;
+    let reads_cc = match attributes {
+        [] => false,
+        ["rcc"] => true,
+        _ => return None,
+    };
+    if head.starts_with('.') {
+        return Some(Piece::Flag {
+            text: head,
+            bit: bits.parse().ok()?,
+            reads_cc,
+        });
+    }
+    Some(Piece::Name {
+        names: names.names_id(head)?,
+        field: Field::parse(bits)?,
+        reads_cc,
+    })
+}
+
+fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Option<Item> {
+    let (writes, head) = match head.strip_prefix('=') {
+        Some(rest) => (true, rest),
+        None => (false, head),
+    };
+    let mut item = Item {
+        writes,
+        reads: !writes,
+        kind: kind(head)?,
+        neg: Cond::default(),
+        abs: Cond::default(),
+        inv: Cond::default(),
+        not: Cond::default(),
+        cc: Cond::default(),
+        rmw: Cond::default(),
+        wide: Cond::default(),
+        signed: Cond::default(),
+        select: None,
+        format: None,
+        count: Count::Fixed(1),
+        optional: false,
+        omit: None,
+        flip: false,
+        scale: 1,
+        gap: false,
+    };
+    for attribute in attributes {
+        let (name, value) = attribute.split_once('=').unwrap_or((attribute, ""));
+        match name {
+            "neg" => item.neg = Cond::parse(value)?,
+            "abs" => item.abs = Cond::parse(value)?,
+            "inv" => item.inv = Cond::parse(value)?,
+            "not" => item.not = Cond::parse(value)?,
+            "cc" => item.cc = Cond::parse(value)?,
+            "rmw" => item.rmw = Cond::parse(value)?,
+            "e" => item.wide = Cond::parse(value)?,
+            "signed" => item.signed = Cond::parse(value)?,
+            "fmt" => item.format = Some(Field::parse(value)?),
+            "sel" => {
+                let (list, field) = value.split_once('@')?;
+                item.select = Some((names.names_id(list)?, Field::parse(field)?));
+            }
+            "x" => {
+                item.count = match value.split_once('@') {
+                    Some((list, field)) => {
+                        Count::Listed(names.count_id(list)?, Field::parse(field)?)
+                    }
+                    None => Count::Fixed(value.parse().ok()?),
+                }
+            }
+            "opt" => item.optional = true,
+            "omit" => item.omit = Some(value.parse().ok()?),
+            "flip" => item.flip = true,
+            "scale" => item.scale = value.parse().ok()?,
+            "gap" => item.gap = true,
+            _ => return None,
+        }
+    }
+    Some(item)
+}
+
+fn kind(head: &str) -> Option<Kind> {
+    let letter = head.chars().next()?;
+    let rest = head.get(letter.len_utf8()..)?;
+    let two = || -> Option<(Field, Field)> {
+        let (a, b) = rest.split_once('+')?;
+        Some((Field::parse(a)?, Field::parse(b)?))
+    };
+    let address = || -> Option<(Field, Option<Field>)> {
+        match rest.split_once("+S") {
+            Some((base, offset)) => Some((Field::parse(base)?, Some(Field::parse(offset)?))),
+            None => Some((Field::parse(rest)?, None)),
+        }
+    };
+    Some(match letter {
+        'R' => Kind::Reg(Field::parse(rest)?),
+        'Y' => Kind::RegPair(Field::parse(rest)?),
+        'P' => Kind::Pred(Field::parse(rest)?),
+        'N' => Kind::PredSet(rest.parse().ok()?),
+        'Q' => Kind::CcTest(Field::parse(rest)?),
+        'U' => Kind::Unsigned(Field::parse(rest)?),
+        'S' => Kind::Signed(Field::parse(rest)?),
+        'V' => Kind::Mixed(Field::parse(rest)?),
+        'E' => Kind::Float(None, Field::parse(rest)?),
+        'F' => Kind::Float(Some(FloatFormat::Single), Field::parse(rest)?),
+        'D' => Kind::Float(Some(FloatFormat::Double), Field::parse(rest)?),
+        'H' => Kind::Float(Some(FloatFormat::Half), Field::parse(rest)?),
+        'C' => {
+            let (bank, offset) = two()?;
+            Kind::Const { bank, offset }
+        }
+        'c' => {
+            let (bank, offset) = two()?;
+            Kind::ConstTarget { bank, offset }
+        }
+        'X' => {
+            let (base, offset) = two()?;
+            Kind::RegTarget { base, offset }
+        }
+        'K' => {
+            let mut parts = rest.split('+');
+            let kind = Kind::ConstIndexed {
+                bank: Field::parse(parts.next()?)?,
+                base: Field::parse(parts.next()?)?,
+                offset: Field::parse(parts.next()?)?,
+            };
+            if parts.next().is_some() {
+                return None;
+            }
+            kind
+        }
+        'M' => {
+            let (base, offset) = address()?;
+            Kind::Memory { base, offset }
+        }
+        'A' => {
+            let (base, offset) = address()?;
+            Kind::Address { base, offset }
+        }
+        'T' => Kind::Relative(Field::parse(rest)?),
+        'J' => Kind::Absolute(Field::parse(rest)?),
+        _ => return None,
+    })
+}

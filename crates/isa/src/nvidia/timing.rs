@@ -1,0 +1,49 @@
+/// Whether a result arrives after a fixed number of cycles or must be waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Latency {
+    /// Fixed: protected by issue distance only.
+    Fixed,
+    /// Fixed on chips with a full-rate unit, through a scoreboard elsewhere; compilers do both.
+    Either,
+    /// Variable: write and read scoreboards.
+    ScoreboardReadWrite,
+    /// Variable, no result register: read scoreboard only.
+    ScoreboardRead,
+    /// Branch unit and dependency barriers.
+    Branch,
+}
+
+/// Timing class of a form, from the machine descriptions inside NVIDIA's tools.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Timing {
+    /// How the result is protected.
+    pub latency: Latency,
+    /// Least legal issue distance to the warp's next instruction, in cycles.
+    pub min_wait: u8,
+    /// Queue of the variable-latency path (`xu`, `tex`, `shm`, …); empty for fixed latency.
+    pub queue: &'static str,
+    /// Execution pipes the instruction may use.
+    pub pipes: Vec<&'static str>,
+}
+
+impl Timing {
+    pub(crate) fn parse(words: &[&'static str]) -> Option<Timing> {
+        let [latency, min_wait, queue, pipes] = words else {
+            return None;
+        };
+        let latency = match *latency {
+            "fixed" => Latency::Fixed,
+            "either" => Latency::Either,
+            "scoreboard_rw" => Latency::ScoreboardReadWrite,
+            "scoreboard_r" => Latency::ScoreboardRead,
+            "branch" => Latency::Branch,
+            _ => return None,
+        };
+        Some(Timing {
+            latency,
+            min_wait: min_wait.parse().ok()?,
+            queue: if *queue == "-" { "" } else { queue },
+            pipes: pipes.split(',').collect(),
+        })
+    }
+}

@@ -1,0 +1,329 @@
+//! Hand-checked reads, writes and control flow of instructions that are easy to get wrong.
+//! Words and spellings were checked with NVIDIA's disassembler.
+
+use warpbound_base::CodeAddr;
+use warpbound_isa::instr::{CcTest, Effects, Flow, Reg, Source, Space, Target, Token};
+use warpbound_isa::{Arch, Program};
+
+const NOP: u64 = 0x50b0_0000_0007_0f00;
+
+/// Decodes one word at address 8 of sm_61 code.
+fn effects(word: u64) -> Effects {
+    let program = program(&[word]);
+    program.effects(&program.instrs[0])
+}
+
+fn program(words: &[u64]) -> Program {
+    let mut code = Vec::new();
+    for group in words.chunks(3) {
+        code.extend(0x001f_8000_fc00_07e0_u64.to_le_bytes());
+        for slot in 0..3 {
+            code.extend(group.get(slot).unwrap_or(&NOP).to_le_bytes());
+        }
+    }
+    Program::decode(Arch::Sm61, &code).expect("whole groups")
+}
+
+/// `R0-R3 P0 CC` for lists of cells.
+fn cells(list: &[Reg]) -> String {
+    let names: Vec<String> = list
+        .iter()
+        .map(|reg| match reg {
+            Reg::Gpr(n) => format!("R{n}"),
+            Reg::Pred(n) => format!("P{n}"),
+            Reg::Cc => "CC".to_string(),
+        })
+        .collect();
+    names.join(" ")
+}
+
+#[track_caller]
+fn check(word: u64, reads: &str, writes: &str) -> Effects {
+    let found = effects(word);
+    assert_eq!(cells(&found.reads), reads, "reads of {word:016x}");
+    assert_eq!(cells(&found.writes), writes, "writes of {word:016x}");
+    found
+}
+
+#[test]
+fn memory_widths_and_wide_addresses() {
+    // LDG.E.64 R2, [R4+0x10]
+    let load = check(0xeed5_2000_0107_0402, "R4 R5", "R2 R3");
+    assert_eq!(load.source, Source::Memory);
+    let access = load.access.expect("a load");
+    assert_eq!(
+        (access.space, access.loads, access.stores),
+        (Space::Global, true, false)
+    );
+    // LDG.128 R8, [R4]: a 32-bit address
+    check(0xeed6_0000_0007_0408, "R4", "R8 R9 R10 R11");
+    // LDG.E R8, [RZ]
+    check(0xeed4_2000_0007_ff08, "", "R8");
+    // STG.E.128 [R4], R8
+    let store = check(0xeede_2000_0007_0408, "R4 R5 R8 R9 R10 R11", "");
+    let access = store.access.expect("a store");
+    assert_eq!((access.loads, access.stores), (false, true));
+    // LDS.U.128 R8, [R4]
+    let shared = check(0xef4e_1000_0007_0408, "R4", "R8 R9 R10 R11");
+    assert_eq!(shared.access.map(|a| a.space), Some(Space::Shared));
+    // STL.128 [RZ], R252: the register file ends at R254
+    check(0xef56_0000_0007_fffc, "R252 R253 R254", "");
+    // LDC.64 R2, c[0x3][R3+0x8]
+    let constant = check(0xef95_0030_0087_0302, "R3", "R2 R3");
+    assert_eq!(constant.access.map(|a| a.space), Some(Space::Constant));
+}
+
+#[test]
+fn double_precision_takes_pairs() {
+    // DADD R2.CC, R4, R6
+    check(0x5c70_8000_0067_0402, "R4 R5 R6 R7", "R2 R3 CC");
+    // DFMA R2, R4, R6, R8
+    check(0x5b70_0400_0067_0402, "R4 R5 R6 R7 R8 R9", "R2 R3");
+    // DSET.F.AND R0, R0, c[0x0][0x0], P0: one result register
+    check(0x4900_0000_0007_0000, "R0 R1 P0", "R0");
+}
+
+#[test]
+fn conversions_take_pairs_on_the_wide_side_only() {
+    // F2F.F64.F32 R2, R6
+    check(0x5ca8_0000_0067_0b02, "R6", "R2 R3");
+    // F2F.F32.F64 R2, R6
+    check(0x5ca8_0000_0067_0e02, "R6 R7", "R2");
+    // I2F.F32.U64 R2, R6
+    check(0x5cb8_0000_0067_0e02, "R6 R7", "R2");
+    // F2I.S64.F32 R2, R6
+    check(0x5cb0_0000_0067_1b02, "R6", "R2 R3");
+}
+
+#[test]
+fn carries() {
+    // IADD.X R2.CC, R4, R6
+    check(0x5c10_8800_0067_0402, "R4 R6 CC", "R2 CC");
+    // IADD R2.CC, R4, R6
+    check(0x5c10_8000_0067_0402, "R4 R6", "R2 CC");
+    // SHF.L.W.X R2, R4, R6, R9
+    check(0x5bfe_0480_0067_0402, "R4 R6 R9 CC", "R2");
+    // IADD3.X R2, R3, R4, R5
+    check(0x5cc1_0280_0047_0302, "R3 R4 R5 CC", "R2");
+    // XMAD.MRG.X R2, R3, R4, R5
+    check(0x5b00_02e0_0047_0302, "R3 R4 R5 CC", "R2");
+    // LEA.HI P1, R2.CC, R3, R4, R5
+    check(0x5bd9_8280_0047_0302, "R3 R4 R5", "R2 P1 CC");
+    // ISETP.F.U32.X.AND P1, P2, R4, R5, P3
+    check(0x5b60_0980_0057_040a, "R4 R5 P3 CC", "P1 P2");
+}
+
+#[test]
+fn atomics() {
+    // ATOM.E.CAS R2, [R4], R6, R7
+    let cas = check(0xeef1_0000_0067_0402, "R4 R5 R6 R7", "R2");
+    assert_eq!(cas.source, Source::Lane);
+    let access = cas.access.expect("an access");
+    assert!(access.loads && access.stores);
+    // ATOM.E.CAS.64 R2, [R4], R6, R8
+    check(0xeef3_0000_0067_0402, "R4 R5 R6 R7 R8 R9", "R2 R3");
+    // ATOM.E.ADD.U64 R2, [R4], R6
+    check(0xed05_0000_0067_0402, "R4 R5 R6 R7", "R2 R3");
+    // RED.E.ADD.S64 [R4], R2
+    check(0xebf9_0000_0057_0402, "R2 R3 R4 R5", "");
+    // ATOMS.CAS.64 R2, [R4], R6, R8
+    check(0xee50_0000_0067_0402, "R4 R6 R7 R8 R9", "R2 R3");
+}
+
+#[test]
+fn results_that_are_not_a_function_of_the_operands() {
+    // SHFL.IDX P1, R2, R4, R6, R9
+    let shuffle = check(0xef11_0480_0067_0402, "R4 R6 R9", "R2 P1");
+    assert_eq!(shuffle.source, Source::Lane);
+    // VOTE.ALL P2, !P3
+    let vote = check(0x50d8_4580_0007_00ff, "P3", "P2");
+    assert_eq!(vote.source, Source::Uniform);
+    // VOTE.ALL R5, PT, PT
+    check(0x50d8_e380_0007_0005, "", "R5");
+    // S2R R2, SR_TID.X
+    let special = check(0xf0c8_0000_0217_0002, "", "R2");
+    assert_eq!(special.source, Source::Special(33));
+    // B2R.RESULT R6, P3
+    let result = check(0xf0b8_6001_0007_ff06, "", "R6 P3");
+    assert_eq!(result.source, Source::Lane);
+    // MUFU.RCP R1, R2
+    let rcp = check(0x5080_0000_0047_0201, "R2", "R1");
+    assert_eq!(rcp.source, Source::Function);
+}
+
+#[test]
+fn predicate_moves() {
+    // R2P PR, R4, 0x15: P0, P2, P4
+    check(0x38f0_0000_0157_0400, "R4", "P0 P2 P4");
+    // R2P PR, R4, R6: the mask is not known, so old values count as read
+    check(
+        0x5cf0_0000_0067_0400,
+        "R4 R6 P0 P1 P2 P3 P4 P5 P6",
+        "P0 P1 P2 P3 P4 P5 P6",
+    );
+    // P2R R5, PR, RZ, 0x7f
+    check(0x38e8_0000_07f7_ff05, "P0 P1 P2 P3 P4 P5 P6", "R5");
+    // P2R R5, CC, RZ, 0x7f
+    check(0x38e8_0100_07f7_ff05, "CC", "R5");
+    // CSET.EQ.AND R5, CC, P1
+    check(0x5098_0080_0007_0205, "P1 CC", "R5");
+    // CSETP.EQ.AND P1, P2, CC, P3
+    check(0x50a0_0180_0007_020a, "P3 CC", "P1 P2");
+    // PSET.AND.AND R5, P1, P2, !P3
+    check(0x5088_0580_4007_1005, "P1 P2 P3", "R5");
+    // PSETP.AND.AND P1, P2, PT, P2, P3
+    check(0x5090_0180_4007_700a, "P2 P3", "P1 P2");
+}
+
+#[test]
+fn partial_writes_read_the_old_value() {
+    // HADD2.MRG_H0 R2, R3, R4
+    check(0x5d14_0000_0047_0302, "R2 R3 R4", "R2");
+    // MOV R2, R3
+    assert_eq!(
+        check(0x5c98_0780_0037_0002, "R3", "R2").source,
+        Source::Function
+    );
+    // MOV R2, R3, 0x5: only lanes 0 and 2 of each quad
+    assert_eq!(
+        check(0x5c98_0280_0037_0002, "R2 R3", "R2").source,
+        Source::Lane
+    );
+    // FFMA32I R2, R3, 1, R2
+    check(0x0c03_f800_0007_0302, "R2 R3", "R2");
+}
+
+#[test]
+fn textures_and_surfaces() {
+    // TEX R8, R4, R6, 0x0, 2D, 0xb: three components
+    let tex = check(0xc038_0005_a067_0408, "R4 R5 R6 R7 R8 R9", "R8 R9 R10");
+    assert_eq!(tex.source, Source::Lane);
+    // TEXS RZ, R8, R4, R6, 0x0, 2D, RG
+    check(0xd830_000f_f067_0408, "R4 R5 R6 R7", "R8 R9");
+    // SULD.P.1D.RG.IGN R2, [R3], R4
+    let surface = check(0xeb00_0200_0037_0302, "R3 R4 R5 R6", "R2 R3");
+    assert_eq!(surface.access.map(|a| a.space), Some(Space::Surface));
+}
+
+#[test]
+fn barriers() {
+    // BAR.RED.AND R4, R5, P3
+    let reduce = check(0xf0a8_018a_0057_0400, "R4 R5 P3", "");
+    assert!(reduce.barrier);
+    // BAR.SYNC 0x0
+    let sync = check(0xf0a8_1b80_0007_0000, "", "");
+    assert!(sync.barrier && sync.flow == Flow::Next);
+    // MEMBAR.CTA
+    assert!(!check(0xef9d_0000_0007_0000, "", "").barrier);
+}
+
+#[test]
+fn control_flow() {
+    let flow = |word| effects(word).flow;
+    let code = |addr| Target::Code(CodeAddr(addr));
+    // BRA 0x108; the base is the position after the instruction at 8
+    assert_eq!(flow(0xe240_0000_0f87_000f), Flow::Branch(code(0x108)));
+    // BRA -0x7e8
+    assert_eq!(flow(0xe24f_ffff_8007_000f), Flow::Branch(Target::Outside));
+    // BRA c[0xa][0x24]
+    assert_eq!(
+        flow(0xe240_00a0_0247_002f),
+        Flow::Branch(Target::Constant {
+            bank: 10,
+            offset: 0x24
+        })
+    );
+    // JMP 0x10
+    assert_eq!(
+        flow(0xe210_0000_0107_000f),
+        Flow::Branch(Target::Absolute(0x10))
+    );
+    // BRX R4 with offset 0; JMX R4
+    assert_eq!(
+        flow(0xe250_0000_0007_040f),
+        Flow::Indirect {
+            base: Some(4),
+            anchor: 16,
+            relative: true
+        }
+    );
+    assert_eq!(
+        flow(0xe200_0000_0007_040f),
+        Flow::Indirect {
+            base: Some(4),
+            anchor: 0,
+            relative: false
+        }
+    );
+    // SSY, PBK, PCNT, PRET, CAL
+    assert_eq!(
+        flow(0xe290_0000_00c0_0000),
+        Flow::Push(Token::Sync, code(0x1c))
+    );
+    assert_eq!(
+        flow(0xe2a0_0000_0010_0000),
+        Flow::Push(Token::Brk, code(0x11))
+    );
+    assert_eq!(
+        flow(0xe2b0_0000_0010_0000),
+        Flow::Push(Token::Cont, code(0x11))
+    );
+    assert_eq!(
+        flow(0xe270_0000_0080_0040),
+        Flow::Push(Token::Ret, code(0x18))
+    );
+    assert_eq!(flow(0xe260_0000_0b00_0040), Flow::Call(code(0xc0)));
+    // SYNC, BRK, RET, EXIT, KIL
+    assert_eq!(flow(0xf0f8_0000_0007_000f), Flow::Pop(Token::Sync));
+    assert_eq!(flow(0xe340_0000_0007_000f), Flow::Pop(Token::Brk));
+    assert_eq!(flow(0xe320_0000_0007_000f), Flow::Pop(Token::Ret));
+    assert_eq!(flow(0xe300_0000_0007_000f), Flow::Exit);
+    assert_eq!(flow(0xe330_0000_0007_000f), Flow::Exit);
+    // BPT.TRAP
+    assert_eq!(flow(0xe3a0_0000_0007_00c0), Flow::Unsupported);
+}
+
+#[test]
+fn conditions() {
+    // SYNC CC.EQ
+    assert_eq!(effects(0xf0f8_0000_0007_0002).cc_test, CcTest(2));
+    assert_eq!(effects(0xf0f8_0000_0007_000f).cc_test, CcTest::TRUE);
+    // @!P0 BRA
+    let guard = effects(0xe240_0000_0f08_000f).guard;
+    assert_eq!((guard.pred, guard.negated), (Some(0), true));
+    // SSY has no guard: its bits 19:16 belong to nothing
+    assert!(effects(0xe290_0000_00c0_0000).guard.is_always());
+    assert!(effects(0xe30f_0000_000f_000f).guard.is_never());
+}
+
+#[test]
+fn an_unknown_word_claims_nothing() {
+    let unknown = effects(0xffff_ffff_ffff_ffff);
+    assert_eq!(unknown.flow, Flow::Unsupported);
+    assert!(unknown.writes.is_empty());
+    let program = program(&[u64::MAX]);
+    assert_eq!(program.instrs[0].form, None);
+    assert_eq!(program.mnemonic(&program.instrs[0]), None);
+}
+
+#[test]
+fn addresses_are_canonical() {
+    let program = program(&[NOP; 6]);
+    let index = |addr| program.index_of(CodeAddr(addr));
+    assert_eq!(index(0x00), Some(0));
+    assert_eq!(index(0x08), Some(0));
+    assert_eq!(index(0x18), Some(2));
+    assert_eq!(index(0x20), Some(3));
+    assert_eq!(index(0x28), Some(3));
+    assert_eq!(index(0x24), None);
+    assert_eq!(index(0x40), None);
+    assert_eq!(program.next(4), Some(5));
+    assert_eq!(program.next(5), None);
+    assert_eq!(program.instrs[3].addr, CodeAddr(0x28));
+}
+
+#[test]
+fn truncated_code_is_an_error() {
+    assert!(Program::decode(Arch::Sm61, &[0; 40]).is_err());
+    assert!(Program::decode(Arch::Sm61, &[]).is_ok_and(|p| p.instrs.is_empty()));
+}
