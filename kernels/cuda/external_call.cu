@@ -1,5 +1,5 @@
 // Calls a function whose code is not in the file (the driver adds it when the module is loaded).
-// Control flow: indirect call to an external callee (PRET, then JMX through a constant): vprintf, malloc, assert-like trap.
+// Control flow: indirect call to an external callee (PRET, then JMX through a constant): vprintf, malloc; a trap (BPT).
 // Launch: 1-D.
 extern "C" __device__ int printf(const char *, ...);
 

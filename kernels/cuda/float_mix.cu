@@ -1,6 +1,6 @@
 // A tour of single- and double-precision instructions and conversions.
-// Instructions: MUFU functions, RRO, FMNMX, FCHK or FCMP, F2F, F2I, I2F, DSETP, DMNMX, rounding modes; sinf's slow path
-// brings a loop over local memory under divergence.
+// Instructions: MUFU functions, RRO, FMNMX, FCMP, F2F, F2I, I2F, DSETP, DMNMX, rounding modes.
+// Control flow of float_sine: the argument reduction of sinf for large values is a loop under divergence.
 // Launch: 1-D, one thread per element.
 extern "C" __global__ void float_mix(const float *in, float *out, double *wide, int n)
 {

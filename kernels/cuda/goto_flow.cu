@@ -1,5 +1,6 @@
 // Two loops written with goto.
-// Control flow of goto_irreducible: a cycle with two entries (neither block of the cycle dominates the other).
+// Control flow of goto_irreducible: a cycle with two entries (neither block of the cycle dominates the other), which
+// the compiler keeps, without SSY or PBK: threads that part never wait for each other.
 // Control flow of goto_cross: forward jumps that cross each other, so regions overlap without nesting.
 // Launch: 1-D, one thread per element.
 extern "C" __global__ void goto_irreducible(const int *in, volatile int *out, int n)

@@ -1,5 +1,5 @@
 // A tour of the integer instructions: bit fields, shifts of 64 bits, byte permutes, dot products, population counts.
-// Instructions: BFE, BFI, FLO, SHF, PRMT, POPC, LOP3, IMNMX, ISCADD, LEA, VABSDIFF, IDP, R2P-like predicate packing.
+// Instructions: BFE, BFI, FLO, SHF, PRMT, LOP3, IMNMX, ISCADD, VABSDIFF, VABSDIFF4, IDP, XMAD. No branches.
 // Launch: 1-D, one thread per element.
 extern "C" __global__ void integer_mix(const int *in, int *out, long long *wide, int n)
 {

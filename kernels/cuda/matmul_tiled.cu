@@ -1,6 +1,6 @@
 // Matrix product by square tiles through shared memory, for matrices of tiles x tiles tiles.
 // Control flow: a loop over tiles with two barriers, the inner product inside it (a loop, or unrolled).
-// The shape of Figure 3 of Chatelain, Carle, Rochange et al., the warp-level CFG paper (2023).
+// The example of Jeanmougin, Carle, Sotin, Rochange, "Warp-Level CFG Construction" (WCET 2023), Figure 3.
 // Launch: blocks of TILE x TILE threads, grid of tiles x tiles blocks.
 namespace product {
 template <typename Element, int TILE, bool UNROLL>

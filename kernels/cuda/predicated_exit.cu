@@ -1,5 +1,5 @@
 // Early returns and exits that are guarded instructions instead of branches.
-// Control flow: @P EXIT in the kernel, @P RET in a function, @P BRK / @P SYNC in loops.
+// Control flow: @P EXIT in the kernel, @P BRK in the loop of a function. (@P RET: call_depth2, call_both_sides.)
 // Launch: 1-D; n may be smaller than the number of threads.
 __device__ __noinline__ int clamp_divide(int x, int y)
 {

@@ -1,6 +1,7 @@
 // Instructions that ordinary code seldom shows: clock reads, video (byte and half-word) arithmetic, prefetch,
 // long texture forms, texture queries, many live predicates at once.
-// Control flow: straight lines, except many_predicates, whose conditions stay alive across a call.
+// Control flow: reading a 64-bit clock is a loop that repeats until both halves fit together (no bound in the code);
+// in many_predicates conditions stay alive across calls.
 // Launch: 1-D, one thread per element.
 extern "C" __global__ void rare_video(const int *in, int *out, int n)
 {

@@ -1,5 +1,6 @@
 // An eight-way dense switch: each case does something different enough to stay apart.
-// Control flow: indirect branch (BRX) through a jump table in constant memory.
+// Control flow: indirect branches (BRX) through jump tables in constant memory; the compiler splits the switch into three
+// tables and compares in between. One case calls a subroutine (square root), all cases are left by BRK or EXIT.
 // Launch: 1-D, one thread per element.
 extern "C" __global__ void switch_table(const int *in, int *out, int n)
 {

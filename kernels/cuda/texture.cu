@@ -1,5 +1,5 @@
 // Reads one image through the texture path.
-// Instructions: texture fetches (TEX, TLD and their short forms), in straight code, in a loop and under divergence.
+// Instructions: TEXS, TLDS, TLD4S, in a loop and guarded. The long forms are in rare_instructions.cu.
 // Launch: 2-D blocks, one thread per pixel.
 extern "C" __global__ void texture_blur(cudaTextureObject_t image, float *out, int width, int radius)
 {

@@ -1,5 +1,5 @@
 // Loops whose conditions are the same for all threads of a block: parameter, block index, constant, shared value.
-// Control flow: no divergence at all except where noted by the data path.
+// Control flow: loops without SSY or PBK; every loop branch goes the same way for all threads of a warp.
 // Launch: 1-D, one thread per element.
 __constant__ int steps[16];
 
