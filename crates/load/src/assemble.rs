@@ -9,28 +9,13 @@ use warpbound_base::{CodeAddr, Diagnostic};
 use crate::attribute::{self, Attribute};
 use crate::bank::{self, ConstBank};
 use crate::elf::{Elf, RawRelocation, RawSymbol, Section, SymbolPlace, fault};
-use crate::image::{Image, Linkage, Other, OtherKind};
+use crate::image::{Image, Linkage};
+use crate::inventory::{self, FunctionSymbol, SHT_CUDA_INFO, is_code, is_static_shared};
 use crate::kernel::{Function, Kernel};
 use crate::line::{self, LineTable};
 use crate::metadata::{Metadata, ParamBlock};
 use crate::relocation::Relocation;
 use crate::sm::Sm;
-
-/// Section types (LLVM's `BinaryFormat/ELF.h`, denvdis, experiment).
-const SHT_NULL: u32 = 0;
-const SHT_SYMTAB: u32 = 2;
-const SHT_STRTAB: u32 = 3;
-const SHT_RELA: u32 = 4;
-const SHT_REL: u32 = 9;
-const SHT_CUDA_INFO: u32 = 0x7000_0000;
-
-/// Symbol types; 13 is NVIDIA's type for variables of relocatable files.
-const STT_OBJECT: u8 = 1;
-const STT_FUNC: u8 = 2;
-const STT_CUDA_OBJECT: u8 = 13;
-
-/// The bit of `st_other` that marks a kernel (`STO_CUDA_ENTRY`).
-const STO_CUDA_ENTRY: u8 = 0x10;
 
 /// Builds the image.
 pub(crate) fn image(
@@ -39,134 +24,31 @@ pub(crate) fn image(
     sm: Sm,
     linkage: Linkage,
 ) -> Result<Image, Diagnostic> {
-    let code_sections = code_sections(elf)?;
+    let code_sections = inventory::code_sections(elf)?;
     let mut image = Image {
         sm,
         linkage,
         kernel_names: code_sections
             .values()
-            .filter_map(|code| Some(Arc::clone(&code.kernel?.name)))
+            .filter_map(|code| Some(Arc::clone(&code.kernel?.symbol.name)))
             .collect(),
         kernels: Vec::new(),
-        others: others(elf, &code_sections),
-        unknown_attributes: Vec::new(),
+        others: inventory::others(elf, &code_sections),
+        other_attributes: Vec::new(),
         warnings: Vec::new(),
     };
     if sm.is_supported() {
         let parts = Parts::collect(file, elf, &mut image)?;
         for (index, code) in code_sections {
-            if let Some(symbol) = code.kernel {
+            if let Some(function) = code.kernel {
                 let kernel = parts
-                    .kernel(index, symbol, &code.functions, linkage, &mut image.warnings)
-                    .map_err(|diagnostic| diagnostic.in_kernel(&*symbol.name))?;
+                    .kernel(index, function, &code.functions, &mut image)
+                    .map_err(|diagnostic| diagnostic.in_kernel(&*function.symbol.name))?;
                 image.kernels.push(kernel);
             }
         }
     }
     Ok(image)
-}
-
-/// The functions of one code section, by address.
-struct CodeSection<'elf> {
-    /// The function that is a kernel, if any.
-    kernel: Option<&'elf RawSymbol>,
-    functions: Vec<(usize, &'elf RawSymbol)>,
-}
-
-/// The functions of every code section, by the section's index.
-fn code_sections<'elf>(
-    elf: &'elf Elf<'_>,
-) -> Result<BTreeMap<usize, CodeSection<'elf>>, Diagnostic> {
-    let mut sections = BTreeMap::<usize, CodeSection<'elf>>::new();
-    for (index, symbol) in elf.symbols.iter().enumerate() {
-        let SymbolPlace::Section(place) = symbol.place else {
-            continue;
-        };
-        let Some(section) = elf.sections.get(place).filter(|section| is_code(section)) else {
-            continue;
-        };
-        if symbol.kind != STT_FUNC {
-            continue;
-        }
-        if symbol
-            .value
-            .checked_add(symbol.size)
-            .is_none_or(|end| end > section.size)
-        {
-            return Err(fault(
-                symbol.offset,
-                format!("function {} reaches beyond its section", symbol.name),
-            ));
-        }
-        let code = sections.entry(place).or_insert(CodeSection {
-            kernel: None,
-            functions: Vec::new(),
-        });
-        code.functions.push((index, symbol));
-        if symbol.other & STO_CUDA_ENTRY != 0
-            && let Some(first) = code.kernel.replace(symbol)
-        {
-            return Err(fault(
-                symbol.offset,
-                format!(
-                    "kernels {} and {} share a code section",
-                    first.name, symbol.name
-                ),
-            ));
-        }
-    }
-    for code in sections.values_mut() {
-        code.functions
-            .sort_by_key(|(index, symbol)| (symbol.value, *index));
-    }
-    Ok(sections)
-}
-
-fn is_code(section: &Section<'_>) -> bool {
-    section.name.starts_with(".text.")
-}
-
-/// What is not a kernel and not a part of one.
-fn others(elf: &Elf<'_>, code_sections: &BTreeMap<usize, CodeSection<'_>>) -> Vec<Other> {
-    let symbols = elf.symbols.iter().filter_map(|symbol| {
-        let in_kernel = match symbol.place {
-            SymbolPlace::Section(index) => code_sections
-                .get(&index)
-                .is_some_and(|code| code.kernel.is_some()),
-            SymbolPlace::Undefined | SymbolPlace::Other => false,
-        };
-        let kind = match (symbol.place, symbol.kind) {
-            (SymbolPlace::Undefined, STT_FUNC | STT_OBJECT | STT_CUDA_OBJECT) => {
-                OtherKind::External
-            }
-            (_, STT_FUNC) if !in_kernel => OtherKind::DeviceFunction,
-            (_, STT_OBJECT | STT_CUDA_OBJECT) => OtherKind::Variable,
-            _ => return None,
-        };
-        Some(Other {
-            name: Arc::clone(&symbol.name),
-            kind,
-            size: symbol.size,
-        })
-    });
-    let sections = elf.sections.iter().filter(|section| !is_read(section));
-    symbols
-        .chain(sections.map(|section| Other {
-            name: Arc::from(section.name),
-            kind: OtherKind::Section(section.kind),
-            size: section.size,
-        }))
-        .collect()
-}
-
-fn is_read(section: &Section<'_>) -> bool {
-    matches!(
-        section.kind,
-        SHT_NULL | SHT_SYMTAB | SHT_STRTAB | SHT_RELA | SHT_REL | SHT_CUDA_INFO
-    ) || is_code(section)
-        || section.name == ".debug_line"
-        || section.name.starts_with(".nv.shared.") && section.info != 0
-        || bank::number_in(section.name).is_some()
 }
 
 /// The parts of all kernels, sorted by what they belong to.
@@ -212,10 +94,10 @@ impl<'elf> Parts<'elf> {
         };
         for (index, section) in elf.sections.iter().enumerate() {
             if section.kind == SHT_CUDA_INFO {
-                parts.add_attributes(section, &mut image.unknown_attributes)?;
+                parts.add_attributes(section, &mut image.other_attributes)?;
             } else if let Some(number) = bank::number_in(section.name) {
                 parts.add_bank(index, section, number)?;
-            } else if section.name.starts_with(".nv.shared.") && section.info != 0 {
+            } else if is_static_shared(section) {
                 let size = u32::try_from(section.size)
                     .map_err(|_| fault(section.offset, "shared memory of more than 4 GiB"))?;
                 let slot = &mut parts.part_of(section)?.static_shared;
@@ -245,7 +127,7 @@ impl<'elf> Parts<'elf> {
     fn add_attributes(
         &mut self,
         section: &Section<'elf>,
-        unknown: &mut Vec<Attribute>,
+        others: &mut Vec<Attribute>,
     ) -> Result<(), Diagnostic> {
         let contents = self.file.slice_ref(self.elf.contents(section)?);
         let records = attribute::split(&contents, section.offset)?;
@@ -266,7 +148,7 @@ impl<'elf> Parts<'elf> {
                         return Err(record.fault("contradicts an earlier one"));
                     }
                 }
-                _ => unknown.push(record),
+                _ => others.push(record),
             }
         }
         Ok(())
@@ -315,11 +197,11 @@ impl<'elf> Parts<'elf> {
     fn kernel(
         &self,
         index: usize,
-        symbol: &RawSymbol,
-        functions: &[(usize, &RawSymbol)],
-        linkage: Linkage,
-        warnings: &mut Vec<Diagnostic>,
+        function: FunctionSymbol<'_>,
+        functions: &[FunctionSymbol<'_>],
+        image: &mut Image,
     ) -> Result<Kernel, Diagnostic> {
+        let (symbol_index, symbol) = (function.index, function.symbol);
         let section = self
             .elf
             .sections
@@ -331,37 +213,13 @@ impl<'elf> Parts<'elf> {
         let nothing = KernelParts::default();
         let parts = self.of_kernel.get(&index).unwrap_or(&nothing);
         let metadata = Metadata::read(self.elf, &parts.attributes, code_size)?;
-        let mut banks: Vec<ConstBank> = parts.banks.clone();
-        for shared in &self.shared_banks {
-            if banks.iter().any(|bank| bank.number == shared.number) {
-                return Err(fault(
-                    shared.file_offset,
-                    format!(
-                        "constant bank {} is both shared and the kernel's own",
-                        shared.number
-                    ),
-                ));
-            }
-            banks.push(shared.clone());
-        }
-        banks.sort_by_key(|bank| bank.number);
-        let stated = |attribute| {
-            let (symbol, _) = functions
-                .iter()
-                .find(|(_, function)| function.offset == symbol.offset)?;
-            self.stated(attribute, *symbol)
-        };
         let registers = (section.info >> 24) as u8;
-        if let Some(count) =
-            stated(attribute::REGCOUNT).filter(|count| *count != u32::from(registers))
-        {
-            warnings.push(
-                fault(
-                    section.offset,
-                    format!("the section states {registers} registers, attribute REGCOUNT {count}"),
-                )
-                .in_kernel(&*symbol.name),
-            );
+        let stated_registers = self.stated(attribute::REGCOUNT, symbol_index);
+        if let Some(stated) = stated_registers.filter(|stated| *stated != u32::from(registers)) {
+            let what =
+                format!("the section states {registers} registers, attribute REGCOUNT {stated}");
+            let warning = fault(section.offset, what).in_kernel(&*symbol.name);
+            image.warnings.push(warning);
         }
         Ok(Kernel {
             name: Arc::clone(&symbol.name),
@@ -369,28 +227,21 @@ impl<'elf> Parts<'elf> {
             file_offset: section.offset,
             functions: functions
                 .iter()
-                .map(|(index, function)| {
-                    Ok(Function {
-                        name: Arc::clone(&function.name),
-                        start: CodeAddr(narrow(function.value, function)?),
-                        size: narrow(function.size, function)?,
-                        frame_size: self.stated(attribute::FRAME_SIZE, *index),
-                    })
-                })
-                .collect::<Result<_, Diagnostic>>()?,
+                .map(|function| self.function(function))
+                .collect::<Result<_, _>>()?,
             registers,
             barriers: barriers(section)?,
-            static_shared: (linkage == Linkage::Executable).then_some(parts.static_shared),
-            frame_size: stated(attribute::FRAME_SIZE),
-            min_stack_size: stated(attribute::MIN_STACK_SIZE),
-            max_stack_size: stated(attribute::MAX_STACK_SIZE),
+            static_shared: (image.linkage == Linkage::Executable).then_some(parts.static_shared),
+            frame_size: self.stated(attribute::FRAME_SIZE, symbol_index),
+            min_stack_size: self.stated(attribute::MIN_STACK_SIZE, symbol_index),
+            max_stack_size: self.stated(attribute::MAX_STACK_SIZE, symbol_index),
             crs_stack_size: metadata.crs_stack_size,
             register_limit: metadata.register_limit,
             param_block: self.param_block(&metadata, index)?,
             params: metadata.params,
             required_block: metadata.required_block,
             max_threads: metadata.max_threads,
-            banks,
+            banks: self.banks(parts)?,
             exits: metadata.exits,
             ctaid_reads: metadata.ctaid_reads,
             system_calls: metadata.system_calls,
@@ -398,10 +249,35 @@ impl<'elf> Parts<'elf> {
             indirect_branches: metadata.indirect_branches,
             externs: metadata.externs,
             relocations: self.relocations(index)?,
-            unknown_attributes: metadata.unknown,
+            other_attributes: metadata.others,
             code,
             lines: self.lines.get(&index).cloned().unwrap_or_default(),
         })
+    }
+
+    fn function(&self, function: &FunctionSymbol<'_>) -> Result<Function, Diagnostic> {
+        let symbol = function.symbol;
+        Ok(Function {
+            name: Arc::clone(&symbol.name),
+            start: CodeAddr(narrow(symbol.value, symbol)?),
+            size: narrow(symbol.size, symbol)?,
+            frame_size: self.stated(attribute::FRAME_SIZE, function.index),
+        })
+    }
+
+    /// The kernel's own banks and those of all kernels, by number.
+    fn banks(&self, parts: &KernelParts) -> Result<Vec<ConstBank>, Diagnostic> {
+        let mut banks = parts.banks.clone();
+        for shared in &self.shared_banks {
+            let number = shared.number;
+            if parts.banks.iter().any(|bank| bank.number == number) {
+                let what = format!("constant bank {number} is both shared and the kernel's own");
+                return Err(fault(shared.file_offset, what));
+            }
+            banks.push(shared.clone());
+        }
+        banks.sort_by_key(|bank| bank.number);
+        Ok(banks)
     }
 
     fn code(&self, section: &Section<'elf>) -> Result<Bytes, Diagnostic> {
@@ -420,6 +296,7 @@ impl<'elf> Parts<'elf> {
         Ok(self.file.slice_ref(self.elf.contents(section)?))
     }
 
+    /// What the file's attributes state about a function.
     fn stated(&self, attribute: u8, symbol: usize) -> Option<u32> {
         let symbol = u32::try_from(symbol).ok()?;
         self.by_symbol.get(&(attribute, symbol)).copied()
@@ -431,24 +308,29 @@ impl<'elf> Parts<'elf> {
         metadata: &Metadata,
         code: usize,
     ) -> Result<Option<ParamBlock>, Diagnostic> {
-        let Some((symbol, offset, size)) = metadata.param_bank else {
+        let Some(param_bank) = &metadata.param_bank else {
             return Ok(None);
         };
         let section = self
             .elf
             .symbols
-            .get(symbol as usize)
+            .get(param_bank.symbol as usize)
             .and_then(|symbol| match symbol.place {
                 SymbolPlace::Section(index) => self.elf.sections.get(index),
                 SymbolPlace::Undefined | SymbolPlace::Other => None,
             })
             .filter(|section| section.info as usize == code);
-        let Some(bank) = section.and_then(|section| bank::number_in(section.name)) else {
-            return Err(Diagnostic::new(format!(
-                "attribute PARAM_CBANK: symbol {symbol} is not a constant bank of this kernel"
-            )));
-        };
-        Ok(Some(ParamBlock { bank, offset, size }))
+        match section.and_then(|section| bank::number_in(section.name)) {
+            Some(bank) => Ok(Some(ParamBlock {
+                bank,
+                offset: param_bank.offset,
+                size: param_bank.size,
+            })),
+            None => Err(param_bank.record.fault(format_args!(
+                "symbol {} is not a constant bank of this kernel",
+                param_bank.symbol
+            ))),
+        }
     }
 }
 

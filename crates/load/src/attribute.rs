@@ -134,7 +134,7 @@ pub(crate) const CUDA_API_VERSION: u8 = 0x37;
 pub(crate) const SYSCALL_OFFSETS: u8 = 0x46;
 
 /// Attribute numbers and names, from the lists of CuAssembler and denvdis and `cuobjdump -elf`.
-const NAMES: [(u8, &str); 20] = [
+const NAMES: [(u8, &str); 26] = [
     (CTAIDZ_USED, "CTAIDZ_USED"),
     (MAX_THREADS, "MAX_THREADS"),
     (PARAM_CBANK, "PARAM_CBANK"),
@@ -149,10 +149,16 @@ const NAMES: [(u8, &str); 20] = [
     (S2RCTAID_INSTR_OFFSETS, "S2RCTAID_INSTR_OFFSETS"),
     (CRS_STACK_SIZE, "CRS_STACK_SIZE"),
     (MAX_STACK_SIZE, "MAX_STACK_SIZE"),
+    (0x28, "COOP_GROUP_INSTR_OFFSETS"),
+    (0x29, "COOP_GROUP_MASK_REGIDS"),
     (SW1850030_WAR, "SW1850030_WAR"),
     (REGCOUNT, "REGCOUNT"),
     (SW2393858_WAR, "SW2393858_WAR"),
+    (0x31, "INT_WARP_WIDE_INSTR_OFFSETS"),
     (INDIRECT_BRANCH_TARGETS, "INDIRECT_BRANCH_TARGETS"),
+    (0x36, "SW_WAR"),
     (CUDA_API_VERSION, "CUDA_API_VERSION"),
+    (0x39, "MBARRIER_INSTR_OFFSETS"),
     (SYSCALL_OFFSETS, "SYSCALL_OFFSETS"),
+    (0x4c, "NUM_BARRIERS"),
 ];

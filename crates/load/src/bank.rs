@@ -42,5 +42,6 @@ impl ConstBank {
 pub(crate) fn number_in(section_name: &str) -> Option<u8> {
     let rest = section_name.strip_prefix(".nv.constant")?;
     let digits = rest.split('.').next().unwrap_or(rest);
-    digits.parse().ok()
+    // An instruction has five bits for the bank.
+    digits.parse().ok().filter(|number| *number < 32)
 }

@@ -223,6 +223,13 @@ impl<'data> Elf<'data> {
             machine: raw.e_machine.get(LE).0,
             flags: raw.e_flags.get(LE).0,
         };
+        // Nothing in the program headers is needed, but a file cut short inside them is damaged.
+        raw.program_headers(LE, data).map_err(|_| {
+            fault(
+                raw.e_phoff.get(LE),
+                "the program header table reaches beyond the end of the file or has entries of an unknown size",
+            )
+        })?;
         let reader = Reader {
             data,
             names: Budget::new(data),
@@ -392,6 +399,11 @@ fn read_symbols(
             let index = entry.st_shndx.get(LE);
             let place = if index == elf::SHN_UNDEF {
                 SymbolPlace::Undefined
+            } else if index == elf::SHN_XINDEX {
+                return Err(fault(
+                    offset,
+                    "a symbol has an extended section index, which is not supported",
+                ));
             } else if let Some(index) = index.index() {
                 SymbolPlace::Section(usize::from(index))
             } else {

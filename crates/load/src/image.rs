@@ -20,7 +20,7 @@ pub struct Image {
     pub(crate) kernel_names: Vec<Arc<str>>,
     pub(crate) kernels: Vec<Kernel>,
     pub(crate) others: Vec<Other>,
-    pub(crate) unknown_attributes: Vec<Attribute>,
+    pub(crate) other_attributes: Vec<Attribute>,
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
@@ -147,9 +147,9 @@ impl Image {
         &self.others
     }
 
-    /// Attributes of the whole file (`.nv.info`) whose meaning is not known here.
-    pub fn unknown_attributes(&self) -> &[Attribute] {
-        &self.unknown_attributes
+    /// Attributes of the whole file (`.nv.info`) that no kernel's field stands for.
+    pub fn other_attributes(&self) -> &[Attribute] {
+        &self.other_attributes
     }
 
     /// What is wrong with the file but does not touch the meaning of its code, e.g. a damaged line table.

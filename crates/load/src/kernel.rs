@@ -82,8 +82,8 @@ pub struct Kernel {
     pub externs: Vec<Arc<str>>,
     /// Relocations of the code section, by address.
     pub relocations: Vec<Relocation>,
-    /// Attributes whose meaning is not known here.
-    pub unknown_attributes: Vec<Attribute>,
+    /// Attributes that no other field stands for: unknown ones, and known ones of no use here.
+    pub other_attributes: Vec<Attribute>,
     pub(crate) code: Bytes,
     pub(crate) lines: LineTable,
 }

@@ -10,7 +10,7 @@
 //! * Every code address handed out (symbols, exits, branch targets, relocations) lies inside the code it
 //!   belongs to.
 //! * What the file says and this crate does not understand is kept by number or by name, never dropped:
-//!   [`Kernel::unknown_attributes`], [`Relocation::number`], [`Image::others`].
+//!   [`Kernel::other_attributes`], [`Relocation::number`], [`Image::others`].
 //! * A file that contradicts itself is refused in one line that names the offset and the cause.
 
 mod assemble;
@@ -19,6 +19,7 @@ mod bank;
 mod container;
 mod elf;
 mod image;
+mod inventory;
 mod kernel;
 mod line;
 mod metadata;

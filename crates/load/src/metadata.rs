@@ -57,8 +57,7 @@ pub enum IndirectKind {
 #[derive(Default)]
 pub(crate) struct Metadata {
     pub(crate) params: Vec<Param>,
-    /// Symbol index of the parameter bank's section, offset and size in bytes.
-    pub(crate) param_bank: Option<(u32, u16, u16)>,
+    pub(crate) param_bank: Option<ParamBank>,
     pub(crate) required_block: Option<[u32; 3]>,
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) exits: Vec<CodeAddr>,
@@ -69,7 +68,19 @@ pub(crate) struct Metadata {
     pub(crate) crs_stack_size: Option<u32>,
     pub(crate) register_limit: Option<u16>,
     pub(crate) externs: Vec<Arc<str>>,
-    pub(crate) unknown: Vec<Attribute>,
+    pub(crate) others: Vec<Attribute>,
+}
+
+/// `PARAM_CBANK`: where the parameters lie, the bank named by its section's symbol.
+pub(crate) struct ParamBank {
+    /// Symbol index.
+    pub(crate) symbol: u32,
+    /// Byte offset in the bank.
+    pub(crate) offset: u16,
+    /// Size in bytes.
+    pub(crate) size: u16,
+    /// The record, for diagnostics.
+    pub(crate) record: Attribute,
 }
 
 impl Metadata {
@@ -94,9 +105,16 @@ impl Metadata {
                     }
                 }
                 eiattr::PARAM_CBANK => {
+                    if metadata.param_bank.is_some() {
+                        return Err(attribute.fault("appears twice"));
+                    }
                     let [symbol, place] = attribute.exact_words()?;
-                    let value = (symbol, place as u16, (place >> 16) as u16);
-                    set_once(&mut metadata.param_bank, value, attribute)?;
+                    metadata.param_bank = Some(ParamBank {
+                        symbol,
+                        offset: place as u16,
+                        size: (place >> 16) as u16,
+                        record: attribute.clone(),
+                    });
                 }
                 eiattr::CBANK_PARAM_SIZE => {
                     let size = attribute.half()?;
@@ -139,7 +157,7 @@ impl Metadata {
                 }
                 eiattr::EXTERNS => metadata.externs.extend(symbol_names(elf, attribute)?),
                 eiattr::CUDA_API_VERSION | eiattr::SW1850030_WAR | eiattr::SW2393858_WAR => {}
-                _ => metadata.unknown.push(attribute.clone()),
+                _ => metadata.others.push(attribute.clone()),
             }
         }
         metadata.params = params.into_values().collect();
@@ -149,21 +167,22 @@ impl Metadata {
 
     /// The two statements of the parameters' total size must agree, and every parameter must fit.
     fn check_params(&self, stated_size: Option<u16>) -> Result<(), Diagnostic> {
-        let Some((_, _, block_size)) = self.param_bank else {
+        let Some(bank) = &self.param_bank else {
             return Ok(());
         };
-        if let Some(size) = stated_size.filter(|size| *size != block_size) {
-            return Err(Diagnostic::new(format!(
-                "the parameters take {block_size} bytes by PARAM_CBANK, but {size} by CBANK_PARAM_SIZE"
+        let size = bank.size;
+        if let Some(stated) = stated_size.filter(|stated| *stated != size) {
+            return Err(bank.record.fault(format_args!(
+                "the parameters take {size} bytes, but {stated} by CBANK_PARAM_SIZE"
             )));
         }
         let outside = self
             .params
             .iter()
-            .find(|param| u32::from(param.offset) + u32::from(param.size) > u32::from(block_size));
+            .find(|param| u32::from(param.offset) + u32::from(param.size) > u32::from(size));
         match outside {
-            Some(param) => Err(Diagnostic::new(format!(
-                "parameter {} of {} bytes at offset {} lies outside the parameter block of {block_size} bytes",
+            Some(param) => Err(bank.record.fault(format_args!(
+                "parameter {} of {} bytes at offset {} lies outside the block of {size} bytes",
                 param.ordinal, param.size, param.offset
             ))),
             None => Ok(()),

@@ -1,0 +1,1 @@
+namespace outer { __global__ void tiny(int *out) { *out = 1; } }

@@ -1,0 +1,113 @@
+//! Files and checks that several tests use.
+#![allow(
+    dead_code,
+    clippy::panic,
+    reason = "each test uses a part; a test may panic"
+)]
+
+use std::path::Path;
+
+use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_load::Image;
+
+/// A file of `tests/data`.
+pub(crate) fn data(name: &str) -> Vec<u8> {
+    read(
+        &Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/data")
+            .join(name),
+    )
+}
+
+/// A cubin of our own kernels.
+pub(crate) fn built(name: &str) -> Vec<u8> {
+    read(&built_folder().join(name))
+}
+
+pub(crate) fn built_folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/built")
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Reads an image and asks everything it can be asked; returns its diagnostic if it is refused.
+pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
+    let image = Image::parse(bytes)?;
+    let _ = (image.sm().to_string(), image.linkage());
+    let names: Vec<String> = image.kernel_names().map(str::to_owned).collect();
+    for attribute in image.other_attributes() {
+        let _ = (attribute.name(), attribute.payload.len());
+    }
+    for name in names
+        .iter()
+        .take(4)
+        .map(String::as_str)
+        .chain(["no such kernel"])
+    {
+        if let Err(diagnostic) = image.kernel(name) {
+            assert_one_line(&diagnostic);
+        }
+    }
+    for warning in image.warnings() {
+        assert_one_line(warning);
+    }
+    assert!(image.others().len() <= bytes.len());
+    let Ok(kernels) = image.kernels() else {
+        return Ok(());
+    };
+    assert_eq!(kernels.len(), names.len());
+    for kernel in kernels {
+        let inside = |address: CodeAddr| (address.0 as usize) < kernel.code().len();
+        let _ = (kernel.demangled(), kernel.code_digest());
+        for address in (0..kernel.code().len() as u32 + 64).step_by(8) {
+            let _ = kernel.source_line(CodeAddr(address));
+            let _ = kernel.function_at(CodeAddr(address));
+        }
+        let _ = kernel.source_line(CodeAddr(u32::MAX));
+        let _ = kernel.function_at(CodeAddr(u32::MAX));
+        for addresses in [&kernel.exits, &kernel.ctaid_reads, &kernel.system_calls] {
+            assert!(addresses.iter().all(|address| inside(*address)));
+        }
+        for branch in &kernel.indirect_branches {
+            assert!(inside(branch.at));
+            assert!(branch.targets.iter().all(|target| inside(*target)));
+        }
+        for relocation in &kernel.relocations {
+            assert!(inside(CodeAddr(relocation.offset)));
+            let _ = relocation.to_string();
+        }
+        for function in &kernel.functions {
+            let end = u64::from(function.start.0) + u64::from(function.size);
+            assert!(end <= kernel.code().len() as u64);
+        }
+        for number in 0..=u8::MAX {
+            let Some(bank) = kernel.bank(number) else {
+                continue;
+            };
+            for offset in [0, 1, bank.bytes().len() as u32, u32::MAX] {
+                let _ = bank.word(offset);
+            }
+            for relocation in bank.relocations.iter() {
+                let _ = relocation.to_string();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every refusal of a file is one line and says where.
+pub(crate) fn assert_refusal(diagnostic: &Diagnostic) {
+    assert_one_line(diagnostic);
+    let text = diagnostic.to_string();
+    assert!(text.contains("offset 0x"), "no offset in: {text}");
+}
+
+fn assert_one_line(diagnostic: &Diagnostic) {
+    let text = diagnostic.to_string();
+    assert!(
+        !text.contains(char::is_control),
+        "more than a line: {text:?}"
+    );
+}
