@@ -3,7 +3,9 @@
 //! This file is only the table of commands. Each command has a module of its own with
 //! `HELP`, what `--help` prints for it, and `run`, which gets the arguments after the command's name.
 
+mod disasm_compare;
 mod kernels;
+mod nvdisasm;
 mod nvrtc;
 mod oracle;
 mod repository;
@@ -36,6 +38,12 @@ const COMMANDS: &[Command] = &[
         summary: "build kernels/cuda/*.cu into kernels/built/, or check that they are up to date",
         help: kernels::HELP,
         run: kernels::run,
+    },
+    Command {
+        name: "disasm-compare",
+        summary: "compare our disassembly with NVIDIA's, over our kernels or random words",
+        help: disasm_compare::HELP,
+        run: disasm_compare::run,
     },
 ];
 

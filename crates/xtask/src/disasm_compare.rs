@@ -1,0 +1,272 @@
+//! `cargo xtask disasm-compare`: our disassembly against NVIDIA's, word by word.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use anyhow::{Context, bail};
+use warpbound_isa::nvidia::{Arch, Program, TargetStyle};
+use warpbound_load::Image;
+
+use crate::nvdisasm::Nvdisasm;
+use crate::repository::{Repository, files_with_extension};
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask disasm-compare [--random COUNT] [--seed NUMBER] [--show COUNT]
+
+Disassembles every instruction of kernels/built with this project's tables and with oracle/bin/nvdisasm and
+compares the texts. Prints counts and the first differences; fails if there is a difference.
+
+  --random COUNT   instead: COUNT random words for each architecture, half of them uniform, half of them
+                   words of our kernels with a few bits changed
+  --seed NUMBER    start of the random sequence (1)
+  --show COUNT     how many differences to print (20)";
+
+/// Words per run of nvdisasm in random mode.
+const BATCH: usize = 30_000;
+
+/// A control word whose slots say nothing special (issue distance 15, no scoreboards, no reuse).
+const PLAIN_CONTROL: u64 = 0x7ef | 0x7ef << 21 | 0x7ef << 42;
+
+struct Options {
+    random: Option<usize>,
+    seed: u64,
+    show: usize,
+}
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let options = parse(arguments)?;
+    let nvdisasm = Nvdisasm::new(&repository.oracle())?;
+    let mut tally = Tally::default();
+    let kernels = built_code(repository)?;
+    match options.random {
+        None => {
+            for (title, sm, code) in &kernels {
+                compare(&nvdisasm, &mut tally, title, *sm, code)?;
+            }
+        }
+        Some(count) => {
+            let samples: Vec<u64> = kernels
+                .iter()
+                .flat_map(|(_, _, code)| instruction_words(code))
+                .collect();
+            let mut random = SplitMix(options.seed);
+            for arch in Arch::ALL {
+                let mut left = count;
+                while left > 0 {
+                    let batch = left.min(BATCH);
+                    let code = random_code(&mut random, batch, &samples);
+                    compare(&nvdisasm, &mut tally, "random words", arch.sm(), &code)?;
+                    left -= batch;
+                }
+            }
+        }
+    }
+    tally.print(options.show);
+    if tally.differences.is_empty() {
+        Ok(())
+    } else {
+        bail!(
+            "{} of {} words differ",
+            tally.differences.len(),
+            tally.compared
+        )
+    }
+}
+
+fn parse(arguments: &[String]) -> anyhow::Result<Options> {
+    let mut options = Options {
+        random: None,
+        seed: 1,
+        show: 20,
+    };
+    let mut arguments = arguments.iter();
+    while let Some(flag) = arguments.next() {
+        let mut number = || -> anyhow::Result<u64> {
+            let text = arguments
+                .next()
+                .with_context(|| format!("{flag} needs a number"))?;
+            text.parse()
+                .with_context(|| format!("{flag} needs a number, not {text:?}"))
+        };
+        match flag.as_str() {
+            "--random" => options.random = Some(usize::try_from(number()?)?),
+            "--seed" => options.seed = number()?,
+            "--show" => options.show = usize::try_from(number()?)?,
+            other => bail!("disasm-compare does not know the argument {other:?}"),
+        }
+    }
+    Ok(options)
+}
+
+/// Title, SM number and code of every kernel in kernels/built.
+fn built_code(repository: &Repository) -> anyhow::Result<Vec<(String, u32, Vec<u8>)>> {
+    let mut kernels = Vec::new();
+    for file in files_with_extension(&repository.built_kernels(), "cubin")? {
+        let name = file
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        let bytes = fs::read(&file).with_context(|| format!("cannot read {name}"))?;
+        let image = Image::parse(&bytes).with_context(|| name.clone())?;
+        let sm = u32::from(image.sm().number);
+        let found = image.kernels().with_context(|| name.clone())?;
+        for kernel in found {
+            kernels.push((
+                format!("{name} {}", kernel.name),
+                sm,
+                kernel.code().to_vec(),
+            ));
+        }
+    }
+    Ok(kernels)
+}
+
+/// The instruction words of a code section, control words left out.
+fn instruction_words(code: &[u8]) -> Vec<u64> {
+    let (words, _) = code.as_chunks::<8>();
+    words
+        .iter()
+        .enumerate()
+        .filter(|(position, _)| position % 4 != 0)
+        .map(|(_, bytes)| u64::from_le_bytes(*bytes))
+        .collect()
+}
+
+/// `count` words, rounded up to whole groups.
+fn random_code(random: &mut SplitMix, count: usize, samples: &[u64]) -> Vec<u8> {
+    let mut code = Vec::with_capacity(count.div_ceil(3) * 32);
+    for position in 0..count.div_ceil(3) * 4 {
+        let word = if position % 4 == 0 {
+            PLAIN_CONTROL
+        } else {
+            random_word(random, samples)
+        };
+        code.extend_from_slice(&word.to_le_bytes());
+    }
+    code
+}
+
+fn random_word(random: &mut SplitMix, samples: &[u64]) -> u64 {
+    let uniform = random.next();
+    if uniform & 1 == 0 || samples.is_empty() {
+        return random.next();
+    }
+    let mut word = samples[(random.next() % samples.len() as u64) as usize];
+    for _ in 0..1 + random.next() % 6 {
+        word ^= 1 << (random.next() % 64);
+    }
+    word
+}
+
+/// One word on which the two disagree.
+struct Difference {
+    title: String,
+    sm: u32,
+    address: u32,
+    word: u64,
+    ours: Option<String>,
+    theirs: Option<String>,
+}
+
+#[derive(Default)]
+struct Tally {
+    compared: usize,
+    legal: usize,
+    differences: Vec<Difference>,
+}
+
+fn compare(
+    nvdisasm: &Nvdisasm,
+    tally: &mut Tally,
+    title: &str,
+    sm: u32,
+    code: &[u8],
+) -> anyhow::Result<()> {
+    let arch = Arch::from_sm(sm).with_context(|| format!("no tables for sm_{sm}"))?;
+    let program = Program::decode(arch, code).with_context(|| title.to_owned())?;
+    let theirs = nvdisasm
+        .disassemble(sm, code)
+        .with_context(|| title.to_owned())?;
+    for instr in &program.instrs {
+        let address = instr.addr.0;
+        let theirs = theirs
+            .get(&address)
+            .with_context(|| format!("{title}: nvdisasm lists nothing at {address:#x}"))?;
+        let ours = program.text(instr, TargetStyle::Hex);
+        tally.compared += 1;
+        tally.legal += usize::from(theirs.is_some());
+        if ours != *theirs {
+            tally.differences.push(Difference {
+                title: title.to_owned(),
+                sm,
+                address,
+                word: instr.word as u64,
+                ours,
+                theirs: theirs.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+impl Tally {
+    fn print(&self, show: usize) {
+        let count =
+            |wanted: fn(&Difference) -> bool| self.differences.iter().filter(|d| wanted(d)).count();
+        println!(
+            "{} words compared, {} of them legal for nvdisasm",
+            self.compared, self.legal
+        );
+        println!("{:>8} equal", self.compared - self.differences.len());
+        println!(
+            "{:>8} text differs",
+            count(|d| d.ours.is_some() && d.theirs.is_some())
+        );
+        println!("{:>8} only nvdisasm accepts", count(|d| d.ours.is_none()));
+        println!("{:>8} only we accept", count(|d| d.theirs.is_none()));
+        let mut by_opcode: BTreeMap<String, usize> = BTreeMap::new();
+        for difference in &self.differences {
+            let text = difference.theirs.as_ref().or(difference.ours.as_ref());
+            *by_opcode
+                .entry(opcode(text.map_or("", String::as_str)).to_owned())
+                .or_default() += 1;
+        }
+        let mut by_opcode: Vec<_> = by_opcode.into_iter().collect();
+        by_opcode.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        for (opcode, count) in by_opcode.iter().take(show) {
+            println!("{count:>8} {opcode}");
+        }
+        for difference in self.differences.iter().take(show) {
+            println!(
+                "{} sm_{} {:#06x} {:#018x}\n    ours   {}\n    theirs {}",
+                difference.title,
+                difference.sm,
+                difference.address,
+                difference.word,
+                difference.ours.as_deref().unwrap_or("(no instruction)"),
+                difference.theirs.as_deref().unwrap_or("(rejected)"),
+            );
+        }
+    }
+}
+
+/// `@!P0 FADD.FTZ R0, ...` gives `FADD`.
+fn opcode(text: &str) -> &str {
+    text.split_whitespace()
+        .find(|token| !token.starts_with('@'))
+        .and_then(|token| token.split('.').next())
+        .unwrap_or_default()
+}
+
+/// A small generator with a fixed sequence for each seed (Steele, Lea, Flood 2014).
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}

@@ -1,0 +1,131 @@
+//! NVIDIA's disassembler as an oracle for single instruction words.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+/// A word that disassembles everywhere; put in place of those the disassembler rejected.
+const NOP: u64 = 0x50b0_0000_0007_0f00;
+
+/// How often one input is given to the disassembler again with rejected words replaced.
+const ROUNDS: usize = 8;
+
+/// The tool and a folder for its input files.
+pub(crate) struct Nvdisasm {
+    program: PathBuf,
+    scratch: PathBuf,
+}
+
+impl Nvdisasm {
+    /// The tool that `cargo xtask oracle` unpacked into `oracle`.
+    pub(crate) fn new(oracle: &Path) -> anyhow::Result<Self> {
+        let program = oracle.join("bin/nvdisasm");
+        if !program.is_file() {
+            bail!(
+                "{} is missing; `cargo xtask oracle` fetches it",
+                program.display()
+            );
+        }
+        let scratch = oracle.join("scratch");
+        fs::create_dir_all(&scratch).context("cannot create oracle/scratch")?;
+        Ok(Self { program, scratch })
+    }
+
+    /// The text of every instruction of `code` (whole groups of a control word and three instructions)
+    /// by byte offset, without the semicolon; `None` for a word the tool rejects.
+    ///
+    /// Pairs are not put into braces and branch targets are numbers.
+    pub(crate) fn disassemble(
+        &self,
+        sm: u32,
+        code: &[u8],
+    ) -> anyhow::Result<BTreeMap<u32, Option<String>>> {
+        let mut code = code.to_vec();
+        let mut texts: BTreeMap<u32, Option<String>> = BTreeMap::new();
+        // Without a name of its own, two runs at a time would read each other's input.
+        let input = self
+            .scratch
+            .join(format!("words.{}.bin", std::process::id()));
+        // One rejected word suppresses the whole listing, but all of them are reported at once.
+        for _ in 0..ROUNDS {
+            fs::write(&input, &code).context("cannot write the input of nvdisasm")?;
+            let output = Command::new(&self.program)
+                .args(["--binary", &format!("SM{sm}"), "-novliw", "-ndf"])
+                .arg(&input)
+                .output()
+                .context("cannot start nvdisasm")?;
+            let messages = String::from_utf8_lossy(&output.stderr);
+            let rejected: Vec<u32> = messages.lines().filter_map(rejected_address).collect();
+            if rejected.is_empty() {
+                let _ = fs::remove_file(&input);
+                if !output.status.success() {
+                    bail!(
+                        "nvdisasm failed: {}",
+                        messages.lines().next().unwrap_or("no message")
+                    );
+                }
+                for line in String::from_utf8_lossy(&output.stdout).lines() {
+                    if let Some((address, text)) = listed_instruction(line) {
+                        texts.entry(address).or_insert(Some(text));
+                    }
+                }
+                return Ok(texts);
+            }
+            for address in rejected {
+                texts.insert(address, None);
+                let at = address as usize;
+                let word = code
+                    .get_mut(at..at + 8)
+                    .context("nvdisasm names an address outside its input")?;
+                word.copy_from_slice(&NOP.to_le_bytes());
+            }
+        }
+        bail!("nvdisasm still rejects words after {ROUNDS} rounds")
+    }
+}
+
+/// `... at address 0x00000018` gives 0x18.
+fn rejected_address(message: &str) -> Option<u32> {
+    let (_, rest) = message.split_once("at address 0x")?;
+    let digits = rest
+        .split(|c: char| !c.is_ascii_hexdigit())
+        .next()
+        .unwrap_or_default();
+    u32::from_str_radix(digits, 16).ok()
+}
+
+/// `        /*0018*/    @P0 BRA 0x518 ;` gives (0x18, "@P0 BRA 0x518").
+fn listed_instruction(line: &str) -> Option<(u32, String)> {
+    let (address, text) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
+    let address = u32::from_str_radix(address, 16).ok()?;
+    let text = text.trim().trim_end_matches(';').trim_end();
+    Some((address, text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_listing() {
+        let line = "        /*00e8*/               @P0 BRA 0x518 ;";
+        assert_eq!(
+            listed_instruction(line),
+            Some((0xe8, "@P0 BRA 0x518".to_owned()))
+        );
+        assert_eq!(listed_instruction("\t.headerflags\t@\"X\""), None);
+    }
+
+    #[test]
+    fn reads_the_errors() {
+        let message = "nvdisasm error   : Unrecognized operation for functional unit 'uC' at address 0x00000018";
+        assert_eq!(rejected_address(message), Some(0x18));
+        assert_eq!(
+            rejected_address("nvdisasm fatal   : Cannot open object file x"),
+            None
+        );
+    }
+}
