@@ -7,7 +7,7 @@ use bytes::Bytes;
 use warpbound_base::{CodeAddr, Diagnostic};
 
 use crate::attribute::{self, Attribute};
-use crate::bank::{self, ConstBank};
+use crate::bank::{self, BankName, ConstBank};
 use crate::elf::{Elf, RawRelocation, RawSymbol, Section, SymbolPlace, fault};
 use crate::image::{Image, Linkage};
 use crate::inventory::{self, FunctionSymbol, SHT_CUDA_INFO, is_code, is_static_shared};
@@ -95,15 +95,10 @@ impl<'elf> Parts<'elf> {
         for (index, section) in elf.sections.iter().enumerate() {
             if section.kind == SHT_CUDA_INFO {
                 parts.add_attributes(section, &mut image.other_attributes)?;
-            } else if let Some(number) = bank::number_in(section.name) {
-                parts.add_bank(index, section, number)?;
+            } else if let Some(name) = bank::parse_name(section.name) {
+                parts.add_bank(index, section, &name)?;
             } else if is_static_shared(section) {
-                let size = u32::try_from(section.size)
-                    .map_err(|_| fault(section.offset, "shared memory of more than 4 GiB"))?;
-                let slot = &mut parts.part_of(section)?.static_shared;
-                *slot = slot
-                    .checked_add(size)
-                    .ok_or_else(|| fault(section.offset, "shared memory of more than 4 GiB"))?;
+                parts.add_static_shared(section)?;
             }
         }
         Ok(parts)
@@ -114,13 +109,12 @@ impl<'elf> Parts<'elf> {
         let index = section.info as usize;
         match self.elf.sections.get(index) {
             Some(code) if is_code(code) => Ok(self.of_kernel.entry(index).or_default()),
-            _ => Err(fault(
-                section.offset,
-                format!(
-                    "section {:?} belongs to section {index}, which is not code",
-                    section.name
-                ),
-            )),
+            _ => {
+                let name = section.name;
+                let what =
+                    format!("section {name:?} belongs to section {index}, which is not code");
+                Err(fault(section.offset, what))
+            }
         }
     }
 
@@ -158,27 +152,42 @@ impl<'elf> Parts<'elf> {
         &mut self,
         index: usize,
         section: &Section<'elf>,
-        number: u8,
+        name: &BankName,
     ) -> Result<(), Diagnostic> {
+        let number = name.number;
+        if !section.has_contents() && section.size != 0 {
+            let what = format!(
+                "constant bank {number} ({:?}) has no contents",
+                section.name
+            );
+            return Err(fault(section.offset, what));
+        }
         let bank = ConstBank {
             number,
-            is_shared_by_kernels: section.info == 0,
+            is_shared_by_kernels: !name.has_owner,
             file_offset: section.offset,
             relocations: self.relocations(index)?.into(),
             contents: self.file.slice_ref(self.elf.contents(section)?),
         };
-        let banks = if section.info == 0 {
-            &mut self.shared_banks
-        } else {
+        let banks = if name.has_owner {
             &mut self.part_of(section)?.banks
+        } else {
+            &mut self.shared_banks
         };
         if banks.iter().any(|other| other.number == number) {
-            return Err(fault(
-                section.offset,
-                format!("constant bank {number} appears twice ({:?})", section.name),
-            ));
+            let what = format!("constant bank {number} appears twice ({:?})", section.name);
+            return Err(fault(section.offset, what));
         }
         banks.push(bank);
+        Ok(())
+    }
+
+    fn add_static_shared(&mut self, section: &Section<'elf>) -> Result<(), Diagnostic> {
+        let total = &mut self.part_of(section)?.static_shared;
+        *total = u32::try_from(section.size)
+            .ok()
+            .and_then(|size| total.checked_add(size))
+            .ok_or_else(|| fault(section.offset, "shared memory of more than 4 GiB"))?;
         Ok(())
     }
 
@@ -285,13 +294,9 @@ impl<'elf> Parts<'elf> {
             return Err(fault(section.offset, "the code section has no contents"));
         }
         if section.address != 0 {
-            return Err(fault(
-                section.offset,
-                format!(
-                    "the code section has the fixed address 0x{:x}, expected 0",
-                    section.address
-                ),
-            ));
+            let address = section.address;
+            let what = format!("the code section has the fixed address 0x{address:x}, expected 0");
+            return Err(fault(section.offset, what));
         }
         Ok(self.file.slice_ref(self.elf.contents(section)?))
     }
@@ -320,9 +325,9 @@ impl<'elf> Parts<'elf> {
                 SymbolPlace::Undefined | SymbolPlace::Other => None,
             })
             .filter(|section| section.info as usize == code);
-        match section.and_then(|section| bank::number_in(section.name)) {
+        match section.and_then(|section| bank::parse_name(section.name)) {
             Some(bank) => Ok(Some(ParamBlock {
-                bank,
+                bank: bank.number,
                 offset: param_bank.offset,
                 size: param_bank.size,
             })),

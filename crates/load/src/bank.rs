@@ -38,10 +38,21 @@ impl ConstBank {
     }
 }
 
-/// The bank number in a section name `.nv.constant<number>` or `.nv.constant<number>.<function>`.
-pub(crate) fn number_in(section_name: &str) -> Option<u8> {
+/// What the name of a constant section says.
+pub(crate) struct BankName {
+    pub(crate) number: u8,
+    /// Whether a function's name follows the number.
+    pub(crate) has_owner: bool,
+}
+
+/// Reads a section name `.nv.constant<number>` or `.nv.constant<number>.<function>`.
+pub(crate) fn parse_name(section_name: &str) -> Option<BankName> {
     let rest = section_name.strip_prefix(".nv.constant")?;
-    let digits = rest.split('.').next().unwrap_or(rest);
+    let (digits, has_owner) = match rest.split_once('.') {
+        Some((digits, _)) => (digits, true),
+        None => (rest, false),
+    };
     // An instruction has five bits for the bank.
-    digits.parse().ok().filter(|number| *number < 32)
+    let number = digits.parse().ok().filter(|number| *number < 32)?;
+    Some(BankName { number, has_owner })
 }

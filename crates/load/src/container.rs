@@ -2,48 +2,36 @@
 
 use warpbound_base::Diagnostic;
 
-use crate::elf::{Elf, fault};
+use crate::elf::{EM_CUDA, Elf, fault};
 
-/// `e_machine` of NVIDIA GPUs.
-const EM_CUDA: u16 = 190;
+const EXTRACT: &str = "extract its cubins first, e.g. with `cuobjdump -xelf all`";
+const COMPILE: &str = "compile it first, e.g. with `ptxas -arch sm_61`";
 
 /// First bytes of files people may hand in by mistake, and what to say.
 const MAGICS: [(&[u8], &str, &str); 7] = [
-    (
-        &[0x50, 0xed, 0x55, 0xba],
-        "this is a fat binary",
-        "extract its cubins first, e.g. with `cuobjdump -xelf all`",
-    ),
+    (&[0x50, 0xed, 0x55, 0xba], "this is a fat binary", EXTRACT),
     (
         &[0xb1, 0x43, 0x62, 0x46],
         "this is a fat binary wrapper",
-        "extract its cubins first, e.g. with `cuobjdump -xelf all`",
+        EXTRACT,
     ),
     (
         b"//",
         "this is text, perhaps PTX; machine code is needed",
-        "compile it first, e.g. with `ptxas -arch sm_61`",
+        COMPILE,
     ),
     (
         b".version",
         "this is PTX text; machine code is needed",
-        "compile it first, e.g. with `ptxas -arch sm_61`",
+        COMPILE,
     ),
-    (
-        b"!<arch>",
-        "this is an archive",
-        "extract the cubins of its members first, e.g. with `cuobjdump -xelf all`",
-    ),
+    (b"!<arch>", "this is an archive", EXTRACT),
     (
         b"BC\xc0\xde",
         "this is LLVM bitcode; machine code is needed",
         "compile it to a cubin first",
     ),
-    (
-        b"MZ",
-        "this is a Windows program",
-        "extract its cubins first, e.g. with `cuobjdump -xelf all`",
-    ),
+    (b"MZ", "this is a Windows program", EXTRACT),
 ];
 
 /// Accepts bytes that begin like a 64-bit little-endian ELF file; names anything else.
@@ -98,7 +86,7 @@ pub(crate) fn check_machine(elf: &Elf<'_>) -> Result<(), Diagnostic> {
             18,
             format!("this is a host file ({machine}) with a fat binary inside"),
         )
-        .hint("extract its cubins first, e.g. with `cuobjdump -xelf all`")
+        .hint(EXTRACT)
     } else {
         fault(
             18,

@@ -18,6 +18,9 @@ pub(crate) fn fault(offset: u64, what: impl Into<String>) -> Diagnostic {
     Diagnostic::new(what).at(format_args!("offset 0x{offset:x}"))
 }
 
+/// `e_machine` of NVIDIA GPUs.
+pub(crate) const EM_CUDA: u16 = 190;
+
 /// The header fields that say what kind of ELF file this is.
 pub(crate) struct Header {
     pub(crate) abi_version: u8,
@@ -91,12 +94,24 @@ pub(crate) struct RawRelocation {
 }
 
 impl RawRelocation {
-    fn new(offset: u64, at: u64, info: u64, addend: Option<i64>) -> RawRelocation {
+    fn from_rel(offset: u64, entry: &elf::Rel64<LE>) -> RawRelocation {
+        let info = entry.r_info.get(LE);
         RawRelocation {
-            at,
+            at: entry.r_offset.get(LE),
             number: info as u32,
             symbol: (info >> 32) as usize,
-            addend,
+            addend: None,
+            offset,
+        }
+    }
+
+    fn from_rela(offset: u64, entry: &elf::Rela64<LE>) -> RawRelocation {
+        let info = entry.r_info.get(LE);
+        RawRelocation {
+            at: entry.r_offset.get(LE),
+            number: info as u32,
+            symbol: (info >> 32) as usize,
+            addend: Some(entry.r_addend.get(LE)),
             offset,
         }
     }
@@ -150,15 +165,11 @@ impl<'data> Reader<'data> {
             self.data.get(start..end)
         });
         let bytes = range.ok_or_else(|| {
-            fault(
-                section.offset,
-                format!(
-                    "section {:?} of 0x{:x} bytes reaches beyond the end of the file (0x{:x} bytes)",
-                    section.name,
-                    section.size,
-                    self.data.len()
-                ),
-            )
+            let (name, size, length) = (section.name, section.size, self.data.len());
+            let what = format!(
+                "section {name:?} of 0x{size:x} bytes reaches beyond the end of the file (0x{length:x} bytes)"
+            );
+            fault(section.offset, what)
         })?;
         self.contents
             .spend(bytes.len(), section.offset, "sections")?;
@@ -197,13 +208,11 @@ impl<'data> Reader<'data> {
     ) -> Result<impl Iterator<Item = (u64, &'data T)> + use<'data, T>, Diagnostic> {
         let entries =
             object::pod::slice_from_all_bytes::<T>(self.contents(section)?).map_err(|()| {
-                fault(
-                    section.offset,
-                    format!(
-                        "the {what} {:?} is not a whole number of entries",
-                        section.name
-                    ),
-                )
+                let what = format!(
+                    "the {what} {:?} is not a whole number of entries",
+                    section.name
+                );
+                fault(section.offset, what)
             })?;
         let start = section.offset;
         Ok(entries.iter().enumerate().map(move |(index, entry)| {
@@ -236,7 +245,12 @@ impl<'data> Elf<'data> {
             contents: Budget::new(data),
         };
         let sections = read_sections(&reader, raw)?;
-        let symbols = read_symbols(&reader, &sections)?;
+        // Of other files, only the kind is asked.
+        let symbols = if header.machine == EM_CUDA {
+            read_symbols(&reader, &sections)?
+        } else {
+            Vec::new()
+        };
         Ok(Elf {
             header,
             sections,
@@ -254,34 +268,18 @@ impl<'data> Elf<'data> {
     pub(crate) fn relocations(&self) -> Result<BTreeMap<usize, Vec<RawRelocation>>, Diagnostic> {
         let mut relocations = BTreeMap::<usize, Vec<RawRelocation>>::new();
         for section in &self.sections {
-            let kind = elf::SectionType(section.kind);
-            let entries: Vec<RawRelocation> = if kind == elf::SHT_REL {
-                self.reader
-                    .table::<elf::Rel64<LE>>(section, "relocation table")?
-                    .map(|(offset, entry)| {
-                        RawRelocation::new(
-                            offset,
-                            entry.r_offset.get(LE),
-                            entry.r_info.get(LE),
-                            None,
-                        )
-                    })
-                    .collect()
-            } else if kind == elf::SHT_RELA {
-                self.reader
-                    .table::<elf::Rela64<LE>>(section, "relocation table")?
-                    .map(|(offset, entry)| {
-                        let addend = Some(entry.r_addend.get(LE));
-                        RawRelocation::new(
-                            offset,
-                            entry.r_offset.get(LE),
-                            entry.r_info.get(LE),
-                            addend,
-                        )
-                    })
-                    .collect()
-            } else {
-                continue;
+            let entries: Vec<RawRelocation> = match elf::SectionType(section.kind) {
+                elf::SHT_REL => self
+                    .reader
+                    .table(section, "relocation table")?
+                    .map(|(offset, entry)| RawRelocation::from_rel(offset, entry))
+                    .collect(),
+                elf::SHT_RELA => self
+                    .reader
+                    .table(section, "relocation table")?
+                    .map(|(offset, entry)| RawRelocation::from_rela(offset, entry))
+                    .collect(),
+                _ => continue,
             };
             self.check_relocations(section, &entries)?;
             relocations
@@ -301,33 +299,27 @@ impl<'data> Elf<'data> {
         if entries.is_empty() {
             return Ok(());
         }
+        let name = table.name;
         let changed = self.sections.get(table.info as usize).ok_or_else(|| {
-            fault(
-                table.offset,
-                format!(
-                    "{:?} changes section {}, which does not exist",
-                    table.name, table.info
-                ),
-            )
+            let what = format!(
+                "{name:?} changes section {}, which does not exist",
+                table.info
+            );
+            fault(table.offset, what)
         })?;
         for entry in entries {
             if entry.symbol >= self.symbols.len() {
-                return Err(fault(
-                    entry.offset,
-                    format!(
-                        "{:?} names symbol {}, which does not exist",
-                        table.name, entry.symbol
-                    ),
-                ));
+                let what = format!(
+                    "{name:?} names symbol {}, which does not exist",
+                    entry.symbol
+                );
+                return Err(fault(entry.offset, what));
             }
             if entry.at >= changed.size {
-                return Err(fault(
-                    entry.offset,
-                    format!(
-                        "{:?} changes offset 0x{:x} of a section of 0x{:x} bytes",
-                        table.name, entry.at, changed.size
-                    ),
-                ));
+                let (at, size) = (entry.at, changed.size);
+                let what =
+                    format!("{name:?} changes offset 0x{at:x} of a section of 0x{size:x} bytes");
+                return Err(fault(entry.offset, what));
             }
         }
         Ok(())
@@ -396,32 +388,12 @@ fn read_symbols(
     reader
         .table::<elf::Sym64<LE>>(table, "symbol table")?
         .map(|(offset, entry)| {
-            let index = entry.st_shndx.get(LE);
-            let place = if index == elf::SHN_UNDEF {
-                SymbolPlace::Undefined
-            } else if index == elf::SHN_XINDEX {
-                return Err(fault(
-                    offset,
-                    "a symbol has an extended section index, which is not supported",
-                ));
-            } else if let Some(index) = index.index() {
-                SymbolPlace::Section(usize::from(index))
-            } else {
-                SymbolPlace::Other
-            };
-            let section = match place {
-                SymbolPlace::Section(index) => Some(sections.get(index).ok_or_else(|| {
-                    fault(
-                        offset,
-                        format!("a symbol lies in section {index}, which does not exist"),
-                    )
-                })?),
-                SymbolPlace::Undefined | SymbolPlace::Other => None,
-            };
-            let name = match section {
-                Some(section) if entry.st_type() == elf::STT_SECTION => {
-                    reader.names.spend(section.name.len(), offset, "names")?;
-                    section.name
+            let place = symbol_place(offset, entry.st_shndx.get(LE), sections.len())?;
+            let name = match place {
+                SymbolPlace::Section(index) if entry.st_type() == elf::STT_SECTION => {
+                    let name = sections.get(index).map_or("", |section| section.name);
+                    reader.names.spend(name.len(), offset, "names")?;
+                    name
                 }
                 _ => reader.name(text, strings.offset, entry.st_name.get(LE))?,
             };
@@ -436,4 +408,27 @@ fn read_symbols(
             })
         })
         .collect()
+}
+
+/// Where the symbol at a file offset is defined, in a file of so many sections.
+fn symbol_place(
+    offset: u64,
+    index: elf::SymbolSection,
+    sections: usize,
+) -> Result<SymbolPlace, Diagnostic> {
+    if index == elf::SHN_UNDEF {
+        return Ok(SymbolPlace::Undefined);
+    }
+    if index == elf::SHN_XINDEX {
+        let what = "a symbol has an extended section index, which is not supported";
+        return Err(fault(offset, what));
+    }
+    match index.index().map(usize::from) {
+        Some(index) if index < sections => Ok(SymbolPlace::Section(index)),
+        Some(index) => {
+            let what = format!("a symbol lies in section {index}, which does not exist");
+            Err(fault(offset, what))
+        }
+        None => Ok(SymbolPlace::Other),
+    }
 }

@@ -135,7 +135,7 @@ pub(crate) fn others(
 
 /// Whether a section stands for the static shared memory of one kernel.
 pub(crate) fn is_static_shared(section: &Section<'_>) -> bool {
-    section.name.starts_with(".nv.shared.") && section.info != 0
+    section.name.starts_with(".nv.shared.") && !section.name.starts_with(".nv.shared.reserved.")
 }
 
 /// Whether a section other than code is read.
@@ -145,5 +145,5 @@ fn is_read(section: &Section<'_>) -> bool {
         SHT_NULL | SHT_SYMTAB | SHT_STRTAB | SHT_RELA | SHT_REL | SHT_CUDA_INFO
     ) || section.name == ".debug_line"
         || is_static_shared(section)
-        || bank::number_in(section.name).is_some()
+        || bank::parse_name(section.name).is_some()
 }

@@ -164,3 +164,28 @@ fn contradictions_are_refused_where_they_are() {
         format!("offset 0x{at:x}: attribute 0x46 of 65535 bytes reaches beyond its section")
     );
 }
+
+/// A part whose owner is not named would silently be missing from its kernel.
+#[test]
+fn parts_without_an_owner_are_refused() {
+    let original = data("features.sm_61.cubin");
+    let table = u64::from_le_bytes(original[40..48].try_into().unwrap()) as usize;
+    let mut refused = Vec::new();
+    // Sections 17, 18: constant bank 0 of each kernel; 22, 24: their shared memory (`readelf -S`).
+    for section in [17, 18, 22, 24] {
+        let mut bytes = original.clone();
+        bytes[table + 64 * section + 44] = 0;
+        let said = refusal(&bytes);
+        assert!(
+            said.ends_with("belongs to section 0, which is not code"),
+            "{said}"
+        );
+        refused.push(said);
+    }
+    assert!(
+        refused[0].contains(".nv.constant0._ZN5outer5scale"),
+        "{}",
+        refused[0]
+    );
+    assert!(refused[3].contains(".nv.shared.report"), "{}", refused[3]);
+}
