@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use warpbound_ir::{Code, Control, OpIndex, Target};
+use warpbound_ir::{Code, Condition, Control, OpIndex, Target};
 use warpbound_isa::instr::Token;
 use warpbound_simt::warp::ControlOp;
 use warpbound_simt::{EntryTable, NodeId, Tag};
@@ -27,6 +27,8 @@ pub struct Node {
 pub struct Resolved {
     /// The effect when the condition holds.
     pub op: ControlOp,
+    /// When it takes effect. A data operation that ends a block has no control effect to guard.
+    pub condition: Condition,
     /// The node after it in memory.
     pub next: Option<NodeId>,
     /// A function outside the file runs as part of this node.
@@ -229,7 +231,10 @@ impl Space {
             }
             Control::Unsupported(name) => return Err(refuse(Reason::Unsupported(name.clone()))),
         };
-        let condition = op.condition;
+        let condition = match op.control {
+            Control::Next => Condition::ALWAYS,
+            _ => op.condition,
+        };
         if matches!(
             resolved,
             ControlOp::Push { .. } | ControlOp::Call { .. }
@@ -249,6 +254,7 @@ impl Space {
         };
         Ok(Resolved {
             op: resolved,
+            condition,
             next,
             external,
         })

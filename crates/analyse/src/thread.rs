@@ -272,9 +272,9 @@ impl Problem for Explorer<'_> {
                 values.forget();
             }
         }
-        let condition = if last.condition.is_always() {
+        let condition = if resolved.condition.is_always() {
             Condition::Always
-        } else if last.condition.is_never() {
+        } else if resolved.condition.is_never() {
             Condition::Never
         } else {
             Condition::Agreed

@@ -142,15 +142,15 @@ impl Problem for Explorer<'_> {
             let all: Vec<usize> = (0..Cell::COUNT).collect();
             state.write(&all, false, false);
         }
-        let condition = if last.condition.is_always() {
+        let condition = if resolved.condition.is_always() {
             Condition::Always
-        } else if last.condition.is_never() {
+        } else if resolved.condition.is_never() {
             Condition::Never
-        } else if state.active_agree(last.condition.cells().map(Cell::index)) {
+        } else if state.active_agree(resolved.condition.cells().map(Cell::index)) {
             Condition::Agreed
         } else {
             Condition::Open {
-                decides: last.condition.decided_by().map(Cell::index),
+                decides: resolved.condition.decided_by().map(Cell::index),
             }
         };
         let base = indirect_base(&last.control);

@@ -40,7 +40,16 @@ impl CellSet {
 
     /// Members, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..CELLS).filter(|&cell| self.contains(cell))
+        self.0.iter().enumerate().flat_map(|(i, &word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                let bit = rest.trailing_zeros() as usize;
+                (rest != 0).then(|| {
+                    rest &= rest - 1;
+                    i * 64 + bit
+                })
+            })
+        })
     }
 }
 

@@ -1,1 +1,7 @@
-//! placeholder
+//! Oracles for the analyses: random programs, a concrete warp with uninterpreted data, and the
+//! audit that compares what a warp does with what the analyses claim.
+
+pub mod audit;
+pub mod execute;
+pub mod generate;
+pub mod random;

@@ -1,0 +1,387 @@
+//! A concrete warp whose data is uninterpreted: each operation is an unknown but fixed function
+//! of what it reads. Control flow follows the SIMT rules exactly.
+
+use warpbound_analyse::Launch;
+use warpbound_ir::{Cell, Code, Control, Expr, Op, OpIndex, Target, Value};
+use warpbound_isa::instr::{Space, Token};
+use warpbound_simt::Tag;
+use warpbound_simt::concrete::{ActivationStack, Mask, NoMatchingEntry};
+
+use crate::audit::lanes;
+
+/// Runs stop when this many entries are pending.
+const MAX_DEPTH: usize = 32;
+
+/// What makes one run differ from another.
+#[derive(Clone, Copy, Debug)]
+pub struct RunSeed {
+    /// Seed of all uninterpreted functions.
+    pub seed: u64,
+    /// Lanes that are live at the start.
+    pub lanes: Mask,
+    /// The fall-through side of a divergent branch runs first; random when `None`.
+    pub fall_through_first: Option<bool>,
+    /// Stop after this many warp steps.
+    pub max_steps: usize,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// All lanes exited.
+    Finished,
+    /// The limit of steps or of stack entries was reached.
+    Cut,
+    /// A pop found no entry.
+    Underflow(Tag),
+    /// A lane would execute what has no operation or no concrete meaning.
+    Stuck,
+}
+
+/// A program point with a label that observers attach (a calling context).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Point<C> {
+    /// The operation.
+    pub op: OpIndex,
+    /// The label.
+    pub label: C,
+}
+
+/// How to label points: what a call does to the label.
+pub trait Labels {
+    /// The label type.
+    type Label: Copy + PartialEq;
+    /// Label of the kernel itself.
+    fn start(&self) -> Self::Label;
+    /// Label inside `callee` when called from `site`.
+    fn call(&mut self, caller: Self::Label, site: OpIndex, callee: OpIndex) -> Self::Label;
+}
+
+/// Labels of runs that need none.
+pub struct NoLabels;
+
+impl Labels for NoLabels {
+    type Label = ();
+    fn start(&self) {}
+    fn call(&mut self, _: (), _: OpIndex, _: OpIndex) {}
+}
+
+/// One executed warp step, as observers see it.
+pub struct Event<'a, C> {
+    /// The stack before the step; its top is the operation executed.
+    pub before: &'a ActivationStack<Point<C>>,
+    /// The stack after it.
+    pub after: &'a ActivationStack<Point<C>>,
+    /// Lanes for which the condition held.
+    pub taken: Mask,
+    /// The running entry was left by all its lanes.
+    pub exhausted: bool,
+    /// Cell values before the step: `cells[lane][cell]`.
+    pub cells: &'a [Vec<u64>],
+}
+
+/// A warp.
+pub struct Warp<'a, L: Labels> {
+    code: &'a Code,
+    launch: &'a Launch,
+    run: RunSeed,
+    labels: L,
+    stack: ActivationStack<Point<L::Label>>,
+    cells: Vec<Vec<u64>>,
+    steps: usize,
+    /// Results of warp-wide operations per lane, in order: recorded, or replayed.
+    votes: Vec<Vec<u64>>,
+    replay: Option<usize>,
+}
+
+impl<'a, L: Labels> Warp<'a, L> {
+    /// A warp at the start of `code`.
+    pub fn new(code: &'a Code, launch: &'a Launch, run: RunSeed, labels: L) -> Self {
+        let start = Point {
+            op: code.entry,
+            label: labels.start(),
+        };
+        let width = launch.warp_width as usize;
+        Warp {
+            code,
+            launch,
+            stack: ActivationStack::new(start, run.lanes),
+            // What registers hold at the start differs in every lane.
+            cells: (0..width)
+                .map(|lane| {
+                    (0..Cell::COUNT)
+                        .map(|cell| {
+                            let value = mix(&[run.seed, 1, lane as u64, cell as u64]);
+                            normal(cell, value, run.seed)
+                        })
+                        .collect()
+                })
+                .collect(),
+            run,
+            labels,
+            steps: 0,
+            votes: vec![Vec::new(); width],
+            replay: None,
+        }
+    }
+
+    /// The same lane alone: one live lane, warp-wide results replayed from `recorded`.
+    pub fn solo(code: &'a Code, launch: &'a Launch, run: RunSeed, lane: usize, recorded: &[u64], labels: L) -> Self {
+        let run = RunSeed {
+            lanes: 1 << lane,
+            ..run
+        };
+        let mut warp = Warp::new(code, launch, run, labels);
+        warp.votes[lane] = recorded.iter().rev().copied().collect();
+        warp.replay = Some(lane);
+        warp
+    }
+
+    /// Warp-wide results that each lane received, in order.
+    pub fn votes(&self) -> &[Vec<u64>] {
+        &self.votes
+    }
+
+    /// Warp steps executed.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Runs to an end, showing each step to `observe`.
+    pub fn run(&mut self, mut observe: impl FnMut(&Event<'_, L::Label>)) -> Ending {
+        loop {
+            let Some(top) = self.stack.top().copied() else {
+                return Ending::Finished;
+            };
+            let too_deep = self.stack.pending().len() > MAX_DEPTH;
+            if self.steps >= self.run.max_steps || too_deep {
+                return Ending::Cut;
+            }
+            self.steps += 1;
+            let Some(op) = self.code.get(top.next.op) else {
+                return Ending::Stuck;
+            };
+            let taken = self.condition(op, top.mask);
+            let before = self.stack.clone();
+            let outcome = self.control(op, top.next, top.mask, taken);
+            let exhausted = matches!(op.control, Control::Unwind(_) | Control::Exit) && taken == top.mask;
+            match outcome {
+                Some(Ok(())) => observe(&Event {
+                    before: &before,
+                    after: &self.stack,
+                    taken,
+                    exhausted,
+                    cells: &self.cells,
+                }),
+                Some(Err(NoMatchingEntry { tag })) => return Ending::Underflow(tag),
+                None => return Ending::Stuck,
+            }
+            self.data(op, top.next.op, taken);
+        }
+    }
+
+    fn condition(&self, op: &Op, active: Mask) -> Mask {
+        let holds = |lane: &usize| {
+            let cells = &self.cells[*lane];
+            let guard = op.condition.guard.is_none_or(|p| cells[p.index()] == 1);
+            let cc = !op.condition.tests_cc
+                || mix(&[self.run.seed, 2, op.addr.0.into(), cells[Cell::CC.index()]]) & 1 == 0;
+            (guard != op.condition.negated) && cc
+        };
+        lanes(active).filter(holds).fold(0, |m, lane| m | 1 << lane)
+    }
+
+    fn control(
+        &mut self,
+        op: &Op,
+        here: Point<L::Label>,
+        active: Mask,
+        taken: Mask,
+    ) -> Option<Result<(), NoMatchingEntry>> {
+        let point = |op, label| Point { op, label };
+        let next = point(OpIndex(here.op.0 + 1), here.label);
+        match &op.control {
+            Control::Next => self.stack.advance(next),
+            Control::Jump(Target::Op(to)) => {
+                let to = point(*to, here.label);
+                self.split(vec![(to, taken), (next, active & !taken)]);
+            }
+            Control::Indirect { base, anchor, .. } => {
+                let mut ways: Vec<(Point<L::Label>, Mask)> = vec![(next, active & !taken)];
+                for lane in lanes(taken) {
+                    let word = base.map_or(0, |cell| self.cells[lane][cell.index()]);
+                    let addr = i64::from(word as u32 as i32) + anchor;
+                    let to = self.code.at(warpbound_base::CodeAddr(u32::try_from(addr).ok()?))?;
+                    // A jump to a function behind a PRET is a call.
+                    let is_call = self.code.function_at(to).is_some()
+                        && self.stack.pending().last().is_some_and(|s| s.tag == Tag::Ret);
+                    let label = if is_call {
+                        self.labels.call(here.label, here.op, to)
+                    } else {
+                        here.label
+                    };
+                    let to = point(to, label);
+                    match ways.iter_mut().find(|(p, _)| *p == to) {
+                        Some((_, mask)) => *mask |= 1 << lane,
+                        None => ways.push((to, 1 << lane)),
+                    }
+                }
+                self.split(ways);
+            }
+            Control::Call(Target::Op(callee)) => {
+                let label = self.labels.call(here.label, here.op, *callee);
+                self.stack.push(Tag::Ret, next, point(*callee, label));
+            }
+            Control::Push(token, Target::Op(to)) => {
+                self.stack.push(tag(*token)?, point(*to, here.label), next);
+            }
+            Control::Unwind(token) => return Some(self.stack.unwind(tag(*token)?, taken, next)),
+            Control::Exit => self.stack.exit(taken, next),
+            _ => return None,
+        }
+        Some(Ok(()))
+    }
+
+    /// Sends lanes several ways, in an order that the run chooses.
+    fn split(&mut self, mut ways: Vec<(Point<L::Label>, Mask)>) {
+        ways.retain(|(_, mask)| *mask != 0);
+        if let [(to, _)] = ways[..] {
+            self.stack.advance(to);
+            return;
+        }
+        let random = mix(&[self.run.seed, 3, self.steps as u64]);
+        match self.run.fall_through_first {
+            Some(true) => ways.reverse(),
+            Some(false) => {}
+            None => {
+                let turn = random as usize % ways.len();
+                ways.rotate_left(turn);
+                if random >> 32 & 1 == 1 {
+                    ways.reverse();
+                }
+            }
+        }
+        self.stack.diverge(&ways);
+    }
+
+    /// The data effect, in the lanes `taken`.
+    fn data(&mut self, op: &Op, at: OpIndex, taken: Mask) {
+        if op.writes.is_empty() {
+            return;
+        }
+        let seed = self.run.seed;
+        let place = u64::from(at.0);
+        for lane in lanes(taken) {
+            let id = lane as u64;
+            let mut inputs = vec![seed, 4, place];
+            match op.value {
+                Value::Uniform => {
+                    let vote = if self.replay == Some(lane) {
+                        self.votes[lane].pop().unwrap_or_default()
+                    } else {
+                        let vote = mix(&[seed, 5, place, self.steps as u64]);
+                        self.votes[lane].push(vote);
+                        vote
+                    };
+                    inputs.push(vote);
+                }
+                Value::Special(register) => {
+                    inputs.push(register.into());
+                    let agrees = Launch {
+                        global_is_stable: true,
+                        ..*self.launch
+                    };
+                    if !special_is_uniform(register, &agrees) {
+                        inputs.push(id);
+                    }
+                }
+                Value::Lane | Value::Load(Space::Local | Space::Generic) => inputs.push(id),
+                Value::Function | Value::Load(_) => {}
+            }
+            let reads = op.reads.iter().map(|c| self.cells[lane][c.index()]);
+            if op.value != Value::Uniform {
+                inputs.extend(reads);
+            }
+            for (i, &cell) in op.writes.iter().enumerate() {
+                inputs.push(i as u64);
+                let unknown = mix(&inputs);
+                inputs.pop();
+                let value = match &op.meaning {
+                    Some(m) if m.dest == cell => {
+                        u64::from(evaluate(&m.value, &self.cells[lane], self.code, seed))
+                    }
+                    _ => normal(cell.index(), unknown, seed ^ place),
+                };
+                self.cells[lane][cell.index()] = value;
+            }
+        }
+    }
+}
+
+/// Written out a second time on purpose: which special registers a warp shares is a fact of the
+/// machine that the analysis must not define for its own oracle.
+fn special_is_uniform(register: u8, launch: &Launch) -> bool {
+    let rows = |n: u64| n > 0 && n % u64::from(launch.warp_width) == 0;
+    match (register, launch.block) {
+        (3 | 37 | 38 | 39 | 40 | 50, _) => true,
+        (34, Some([x, ..])) => rows(x.into()),
+        (35, Some([x, y, _])) => rows(u64::from(x) * u64::from(y)),
+        _ => false,
+    }
+}
+
+fn tag(token: Token) -> Option<Tag> {
+    Some(match token {
+        Token::Sync => Tag::Sync,
+        Token::Brk => Tag::Brk,
+        Token::Cont => Tag::Cont,
+        Token::Ret => Tag::Ret,
+        Token::LongJmp | Token::Exit => return None,
+    })
+}
+
+/// Predicates hold 0 or 1, the more often 1 the less likely loops end; registers hold 32 bits.
+fn normal(cell: usize, value: u64, salt: u64) -> u64 {
+    let is_predicate = (256..264).contains(&cell);
+    if is_predicate {
+        u64::from(value % 8 < 1 + mix(&[salt, 6]) % 7)
+    } else {
+        value & 0xffff_ffff
+    }
+}
+
+/// The value of an expression in one lane; constant memory that the binary does not fix is an
+/// uninterpreted function of its address.
+fn evaluate(expr: &Expr, cells: &[u64], code: &Code, seed: u64) -> u32 {
+    let eval = |e: &Expr| evaluate(e, cells, code, seed);
+    match expr {
+        Expr::Const(n) => *n,
+        Expr::Cell(cell) => cells[cell.index()] as u32,
+        Expr::Constant(bank, address) => {
+            let address = eval(address);
+            code.constant(*bank, address.into())
+                .unwrap_or_else(|| mix(&[seed, 7, (*bank).into(), address.into()]) as u32)
+        }
+        Expr::Add(a, b) => eval(a).wrapping_add(eval(b)),
+        Expr::Neg(a) => eval(a).wrapping_neg(),
+        Expr::Shl(a, b) => eval(a).checked_shl(eval(b)).unwrap_or(0),
+        Expr::Shr(a, b) => eval(a).checked_shr(eval(b)).unwrap_or(0),
+        Expr::And(a, b) => eval(a) & eval(b),
+        Expr::MinU(a, b) => eval(a).min(eval(b)),
+        Expr::MaxU(a, b) => eval(a).max(eval(b)),
+        Expr::MinS(a, b) => (eval(a) as i32).min(eval(b) as i32) as u32,
+        Expr::MaxS(a, b) => (eval(a) as i32).max(eval(b) as i32) as u32,
+    }
+}
+
+/// A hash of several numbers (splitmix64 steps).
+pub fn mix(parts: &[u64]) -> u64 {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    for &part in parts {
+        state = state.wrapping_add(part).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        state ^= state >> 31;
+    }
+    state
+}

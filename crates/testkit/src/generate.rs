@@ -1,0 +1,436 @@
+//! Random programs: structured ones as a compiler writes them, and unstructured ones.
+
+use smallvec::SmallVec;
+use warpbound_base::CodeAddr;
+use warpbound_ir::{
+    Cell, Code, Condition, Control, Expr, Function, Meaning, Op, OpIndex, Target, Value,
+};
+use warpbound_isa::instr::{Space, Token};
+
+/// Number of general registers and of predicates that random programs use.
+const REGISTERS: u8 = 6;
+const PREDICATES: u8 = 3;
+/// Offset added to table words by indirect jumps, to exercise the anchor.
+const ANCHOR: i64 = 16;
+
+#[derive(Clone, Copy)]
+struct Label(usize);
+
+/// Writes a program operation by operation.
+struct Writer<'r> {
+    rng: &'r mut fastrand::Rng,
+    ops: Vec<Op>,
+    labels: Vec<Option<OpIndex>>,
+    /// Operations whose target is a label: (operation, label).
+    patches: Vec<(usize, Label)>,
+    /// Jump-table words to fill: (byte offset in bank 2, label).
+    table: Vec<Label>,
+    functions: Vec<Label>,
+}
+
+/// A structured program: nested conditionals, loops, switches and calls with the reconvergence
+/// instructions that compilers insert around them, or without.
+pub fn structured(rng: &mut fastrand::Rng) -> Code {
+    let mut w = Writer::new(rng);
+    let functions = w.rng.usize(0..4);
+    w.functions = (0..functions).map(|_| w.label()).collect();
+    let depth = w.rng.usize(1..4);
+    w.data(3);
+    w.body(depth, functions, 0);
+    w.control(Condition::ALWAYS, Control::Exit);
+    for f in 0..functions {
+        w.bind(w.functions[f]);
+        let depth = w.rng.usize(0..3);
+        // A function calls those before it; now and then itself, behind an early return.
+        let recursive = w.rng.u8(0..6) == 0;
+        if recursive || w.rng.bool() {
+            let p = w.predicate();
+            w.data(1);
+            w.control(p, Control::Unwind(Token::Ret));
+        }
+        w.body(depth, if recursive { f + 1 } else { f }, 0);
+        w.control(Condition::ALWAYS, Control::Unwind(Token::Ret));
+    }
+    w.finish()
+}
+
+/// A program of random blocks that jump, push and pop at random; most that analyses accept
+/// reconverge in ways no compiler would produce.
+pub fn unstructured(rng: &mut fastrand::Rng) -> Code {
+    let mut w = Writer::new(rng);
+    let blocks = w.rng.usize(3..9);
+    let labels: Vec<Label> = (0..blocks).map(|_| w.label()).collect();
+    let tokens = [Token::Sync, Token::Brk, Token::Cont];
+    for _ in 0..w.rng.usize(0..3) {
+        let token = tokens[w.rng.usize(0..3)];
+        let to = labels[w.rng.usize(0..blocks)];
+        w.push(token, to);
+    }
+    for &label in &labels {
+        w.bind(label);
+        let n = w.rng.usize(0..3);
+        w.data(n);
+        let to = labels[w.rng.usize(0..blocks)];
+        let token = tokens[w.rng.usize(0..3)];
+        let when = if w.rng.u8(0..4) == 0 {
+            Condition::ALWAYS
+        } else {
+            w.predicate()
+        };
+        match w.rng.u8(0..10) {
+            0..=3 => w.jump(when, to),
+            4..=5 => w.push(token, to),
+            6 => w.control(when, Control::Unwind(token)),
+            7 => w.control(when, Control::Exit),
+            8 => {
+                let n = w.rng.usize(2..4);
+                let ways = (0..n).map(|_| labels[w.rng.usize(0..blocks)]).collect();
+                w.scatter(ways);
+            }
+            _ => {}
+        }
+    }
+    w.control(Condition::ALWAYS, Control::Exit);
+    w.finish()
+}
+
+impl<'r> Writer<'r> {
+    fn new(rng: &'r mut fastrand::Rng) -> Self {
+        Writer {
+            rng,
+            ops: Vec::new(),
+            labels: Vec::new(),
+            patches: Vec::new(),
+            table: Vec::new(),
+            functions: Vec::new(),
+        }
+    }
+
+    fn label(&mut self) -> Label {
+        self.labels.push(None);
+        Label(self.labels.len() - 1)
+    }
+
+    fn bind(&mut self, label: Label) {
+        self.labels[label.0] = Some(OpIndex(self.ops.len() as u32));
+    }
+
+    fn here(&mut self) -> Label {
+        let label = self.label();
+        self.bind(label);
+        label
+    }
+
+    fn register(&mut self) -> Cell {
+        Cell::gpr(self.rng.u8(0..REGISTERS))
+    }
+
+    fn predicate(&mut self) -> Condition {
+        Condition {
+            guard: Some(Cell::pred(self.rng.u8(0..PREDICATES))),
+            negated: self.rng.bool(),
+            tests_cc: self.rng.u8(0..12) == 0,
+        }
+    }
+
+    fn emit(&mut self, op: Op) {
+        self.ops.push(op);
+    }
+
+    fn control(&mut self, condition: Condition, control: Control) {
+        self.emit(Op {
+            addr: CodeAddr::default(),
+            condition,
+            reads: SmallVec::new(),
+            writes: SmallVec::new(),
+            value: Value::Function,
+            control,
+            barrier: false,
+            meaning: None,
+        });
+    }
+
+    fn jump(&mut self, condition: Condition, to: Label) {
+        self.patches.push((self.ops.len(), to));
+        self.control(condition, Control::Jump(Target::Op(OpIndex(0))));
+    }
+
+    fn push(&mut self, token: Token, to: Label) {
+        self.patches.push((self.ops.len(), to));
+        self.control(Condition::ALWAYS, Control::Push(token, Target::Op(OpIndex(0))));
+    }
+
+    fn call(&mut self, to: Label) {
+        self.patches.push((self.ops.len(), to));
+        self.control(Condition::ALWAYS, Control::Call(Target::Op(OpIndex(0))));
+    }
+
+    /// `count` data operations.
+    fn data(&mut self, count: usize) {
+        for _ in 0..count {
+            let condition = if self.rng.u8(0..4) == 0 {
+                self.predicate()
+            } else {
+                Condition::ALWAYS
+            };
+            let (a, b, d) = (self.register(), self.register(), self.register());
+            let p = Cell::pred(self.rng.u8(0..PREDICATES));
+            let spaces = [
+                Space::Global,
+                Space::Shared,
+                Space::Local,
+                Space::Constant,
+                Space::Generic,
+            ];
+            let load = Value::Load(spaces[self.rng.usize(0..5)]);
+            let special = Value::Special([0, 33, 34, 37, 37][self.rng.usize(0..5)]);
+            let (reads, writes, value): (Vec<Cell>, Vec<Cell>, Value) = match self.rng.u8(0..12) {
+                0..=2 => (vec![a, b], vec![d], Value::Function),
+                3..=6 => (vec![a], vec![p], Value::Function),
+                7 => (vec![], vec![d], special),
+                8 => (vec![a], vec![d], load),
+                9 => (vec![p], vec![d], Value::Uniform),
+                10 => (vec![a], vec![d, Cell::CC], Value::Function),
+                _ => (vec![a], vec![d], Value::Lane),
+            };
+            // Constants make agreement, which random reads soon lose.
+            let reads = if self.rng.u8(0..3) == 0 { vec![] } else { reads };
+            self.emit(Op {
+                addr: CodeAddr::default(),
+                condition,
+                reads: reads.into_iter().collect(),
+                writes: writes.into_iter().collect(),
+                value,
+                control: Control::Next,
+                barrier: false,
+                meaning: None,
+            });
+        }
+    }
+
+    /// A clamped index into a table of bank 2, and the jump.
+    fn scatter(&mut self, ways: Vec<Label>) {
+        let register = Cell::gpr(REGISTERS);
+        let limit = ways.len() as u32 - 1;
+        let first = self.table.len() as u32 * 4;
+        self.table.extend(ways);
+        let index = self.register();
+        let cell = |c| Box::new(Expr::Cell(c));
+        let constant = |n| Box::new(Expr::Const(n));
+        for value in [
+            Expr::MinU(cell(index), constant(limit)),
+            Expr::Shl(cell(register), constant(2)),
+            Expr::Constant(2, Box::new(Expr::Add(cell(register), constant(first)))),
+        ] {
+            let loads = matches!(value, Expr::Constant(..));
+            self.emit(Op {
+                addr: CodeAddr::default(),
+                condition: Condition::ALWAYS,
+                reads: SmallVec::from_slice(&[index, register]),
+                writes: SmallVec::from_slice(&[register]),
+                value: if loads {
+                    Value::Load(Space::Constant)
+                } else {
+                    Value::Function
+                },
+                control: Control::Next,
+                barrier: false,
+                meaning: Some(Meaning {
+                    dest: register,
+                    value,
+                }),
+            });
+        }
+        self.control(
+            Condition::ALWAYS,
+            Control::Indirect {
+                base: Some(register),
+                anchor: ANCHOR,
+                relative: true,
+            },
+        );
+    }
+
+    /// A sequence of statements; `callable` functions may be called.
+    fn body(&mut self, depth: usize, callable: usize, loops: usize) {
+        for _ in 0..self.rng.usize(1..4) {
+            let n = self.rng.usize(0..3);
+            self.data(n);
+            self.statement(depth, callable, loops);
+        }
+    }
+
+    fn statement(&mut self, depth: usize, callable: usize, loops: usize) {
+        if depth == 0 {
+            let p = self.predicate();
+            match self.rng.u8(0..10) {
+                0 => self.control(p, Control::Exit),
+                1..=3 if callable > 0 => {
+                    let f = self.functions[self.rng.usize(0..callable)];
+                    self.call(f);
+                }
+                _ => self.data(1),
+            }
+            return;
+        }
+        let (end, other) = (self.label(), self.label());
+        let p = self.predicate();
+        let always = Condition::ALWAYS;
+        let (sync, brk, cont) = (
+            Control::Unwind(Token::Sync),
+            Control::Unwind(Token::Brk),
+            Control::Unwind(Token::Cont),
+        );
+        match self.rng.u8(0..11) {
+            // if/else with reconvergence
+            0 | 1 => {
+                self.push(Token::Sync, end);
+                self.jump(p, other);
+                self.body(depth - 1, callable, loops);
+                self.control(always, sync.clone());
+                self.bind(other);
+                self.body(depth - 1, callable, loops);
+                self.control(always, sync);
+            }
+            // if with a predicated SYNC as its branch
+            2 => {
+                self.push(Token::Sync, end);
+                self.control(p, sync.clone());
+                self.body(depth - 1, callable, loops);
+                self.control(always, sync);
+            }
+            // if without reconvergence
+            3 => {
+                self.jump(p, end);
+                self.body(depth - 1, callable, loops);
+            }
+            // do-while without and with reconvergence
+            4 if loops < 2 => {
+                let head = self.here();
+                self.body(depth - 1, callable, loops + 1);
+                self.jump(p, head);
+            }
+            5 if loops < 2 => {
+                self.push(Token::Sync, end);
+                let head = self.here();
+                self.body(depth - 1, callable, loops + 1);
+                self.jump(p, head);
+                self.control(always, sync);
+            }
+            // loop left by BRK, also out of an SSY region
+            6 if loops < 2 => {
+                self.push(Token::Brk, end);
+                let head = self.here();
+                self.body(depth - 1, callable, loops + 1);
+                if self.rng.bool() {
+                    self.control(p, brk);
+                } else {
+                    let join = self.label();
+                    self.push(Token::Sync, join);
+                    self.jump(p, other);
+                    self.data(1);
+                    self.control(always, sync);
+                    self.bind(other);
+                    self.control(always, brk);
+                    self.bind(join);
+                }
+                self.jump(always, head);
+            }
+            // loop with continue
+            7 if loops < 2 => {
+                let head = self.here();
+                self.push(Token::Cont, other);
+                self.body(depth - 1, callable, loops + 1);
+                self.control(p, cont.clone());
+                self.body(depth - 1, callable, loops + 1);
+                self.control(always, cont);
+                self.bind(other);
+                let q = self.predicate();
+                self.jump(q, head);
+            }
+            // switch
+            8 => {
+                let n = self.rng.usize(2..5);
+                let ways: Vec<Label> = (0..n).map(|_| self.label()).collect();
+                self.push(Token::Brk, end);
+                self.scatter(ways.clone());
+                for way in ways {
+                    self.bind(way);
+                    self.body(depth - 1, callable, loops);
+                    // Now and then a case falls through into the next one.
+                    if self.rng.u8(0..4) != 0 {
+                        self.control(always, brk.clone());
+                    }
+                }
+                self.control(always, brk);
+            }
+            // call of a function behind a pointer
+            9 if callable > 0 => {
+                let n = self.rng.usize(1..3);
+                let ways = (0..n)
+                    .map(|_| self.functions[self.rng.usize(0..callable)])
+                    .collect();
+                // PRET before the clamp: what lies between belongs to the caller.
+                self.push(Token::Ret, end);
+                self.scatter(ways);
+            }
+            // a stack entry that is pushed again in each round and popped once
+            10 if loops == 0 => {
+                let head = self.here();
+                self.push(Token::Sync, end);
+                self.data(2);
+                self.jump(p, head);
+                self.control(always, sync);
+                self.bind(end);
+                self.data(1);
+                self.control(always, Control::Exit);
+                return;
+            }
+            _ => self.body(depth - 1, callable, loops),
+        }
+        self.bind(end);
+    }
+
+    fn finish(mut self) -> Code {
+        // A label bound at the very end must name an operation.
+        self.control(Condition::ALWAYS, Control::Exit);
+        // Addresses as on Maxwell: groups of a control word and three operations.
+        let addr = |i: usize| CodeAddr((i / 3 * 32 + i % 3 * 8 + 8) as u32);
+        for (i, op) in self.ops.iter_mut().enumerate() {
+            op.addr = addr(i);
+        }
+        for (op, label) in std::mem::take(&mut self.patches) {
+            let to = Target::Op(self.labels[label.0].unwrap_or_default());
+            match &mut self.ops[op].control {
+                Control::Jump(target) | Control::Call(target) | Control::Push(_, target) => {
+                    *target = to;
+                }
+                _ => {}
+            }
+        }
+        let words = self.table.iter().flat_map(|label| {
+            let at = self.labels[label.0].unwrap_or_default();
+            let word = i64::from(addr(at.index()).0) - ANCHOR;
+            (word as i32).to_le_bytes()
+        });
+        let constants = vec![(2, words.collect())];
+        let mut functions: Vec<Function> = self
+            .functions
+            .iter()
+            .enumerate()
+            .map(|(i, label)| Function {
+                name: format!("f{i}"),
+                entry: self.labels[label.0].unwrap_or_default(),
+            })
+            .collect();
+        functions.sort_by_key(|f| f.entry);
+        Code {
+            ops: self.ops,
+            functions,
+            constants,
+            external_words: Vec::new(),
+            entry: OpIndex(0),
+            group_bytes: 32,
+        }
+    }
+}
