@@ -7,11 +7,22 @@ use crate::exact::Exact;
 #[derive(Clone, Debug)]
 pub(crate) struct Factor {
     /// Pivot row, column below it divided by the pivot.
-    lower: Vec<(usize, Vec<(usize, Exact)>)>,
-    /// Pivot row, inverse of the pivot, entries in rows pivoted earlier.
-    upper: Vec<(usize, Exact, Vec<(usize, Exact)>)>,
-    /// Slot, inverse of its entry, other entries of the column that replaced it.
-    exchanges: Vec<(usize, Exact, Vec<(usize, Exact)>)>,
+    lower: Vec<(usize, Entries)>,
+    /// Pivots with the entries in rows pivoted earlier.
+    upper: Vec<Pivot>,
+    /// Pivots with the other entries of the column that replaced another.
+    exchanges: Vec<Pivot>,
+}
+
+/// Positions with their non-zero values.
+pub(crate) type Entries = Vec<(usize, Exact)>;
+
+/// One column: where it is pivoted, the inverse of its entry there, and its other entries.
+#[derive(Clone, Debug)]
+struct Pivot {
+    at: usize,
+    inverse: Exact,
+    others: Entries,
 }
 
 impl Factor {
@@ -33,7 +44,7 @@ impl Factor {
         let mut has_lower = vec![false; height];
         for (index, fixed_row) in order {
             let touched = columns[index].iter().any(|(row, _)| has_lower[*row]);
-            let entries: Vec<(usize, Exact)> = if touched {
+            let entries: Entries = if touched {
                 for (row, value) in columns[index] {
                     work[*row] = value.clone();
                 }
@@ -70,7 +81,14 @@ impl Factor {
                 has_lower[row] = true;
                 factor.lower.push((row, below));
             }
-            factor.upper.push((row, inverse, above));
+            // A lone 1 changes nothing when solving; most slacks are one.
+            if inverse != Exact::ONE || !above.is_empty() {
+                factor.upper.push(Pivot {
+                    at: row,
+                    inverse,
+                    others: above,
+                });
+            }
         }
         Some((factor, slots))
     }
@@ -91,7 +109,11 @@ impl Factor {
             .filter(|(row, value)| *row != slot && !value.is_zero())
             .map(|(row, value)| (row, value.clone()))
             .collect();
-        self.exchanges.push((slot, inverse, others));
+        self.exchanges.push(Pivot {
+            at: slot,
+            inverse,
+            others,
+        });
         true
     }
 
@@ -110,40 +132,24 @@ impl Factor {
     /// Overwrites `v` with the solution `x` of `B x = v`.
     pub(crate) fn solve(&self, v: &mut [Exact]) {
         self.solve_lower(v);
-        for (row, inverse, above) in self.upper.iter().rev() {
-            if v[*row].is_zero() {
+        for pivot in self.upper.iter().rev().chain(&self.exchanges) {
+            if v[pivot.at].is_zero() {
                 continue;
             }
-            let t = v[*row].mul(inverse);
-            for (other, value) in above {
+            let t = v[pivot.at].mul(&pivot.inverse);
+            for (other, value) in &pivot.others {
                 v[*other].sub_mul(&t, value);
             }
-            v[*row] = t;
-        }
-        for (slot, inverse, others) in &self.exchanges {
-            if v[*slot].is_zero() {
-                continue;
-            }
-            let t = v[*slot].mul(inverse);
-            for (other, value) in others {
-                v[*other].sub_mul(&t, value);
-            }
-            v[*slot] = t;
+            v[pivot.at] = t;
         }
     }
 
     /// Overwrites `v`, indexed by slot, with the solution `y` of `y B = v`, indexed by row.
     pub(crate) fn solve_transposed(&self, v: &mut [Exact]) {
-        for (slot, inverse, others) in self.exchanges.iter().rev() {
-            dot_into(v, *slot, others);
-            if !v[*slot].is_zero() {
-                v[*slot] = v[*slot].mul(inverse);
-            }
-        }
-        for (row, inverse, above) in &self.upper {
-            dot_into(v, *row, above);
-            if !v[*row].is_zero() {
-                v[*row] = v[*row].mul(inverse);
+        for pivot in self.exchanges.iter().rev().chain(&self.upper) {
+            dot_into(v, pivot.at, &pivot.others);
+            if !v[pivot.at].is_zero() {
+                v[pivot.at] = v[pivot.at].mul(&pivot.inverse);
             }
         }
         for (row, below) in self.lower.iter().rev() {

@@ -3,9 +3,11 @@
 mod certificate;
 mod exact;
 mod factor;
+mod ipet;
 mod linear;
 mod model;
 mod reduce;
+mod repair;
 mod search;
 mod simplex;
 mod solve;
@@ -13,5 +15,6 @@ mod solve;
 pub use certificate::{
     Certificate, evaluate, implied_bound, verify, verify_infeasible, verify_ray,
 };
+pub use ipet::{BoundTooLarge, Ipet};
 pub use model::{Model, Relation, Row, RowId, Var, VarId};
 pub use solve::{Certified, Conflict, Effort, Outcome, Ray, solve};

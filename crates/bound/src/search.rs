@@ -1,6 +1,7 @@
 use crate::exact::{Exact, Nudged};
 use crate::linear::Linear;
-use crate::simplex::{Repair, Simplex};
+use crate::repair::Repair;
+use crate::simplex::Simplex;
 
 /// The best integer point a bounded depth-first branch and bound finds below the solved relaxation `root`.
 ///

@@ -14,24 +14,24 @@ pub(crate) struct Simplex {
     height: usize,
     /// Columns of the program itself.
     width: usize,
-    columns: Vec<Vec<(usize, Exact)>>,
+    pub(crate) columns: Vec<Vec<(usize, Exact)>>,
     /// The program by rows, for pricing; slacks and artificials are not in it.
     rows: Vec<Vec<(usize, Exact)>>,
-    cost: Vec<Exact>,
-    lower: Vec<Option<Nudged>>,
-    upper: Vec<Option<Nudged>>,
+    pub(crate) cost: Vec<Exact>,
+    pub(crate) lower: Vec<Option<Nudged>>,
+    pub(crate) upper: Vec<Option<Nudged>>,
     rhs: Vec<Exact>,
-    status: Vec<Status>,
+    pub(crate) status: Vec<Status>,
     /// Column that is basic in each slot.
-    basis: Vec<usize>,
+    pub(crate) basis: Vec<usize>,
     /// Value of the basic column of each slot.
-    values: Vec<Nudged>,
-    factor: Factor,
-    pivots_left: usize,
+    pub(crate) values: Vec<Nudged>,
+    pub(crate) factor: Factor,
+    pub(crate) pivots_left: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
+pub(crate) enum Status {
     /// Basic, in this slot.
     Basic(usize),
     AtLower,
@@ -55,16 +55,8 @@ pub(crate) enum Verdict {
     GaveUp(&'static str),
 }
 
-/// How [`Simplex::repair`] ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Repair {
-    /// The basis is optimal again.
-    Optimal,
-    /// No point obeys the tightened bounds.
-    Empty,
-    /// The step budget is used up.
-    GaveUp,
-}
+/// How far a column can move, and the slot that stops it with the bound it reaches; `None`: its own other bound.
+type Step = (Nudged, Option<(usize, Status)>);
 
 /// Exchanges after which the basis is factored anew.
 const MAX_AGE: usize = 64;
@@ -195,138 +187,6 @@ impl Simplex {
         self.maximise(&cost)
     }
 
-    /// Drops the ε parts; the basis stays optimal.
-    pub(crate) fn forget_nudges(&mut self) {
-        let bounds = self.lower.iter_mut().chain(&mut self.upper).flatten();
-        for bound in bounds.chain(&mut self.values) {
-            bound.nudge = Exact::ZERO;
-        }
-    }
-
-    /// Takes over what is left of the step budget of a copy of this.
-    pub(crate) fn charge(&mut self, copy: &Simplex) {
-        self.pivots_left = copy.pivots_left;
-    }
-
-    /// Raises the lower bound of `column` where the new one is tighter; [`Simplex::repair`] must follow.
-    pub(crate) fn raise_lower(&mut self, column: usize, lower: Nudged) {
-        if self.lower[column].as_ref().is_none_or(|old| lower > *old) {
-            self.lower[column] = Some(lower);
-        }
-    }
-
-    /// Reduces the upper bound of `column` where the new one is tighter; [`Simplex::repair`] must follow.
-    pub(crate) fn reduce_upper(&mut self, column: usize, upper: Nudged) {
-        if self.upper[column].as_ref().is_none_or(|old| upper < *old) {
-            self.upper[column] = Some(upper);
-        }
-    }
-
-    /// The dual simplex method: from an optimal basis whose bounds were tightened since to an optimal one again.
-    pub(crate) fn repair(&mut self) -> Repair {
-        let crossed = (0..self.columns.len()).any(|column| {
-            matches!((&self.lower[column], &self.upper[column]), (Some(l), Some(u)) if l > u)
-        });
-        if crossed {
-            return Repair::Empty;
-        }
-        if self.factor.age() > 0 && !self.refactor() {
-            return Repair::GaveUp;
-        }
-        self.evaluate();
-        let cost = self.cost.clone();
-        let mut reduced = self.reduced_costs(&cost);
-        loop {
-            let Some((slot, side, step_sign)) = self.most_violated() else {
-                return Repair::Optimal;
-            };
-            if self.pivots_left == 0 {
-                return Repair::GaveUp;
-            }
-            self.pivots_left -= 1;
-            let row = self.tableau_row(slot);
-            let mut best: Option<(Exact, usize)> = None;
-            for (column, entry) in &row {
-                let up = match self.status[*column] {
-                    Status::AtLower => true,
-                    Status::AtUpper => false,
-                    Status::Basic(_) => continue,
-                };
-                // The basic value moves by -entry per unit; it must move towards its bound.
-                let toward = if up { -entry.signum() } else { entry.signum() };
-                if toward != step_sign
-                    || (self.lower[*column].is_some() && self.lower[*column] == self.upper[*column])
-                {
-                    continue;
-                }
-                let Some(inverse) = entry.recip() else {
-                    continue;
-                };
-                let ratio = reduced[*column].mul(&inverse);
-                let ratio = if ratio.is_negative() {
-                    ratio.neg()
-                } else {
-                    ratio
-                };
-                let better = match &best {
-                    None => true,
-                    Some((least, other)) => (&ratio, column) < (least, other),
-                };
-                if better {
-                    best = Some((ratio, *column));
-                }
-            }
-            let Some((_, entering)) = best else {
-                return Repair::Empty;
-            };
-            let alpha = self.solved_column(entering);
-            let Some(inverse) = alpha[slot].recip() else {
-                return Repair::GaveUp;
-            };
-            let theta = reduced[entering].mul(&inverse);
-            for (column, entry) in &row {
-                reduced[*column].sub_mul(&theta, entry);
-            }
-            let leaving = self.basis[slot];
-            reduced[entering] = Exact::ZERO;
-            reduced[leaving] = theta.neg();
-            let up = self.status[entering] == Status::AtLower;
-            let bound = match side {
-                Status::AtUpper => self.upper[leaving].clone(),
-                _ => self.lower[leaving].clone(),
-            };
-            let Some(bound) = bound else {
-                return Repair::GaveUp;
-            };
-            let signed = self.values[slot].sub(&bound).scale(&inverse);
-            let step = if up {
-                signed
-            } else {
-                Nudged::ZERO.sub(&signed)
-            };
-            if !self.pivot(entering, up, &alpha, &step, slot, side) {
-                return Repair::GaveUp;
-            }
-        }
-    }
-
-    /// The basic value furthest outside its bounds: its slot, the bound it violates, and the sign it must move in.
-    fn most_violated(&self) -> Option<(usize, Status, i32)> {
-        let mut best: Option<(Nudged, usize, Status, i32)> = None;
-        for (slot, value) in self.values.iter().enumerate() {
-            let column = self.basis[slot];
-            let candidate = match (&self.lower[column], &self.upper[column]) {
-                (Some(lower), _) if value < lower => (lower.sub(value), Status::AtLower, 1),
-                (_, Some(upper)) if value > upper => (value.sub(upper), Status::AtUpper, -1),
-                _ => continue,
-            };
-            if best.as_ref().is_none_or(|(most, ..)| candidate.0 > *most) {
-                best = Some((candidate.0, slot, candidate.1, candidate.2));
-            }
-        }
-        best.map(|(_, slot, side, sign)| (slot, side, sign))
-    }
-
     /// The current point of the program's columns.
     pub(crate) fn point(&self) -> Vec<Exact> {
         (0..self.width)
@@ -354,7 +214,7 @@ impl Simplex {
     }
 
     /// Computes the basic values from the bounds the others sit at.
-    fn evaluate(&mut self) {
+    pub(crate) fn evaluate(&mut self) {
         let mut value: Vec<Exact> = self.rhs.clone();
         let mut nudge = vec![Exact::ZERO; self.height];
         for column in 0..self.columns.len() {
@@ -380,7 +240,7 @@ impl Simplex {
     }
 
     /// Factors the basis anew; slots are renumbered. `false` if the basis is singular, which cannot happen.
-    fn refactor(&mut self) -> bool {
+    pub(crate) fn refactor(&mut self) -> bool {
         let columns: Vec<&[(usize, Exact)]> = self
             .basis
             .iter()
@@ -402,7 +262,7 @@ impl Simplex {
         true
     }
 
-    fn reduced_costs(&self, cost: &[Exact]) -> Vec<Exact> {
+    pub(crate) fn reduced_costs(&self, cost: &[Exact]) -> Vec<Exact> {
         let y = self.multipliers_for(cost);
         let mut reduced = vec![Exact::ZERO; self.columns.len()];
         for (column, entries) in self.columns.iter().enumerate() {
@@ -421,7 +281,7 @@ impl Simplex {
     }
 
     /// The row of `slot` of the tableau: columns that are not basic with their non-zero entries.
-    fn tableau_row(&self, slot: usize) -> Vec<(usize, Exact)> {
+    pub(crate) fn tableau_row(&self, slot: usize) -> Vec<(usize, Exact)> {
         let mut rho = vec![Exact::ZERO; self.height];
         rho[slot] = Exact::ONE;
         self.factor.solve_transposed(&mut rho);
@@ -445,7 +305,7 @@ impl Simplex {
         entries
     }
 
-    fn solved_column(&self, column: usize) -> Vec<Exact> {
+    pub(crate) fn solved_column(&self, column: usize) -> Vec<Exact> {
         let mut alpha = vec![Exact::ZERO; self.height];
         for (row, entry) in &self.columns[column] {
             alpha[*row] = entry.clone();
@@ -507,7 +367,7 @@ impl Simplex {
     }
 
     /// Exchanges the basic column of `slot`, which ends at `side`, for `entering`.
-    fn pivot(
+    pub(crate) fn pivot(
         &mut self,
         entering: usize,
         up: bool,
@@ -552,14 +412,8 @@ impl Simplex {
         best.map(|(_, column, up)| (column, up))
     }
 
-    /// How far `entering` can move, and what stops it: a slot, or (`None`) its own other bound.
-    #[allow(clippy::type_complexity)]
-    fn ratio_test(
-        &self,
-        entering: usize,
-        up: bool,
-        alpha: &[Exact],
-    ) -> Option<(Nudged, Option<(usize, Status)>)> {
+    /// How far `entering` can move; `None` when nothing stops it.
+    fn ratio_test(&self, entering: usize, up: bool, alpha: &[Exact]) -> Option<Step> {
         let mut best = match (&self.lower[entering], &self.upper[entering]) {
             (Some(lower), Some(upper)) => Some((upper.sub(lower), None)),
             _ => None,
@@ -639,10 +493,10 @@ impl Simplex {
     }
 }
 
-/// A reproducible scattered number in 1..=65536.
+/// A reproducible scattered number in 1..=1024.
 fn nudge_of(seed: u64) -> i64 {
     let mut z = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z ^ (z >> 31)) & 0xffff) as i64 + 1
+    ((z ^ (z >> 31)) & 0x3ff) as i64 + 1
 }

@@ -46,7 +46,7 @@ fn enumerate(model: &Model) -> Option<i128> {
     let uppers: Vec<u128> = model
         .vars()
         .iter()
-        .map(|v| v.upper.unwrap().into())
+        .map(|v| v.upper.map_or(0, u128::from))
         .collect();
     let mut point = vec![0u128; uppers.len()];
     let mut best = None;
@@ -169,6 +169,45 @@ fn relaxations_agree_with_an_independent_solver_on_networks() {
         let mut random = Random(70_000 + seed);
         let region = Region::random(&mut random, 40, 2, 8);
         let model = Graph::of(&region).warp_model(32);
+        let Outcome::Bounded(certified) = solve(&model, Effort::default()) else {
+            panic!("seed {seed}");
+        };
+        let ours = certified.lp_value.to_f64().unwrap();
+        let theirs = relaxation_by_microlp(&model).unwrap().unwrap();
+        assert!(
+            (ours - theirs).abs() <= 1e-6 * ours.abs(),
+            "seed {seed}: {ours} {theirs}"
+        );
+    }
+}
+
+/// Medium models without any network structure, whose exact numbers grow beyond machine words.
+#[test]
+fn relaxations_agree_with_an_independent_solver_on_medium_models() {
+    for seed in 0..20 {
+        let mut random = Random(90_000 + seed);
+        let mut model = Model::new();
+        let vars: Vec<_> = (0..60)
+            .map(|i| model.add_var(format!("v{i}"), random.between(1, 50), None))
+            .collect();
+        for r in 0..50 {
+            let terms: Vec<_> = vars
+                .iter()
+                .filter_map(|&v| (random.between(0, 3) == 0).then(|| (v, random.between(1, 40))))
+                .collect();
+            let rhs = random.between(100, 1000).into();
+            model.add_row(format!("r{r}"), "random", terms, Relation::Le, rhs);
+        }
+        for (i, &v) in vars.iter().enumerate() {
+            let terms = [(v, 3), (vars[(i + 7) % 60], -2)];
+            model.add_row(
+                format!("k{i}"),
+                "random",
+                terms,
+                Relation::Le,
+                random.between(0, 60).into(),
+            );
+        }
         let Outcome::Bounded(certified) = solve(&model, Effort::default()) else {
             panic!("seed {seed}");
         };

@@ -221,8 +221,10 @@ impl Graph {
             );
             warp.push(x);
         }
+        let mut warp_edges = Vec::new();
         for (e, (a, b)) in self.edges.iter().enumerate() {
             let x = model.add_var(format!("x edge {a}->{b}"), 0, None);
+            warp_edges.push(x);
             model.add_row(
                 format!("x edge {e} <= y edge {e}"),
                 "each warp step runs a thread",
@@ -245,12 +247,13 @@ impl Graph {
                 0,
             );
         }
-        for n in 1..warp.len() {
-            let inflow = self.edges.iter().enumerate().filter(|(_, (_, b))| *b == n);
-            let terms: Vec<_> = inflow
-                .map(|(e, _)| (VarId::clone(&thread_edges[e]), -1))
-                .chain([(warp[n], 1)])
-                .collect();
+        for (n, &x) in warp.iter().enumerate().skip(1) {
+            let arriving = self
+                .edges
+                .iter()
+                .zip(&warp_edges)
+                .filter(|((_, b), _)| *b == n);
+            let terms: Vec<_> = arriving.map(|(_, &e)| (e, -1)).chain([(x, 1)]).collect();
             model.add_row(
                 format!("x {n} in"),
                 "a node is reached by an edge",

@@ -1,0 +1,101 @@
+//! Implicit path enumeration: count rows, loop facts and costs become an integer program.
+
+use warpbound_simt::NodeId;
+use warpbound_simt::counts::{CountSystem, CountVar, Counted, Factor, Relation as CountRelation};
+use warpbound_simt::warp::Via;
+
+use crate::model::{Model, Relation, VarId};
+
+/// A loop bound times a coefficient leaves the range of a coefficient.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BoundTooLarge {
+    /// Which fact.
+    pub fact: usize,
+}
+
+/// The integer program of a kernel, with the way back from its variables to counts.
+#[derive(Clone, Debug)]
+pub struct Ipet {
+    /// The program.
+    pub model: Model,
+    /// Model variable of each count variable.
+    pub vars: Vec<VarId>,
+}
+
+impl Ipet {
+    /// Builds the program: maximise the cost of all executed nodes.
+    ///
+    /// `bounds[f]` is the bound of fact `f` (header executions per entry, per thread); loop rows of
+    /// a fact without a bound are left out, so that the program is unbounded where one is missing.
+    pub fn new(
+        system: &CountSystem,
+        cost: impl Fn(NodeId) -> u64,
+        bounds: &[Option<u64>],
+    ) -> Result<Ipet, BoundTooLarge> {
+        let mut costs = vec![0i64; system.len()];
+        for (&node, arriving) in &system.executions {
+            for var in arriving {
+                // A node's cost fits: blocks are shorter than 2^32 instructions and external
+                // calls are limited when their fact is read.
+                costs[var.0] = i64::try_from(cost(node)).unwrap_or(i64::MAX);
+            }
+        }
+        let mut model = Model::new();
+        let vars: Vec<VarId> = system
+            .variables
+            .iter()
+            .zip(costs)
+            .map(|(counted, cost)| model.add_var(spell(counted), cost, None))
+            .collect();
+        let var = |v: CountVar| vars[v.0];
+        'rows: for row in &system.rows {
+            let mut terms = Vec::with_capacity(row.terms.len());
+            for &(v, factor) in &row.terms {
+                let factor = match factor {
+                    Factor::Number(n) => n,
+                    Factor::TimesBound(n, fact) => {
+                        let Some(bound) = bounds.get(fact).copied().flatten() else {
+                            continue 'rows;
+                        };
+                        i64::try_from(bound)
+                            .ok()
+                            .and_then(|b| b.checked_mul(n))
+                            .ok_or(BoundTooLarge { fact })?
+                    }
+                };
+                terms.push((var(v), factor));
+            }
+            let relation = match row.relation {
+                CountRelation::AtMost => Relation::Le,
+                CountRelation::Exactly => Relation::Eq,
+            };
+            model.add_row(
+                row.label.as_str(),
+                row.family.reason(),
+                terms,
+                relation,
+                row.constant.into(),
+            );
+        }
+        Ok(Ipet { model, vars })
+    }
+}
+
+/// The name of a variable.
+fn spell(counted: &Counted) -> String {
+    let step = |from: &NodeId, step: &warpbound_simt::warp::Step| {
+        let to = step.to.map_or("end".to_owned(), |n| n.0.to_string());
+        let arrow = match step.via {
+            Via::Walk if step.pushes.is_empty() => "→",
+            Via::Walk => "→ (push)",
+            Via::Resume(_) => "⇢",
+        };
+        format!("{} {arrow} {to}", from.0)
+    };
+    match counted {
+        Counted::WarpStart => "warp start".to_owned(),
+        Counted::WarpStep(from, s) => format!("warp {}", step(from, s)),
+        Counted::ThreadStart => "lanes start".to_owned(),
+        Counted::ThreadStep(from, s) => format!("lanes {}", step(from, s)),
+    }
+}
