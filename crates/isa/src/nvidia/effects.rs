@@ -20,7 +20,7 @@ impl Program {
     /// register may keep its old value although the condition holds it is among the reads too.
     pub fn effects(&self, instr: &Instr) -> Effects {
         match self.form(instr) {
-            Some(form) => of_form(form, &self.table().names, instr),
+            Some(form) => of_form(form, self.names(), instr),
             None => Effects {
                 guard: Guard::ALWAYS,
                 cc_test: CcTest::TRUE,

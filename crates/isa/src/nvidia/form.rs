@@ -3,7 +3,6 @@
 use super::arch::Arch;
 use super::names::Names;
 use super::template::{Field, Piece, Template};
-use super::timing::Timing;
 use crate::instr::{Space, Token};
 use warpbound_base::BitRange;
 
@@ -51,6 +50,8 @@ pub(crate) struct Does {
     pub(crate) barrier: bool,
     pub(crate) reads_cc: bool,
     pub(crate) unguarded: bool,
+    /// The bits are no instruction although a less specific row matches.
+    pub(crate) illegal: bool,
     /// Lanes of a quad that the instruction writes, where the form has such a mask.
     pub(crate) quad: Option<BitRange>,
 }
@@ -63,11 +64,11 @@ pub struct Form {
     /// The fixed bits.
     pub value: u64,
     pub(crate) archs: [bool; 4],
-    pub(crate) timing: Vec<(Option<(BitRange, u64)>, [Option<Timing>; 4])>,
+    pub(crate) timing: Vec<(Option<(BitRange, u64)>, &'static str)>,
     pub(crate) does: Does,
     pub(crate) template: Template,
-    /// Enumerations with values that are not an instruction.
-    pub(crate) holes: Vec<(super::names::NamesId, Field)>,
+    /// Spelled fields: some of their values may be no instruction.
+    pub(crate) spelled: Vec<(super::names::NamesId, Field)>,
 }
 
 impl Form {
@@ -102,7 +103,7 @@ impl Form {
             })
             .ok_or_else(|| format!("bad bits `{bits}`"))?;
         let template = Template::parse(template.trim(), names)?;
-        let holes = holes(&template, names);
+        let spelled = spelled(&template);
         Ok(Form {
             mask,
             value,
@@ -110,12 +111,12 @@ impl Form {
             timing: parse_timing(timing, names).ok_or_else(|| format!("bad timing `{timing}`"))?,
             does: parse_does(does)?,
             template,
-            holes,
+            spelled,
         })
     }
 }
 
-fn holes(template: &Template, names: &Names) -> Vec<(super::names::NamesId, Field)> {
+fn spelled(template: &Template) -> Vec<(super::names::NamesId, Field)> {
     let mut out = Vec::new();
     for piece in template.pieces() {
         let (id, field) = match piece {
@@ -126,9 +127,7 @@ fn holes(template: &Template, names: &Names) -> Vec<(super::names::NamesId, Fiel
             },
             _ => continue,
         };
-        if names.has_holes(id) {
-            out.push((id, field.clone()));
-        }
+        out.push((id, field.clone()));
     }
     out
 }
@@ -147,19 +146,20 @@ fn parse_archs(text: &str) -> Option<[bool; 4]> {
     out.contains(&true).then_some(out)
 }
 
-type TimingChoice = (Option<(BitRange, u64)>, [Option<Timing>; 4]);
+type TimingChoice = (Option<(BitRange, u64)>, &'static str);
 
 /// `xu;11:10=3:dconv`: the class, then exceptions `bits=value:class`; the last that holds wins.
-fn parse_timing(text: &str, names: &Names) -> Option<Vec<TimingChoice>> {
+fn parse_timing(text: &'static str, names: &Names) -> Option<Vec<TimingChoice>> {
+    let known = |class| names.timing(class).map(|_| class);
     let mut out = Vec::new();
     for part in text.split(';') {
         match part.rsplit_once(':') {
-            None => out.push((None, names.timing(part)?)),
+            None => out.push((None, known(part)?)),
             Some((condition, class)) => {
                 let (range, value) = condition.split_once('=')?;
                 out.push((
                     Some((parse_range(range)?, value.parse().ok()?)),
-                    names.timing(class)?,
+                    known(class)?,
                 ));
             }
         }
@@ -194,6 +194,7 @@ fn parse_does_word(word: &str, does: &mut Does) -> Option<()> {
         "rcc" => does.reads_cc = true,
         "quad" => does.quad = Some(parse_range(value)?),
         "noguard" => does.unguarded = true,
+        "illegal" => does.illegal = true,
         "bar" => does.barrier = true,
         "branch" => does.flow = FlowKind::Branch,
         "brx" => does.flow = FlowKind::BranchRegister,

@@ -2,7 +2,8 @@
 
 use super::arch::Arch;
 use super::form::{Form, FormId};
-use super::names::Names;
+use super::names::{Names, NamesId};
+use super::template::Field;
 use std::sync::OnceLock;
 use warpbound_base::Diagnostic;
 
@@ -16,20 +17,24 @@ const INDEX_BITS: u32 = 13;
 #[derive(Debug)]
 pub struct Table {
     forms: Vec<Form>,
-    pub(crate) names: Names,
+    names: [Names; 4],
+    /// Per architecture and row, the fields with values that are no instruction.
+    holes: [Vec<Vec<(NamesId, Field)>>; 4],
     /// Per architecture and bucket, the rows that can match, most specific mask first.
     index: [Vec<Vec<u16>>; 4],
 }
 
 impl Table {
     fn parse() -> Result<Table, String> {
-        let names = Names::parse(NAMES)?;
+        let [sm50, sm52, sm60, sm61] = Arch::ALL.map(|arch| Names::parse(NAMES, arch));
+        let names = [sm50?, sm52?, sm60?, sm61?];
+        let shared = names.first().ok_or("no architecture")?;
         let mut forms = Vec::new();
         for (number, line) in FORMS.lines().enumerate() {
             if line.trim().is_empty() || line.starts_with('#') {
                 continue;
             }
-            let form = Form::parse(line, &names)
+            let form = Form::parse(line, shared)
                 .map_err(|error| format!("forms: line {}: {error}", number + 1))?;
             forms.push(form);
         }
@@ -37,9 +42,16 @@ impl Table {
             return Err("forms: too many rows".to_string());
         }
         let index = Arch::ALL.map(|arch| buckets(&forms, arch));
+        let holes = names.each_ref().map(|names| {
+            forms
+                .iter()
+                .map(|form| holes(form, names))
+                .collect()
+        });
         Ok(Table {
             forms,
             names,
+            holes,
             index,
         })
     }
@@ -57,6 +69,17 @@ impl Table {
         self.forms.get(usize::from(id.0))
     }
 
+    /// Spellings and counts of an architecture.
+    pub(crate) fn names(&self, arch: Arch) -> &Names {
+        let [sm50, sm52, sm60, sm61] = &self.names;
+        match arch {
+            Arch::Sm50 => sm50,
+            Arch::Sm52 => sm52,
+            Arch::Sm60 => sm60,
+            Arch::Sm61 => sm61,
+        }
+    }
+
     /// The form that encodes `word` on `arch`: the most specific mask that matches. `None` when
     /// no row matches or a field has a value that the chip does not accept.
     pub fn find(&self, arch: Arch, word: u64) -> Option<FormId> {
@@ -67,15 +90,25 @@ impl Table {
         for &row in bucket {
             let form = self.forms.get(usize::from(row))?;
             if word & form.mask == form.value {
-                let legal = form
+                let legal = self
                     .holes
+                    .get(arch.index())?
+                    .get(usize::from(row))?
                     .iter()
-                    .all(|(id, field)| self.names.text(*id, field.get(word.into())).is_some());
-                return legal.then_some(FormId(row));
+                    .all(|(id, field)| self.names(arch).text(*id, field.get(word.into())).is_some());
+                return (legal && !form.does.illegal).then_some(FormId(row));
             }
         }
         None
     }
+}
+
+fn holes(form: &Form, names: &Names) -> Vec<(NamesId, Field)> {
+    form.spelled
+        .iter()
+        .filter(|(id, _)| names.has_holes(*id))
+        .cloned()
+        .collect()
 }
 
 fn buckets(forms: &[Form], arch: Arch) -> Vec<Vec<u16>> {

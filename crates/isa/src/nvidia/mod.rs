@@ -6,6 +6,7 @@ mod effects;
 mod form;
 mod lookup;
 mod names;
+mod number;
 mod operand;
 mod program;
 mod template;

@@ -19,24 +19,32 @@ pub(crate) struct Names {
     names_by: HashMap<&'static str, NamesId>,
     counts: Vec<Vec<u8>>,
     counts_by: HashMap<&'static str, CountId>,
-    timings: HashMap<&'static str, [Option<Timing>; 4]>,
+    timings: HashMap<&'static str, Timing>,
 }
 
 impl Names {
-    /// Reads the file; the error names the line.
-    pub(crate) fn parse(text: &'static str) -> Result<Names, String> {
+    /// Reads the file as it holds for one architecture; the error names the line. Ids do not
+    /// depend on the architecture.
+    pub(crate) fn parse(text: &'static str, arch: Arch) -> Result<Names, String> {
         let mut out = Names::default();
         for line in logical_lines(text) {
             let words: Vec<&'static str> = line.iter().flat_map(|l| l.split_whitespace()).collect();
-            out.entry(&words)
+            out.entry(&words, arch)
                 .ok_or_else(|| format!("names: cannot read `{}`", words.join(" ")))?;
         }
         Ok(out)
     }
 
-    fn entry(&mut self, words: &[&'static str]) -> Option<()> {
+    fn entry(&mut self, words: &[&'static str], arch: Arch) -> Option<()> {
         let (kind, rest) = words.split_first()?;
         let (name, values) = rest.split_first()?;
+        let (name, meant) = match name.split_once('@') {
+            Some((name, list)) => (name, list.split(',').any(|sm| sm == arch.sm().to_string())),
+            None => (*name, true),
+        };
+        if !meant {
+            return Some(());
+        }
         match *kind {
             "names" => {
                 let list = values
@@ -47,8 +55,13 @@ impl Names {
                         text => Some(text),
                     })
                     .collect();
-                self.names_by.insert(name, NamesId(self.names.len()));
-                self.names.push(list);
+                match self.names_by.get(name).and_then(|id| self.names.get_mut(id.0)) {
+                    Some(known) => *known = list,
+                    None => {
+                        self.names_by.insert(name, NamesId(self.names.len()));
+                        self.names.push(list);
+                    }
+                }
             }
             "count" => {
                 let list: Option<Vec<u8>> = values.iter().map(|v| v.parse().ok()).collect();
@@ -56,21 +69,7 @@ impl Names {
                 self.counts.push(list?);
             }
             "timing" => {
-                let timing = Timing::parse(values)?;
-                let (name, archs) = match name.split_once('@') {
-                    Some((name, list)) => (name, Some(list)),
-                    None => (*name, None),
-                };
-                let slots = self.timings.entry(name).or_default();
-                for arch in Arch::ALL {
-                    let meant = match archs {
-                        Some(list) => list.split(',').any(|sm| sm == arch.sm().to_string()),
-                        None => true,
-                    };
-                    if meant {
-                        *slots.get_mut(arch.index())? = Some(timing.clone());
-                    }
-                }
+                self.timings.insert(name, Timing::parse(values)?);
             }
             _ => return None,
         }
@@ -121,9 +120,9 @@ impl Names {
         self.counts.get(id.0).map_or(0, Vec::len)
     }
 
-    /// The timing classes of that name, by architecture.
-    pub(crate) fn timing(&self, name: &str) -> Option<[Option<Timing>; 4]> {
-        self.timings.get(name).cloned()
+    /// The timing class of that name.
+    pub(crate) fn timing(&self, name: &str) -> Option<&Timing> {
+        self.timings.get(name)
     }
 }
 

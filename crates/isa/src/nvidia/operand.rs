@@ -187,8 +187,15 @@ pub(crate) fn modifier(piece: &Piece, names: &Names, word: u128) -> &'static str
         Piece::Flag { text, bit, .. } if word.bit(*bit) => text,
         Piece::Flag { .. } | Piece::Item(_) => "",
         Piece::Name {
-            names: id, field, ..
-        } => names.text(*id, field.get(word)).unwrap_or("?"),
+            names: id,
+            field,
+            hide,
+            ..
+        } => if hide.holds(word) {
+                ""
+            } else {
+                names.text(*id, field.get(word)).unwrap_or("?")
+            }
     }
 }
 
@@ -223,7 +230,10 @@ pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) ->
     let holds = |cond: &Cond| cond.holds(word);
     let absent = match value {
         Value::Reg(None) => item.optional,
-        Value::Pred { pred: None, .. } => item.optional,
+        Value::Pred {
+            pred: None,
+            negated: false,
+        } => item.optional,
         Value::CcTest(test) => test == CcTest::TRUE,
         Value::Int(n) => item.omit.is_some_and(|omit| i64::try_from(omit) == Ok(n)),
         _ => false,
@@ -250,7 +260,6 @@ pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) ->
 }
 
 fn value(item: &Item, word: u128, addr: CodeAddr) -> Value {
-    let scaled = |field: &Field| field.signed(word).wrapping_mul(i64::from(item.scale));
     match &item.kind {
         Kind::Reg(field) => Value::Reg(reg_number(field, word)),
         Kind::RegPair(field) => Value::RegPair(reg_number(field, word)),
@@ -290,7 +299,13 @@ fn value(item: &Item, word: u128, addr: CodeAddr) -> Value {
         },
         Kind::Memory { base, offset } | Kind::Address { base, offset } => Value::Memory {
             base: reg_number(base, word),
-            offset: offset.as_ref().map_or(0, scaled),
+            offset: offset
+                .as_ref()
+                .map_or(0, |offset| match reg_number(base, word) {
+                    Some(_) => offset.signed(word).wrapping_mul(item.scale.into()),
+                    // An absolute address is unsigned.
+                    None => (offset.get(word) as i64).wrapping_mul(item.scale.into()),
+                }),
         },
         Kind::Relative(field) => Value::Target(relative(addr, field.signed(word))),
         Kind::Absolute(field) => Value::Target(Target::Absolute(field.get(word))),

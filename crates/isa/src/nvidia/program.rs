@@ -4,6 +4,7 @@ use super::arch::Arch;
 use super::control::Control;
 use super::form::{Form, FormId};
 use super::lookup::{Table, table};
+use super::names::Names;
 use super::operand::{self, View};
 use super::timing::Timing;
 use warpbound_base::{Bits, CodeAddr, Diagnostic};
@@ -120,7 +121,7 @@ impl Program {
         let form = self.form(instr)?;
         Some(operand::view(
             form,
-            &self.table.names,
+            self.names(),
             instr.word,
             instr.addr,
         ))
@@ -129,14 +130,14 @@ impl Program {
     /// Timing class; `None` for a word that is no instruction.
     pub fn timing(&self, instr: &Instr) -> Option<&'static Timing> {
         let form = self.form(instr)?;
-        let (_, timing) = form.timing.iter().rev().find(|(condition, _)| {
+        let (_, class) = form.timing.iter().rev().find(|(condition, _)| {
             condition.is_none_or(|(range, value)| instr.word.field(range) == value)
         })?;
-        timing.get(self.arch.index())?.as_ref()
+        self.table.names(self.arch).timing(class)
     }
 
-    pub(crate) fn table(&self) -> &'static Table {
-        self.table
+    pub(crate) fn names(&self) -> &'static Names {
+        self.table.names(self.arch)
     }
 }
 

@@ -50,27 +50,34 @@ impl Field {
     }
 }
 
-/// A conjunction of bits: `52&!51`. The empty one never holds.
+/// A conjunction of bits: `52&!51`. The default one never holds.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Cond {
     bits: Vec<(u8, bool)>,
+    always: bool,
 }
 
 impl Cond {
     fn parse(text: &str) -> Option<Cond> {
         let mut bits = Vec::new();
+        if text.is_empty() {
+            let always = true;
+            return Some(Cond { bits, always });
+        }
         for part in text.split('&') {
             match part.strip_prefix('!') {
                 Some(bit) => bits.push((bit.parse().ok()?, false)),
                 None => bits.push((part.parse().ok()?, true)),
             }
         }
-        Some(Cond { bits })
+        let always = false;
+        Some(Cond { bits, always })
     }
 
     /// Whether all bits are as named.
     pub(crate) fn holds(&self, word: u128) -> bool {
-        !self.bits.is_empty() && self.bits.iter().all(|&(bit, on)| word.bit(bit) == on)
+        self.always
+            || !self.bits.is_empty() && self.bits.iter().all(|&(bit, on)| word.bit(bit) == on)
     }
 }
 
@@ -166,10 +173,12 @@ pub(crate) struct Item {
     pub(crate) omit: Option<u64>,
     /// A predicate number stored inverted (PT is 0).
     pub(crate) flip: bool,
+    /// The disassembler spells register 255 as an error here.
+    pub(crate) no_zero: bool,
     pub(crate) scale: u8,
     /// A constant operand is printed with a blank between bank and offset when a part of it is
     /// selected.
-    pub(crate) gap: bool,
+    pub(crate) gap: Cond,
 }
 
 /// One piece of spelling.
@@ -187,6 +196,8 @@ pub(crate) enum Piece {
         names: NamesId,
         field: Field,
         reads_cc: bool,
+        /// Not printed when this holds.
+        hide: Cond,
     },
     Item(Box<Item>),
 }
@@ -305,11 +316,15 @@ fn piece(text: &'static str, names: &Names) -> Option<Piece> {
         return item(head, &words, names).map(|item| Piece::Item(Box::new(item)));
     }
     let (bits, attributes) = words.split_first()?;
-    let reads_cc = match attributes {
-        [] => false,
-        ["rcc"] => true,
-        _ => return None,
-    };
+    let mut reads_cc = false;
+    let mut hide = Cond::default();
+    for attribute in attributes {
+        match attribute.split_once('=') {
+            None if *attribute == "rcc" => reads_cc = true,
+            Some(("hide", condition)) => hide = Cond::parse(condition)?,
+            _ => return None,
+        }
+    }
     if head.starts_with('.') {
         return Some(Piece::Flag {
             text: head,
@@ -321,6 +336,7 @@ fn piece(text: &'static str, names: &Names) -> Option<Piece> {
         names: names.names_id(head)?,
         field: Field::parse(bits)?,
         reads_cc,
+        hide,
     })
 }
 
@@ -347,8 +363,9 @@ fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Optio
         optional: false,
         omit: None,
         flip: false,
+        no_zero: false,
         scale: 1,
-        gap: false,
+        gap: Cond::default(),
     };
     for attribute in attributes {
         let (name, value) = attribute.split_once('=').unwrap_or((attribute, ""));
@@ -377,8 +394,9 @@ fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Optio
             "opt" => item.optional = true,
             "omit" => item.omit = Some(value.parse().ok()?),
             "flip" => item.flip = true,
+            "bad" => item.no_zero = true,
             "scale" => item.scale = value.parse().ok()?,
-            "gap" => item.gap = true,
+            "gap" => item.gap = Cond::parse(value)?,
             _ => return None,
         }
     }

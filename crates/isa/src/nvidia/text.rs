@@ -1,9 +1,13 @@
-//! Printing instructions the way NVIDIA's disassembler does.
+//! Printing instructions the way NVIDIA's disassembler (12.4) does.
 
-use super::operand::{self, Operand, Value};
+use super::form::Form;
+use super::names::Names;
+use super::number;
+use super::operand::{self, Operand, Role, Value};
 use super::program::{Instr, Program};
 use super::template::{Item, Kind, Piece};
-use crate::instr::Target;
+use super::timing::Latency;
+use crate::instr::{CcTest, Guard, Target};
 use std::fmt::Write as _;
 use warpbound_base::CodeAddr;
 
@@ -22,8 +26,285 @@ impl Program {
     ///
     /// `None` for a word that is no instruction.
     pub fn text(&self, instr: &Instr, style: TargetStyle<'_>) -> Option<String> {
-        let _ = style;
-        let view = self.view(instr)?;
-        Some(view.mnemonic.to_string())
+        let form = self.form(instr)?;
+        // Bits 19:17 of the control slot mean operand reuse for fixed latencies only.
+        let reuse = match self.timing(instr).map(|timing| timing.latency) {
+            Some(Latency::Fixed | Latency::Either) => instr.control.reuse,
+            _ => 0,
+        };
+        let mut line = Line {
+            out: String::new(),
+            names: self.names(),
+            instr,
+            reuse,
+            style,
+        };
+        line.guard(operand::guard(form, instr.word));
+        line.form(form);
+        Some(line.out)
+    }
+
+    /// Every instruction with its word and text, in address order: what a comparison with another
+    /// disassembler needs. Text is `None` for words that are no instruction.
+    pub fn listing(&self) -> impl Iterator<Item = (CodeAddr, u64, Option<String>)> {
+        self.instrs
+            .iter()
+            .map(|instr| (instr.addr, instr.word as u64, self.text(instr, TargetStyle::Hex)))
     }
 }
+
+struct Line<'a> {
+    out: String,
+    names: &'a Names,
+    instr: &'a Instr,
+    reuse: u8,
+    style: TargetStyle<'a>,
+}
+
+impl Line<'_> {
+    fn push(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    fn guard(&mut self, guard: Guard) {
+        if guard.is_always() {
+            return;
+        }
+        self.push(if guard.negated { "@!" } else { "@" });
+        self.pred(guard.pred);
+        self.push(" ");
+    }
+
+    fn form(&mut self, form: &Form) {
+        self.push(form.mnemonic());
+        for piece in &form.template.opcode {
+            self.piece(piece);
+        }
+        let mut separator = " ";
+        for pieces in &form.template.operands {
+            if !self.shows(pieces) {
+                continue;
+            }
+            self.push(separator);
+            separator = ", ";
+            for piece in pieces {
+                self.piece(piece);
+            }
+        }
+    }
+
+    /// An operand is left out when its item is, or when its words are empty.
+    fn shows(&self, pieces: &[Piece]) -> bool {
+        let word = self.instr.word;
+        pieces.iter().any(|piece| match piece {
+            Piece::Item(item) => {
+                operand::operand(item, self.names, word, self.instr.addr).shown
+            }
+            Piece::Literal(_) => pieces.len() == 1,
+            Piece::Name { .. } | Piece::Flag { .. } => {
+                !operand::modifier(piece, self.names, word).is_empty()
+            }
+        })
+    }
+
+    fn piece(&mut self, piece: &Piece) {
+        match piece {
+            Piece::Item(item) => {
+                let operand =
+                    operand::operand(item, self.names, self.instr.word, self.instr.addr);
+                self.operand(item, &operand);
+            }
+            _ => self.push(operand::modifier(piece, self.names, self.instr.word)),
+        }
+    }
+
+    fn operand(&mut self, item: &Item, operand: &Operand) {
+        match operand.value {
+            Value::Reg(None) if item.no_zero => self.push("???255"),
+            Value::Reg(reg) => self.register(item, operand, reg),
+            Value::RegPair(first) => {
+                let second = first.map(|r| u16::from(r) + u16::from(operand.count));
+                match (first, second) {
+                    (Some(first), Some(second)) if second < 255 => {
+                        let _ = write!(self.out, "R{first}, R{second}");
+                    }
+                    (Some(first), _) => {
+                        let _ = write!(self.out, "R{first}, ???255");
+                    }
+                    _ => self.push("???255, ???255"),
+                }
+            }
+            Value::Pred { pred, negated } => {
+                if negated {
+                    self.push("!");
+                }
+                self.pred(pred);
+            }
+            Value::AllPreds => self.push("PR"),
+            Value::ConditionCode => self.push("CC"),
+            Value::CcTest(test) => self.cc_test(test),
+            Value::Int(n) if matches!(item.kind, Kind::Mixed(_)) && operand.negate => {
+                self.push(&number::hex(-n));
+            }
+            Value::Int(n) => self.immediate(operand, &number::hex(n)),
+            Value::Half(bits) => self.immediate(operand, &number::half(bits)),
+            Value::Single(bits) => self.immediate(operand, &number::single(bits)),
+            Value::Double(bits) => self.immediate(operand, &number::double(bits)),
+            Value::Const { bank, offset } => {
+                let gap = if item.gap.holds(self.instr.word) { " " } else { "" };
+                self.signs(operand);
+                let _ = write!(
+                    self.out,
+                    "c[{bank:#x}]{gap}[{}]{}",
+                    number::hex(offset.into()),
+                    operand.select
+                );
+                if operand.absolute {
+                    self.push("|");
+                }
+            }
+            Value::ConstIndexed { bank, base, offset } => {
+                let _ = write!(self.out, "c[{bank:#x}][");
+                self.address(base, offset.into());
+                self.push("]");
+            }
+            Value::Memory { base, offset } => {
+                let brackets = matches!(item.kind, Kind::Memory { .. });
+                if brackets {
+                    self.push("[");
+                }
+                self.address(base, offset);
+                if brackets {
+                    self.push("]");
+                }
+            }
+            Value::Target(target) => self.target(item, target),
+            Value::RegTarget { base, offset } => {
+                self.reg(base);
+                if offset != 0 {
+                    let _ = write!(self.out, " {}", number::hex(offset));
+                }
+            }
+            Value::Word(word) => self.push(word),
+        }
+    }
+
+    fn register(&mut self, item: &Item, operand: &Operand, reg: Option<u8>) {
+        self.signs(operand);
+        self.reg(reg);
+        self.push(operand.select);
+        if operand.absolute {
+            self.push("|");
+        }
+        if operand.sets_cc {
+            self.push(".CC");
+        }
+        if operand.role == Role::Read && self.reused(item) {
+            self.push(".reuse");
+        }
+    }
+
+    /// The reuse bits belong to the register fields 15:8, 27:20 and 46:39.
+    fn reused(&self, item: &Item) -> bool {
+        let Kind::Reg(field) = &item.kind else {
+            return false;
+        };
+        let bit = match field.low_bit() {
+            Some(8) => 0,
+            Some(20) => 1,
+            Some(39) => 2,
+            _ => return false,
+        };
+        self.reuse >> bit & 1 == 1
+    }
+
+    fn signs(&mut self, operand: &Operand) {
+        if operand.negate {
+            self.push("-");
+        }
+        if operand.invert {
+            self.push("~");
+        }
+        if operand.absolute {
+            self.push("|");
+        }
+    }
+
+    fn immediate(&mut self, operand: &Operand, text: &str) {
+        self.push(text);
+        for (set, suffix) in [
+            (operand.negate, ".NEG"),
+            (operand.absolute, ".ABS"),
+            (operand.invert, ".INV"),
+        ] {
+            if set {
+                self.push(suffix);
+            }
+        }
+        self.push(operand.select);
+    }
+
+    fn reg(&mut self, reg: Option<u8>) {
+        match reg {
+            Some(n) => {
+                let _ = write!(self.out, "R{n}");
+            }
+            None => self.push("RZ"),
+        }
+    }
+
+    fn pred(&mut self, pred: Option<u8>) {
+        match pred {
+            Some(n) => {
+                let _ = write!(self.out, "P{n}");
+            }
+            None => self.push("PT"),
+        }
+    }
+
+    fn cc_test(&mut self, test: CcTest) {
+        let name = self
+            .names
+            .names_id("cctest")
+            .and_then(|id| self.names.text(id, test.0.into()));
+        let _ = write!(self.out, "CC{}", name.unwrap_or("?"));
+    }
+
+    /// `R4+0x10`, `R4`, `0x10`, `RZ`.
+    fn address(&mut self, base: Option<u8>, offset: i64) {
+        match (base, offset) {
+            (Some(_), 0) | (None, 0) => self.reg(base),
+            (Some(_), _) => {
+                self.reg(base);
+                let _ = write!(self.out, "+{}", number::hex(offset));
+            }
+            (None, _) => self.push(&number::hex(offset)),
+        }
+    }
+
+    fn target(&mut self, item: &Item, target: Target) {
+        match target {
+            Target::Code(addr) => {
+                let label = match self.style {
+                    TargetStyle::Hex => None,
+                    TargetStyle::Labels(lookup) => lookup(addr),
+                };
+                match label {
+                    Some(label) => self.push(&label),
+                    None => self.push(&number::hex(addr.0.into())),
+                }
+            }
+            Target::Absolute(addr) => self.push(&number::hex(addr as i64)),
+            Target::Constant { bank, offset } => {
+                let _ = write!(self.out, "c[{bank:#x}][{}]", number::hex(offset.into()));
+            }
+            Target::Outside => {
+                if let Kind::Relative(field) = &item.kind {
+                    let to = i64::from(self.instr.addr.0) + 8 + field.signed(self.instr.word);
+                    self.push(&number::hex(to));
+                }
+            }
+        }
+    }
+}
+

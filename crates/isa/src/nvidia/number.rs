@@ -1,0 +1,123 @@
+//! Numbers as NVIDIA's disassembler spells them.
+
+/// Signed hexadecimal: `0x10`, `-0x8`.
+pub(crate) fn hex(n: i64) -> String {
+    if n < 0 {
+        format!("-{:#x}", n.unsigned_abs())
+    } else {
+        format!("{n:#x}")
+    }
+}
+
+/// An immediate of 16 bits.
+pub(crate) fn half(bits: u16) -> String {
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let exponent = i32::from(bits >> 10 & 0x1f);
+    let fraction = f64::from(bits & 0x3ff);
+    let value = match exponent {
+        0 => fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => return special("QNAN", bits >> 15 == 1),
+        _ => (fraction + 1024.0) * 2f64.powi(exponent - 25),
+    };
+    float(sign * value)
+}
+
+/// An immediate of 32 bits.
+pub(crate) fn single(bits: u32) -> String {
+    let value = f32::from_bits(bits);
+    if value.is_nan() {
+        return special("QNAN", bits >> 31 == 1);
+    }
+    float(value.into())
+}
+
+/// An immediate of 64 bits; the only one where quiet and signalling NaNs are told apart.
+pub(crate) fn double(bits: u64) -> String {
+    let value = f64::from_bits(bits);
+    if value.is_nan() {
+        let quiet = bits >> 51 & 1 == 1;
+        return special(if quiet { "QNAN" } else { "SNAN" }, bits >> 63 == 1);
+    }
+    float(value)
+}
+
+/// Signed words carry a blank behind them.
+fn special(word: &str, negative: bool) -> String {
+    format!("{}{word} ", if negative { '-' } else { '+' })
+}
+
+/// `%.20g` of C below 10^9, `%.20e` from there on.
+fn float(value: f64) -> String {
+    if value.is_infinite() {
+        return special("INF", value < 0.0);
+    }
+    if value == 0.0 {
+        return if value.is_sign_negative() { "-0.0 " } else { "0" }.to_string();
+    }
+    if value.abs() >= 1e9 {
+        return exponent_of_two_digits(&format!("{value:.20e}"));
+    }
+    let scientific = format!("{value:.19e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if exponent < -4 {
+        let mantissa = strip_zeros(mantissa);
+        return exponent_of_two_digits(&format!("{mantissa}e{exponent}"));
+    }
+    let decimals = usize::try_from(19 - exponent).unwrap_or(0);
+    strip_zeros(&format!("{value:.decimals$}")).to_string()
+}
+
+fn strip_zeros(text: &str) -> &str {
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        text
+    }
+}
+
+/// C prints the exponent with a sign and at least two digits.
+fn exponent_of_two_digits(text: &str) -> String {
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{double, half, hex, single};
+
+    #[test]
+    fn integers() {
+        assert_eq!(hex(0), "0x0");
+        assert_eq!(hex(-0x8000_0000), "-0x80000000");
+    }
+
+    #[test]
+    fn floats_as_the_disassembler_printed_them() {
+        for (bits, text) in [
+            (0x0000_0001, "1.4012984643248170709e-45"),
+            (0x3f80_0000, "1"),
+            (0x3dcc_cccd, "0.10000000149011611938"),
+            (0x4b80_0000, "16777216"),
+            (0x5015_02f9, "1.00000000000000000000e+10"),
+            (0x4e6e_6b28, "1.00000000000000000000e+09"),
+            (0x5a0e_1bca, "1.00000002725642240000e+16"),
+            (0x33d6_bf95, "1.0000000116860974231e-07"),
+            (0x3a83_126f, "0.0010000000474974513054"),
+            (0x7f7f_ffff, "3.40282346638528859812e+38"),
+            (0xbf80_0000, "-1"),
+            (0x8000_0000, "-0.0 "),
+            (0xff80_0001, "-QNAN "),
+        ] {
+            assert_eq!(single(bits), text);
+        }
+        assert_eq!(half(0x7bff), "65504");
+        assert_eq!(half(0x0001), "5.9604644775390625e-08");
+        assert_eq!(half(0xfc00), "-INF ");
+        assert_eq!(double(0x7ff0_0100_0000_0000), "+SNAN ");
+        assert_eq!(double(0x3fb9_9000_0000_0000), "0.099853515625");
+    }
+}
