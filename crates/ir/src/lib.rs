@@ -7,6 +7,7 @@
 mod cell;
 mod code;
 mod lift;
+mod maxwell;
 mod meaning;
 
 pub use cell::Cell;
