@@ -161,11 +161,16 @@ impl StackGraph {
     /// Takes lanes out of the entries from the top down to, not including, the first entry for
     /// which `stops` holds (down to the bottom when there is none to stop at: `stops` false
     /// everywhere and `to_bottom` set).
+    ///
+    /// `covers(lower, upper)`: every lane of `upper` is in `lower`, so that `lower` cannot vanish
+    /// under an entry `upper` that stays. The paper decides each entry by itself; without this the
+    /// code that ptxas makes of an early exit in a loop would seem to lose its SSY entry.
     pub fn filter(
         &self,
         to_bottom: bool,
         stops: impl Fn(usize) -> bool,
         fate: impl Fn(usize) -> Fate,
+        covers: impl Fn(usize, usize) -> bool,
     ) -> Filtered {
         let mut upper = BitSet::new();
         let mut lower = BitSet::new();
@@ -188,8 +193,8 @@ impl StackGraph {
                 }
             }
         }
-        // What may come next once dropped entries are skipped.
-        let survivors = |from: &BitSet| {
+        // What may come next, below `kept`, once dropped entries are skipped.
+        let survivors = |from: &BitSet, kept: Option<usize>| {
             let mut found = BitSet::new();
             let mut seen = BitSet::new();
             let mut pending: Vec<usize> = from.iter().collect();
@@ -197,7 +202,9 @@ impl StackGraph {
                 if !seen.insert(slot) {
                     continue;
                 }
-                let stays = slot == BOTTOM || stops(slot);
+                let stays = slot == BOTTOM
+                    || stops(slot)
+                    || kept.is_some_and(|kept| kept != slot && covers(slot, kept));
                 let fate = if stays { Fate::Keep } else { fate(slot) };
                 if fate != Fate::Drop {
                     found.insert(slot);
@@ -212,7 +219,7 @@ impl StackGraph {
             .map(|slot| {
                 let mut set = BitSet::new();
                 if upper.contains(slot) {
-                    set = survivors(&self.below[slot]);
+                    set = survivors(&self.below[slot], Some(slot));
                 }
                 if lower.contains(slot) {
                     set.union(&self.below[slot]);
@@ -224,7 +231,7 @@ impl StackGraph {
             stack: StackGraph {
                 ids: self.ids.clone(),
                 below,
-                top: survivors(&self.top),
+                top: survivors(&self.top, None),
             },
             may_lose: upper,
             may_stay: lower,

@@ -339,7 +339,8 @@ impl WarpState {
                 Fate::Any
             }
         };
-        let filtered = self.stack.filter(tag.is_none(), has_tag, fate);
+        let covers = |lower, upper| self.groups.get(upper, lower).has(Relation::SUBSET);
+        let filtered = self.stack.filter(tag.is_none(), has_tag, fate, covers);
         if let (true, Some(tag)) = (filtered.may_underflow, tag) {
             return Err(MayUnderflow { tag });
         }
