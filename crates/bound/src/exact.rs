@@ -73,13 +73,6 @@ impl Exact {
         self.signum() < 0
     }
 
-    pub(crate) fn is_integer(&self) -> bool {
-        match self {
-            Exact::Small { den, .. } => *den == 1,
-            Exact::Big(value) => value.is_integer(),
-        }
-    }
-
     pub(crate) fn is_unit(&self) -> bool {
         matches!(
             self,
@@ -88,16 +81,6 @@ impl Exact {
                 den: 1
             }
         )
-    }
-
-    pub(crate) fn floor(&self) -> Exact {
-        match self {
-            Exact::Small { num, den } => Exact::Small {
-                num: num.div_euclid(*den),
-                den: 1,
-            },
-            Exact::Big(value) => Exact::shrink(value.floor()),
-        }
     }
 
     pub(crate) fn neg(&self) -> Exact {
@@ -308,7 +291,6 @@ mod tests {
         values.push(Exact::int(i128::MAX));
         values.push(Exact::int(i64::MIN.into()));
         for a in &values {
-            assert_eq!(a.floor().to_big(), a.to_big().floor());
             assert_eq!(a.neg().to_big(), -a.to_big());
             match a.recip() {
                 Some(r) => assert_eq!(r.to_big(), a.to_big().recip()),

@@ -3,18 +3,19 @@
 mod certificate;
 mod exact;
 mod factor;
+pub mod facts;
+mod integer;
 mod ipet;
 mod linear;
 mod model;
 mod reduce;
-mod repair;
-mod search;
 mod simplex;
 mod solve;
 
 pub use certificate::{
     Certificate, evaluate, implied_bound, verify, verify_infeasible, verify_ray,
 };
+pub use facts::{FactsFile, KernelFacts, LoopName};
 pub use ipet::{BoundTooLarge, Ipet};
 pub use model::{Model, Relation, Row, RowId, Var, VarId};
 pub use solve::{Certified, Conflict, Effort, Outcome, Ray, solve};

@@ -4,10 +4,10 @@ use warpbound_base::Diagnostic;
 
 use crate::certificate::{Certificate, evaluate, verify, verify_infeasible, verify_ray};
 use crate::exact::Exact;
+use crate::integer::integer_point;
 use crate::linear::Linear;
 use crate::model::{Model, RowId, VarId};
 use crate::reduce::Reduced;
-use crate::search::integer_point;
 use crate::simplex::{Simplex, Verdict};
 
 /// How much work a solution may cost. Counted in steps, not in time, so that results do not depend on the machine.
@@ -15,7 +15,8 @@ use crate::simplex::{Simplex, Verdict};
 pub struct Effort {
     /// Steps of the simplex method in total.
     pub pivots: usize,
-    /// Subproblems of the search for an integer point; 0 takes the relaxation's point or none.
+    /// Subproblems of the integer solver, which is asked only where the relaxation's optimum is not integral; 0
+    /// does not ask it.
     pub nodes: usize,
     /// How many independent endless gains to look for in an unbounded model.
     pub rays: usize,
@@ -25,7 +26,7 @@ impl Default for Effort {
     fn default() -> Self {
         Effort {
             pivots: 200_000,
-            nodes: 64,
+            nodes: 1000,
             rays: 16,
         }
     }
@@ -56,6 +57,8 @@ pub struct Certified {
     /// The bound minus the witness' objective: how far the bound may be from the true optimum. `None` when no integer
     /// point was found, which does not make the bound less sound.
     pub gap: Option<i128>,
+    /// Why there is no witness, where there is none.
+    pub no_witness: Option<Diagnostic>,
     /// The evidence, with the row multipliers and the witness point.
     pub certificate: Certificate,
 }
@@ -95,8 +98,9 @@ pub struct Conflict {
 
 /// Finds and certifies the largest objective of `model`.
 ///
-/// The relaxation is solved exactly; if its optimum is not integral, a bounded search looks for an integer point
-/// below it. Nothing is returned that the checks of [`crate::certificate`] have not accepted.
+/// The relaxation is solved exactly. Where its optimum is not integral, the integer solver that was built in looks for
+/// the best integer point; its answer can only become the witness, never the bound. Nothing is returned that
+/// [`verify`], [`verify_ray`] or [`verify_infeasible`] has not accepted.
 pub fn solve(model: &Model, effort: Effort) -> Outcome {
     match attempt(model, effort) {
         Ok(outcome) => outcome,
@@ -145,11 +149,16 @@ fn bounded(
     for (var, value) in model.vars().iter().zip(&point) {
         lp_value = lp_value.add(&Exact::int(var.cost.into()).mul(value));
     }
-    let witness = integral(&point).or_else(|| {
-        let point = integer_point(&reduced.linear, simplex, effort.nodes)?;
-        // A point the check refuses is no witness; the bound does not need one.
-        integral(&reduced.expand_point(&point)).filter(|point| evaluate(model, point).is_ok())
-    });
+    // The bound does not need a witness.
+    let found = match integral(&point) {
+        Some(point) => Ok(point),
+        None if effort.nodes == 0 => Err(Diagnostic::new("no integer solver was asked")),
+        None => integer_point(model, &point, effort.nodes),
+    };
+    let (witness, no_witness) = match found {
+        Ok(point) => (Some(point), None),
+        Err(why) => (None, Some(why)),
+    };
     let lp_value = lp_value.to_big();
     let bound = lp_value.floor().to_integer().to_i128().ok_or_else(|| {
         Diagnostic::new("the bound does not fit 128 bits")
@@ -170,6 +179,7 @@ fn bounded(
         lp_value,
         witness_value,
         gap: witness_value.and_then(|value| bound.checked_sub(value)),
+        no_witness,
         certificate,
     })
 }
