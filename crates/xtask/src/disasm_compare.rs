@@ -27,6 +27,9 @@ const BATCH: usize = 30_000;
 /// A control word whose slots say nothing special (issue distance 15, no scoreboards, no reuse).
 const PLAIN_CONTROL: u64 = 0x7ef | 0x7ef << 21 | 0x7ef << 42;
 
+/// The bits of the slots that may show in the text: operand reuse, texture phase.
+const SPELLED_CONTROL: u64 = 0xe_0000 | 0xe_0000 << 21 | 0xe_0000 << 42;
+
 struct Options {
     random: Option<usize>,
     seed: u64,
@@ -137,7 +140,7 @@ fn random_code(random: &mut SplitMix, count: usize, samples: &[u64]) -> Vec<u8> 
     let mut code = Vec::with_capacity(count.div_ceil(3) * 32);
     for position in 0..count.div_ceil(3) * 4 {
         let word = if position % 4 == 0 {
-            PLAIN_CONTROL
+            PLAIN_CONTROL | random.next() & SPELLED_CONTROL
         } else {
             random_word(random, samples)
         };

@@ -36,7 +36,7 @@ impl Program {
 }
 
 fn of_form(form: &Form, names: &Names, instr: &Instr) -> Effects {
-    let word = instr.word;
+    let word = instr.bits();
     let does = &form.does;
     let mut out = Effects {
         guard: operand::guard(form, word),
@@ -143,7 +143,7 @@ fn touch(item: &Item, names: &Names, operand: &operand::Operand, word: u128, out
 /// `count` registers from `first` on; the file ends at R254.
 fn push_group(first: Option<u8>, count: u8, cells: &mut Vec<Reg>) {
     if let Some(first) = first {
-        let last = first.saturating_add(count).min(255);
+        let last = first.saturating_add(count);
         cells.extend((first..last).map(Reg::Gpr));
     }
 }

@@ -5,7 +5,7 @@ use super::form::{Form, FormId};
 use super::names::{Names, NamesId};
 use super::template::Field;
 use std::sync::OnceLock;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Bits, Diagnostic};
 
 static FORMS: &str = include_str!("../../../../isa/nvidia/maxwell.forms");
 static NAMES: &str = include_str!("../../../../isa/nvidia/maxwell.names");
@@ -42,12 +42,9 @@ impl Table {
             return Err("forms: too many rows".to_string());
         }
         let index = Arch::ALL.map(|arch| buckets(&forms, arch));
-        let holes = names.each_ref().map(|names| {
-            forms
-                .iter()
-                .map(|form| holes(form, names))
-                .collect()
-        });
+        let holes = names
+            .each_ref()
+            .map(|names| forms.iter().map(|form| holes(form, names)).collect());
         Ok(Table {
             forms,
             names,
@@ -90,16 +87,27 @@ impl Table {
         for &row in bucket {
             let form = self.forms.get(usize::from(row))?;
             if word & form.mask == form.value {
-                let legal = self
-                    .holes
-                    .get(arch.index())?
-                    .get(usize::from(row))?
-                    .iter()
-                    .all(|(id, field)| self.names(arch).text(*id, field.get(word.into())).is_some());
-                return (legal && !form.does.illegal).then_some(FormId(row));
+                return self.legal(arch, row, form, word).then_some(FormId(row));
             }
         }
         None
+    }
+
+    /// Whether the row that matches does not exclude the word by a field's value.
+    fn legal(&self, arch: Arch, row: u16, form: &Form, word: u64) -> bool {
+        let names = self.names(arch);
+        let word = u128::from(word);
+        let holes = self
+            .holes
+            .get(arch.index())
+            .and_then(|rows| rows.get(usize::from(row)));
+        !form.does.illegal
+            && form.does.zero.is_none_or(|range| word.field(range) == 0)
+            && holes.is_some_and(|fields| {
+                fields
+                    .iter()
+                    .all(|(id, field)| names.text(*id, field.get(word)).is_some())
+            })
     }
 }
 

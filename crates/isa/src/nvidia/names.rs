@@ -55,7 +55,11 @@ impl Names {
                         text => Some(text),
                     })
                     .collect();
-                match self.names_by.get(name).and_then(|id| self.names.get_mut(id.0)) {
+                match self
+                    .names_by
+                    .get(name)
+                    .and_then(|id| self.names.get_mut(id.0))
+                {
                     Some(known) => *known = list,
                     None => {
                         self.names_by.insert(name, NamesId(self.names.len()));
@@ -99,11 +103,6 @@ impl Names {
             .is_none_or(|l| l.iter().any(Option::is_none))
     }
 
-    /// Number of values a list spells.
-    pub(crate) fn len(&self, id: NamesId) -> usize {
-        self.names.get(id.0).map_or(0, Vec::len)
-    }
-
     /// The register count for `value`; the largest of the list when it is too short.
     pub(crate) fn count(&self, id: CountId, value: u64) -> u8 {
         let Some(list) = self.counts.get(id.0) else {
@@ -113,11 +112,6 @@ impl Names {
             .ok()
             .and_then(|v| list.get(v).copied())
             .unwrap_or_else(|| list.iter().copied().max().unwrap_or(4))
-    }
-
-    /// Number of values a count list covers.
-    pub(crate) fn count_len(&self, id: CountId) -> usize {
-        self.counts.get(id.0).map_or(0, Vec::len)
     }
 
     /// The timing class of that name.

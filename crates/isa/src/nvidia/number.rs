@@ -53,7 +53,12 @@ fn float(value: f64) -> String {
         return special("INF", value < 0.0);
     }
     if value == 0.0 {
-        return if value.is_sign_negative() { "-0.0 " } else { "0" }.to_string();
+        return if value.is_sign_negative() {
+            "-0.0 "
+        } else {
+            "0"
+        }
+        .to_string();
     }
     if value.abs() >= 1e9 {
         return exponent_of_two_digits(&format!("{value:.20e}"));

@@ -191,11 +191,13 @@ pub(crate) fn modifier(piece: &Piece, names: &Names, word: u128) -> &'static str
             field,
             hide,
             ..
-        } => if hide.holds(word) {
+        } => {
+            if hide.holds(word) {
                 ""
             } else {
                 names.text(*id, field.get(word)).unwrap_or("?")
             }
+        }
     }
 }
 

@@ -25,6 +25,15 @@ pub struct Instr {
     pub form: Option<FormId>,
 }
 
+impl Instr {
+    /// What the rows of the table speak about: the word in bits 63:0, and above it, from bit 64
+    /// on, the slot of the control word as far as its bits spell something (19:17 and 20).
+    pub(crate) fn bits(&self) -> u128 {
+        let spelled = u128::from(self.control.reuse) | u128::from(self.control.coupled) << 3;
+        self.word | spelled << 81
+    }
+}
+
 /// The decoded instructions of one code section, in address order.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -119,12 +128,7 @@ impl Program {
     /// instruction.
     pub fn view(&self, instr: &Instr) -> Option<View> {
         let form = self.form(instr)?;
-        Some(operand::view(
-            form,
-            self.names(),
-            instr.word,
-            instr.addr,
-        ))
+        Some(operand::view(form, self.names(), instr.bits(), instr.addr))
     }
 
     /// Timing class; `None` for a word that is no instruction.

@@ -3,6 +3,9 @@
 use super::names::{CountId, Names, NamesId};
 use warpbound_base::{BitRange, Bits};
 
+/// Highest bit a row may name: 63:0 are the instruction word, 84:64 its slot of the control word.
+const LAST_BIT: u8 = 84;
+
 /// A value scattered over one or more bit ranges, most significant first: `48+38:36`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Field {
@@ -18,7 +21,7 @@ impl Field {
                 hi: hi.parse().ok()?,
                 lo: lo.parse().ok()?,
             };
-            if range.hi < range.lo || range.hi > 63 {
+            if range.hi < range.lo || range.hi > LAST_BIT {
                 return None;
             }
             parts.push(range);
@@ -151,7 +154,6 @@ pub(crate) enum Kind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Item {
     pub(crate) writes: bool,
-    pub(crate) reads: bool,
     pub(crate) kind: Kind,
     pub(crate) neg: Cond,
     pub(crate) abs: Cond,
@@ -176,6 +178,8 @@ pub(crate) struct Item {
     /// The disassembler spells register 255 as an error here.
     pub(crate) no_zero: bool,
     pub(crate) scale: u8,
+    /// The bit that keeps this operand in the reuse cache; `None` for what is no source register.
+    pub(crate) reuse: Option<u8>,
     /// A constant operand is printed with a blank between bank and offset when a part of it is
     /// selected.
     pub(crate) gap: Cond,
@@ -345,10 +349,11 @@ fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Optio
         Some(rest) => (true, rest),
         None => (false, head),
     };
+    let kind = kind(head)?;
     let mut item = Item {
         writes,
-        reads: !writes,
-        kind: kind(head)?,
+        reuse: (!writes).then(|| reuse_bit(&kind)).flatten(),
+        kind,
         neg: Cond::default(),
         abs: Cond::default(),
         inv: Cond::default(),
@@ -395,12 +400,27 @@ fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Optio
             "omit" => item.omit = Some(value.parse().ok()?),
             "flip" => item.flip = true,
             "bad" => item.no_zero = true,
+            "reuse" => item.reuse = Some(value.parse().ok()?),
             "scale" => item.scale = value.parse().ok()?,
             "gap" => item.gap = Cond::parse(value)?,
             _ => return None,
         }
     }
     Some(item)
+}
+
+/// Bits 19:17 of the control slot belong to operands A, B and C, by default told apart by the
+/// field that names the register.
+fn reuse_bit(kind: &Kind) -> Option<u8> {
+    let Kind::Reg(field) = kind else {
+        return None;
+    };
+    match field.low_bit()? {
+        8 => Some(81),
+        20 => Some(82),
+        39 => Some(83),
+        _ => None,
+    }
 }
 
 fn kind(head: &str) -> Option<Kind> {

@@ -3,13 +3,13 @@
 use super::form::Form;
 use super::names::Names;
 use super::number;
-use super::operand::{self, Operand, Role, Value};
+use super::operand::{self, Operand, Value};
 use super::program::{Instr, Program};
 use super::template::{Item, Kind, Piece};
 use super::timing::Latency;
 use crate::instr::{CcTest, Guard, Target};
 use std::fmt::Write as _;
-use warpbound_base::CodeAddr;
+use warpbound_base::{Bits, CodeAddr};
 
 /// How code addresses are printed.
 #[derive(Clone, Copy, Default)]
@@ -28,18 +28,19 @@ impl Program {
     pub fn text(&self, instr: &Instr, style: TargetStyle<'_>) -> Option<String> {
         let form = self.form(instr)?;
         // Bits 19:17 of the control slot mean operand reuse for fixed latencies only.
-        let reuse = match self.timing(instr).map(|timing| timing.latency) {
-            Some(Latency::Fixed | Latency::Either) => instr.control.reuse,
-            _ => 0,
-        };
+        let reuses = matches!(
+            self.timing(instr).map(|timing| timing.latency),
+            Some(Latency::Fixed | Latency::Either)
+        );
         let mut line = Line {
             out: String::new(),
             names: self.names(),
             instr,
-            reuse,
+            word: instr.bits(),
+            reuses,
             style,
         };
-        line.guard(operand::guard(form, instr.word));
+        line.guard(operand::guard(form, line.word));
         line.form(form);
         Some(line.out)
     }
@@ -47,9 +48,13 @@ impl Program {
     /// Every instruction with its word and text, in address order: what a comparison with another
     /// disassembler needs. Text is `None` for words that are no instruction.
     pub fn listing(&self) -> impl Iterator<Item = (CodeAddr, u64, Option<String>)> {
-        self.instrs
-            .iter()
-            .map(|instr| (instr.addr, instr.word as u64, self.text(instr, TargetStyle::Hex)))
+        self.instrs.iter().map(|instr| {
+            (
+                instr.addr,
+                instr.word as u64,
+                self.text(instr, TargetStyle::Hex),
+            )
+        })
     }
 }
 
@@ -57,7 +62,8 @@ struct Line<'a> {
     out: String,
     names: &'a Names,
     instr: &'a Instr,
-    reuse: u8,
+    word: u128,
+    reuses: bool,
     style: TargetStyle<'a>,
 }
 
@@ -95,11 +101,9 @@ impl Line<'_> {
 
     /// An operand is left out when its item is, or when its words are empty.
     fn shows(&self, pieces: &[Piece]) -> bool {
-        let word = self.instr.word;
+        let word = self.word;
         pieces.iter().any(|piece| match piece {
-            Piece::Item(item) => {
-                operand::operand(item, self.names, word, self.instr.addr).shown
-            }
+            Piece::Item(item) => operand::operand(item, self.names, word, self.instr.addr).shown,
             Piece::Literal(_) => pieces.len() == 1,
             Piece::Name { .. } | Piece::Flag { .. } => {
                 !operand::modifier(piece, self.names, word).is_empty()
@@ -110,11 +114,10 @@ impl Line<'_> {
     fn piece(&mut self, piece: &Piece) {
         match piece {
             Piece::Item(item) => {
-                let operand =
-                    operand::operand(item, self.names, self.instr.word, self.instr.addr);
+                let operand = operand::operand(item, self.names, self.word, self.instr.addr);
                 self.operand(item, &operand);
             }
-            _ => self.push(operand::modifier(piece, self.names, self.instr.word)),
+            _ => self.push(operand::modifier(piece, self.names, self.word)),
         }
     }
 
@@ -151,7 +154,7 @@ impl Line<'_> {
             Value::Single(bits) => self.immediate(operand, &number::single(bits)),
             Value::Double(bits) => self.immediate(operand, &number::double(bits)),
             Value::Const { bank, offset } => {
-                let gap = if item.gap.holds(self.instr.word) { " " } else { "" };
+                let gap = if item.gap.holds(self.word) { " " } else { "" };
                 self.signs(operand);
                 let _ = write!(
                     self.out,
@@ -199,23 +202,9 @@ impl Line<'_> {
         if operand.sets_cc {
             self.push(".CC");
         }
-        if operand.role == Role::Read && self.reused(item) {
+        if self.reuses && item.reuse.is_some_and(|bit| self.word.bit(bit)) {
             self.push(".reuse");
         }
-    }
-
-    /// The reuse bits belong to the register fields 15:8, 27:20 and 46:39.
-    fn reused(&self, item: &Item) -> bool {
-        let Kind::Reg(field) = &item.kind else {
-            return false;
-        };
-        let bit = match field.low_bit() {
-            Some(8) => 0,
-            Some(20) => 1,
-            Some(39) => 2,
-            _ => return false,
-        };
-        self.reuse >> bit & 1 == 1
     }
 
     fn signs(&mut self, operand: &Operand) {
@@ -300,11 +289,10 @@ impl Line<'_> {
             }
             Target::Outside => {
                 if let Kind::Relative(field) = &item.kind {
-                    let to = i64::from(self.instr.addr.0) + 8 + field.signed(self.instr.word);
+                    let to = i64::from(self.instr.addr.0) + 8 + field.signed(self.word);
                     self.push(&number::hex(to));
                 }
             }
         }
     }
 }
-
