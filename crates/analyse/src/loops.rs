@@ -6,10 +6,11 @@ use warpbound_base::CodeAddr;
 use warpbound_graph::{Digraph, LoopForest};
 use warpbound_ir::{Code, OpIndex};
 use warpbound_simt::counts::CountedLoop;
-use warpbound_simt::warp::Via;
+use warpbound_simt::warp::{Step, Via};
 use warpbound_simt::{EntryId, NodeId, Tag};
 
 use crate::thread::ThreadCfg;
+use crate::warp::WarpCfg;
 
 /// What a flow fact bounds: all loops with the same header instructions, in whatever context.
 ///
@@ -38,7 +39,7 @@ impl LoopSite {
 pub struct Loops {
     /// What needs a fact, by address.
     pub sites: Vec<LoopSite>,
-    /// The loops of the thread-level graph; `fact` is an index into `sites`.
+    /// The loops; `fact` is an index into `sites`.
     pub loops: Vec<CountedLoop>,
     /// For each loop, the loop around it.
     pub parents: Vec<Option<usize>>,
@@ -47,13 +48,27 @@ pub struct Loops {
 }
 
 impl Loops {
-    /// Finds the loops of `thread`.
+    /// The loops of the thread-level graph: those that flow facts bound.
+    pub fn of_thread(code: &Code, thread: &ThreadCfg) -> Loops {
+        Loops::run(code, thread, thread.edges())
+    }
+
+    /// The loops of the warp-level graph, as the paper bounds them.
+    pub fn of_warp(code: &Code, thread: &ThreadCfg, warp: &WarpCfg) -> Loops {
+        Loops::run(code, thread, warp.edges())
+    }
+
+    /// Finds the loops that `steps` make.
     ///
     /// Where calls share a context (recursion, or too many contexts), a return edge may lead to
     /// another call than the one made. Such edges would close loops that no thread walks, so the
     /// loop graph has, instead of them, an edge from the call over to its return point; how often
     /// they are taken is bounded by the pushes of their entries.
-    pub fn run(code: &Code, thread: &ThreadCfg) -> Loops {
+    fn run<'a>(
+        code: &Code,
+        thread: &ThreadCfg,
+        steps: impl Iterator<Item = (NodeId, &'a Step)>,
+    ) -> Loops {
         let space = &thread.space;
         let shared_returns: BTreeSet<EntryId> = space
             .entries
@@ -61,7 +76,7 @@ impl Loops {
             .filter(|(_, e)| e.tag == Tag::Ret && space.shared_calls.contains_key(&e.pushed_by))
             .map(|(id, _)| id)
             .collect();
-        let direct = thread.edges().filter_map(|(from, step)| {
+        let direct = steps.filter_map(|(from, step)| {
             let shared = matches!(step.via, Via::Resume(id) if shared_returns.contains(&id));
             Some((from.index(), step.to.filter(|_| !shared)?.index()))
         });

@@ -1,1 +1,30 @@
-//! placeholder
+//! Reports: plain data, and writers that turn it into text, JSON, DOT or SVG.
+//!
+//! Nothing here computes; what a report says was decided before. All addresses are spelled already.
+
+pub mod bound;
+mod bound_text;
+mod dot;
+pub mod graph;
+mod graph_text;
+pub mod list;
+pub mod listing;
+mod svg;
+mod table;
+
+pub use bound::{BoundReport, KernelBound};
+pub use graph::Graph;
+pub use list::FileReport;
+pub use listing::Listing;
+
+use serde::Serialize;
+
+/// `value` as indented JSON with a final newline.
+pub fn to_json(value: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_else(|error| {
+        // Report data has string keys only; nothing in it can fail to be written.
+        format!("{{\"error\": {:?}}}", error.to_string())
+    });
+    text.push('\n');
+    text
+}

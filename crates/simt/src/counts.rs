@@ -67,6 +67,8 @@ pub enum Family {
     LoopPerThread,
     /// Loop fact, per warp-level entry of the loop.
     LoopTogether,
+    /// Loop fact read as a bound of the warp-level loop.
+    LoopOfWarp,
 }
 
 impl Family {
@@ -79,6 +81,7 @@ impl Family {
             Family::Pops => "an entry is resumed at most as often as it was pushed",
             Family::LoopPerThread => "loop fact: header executions per entry of each thread",
             Family::LoopTogether => "lanes that iterate together: the fact holds for the warp",
+            Family::LoopOfWarp => "loop fact, taken as a bound of the warp-level loop",
         }
     }
 }
@@ -157,14 +160,35 @@ impl CountSystem {
         };
         let threads = builder.variables(input.thread, Counted::ThreadStart, Counted::ThreadStep);
         let warps = builder.variables(input.warp, Counted::WarpStart, Counted::WarpStep);
-        builder.starts(&threads, &warps);
+        let lanes = i64::try_from(input.lanes).unwrap_or(i64::MAX);
+        builder.start(threads.start, lanes, "lanes");
+        builder.start(warps.start, 1, "warp");
         builder.conserve(&threads, "thread");
         builder.conserve(&warps, "warp");
         builder.thread_flow(&threads, &warps);
         builder.pops(&threads, &warps);
         for counted in input.loops {
-            builder.per_thread(counted, &threads);
+            builder.per_entry(counted, &threads, Family::LoopPerThread);
             builder.together(counted, &threads, &warps);
+        }
+        builder.system.executions = warps.arriving;
+        builder.system
+    }
+
+    /// The system of `warp-cfg-2023` section 4, for comparison: the flow of the warp alone, each
+    /// loop of the warp-level graph (`input.loops`) bounded by its fact. A fact about one thread
+    /// does not bound a warp whose lanes iterate apart, so this is sound only for facts that
+    /// are stated for the warp.
+    pub fn of_paper(input: &CountInput<'_>) -> CountSystem {
+        let mut builder = Builder {
+            input,
+            system: CountSystem::default(),
+        };
+        let warps = builder.variables(input.warp, Counted::WarpStart, Counted::WarpStep);
+        builder.start(warps.start, 1, "warp");
+        builder.conserve(&warps, "warp");
+        for counted in input.loops {
+            builder.per_entry(counted, &warps, Family::LoopOfWarp);
         }
         builder.system.executions = warps.arriving;
         builder.system
@@ -256,17 +280,14 @@ impl Builder<'_, '_> {
         level
     }
 
-    fn starts(&mut self, threads: &Level, warps: &Level) {
-        let lanes = i64::try_from(self.input.lanes).unwrap_or(i64::MAX);
-        for (start, count, name) in [(threads.start, lanes, "lanes"), (warps.start, 1, "warp")] {
-            self.row(
-                Family::Start,
-                format!("{name} start"),
-                vec![(start, Factor::Number(1))],
-                Relation::Exactly,
-                count,
-            );
-        }
+    fn start(&mut self, start: CountVar, count: i64, name: &str) {
+        self.row(
+            Family::Start,
+            format!("{name} start"),
+            vec![(start, Factor::Number(1))],
+            Relation::Exactly,
+            count,
+        );
     }
 
     fn conserve(&mut self, level: &Level, name: &str) {
@@ -349,13 +370,13 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// `Σ y(headers) ≤ B · y(entries of the loop)`.
-    fn per_thread(&mut self, counted: &CountedLoop, threads: &Level) {
+    /// `Σ headers ≤ B · entries of the loop`, at one level.
+    fn per_entry(&mut self, counted: &CountedLoop, level: &Level, family: Family) {
         let mut entering = Vec::new();
         if counted.contains(self.input.entry) {
-            entering.push(threads.start);
+            entering.push(level.start);
         }
-        for (from, step, var) in &threads.steps {
+        for (from, step, var) in &level.steps {
             let crosses = step.to.is_some_and(|to| counted.contains(to));
             // A return into the loop from a shared context goes on with the call made there.
             let from = match step.via {
@@ -368,7 +389,7 @@ impl Builder<'_, '_> {
                 entering.push(*var);
             }
         }
-        self.loop_row(counted, threads, entering, Family::LoopPerThread);
+        self.loop_row(counted, level, entering, family);
     }
 
     /// `Σ x(headers) ≤ B · x(warp-level entries of the loop)`, where the lanes iterate together.

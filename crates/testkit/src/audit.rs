@@ -41,7 +41,7 @@ impl<'a> Analysed<'a> {
     pub fn run(code: &'a Code, launch: Launch, model: &Model) -> Result<Self, Refusal> {
         let mut thread = ThreadCfg::run(code, &Limits::default())?;
         let warp = WarpCfg::run(code, &mut thread, &launch, model)?;
-        let loops = Loops::run(code, &thread);
+        let loops = Loops::of_thread(code, &thread);
         let counts = CountSystem::run(&CountInput {
             lanes: launch.live_lanes(),
             entry: thread.entry,

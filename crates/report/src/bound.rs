@@ -1,0 +1,183 @@
+//! What the bound of a kernel is, and why.
+
+use serde::Serialize;
+
+/// The bounds of the kernels of a file: schema `warpbound.bound/1`.
+#[derive(Clone, Debug, Serialize)]
+pub struct BoundReport {
+    /// Always `warpbound.bound/1`.
+    pub schema: &'static str,
+    /// The file as the user named it.
+    pub file: String,
+    /// `sm_61`.
+    pub isa: String,
+    /// One entry per kernel, in the order of the file.
+    pub kernels: Vec<KernelBound>,
+}
+
+impl BoundReport {
+    /// The name of the format.
+    pub const SCHEMA: &'static str = "warpbound.bound/1";
+}
+
+/// Whether a kernel has a bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It has.
+    Bounded,
+    /// Its control flow is known, but facts are missing.
+    Unbounded,
+    /// Its control flow cannot be followed.
+    Refused,
+}
+
+/// The result for one kernel.
+#[derive(Clone, Debug, Serialize)]
+pub struct KernelBound {
+    /// Name as C++ source has it.
+    pub name: String,
+    /// Name in the symbol table.
+    pub symbol: String,
+    /// Outcome.
+    pub status: Status,
+    /// Why there is no bound.
+    pub reason: Option<String>,
+    /// Address of the instruction the reason is about.
+    pub reason_at: Option<String>,
+    /// Source line of that instruction.
+    pub reason_source: Option<String>,
+    /// The most warp instructions that a warp issues.
+    pub bound: Option<u128>,
+    /// Always `instructions`.
+    pub unit: &'static str,
+    /// The objective of the worst path below, an execution count that obeys all rows.
+    pub worst_path_value: Option<u128>,
+    /// `bound - worst_path_value`; null when no integral path was found.
+    pub integrality_gap: Option<u128>,
+    /// Live lanes of a warp.
+    pub lanes: u64,
+    /// Threads of a block, when stated or recorded in the file.
+    pub block: Option<[u32; 3]>,
+    /// Digest of the code that facts are about.
+    pub code: String,
+    /// Loops by address.
+    pub loops: Vec<Loop>,
+    /// Functions outside the file that are called.
+    pub external_calls: Vec<ExternalCall>,
+    /// Blocks that the worst path executes, by address.
+    pub worst_path: Vec<BlockCount>,
+    /// Branches at which the lanes of a warp may part.
+    pub divergent_branches: Vec<Place>,
+    /// Steps of the warp that no lane walks: it takes up lanes that a divergent branch left waiting.
+    pub divergence_edges: Vec<Edge>,
+    /// What the bound rests on besides the machine code.
+    pub assumptions: Vec<Assumption>,
+    /// Lines to paste into the facts file.
+    pub missing_facts: Vec<String>,
+    /// Nodes of the warp-level graph.
+    pub nodes: usize,
+    /// Edges of the warp-level graph.
+    pub edges: usize,
+    /// Seconds that the construction of the warp-level graph took; the only number here that differs
+    /// from run to run.
+    pub cfg_seconds: f64,
+}
+
+/// A loop and its fact.
+#[derive(Clone, Debug, Serialize)]
+pub struct Loop {
+    /// Short name.
+    pub id: String,
+    /// Address of the first header.
+    pub at: String,
+    /// Source line of the header.
+    pub source: Option<String>,
+    /// Nesting depth, 1 is outermost.
+    pub depth: u32,
+    /// Most header executions per entry, by one thread.
+    pub bound: Option<u64>,
+    /// Where the bound comes from.
+    pub origin: Origin,
+    /// The lanes of a warp iterate together, so that the bound holds for the warp as well.
+    pub together: bool,
+    /// Headers, when there are several (irreducible).
+    pub headers: Vec<String>,
+    /// The recursive function whose calls make up this loop.
+    pub recursion: Option<String>,
+    /// Calling contexts in which it occurs.
+    pub contexts: usize,
+}
+
+/// Where a loop bound comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// The facts file.
+    Facts,
+    /// `--loop-default`.
+    LoopDefault,
+    /// Nowhere yet.
+    Missing,
+}
+
+/// A function outside the file.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExternalCall {
+    /// Its symbol.
+    pub name: String,
+    /// Address of the call.
+    pub at: String,
+    /// Stated cost of one call in warp instructions.
+    pub instructions: Option<u64>,
+}
+
+/// How often the worst path executes a block.
+#[derive(Clone, Debug, Serialize)]
+pub struct BlockCount {
+    /// Address of the first instruction.
+    pub from: String,
+    /// Address of the last instruction.
+    pub to: String,
+    /// Source line of the first instruction.
+    pub source: Option<String>,
+    /// The function it lies in, when that is not the kernel itself.
+    pub function: Option<String>,
+    /// Addresses of the calls that lead to it.
+    pub calls: Vec<String>,
+    /// Warp instructions of one execution.
+    pub instructions: u64,
+    /// Executions by the warp.
+    pub count: u128,
+    /// Product of the two.
+    pub total: u128,
+}
+
+/// A place in the code.
+#[derive(Clone, Debug, Serialize)]
+pub struct Place {
+    /// Address.
+    pub at: String,
+    /// Source line.
+    pub source: Option<String>,
+    /// Addresses of the calls that lead to it.
+    pub calls: Vec<String>,
+}
+
+/// A step from one block to another.
+#[derive(Clone, Debug, Serialize)]
+pub struct Edge {
+    /// Last instruction of the block left.
+    pub from: String,
+    /// First instruction of the block entered.
+    pub to: String,
+}
+
+/// Something the bound rests on.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+pub struct Assumption {
+    /// Stable short name.
+    pub id: &'static str,
+    /// What is assumed.
+    pub text: String,
+}

@@ -1,0 +1,359 @@
+//! Graphs as drawings: layers of blocks from top to bottom, back edges along the right side.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::graph::{EdgeKind, Graph};
+
+/// Width of a character and height of a line of the 11 px monospaced font.
+const CHARACTER: f64 = 6.7;
+const LINE: f64 = 14.0;
+/// Space inside and around boxes.
+const PAD: f64 = 8.0;
+const GAP_X: f64 = 36.0;
+const GAP_Y: f64 = 46.0;
+/// Space between back edges.
+const LANE: f64 = 12.0;
+/// Lines of code shown per block; of longer blocks the first and last.
+const SHOWN: usize = 10;
+/// Sweeps of the ordering.
+const SWEEPS: usize = 8;
+
+/// A box of the layout: a block, the end, or a bend of an edge that passes a layer.
+struct Cell {
+    lines: Vec<String>,
+    layer: usize,
+    width: f64,
+    height: f64,
+    x: f64,
+    y: f64,
+}
+
+/// An edge as the cells it passes, from its source to its destination.
+struct Route {
+    edge: usize,
+    cells: Vec<usize>,
+    back: bool,
+}
+
+pub(crate) fn svg(graph: &Graph) -> String {
+    let end = graph.nodes.len();
+    let target = |to: Option<usize>| to.unwrap_or(end);
+    let edges: Vec<(usize, usize)> = graph.edges.iter().map(|e| (e.from, target(e.to))).collect();
+    let back = back_edges(end + 1, graph.entry, &edges);
+    let layers = layers(end + 1, &edges, &back);
+    let mut cells: Vec<Cell> = (0..=end)
+        .map(|node| cell(graph, node, layers.get(node).copied().unwrap_or(0)))
+        .collect();
+    let routes = routes(&edges, &back, &mut cells);
+    let order = order(&cells, &routes);
+    let width = place(&mut cells, &order);
+    draw(graph, &cells, &routes, width)
+}
+
+fn cell(graph: &Graph, node: usize, layer: usize) -> Cell {
+    let mut lines = Vec::new();
+    match graph.nodes.get(node) {
+        None => lines.push("end".to_owned()),
+        Some(n) => {
+            let mut head = format!("B{node}  {}..{}", n.from, n.to);
+            if let Some(header) = &n.header_of {
+                head.push_str(&format!("  {header}"));
+            }
+            lines.push(head);
+            if let Some(function) = &n.function {
+                lines.push(format!("in {function}"));
+            }
+            if n.code.len() > SHOWN + 1 {
+                lines.extend(n.code.iter().take(SHOWN / 2).cloned());
+                lines.push(format!("… {} more", n.code.len() - SHOWN));
+                lines.extend(n.code.iter().skip(n.code.len() - SHOWN / 2).cloned());
+            } else {
+                lines.extend(n.code.iter().cloned());
+            }
+        }
+    }
+    let longest = lines.iter().map(|l| l.chars().count()).max().unwrap_or(0);
+    Cell {
+        width: longest as f64 * CHARACTER + 2.0 * PAD,
+        height: lines.len() as f64 * LINE + 2.0 * PAD,
+        lines,
+        layer,
+        x: 0.0,
+        y: 0.0,
+    }
+}
+
+/// Edges that close a cycle, found depth first from the entry.
+fn back_edges(nodes: usize, entry: usize, edges: &[(usize, usize)]) -> Vec<bool> {
+    let mut outgoing = vec![Vec::new(); nodes];
+    for (i, &(from, _)) in edges.iter().enumerate() {
+        outgoing[from].push(i);
+    }
+    let mut back = vec![false; edges.len()];
+    // 0: not met, 1: on the path, 2: done.
+    let mut state = vec![0u8; nodes];
+    for start in std::iter::once(entry).chain(0..nodes) {
+        if state[start] != 0 {
+            continue;
+        }
+        state[start] = 1;
+        let mut path = vec![(start, 0usize)];
+        while let Some((node, next)) = path.last_mut() {
+            let Some(&edge) = outgoing[*node].get(*next) else {
+                state[*node] = 2;
+                path.pop();
+                continue;
+            };
+            *next += 1;
+            let to = edges[edge].1;
+            match state[to] {
+                0 => {
+                    state[to] = 1;
+                    path.push((to, 0));
+                }
+                1 => back[edge] = true,
+                _ => {}
+            }
+        }
+    }
+    back
+}
+
+/// The longest path from the top to each node.
+fn layers(nodes: usize, edges: &[(usize, usize)], back: &[bool]) -> Vec<usize> {
+    let mut layer = vec![0usize; nodes];
+    let mut missing = vec![0usize; nodes];
+    let mut outgoing = vec![Vec::new(); nodes];
+    for (&(from, to), _) in edges.iter().zip(back).filter(|(_, back)| !**back) {
+        missing[to] += 1;
+        outgoing[from].push(to);
+    }
+    let mut free: Vec<usize> = (0..nodes).filter(|&n| missing[n] == 0).collect();
+    while let Some(node) = free.pop() {
+        for &to in &outgoing[node] {
+            layer[to] = layer[to].max(layer[node] + 1);
+            missing[to] -= 1;
+            if missing[to] == 0 {
+                free.push(to);
+            }
+        }
+    }
+    layer
+}
+
+fn routes(edges: &[(usize, usize)], back: &[bool], cells: &mut Vec<Cell>) -> Vec<Route> {
+    let mut routes = Vec::new();
+    for (edge, &(from, to)) in edges.iter().enumerate() {
+        let mut passed = vec![from];
+        if !back[edge] {
+            for layer in cells[from].layer + 1..cells[to].layer {
+                passed.push(cells.len());
+                cells.push(Cell {
+                    lines: Vec::new(),
+                    layer,
+                    width: 4.0,
+                    height: 0.0,
+                    x: 0.0,
+                    y: 0.0,
+                });
+            }
+        }
+        passed.push(to);
+        routes.push(Route {
+            edge,
+            cells: passed,
+            back: back[edge],
+        });
+    }
+    routes
+}
+
+/// Cells of each layer from left to right: each near the mean of its neighbours.
+fn order(cells: &[Cell], routes: &[Route]) -> Vec<Vec<usize>> {
+    let depth = cells.iter().map(|c| c.layer + 1).max().unwrap_or(0);
+    let mut order: Vec<Vec<usize>> = vec![Vec::new(); depth];
+    for (i, cell) in cells.iter().enumerate() {
+        order[cell.layer].push(i);
+    }
+    let mut above = vec![Vec::new(); cells.len()];
+    let mut under = vec![Vec::new(); cells.len()];
+    for pair in routes.iter().filter(|r| !r.back).flat_map(|r| r.cells.windows(2)) {
+        if let &[from, to] = pair {
+            above[to].push(from);
+            under[from].push(to);
+        }
+    }
+    let mut position: BTreeMap<usize, usize> = BTreeMap::new();
+    for layer in &order {
+        position.extend(layer.iter().enumerate().map(|(at, &cell)| (cell, at)));
+    }
+    for sweep in 0..SWEEPS {
+        let down = sweep % 2 == 0;
+        let neighbours = if down { &above } else { &under };
+        let turns: Vec<usize> = if down { (0..depth).collect() } else { (0..depth).rev().collect() };
+        for layer in turns {
+            let mean = |cell: usize| {
+                let near = &neighbours[cell];
+                let sum: usize = near.iter().filter_map(|n| position.get(n)).sum();
+                match near.len() {
+                    0 => position.get(&cell).map_or(0.0, |&p| p as f64),
+                    n => sum as f64 / n as f64,
+                }
+            };
+            let mut keyed: Vec<(f64, usize)> = order[layer].iter().map(|&c| (mean(c), c)).collect();
+            keyed.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            order[layer] = keyed.into_iter().map(|(_, c)| c).collect();
+            position.extend(order[layer].iter().enumerate().map(|(at, &cell)| (cell, at)));
+        }
+    }
+    order
+}
+
+/// Coordinates; layers are centred. Returns the width without back edges.
+fn place(cells: &mut [Cell], order: &[Vec<usize>]) -> f64 {
+    let widths: Vec<f64> = order
+        .iter()
+        .map(|layer| {
+            let boxes: f64 = layer.iter().map(|&c| cells[c].width).sum();
+            boxes + GAP_X * layer.len().saturating_sub(1) as f64
+        })
+        .collect();
+    let width = widths.iter().copied().fold(0.0, f64::max);
+    let mut y = PAD + 3.0 * LINE;
+    for (layer, total) in order.iter().zip(widths) {
+        let height = layer.iter().map(|&c| cells[c].height).fold(0.0, f64::max);
+        let mut x = PAD + (width - total) / 2.0;
+        for &c in layer {
+            cells[c].x = x;
+            cells[c].y = y;
+            x += cells[c].width + GAP_X;
+            if cells[c].lines.is_empty() {
+                cells[c].height = height;
+            }
+        }
+        y += height + GAP_Y;
+    }
+    width + 2.0 * PAD
+}
+
+fn draw(graph: &Graph, cells: &[Cell], routes: &[Route], width: f64) -> String {
+    let bottom = cells.iter().map(|c| c.y + c.height).fold(0.0, f64::max) + GAP_Y;
+    let lanes = routes.iter().filter(|r| r.back).count();
+    let full = (width + LANE * (lanes as f64 + 1.0)).max(640.0);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{full:.0}\" height=\"{bottom:.0}\" viewBox=\"0 0 {full:.0} {bottom:.0}\" font-family=\"monospace\" font-size=\"11\">\n"
+    );
+    out.push_str("<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<defs>\n");
+    for kind in [EdgeKind::Walk, EdgeKind::Resume, EdgeKind::Divergence] {
+        let (name, colour, _) = style(kind);
+        let _ = writeln!(
+            out,
+            "<marker id=\"{name}\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M0,0 L8,4 L0,8 z\" fill=\"{colour}\"/></marker>"
+        );
+    }
+    out.push_str("</defs>\n");
+    let _ = writeln!(
+        out,
+        "<text x=\"{PAD}\" y=\"{:.0}\" font-weight=\"bold\">{}: {}-level graph</text>",
+        PAD + LINE,
+        escaped(&graph.kernel),
+        graph.level
+    );
+    let _ = writeln!(
+        out,
+        "<text x=\"{PAD}\" y=\"{:.0}\" fill=\"#555\">black: lanes walk; blue: a pushed entry is resumed; red, dashed: waiting lanes are taken up</text>",
+        PAD + 2.0 * LINE
+    );
+    let mut lane = 0.0;
+    for route in routes {
+        let Some(edge) = graph.edges.get(route.edge) else {
+            continue;
+        };
+        let (name, colour, dash) = style(edge.kind);
+        let path = if route.back {
+            lane += 1.0;
+            back_path(cells, route, width + LANE * lane)
+        } else {
+            forward_path(cells, route)
+        };
+        let _ = writeln!(
+            out,
+            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\"{dash} marker-end=\"url(#{name})\"/>"
+        );
+    }
+    for (index, cell) in cells.iter().enumerate().filter(|(_, c)| !c.lines.is_empty()) {
+        let divergent = graph.nodes.get(index).is_some_and(|n| n.divergent);
+        let stroke = if divergent { "#c0392b" } else { "#333" };
+        let _ = writeln!(
+            out,
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"3\" fill=\"#fbfbf8\" stroke=\"{stroke}\"/>",
+            cell.x, cell.y, cell.width, cell.height
+        );
+        for (i, line) in cell.lines.iter().enumerate() {
+            let weight = if i == 0 { " font-weight=\"bold\"" } else { "" };
+            let _ = writeln!(
+                out,
+                "<text x=\"{:.1}\" y=\"{:.1}\" xml:space=\"preserve\"{weight}>{}</text>",
+                cell.x + PAD,
+                cell.y + PAD + LINE * (i as f64 + 0.75),
+                escaped(line)
+            );
+        }
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+/// Name, colour and dash pattern of an edge.
+fn style(kind: EdgeKind) -> (&'static str, &'static str, &'static str) {
+    match kind {
+        EdgeKind::Walk => ("walk", "#333", ""),
+        EdgeKind::Resume => ("resume", "#2c7fb8", ""),
+        EdgeKind::Divergence => ("divergence", "#c0392b", " stroke-dasharray=\"5 3\""),
+    }
+}
+
+/// From box to box through the bends.
+fn forward_path(cells: &[Cell], route: &Route) -> String {
+    let mut path = String::new();
+    for (i, pair) in route.cells.windows(2).enumerate() {
+        let &[from, to] = pair else { continue };
+        let (a, b) = (&cells[from], &cells[to]);
+        // Edges leave and arrive side by side, not on top of each other.
+        let spread = |cell: &Cell| match cell.lines.is_empty() {
+            true => 0.0,
+            false => ((route.edge % 5) as f64 - 2.0) * (cell.width / 14.0).min(14.0),
+        };
+        let (x1, y1) = (a.x + a.width / 2.0 + spread(a), a.y + a.height);
+        let (x2, y2) = (b.x + b.width / 2.0 + spread(b), b.y);
+        let middle = (y1 + y2) / 2.0;
+        if i == 0 {
+            let _ = write!(path, "M{x1:.1},{y1:.1}");
+        } else {
+            let _ = write!(path, " L{x1:.1},{y1:.1}");
+        }
+        let _ = write!(path, " C{x1:.1},{middle:.1} {x2:.1},{middle:.1} {x2:.1},{y2:.1}");
+    }
+    path
+}
+
+/// Out at the bottom, up along the right side, in at the top.
+fn back_path(cells: &[Cell], route: &Route, lane: f64) -> String {
+    let (Some(from), Some(to)) = (
+        route.cells.first().and_then(|&c| cells.get(c)),
+        route.cells.last().and_then(|&c| cells.get(c)),
+    ) else {
+        return String::new();
+    };
+    let (x1, y1) = (from.x + from.width * 0.8, from.y + from.height);
+    let (x2, y2) = (to.x + to.width * 0.8, to.y);
+    let (low, high) = (y1 + GAP_Y / 3.0, y2 - GAP_Y / 3.0);
+    format!(
+        "M{x1:.1},{y1:.1} L{x1:.1},{low:.1} L{lane:.1},{low:.1} L{lane:.1},{high:.1} L{x2:.1},{high:.1} L{x2:.1},{y2:.1}"
+    )
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
