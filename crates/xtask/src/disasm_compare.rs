@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, bail};
-use warpbound_isa::nvidia::{Arch, Program, TargetStyle};
+use warpbound_isa::nvidia::{Arch, Form, Program, TargetStyle, table};
 use warpbound_load::Image;
 
 use crate::nvdisasm::Nvdisasm;
@@ -16,8 +16,8 @@ usage: cargo xtask disasm-compare [--random COUNT] [--seed NUMBER] [--show COUNT
 Disassembles every instruction of kernels/built with this project's tables and with oracle/bin/nvdisasm and
 compares the texts. Prints counts and the first differences; fails if there is a difference.
 
-  --random COUNT   instead: COUNT random words for each architecture, half of them uniform, half of them
-                   words of our kernels with a few bits changed
+  --random COUNT   instead: COUNT random words for each architecture: uniform ones, words of our kernels
+                   with a few bits changed, and words of every encoding form with random fields
   --seed NUMBER    start of the random sequence (1)
   --show COUNT     how many differences to print (20)";
 
@@ -54,10 +54,15 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                 .collect();
             let mut random = SplitMix(options.seed);
             for arch in Arch::ALL {
+                let forms: Vec<&Form> = table()?
+                    .forms()
+                    .map(|(_, form)| form)
+                    .filter(|form| form.exists_on(arch))
+                    .collect();
                 let mut left = count;
                 while left > 0 {
                     let batch = left.min(BATCH);
-                    let code = random_code(&mut random, batch, &samples);
+                    let code = random_code(&mut random, batch, &samples, &forms);
                     compare(&nvdisasm, &mut tally, "random words", arch.sm(), &code)?;
                     left -= batch;
                 }
@@ -136,29 +141,52 @@ fn instruction_words(code: &[u8]) -> Vec<u64> {
 }
 
 /// `count` words, rounded up to whole groups.
-fn random_code(random: &mut SplitMix, count: usize, samples: &[u64]) -> Vec<u8> {
+fn random_code(random: &mut SplitMix, count: usize, samples: &[u64], forms: &[&Form]) -> Vec<u8> {
     let mut code = Vec::with_capacity(count.div_ceil(3) * 32);
     for position in 0..count.div_ceil(3) * 4 {
         let word = if position % 4 == 0 {
             PLAIN_CONTROL | random.next() & SPELLED_CONTROL
         } else {
-            random_word(random, samples)
+            random_word(random, samples, forms)
         };
         code.extend_from_slice(&word.to_le_bytes());
     }
     code
 }
 
-fn random_word(random: &mut SplitMix, samples: &[u64]) -> u64 {
-    let uniform = random.next();
-    if uniform & 1 == 0 || samples.is_empty() {
-        return random.next();
+fn random_word(random: &mut SplitMix, samples: &[u64], forms: &[&Form]) -> u64 {
+    match random.next() % 3 {
+        0 => match random.choose(forms) {
+            Some(form) => form.value | random_fields(random) & !form.mask,
+            None => random.next(),
+        },
+        1 => {
+            let mut word = random.choose(samples).copied().unwrap_or_default();
+            for _ in 0..1 + random.next() % 6 {
+                word ^= 1 << (random.next() % 64);
+            }
+            word
+        }
+        _ => random.next(),
     }
-    let mut word = samples[(random.next() % samples.len() as u64) as usize];
-    for _ in 0..1 + random.next() % 6 {
-        word ^= 1 << (random.next() % 64);
+}
+
+/// Bits for the free fields of a form. Fields of all zeros or ones (RZ, PT, no modifier) are rare
+/// among uniform bits but common in programs.
+fn random_fields(random: &mut SplitMix) -> u64 {
+    let (a, b, c) = (random.next(), random.next(), random.next());
+    let bits = match random.next() % 4 {
+        0 => a,
+        1 => a & b & c,
+        2 => a | b | c,
+        _ => (a & 0xff00_00ff_00ff_00ff) | (b & c),
+    };
+    // Half of the words are executed always.
+    if a & 1 == 0 {
+        bits & !0xf_0000 | 0x7_0000
+    } else {
+        bits
     }
-    word
 }
 
 /// One word on which the two disagree.
@@ -265,6 +293,11 @@ fn opcode(text: &str) -> &str {
 struct SplitMix(u64);
 
 impl SplitMix {
+    fn choose<'a, T>(&mut self, list: &'a [T]) -> Option<&'a T> {
+        let index = self.next().checked_rem(list.len() as u64)?;
+        list.get(usize::try_from(index).ok()?)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

@@ -101,8 +101,10 @@ fn rejected_address(message: &str) -> Option<u32> {
 fn listed_instruction(line: &str) -> Option<(u32, String)> {
     let (address, text) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
     let address = u32::from_str_radix(address, 16).ok()?;
-    let text = text.trim().trim_end_matches(';').trim_end();
-    Some((address, text.to_owned()))
+    let text = text.trim().trim_end_matches(';');
+    // Before the words it invents for bad values the tool prints a random number of blanks.
+    let words: Vec<&str> = text.split_whitespace().collect();
+    Some((address, words.join(" ")))
 }
 
 #[cfg(test)]

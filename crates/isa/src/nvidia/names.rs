@@ -46,32 +46,20 @@ impl Names {
             return Some(());
         }
         match *kind {
-            "names" => {
-                let list = values
-                    .iter()
-                    .map(|v| match *v {
-                        "-" => Some(""),
-                        "!" => None,
-                        text => Some(text),
-                    })
-                    .collect();
-                match self
-                    .names_by
-                    .get(name)
-                    .and_then(|id| self.names.get_mut(id.0))
-                {
-                    Some(known) => *known = list,
-                    None => {
-                        self.names_by.insert(name, NamesId(self.names.len()));
-                        self.names.push(list);
-                    }
+            "names" => match self.names_by.get(name) {
+                Some(id) => replace(self.names.get_mut(id.0)?, values, spelling)?,
+                None => {
+                    self.names_by.insert(name, NamesId(self.names.len()));
+                    self.names.push(list(values, spelling)?);
                 }
-            }
-            "count" => {
-                let list: Option<Vec<u8>> = values.iter().map(|v| v.parse().ok()).collect();
-                self.counts_by.insert(name, CountId(self.counts.len()));
-                self.counts.push(list?);
-            }
+            },
+            "count" => match self.counts_by.get(name) {
+                Some(id) => replace(self.counts.get_mut(id.0)?, values, |v| v.parse().ok())?,
+                None => {
+                    self.counts_by.insert(name, CountId(self.counts.len()));
+                    self.counts.push(list(values, |v| v.parse().ok())?);
+                }
+            },
             "timing" => {
                 self.timings.insert(name, Timing::parse(values)?);
             }
@@ -118,6 +106,32 @@ impl Names {
     pub(crate) fn timing(&self, name: &str) -> Option<&Timing> {
         self.timings.get(name)
     }
+}
+
+/// `-` is no text, `!` is not an instruction.
+fn spelling(word: &'static str) -> Option<Option<&'static str>> {
+    Some(match word {
+        "-" => Some(""),
+        "!" => None,
+        text => Some(text),
+    })
+}
+
+fn list<T>(words: &[&'static str], read: impl Fn(&'static str) -> Option<T>) -> Option<Vec<T>> {
+    words.iter().map(|word| read(word)).collect()
+}
+
+/// `value=word`: single values of a list that an architecture has otherwise.
+fn replace<T>(
+    list: &mut [T],
+    words: &[&'static str],
+    read: impl Fn(&'static str) -> Option<T>,
+) -> Option<()> {
+    for word in words {
+        let (value, word) = word.split_once('=')?;
+        *list.get_mut(value.parse::<usize>().ok()?)? = read(word)?;
+    }
+    Some(())
 }
 
 /// Lines with comments removed; an indented line continues the one before.

@@ -42,6 +42,8 @@ impl Program {
         };
         line.guard(operand::guard(form, line.word));
         line.form(form);
+        // Some immediates carry a blank behind them.
+        line.out.truncate(line.out.trim_end().len());
         Some(line.out)
     }
 
