@@ -52,6 +52,7 @@ pub struct KernelFacts {
     pub code: String,
     loops: Vec<LoopFact>,
     calls: BTreeMap<String, Option<u64>>,
+    file: String,
     line: usize,
 }
 
@@ -101,13 +102,17 @@ struct CallRow {
 }
 
 impl FactsFile {
-    /// Reads a facts file.
+    /// Reads the text of a facts file; `file` is its name in messages.
     ///
     /// # Errors
     ///
-    /// One line naming the line of the file, for text that is not TOML, misses a key, has one that is not
+    /// One line naming file and line, for text that is not TOML, misses a key, has one that is not
     /// known, has a number out of range, or states two things about the same loop, call or kernel.
-    pub fn parse(text: &str) -> Result<FactsFile, Diagnostic> {
+    pub fn parse(file: &str, text: &str) -> Result<FactsFile, Diagnostic> {
+        FactsFile::read(file, text).map_err(|d| d.in_file(file))
+    }
+
+    fn read(file: &str, text: &str) -> Result<FactsFile, Diagnostic> {
         let line_of = |span: Range<usize>| {
             let before = text.get(..span.start).unwrap_or(text);
             before.matches('\n').count() + 1
@@ -123,7 +128,7 @@ impl FactsFile {
         let mut kernels: Vec<KernelFacts> = Vec::new();
         for row in rows.kernel {
             let line = line_of(row.span());
-            let kernel = KernelFacts::read(row.into_inner(), line, &line_of)?;
+            let kernel = KernelFacts::read(file, row.into_inner(), line, &line_of)?;
             if let Some(other) = kernels.iter().find(|k| k.name == kernel.name) {
                 return Err(at_line(
                     Diagnostic::new(format!(
@@ -146,11 +151,13 @@ impl FactsFile {
 
 impl KernelFacts {
     fn read(
+        file: &str,
         row: KernelRow,
         line: usize,
         line_of: &dyn Fn(Range<usize>) -> usize,
     ) -> Result<KernelFacts, Diagnostic> {
         let mut facts = KernelFacts {
+            file: file.to_owned(),
             name: row.name,
             code: row.code,
             loops: Vec::new(),
@@ -230,7 +237,8 @@ impl KernelFacts {
     /// One line where the facts are stale (`digest` is that of the code at hand) or name a loop that the
     /// kernel does not have.
     pub fn bounds(&self, loops: &[LoopName], digest: &str) -> Result<Vec<Option<u64>>, Diagnostic> {
-        let fail = |what: String, line| at_line(Diagnostic::new(what), line);
+        let fail =
+            |what: String, line| at_line(Diagnostic::new(what), line).in_file(self.file.as_str());
         if self.code != digest {
             let what = format!(
                 "the facts are about other code: digest {} there, {digest} in the binary",
@@ -270,7 +278,7 @@ impl KernelFacts {
 
     /// Adds the place of these facts to a diagnostic.
     pub fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
-        at_line(diagnostic, self.line)
+        at_line(diagnostic, self.line).in_file(self.file.as_str())
     }
 }
 

@@ -1,11 +1,15 @@
 //! Everything that is known of a kernel's control flow: the stages from code to count rows.
 
+use std::collections::BTreeSet;
+
 use warpbound_analyse::loops::Loops;
+use warpbound_analyse::space::Resolved;
 use warpbound_analyse::thread::Limits;
 use warpbound_analyse::{Launch, Refusal, ThreadCfg, WarpCfg};
 use warpbound_ir::Code;
 use warpbound_simt::counts::{CountInput, CountSystem};
-use warpbound_simt::warp::Model;
+use warpbound_simt::NodeId;
+use warpbound_simt::warp::{Model, WarpState};
 
 /// The control flow of one kernel.
 pub struct Flow {
@@ -29,22 +33,55 @@ impl Flow {
     ) -> Result<Flow, Refusal> {
         let mut thread = ThreadCfg::run(code, limits)?;
         let warp = WarpCfg::run(code, &mut thread, launch, model)?;
-        let loops = Loops::run(code, &thread);
-        let counts = CountSystem::run(&CountInput {
-            lanes: launch.live_lanes(),
-            entry: thread.entry,
-            thread: &thread.steps,
-            warp: &warp.steps,
-            entries: &thread.space.entries,
-            loops: &loops.loops,
-            shared_returns: &loops.shared_returns,
-            state: &|node| warp.state(node),
-        });
+        let loops = Loops::of_thread(code, &thread);
+        let state = |node| warp.state(node);
+        let counts = CountSystem::run(&input(launch, &thread, &warp, &loops, &state));
         Ok(Flow {
             thread,
             warp,
             loops,
             counts,
         })
+    }
+
+    /// The same graphs with the paper's reading of loop facts: the loops of the warp-level graph and
+    /// the rows of [`CountSystem::of_paper`].
+    #[must_use]
+    pub fn with_paper_reading(mut self, code: &Code, launch: &Launch) -> Flow {
+        self.loops = Loops::of_warp(code, &self.thread, &self.warp);
+        let Flow {
+            thread,
+            warp,
+            loops,
+            ..
+        } = &self;
+        let state = |node| warp.state(node);
+        self.counts = CountSystem::of_paper(&input(launch, thread, warp, loops, &state));
+        self
+    }
+
+    /// Functions outside the file that are called, each once, by name.
+    pub fn external_names(&self) -> BTreeSet<String> {
+        let external = |resolved: &Resolved| resolved.external.clone();
+        self.thread.resolved.iter().flatten().filter_map(external).collect()
+    }
+}
+
+fn input<'a>(
+    launch: &Launch,
+    thread: &'a ThreadCfg,
+    warp: &'a WarpCfg,
+    loops: &'a Loops,
+    state: &'a dyn Fn(NodeId) -> Option<&'a WarpState>,
+) -> CountInput<'a> {
+    CountInput {
+        lanes: launch.live_lanes(),
+        entry: thread.entry,
+        thread: &thread.steps,
+        warp: &warp.steps,
+        entries: &thread.space.entries,
+        loops: &loops.loops,
+        shared_returns: &loops.shared_returns,
+        state,
     }
 }

@@ -137,7 +137,7 @@ impl Kernel {
 }
 
 /// Demangles a C++ name; returns other names, and names of absurd length, as they are.
-pub(crate) fn demangle(name: &str) -> String {
+pub fn demangle(name: &str) -> String {
     let mangled = || name.to_owned();
     if !name.starts_with("_Z") || name.len() > DEMANGLE_LIMIT {
         return mangled();

@@ -29,7 +29,7 @@ mod sm;
 pub use attribute::Attribute;
 pub use bank::ConstBank;
 pub use image::{Image, Linkage, Other, OtherKind};
-pub use kernel::{Function, Kernel};
+pub use kernel::{Function, Kernel, demangle};
 pub use line::SourceLine;
 pub use metadata::{IndirectBranch, IndirectKind, Param, ParamBlock};
 pub use relocation::{Relocation, Symbol};

@@ -73,6 +73,8 @@ pub struct KernelBound {
     pub divergence_edges: Vec<Edge>,
     /// What the bound rests on besides the machine code.
     pub assumptions: Vec<Assumption>,
+    /// What makes the bound coarser than it could be.
+    pub notes: Vec<String>,
     /// Lines to paste into the facts file.
     pub missing_facts: Vec<String>,
     /// Nodes of the warp-level graph.

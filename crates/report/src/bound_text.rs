@@ -90,6 +90,9 @@ impl KernelBound {
                 .collect();
             write_places(&mut out, "and waiting lanes are taken up over", &edges);
         }
+        for note in &self.notes {
+            out.push_str(&format!("  note: {note}\n"));
+        }
         if self.status == Status::Bounded {
             out.push_str("  assumed:\n");
             for assumption in &self.assumptions {

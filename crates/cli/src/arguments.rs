@@ -1,0 +1,247 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use warpbound_driver::{
+    AgreementDomain, DivergenceOrder, GroupDomain, Level, Model, Reading, StackDomain,
+};
+
+/// Worst-case bounds of GPU kernels, from their machine code.
+#[derive(Parser)]
+#[command(name = "warpbound", version, about, long_about = None)]
+#[command(after_help = "Exit codes: 0 done, 2 some kernel has no bound, 3 the input cannot be used, 64 wrong usage.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// List the kernels of a cubin
+    List {
+        /// A cubin
+        file: PathBuf,
+    },
+    /// Print the machine code with its control words
+    Disasm {
+        /// A cubin
+        file: PathBuf,
+        /// Only this kernel; mangled or C++ name
+        #[arg(long, value_name = "K")]
+        kernel: Option<String>,
+        /// Columns with decoded control words, or plain lines spelled as nvdisasm does
+        #[arg(long, value_enum, default_value_t)]
+        style: Style,
+    },
+    /// Print the control-flow graph of a thread or of a warp
+    Cfg {
+        /// A cubin
+        file: PathBuf,
+        /// The kernel; mangled or C++ name
+        #[arg(long, value_name = "K")]
+        kernel: String,
+        /// Whose control flow
+        #[arg(long, value_enum, default_value_t)]
+        level: GraphLevel,
+        /// Output format
+        #[arg(long, value_enum, default_value_t)]
+        format: GraphFormat,
+        #[command(flatten)]
+        launch: LaunchArguments,
+        #[command(flatten)]
+        domains: Domains,
+    },
+    /// Print a facts file with one line per loop, ready to be filled
+    Facts {
+        /// A cubin
+        file: PathBuf,
+        /// Only this kernel; mangled or C++ name
+        #[arg(long, value_name = "K")]
+        kernel: Option<String>,
+    },
+    /// Bound the warp instructions that a warp issues
+    Bound {
+        /// A cubin
+        file: PathBuf,
+        /// Only this kernel; mangled or C++ name
+        #[arg(long, value_name = "K")]
+        kernel: Option<String>,
+        /// Flow facts (see `warpbound facts`)
+        #[arg(long, value_name = "FILE")]
+        facts: Option<PathBuf>,
+        /// Bound of loops without a fact: header executions per entry and thread
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+        loop_default: Option<u64>,
+        #[command(flatten)]
+        launch: LaunchArguments,
+        /// What an instruction costs: `unit` is 1 each time the warp issues it
+        #[arg(long, value_enum, default_value_t)]
+        cost: Cost,
+        /// Output format
+        #[arg(long, value_enum, default_value_t)]
+        format: BoundFormat,
+        #[command(flatten)]
+        domains: Domains,
+        /// Loop facts are about threads (simt), or about the loops of the warp-level graph (paper)
+        #[arg(long, value_enum, default_value_t)]
+        flow: FlowReading,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct LaunchArguments {
+    /// Threads of a block; Y and Z are 1 if left out
+    #[arg(long, value_name = "X,Y,Z", value_parser = block)]
+    pub(crate) block: Option<[u32; 3]>,
+}
+
+#[derive(Args)]
+pub(crate) struct Domains {
+    /// Stacks as graphs with cycles, or without
+    #[arg(long, value_enum, default_value_t, help_heading = "Precision")]
+    stack: Stack,
+    /// Keep relations between groups of lanes
+    #[arg(long, value_enum, default_value_t, help_heading = "Precision")]
+    groups: Groups,
+    /// Keep agreement for all groups, for the active lanes, or not at all
+    #[arg(long, value_enum, default_value_t, help_heading = "Precision")]
+    agreement: Agreement,
+    /// Which side of a divergent branch runs first
+    #[arg(long, value_enum, default_value_t, help_heading = "Precision")]
+    divergence_order: Order,
+}
+
+impl Domains {
+    pub(crate) fn model(&self) -> Model {
+        Model {
+            may_diverge: true,
+            order: match self.divergence_order {
+                Order::Any => DivergenceOrder::Any,
+                Order::TakenFirst => DivergenceOrder::TakenFirst,
+            },
+            stack: match self.stack {
+                Stack::Full => StackDomain::Full,
+                Stack::Acyclic => StackDomain::Acyclic,
+            },
+            groups: match self.groups {
+                Groups::Full => GroupDomain::Full,
+                Groups::Off => GroupDomain::Off,
+            },
+            agreement: match self.agreement {
+                Agreement::Full => AgreementDomain::Full,
+                Agreement::Active => AgreementDomain::ActiveOnly,
+                Agreement::Off => AgreementDomain::Off,
+            },
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum Style {
+    #[default]
+    Columns,
+    Nvdisasm,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum GraphLevel {
+    Thread,
+    #[default]
+    Warp,
+}
+
+impl From<GraphLevel> for Level {
+    fn from(level: GraphLevel) -> Level {
+        match level {
+            GraphLevel::Thread => Level::Thread,
+            GraphLevel::Warp => Level::Warp,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum GraphFormat {
+    #[default]
+    Text,
+    Dot,
+    Json,
+    Svg,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum BoundFormat {
+    #[default]
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum Cost {
+    #[default]
+    Unit,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum FlowReading {
+    #[default]
+    Simt,
+    Paper,
+}
+
+impl From<FlowReading> for Reading {
+    fn from(flow: FlowReading) -> Reading {
+        match flow {
+            FlowReading::Simt => Reading::Simt,
+            FlowReading::Paper => Reading::Paper,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Stack {
+    #[default]
+    Full,
+    Acyclic,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Groups {
+    #[default]
+    Full,
+    Off,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Agreement {
+    #[default]
+    Full,
+    Active,
+    Off,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Order {
+    #[default]
+    Any,
+    TakenFirst,
+}
+
+/// Limits of CUDA for compute capability 5.0 and later: 1024 threads, 1024 in x and y, 64 in z.
+fn block(text: &str) -> Result<[u32; 3], String> {
+    let mut block = [1u32; 3];
+    let parts: Vec<&str> = text.split(',').collect();
+    if parts.len() > 3 {
+        return Err("more than three numbers".to_owned());
+    }
+    for ((size, part), most) in block.iter_mut().zip(parts).zip([1024, 1024, 64]) {
+        *size = part.trim().parse().map_err(|_| format!("{part:?} is not a whole number"))?;
+        if *size == 0 || *size > most {
+            return Err(format!("{size} is not between 1 and {most}"));
+        }
+    }
+    if block.iter().map(|&d| u64::from(d)).product::<u64>() > 1024 {
+        return Err("a block has at most 1024 threads".to_owned());
+    }
+    Ok(block)
+}

@@ -1,0 +1,424 @@
+//! The bound of a kernel: flow, facts, integer program, and what the user sees of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use warpbound_analyse::indirect::IndirectTargets;
+use warpbound_analyse::thread::Limits;
+use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_bound::facts::{spell_call, spell_loop};
+use warpbound_bound::{Certified, Effort, Ipet, KernelFacts, LoopName, Outcome, solve};
+use warpbound_load::Kernel;
+use warpbound_report::bound::{
+    Assumption, BlockCount, BoundReport, Edge, ExternalCall, KernelBound, Loop, Origin, Place,
+    Status,
+};
+use warpbound_simt::NodeId;
+use warpbound_simt::warp::DivergenceOrder;
+
+use crate::graph::calls;
+use crate::prepared::{Prepared, loop_names};
+use crate::{Flow, Launch, Options, Reading, Session};
+
+impl Session {
+    /// The bounds of several kernels; `progress` hears of each kernel before it is worked on.
+    ///
+    /// # Errors
+    ///
+    /// Where the input cannot be used: see [`Session::bound`].
+    pub fn bounds(
+        &self,
+        kernels: &[&Kernel],
+        options: &Options,
+        mut progress: impl FnMut(usize, &Kernel),
+    ) -> Result<BoundReport, Diagnostic> {
+        let mut report = BoundReport {
+            schema: BoundReport::SCHEMA,
+            file: self.file.clone(),
+            isa: self.image.sm().to_string(),
+            kernels: Vec::with_capacity(kernels.len()),
+        };
+        for (index, kernel) in kernels.iter().enumerate() {
+            progress(index, kernel);
+            report.kernels.push(self.bound(kernel, options)?);
+        }
+        Ok(report)
+    }
+
+    /// The bound of one kernel, or why it has none.
+    ///
+    /// # Errors
+    ///
+    /// Where the code cannot be decoded, the block does not suit the kernel, or the facts are stale,
+    /// contradict each other or name what the kernel does not have.
+    pub fn bound(&self, kernel: &Kernel, options: &Options) -> Result<KernelBound, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        let launch = options.launch(kernel).map_err(|d| self.locate(d))?;
+        let start = Instant::now();
+        let flow = Flow::run(&prepared.code, &launch, &options.model, &Limits::default());
+        let seconds = start.elapsed().as_secs_f64();
+        let mut report = KernelBound {
+            name: kernel.demangled(),
+            symbol: kernel.name.to_string(),
+            status: Status::Refused,
+            reason: None,
+            reason_at: None,
+            reason_source: None,
+            bound: None,
+            unit: "instructions",
+            worst_path_value: None,
+            integrality_gap: None,
+            lanes: launch.live_lanes(),
+            block: launch.block,
+            code: kernel.code_digest(),
+            loops: Vec::new(),
+            external_calls: Vec::new(),
+            worst_path: Vec::new(),
+            divergent_branches: Vec::new(),
+            divergence_edges: Vec::new(),
+            assumptions: Vec::new(),
+            notes: Vec::new(),
+            missing_facts: Vec::new(),
+            nodes: 0,
+            edges: 0,
+            cfg_seconds: seconds,
+        };
+        let mut flow = match flow {
+            Ok(flow) => flow,
+            Err(refusal) => {
+                report.reason = Some(refusal.reason.to_string());
+                report.reason_at = Some(refusal.at.to_string());
+                report.reason_source = prepared.source(refusal.at);
+                return Ok(report);
+            }
+        };
+        if options.reading == Reading::Paper {
+            flow = flow.with_paper_reading(&prepared.code, &launch);
+        }
+        let question = Question {
+            prepared: &prepared,
+            flow: &flow,
+            launch: &launch,
+            options,
+            facts: options
+                .facts
+                .kernels()
+                .iter()
+                .find(|f| f.name == *kernel.name || f.name == report.name),
+            names: loop_names(&flow.loops),
+        };
+        question
+            .answer(&mut report)
+            .map_err(|d| d.in_kernel(kernel.demangled()))?;
+        Ok(report)
+    }
+}
+
+struct Question<'a> {
+    prepared: &'a Prepared<'a>,
+    flow: &'a Flow,
+    launch: &'a Launch,
+    options: &'a Options,
+    facts: Option<&'a KernelFacts>,
+    names: Vec<LoopName>,
+}
+
+impl Question<'_> {
+    fn answer(&self, report: &mut KernelBound) -> Result<(), Diagnostic> {
+        let stated = match self.facts {
+            Some(facts) => facts.bounds(&self.names, &report.code)?,
+            None => vec![None; self.names.len()],
+        };
+        let bounds: Vec<Option<u64>> = stated
+            .iter()
+            .map(|bound| bound.or(self.options.loop_default))
+            .collect();
+        let costs = self.external_costs(report)?;
+        self.describe_flow(report);
+        self.describe_loops(report, &stated, &bounds);
+        let unknown: Vec<&ExternalCall> = report
+            .external_calls
+            .iter()
+            .filter(|call| call.instructions.is_none())
+            .collect();
+        if let Some(call) = unknown.first() {
+            report.reason = Some(format!("call of {} outside the file, whose cost is unknown", call.name));
+            report.reason_at = Some(call.at.clone());
+            let names: BTreeSet<&str> = unknown.iter().map(|c| c.name.as_str()).collect();
+            let lines = names.into_iter().map(|name| spell_call(name, None));
+            report.missing_facts.extend(lines);
+            return Ok(());
+        }
+        let cost = |node: NodeId| {
+            let own = self.flow.thread.space.block(node).instructions();
+            own.saturating_add(costs.get(&node).copied().unwrap_or(0))
+        };
+        let ipet = Ipet::new(&self.flow.counts, cost, &bounds).map_err(|too_large| {
+            let name = self.names.get(too_large.fact).map_or("?", |n| n.id.as_str());
+            Diagnostic::new(format!("the bound of loop {name} is too large to compute with"))
+        })?;
+        match solve(&ipet.model, Effort::default()) {
+            Outcome::Bounded(certified) => {
+                self.describe_bound(report, &ipet, &certified, &costs);
+                self.describe_assumptions(report);
+            }
+            Outcome::Unbounded(_) => {
+                report.status = Status::Unbounded;
+                let missing = report.loops.iter().filter(|l| l.origin == Origin::Missing).count();
+                report.reason = Some(match missing {
+                    0 => "the rows about the flow leave a count without limit".to_owned(),
+                    1 => "1 loop has no bound".to_owned(),
+                    n => format!("{n} loops have no bound"),
+                });
+            }
+            Outcome::Infeasible(conflict) => {
+                let rows: Vec<&str> = conflict
+                    .rows
+                    .iter()
+                    .filter_map(|&row| Some(ipet.model.row(row)?.label.as_str()))
+                    .filter(|label| label.starts_with("loop"))
+                    .collect();
+                return Err(Diagnostic::new(format!(
+                    "the facts contradict each other: no execution obeys them all ({})",
+                    rows.join(", ")
+                )));
+            }
+            Outcome::SolverFailed(why) => report.reason = Some(why.to_string()),
+        }
+        Ok(())
+    }
+
+    /// Costs of the nodes that call functions outside the file.
+    fn external_costs(&self, report: &mut KernelBound) -> Result<BTreeMap<NodeId, u64>, Diagnostic> {
+        let called = self.flow.external_names();
+        if let Some(facts) = self.facts
+            && let Some(name) = facts.calls().find(|name| !called.contains(*name))
+        {
+            return Err(facts.locate(Diagnostic::new(format!(
+                "the kernel calls no function {name} outside the file"
+            ))));
+        }
+        let mut costs = BTreeMap::new();
+        let space = &self.flow.thread.space;
+        for id in space.ids() {
+            let resolved = self.flow.thread.resolved.get(id.index());
+            let Some(name) = resolved.and_then(|r| r.as_ref()?.external.clone()) else {
+                continue;
+            };
+            let instructions = self.facts.and_then(|facts| facts.call(&name));
+            costs.insert(id, instructions.unwrap_or(0));
+            report.external_calls.push(ExternalCall {
+                at: self.prepared.addr(space.block(id).last).to_string(),
+                name,
+                instructions,
+            });
+        }
+        Ok(costs)
+    }
+
+    /// The name of the function at an address; the address where it has none.
+    fn function_at(&self, addr: CodeAddr) -> String {
+        self.prepared.function(addr).unwrap_or_else(|| addr.to_string())
+    }
+
+    fn describe_flow(&self, report: &mut KernelBound) {
+        let Flow { thread, warp, .. } = self.flow;
+        let space = &thread.space;
+        let at = |id: NodeId| self.prepared.addr(space.block(id).last);
+        report.nodes = space.ids().filter(|&id| warp.state(id).is_some()).count();
+        report.edges = warp.edges().count();
+        let merged: BTreeSet<String> = space
+            .shared_calls
+            .values()
+            .filter(|call| !call.recursive)
+            .map(|call| self.function_at(self.prepared.addr(call.callee)))
+            .collect();
+        if !merged.is_empty() {
+            let names: Vec<String> = merged.into_iter().collect();
+            report.notes.push(format!(
+                "too many calling contexts: calls of {} share one, which makes the bound coarser",
+                names.join(", ")
+            ));
+        }
+        report.divergent_branches = warp
+            .divergent
+            .iter()
+            .map(|&id| Place {
+                at: at(id).to_string(),
+                source: self.prepared.source(at(id)),
+                calls: calls(self.prepared, self.flow, id),
+            })
+            .collect();
+        report.divergent_branches.sort_by(|a, b| (&a.at, &a.calls).cmp(&(&b.at, &b.calls)));
+        let edges: BTreeSet<(String, String)> = warp
+            .divergence_edges(thread)
+            .filter_map(|(from, step)| {
+                let to = self.prepared.addr(space.block(step.to?).first);
+                Some((at(from).to_string(), to.to_string()))
+            })
+            .collect();
+        report.divergence_edges = edges.into_iter().map(|(from, to)| Edge { from, to }).collect();
+    }
+
+    fn describe_loops(
+        &self,
+        report: &mut KernelBound,
+        stated: &[Option<u64>],
+        bounds: &[Option<u64>],
+    ) {
+        let together = |fact: usize| {
+            let of_fact = self.flow.loops.loops.iter().zip(&self.flow.counts.together);
+            of_fact
+                .filter(|(l, _)| l.fact == fact)
+                .all(|(_, together)| *together)
+        };
+        for (fact, (name, site)) in self.names.iter().zip(&self.flow.loops.sites).enumerate() {
+            let source = self.prepared.source(name.at);
+            let bound = bounds.get(fact).copied().flatten();
+            let origin = match (stated.get(fact), bound) {
+                (Some(Some(_)), _) => Origin::Facts,
+                (_, Some(_)) => Origin::LoopDefault,
+                _ => Origin::Missing,
+            };
+            if origin == Origin::Missing {
+                let line = spell_loop(name, None, source.as_deref(), site.depth);
+                report.missing_facts.push(line);
+            }
+            report.loops.push(Loop {
+                id: name.id.clone(),
+                at: name.at.to_string(),
+                source,
+                depth: site.depth,
+                bound,
+                origin,
+                together: self.options.reading == Reading::Simt && together(fact),
+                headers: site.headers.iter().map(ToString::to_string).collect(),
+                recursion: site
+                    .recursion
+                    .map(|op| self.function_at(self.prepared.addr(op))),
+                contexts: site.contexts,
+            });
+        }
+    }
+
+    fn describe_bound(
+        &self,
+        report: &mut KernelBound,
+        ipet: &Ipet,
+        certified: &Certified,
+        external: &BTreeMap<NodeId, u64>,
+    ) {
+        let positive = |value: i128| u128::try_from(value).ok();
+        report.status = Status::Bounded;
+        report.bound = positive(certified.bound);
+        report.worst_path_value = certified.witness_value.and_then(positive);
+        report.integrality_gap = certified.gap.and_then(positive);
+        let space = &self.flow.thread.space;
+        for (&node, arriving) in &self.flow.counts.executions {
+            let counts = arriving
+                .iter()
+                .filter_map(|var| certified.witness_of(*ipet.vars.get(var.0)?));
+            let count: u128 = counts.sum();
+            if count == 0 {
+                continue;
+            }
+            let block = space.block(node);
+            let (first, last) = (self.prepared.addr(block.first), self.prepared.addr(block.last));
+            let instructions = block
+                .instructions()
+                .saturating_add(external.get(&node).copied().unwrap_or(0));
+            report.worst_path.push(BlockCount {
+                from: first.to_string(),
+                to: last.to_string(),
+                source: self.prepared.source(first),
+                function: self.prepared.function(first),
+                calls: calls(self.prepared, self.flow, node),
+                instructions,
+                count,
+                total: count.saturating_mul(instructions.into()),
+            });
+        }
+        report
+            .worst_path
+            .sort_by(|a, b| (&a.calls, &a.from).cmp(&(&b.calls, &b.from)));
+    }
+
+    fn describe_assumptions(&self, report: &mut KernelBound) {
+        let mut assume = |id: &'static str, text: String| {
+            report.assumptions.push(Assumption { id, text });
+        };
+        assume(
+            "undisturbed",
+            "no trap, fault, debugger or preemption makes the warp issue more instructions".to_owned(),
+        );
+        assume(
+            "lanes",
+            match self.launch.block {
+                Some([x, y, z]) => format!("blocks have {x} x {y} x {z} threads"),
+                None => format!("a warp has at most {} threads", self.launch.live_lanes()),
+            },
+        );
+        let origin = |origin| report.loops.iter().any(|l| l.origin == origin);
+        if origin(Origin::Facts) {
+            assume(
+                "loop-facts",
+                "the bounds of the facts file hold for every input".to_owned(),
+            );
+        }
+        if let (true, Some(default)) = (origin(Origin::LoopDefault), self.options.loop_default) {
+            assume(
+                "loop-default",
+                format!("loops without a fact run their header at most {default} times per entry and thread"),
+            );
+        }
+        if self.options.reading == Reading::Paper {
+            assume(
+                "paper-flow",
+                "loop bounds are bounds of the warp-level loops, lanes that iterate apart included".to_owned(),
+            );
+        }
+        let order = self.options.model.order;
+        if order == DivergenceOrder::TakenFirst && !self.flow.warp.divergent.is_empty() {
+            assume(
+                "taken-first",
+                "after a divergent branch the lanes that take it run first".to_owned(),
+            );
+        }
+        if self.flow.warp.used.stable_global {
+            assume(
+                "stable-global",
+                "nobody writes the global memory that the kernel loads while it runs".to_owned(),
+            );
+        }
+        for (op, targets) in &self.flow.thread.indirect {
+            if let IndirectTargets::Code { ops, assumed: true } = targets {
+                let names: Vec<String> = ops
+                    .iter()
+                    .map(|&op| self.function_at(self.prepared.addr(op)))
+                    .collect();
+                assume(
+                    "call-table",
+                    format!(
+                        "the indirect call at {} reaches only functions whose addresses are in the constants: {}",
+                        self.prepared.addr(*op),
+                        names.join(", ")
+                    ),
+                );
+            }
+        }
+        let calls: BTreeMap<&str, Option<u64>> = report
+            .external_calls
+            .iter()
+            .map(|call| (call.name.as_str(), call.instructions))
+            .collect();
+        for (name, instructions) in calls {
+            assume(
+                "external-call",
+                format!(
+                    "each call of {name} issues at most {} instructions and returns with all its lanes",
+                    instructions.unwrap_or(0)
+                ),
+            );
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Facts files, ready to be filled.
+
+use warpbound_analyse::thread::Limits;
+use warpbound_base::Diagnostic;
+use warpbound_bound::facts::{spell_call, spell_kernel, spell_loop};
+use warpbound_load::Kernel;
+
+use crate::prepared::{Prepared, loop_names};
+use crate::{Flow, Options, Session};
+
+/// What stands at the top of a facts file.
+const HEAD: &str = "\
+# Flow facts for warpbound.
+# bound: the most executions of the loop's header for each entry of the loop, by one thread.
+#        A loop that tests at its end runs its header n times for n iterations; one that
+#        tests at its head, n + 1 times. Replace each \"?\" by a number.
+# instructions: the most warp instructions that one call of the function issues.
+";
+
+impl Session {
+    /// The text of a facts file for `kernels`, with `?` where a number is missing.
+    ///
+    /// # Errors
+    ///
+    /// See [`Session::prepare`].
+    pub fn facts(&self, kernels: &[&Kernel]) -> Result<String, Diagnostic> {
+        let mut text = HEAD.to_owned();
+        for kernel in kernels {
+            let prepared = self.prepare(kernel)?;
+            let options = Options::default();
+            let launch = options.launch(kernel).map_err(|d| self.locate(d))?;
+            text.push('\n');
+            match Flow::run(&prepared.code, &launch, &options.model, &Limits::default()) {
+                Ok(flow) => text.push_str(&kernel_text(&prepared, &flow)),
+                Err(refusal) => text.push_str(&format!(
+                    "# kernel {} is refused: {}: {}\n",
+                    kernel.demangled(),
+                    refusal.at,
+                    refusal.reason
+                )),
+            }
+        }
+        Ok(text)
+    }
+}
+
+fn kernel_text(prepared: &Prepared<'_>, flow: &Flow) -> String {
+    let loops: Vec<String> = loop_names(&flow.loops)
+        .iter()
+        .zip(&flow.loops.sites)
+        .map(|(name, site)| {
+            let source = prepared.source(name.at);
+            spell_loop(name, None, source.as_deref(), site.depth)
+        })
+        .collect();
+    let calls: Vec<String> = flow.external_names().iter().map(|name| spell_call(name, None)).collect();
+    let kernel = prepared.kernel;
+    if loops.is_empty() && calls.is_empty() {
+        return format!("# kernel {} needs no facts\n", kernel.demangled());
+    }
+    spell_kernel(&kernel.demangled(), &kernel.code_digest(), &loops, &calls)
+}

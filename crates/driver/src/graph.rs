@@ -1,0 +1,162 @@
+//! Control-flow graphs to be shown.
+
+use std::collections::BTreeMap;
+
+use warpbound_analyse::thread::Limits;
+use warpbound_base::Diagnostic;
+use warpbound_isa::TargetStyle;
+use warpbound_load::Kernel;
+use warpbound_report::graph::{Edge, EdgeKind, Graph, Node};
+use warpbound_simt::warp::{Step, Via};
+use warpbound_simt::{EntryId, NodeId, Tag};
+
+use crate::prepared::{Prepared, loop_names};
+use crate::{Flow, Options, Session};
+
+/// Whose control flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Level {
+    /// One thread alone.
+    Thread,
+    /// A warp.
+    #[default]
+    Warp,
+}
+
+impl Session {
+    /// The control-flow graph of a kernel.
+    ///
+    /// # Errors
+    ///
+    /// Where the kernel is refused.
+    pub fn graph(
+        &self,
+        kernel: &Kernel,
+        level: Level,
+        options: &Options,
+    ) -> Result<Graph, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        let launch = options.launch(kernel).map_err(|d| self.locate(d))?;
+        let flow = Flow::run(&prepared.code, &launch, &options.model, &Limits::default())
+            .map_err(|refusal| {
+                let source = prepared.source(refusal.at);
+                let mut diagnostic = Diagnostic::from(refusal).in_kernel(kernel.demangled());
+                diagnostic.place.source = source;
+                self.locate(diagnostic)
+            })?;
+        let steps = match level {
+            Level::Thread => &flow.thread.steps,
+            Level::Warp => &flow.warp.steps,
+        };
+        let reached = |node: &NodeId| match level {
+            Level::Thread => flow.thread.is_reached(*node),
+            Level::Warp => flow.warp.state(*node).is_some(),
+        };
+        let mut ids: Vec<NodeId> = flow.thread.space.ids().filter(reached).collect();
+        ids.sort_by_key(|&id| {
+            let space = &flow.thread.space;
+            (space.node(id).context, space.block(id).first)
+        });
+        let position: BTreeMap<NodeId, usize> =
+            ids.iter().enumerate().map(|(i, &id)| (id, i)).collect();
+        let headers = headers(&flow);
+        let nodes = ids
+            .iter()
+            .map(|&id| node(&prepared, &flow, id, level, headers.get(&id).cloned()))
+            .collect();
+        let edges = ids
+            .iter()
+            .flat_map(|&from| steps.get(from.index()).into_iter().flatten().map(move |s| (from, s)))
+            .filter_map(|(from, step)| {
+                Some(Edge {
+                    from: *position.get(&from)?,
+                    to: match step.to {
+                        Some(to) => Some(*position.get(&to)?),
+                        None => None,
+                    },
+                    kind: kind(&flow, step),
+                    pushes: step.pushes.iter().map(|&id| entry(&prepared, &flow, id)).collect(),
+                })
+            })
+            .collect();
+        Ok(Graph {
+            schema: Graph::SCHEMA,
+            kernel: kernel.demangled(),
+            level: match level {
+                Level::Thread => "thread",
+                Level::Warp => "warp",
+            },
+            nodes,
+            edges,
+            entry: position.get(&flow.thread.entry).copied().unwrap_or(0),
+        })
+    }
+}
+
+fn headers(flow: &Flow) -> BTreeMap<NodeId, String> {
+    let names = loop_names(&flow.loops);
+    let mut headers = BTreeMap::new();
+    for counted in &flow.loops.loops {
+        for &header in &counted.headers {
+            if let Some(name) = names.get(counted.fact) {
+                headers.insert(header, name.id.clone());
+            }
+        }
+    }
+    headers
+}
+
+fn node(
+    prepared: &Prepared<'_>,
+    flow: &Flow,
+    id: NodeId,
+    level: Level,
+    header_of: Option<String>,
+) -> Node {
+    let space = &flow.thread.space;
+    let block = space.block(id);
+    let first = prepared.addr(block.first);
+    let code = block
+        .ops()
+        .filter_map(|op| {
+            let instr = prepared.program.instrs.get(op.index())?;
+            let text = prepared.program.text(instr, TargetStyle::Hex)?;
+            Some(format!("{}  {text}", instr.addr))
+        })
+        .collect();
+    Node {
+        from: first.to_string(),
+        to: prepared.addr(block.last).to_string(),
+        function: prepared.function(first),
+        calls: calls(prepared, flow, id),
+        source: prepared.source(first),
+        header_of,
+        divergent: level == Level::Warp && flow.warp.divergent.contains(&id),
+        code,
+    }
+}
+
+/// Addresses of the calls that lead to a node; `*` stands for calls that share a context.
+pub(crate) fn calls(prepared: &Prepared<'_>, flow: &Flow, id: NodeId) -> Vec<String> {
+    let space = &flow.thread.space;
+    let sites = space.contexts.string(space.node(id).context);
+    sites
+        .into_iter()
+        .map(|site| site.map_or("*".to_owned(), |op| prepared.addr(op).to_string()))
+        .collect()
+}
+
+fn kind(flow: &Flow, step: &Step) -> EdgeKind {
+    match step.via {
+        Via::Walk => EdgeKind::Walk,
+        Via::Resume(id) if flow.thread.space.entries.get(id).tag == Tag::Nil => EdgeKind::Divergence,
+        Via::Resume(_) => EdgeKind::Resume,
+    }
+}
+
+fn entry(prepared: &Prepared<'_>, flow: &Flow, id: EntryId) -> String {
+    let space = &flow.thread.space;
+    let entry = space.entries.get(id);
+    let resume = prepared.addr(space.block(entry.resume).first);
+    format!("{} {resume}", entry.tag.name())
+}

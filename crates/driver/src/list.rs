@@ -1,0 +1,100 @@
+//! What a file holds.
+
+use warpbound_analyse::ThreadCfg;
+use warpbound_analyse::loops::Loops;
+use warpbound_analyse::thread::Limits;
+use warpbound_ir::Control;
+use warpbound_load::{Kernel, OtherKind};
+use warpbound_report::list::{FileReport, KernelSummary};
+
+use crate::Session;
+
+impl Session {
+    /// The kernels of the file; of an architecture that is not supported only their names.
+    pub fn list(&self) -> FileReport {
+        let mut report = FileReport {
+            file: self.file.clone(),
+            isa: self.image.sm().to_string(),
+            refused: None,
+            kernels: Vec::new(),
+            others: self.others(),
+            warnings: self.image.warnings().iter().map(ToString::to_string).collect(),
+        };
+        match self.image.kernels() {
+            Ok(kernels) => report.kernels = kernels.iter().map(|k| self.summary(k)).collect(),
+            Err(why) => {
+                report.refused = Some(why.to_string());
+                let name_only = |name: &str| KernelSummary {
+                    name: warpbound_load::demangle(name),
+                    symbol: name.to_owned(),
+                    ..KernelSummary::default()
+                };
+                report.kernels = self.image.kernel_names().map(name_only).collect();
+            }
+        }
+        report
+    }
+
+    fn others(&self) -> Vec<String> {
+        self.image
+            .others()
+            .iter()
+            .filter_map(|other| {
+                let kind = match other.kind {
+                    OtherKind::DeviceFunction => "device function",
+                    OtherKind::Variable => "variable",
+                    OtherKind::External => "outside",
+                    // Sections without code or data that a kernel uses: debug information, notes.
+                    OtherKind::Section(_) => return None,
+                };
+                let size = match other.size {
+                    0 => String::new(),
+                    n => format!(", {n} bytes"),
+                };
+                Some(format!("{kind} {}{size}", warpbound_load::demangle(&other.name)))
+            })
+            .collect()
+    }
+
+    fn summary(&self, kernel: &Kernel) -> KernelSummary {
+        let mut summary = KernelSummary {
+            name: kernel.demangled(),
+            symbol: kernel.name.to_string(),
+            registers: kernel.registers.into(),
+            shared: kernel.static_shared,
+            local: kernel.frame_size.or(kernel.min_stack_size),
+            constant: kernel.banks.iter().map(|b| b.bytes().len() as u64).sum(),
+            parameters: (
+                kernel.params.len(),
+                kernel.params.iter().map(|p| u64::from(p.size)).sum(),
+            ),
+            barriers: kernel.barriers.into(),
+            required_block: kernel.required_block,
+            ..KernelSummary::default()
+        };
+        let prepared = match self.prepare(kernel) {
+            Ok(prepared) => prepared,
+            Err(why) => {
+                summary.refused = Some(why.to_string());
+                return summary;
+            }
+        };
+        let ops = &prepared.code.ops;
+        let is_call = |control: &Control| match control {
+            Control::Call(_) => true,
+            Control::Push(token, _) => *token == warpbound_isa::Token::Ret,
+            _ => false,
+        };
+        summary.instructions = ops.len();
+        summary.calls = ops.iter().filter(|op| is_call(&op.control)).count();
+        match ThreadCfg::run(&prepared.code, &Limits::default()) {
+            Ok(thread) => {
+                summary.loops = Some(Loops::of_thread(&prepared.code, &thread).sites.len());
+            }
+            Err(refusal) => {
+                summary.refused = Some(format!("{}: {}", refusal.at, refusal.reason));
+            }
+        }
+        summary
+    }
+}

@@ -1,0 +1,87 @@
+//! What a user may choose for a bound.
+
+use warpbound_base::Diagnostic;
+use warpbound_analyse::Launch;
+use warpbound_bound::FactsFile;
+use warpbound_load::Kernel;
+use warpbound_simt::warp::Model;
+
+/// How loop facts are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reading {
+    /// Facts are about one thread; the SIMT rules say what that means for a warp.
+    #[default]
+    Simt,
+    /// Facts are about the loops of the warp-level graph (`warp-cfg-2023`, for comparison).
+    Paper,
+}
+
+/// Everything that a bound depends on besides the code.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Threads of a block in x, y, z.
+    pub block: Option<[u32; 3]>,
+    /// Precision of the abstract warp.
+    pub model: Model,
+    /// Reading of loop facts.
+    pub reading: Reading,
+    /// Flow facts.
+    pub facts: FactsFile,
+    /// Bound of loops without a fact: header executions per entry and thread.
+    pub loop_default: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            block: None,
+            model: Model {
+                may_diverge: true,
+                ..Model::default()
+            },
+            reading: Reading::Simt,
+            facts: FactsFile::default(),
+            loop_default: None,
+        }
+    }
+}
+
+impl Options {
+    /// What is known of a launch of `kernel`.
+    ///
+    /// # Errors
+    ///
+    /// Where the block that was stated is not the one that the kernel requires, or too large for it.
+    pub(crate) fn launch(&self, kernel: &Kernel) -> Result<Launch, Diagnostic> {
+        let spelled = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
+        let fail = |what: String| Err(Diagnostic::new(what).in_kernel(kernel.demangled()));
+        let threads = |block: [u32; 3]| {
+            block
+                .iter()
+                .fold(1u64, |n, &d| n.saturating_mul(u64::from(d)))
+        };
+        if let (Some(stated), Some(required)) = (self.block, kernel.required_block)
+            && stated != required
+        {
+            return fail(format!(
+                "the kernel requires blocks of {}, not {}",
+                spelled(required),
+                spelled(stated)
+            ));
+        }
+        if let (Some(stated), Some(most)) = (self.block, kernel.max_threads)
+            && threads(stated) > threads(most)
+        {
+            return fail(format!(
+                "the kernel allows blocks of {} threads, {} are {}",
+                threads(most),
+                spelled(stated),
+                threads(stated)
+            ));
+        }
+        Ok(Launch {
+            block: self.block.or(kernel.required_block),
+            ..Launch::default()
+        })
+    }
+}
