@@ -1,10 +1,11 @@
 //! `cargo xtask disasm-compare`: our disassembly against NVIDIA's, word by word.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::{Context, bail};
-use warpbound_isa::nvidia::{Arch, Form, Program, TargetStyle, table};
+use warpbound_isa::nvidia::{Arch, Form, FormId, Program, TargetStyle, table};
 use warpbound_load::Image;
 
 use crate::nvdisasm::Nvdisasm;
@@ -12,6 +13,7 @@ use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask disasm-compare [--random COUNT] [--seed NUMBER] [--show COUNT]
+       cargo xtask disasm-compare --record
 
 Disassembles every instruction of kernels/built with this project's tables and with oracle/bin/nvdisasm and
 compares the texts. Prints counts and the first differences; fails if there is a difference.
@@ -19,7 +21,18 @@ compares the texts. Prints counts and the first differences; fails if there is a
   --random COUNT   instead: COUNT random words for each architecture: uniform ones, words of our kernels
                    with a few bits changed, and words of every encoding form with random fields
   --seed NUMBER    start of the random sequence (1)
-  --show COUNT     how many differences to print (20)";
+  --show COUNT     how many differences to print (20)
+  --record         compare nothing, but write what nvdisasm prints for a selection of words to
+                   crates/isa/tests/data/spelling.txt, which a test reads";
+
+/// Where the selection goes, below the root of the repository.
+const RECORD: &str = "crates/isa/tests/data/spelling.txt";
+
+/// Of the words of one form that occur in kernels, how many are recorded.
+const RECORDED_FROM_KERNELS: usize = 80;
+
+/// Random words recorded of every form.
+const RECORDED_RANDOM: usize = 6;
 
 /// Words per run of nvdisasm in random mode.
 const BATCH: usize = 30_000;
@@ -34,13 +47,17 @@ struct Options {
     random: Option<usize>,
     seed: u64,
     show: usize,
+    record: bool,
 }
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let options = parse(arguments)?;
     let nvdisasm = Nvdisasm::new(&repository.oracle())?;
-    let mut tally = Tally::default();
     let kernels = built_code(repository)?;
+    if options.record {
+        return record(repository, &nvdisasm, &kernels, options.seed);
+    }
+    let mut tally = Tally::default();
     match options.random {
         None => {
             for (title, sm, code) in &kernels {
@@ -86,6 +103,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
         random: None,
         seed: 1,
         show: 20,
+        record: false,
     };
     let mut arguments = arguments.iter();
     while let Some(flag) = arguments.next() {
@@ -100,14 +118,18 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             "--random" => options.random = Some(usize::try_from(number()?)?),
             "--seed" => options.seed = number()?,
             "--show" => options.show = usize::try_from(number()?)?,
+            "--record" => options.record = true,
             other => bail!("disasm-compare does not know the argument {other:?}"),
         }
     }
     Ok(options)
 }
 
-/// Title, SM number and code of every kernel in kernels/built.
-fn built_code(repository: &Repository) -> anyhow::Result<Vec<(String, u32, Vec<u8>)>> {
+/// Title, SM number and code of a kernel.
+type KernelCode = (String, u32, Vec<u8>);
+
+/// Every kernel in kernels/built.
+fn built_code(repository: &Repository) -> anyhow::Result<Vec<KernelCode>> {
     let mut kernels = Vec::new();
     for file in files_with_extension(&repository.built_kernels(), "cubin")? {
         let name = file
@@ -187,6 +209,113 @@ fn random_fields(random: &mut SplitMix) -> u64 {
     } else {
         bits
     }
+}
+
+/// A word and bits 19:17 of its slot of the control word.
+type Recorded = (u64, u8);
+
+/// Writes what nvdisasm says about a selection of words on every architecture.
+///
+/// The words are laid out one after the other, so that each has an address of its own.
+fn record(
+    repository: &Repository,
+    nvdisasm: &Nvdisasm,
+    kernels: &[KernelCode],
+    seed: u64,
+) -> anyhow::Result<()> {
+    let words = selection(kernels, seed)?;
+    let code = layout(&words);
+    let mut texts: Vec<BTreeMap<u32, Option<String>>> = Vec::new();
+    for arch in Arch::ALL {
+        texts.push(nvdisasm.disassemble(arch.sm(), &code)?);
+    }
+    let mut out = String::from(
+        "# What nvdisasm 12.4 prints: address, word, bits 19:17 of the control slot, architectures,\n\
+         # text (`!`: no instruction). Written by `cargo xtask disasm-compare --record`.\n",
+    );
+    for (index, (word, reuse)) in words.iter().enumerate() {
+        let address = slot_address(index)?;
+        let mut by_text: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (arch, texts) in Arch::ALL.iter().zip(&texts) {
+            let text = texts
+                .get(&address)
+                .with_context(|| format!("nvdisasm lists nothing at {address:#x}"))?;
+            by_text
+                .entry(text.as_deref().unwrap_or("!"))
+                .or_default()
+                .push(arch.sm().to_string());
+        }
+        for (text, archs) in by_text {
+            let archs = match archs.len() {
+                4 => "all".to_owned(),
+                _ => archs.join(","),
+            };
+            writeln!(out, "{address:05x} {word:016x} {reuse} {archs} {text}")?;
+        }
+    }
+    let path = repository.root().join(RECORD);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot create the folder of {RECORD}"))?;
+    }
+    fs::write(&path, &out).with_context(|| format!("cannot write {RECORD}"))?;
+    println!("{RECORD}: {} words, {} bytes", words.len(), out.len());
+    Ok(())
+}
+
+/// For every form, words that occur in kernels and random ones, in a fixed order.
+fn selection(kernels: &[KernelCode], seed: u64) -> anyhow::Result<Vec<Recorded>> {
+    let mut by_form: BTreeMap<FormId, BTreeSet<Recorded>> = BTreeMap::new();
+    for (title, sm, code) in kernels {
+        let arch = Arch::from_sm(*sm).with_context(|| format!("no tables for sm_{sm}"))?;
+        let program = Program::decode(arch, code).with_context(|| title.clone())?;
+        for instr in &program.instrs {
+            let form = instr
+                .form
+                .with_context(|| format!("{title}: no instruction at {:#x}", instr.addr.0))?;
+            by_form
+                .entry(form)
+                .or_default()
+                .insert((instr.word as u64, instr.control.reuse));
+        }
+    }
+    let mut random = SplitMix(seed);
+    let mut selected = BTreeSet::new();
+    for (id, form) in table()?.forms() {
+        let known: Vec<Recorded> = by_form
+            .remove(&id)
+            .unwrap_or_default()
+            .into_iter()
+            .collect();
+        let step = known.len().div_ceil(RECORDED_FROM_KERNELS).max(1);
+        selected.extend(known.into_iter().step_by(step));
+        for _ in 0..RECORDED_RANDOM {
+            let word = form.value | random_fields(&mut random) & !form.mask;
+            selected.insert((word, (random.next() % 8) as u8));
+        }
+    }
+    Ok(selected.into_iter().collect())
+}
+
+/// Whole groups of these words, filled up with words of zeros.
+fn layout(words: &[Recorded]) -> Vec<u8> {
+    let mut code = Vec::with_capacity(words.len().div_ceil(3) * 32);
+    for group in words.chunks(3) {
+        let reuse = (0u32..).zip(group).fold(0, |bits, (slot, (_, reuse))| {
+            bits | u64::from(*reuse) << (17 + 21 * slot)
+        });
+        code.extend_from_slice(&(PLAIN_CONTROL | reuse).to_le_bytes());
+        for slot in 0..3 {
+            let word = group.get(slot).map_or(0, |(word, _)| *word);
+            code.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+    code
+}
+
+/// The address of instruction `index`.
+fn slot_address(index: usize) -> anyhow::Result<u32> {
+    u32::try_from(index / 3 * 32 + index % 3 * 8 + 8).context("too many words")
 }
 
 /// One word on which the two disagree.

@@ -79,6 +79,12 @@ impl Form {
         self.template.mnemonic
     }
 
+    /// Whether the row stands for an instruction; otherwise it names words that are none although
+    /// a less specific row matches them.
+    pub fn is_instruction(&self) -> bool {
+        !self.does.illegal
+    }
+
     /// Whether the architecture has the form.
     pub fn exists_on(&self, arch: Arch) -> bool {
         self.archs.get(arch.index()).copied().unwrap_or(false)
