@@ -1,39 +1,56 @@
-//! Prints how long random flow models of several sizes take to bound. Run with `--release`.
+//! How long the flow models of random programs take to bound: `cargo bench -p warpbound-bound`.
 
 #[path = "../tests/generate/mod.rs"]
 mod generate;
 
-use std::time::Instant;
-
+use divan::Bencher;
 use generate::{Graph, Random, Region};
-use warpbound_bound::{Effort, Model, Outcome, solve};
+use warpbound_bound::{Effort, Model, Outcome, Relation, solve};
 
 fn main() {
-    for size in [500] {
-        for seed in 0..3 {
-            let mut random = Random(seed * 1000 + size as u64);
-            let parts = (0..8)
-                .map(|_| Region::random(&mut random, size / 8, 4, 1000))
-                .collect();
-            let graph = Graph::of(&Region::Sequence(parts));
-            report("path", size, &graph.path_model());
-            report("warp", size, &graph.warp_model(32));
-        }
-    }
+    divan::main();
 }
 
-fn report(kind: &str, size: usize, model: &Model) {
-    let start = Instant::now();
-    let outcome = solve(model, Effort::default());
-    let what = match &outcome {
-        Outcome::Bounded(certified) => format!("bound {} gap {:?}", certified.bound, certified.gap),
-        Outcome::SolverFailed(why) => why.to_string(),
-        other => format!("{:.60}", format!("{other:?}")),
-    };
-    println!(
-        "{kind} size {size}: {} vars {} rows: {:?}: {what}",
-        model.vars().len(),
-        model.rows().len(),
-        start.elapsed()
-    );
+/// A program of about `size` blocks.
+fn program(size: usize) -> Graph {
+    let mut random = Random(size as u64);
+    let parts = (0..8)
+        .map(|_| Region::random(&mut random, size / 8, 4, 1000))
+        .collect();
+    Graph::of(&Region::Sequence(parts))
+}
+
+fn bound(bencher: Bencher<'_, '_>, model: &Model) {
+    bencher.bench_local(|| {
+        let outcome = solve(divan::black_box(model), Effort::default());
+        assert!(matches!(outcome, Outcome::Bounded(_)), "{outcome:?}");
+        outcome
+    });
+}
+
+/// One path with loop bounds.
+#[divan::bench(args = [100, 500, 2000])]
+fn path(bencher: Bencher<'_, '_>, size: usize) {
+    bound(bencher, &program(size).path_model());
+}
+
+/// A thread flow and a warp flow below it; 500 blocks are about 2500 variables and 4500 rows.
+#[divan::bench(args = [100, 500, 1000], sample_count = 20)]
+fn warp(bencher: Bencher<'_, '_>, size: usize) {
+    bound(bencher, &program(size).warp_model(32));
+}
+
+/// The same with a limit that makes the relaxation's optimum fractional, so that the integer solver is asked.
+#[divan::bench(args = [100, 500], sample_count = 5)]
+fn fractional(bencher: Bencher<'_, '_>, size: usize) {
+    let mut model = program(size).warp_model(32);
+    let terms: Vec<_> = (0u32..)
+        .zip(model.vars())
+        .filter(|(_, var)| var.cost > 0)
+        .filter_map(|(position, var)| {
+            Some((model.find_var(&var.label)?, 2 + i64::from(position % 3)))
+        })
+        .collect();
+    model.add_row("limit", "makes it fractional", terms, Relation::Le, 10_001);
+    bound(bencher, &model);
 }

@@ -37,7 +37,7 @@ impl Exact {
         }
     }
 
-    fn shrink(value: BigRational) -> Exact {
+    pub(crate) fn big(value: BigRational) -> Exact {
         match (value.numer().to_i64(), value.denom().to_i64()) {
             (Some(num), Some(den)) if num != i64::MIN => Exact::Small { num, den },
             _ => Exact::Big(Box::new(value)),
@@ -50,6 +50,16 @@ impl Exact {
                 BigRational::new_raw(BigInt::from(*num), BigInt::from(*den))
             }
             Exact::Big(value) => (**value).clone(),
+        }
+    }
+
+    /// The number as a count; `None` for negative ones, fractions and those beyond 128 bits.
+    pub(crate) fn to_count(&self) -> Option<u128> {
+        match self {
+            Exact::Small { num, den: 1 } => u128::try_from(*num).ok(),
+            Exact::Small { .. } => None,
+            Exact::Big(value) if value.is_integer() => value.numer().to_u128(),
+            Exact::Big(_) => None,
         }
     }
 
@@ -108,7 +118,7 @@ impl Exact {
                 Exact::ratio(a * d + c * b, b * d)
             };
         }
-        Exact::shrink(self.to_big() + other.to_big())
+        Exact::big(self.to_big() + other.to_big())
     }
 
     pub(crate) fn sub(&self, other: &Exact) -> Exact {
@@ -127,7 +137,7 @@ impl Exact {
                 Exact::ratio(num, den)
             };
         }
-        Exact::shrink(self.to_big() * other.to_big())
+        Exact::big(self.to_big() * other.to_big())
     }
 
     /// `self -= a * b`, the inner step of every elimination.
@@ -156,7 +166,7 @@ impl Exact {
                 num: den * num.signum(),
                 den: num.abs(),
             }),
-            Exact::Big(value) => Some(Exact::shrink(value.recip())),
+            Exact::Big(value) => Some(Exact::big(value.recip())),
         }
     }
 

@@ -4,7 +4,7 @@ use warpbound_base::Diagnostic;
 
 use crate::certificate::{Certificate, evaluate, verify, verify_infeasible, verify_ray};
 use crate::exact::Exact;
-use crate::integer::integer_point;
+use crate::integer::{integer_point, integral};
 use crate::linear::Linear;
 use crate::model::{Model, RowId, VarId};
 use crate::reduce::Reduced;
@@ -26,7 +26,7 @@ impl Default for Effort {
     fn default() -> Self {
         Effort {
             pivots: 200_000,
-            nodes: 1000,
+            nodes: 200,
             rays: 16,
         }
     }
@@ -58,7 +58,7 @@ pub struct Certified {
     /// point was found, which does not make the bound less sound.
     pub gap: Option<i128>,
     /// Why there is no witness, where there is none.
-    pub no_witness: Option<Diagnostic>,
+    pub no_witness: Option<String>,
     /// The evidence, with the row multipliers and the witness point.
     pub certificate: Certificate,
 }
@@ -144,7 +144,8 @@ fn bounded(
     effort: Effort,
 ) -> Result<Certified, Diagnostic> {
     let multipliers = big(&reduced.expand_multipliers(&simplex.multipliers(), true));
-    let point = reduced.expand_point(&simplex.point());
+    let optimum = simplex.point();
+    let point = reduced.expand_point(&optimum);
     let mut lp_value = Exact::ZERO;
     for (var, value) in model.vars().iter().zip(&point) {
         lp_value = lp_value.add(&Exact::int(var.cost.into()).mul(value));
@@ -153,11 +154,11 @@ fn bounded(
     let found = match integral(&point) {
         Some(point) => Ok(point),
         None if effort.nodes == 0 => Err(Diagnostic::new("no integer solver was asked")),
-        None => integer_point(model, &point, effort.nodes),
+        None => integer_point(model, reduced, &optimum, effort.nodes),
     };
     let (witness, no_witness) = match found {
         Ok(point) => (Some(point), None),
-        Err(why) => (None, Some(why)),
+        Err(why) => (None, Some(why.what)),
     };
     let lp_value = lp_value.to_big();
     let bound = lp_value.floor().to_integer().to_i128().ok_or_else(|| {
@@ -215,16 +216,6 @@ fn rays(
         };
     }
     Ok(found)
-}
-
-fn integral(point: &[Exact]) -> Option<Vec<u128>> {
-    point
-        .iter()
-        .map(|value| {
-            let big = value.to_big();
-            big.is_integer().then(|| big.to_integer().to_u128())?
-        })
-        .collect()
 }
 
 fn big(values: &[Exact]) -> Vec<BigRational> {

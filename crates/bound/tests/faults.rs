@@ -1,5 +1,7 @@
 //! Faults planted on purpose: the checker must reject each.
 
+#![allow(clippy::panic, reason = "helpers of tests")]
+
 mod generate;
 
 use generate::{Graph, Random, Region};

@@ -1,5 +1,7 @@
 //! Small models whose optimum can be computed by hand.
 
+#![allow(clippy::panic, reason = "helpers of tests")]
+
 use warpbound_bound::{
     Certified, Effort, Model, Outcome, Relation, evaluate, solve, verify, verify_infeasible,
 };

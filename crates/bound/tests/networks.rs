@@ -1,5 +1,7 @@
 //! Random structured programs: the bound is the longest path computed on the structure.
 
+#![allow(clippy::panic, reason = "helpers of tests")]
+
 mod generate;
 
 use generate::{Graph, Random, Region};

@@ -1,5 +1,7 @@
 //! Random small models against enumeration and against an independent solver.
 
+#![allow(clippy::panic, reason = "helpers of tests")]
+
 mod generate;
 
 use generate::{Graph, Random, Region};
@@ -105,6 +107,16 @@ fn bounds_cover_every_integer_point_and_witnesses_are_points() {
     );
 }
 
+/// The same model gives the same bound, witness and multipliers, also where the integer solver is asked.
+#[test]
+fn answers_are_deterministic() {
+    for seed in 0..300 {
+        let model = random_model(&mut Random(seed), 40);
+        let [first, second] = [(); 2].map(|()| format!("{:?}", solve(&model, Effort::default())));
+        assert_eq!(first, second, "seed {seed}");
+    }
+}
+
 /// The relaxation by another solver: `Ok(None)` when infeasible or unbounded.
 fn relaxation_by_microlp(model: &Model) -> Result<Option<f64>, String> {
     let mut variables = ProblemVariables::new();
@@ -193,7 +205,10 @@ fn relaxations_agree_with_an_independent_solver_on_medium_models() {
         for r in 0..50 {
             let terms: Vec<_> = vars
                 .iter()
-                .filter_map(|&v| (random.between(0, 3) == 0).then(|| (v, random.between(1, 40))))
+                .filter_map(|&v| match random.between(0, 3) {
+                    0 => Some((v, random.between(1, 40))),
+                    _ => None,
+                })
                 .collect();
             let rhs = random.between(100, 1000).into();
             model.add_row(format!("r{r}"), "random", terms, Relation::Le, rhs);
