@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use warpbound_analyse::agreement::{Used, apply};
+use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::context::{ContextId, Contexts};
 use warpbound_analyse::loops::Loops;
 use warpbound_analyse::space::Node;
 use warpbound_analyse::thread::Limits;
 use warpbound_analyse::{Launch, Refusal, ThreadCfg, WarpCfg};
+use warpbound_driver::Flow;
 use warpbound_bound::{Effort, Ipet, Outcome, solve};
 use warpbound_ir::{Cell, Code, Control, OpIndex};
 use warpbound_simt::concrete::{ActivationStack, Mask, Stage};
-use warpbound_simt::counts::{CountInput, CountSystem};
+use warpbound_simt::counts::CountSystem;
 use warpbound_simt::groups::{ACTIVE, Relation};
 use warpbound_simt::warp::{Model, Via, WarpState};
 use warpbound_simt::{Entry, EntryId, NodeId, Tag};
@@ -39,19 +41,12 @@ pub struct Analysed<'a> {
 impl<'a> Analysed<'a> {
     /// Analyses `code`.
     pub fn run(code: &'a Code, launch: Launch, model: &Model) -> Result<Self, Refusal> {
-        let mut thread = ThreadCfg::run(code, &Limits::default())?;
-        let warp = WarpCfg::run(code, &mut thread, &launch, model)?;
-        let loops = Loops::of_thread(code, &thread);
-        let counts = CountSystem::run(&CountInput {
-            lanes: launch.live_lanes(),
-            entry: thread.entry,
-            thread: &thread.steps,
-            warp: &warp.steps,
-            entries: &thread.space.entries,
-            loops: &loops.loops,
-            shared_returns: &loops.shared_returns,
-            state: &|node| warp.state(node),
-        });
+        let Flow {
+            thread,
+            warp,
+            loops,
+            counts,
+        } = Flow::run(code, &launch, model, &Limits::default())?;
         let mut analysed = Analysed {
             code,
             launch,
@@ -84,6 +79,11 @@ impl<'a> Analysed<'a> {
             states.insert(node, list);
         }
         self.states = states;
+    }
+
+    fn assumes_call_targets(&self) -> bool {
+        let assumed = |t: &IndirectTargets| matches!(t, IndirectTargets::Code { assumed: true, .. });
+        self.thread.indirect.values().any(assumed)
     }
 
     /// The bound in warp instructions for these loop facts; `None` when there is none.
@@ -205,6 +205,8 @@ impl Analysed<'_> {
         findings.ending = Some(ending);
         match ending {
             Ending::Finished | Ending::Cut => {}
+            // The function that an unknown pointer names need not exist: nothing is claimed of it.
+            Ending::Stuck if self.assumes_call_targets() => {}
             other => findings
                 .violations
                 .push(format!("accepted program ended with {other:?}")),

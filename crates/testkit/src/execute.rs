@@ -164,7 +164,8 @@ impl<'a, L: Labels> Warp<'a, L> {
             let taken = self.condition(op, top.mask);
             let before = self.stack.clone();
             let outcome = self.control(op, top.next, top.mask, taken);
-            let exhausted = matches!(op.control, Control::Unwind(_) | Control::Exit) && taken == top.mask;
+            let leaves = matches!(op.control, Control::Unwind(_) | Control::Exit) || is_external(op);
+            let exhausted = leaves && taken == top.mask;
             match outcome {
                 Some(Ok(())) => observe(&Event {
                     before: &before,
@@ -175,6 +176,9 @@ impl<'a, L: Labels> Warp<'a, L> {
                 }),
                 Some(Err(NoMatchingEntry { tag })) => return Ending::Underflow(tag),
                 None => return Ending::Stuck,
+            }
+            if is_external(op) {
+                self.clobber(top.next.op, taken);
             }
             self.data(op, top.next.op, taken);
         }
@@ -205,6 +209,10 @@ impl<'a, L: Labels> Warp<'a, L> {
             Control::Jump(Target::Op(to)) => {
                 let to = point(*to, here.label);
                 self.split(vec![(to, taken), (next, active & !taken)]);
+            }
+            // A function outside the file: its lanes return to the entry that PRET pushed.
+            Control::Indirect { .. } if is_external(op) => {
+                return Some(self.stack.unwind(Tag::Ret, taken, next));
             }
             Control::Indirect { base, anchor, .. } => {
                 let mut ways: Vec<(Point<L::Label>, Mask)> = vec![(next, active & !taken)];
@@ -262,6 +270,17 @@ impl<'a, L: Labels> Warp<'a, L> {
             }
         }
         self.stack.diverge(&ways);
+    }
+
+    /// A function outside the file may leave anything in any cell.
+    fn clobber(&mut self, at: OpIndex, taken: Mask) {
+        for lane in lanes(taken) {
+            for cell in 0..Cell::COUNT {
+                let old = self.cells[lane][cell];
+                let new = mix(&[self.run.seed, 8, at.0.into(), lane as u64, cell as u64, old]);
+                self.cells[lane][cell] = normal(cell, new, self.run.seed);
+            }
+        }
     }
 
     /// The data effect, in the lanes `taken`.
@@ -330,6 +349,11 @@ fn special_is_uniform(register: u8, launch: &Launch) -> bool {
     }
 }
 
+/// A jump to an absolute address leaves the file.
+fn is_external(op: &Op) -> bool {
+    matches!(op.control, Control::Indirect { relative: false, .. })
+}
+
 fn tag(token: Token) -> Option<Tag> {
     Some(match token {
         Token::Sync => Tag::Sync,
@@ -359,8 +383,16 @@ fn evaluate(expr: &Expr, cells: &[u64], code: &Code, seed: u64) -> u32 {
         Expr::Cell(cell) => cells[cell.index()] as u32,
         Expr::Constant(bank, address) => {
             let address = eval(address);
+            let unknown = mix(&[seed, 7, (*bank).into(), address.into()]);
+            let words = code
+                .constants
+                .iter()
+                .find(|(b, _)| b == bank)
+                .map_or(0, |(_, bytes)| bytes.len() as u64 / 4);
+            // A random index into a table that the binary fixes names one of its words.
             code.constant(*bank, address.into())
-                .unwrap_or_else(|| mix(&[seed, 7, (*bank).into(), address.into()]) as u32)
+                .or_else(|| code.constant(*bank, unknown.checked_rem(words)? * 4))
+                .unwrap_or(unknown as u32)
         }
         Expr::Add(a, b) => eval(a).wrapping_add(eval(b)),
         Expr::Neg(a) => eval(a).wrapping_neg(),

@@ -1,6 +1,10 @@
 //! Many random programs, audited.
 
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
 use warpbound_analyse::Launch;
+use warpbound_ir::Code;
 use warpbound_simt::warp::{DivergenceOrder, Model};
 
 use crate::audit::Analysed;
@@ -14,6 +18,8 @@ pub struct Campaign {
     pub programs: usize,
     /// Programs that the analyses refused.
     pub refused: usize,
+    /// Why, and how often.
+    pub refusals: BTreeMap<String, usize>,
     /// Runs.
     pub runs: usize,
     /// Runs in which the warp diverged.
@@ -37,6 +43,12 @@ impl Campaign {
     }
 }
 
+/// Runs are cut after this many warp steps.
+const MAX_STEPS: usize = 2_000;
+
+/// Runs of each program.
+const RUNS_PER_PROGRAM: usize = 10;
+
 /// Audits `runs` runs of random programs.
 pub fn campaign(seed: u64, runs: usize) -> Campaign {
     let mut total = Campaign::default();
@@ -45,11 +57,21 @@ pub fn campaign(seed: u64, runs: usize) -> Campaign {
         program += 1;
         let program_seed = mix(&[seed, program]);
         let mut rng = fastrand::Rng::with_seed(program_seed);
-        let code = if rng.u8(0..3) == 0 {
-            unstructured(&mut rng)
+        let (kind, code) = if rng.u8(0..3) == 0 {
+            ("unstructured", unstructured(&mut rng))
         } else {
-            structured(&mut rng)
+            ("structured", structured(&mut rng))
         };
+        let name = format!("{kind} program {program_seed:#x}");
+        total.audit(&name, &code, &mut rng, RUNS_PER_PROGRAM);
+    }
+    total
+}
+
+impl Campaign {
+    /// Audits `runs` runs of one program for a random launch and order of divergence. Returns
+    /// whether the program was accepted.
+    pub fn audit(&mut self, name: &str, code: &Code, rng: &mut Rng, runs: usize) -> bool {
         let launch = Launch {
             warp_width: [4, 8, 32, 64][rng.usize(0..4)],
             block: rng.bool().then(|| [rng.u32(1..70), rng.u32(1..4), 1]),
@@ -65,13 +87,18 @@ pub fn campaign(seed: u64, runs: usize) -> Campaign {
             order,
             ..Model::default()
         };
-        total.programs += 1;
-        let Ok(analysed) = Analysed::run(&code, launch, &model) else {
-            total.refused += 1;
-            continue;
+        self.programs += 1;
+        let analysed = match Analysed::run(code, launch, &model) {
+            Ok(analysed) => analysed,
+            Err(refusal) => {
+                self.refused += 1;
+                let what = format!("{}: {}", name.split(' ').next().unwrap_or_default(), refusal.reason);
+                *self.refusals.entry(what).or_default() += 1;
+                return false;
+            }
         };
-        for _ in 0..10 {
-            let all = u64::MAX >> (64 - launch.live_lanes());
+        let all = u64::MAX >> (64 - launch.live_lanes());
+        for _ in 0..runs {
             let run = RunSeed {
                 seed: rng.u64(..),
                 lanes: match rng.u8(0..4) {
@@ -82,22 +109,21 @@ pub fn campaign(seed: u64, runs: usize) -> Campaign {
                     DivergenceOrder::Any => None,
                     DivergenceOrder::TakenFirst => Some(false),
                 },
-                max_steps: 2_000,
+                max_steps: MAX_STEPS,
             };
             let findings = analysed.audit(run, 2, true);
-            total.runs += 1;
-            total.diverged += usize::from(findings.diverged);
-            total.finished += usize::from(findings.ending == Some(Ending::Finished));
+            self.runs += 1;
+            self.diverged += usize::from(findings.diverged);
+            self.finished += usize::from(findings.ending == Some(Ending::Finished));
             if let Some((executed, Some(bound))) = findings.executed_and_bound {
-                total.bounded += 1;
-                total.ratios.push(bound as f64 / executed as f64);
+                self.bounded += 1;
+                self.ratios.push(bound as f64 / executed as f64);
             }
             for problem in findings.violations.into_iter().chain(findings.mismatches) {
-                total
-                    .problems
-                    .push(format!("program {program_seed:#x} run {:#x}: {problem}", run.seed));
+                self.problems
+                    .push(format!("{name} run {:#x}: {problem}", run.seed));
             }
         }
+        true
     }
-    total
 }
