@@ -4,7 +4,7 @@ use crate::exact::Exact;
 ///
 /// Vectors are dense and indexed by row; a solution of `B x = v` is indexed by *slot*, the row that the column was
 /// pivoted on. Columns and rows that stand alone are taken first, so flow-like matrices get no fill.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Factor {
     /// Pivot row, column below it divided by the pivot.
     lower: Vec<(usize, Entries)>,
@@ -18,7 +18,7 @@ pub(crate) struct Factor {
 pub(crate) type Entries = Vec<(usize, Exact)>;
 
 /// One column: where it is pivoted, the inverse of its entry there, and its other entries.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Pivot {
     at: usize,
     inverse: Exact,

@@ -9,29 +9,29 @@ use crate::model::Relation;
 ///
 /// Columns are numbered: the program's, then one *slack* per row (`row + slack = rhs`), then one *artificial* per row
 /// that the origin violates. Everything that decides is exact; floats only rank candidates.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Simplex {
     height: usize,
     /// Columns of the program itself.
     width: usize,
-    pub(crate) columns: Vec<Vec<(usize, Exact)>>,
+    columns: Vec<Vec<(usize, Exact)>>,
     /// The program by rows, for pricing; slacks and artificials are not in it.
     rows: Vec<Vec<(usize, Exact)>>,
-    pub(crate) cost: Vec<Exact>,
-    pub(crate) lower: Vec<Option<Nudged>>,
-    pub(crate) upper: Vec<Option<Nudged>>,
+    cost: Vec<Exact>,
+    lower: Vec<Option<Nudged>>,
+    upper: Vec<Option<Nudged>>,
     rhs: Vec<Exact>,
-    pub(crate) status: Vec<Status>,
+    status: Vec<Status>,
     /// Column that is basic in each slot.
-    pub(crate) basis: Vec<usize>,
+    basis: Vec<usize>,
     /// Value of the basic column of each slot.
-    pub(crate) values: Vec<Nudged>,
-    pub(crate) factor: Factor,
-    pub(crate) pivots_left: usize,
+    values: Vec<Nudged>,
+    factor: Factor,
+    pivots_left: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
+enum Status {
     /// Basic, in this slot.
     Basic(usize),
     AtLower,
@@ -214,7 +214,7 @@ impl Simplex {
     }
 
     /// Computes the basic values from the bounds the others sit at.
-    pub(crate) fn evaluate(&mut self) {
+    fn evaluate(&mut self) {
         let mut value: Vec<Exact> = self.rhs.clone();
         let mut nudge = vec![Exact::ZERO; self.height];
         for column in 0..self.columns.len() {
@@ -240,7 +240,7 @@ impl Simplex {
     }
 
     /// Factors the basis anew; slots are renumbered. `false` if the basis is singular, which cannot happen.
-    pub(crate) fn refactor(&mut self) -> bool {
+    fn refactor(&mut self) -> bool {
         let columns: Vec<&[(usize, Exact)]> = self
             .basis
             .iter()
@@ -262,7 +262,7 @@ impl Simplex {
         true
     }
 
-    pub(crate) fn reduced_costs(&self, cost: &[Exact]) -> Vec<Exact> {
+    fn reduced_costs(&self, cost: &[Exact]) -> Vec<Exact> {
         let y = self.multipliers_for(cost);
         let mut reduced = vec![Exact::ZERO; self.columns.len()];
         for (column, entries) in self.columns.iter().enumerate() {
@@ -281,7 +281,7 @@ impl Simplex {
     }
 
     /// The row of `slot` of the tableau: columns that are not basic with their non-zero entries.
-    pub(crate) fn tableau_row(&self, slot: usize) -> Vec<(usize, Exact)> {
+    fn tableau_row(&self, slot: usize) -> Vec<(usize, Exact)> {
         let mut rho = vec![Exact::ZERO; self.height];
         rho[slot] = Exact::ONE;
         self.factor.solve_transposed(&mut rho);
@@ -305,7 +305,7 @@ impl Simplex {
         entries
     }
 
-    pub(crate) fn solved_column(&self, column: usize) -> Vec<Exact> {
+    fn solved_column(&self, column: usize) -> Vec<Exact> {
         let mut alpha = vec![Exact::ZERO; self.height];
         for (row, entry) in &self.columns[column] {
             alpha[*row] = entry.clone();
@@ -367,7 +367,7 @@ impl Simplex {
     }
 
     /// Exchanges the basic column of `slot`, which ends at `side`, for `entering`.
-    pub(crate) fn pivot(
+    fn pivot(
         &mut self,
         entering: usize,
         up: bool,
