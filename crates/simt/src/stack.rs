@@ -162,15 +162,15 @@ impl StackGraph {
     /// which `stops` holds (down to the bottom when there is none to stop at: `stops` false
     /// everywhere and `to_bottom` set).
     ///
-    /// `covers(lower, upper)`: every lane of `upper` is in `lower`, so that `lower` cannot vanish
-    /// under an entry `upper` that stays. The paper decides each entry by itself; without this the
-    /// code that ptxas makes of an early exit in a loop would seem to lose its SSY entry.
+    /// `covers(slot)`: the entry holds every lane of the entries above it, so that it cannot vanish
+    /// under one that stays. The paper decides each entry by itself; without this the code that
+    /// ptxas makes of an early exit in a loop would seem to lose its SSY entry.
     pub fn filter(
         &self,
         to_bottom: bool,
         stops: impl Fn(usize) -> bool,
         fate: impl Fn(usize) -> Fate,
-        covers: impl Fn(usize, usize) -> bool,
+        covers: impl Fn(usize) -> bool,
     ) -> Filtered {
         let mut upper = BitSet::new();
         let mut lower = BitSet::new();
@@ -193,8 +193,8 @@ impl StackGraph {
                 }
             }
         }
-        // What may come next, below `kept`, once dropped entries are skipped.
-        let survivors = |from: &BitSet, kept: Option<usize>| {
+        // What may come next once dropped entries are skipped.
+        let survivors = |from: &BitSet, below_kept: bool| {
             let mut found = BitSet::new();
             let mut seen = BitSet::new();
             let mut pending: Vec<usize> = from.iter().collect();
@@ -202,9 +202,7 @@ impl StackGraph {
                 if !seen.insert(slot) {
                     continue;
                 }
-                let stays = slot == BOTTOM
-                    || stops(slot)
-                    || kept.is_some_and(|kept| kept != slot && covers(slot, kept));
+                let stays = slot == BOTTOM || stops(slot) || (below_kept && covers(slot));
                 let fate = if stays { Fate::Keep } else { fate(slot) };
                 if fate != Fate::Drop {
                     found.insert(slot);
@@ -219,7 +217,7 @@ impl StackGraph {
             .map(|slot| {
                 let mut set = BitSet::new();
                 if upper.contains(slot) {
-                    set = survivors(&self.below[slot], Some(slot));
+                    set = survivors(&self.below[slot], true);
                 }
                 if lower.contains(slot) {
                     set.union(&self.below[slot]);
@@ -231,7 +229,7 @@ impl StackGraph {
             stack: StackGraph {
                 ids: self.ids.clone(),
                 below,
-                top: survivors(&self.top, None),
+                top: survivors(&self.top, false),
             },
             may_lose: upper,
             may_stay: lower,

@@ -339,7 +339,8 @@ impl WarpState {
                 Fate::Any
             }
         };
-        let covers = |lower, upper| self.groups.get(upper, lower).has(Relation::SUBSET);
+        // Everything above a tagged entry was pushed by (some of) its lanes.
+        let covers = |slot| self.stack.id(slot).is_some_and(|id| entries.get(id).tag != Tag::Nil);
         let filtered = self.stack.filter(tag.is_none(), has_tag, fate, covers);
         if let (true, Some(tag)) = (filtered.may_underflow, tag) {
             return Err(MayUnderflow { tag });

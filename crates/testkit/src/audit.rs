@@ -374,6 +374,17 @@ impl Analysed<'_> {
             groups.push((slot, stage.mask));
             self.check_agreement(state, slot, stage.mask, cells, here, violations);
         }
+        // The invariant that `StackGraph::filter` rests on.
+        for (depth, lower) in stack.pending().iter().enumerate() {
+            let above = stack.pending().iter().skip(depth + 1).chain(stack.top());
+            let nested = |upper: &Stage<P>| match lower.tag {
+                Tag::Nil => upper.mask & lower.mask == 0,
+                _ => upper.mask & !lower.mask == 0,
+            };
+            if !above.into_iter().all(nested) {
+                violations.push(format!("node {}: {lower:?} is not nested", here.0));
+            }
+        }
         if !state.stack().contains(&ids) {
             violations.push(format!("node {}: stack {ids:?} is not abstracted", here.0));
         }

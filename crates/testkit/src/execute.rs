@@ -4,6 +4,7 @@
 use warpbound_analyse::Launch;
 use warpbound_ir::{Cell, Code, Control, Expr, Op, OpIndex, Target, Value};
 use warpbound_isa::instr::{Space, Token};
+use warpbound_base::CodeAddr;
 use warpbound_simt::Tag;
 use warpbound_simt::concrete::{ActivationStack, Mask, NoMatchingEntry};
 
@@ -219,7 +220,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                 for lane in lanes(taken) {
                     let word = base.map_or(0, |cell| self.cells[lane][cell.index()]);
                     let addr = i64::from(word as u32 as i32) + anchor;
-                    let to = self.code.at(warpbound_base::CodeAddr(u32::try_from(addr).ok()?))?;
+                    let to = self.code.at(CodeAddr(u32::try_from(addr).ok()?))?;
                     // A jump to a function behind a PRET is a call.
                     let is_call = self.code.function_at(to).is_some()
                         && self.stack.pending().last().is_some_and(|s| s.tag == Tag::Ret);
@@ -384,14 +385,8 @@ fn evaluate(expr: &Expr, cells: &[u64], code: &Code, seed: u64) -> u32 {
         Expr::Constant(bank, address) => {
             let address = eval(address);
             let unknown = mix(&[seed, 7, (*bank).into(), address.into()]);
-            let words = code
-                .constants
-                .iter()
-                .find(|(b, _)| b == bank)
-                .map_or(0, |(_, bytes)| bytes.len() as u64 / 4);
-            // A random index into a table that the binary fixes names one of its words.
             code.constant(*bank, address.into())
-                .or_else(|| code.constant(*bank, unknown.checked_rem(words)? * 4))
+                .or_else(|| some_function(code, *bank, unknown))
                 .unwrap_or(unknown as u32)
         }
         Expr::Add(a, b) => eval(a).wrapping_add(eval(b)),
@@ -404,6 +399,18 @@ fn evaluate(expr: &Expr, cells: &[u64], code: &Code, seed: u64) -> u32 {
         Expr::MinS(a, b) => (eval(a) as i32).min(eval(b) as i32) as u32,
         Expr::MaxS(a, b) => (eval(a) as i32).max(eval(b) as i32) as u32,
     }
+}
+
+/// A random word of a bank that the binary fixes is most likely an index into a table of functions.
+fn some_function(code: &Code, bank: u8, random: u64) -> Option<u32> {
+    let (_, bytes) = code.constants.iter().find(|(b, _)| *b == bank)?;
+    let is_function = |word: &u32| {
+        let at = code.at(CodeAddr(*word));
+        at.is_some_and(|op| op != code.entry && code.function_at(op).is_some())
+    };
+    let words = bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w));
+    let functions: Vec<u32> = words.filter(is_function).collect();
+    functions.get(random.checked_rem(functions.len() as u64)? as usize).copied()
 }
 
 /// A hash of several numbers (splitmix64 steps).

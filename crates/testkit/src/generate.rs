@@ -72,10 +72,10 @@ pub fn unstructured(rng: &mut fastrand::Rng) -> Code {
         w.data(n);
         let to = labels[w.rng.usize(0..blocks)];
         let token = tokens[w.rng.usize(0..3)];
-        let when = if w.rng.u8(0..4) == 0 {
-            Condition::ALWAYS
-        } else {
-            w.predicate()
+        let when = match w.rng.u8(0..8) {
+            0..=1 => Condition::ALWAYS,
+            2 => w.predicate(),
+            _ => w.fresh_predicate(),
         };
         match w.rng.u8(0..10) {
             0..=3 => w.jump(when, to),
@@ -165,6 +165,42 @@ impl<'r> Writer<'r> {
         self.control(Condition::ALWAYS, Control::Call(Target::Op(OpIndex(0))));
     }
 
+    /// A step of a chain `R = f(R)` and a predicate computed from it: what a loop needs to end some
+    /// time. Chains that begin with a constant agree.
+    fn fresh_predicate(&mut self) -> Condition {
+        let mut condition = self.predicate();
+        condition.tests_cc = false;
+        let chain = Cell::gpr(REGISTERS + 1);
+        let Some(guard) = condition.guard else {
+            return condition;
+        };
+        for (read, write) in [(chain, chain), (chain, guard)] {
+            self.write(Condition::ALWAYS, &[read], &[write], Value::Function);
+        }
+        condition
+    }
+
+    /// Makes the chain of [`Writer::fresh_predicate`] agree, often.
+    fn begin_chain(&mut self) {
+        if self.rng.bool() {
+            let chain = Cell::gpr(REGISTERS + 1);
+            self.write(Condition::ALWAYS, &[], &[chain], Value::Function);
+        }
+    }
+
+    fn write(&mut self, condition: Condition, reads: &[Cell], writes: &[Cell], value: Value) {
+        self.emit(Op {
+            addr: CodeAddr::default(),
+            condition,
+            reads: SmallVec::from_slice(reads),
+            writes: SmallVec::from_slice(writes),
+            value,
+            control: Control::Next,
+            barrier: false,
+            meaning: None,
+        });
+    }
+
     /// `count` data operations.
     fn data(&mut self, count: usize) {
         for _ in 0..count {
@@ -195,16 +231,7 @@ impl<'r> Writer<'r> {
             };
             // Constants make agreement, which random reads soon lose.
             let reads = if self.rng.u8(0..3) == 0 { vec![] } else { reads };
-            self.emit(Op {
-                addr: CodeAddr::default(),
-                condition,
-                reads: reads.into_iter().collect(),
-                writes: writes.into_iter().collect(),
-                value,
-                control: Control::Next,
-                barrier: false,
-                meaning: None,
-            });
+            self.write(condition, &reads, &writes, value);
         }
     }
 
@@ -306,22 +333,28 @@ impl<'r> Writer<'r> {
             }
             // do-while without and with reconvergence
             4 if loops < 2 => {
+                self.begin_chain();
                 let head = self.here();
                 self.body(depth - 1, callable, loops + 1);
-                self.jump(p, head);
+                let again = self.fresh_predicate();
+                self.jump(again, head);
             }
             5 if loops < 2 => {
+                self.begin_chain();
                 self.push(Token::Sync, end);
                 let head = self.here();
                 self.body(depth - 1, callable, loops + 1);
-                self.jump(p, head);
+                let again = self.fresh_predicate();
+                self.jump(again, head);
                 self.control(always, sync);
             }
             // loop left by BRK, also out of an SSY region
             6 if loops < 2 => {
+                self.begin_chain();
                 self.push(Token::Brk, end);
                 let head = self.here();
                 self.body(depth - 1, callable, loops + 1);
+                let p = self.fresh_predicate();
                 if self.rng.bool() {
                     self.control(p, brk);
                 } else {
@@ -345,8 +378,8 @@ impl<'r> Writer<'r> {
                 self.body(depth - 1, callable, loops + 1);
                 self.control(always, cont);
                 self.bind(other);
-                let q = self.predicate();
-                self.jump(q, head);
+                let again = self.fresh_predicate();
+                self.jump(again, head);
             }
             // switch
             8 => {
@@ -379,7 +412,8 @@ impl<'r> Writer<'r> {
                 let head = self.here();
                 self.push(Token::Sync, end);
                 self.data(2);
-                self.jump(p, head);
+                let again = self.fresh_predicate();
+                self.jump(again, head);
                 self.control(always, sync);
                 self.bind(end);
                 self.data(1);
