@@ -5,3 +5,4 @@ pub mod audit;
 pub mod execute;
 pub mod generate;
 pub mod random;
+pub mod targets;

@@ -179,7 +179,14 @@ fn random_code(random: &mut SplitMix, count: usize, samples: &[u64], forms: &[&F
 fn random_word(random: &mut SplitMix, samples: &[u64], forms: &[&Form]) -> u64 {
     match random.next() % 3 {
         0 => match random.choose(forms) {
-            Some(form) => form.value | random_fields(random) & !form.mask,
+            Some(form) => {
+                let word = form.value | random_fields(random) & !form.mask;
+                match random.next() % 128 {
+                    // Every other word next to the form, for masks that ask for too much.
+                    bit @ 0..64 => word ^ 1 << bit,
+                    _ => word,
+                }
+            }
             None => random.next(),
         },
         1 => {
@@ -196,18 +203,26 @@ fn random_word(random: &mut SplitMix, samples: &[u64], forms: &[&Form]) -> u64 {
 /// Bits for the free fields of a form. Fields of all zeros or ones (RZ, PT, no modifier) are rare
 /// among uniform bits but common in programs.
 fn random_fields(random: &mut SplitMix) -> u64 {
+    /// Where most forms have registers, constants, offsets and their third operand.
+    const FIELDS: [u64; 5] = [0xff, 0xff00, 0xff << 20, 0xff << 28, 0xff << 39];
     let (a, b, c) = (random.next(), random.next(), random.next());
-    let bits = match random.next() % 4 {
+    let mut bits = match random.next() % 4 {
         0 => a,
         1 => a & b & c,
         2 => a | b | c,
-        _ => (a & 0xff00_00ff_00ff_00ff) | (b & c),
+        _ => a & b & c & random.next() & random.next(),
     };
+    for field in FIELDS {
+        match random.next() % 8 {
+            0 => bits |= field,
+            1 => bits &= !field,
+            _ => {}
+        }
+    }
     // Half of the words are executed always.
-    if a & 1 == 0 {
-        bits & !0xf_0000 | 0x7_0000
-    } else {
-        bits
+    match random.next() % 2 {
+        0 => bits & !0xf_0000 | 0x7_0000,
+        _ => bits,
     }
 }
 

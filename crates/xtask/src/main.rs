@@ -3,12 +3,14 @@
 //! This file is only the table of commands. Each command has a module of its own with
 //! `HELP`, what `--help` prints for it, and `run`, which gets the arguments after the command's name.
 
+mod audit;
 mod disasm_compare;
 mod kernels;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
 mod repository;
+mod survey;
 
 use std::process::ExitCode;
 
@@ -44,6 +46,18 @@ const COMMANDS: &[Command] = &[
         summary: "compare our disassembly with NVIDIA's, over our kernels or random words",
         help: disasm_compare::HELP,
         run: disasm_compare::run,
+    },
+    Command {
+        name: "survey",
+        summary: "bound all own kernels; times; branch targets against the compiler's record",
+        help: survey::HELP,
+        run: survey::run,
+    },
+    Command {
+        name: "audit",
+        summary: "concrete warps against every claim of the analyses",
+        help: audit::HELP,
+        run: audit::run,
     },
 ];
 

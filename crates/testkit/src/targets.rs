@@ -1,0 +1,80 @@
+//! The compiler's own record of where SYNC, BRK and BRX go, against what the analysis finds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_analyse::ThreadCfg;
+use warpbound_base::CodeAddr;
+use warpbound_ir::{Code, Control, OpIndex};
+use warpbound_isa::Token;
+use warpbound_load::{IndirectBranch, IndirectKind, Kernel};
+use warpbound_simt::warp::Via;
+
+/// Result of one comparison.
+#[derive(Clone, Debug, Default)]
+pub struct TargetsCheck {
+    /// Instructions whose targets are recorded and found equal.
+    pub equal: usize,
+    /// Recorded instructions that no thread reaches.
+    pub unreachable: Vec<CodeAddr>,
+    /// Everything that differs.
+    pub differences: Vec<String>,
+    /// The file records no targets, though the code has such instructions (compilers before CUDA 11).
+    pub has_no_record: bool,
+}
+
+/// Compares the record of `kernel` with `thread`.
+pub fn compare(kernel: &Kernel, code: &Code, thread: &ThreadCfg) -> TargetsCheck {
+    let found = found(code, thread);
+    let mut check = TargetsCheck {
+        has_no_record: kernel.indirect_branches.is_empty() && !found.is_empty(),
+        ..TargetsCheck::default()
+    };
+    if check.has_no_record {
+        return check;
+    }
+    let mut recorded = BTreeSet::new();
+    for IndirectBranch { at, kind, targets } in &kernel.indirect_branches {
+        let Some(op) = code.at(*at) else {
+            check.differences.push(format!("{at}: a record about no instruction"));
+            continue;
+        };
+        recorded.insert(op);
+        if *kind != IndirectKind::Branch {
+            continue;
+        }
+        let theirs: BTreeSet<OpIndex> = targets.iter().filter_map(|&t| code.at(t)).collect();
+        match found.get(&op) {
+            None => check.unreachable.push(*at),
+            Some(ours) if *ours == theirs => check.equal += 1,
+            Some(ours) => check
+                .differences
+                .push(format!("{at}: found {ours:?}, recorded {theirs:?}")),
+        }
+    }
+    for op in found.keys().filter(|op| !recorded.contains(op)) {
+        let at = code.get(*op).map(|op| op.addr).unwrap_or_default();
+        check.differences.push(format!("{at}: not recorded"));
+    }
+    check
+}
+
+/// Targets of the SYNC, BRK and BRX that threads reach, over all calling contexts.
+fn found(code: &Code, thread: &ThreadCfg) -> BTreeMap<OpIndex, BTreeSet<OpIndex>> {
+    let mut found: BTreeMap<OpIndex, BTreeSet<OpIndex>> = BTreeMap::new();
+    for id in thread.space.ids().filter(|&id| thread.is_reached(id)) {
+        let last = thread.space.block(id).last;
+        let Some(op) = code.get(last) else { continue };
+        let is_jump = matches!(op.control, Control::Indirect { .. });
+        if !is_jump && !matches!(op.control, Control::Unwind(Token::Sync | Token::Brk)) {
+            continue;
+        }
+        let targets = found.entry(last).or_default();
+        for step in thread.steps.get(id.index()).into_iter().flatten() {
+            let leaves = is_jump || matches!(step.via, Via::Resume(_));
+            if let (Some(to), true) = (step.to, leaves) {
+                targets.insert(thread.space.block(to).first);
+            }
+        }
+    }
+    found
+}

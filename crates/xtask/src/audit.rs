@@ -1,0 +1,83 @@
+//! `cargo xtask audit`: concrete warps against every claim of the analyses.
+
+use anyhow::{Context, bail};
+use warpbound_driver::Session;
+use warpbound_testkit::random::{Campaign, campaign};
+
+use crate::repository::{Repository, files_with_extension};
+
+pub(crate) const HELP: &str = "\
+usage: cargo run --release -p warpbound-xtask -- audit [--runs COUNT] [--seed NUMBER]
+
+Runs warps with uninterpreted data through random programs (half of the runs) and through the control flow
+of kernels/built (the other half), in random launches and both orders of divergence, and compares
+  - the trace of lanes in the warp with their traces alone,
+  - each step, stack, relation of groups and agreement with what the analyses claim,
+  - the executed instructions with the bound for the run's own loop bounds.
+Prints totals and fails if anything contradicts.
+
+  --runs COUNT     runs in all (100000)
+  --seed NUMBER    start of the random sequence (1)";
+
+/// Problems printed.
+const SHOWN: usize = 20;
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let (mut runs, mut seed) = (100_000usize, 1u64);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let value = rest.next().context("an option without a value")?;
+        match argument.as_str() {
+            "--runs" => runs = value.parse()?,
+            "--seed" => seed = value.parse()?,
+            other => bail!("no option is called {other:?}"),
+        }
+    }
+    let random = campaign(seed, runs / 2);
+    print("random programs", &random);
+    let kernels = audit_kernels(repository, seed, runs - runs / 2)?;
+    print("own kernels", &kernels);
+    if !random.problems.is_empty() || !kernels.problems.is_empty() {
+        bail!("{} problems", random.problems.len() + kernels.problems.len());
+    }
+    Ok(())
+}
+
+fn audit_kernels(repository: &Repository, seed: u64, runs: usize) -> anyhow::Result<Campaign> {
+    let mut sessions = Vec::new();
+    for path in files_with_extension(&repository.built_kernels(), "cubin")? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let session = Session::open(&name, &std::fs::read(&path)?)?;
+        sessions.push((name, session));
+    }
+    let mut total = Campaign::default();
+    let mut rng = fastrand::Rng::with_seed(seed);
+    // Several launches of each kernel, so that all of them get a share of the runs.
+    while total.runs < runs {
+        for (name, session) in &sessions {
+            for kernel in session.kernels(None)? {
+                let prepared = session.prepare(kernel)?;
+                let name = format!("{name} {}", kernel.demangled());
+                total.audit(&name, &prepared.code, &mut rng, 20);
+            }
+        }
+    }
+    Ok(total)
+}
+
+fn print(what: &str, total: &Campaign) {
+    println!("{what}:");
+    println!("  {} programs, {} refused:", total.programs, total.refused);
+    for (reason, count) in &total.refusals {
+        println!("    {count:>6}  {reason}");
+    }
+    println!(
+        "  {} runs, {} diverged, {} finished and were compared with a bound",
+        total.runs, total.diverged, total.bounded
+    );
+    println!("  bound / executed instructions: median {:.3}", total.median_ratio());
+    println!("  {} problems", total.problems.len());
+    for problem in total.problems.iter().take(SHOWN) {
+        println!("    {problem}");
+    }
+}
