@@ -15,18 +15,20 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
 
 use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use toml::{Spanned, Value};
 use warpbound_base::{CodeAddr, Diagnostic};
 
 /// What is written where a number is missing.
 const MISSING: &str = "?";
 
-/// The most warp instructions that a call outside the file may be said to cost, 2^40: sums of costs then
-/// stay far from the limits of the integer program's coefficients.
-const MOST_CALL_INSTRUCTIONS: u64 = 1 << 40;
+/// The largest number that a fact may state, 2^40: sums of costs and multiples of bounds then stay far from
+/// the limits of the integer program's coefficients, and a slip of the keyboard is found.
+const MOST: u64 = 1 << 40;
 
 /// A loop as a facts file may name it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -87,7 +89,7 @@ struct KernelRow {
 struct LoopRow {
     id: Option<String>,
     at: String,
-    bound: Value,
+    bound: Number,
     #[serde(rename = "source")]
     _source: Option<String>,
     #[serde(rename = "depth")]
@@ -98,10 +100,98 @@ struct LoopRow {
 #[serde(deny_unknown_fields)]
 struct CallRow {
     name: String,
-    instructions: Value,
+    instructions: Number,
+}
+
+/// What stands where a number is expected.
+enum Number {
+    Missing,
+    Whole(u64),
+    TooLarge(String),
+    /// Something else, spelled.
+    Other(String),
+}
+
+impl Number {
+    /// The number, `None` where it is missing.
+    fn value(self, key: &str) -> Result<Option<u64>, String> {
+        match self {
+            Number::Missing => Ok(None),
+            Number::Whole(n) if n <= MOST => Ok(Some(n)),
+            Number::Whole(n) => Err(format!("`{key}` is {n}, over the limit of {MOST}")),
+            Number::TooLarge(n) => Err(format!("`{key}` is {n}, over the limit of {MOST}")),
+            Number::Other(what) => {
+                Err(format!("`{key}` is {what}, not a whole number or \"{MISSING}\""))
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Number, D::Error> {
+        deserializer.deserialize_any(NumberVisitor)
+    }
+}
+
+/// Takes everything that TOML can hold, so that the message names the key.
+struct NumberVisitor;
+
+impl<'de> Visitor<'de> for NumberVisitor {
+    type Value = Number;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number or \"{MISSING}\"")
+    }
+
+    fn visit_i64<E>(self, n: i64) -> Result<Number, E> {
+        Ok(u64::try_from(n).map_or_else(|_| Number::Other(n.to_string()), Number::Whole))
+    }
+
+    fn visit_u64<E>(self, n: u64) -> Result<Number, E> {
+        Ok(Number::Whole(n))
+    }
+
+    fn visit_i128<E>(self, n: i128) -> Result<Number, E> {
+        Ok(match n < 0 {
+            true => Number::Other(n.to_string()),
+            false => Number::TooLarge(n.to_string()),
+        })
+    }
+
+    fn visit_u128<E>(self, n: u128) -> Result<Number, E> {
+        Ok(Number::TooLarge(n.to_string()))
+    }
+
+    fn visit_f64<E>(self, x: f64) -> Result<Number, E> {
+        Ok(Number::Other(format!("{x:?}")))
+    }
+
+    fn visit_bool<E>(self, b: bool) -> Result<Number, E> {
+        Ok(Number::Other(b.to_string()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Number, E> {
+        Ok(match text == MISSING {
+            true => Number::Missing,
+            false => Number::Other(format!("{text:?}")),
+        })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Number, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Number::Other("a list".to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Number, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Number::Other("a table or a date".to_owned()))
+    }
 }
 
 impl FactsFile {
+    /// The largest bound of a loop that can be stated.
+    pub const MOST_BOUND: u64 = MOST;
+
     /// Reads the text of a facts file; `file` is its name in messages.
     ///
     /// # Errors
@@ -119,7 +209,7 @@ impl FactsFile {
         };
         let rows: FileRow = toml::from_str(text).map_err(|error| {
             let what = error.message().lines().collect::<Vec<_>>().join(": ");
-            let diagnostic = Diagnostic::new(what);
+            let diagnostic = Diagnostic::new(what.replace(char::is_control, "\u{fffd}"));
             match error.span() {
                 Some(span) => at_line(diagnostic, line_of(span)),
                 None => diagnostic,
@@ -156,6 +246,9 @@ impl KernelFacts {
         line: usize,
         line_of: &dyn Fn(Range<usize>) -> usize,
     ) -> Result<KernelFacts, Diagnostic> {
+        for (key, text) in [("name", &row.name), ("code", &row.code)] {
+            plain(key, text).map_err(|d| at_line(d, line))?;
+        }
         let mut facts = KernelFacts {
             file: file.to_owned(),
             name: row.name,
@@ -174,29 +267,28 @@ impl KernelFacts {
                     row.at
                 ));
             };
-            let bound = match number(&row.bound) {
-                Some(Some(0)) => {
+            if let Some(id) = &row.id {
+                plain("id", id).map_err(|d| at_line(d, line))?;
+            }
+            let bound = match row.bound.value("bound") {
+                Ok(Some(0)) => {
                     return fail(
                         "a loop bound counts header executions per entry, so it is at least 1"
                             .to_owned(),
                     );
                 }
-                Some(bound) => bound,
-                None => {
-                    return fail(format!(
-                        "`bound` is {}, not a whole number or \"?\"",
-                        row.bound
-                    ));
-                }
+                Ok(bound) => bound,
+                Err(what) => return fail(what),
             };
-            if let Some(other) = facts.loops.iter().find(|l| l.at == at) {
-                if other.bound != bound {
-                    return fail(format!(
-                        "the loop at {at} has another bound in line {}",
-                        other.line
-                    ));
-                }
-                continue;
+            let contradicts = |l: &&LoopFact| {
+                let same = l.id == row.id || l.id.is_none() || row.id.is_none();
+                l.at == at && same && l.bound != bound
+            };
+            if let Some(other) = facts.loops.iter().find(contradicts) {
+                return fail(format!(
+                    "the loop at {at} has another bound in line {}",
+                    other.line
+                ));
             }
             facts.loops.push(LoopFact {
                 id: row.id,
@@ -209,17 +301,10 @@ impl KernelFacts {
             let line = line_of(row.span());
             let row = row.into_inner();
             let fail = |what: String| Err(at_line(Diagnostic::new(what), line));
-            let cost = match number(&row.instructions) {
-                Some(Some(n)) if n > MOST_CALL_INSTRUCTIONS => {
-                    return fail(format!("`instructions` is over {MOST_CALL_INSTRUCTIONS}"));
-                }
-                Some(cost) => cost,
-                None => {
-                    return fail(format!(
-                        "`instructions` is {}, not a whole number or \"?\"",
-                        row.instructions
-                    ));
-                }
+            plain("name", &row.name).map_err(|d| at_line(d, line))?;
+            let cost = match row.instructions.value("instructions") {
+                Ok(cost) => cost,
+                Err(what) => return fail(what),
             };
             if let Some(other) = facts.calls.insert(row.name.clone(), cost)
                 && other != cost
@@ -249,18 +334,35 @@ impl KernelFacts {
         }
         let mut bounds = vec![None; loops.len()];
         for fact in &self.loops {
-            let index = loops.iter().position(|l| l.at == fact.at);
-            let Some((known, bound)) = index.and_then(|i| loops.get(i).zip(bounds.get_mut(i)))
-            else {
-                let what = format!("the kernel has no loop at {}", fact.at);
-                return Err(
-                    fail(what, fact.line).hint("`warpbound facts` prints the loops that there are")
-                );
+            let here = || loops.iter().filter(|l| l.at == fact.at);
+            let names = || here().map(|l| l.id.as_str()).collect::<Vec<_>>().join(" and ");
+            let wanted = |l: &LoopName| match &fact.id {
+                Some(id) => l.at == fact.at && l.id == *id,
+                None => l.at == fact.at,
             };
-            if let Some(id) = fact.id.as_ref().filter(|id| **id != known.id) {
-                let what = format!("the loop at {} is {}, not {id}", fact.at, known.id);
+            let what = match (here().count(), &fact.id) {
+                (0, _) => {
+                    let what = format!("the kernel has no loop at {}", fact.at);
+                    return Err(fail(what, fact.line)
+                        .hint("`warpbound facts` prints the loops that there are"));
+                }
+                // Loops may share an address where one has more headers.
+                (2.., None) => Some(format!(
+                    "at {} are the loops {}, `id` must say which is meant",
+                    fact.at,
+                    names()
+                )),
+                (_, Some(id)) if !here().any(wanted) => {
+                    Some(format!("the loop at {} is {}, not {id}", fact.at, names()))
+                }
+                _ => None,
+            };
+            if let Some(what) = what {
                 return Err(fail(what, fact.line));
             }
+            let Some(bound) = loops.iter().position(wanted).and_then(|i| bounds.get_mut(i)) else {
+                continue;
+            };
             *bound = fact.bound;
         }
         Ok(bounds)
@@ -286,17 +388,20 @@ fn at_line(diagnostic: Diagnostic, line: usize) -> Diagnostic {
     diagnostic.at(format!("line {line}"))
 }
 
-/// `Some(None)` for a number that is missing, `None` for what is no number.
-fn number(value: &Value) -> Option<Option<u64>> {
-    match value {
-        Value::Integer(n) => u64::try_from(*n).ok().map(Some),
-        Value::String(text) if text == MISSING => Some(None),
-        _ => None,
+/// Refuses text that would break a line of a message.
+fn plain(key: &str, text: &str) -> Result<(), Diagnostic> {
+    match text.contains(char::is_control) {
+        true => Err(Diagnostic::new(format!("`{key}` is {text:?}, which has a control character"))),
+        false => Ok(()),
     }
 }
 
 fn address(text: &str) -> Option<CodeAddr> {
     let digits = text.strip_prefix("0x")?;
+    // `from_str_radix` takes a sign.
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
     u32::from_str_radix(digits, 16).ok().map(CodeAddr)
 }
 

@@ -2,15 +2,18 @@
 
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpbound_driver::{
-    AgreementDomain, DivergenceOrder, GroupDomain, Level, Model, Reading, StackDomain,
+    AgreementDomain, DivergenceOrder, FactsFile, GroupDomain, Level, Model, Reading, StackDomain,
 };
 
 /// Worst-case bounds of GPU kernels, from their machine code.
 #[derive(Parser)]
 #[command(name = "warpbound", version, about, long_about = None)]
-#[command(after_help = "Exit codes: 0 done, 2 some kernel has no bound, 3 the input cannot be used, 64 wrong usage.")]
+#[command(
+    after_help = "Exit codes: 0 done, 2 some kernel has no bound, 3 the input cannot be used, 64 wrong usage."
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -71,7 +74,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE")]
         facts: Option<PathBuf>,
         /// Bound of loops without a fact: header executions per entry and thread
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+        #[arg(long, value_name = "N", value_parser = loop_default())]
         loop_default: Option<u64>,
         #[command(flatten)]
         launch: LaunchArguments,
@@ -227,6 +230,11 @@ enum Order {
     TakenFirst,
 }
 
+/// The same limits as in a facts file.
+fn loop_default() -> RangedU64ValueParser {
+    RangedU64ValueParser::new().range(1..=FactsFile::MOST_BOUND)
+}
+
 /// Limits of CUDA for compute capability 5.0 and later: 1024 threads, 1024 in x and y, 64 in z.
 fn block(text: &str) -> Result<[u32; 3], String> {
     let mut block = [1u32; 3];
@@ -235,7 +243,10 @@ fn block(text: &str) -> Result<[u32; 3], String> {
         return Err("more than three numbers".to_owned());
     }
     for ((size, part), most) in block.iter_mut().zip(parts).zip([1024, 1024, 64]) {
-        *size = part.trim().parse().map_err(|_| format!("{part:?} is not a whole number"))?;
+        *size = part
+            .trim()
+            .parse()
+            .map_err(|_| format!("{part:?} is not a whole number"))?;
         if *size == 0 || *size > most {
             return Err(format!("{size} is not between 1 and {most}"));
         }

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{FactsFile, Options, Session};
+use warpbound_driver::{FactsFile, Kernel, Options, Session};
 use warpbound_report::bound::Status;
 use warpbound_report::to_json;
 
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         }
     };
     match run(arguments.command) {
-        Ok((text, code)) => match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Ok(Output { text, code }) => match std::io::stdout().lock().write_all(text.as_bytes()) {
             Ok(()) => ExitCode::from(code),
             // A reader that has seen enough (`head`) is no error.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::from(code),
@@ -54,17 +54,37 @@ fn main() -> ExitCode {
 }
 
 /// What to print, and the exit code.
-fn run(command: Command) -> Result<(String, u8), Diagnostic> {
+struct Output {
+    text: String,
+    code: u8,
+}
+
+impl Output {
+    fn done(text: String) -> Output {
+        Output { text, code: 0 }
+    }
+}
+
+fn run(command: Command) -> Result<Output, Diagnostic> {
     match command {
         Command::List { file } => {
             let report = open(&file)?.list();
-            let code = if report.refused.is_some() { UNUSABLE } else { 0 };
-            Ok((report.text(), code))
+            let mut output = Output::done(report.text());
+            if let Some(why) = report.refused {
+                // The names of the kernels are worth printing all the same.
+                eprintln!("warpbound: {}", Diagnostic::new(why).in_file(report.file));
+                output.code = UNUSABLE;
+            }
+            Ok(output)
         }
-        Command::Disasm { file, kernel, style } => {
+        Command::Disasm {
+            file,
+            kernel,
+            style,
+        } => {
             let session = open(&file)?;
             let mut text = String::new();
-            for kernel in session.kernels(kernel.as_deref())? {
+            for kernel in kernels(&session, &file, kernel.as_deref())? {
                 let listing = session.disassemble(kernel)?;
                 if !text.is_empty() {
                     text.push('\n');
@@ -74,7 +94,7 @@ fn run(command: Command) -> Result<(String, u8), Diagnostic> {
                     Style::Nvdisasm => listing.nvdisasm(),
                 });
             }
-            Ok((text, 0))
+            Ok(Output::done(text))
         }
         Command::Cfg {
             file,
@@ -100,12 +120,12 @@ fn run(command: Command) -> Result<(String, u8), Diagnostic> {
                     GraphFormat::Svg => graph.svg(),
                 });
             }
-            Ok((text, 0))
+            Ok(Output::done(text))
         }
         Command::Facts { file, kernel } => {
             let session = open(&file)?;
-            let kernels = session.kernels(kernel.as_deref())?;
-            Ok((session.facts(&kernels)?, 0))
+            let kernels = kernels(&session, &file, kernel.as_deref())?;
+            Ok(Output::done(session.facts(&kernels)?))
         }
         Command::Bound {
             file,
@@ -130,19 +150,20 @@ fn run(command: Command) -> Result<(String, u8), Diagnostic> {
                 facts,
                 loop_default,
             };
-            let kernels = session.kernels(kernel.as_deref())?;
+            let kernels = kernels(&session, &file, kernel.as_deref())?;
             let mut progress = Progress::new(kernels.len());
             let report = session.bounds(&kernels, &options, |index, kernel| {
                 progress.show(index, &kernel.name);
             });
             progress.clear();
-            let report = report?;
+            let report = report.map_err(|d| d.in_file(file.display().to_string()))?;
             let bounded = report.kernels.iter().all(|k| k.status == Status::Bounded);
             let text = match format {
                 BoundFormat::Text => report.text(),
                 BoundFormat::Json => to_json(&report),
             };
-            Ok((text, if bounded { 0 } else { NO_BOUND }))
+            let code = if bounded { 0 } else { NO_BOUND };
+            Ok(Output { text, code })
         }
     }
 }
@@ -153,10 +174,33 @@ fn open(path: &Path) -> Result<Session, Diagnostic> {
     Session::open(&name, &contents)
 }
 
+/// The kernel of a name, or all; at least one.
+fn kernels<'a>(
+    session: &'a Session,
+    file: &Path,
+    name: Option<&str>,
+) -> Result<Vec<&'a Kernel>, Diagnostic> {
+    let kernels = session.kernels(name)?;
+    if kernels.is_empty() {
+        let hint = "`warpbound list` prints what it has";
+        return Err(Diagnostic::new("the file has no kernels")
+            .hint(hint)
+            .in_file(file.display().to_string()));
+    }
+    Ok(kernels)
+}
+
 fn read_facts(session: &Session, path: &Path) -> Result<FactsFile, Diagnostic> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|e| unreadable(&name, &e))?;
-    let facts = FactsFile::parse(&name, &text)?;
+    let contents = std::fs::read(path).map_err(|e| unreadable(&name, &e))?;
+    let text = std::str::from_utf8(&contents).map_err(|error| {
+        let before = contents.get(..error.valid_up_to()).unwrap_or_default();
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        Diagnostic::new("not UTF-8 text")
+            .at(format_args!("line {line}"))
+            .in_file(name.as_str())
+    })?;
+    let facts = FactsFile::parse(&name, text)?;
     session.check_facts(&facts)?;
     Ok(facts)
 }

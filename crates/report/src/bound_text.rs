@@ -64,7 +64,7 @@ impl KernelBound {
             }
         }
         if !self.missing_facts.is_empty() {
-            out.push_str("  lines for the facts file, to be completed:\n");
+            out.push_str("  lines for the facts file (`warpbound facts` prints all of it), to be completed:\n");
             for line in &self.missing_facts {
                 out.push_str(&format!("    {line}\n"));
             }

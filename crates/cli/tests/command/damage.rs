@@ -1,0 +1,190 @@
+//! Damaged cubins through the whole pipeline: whatever the bytes, there is a bound, a named refusal or a line
+//! that says what is wrong, and soon.
+
+use std::panic::catch_unwind;
+use std::time::{Duration, Instant};
+
+use warpbound_base::Diagnostic;
+use warpbound_driver::{Level, Options, Session};
+use warpbound_report::bound::Status;
+use warpbound_report::to_json;
+
+use crate::support::built;
+
+/// Small files that together have calls, loops, tables, indirect branches, recursion and barriers.
+const FILES: [&str; 10] = [
+    "break_loop.sm_61.cubin",
+    "call_both_sides.sm_61.cubin",
+    "early_exit.sm_61.cubin",
+    "external_call.sm_61.cubin",
+    "function_pointer.sm_61.cubin",
+    "loop_repush.sm_61.cubin",
+    "nested_loops.sm_61.cubin",
+    "recursion.sm_61.cubin",
+    "switch_table.sm_61.cubin",
+    "goto_flow.sm_61.cubin",
+];
+
+/// Nothing in these files takes longer, damaged or not, unoptimised.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// Asks everything that the command can ask.
+fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
+    let session = Session::open("damaged.cubin", bytes)?;
+    let _ = session.list().text();
+    let kernels = session.kernels(None)?;
+    let options = Options {
+        loop_default: Some(10),
+        ..Options::default()
+    };
+    let report = session.bounds(&kernels, &options, |_, _| ())?;
+    for kernel in &report.kernels {
+        assert_eq!(kernel.bound.is_some(), kernel.status == Status::Bounded);
+        assert_eq!(kernel.reason.is_none(), kernel.status == Status::Bounded);
+    }
+    let _ = (report.text(), to_json(&report));
+    session.facts(&kernels)?;
+    for kernel in kernels {
+        let listing = session.disassemble(kernel)?;
+        let _ = (listing.columns(), listing.nvdisasm());
+        for level in [Level::Thread, Level::Warp] {
+            let graph = session.graph(kernel, level, &options)?;
+            let _ = (graph.text(), graph.dot(), graph.svg());
+        }
+    }
+    Ok(())
+}
+
+/// Asks and checks the manner of the answer; `what` describes the damage.
+fn check(bytes: &[u8], what: &str) {
+    let start = Instant::now();
+    let answer = catch_unwind(|| ask(bytes));
+    let took = start.elapsed();
+    match answer {
+        Err(_) => panic!("panic after {what}"),
+        Ok(Ok(())) => (),
+        Ok(Err(diagnostic)) => {
+            let line = diagnostic.to_string();
+            let fits = !line.contains(char::is_control) && line.starts_with("damaged.cubin: ");
+            assert!(fits, "{what}: {line:?}");
+        }
+    }
+    assert!(took < LIMIT, "{took:?} after {what}");
+}
+
+/// xorshift64*: the same damage in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let word = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32;
+        (word * limit as u64 >> 32) as usize
+    }
+}
+
+/// `WARPBOUND_DAMAGE=N` does N times as many.
+fn effort(usual: usize) -> usize {
+    let factor = std::env::var("WARPBOUND_DAMAGE")
+        .ok()
+        .and_then(|n| n.parse().ok());
+    usual * factor.unwrap_or(1)
+}
+
+fn flips(seed: u64, files: &[&str], count: usize, bits: usize) {
+    let mut random = Random(seed);
+    for file in files {
+        let original = built(file);
+        for _ in 0..count {
+            let mut bytes = original.clone();
+            let mut what = format!("flips in {file}:");
+            for _ in 0..bits {
+                let (at, bit) = (random.below(bytes.len()), random.below(8));
+                bytes[at] ^= 1 << bit;
+                what.push_str(&format!(" 0x{at:x}.{bit}"));
+            }
+            check(&bytes, &what);
+        }
+    }
+}
+
+#[test]
+fn single_bit_flips() {
+    flips(0x5eed_0001, &FILES, effort(120), 1);
+}
+
+#[test]
+fn several_bit_flips() {
+    flips(0x5eed_0002, &FILES, effort(40), 4);
+}
+
+/// Where the code is: every flip makes another program.
+#[test]
+fn bit_flips_in_the_code() {
+    let mut random = Random(0x5eed_0003);
+    for file in FILES {
+        let original = built(file);
+        let code = sections(&original, |kind, flags| kind == 1 && flags & 4 != 0);
+        assert!(!code.is_empty(), "{file} has no code");
+        for _ in 0..effort(120) {
+            let mut bytes = original.clone();
+            let range = &code[random.below(code.len())];
+            let (at, bit) = (range.start + random.below(range.len()), random.below(8));
+            bytes[at] ^= 1 << bit;
+            check(&bytes, &format!("flip in {file}: 0x{at:x}.{bit}"));
+        }
+    }
+}
+
+#[test]
+fn truncations() {
+    for file in FILES {
+        let bytes = built(file);
+        for cut in 0..64 {
+            let length = bytes.len() * cut / 64;
+            let answer = ask(&bytes[..length]);
+            let line = answer.expect_err("a cut file").to_string();
+            assert!(
+                line.starts_with("damaged.cubin: offset 0x"),
+                "{file} cut to {length}: {line}"
+            );
+        }
+    }
+}
+
+/// Each word of the section headers and of the attributes with values that mean trouble.
+#[test]
+fn huge_fields() {
+    let bytes = built("switch_table.sm_61.cubin");
+    let table = u64::from_le_bytes(bytes[40..48].try_into().expect("8 bytes")) as usize;
+    let info = 0x7000_0000;
+    let mut places: Vec<usize> = (0..64).chain(table..bytes.len()).step_by(4).collect();
+    for range in sections(&bytes, |kind, _| kind == info) {
+        places.extend(range.step_by(4));
+    }
+    for at in places {
+        for word in [0u32, 0x7fff_ffff, 0xffff_fff0] {
+            let mut damaged = bytes.clone();
+            let Some(place) = damaged.get_mut(at..at + 4) else {
+                continue;
+            };
+            place.copy_from_slice(&word.to_le_bytes());
+            check(&damaged, &format!("0x{word:x} at 0x{at:x}"));
+        }
+    }
+}
+
+/// File ranges of the sections that `wanted(type, flags)` takes.
+fn sections(bytes: &[u8], wanted: impl Fn(u32, u64) -> bool) -> Vec<std::ops::Range<usize>> {
+    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+    let table = word(40) as usize;
+    let count = usize::from(u16::from_le_bytes([bytes[60], bytes[61]]));
+    (0..count)
+        .map(|index| table + 64 * index)
+        .filter(|&header| wanted((word(header) >> 32) as u32, word(header + 8)))
+        .map(|header| word(header + 24) as usize..(word(header + 24) + word(header + 32)) as usize)
+        .filter(|range| !range.is_empty())
+        .collect()
+}

@@ -1,0 +1,138 @@
+//! Runs the command as a user does, in the folder of our own cubins.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// No question about one of our kernels takes longer, in any build profile.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// What the command said.
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Said {
+    /// The output of a run that went well.
+    #[track_caller]
+    pub(crate) fn done(self) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""));
+        self.stdout
+    }
+
+    /// The output of a run where some kernel has no bound.
+    #[track_caller]
+    pub(crate) fn without_bound(self) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (Some(2), ""));
+        self.stdout
+    }
+
+    /// The one line of a run whose input cannot be used, without the command's name.
+    #[track_caller]
+    pub(crate) fn refusal(self) -> String {
+        assert_eq!(self.code, Some(3), "{}", self.stderr);
+        assert_eq!(self.stdout, "", "output besides {}", self.stderr);
+        one_line(&self.stderr)
+    }
+
+    /// What is said about wrong usage.
+    #[track_caller]
+    pub(crate) fn usage(self) -> String {
+        assert_eq!(self.code, Some(64), "{}", self.stderr);
+        assert_eq!(self.stdout, "");
+        assert!(self.stderr.contains("--help"), "{}", self.stderr);
+        self.stderr
+    }
+}
+
+#[track_caller]
+pub(crate) fn one_line(stderr: &str) -> String {
+    let line = stderr
+        .strip_prefix("warpbound: ")
+        .and_then(|rest| rest.strip_suffix('\n'))
+        .unwrap_or_else(|| panic!("not a line of ours: {stderr:?}"));
+    assert!(
+        !line.contains(char::is_control),
+        "more than a line: {stderr:?}"
+    );
+    line.to_owned()
+}
+
+pub(crate) fn run(arguments: &[&str]) -> Said {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_warpbound"))
+        .args(arguments)
+        .current_dir(built_folder())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let reader = |mut pipe: Box<dyn std::io::Read + Send>| {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            pipe.read_to_end(&mut bytes).expect("output is read");
+            String::from_utf8(bytes).expect("output is UTF-8")
+        })
+    };
+    let stdout = reader(Box::new(child.stdout.take().expect("piped")));
+    let stderr = reader(Box::new(child.stderr.take().expect("piped")));
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("the command is waited for") {
+            break status;
+        }
+        if start.elapsed() > LIMIT {
+            child.kill().expect("the command is stopped");
+            panic!("{arguments:?} takes more than {LIMIT:?}");
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    let said = Said {
+        code: status.code(),
+        stdout: stdout.join().expect("stdout"),
+        stderr: stderr.join().expect("stderr"),
+    };
+    assert!(
+        !said.stderr.contains("panicked"),
+        "{arguments:?}: {}",
+        said.stderr
+    );
+    said
+}
+
+pub(crate) fn built_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/built")
+}
+
+/// A cubin of our own kernels.
+pub(crate) fn built(name: &str) -> Vec<u8> {
+    let path = built_folder().join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Names of our own cubins that end in `suffix`, sorted.
+pub(crate) fn cubins(suffix: &str) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(built_folder())
+        .expect("kernels/built")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .into_string()
+                .expect("a plain name")
+        })
+        .filter(|name| name.ends_with(suffix))
+        .collect();
+    names.sort();
+    assert!(names.len() > 40, "{names:?}");
+    names
+}
+
+/// Writes a file for one test; `name` is unique among the tests.
+pub(crate) fn scratch(name: &str, contents: impl AsRef<[u8]>) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, contents).expect("a scratch file");
+    path.into_os_string().into_string().expect("a plain path")
+}
