@@ -45,6 +45,12 @@ pub struct CcTest(pub u8);
 impl CcTest {
     /// The test that always holds.
     pub const TRUE: CcTest = CcTest(15);
+
+    /// Whether the test is a function of the condition code alone. Codes 24..=29 (`CSM_TA` to
+    /// `FCSM_MX`) ask for state of graphics pipelines that no register of ours holds.
+    pub fn is_of_cc(self) -> bool {
+        !(24..=29).contains(&self.0)
+    }
 }
 
 /// What kind of entry a stack instruction pushes or pops (SIMT rules of the activation stack).
@@ -107,7 +113,8 @@ pub enum Flow {
     Pop(Token),
     /// EXIT, KIL: the lanes leave for good.
     Exit,
-    /// Control flow that no analysis follows (RTT, RAM, SAM, BPT.TRAP, SETCRSPTR …): name it and refuse.
+    /// Control flow that no analysis follows (RTT, RAM, SAM, BPT.TRAP, SETCRSPTR, branches that
+    /// depend on the call depth or on state outside [`Reg`] …): name it and refuse.
     Unsupported,
 }
 

@@ -161,6 +161,14 @@ fn predicate_moves() {
         "R4 R6 P0 P1 P2 P3 P4 P5 P6",
         "P0 P1 P2 P3 P4 P5 P6",
     );
+    // R2P PR, R4.B1, 0x15: byte selected
+    check(
+        0x38f0_0200_0157_0400,
+        "R4 P0 P1 P2 P3 P4 P5 P6",
+        "P0 P1 P2 P3 P4 P5 P6",
+    );
+    // R2P CC, R4, 0x15: part of the condition code
+    check(0x38f0_0100_0157_0400, "R4 CC", "CC");
     // P2R R5, PR, RZ, 0x7f
     check(0x38e8_0000_07f7_ff05, "P0 P1 P2 P3 P4 P5 P6", "R5");
     // P2R R5, CC, RZ, 0x7f
@@ -200,6 +208,10 @@ fn textures_and_surfaces() {
     assert_eq!(tex.source, Source::Lane);
     // TEXS RZ, R8, R4, R6, 0x0, 2D, RG
     check(0xd830_000f_f067_0408, "R4 R5 R6 R7", "R8 R9");
+    // TEXS R12, R8, R4, R6, 0x0, 2D, RGB: two registers and one
+    check(0xd820_0000_c067_0408, "R4 R5 R6 R7", "R8 R9 R12");
+    // TEXS RZ, R8, R4, R6, 0x0, 2D, R
+    check(0xd820_000f_f067_0408, "R4 R5 R6 R7", "R8");
     // SULD.P.1D.RG.IGN R2, [R3], R4
     let surface = check(0xeb00_0200_0037_0302, "R3 R4 R5 R6", "R2 R3");
     assert_eq!(surface.access.map(|a| a.space), Some(Space::Surface));
@@ -294,6 +306,184 @@ fn conditions() {
     // SSY has no guard: its bits 19:16 belong to nothing
     assert!(effects(0xe290_0000_00c0_0000).guard.is_always());
     assert!(effects(0xe30f_0000_000f_000f).guard.is_never());
+}
+
+#[test]
+fn condition_code_tests_of_every_branch_like_form() {
+    let code = |addr| Target::Code(CodeAddr(addr));
+    for (word, flow) in [
+        // BRA, JMP
+        (0xe240_0000_0007_0000, Flow::Branch(code(0x10))),
+        (0xe210_0000_0107_0000, Flow::Branch(Target::Absolute(0x10))),
+        // RET, LONGJMP, BRK, CONT, SYNC
+        (0xe320_0000_0007_0000, Flow::Pop(Token::Ret)),
+        (0xe310_0000_0007_0000, Flow::Pop(Token::LongJmp)),
+        (0xe340_0000_0007_0000, Flow::Pop(Token::Brk)),
+        (0xe350_0000_0007_0000, Flow::Pop(Token::Cont)),
+        (0xf0f8_0000_0007_0000, Flow::Pop(Token::Sync)),
+        // KIL, EXIT, EXIT.KEEPREFCOUNT
+        (0xe330_0000_0007_0000, Flow::Exit),
+        (0xe300_0000_0007_0000, Flow::Exit),
+        (0xe300_0000_0007_0020, Flow::Exit),
+    ] {
+        for test in 0..32 {
+            let found = effects(word | test);
+            assert_eq!(found.cc_test, CcTest(test as u8), "{word:016x}");
+            // CSM_TA .. FCSM_MX are not tests of the condition code.
+            let known = !(24..=29).contains(&test);
+            let expected = if known { flow } else { Flow::Unsupported };
+            assert_eq!(found.flow, expected, "{word:016x} test {test}");
+            assert!(found.reads.is_empty() && found.writes.is_empty());
+        }
+        // @!P2
+        let guard = effects(word & !0xf_0000 | 0xa_000f).guard;
+        assert_eq!((guard.pred, guard.negated), (Some(2), true));
+    }
+}
+
+#[test]
+fn stack_and_call_forms_have_neither_guard_nor_test() {
+    let code = Target::Code(CodeAddr(0x30));
+    let constant = Target::Constant {
+        bank: 2,
+        offset: 0x20,
+    };
+    for (word, token) in [
+        (0xe290_0000_0200_0000, Token::Sync),
+        (0xe2a0_0000_0200_0000, Token::Brk),
+        (0xe2b0_0000_0200_0000, Token::Cont),
+        (0xe270_0000_0200_0000, Token::Ret),
+        (0xe280_0000_0200_0000, Token::LongJmp),
+    ] {
+        // Neither the guard's bits nor those of a test mean anything here.
+        for junk in [0, 0xf_0000, 0x4_0000, 0x7, 0xf] {
+            let found = effects(word | junk);
+            assert!(found.guard.is_always());
+            assert_eq!(found.cc_test, CcTest::TRUE);
+            assert_eq!(found.flow, Flow::Push(token, code));
+        }
+        // From a constant: SSY c[0x2][0x20]
+        assert_eq!(
+            effects(word | 0x20_0000_0020).flow,
+            Flow::Push(token, constant)
+        );
+    }
+    // PEXIT 0x30 has no constant form
+    let exit = effects(0xe230_0000_0200_0000);
+    assert!(exit.guard.is_always());
+    assert_eq!(exit.flow, Flow::Push(Token::Exit, code));
+    // CAL 0x30, CAL.NOINC 0x30, CAL c[0x2][0x20], JCAL 0x20, JCAL c[0x2][0x20]
+    for (word, target) in [
+        (0xe260_0000_0200_0040, code),
+        (0xe260_0000_0200_0000, code),
+        (0xe260_0020_0200_0060, constant),
+        (0xe220_0000_0200_0040, Target::Absolute(0x20)),
+        (0xe220_0020_0200_0060, constant),
+    ] {
+        let found = effects(word);
+        assert!(found.guard.is_always());
+        assert_eq!(found.cc_test, CcTest::TRUE);
+        assert_eq!(found.flow, Flow::Call(target), "{word:016x}");
+    }
+}
+
+#[test]
+fn branches_in_all_their_variants() {
+    let view = |word| {
+        let program = program(&[word]);
+        program.view(&program.instrs[0]).expect("an instruction")
+    };
+    // BRA.U: the promise of uniformity is a modifier, the flow is that of BRA
+    let uniform = 0xe240_0000_0007_008f;
+    assert!(view(uniform).has(".U"));
+    assert_eq!(
+        effects(uniform).flow,
+        Flow::Branch(Target::Code(CodeAddr(0x10)))
+    );
+    // @P1 BRA CC.NE, 0x18 depends on both
+    let both = effects(0xe240_0000_0081_0005);
+    assert_eq!(
+        (both.guard.pred, both.guard.negated, both.cc_test),
+        (Some(1), false, CcTest(5))
+    );
+    assert_eq!(both.flow, Flow::Branch(Target::Code(CodeAddr(0x18))));
+    // BRA.U CC.EQ, c[0x0][0x4]: test and constant target together
+    let constant = effects(0xe240_0000_0047_00a2);
+    assert_eq!(constant.cc_test, CcTest(2));
+    assert_eq!(
+        constant.flow,
+        Flow::Branch(Target::Constant { bank: 0, offset: 4 })
+    );
+    // BRX CC.EQ, R4 -0x8 reads its register
+    let indirect = effects(0xe250_0fff_ff87_0402);
+    assert_eq!(cells(&indirect.reads), "R4");
+    assert_eq!(
+        indirect.flow,
+        Flow::Indirect {
+            base: Some(4),
+            anchor: 8,
+            relative: true
+        }
+    );
+    // BRX RZ 0x10
+    assert!(matches!(
+        effects(0xe250_0000_0107_ff0f).flow,
+        Flow::Indirect {
+            base: None,
+            anchor: 0x20,
+            ..
+        }
+    ));
+    // BRX c[0xa][R4+0x10], JMX c[0x0][R4+0x10]: where they go is not followed, what they read is
+    for word in [0xe250_00a0_0107_042f, 0xe200_0000_0107_042f] {
+        let found = check(word, "R4", "");
+        assert_eq!(found.flow, Flow::Unsupported);
+        assert_eq!(found.cc_test, CcTest::TRUE);
+    }
+    // BRA.LMT, BRX.LMT, JMP.LMT, JMX.LMT depend on the call depth
+    for word in [
+        0xe240_0000_0007_004f,
+        0xe240_00a0_0247_006f,
+        0xe250_0000_0107_044f,
+        0xe210_0000_0107_004f,
+        0xe200_0000_0107_044f,
+    ] {
+        assert!(view(word).has(".LMT"));
+        assert_eq!(effects(word).flow, Flow::Unsupported, "{word:016x}");
+    }
+}
+
+#[test]
+fn system_forms() {
+    // RTT.TERMINATE, SAM, RAM, BPT.CAL, SETCRSPTR R4, SETLMEMBASE R4
+    for word in [
+        0xe360_0000_0007_0001,
+        0xe370_0000_0000_0000,
+        0xe380_0000_0000_0000,
+        0xe3a0_0000_0007_0040,
+        0xe2e0_0000_0007_0400,
+        0xe2f0_0000_0007_0400,
+    ] {
+        assert_eq!(effects(word).flow, Flow::Unsupported, "{word:016x}");
+    }
+    // IDE.EN, NOP, NOP CC.EQ, DEPBAR, MEMBAR.GL, LEPC R2, BAR.SYNC, BAR.ARV, BAR.SYNCALL
+    for word in [
+        0xe390_0000_0007_0000,
+        NOP,
+        0x50b0_0000_0007_0200,
+        0xf0f0_0000_0007_0000,
+        0xef98_0000_0007_0100,
+        0x50d0_0000_0007_0002,
+        0xf0a8_1b80_0007_0000,
+        0xf0a8_1b81_0007_0000,
+        0xf0a8_0384_0ff0_0000,
+    ] {
+        assert_eq!(effects(word).flow, Flow::Next, "{word:016x}");
+        assert_eq!(effects(word).barrier, word >> 48 == 0xf0a8);
+    }
+    // @P3 BAR.SYNC R4, R5
+    let barrier = check(0xf0a8_0380_0053_0400, "R4 R5", "");
+    assert_eq!(barrier.guard.pred, Some(3));
 }
 
 #[test]

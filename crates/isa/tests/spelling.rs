@@ -22,9 +22,7 @@ fn lines() -> Vec<Line<'static>> {
         .filter(|line| !line.starts_with('#'))
         .map(|line| {
             let columns: Vec<&str> = line.splitn(5, ' ').collect();
-            let [address, word, reuse, archs, text] = columns[..] else {
-                panic!("five columns expected: {line}");
-            };
+            let [address, word, reuse, archs, text] = columns.try_into().expect("five columns");
             Line {
                 address: hexadecimal(address) as u32,
                 word: hexadecimal(word),

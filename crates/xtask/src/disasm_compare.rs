@@ -34,6 +34,13 @@ const RECORDED_FROM_KERNELS: usize = 80;
 /// Random words recorded of every form.
 const RECORDED_RANDOM: usize = 6;
 
+/// How many random words are drawn at most to find those.
+const TRIES: usize = 200;
+
+/// Words that nvdisasm calls NOP without a guard, whatever the instruction set says about them; no compiler
+/// writes them and we do not follow.
+const FILLERS: [u64; 2] = [0, 1 << 63];
+
 /// Words per run of nvdisasm in random mode.
 const BATCH: usize = 30_000;
 
@@ -296,7 +303,8 @@ fn selection(kernels: &[KernelCode], seed: u64) -> anyhow::Result<Vec<Recorded>>
     }
     let mut random = SplitMix(seed);
     let mut selected = BTreeSet::new();
-    for (id, form) in table()?.forms() {
+    let table = table()?;
+    for (id, form) in table.forms() {
         let known: Vec<Recorded> = by_form
             .remove(&id)
             .unwrap_or_default()
@@ -304,11 +312,25 @@ fn selection(kernels: &[KernelCode], seed: u64) -> anyhow::Result<Vec<Recorded>>
             .collect();
         let step = known.len().div_ceil(RECORDED_FROM_KERNELS).max(1);
         selected.extend(known.into_iter().step_by(step));
-        for _ in 0..RECORDED_RANDOM {
+        // A word may also match a more specific row.
+        let is_of_form = |word: &u64| {
+            !form.is_instruction()
+                || Arch::ALL
+                    .iter()
+                    .any(|&arch| table.find(arch, *word) == Some(id))
+        };
+        let words = std::iter::repeat_with(|| {
             let word = form.value | random_fields(&mut random) & !form.mask;
-            selected.insert((word, (random.next() % 8) as u8));
-        }
+            (word, (random.next() % 8) as u8)
+        });
+        selected.extend(
+            words
+                .take(TRIES)
+                .filter(|(word, _)| is_of_form(word))
+                .take(RECORDED_RANDOM),
+        );
     }
+    selected.retain(|(word, _)| !FILLERS.contains(word));
     Ok(selected.into_iter().collect())
 }
 
@@ -363,6 +385,9 @@ fn compare(
         .disassemble(sm, code)
         .with_context(|| title.to_owned())?;
     for instr in &program.instrs {
+        if FILLERS.map(u128::from).contains(&instr.word) {
+            continue;
+        }
         let address = instr.addr.0;
         let theirs = theirs
             .get(&address)

@@ -94,6 +94,10 @@ fn of_form(form: &Form, names: &Names, instr: &Instr) -> Effects {
         }
     }
     out.flow = flow(does.flow, target, instr);
+    let refused = does.refuse.is_some_and(|bit| word.bit(bit));
+    if refused || out.flow != Flow::Next && !out.cc_test.is_of_cc() {
+        out.flow = Flow::Unsupported;
+    }
     for list in [&mut out.reads, &mut out.writes] {
         list.sort_unstable();
         list.dedup();
@@ -148,10 +152,12 @@ fn push_group(first: Option<u8>, count: u8, cells: &mut Vec<Reg>) {
     }
 }
 
-/// R2P writes the predicates its mask names. With an immediate mask and no byte select that is
-/// exact; otherwise any predicate may keep its old value, so all are read as well.
+/// An instruction that writes all predicates at once (R2P) writes those its mask names. With an
+/// immediate mask and no byte select that is exact; otherwise any of them may keep its old value,
+/// so all are read as well. The condition code in their place is written in part, too.
 fn restrict_pred_mask(form: &Form, word: u128, out: &mut Effects) {
-    if !out.writes.contains(&Reg::Pred(0)) || form.mnemonic() != "R2P" {
+    let writes_all = |item: &Item| item.writes && matches!(item.kind, Kind::PredSet(_));
+    if !form.template.items().any(writes_all) {
         return;
     }
     let mask = form.template.items().find_map(|item| match &item.kind {
@@ -160,14 +166,14 @@ fn restrict_pred_mask(form: &Form, word: u128, out: &mut Effects) {
     });
     let byte_selected = form
         .template
-        .opcode
-        .iter()
-        .any(|piece| matches!(piece, Piece::Name { field, .. } if field.get(word) != 0));
+        .items()
+        .filter_map(|item| item.select.as_ref())
+        .any(|(_, field)| field.get(word) != 0);
     match mask {
-        Some(mask) if !byte_selected => out
+        Some(mask) if !byte_selected && !out.writes.contains(&Reg::Cc) => out
             .writes
             .retain(|cell| !matches!(cell, Reg::Pred(p) if mask >> p & 1 == 0)),
-        _ => out.reads.extend((0..7).map(Reg::Pred)),
+        _ => out.reads.extend(out.writes.iter().copied()),
     }
 }
 

@@ -52,6 +52,8 @@ pub(crate) struct Does {
     pub(crate) unguarded: bool,
     /// The bits are no instruction although a less specific row matches.
     pub(crate) illegal: bool,
+    /// A bit that gives the control flow a meaning no analysis follows.
+    pub(crate) refuse: Option<u8>,
     /// Bits that must be zero for the word to be an instruction.
     pub(crate) zero: Option<BitRange>,
     /// Lanes of a quad that the instruction writes, where the form has such a mask.
@@ -200,6 +202,7 @@ fn parse_does_word(word: &str, does: &mut Does) -> Option<()> {
         "uniform" => does.origin = Origin::Uniform,
         "special" => does.origin = Origin::Special(FieldOf(parse_range(value)?)),
         "rcc" => does.reads_cc = true,
+        "refuse" => does.refuse = Some(value.parse().ok()?),
         "zero" => does.zero = Some(parse_range(value)?),
         "quad" => does.quad = Some(parse_range(value)?),
         "noguard" => does.unguarded = true,

@@ -178,6 +178,8 @@ pub(crate) struct Item {
     /// The disassembler spells register 255 as an error here.
     pub(crate) no_zero: bool,
     pub(crate) scale: u8,
+    /// An address of RZ alone is printed as a number.
+    pub(crate) bare: bool,
     /// The bit that keeps this operand in the reuse cache; `None` for what is no source register.
     pub(crate) reuse: Option<u8>,
     /// A constant operand is printed with a blank between bank and offset when a part of it is
@@ -370,6 +372,7 @@ fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Optio
         flip: false,
         no_zero: false,
         scale: 1,
+        bare: false,
         gap: Cond::default(),
     };
     for attribute in attributes {
@@ -402,6 +405,7 @@ fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Optio
             "bad" => item.no_zero = true,
             "reuse" => item.reuse = Some(value.parse().ok()?),
             "scale" => item.scale = value.parse().ok()?,
+            "bare" => item.bare = true,
             "gap" => item.gap = Cond::parse(value)?,
             _ => return None,
         }

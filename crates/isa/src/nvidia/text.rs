@@ -170,7 +170,10 @@ impl Line<'_> {
             }
             Value::ConstIndexed { bank, base, offset } => {
                 let _ = write!(self.out, "c[{bank:#x}][");
-                self.address(base, offset.into());
+                match base {
+                    None if item.bare => self.push(&number::hex(offset.into())),
+                    _ => self.address(base, offset.into()),
+                }
                 self.push("]");
             }
             Value::Memory { base, offset } => {
