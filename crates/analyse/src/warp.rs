@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_graph::{Problem, Solution, solve};
 use warpbound_ir::{Cell, Code};
-use warpbound_simt::warp::{CellSet, Condition, Model, Step, Via, WarpState};
+use warpbound_simt::warp::{AgreementDomain, CellSet, Condition, Model, Step, Via, WarpState};
 use warpbound_simt::{NodeId, Tag};
 
 use crate::agreement::{Launch, Used, apply};
@@ -142,19 +142,22 @@ impl Problem for Explorer<'_> {
             let all: Vec<usize> = (0..Cell::COUNT).collect();
             state.write(&all, false, false);
         }
+        let state = state;
+        let agree = |cells: &mut dyn Iterator<Item = Cell>| {
+            self.model.agreement != AgreementDomain::Off && state.active_agree(cells.map(Cell::index))
+        };
         let condition = if resolved.condition.is_always() {
             Condition::Always
         } else if resolved.condition.is_never() {
             Condition::Never
-        } else if state.active_agree(resolved.condition.cells().map(Cell::index)) {
+        } else if agree(&mut resolved.condition.cells()) {
             Condition::Agreed
         } else {
             Condition::Open {
                 decides: resolved.condition.decided_by().map(Cell::index),
             }
         };
-        let base = indirect_base(&last.control);
-        let base_agrees = state.active_agree(base.map(Cell::index));
+        let base_agrees = agree(&mut indirect_base(&last.control).into_iter());
         let op = with_agreement(&resolved.op, base_agrees);
         let mut found = BTreeMap::new();
         let result = state.step(

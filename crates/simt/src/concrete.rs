@@ -50,6 +50,13 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
         }
     }
 
+    /// A stack of these stages, bottom first; empty ones disappear and the top becomes NIL.
+    pub fn from_stages(stages: Vec<Stage<P>>) -> Self {
+        let mut stack = ActivationStack { stages };
+        stack.remove(0, 0);
+        stack
+    }
+
     /// The running stage: next instruction and active lanes.
     pub fn top(&self) -> Option<&Stage<P>> {
         self.stages.last()

@@ -34,6 +34,8 @@ pub struct Analysed<'a> {
     pub loops: Loops,
     /// Count rows.
     pub counts: CountSystem,
+    /// Subtracted from each loop bound that a run shows, for planted faults.
+    pub less: u64,
     /// For each node, the state before each operation of its block.
     states: BTreeMap<NodeId, Vec<WarpState>>,
 }
@@ -54,6 +56,7 @@ impl<'a> Analysed<'a> {
             warp,
             loops,
             counts,
+            less: 0,
             states: BTreeMap::new(),
         };
         analysed.refresh();
@@ -212,12 +215,14 @@ impl Analysed<'_> {
                 .push(format!("accepted program ended with {other:?}")),
         }
         if ending == Ending::Finished {
+            // A lane alone needs no stack rule: it is what a faulty machine is compared with.
+            let alone = RunSeed { fault: None, ..run };
             let live: Vec<usize> = lanes(run.lanes).collect();
             for turn in 0..solo_lanes.min(live.len()) {
                 let lane = live[(run.seed as usize).wrapping_add(turn * 7) % live.len()];
                 let votes = &warp.votes()[lane];
                 let mut solo = Vec::new();
-                Warp::solo(self.code, &self.launch, run, lane, votes, NoLabels)
+                Warp::solo(self.code, &self.launch, alone, lane, votes, NoLabels)
                     .run(|e| solo.extend(e.before.top().map(|t| t.next.op)));
                 if solo != traces[lane] {
                     findings.mismatches.push(format!(
@@ -230,6 +235,7 @@ impl Analysed<'_> {
             if with_bound {
                 let facts: Vec<Option<u64>> = (0..self.loops.sites.len())
                     .map(|site| counters.iter().map(|c| c.most[site]).max())
+                    .map(|most| Some(most?.saturating_sub(self.less)))
                     .collect();
                 let executed = warp.steps() as u64;
                 let bound = self.bound(&facts);

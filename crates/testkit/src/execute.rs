@@ -6,12 +6,23 @@ use warpbound_ir::{Cell, Code, Control, Expr, Op, OpIndex, Target, Value};
 use warpbound_isa::instr::{Space, Token};
 use warpbound_base::CodeAddr;
 use warpbound_simt::Tag;
-use warpbound_simt::concrete::{ActivationStack, Mask, NoMatchingEntry};
+use warpbound_simt::concrete::{ActivationStack, Mask, NoMatchingEntry, Stage};
 
 use crate::audit::lanes;
 
 /// Runs stop when this many entries are pending.
 const MAX_DEPTH: usize = 32;
+
+/// Machines that are wrong on purpose, to show that the checks bite.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// SYNC, BRK, CONT and RET take the lanes out of the tagged entry as well.
+    LosesTaggedEntry,
+    /// They leave the entries above the tagged one as they are.
+    KeepsEntriesAbove,
+    /// EXIT removes lanes from the running entry only.
+    ExitKeepsPending,
+}
 
 /// What makes one run differ from another.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +35,8 @@ pub struct RunSeed {
     pub fall_through_first: Option<bool>,
     /// Stop after this many warp steps.
     pub max_steps: usize,
+    /// The machine is wrong in this way.
+    pub fault: Option<Fault>,
 }
 
 /// How a run ended.
@@ -244,11 +257,47 @@ impl<'a, L: Labels> Warp<'a, L> {
             Control::Push(token, Target::Op(to)) => {
                 self.stack.push(tag(*token)?, point(*to, here.label), next);
             }
-            Control::Unwind(token) => return Some(self.stack.unwind(tag(*token)?, taken, next)),
+            Control::Unwind(token) => return Some(self.unwind(tag(*token)?, taken, next)),
+            Control::Exit if self.run.fault == Some(Fault::ExitKeepsPending) => {
+                self.leave_running(taken, next);
+            }
             Control::Exit => self.stack.exit(taken, next),
             _ => return None,
         }
         Some(Ok(()))
+    }
+
+    fn unwind(
+        &mut self,
+        tag: Tag,
+        taken: Mask,
+        next: Point<L::Label>,
+    ) -> Result<(), NoMatchingEntry> {
+        match self.run.fault {
+            Some(Fault::LosesTaggedEntry) => {
+                self.stack.exit(taken, next);
+                Ok(())
+            }
+            Some(Fault::KeepsEntriesAbove) => {
+                self.leave_running(taken, next);
+                Ok(())
+            }
+            _ => self.stack.unwind(tag, taken, next),
+        }
+    }
+
+    /// What no machine does: lanes leave the running entry and no other.
+    fn leave_running(&mut self, taken: Mask, next: Point<L::Label>) {
+        let Some(top) = self.stack.top().copied() else {
+            return;
+        };
+        let mut stages = self.stack.pending().to_vec();
+        stages.push(Stage {
+            next,
+            mask: top.mask & !taken,
+            ..top
+        });
+        self.stack = ActivationStack::from_stages(stages);
     }
 
     /// Sends lanes several ways, in an order that the run chooses.

@@ -110,6 +110,7 @@ impl Campaign {
                     DivergenceOrder::TakenFirst => Some(false),
                 },
                 max_steps: MAX_STEPS,
+                fault: None,
             };
             let findings = analysed.audit(run, 2, true);
             self.runs += 1;

@@ -1,0 +1,73 @@
+//! The real control flow of our own kernels.
+
+use std::path::PathBuf;
+
+use warpbound_driver::{Flow, Session};
+use warpbound_simt::warp::Model;
+use warpbound_testkit::random::Campaign;
+use warpbound_testkit::targets::compare;
+
+fn cubins() -> Vec<PathBuf> {
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/built");
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(dir)
+        .expect("kernels/built is in the repository")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "cubin"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+fn for_each_kernel(mut work: impl FnMut(&str, &warpbound_driver::Prepared<'_>)) {
+    for path in cubins() {
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let contents = std::fs::read(&path).expect("it can be read");
+        let session = Session::open(&file, &contents).expect("it loads");
+        for kernel in session.kernels(None).expect("it is supported") {
+            let prepared = session.prepare(kernel).expect("it decodes");
+            work(&format!("{file} {}", kernel.demangled()), &prepared);
+        }
+    }
+}
+
+#[test]
+fn targets_are_those_that_the_compiler_recorded() {
+    let model = Model {
+        may_diverge: true,
+        ..Model::default()
+    };
+    let (mut equal, mut unreachable) = (0, Vec::new());
+    for_each_kernel(|name, prepared| {
+        let Ok(flow) = Flow::run(&prepared.code, &Default::default(), &model, &Default::default())
+        else {
+            return;
+        };
+        let check = compare(prepared.kernel, &prepared.code, &flow.thread);
+        assert!(check.differences.is_empty(), "{name}: {:?}", check.differences);
+        assert!(!check.has_no_record, "{name} has no record");
+        equal += check.equal;
+        unreachable.extend(check.unreachable.iter().map(|at| format!("{name} {at}")));
+    });
+    assert!(equal >= 400, "only {equal} instructions compared");
+    assert_eq!(unreachable, [""; 0], "an unreachable instruction must be listed here");
+}
+
+#[test]
+fn no_run_of_a_kernel_contradicts_the_analyses() {
+    let mut total = Campaign::default();
+    let mut rng = fastrand::Rng::with_seed(61);
+    for_each_kernel(|name, prepared| {
+        total.audit(name, &prepared.code, &mut rng, 10);
+    });
+    println!(
+        "{} kernels, {} runs, {} diverged, {} bounded, median ratio {:.2}",
+        total.programs,
+        total.runs,
+        total.diverged,
+        total.bounded,
+        total.median_ratio()
+    );
+    assert!(total.problems.is_empty(), "{:#?}", &total.problems[..total.problems.len().min(10)]);
+    assert!(total.refused <= 6, "{:?}", total.refusals);
+    assert!(total.bounded * 10 > total.runs * 8, "too few runs are compared with a bound");
+}

@@ -1,0 +1,338 @@
+//! Faults planted on purpose: each must be caught by the audit that finds nothing without it.
+
+use warpbound_analyse::Launch;
+use warpbound_analyse::thread::Limits;
+use warpbound_driver::Flow;
+use warpbound_ir::{Code, Condition, Control, Value};
+use warpbound_isa::instr::{Space, Token};
+use warpbound_simt::Tag;
+use warpbound_simt::counts::{Family, Factor};
+use warpbound_simt::warp::{DivergenceOrder, Model, Via};
+use warpbound_testkit::audit::{Analysed, Findings};
+use warpbound_testkit::execute::{Fault, RunSeed, mix};
+use warpbound_testkit::generate::structured;
+
+const PROGRAMS: u64 = 60;
+const RUNS: u64 = 6;
+
+/// What a test plants.
+#[derive(Default)]
+struct Plant<'a> {
+    /// In the code that is analysed (the code that runs stays right).
+    code: Option<&'a dyn Fn(&mut Code)>,
+    /// In the results of the analyses.
+    results: Option<&'a dyn Fn(&mut Analysed<'_>)>,
+    /// In the machine.
+    machine: Option<Fault>,
+    /// Launch that is analysed.
+    launch: Option<Launch>,
+    /// Launch that runs, where it is another.
+    runs_with: Option<Launch>,
+    /// Order that is analysed.
+    order: DivergenceOrder,
+    /// Precision, where it is not the usual one.
+    model: Option<Model>,
+    /// Subtracted from each loop bound found by running.
+    less: u64,
+}
+
+/// The kinds of finding, over many runs.
+#[derive(Debug, Default)]
+struct Caught {
+    mismatches: usize,
+    edges: usize,
+    agreements: usize,
+    bounds: usize,
+    others: usize,
+}
+
+impl Caught {
+    fn nothing(&self) -> bool {
+        self.mismatches + self.edges + self.agreements + self.bounds + self.others == 0
+    }
+
+    fn add(&mut self, findings: &Findings) {
+        self.mismatches += findings.mismatches.len();
+        for violation in &findings.violations {
+            if violation.contains("is no edge") || violation.contains("not on the edge") {
+                self.edges += 1;
+            } else if violation.contains("said to agree") {
+                self.agreements += 1;
+            } else if violation.contains("bound") {
+                self.bounds += 1;
+            } else {
+                self.others += 1;
+            }
+        }
+    }
+}
+
+fn audit(plant: &Plant<'_>) -> Caught {
+    let mut caught = Caught::default();
+    for program in 0..PROGRAMS {
+        let mut rng = fastrand::Rng::with_seed(mix(&[11, program]));
+        let code = structured(&mut rng);
+        let mut analysed_code = code.clone();
+        if let Some(change) = plant.code {
+            change(&mut analysed_code);
+        }
+        let launch = plant.launch.unwrap_or(Launch {
+            warp_width: 8,
+            ..Launch::default()
+        });
+        let model = plant.model.unwrap_or(Model {
+            may_diverge: true,
+            order: plant.order,
+            ..Model::default()
+        });
+        let Ok(mut analysed) = Analysed::run(&analysed_code, launch, &model) else {
+            continue;
+        };
+        analysed.code = &code;
+        if let Some(change) = plant.results {
+            change(&mut analysed);
+        }
+        if let Some(launch) = plant.runs_with {
+            analysed.launch = launch;
+        }
+        analysed.less = plant.less;
+        for run in 0..RUNS {
+            let run = RunSeed {
+                seed: mix(&[13, program, run]),
+                lanes: u64::MAX >> (64 - analysed.launch.live_lanes()),
+                fall_through_first: None,
+                max_steps: 1_500,
+                fault: plant.machine,
+            };
+            caught.add(&analysed.audit(run, 2, true));
+        }
+    }
+    caught
+}
+
+#[test]
+fn nothing_is_found_where_nothing_is_planted() {
+    let caught = audit(&Plant::default());
+    assert!(caught.nothing(), "{caught:?}");
+}
+
+#[test]
+fn dropped_resume_edge() {
+    let drop_resumes = |analysed: &mut Analysed<'_>| {
+        let entries = &analysed.thread.space.entries;
+        for steps in &mut analysed.warp.steps {
+            steps.retain(|s| !matches!(s.via, Via::Resume(id) if entries.get(id).tag == Tag::Sync));
+        }
+    };
+    let caught = audit(&Plant { results: Some(&drop_resumes), ..Plant::default() });
+    assert!(caught.edges > 0, "{caught:?}");
+}
+
+#[test]
+fn dropped_divergence_edge() {
+    let drop_divergence = |analysed: &mut Analysed<'_>| {
+        let entries = &analysed.thread.space.entries;
+        for steps in &mut analysed.warp.steps {
+            steps.retain(|s| !matches!(s.via, Via::Resume(id) if entries.get(id).tag == Tag::Nil));
+        }
+    };
+    let caught = audit(&Plant { results: Some(&drop_divergence), ..Plant::default() });
+    assert!(caught.edges > 0, "{caught:?}");
+}
+
+#[test]
+fn push_missing_on_the_divergent_outcome_of_a_branch() {
+    let drop_pushes = |analysed: &mut Analysed<'_>| {
+        for step in analysed.warp.steps.iter_mut().flatten() {
+            step.pushes.clear();
+        }
+    };
+    let caught = audit(&Plant { results: Some(&drop_pushes), ..Plant::default() });
+    assert!(caught.edges > 0, "{caught:?}");
+}
+
+#[test]
+fn machine_that_takes_lanes_out_of_the_tagged_entry() {
+    let caught = audit(&Plant { machine: Some(Fault::LosesTaggedEntry), ..Plant::default() });
+    assert!(caught.mismatches > 0, "{caught:?}");
+}
+
+#[test]
+fn machine_that_leaves_the_entries_above_the_tagged_one() {
+    let caught = audit(&Plant { machine: Some(Fault::KeepsEntriesAbove), ..Plant::default() });
+    assert!(caught.edges + caught.others + caught.mismatches > 0, "{caught:?}");
+}
+
+#[test]
+fn machine_whose_exit_forgets_the_pending_entries() {
+    let caught = audit(&Plant { machine: Some(Fault::ExitKeepsPending), ..Plant::default() });
+    assert!(caught.edges + caught.others > 0, "{caught:?}");
+}
+
+#[test]
+fn loop_bounds_one_too_small() {
+    let caught = audit(&Plant { less: 1, ..Plant::default() });
+    assert!(caught.bounds > 0, "{caught:?}");
+}
+
+#[test]
+fn warp_counts_not_tied_to_thread_counts() {
+    let untie = |analysed: &mut Analysed<'_>| {
+        analysed.counts.rows.retain(|row| row.family != Family::ThreadFlow);
+    };
+    let caught = audit(&Plant { results: Some(&untie), ..Plant::default() });
+    assert!(caught.bounds > 0, "{caught:?}");
+}
+
+#[test]
+fn every_loop_said_to_iterate_together() {
+    // The rows of threads, stated about the warp: what a reader of the paper might do.
+    let claim = |analysed: &mut Analysed<'_>| {
+        analysed.counts = paper_counts(analysed);
+    };
+    let caught = audit(&Plant { results: Some(&claim), ..Plant::default() });
+    assert!(caught.bounds > 0, "{caught:?}");
+}
+
+fn paper_counts(analysed: &Analysed<'_>) -> warpbound_simt::counts::CountSystem {
+    let model = Model { may_diverge: true, ..Model::default() };
+    let flow = Flow::run(analysed.code, &analysed.launch, &model, &Limits::default());
+    let thread_loops = |flow: &Flow| {
+        let state = |node| flow.warp.state(node);
+        warpbound_simt::counts::CountSystem::of_paper(&warpbound_simt::counts::CountInput {
+            lanes: analysed.launch.live_lanes(),
+            entry: flow.thread.entry,
+            thread: &flow.thread.steps,
+            warp: &flow.warp.steps,
+            entries: &flow.thread.space.entries,
+            loops: &flow.loops.loops,
+            shared_returns: &flow.loops.shared_returns,
+            state: &state,
+        })
+    };
+    flow.map(|flow| thread_loops(&flow)).unwrap_or_default()
+}
+
+#[test]
+fn fewer_lanes_than_live() {
+    let narrow = Launch { warp_width: 8, block: Some([2, 1, 1]), ..Launch::default() };
+    let wide = Launch { warp_width: 8, ..Launch::default() };
+    let caught = audit(&Plant { launch: Some(narrow), runs_with: Some(wide), ..Plant::default() });
+    assert!(caught.bounds > 0, "{caught:?}");
+}
+
+#[test]
+fn pushes_not_counted() {
+    let forget = |analysed: &mut Analysed<'_>| {
+        for row in analysed.counts.rows.iter_mut().filter(|row| row.family == Family::Pops) {
+            row.terms.retain(|(_, factor)| !matches!(factor, Factor::Number(n) if *n < 0));
+        }
+    };
+    let caught = audit(&Plant { results: Some(&forget), ..Plant::default() });
+    assert!(caught.bounds > 0, "{caught:?}");
+}
+
+#[test]
+fn call_strings_off_and_pops_not_tied_to_pushes() {
+    let merge = |analysed: &mut Analysed<'_>| {
+        let limits = Limits { contexts: 1, ..Limits::default() };
+        let model = Model { may_diverge: true, ..Model::default() };
+        if let Ok(flow) = Flow::run(analysed.code, &analysed.launch, &model, &limits) {
+            analysed.thread = flow.thread;
+            analysed.warp = flow.warp;
+            analysed.loops = flow.loops;
+            analysed.counts = flow.counts;
+            analysed.counts.rows.retain(|row| row.family != Family::Pops);
+            analysed.refresh();
+        }
+    };
+    let caught = audit(&Plant { results: Some(&merge), ..Plant::default() });
+    assert!(caught.bounds > 0, "{caught:?}");
+}
+
+/// Plants in the code that is analysed: every operation for which `change` applies.
+fn reading(change: impl Fn(&mut warpbound_ir::Op)) -> Caught {
+    let all = |code: &mut Code| code.ops.iter_mut().for_each(&change);
+    audit(&Plant { code: Some(&all), ..Plant::default() })
+}
+
+#[test]
+fn private_memory_said_to_agree() {
+    let caught = reading(|op| {
+        if op.value == Value::Load(Space::Local) {
+            op.value = Value::Load(Space::Shared);
+        }
+    });
+    assert!(caught.agreements > 0, "{caught:?}");
+}
+
+#[test]
+fn shuffles_and_atomics_said_to_agree() {
+    let caught = reading(|op| {
+        if op.value == Value::Lane {
+            op.value = Value::Function;
+        }
+    });
+    assert!(caught.agreements > 0, "{caught:?}");
+}
+
+#[test]
+fn guarded_writes_said_to_replace_the_old_value() {
+    let caught = reading(|op| {
+        if op.control == Control::Next {
+            op.condition = Condition::ALWAYS;
+        }
+    });
+    assert!(caught.agreements > 0, "{caught:?}");
+}
+
+#[test]
+fn operand_left_out_of_the_reads() {
+    let caught = reading(|op| op.reads.clear());
+    assert!(caught.agreements > 0, "{caught:?}");
+}
+
+#[test]
+fn thread_index_said_to_agree() {
+    let claimed = Launch { warp_width: 8, block: Some([8, 2, 1]), ..Launch::default() };
+    let real = Launch { warp_width: 8, block: Some([3, 3, 1]), ..Launch::default() };
+    let caught = audit(&Plant { launch: Some(claimed), runs_with: Some(real), ..Plant::default() });
+    assert!(caught.agreements > 0, "{caught:?}");
+}
+
+#[test]
+fn divergent_branches_said_to_be_uniform() {
+    let model = Model { may_diverge: false, ..Model::default() };
+    let caught = audit(&Plant { model: Some(model), ..Plant::default() });
+    assert!(caught.edges + caught.others > 0, "{caught:?}");
+}
+
+#[test]
+fn one_order_of_divergence_assumed_and_another_run() {
+    let caught = audit(&Plant { order: DivergenceOrder::TakenFirst, ..Plant::default() });
+    assert!(caught.edges + caught.others > 0, "{caught:?}");
+}
+
+#[test]
+fn jump_table_that_is_too_short() {
+    let cut = |code: &mut Code| {
+        for (_, bytes) in &mut code.constants {
+            // All words become the first one.
+            if let Some(first) = bytes.first_chunk::<4>().copied() {
+                bytes.chunks_exact_mut(4).for_each(|word| word.copy_from_slice(&first));
+            }
+        }
+    };
+    let caught = audit(&Plant { code: Some(&cut), ..Plant::default() });
+    assert!(caught.edges + caught.others > 0, "{caught:?}");
+}
+
+#[test]
+fn brk_said_to_stop_at_the_nearest_ssy() {
+    let caught = reading(|op| {
+        if op.control == Control::Unwind(Token::Brk) {
+            op.control = Control::Unwind(Token::Sync);
+        }
+    });
+    assert!(caught.edges + caught.others > 0, "{caught:?}");
+}
