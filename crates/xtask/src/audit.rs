@@ -38,7 +38,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let kernels = audit_kernels(repository, seed, runs - runs / 2)?;
     print("own kernels", &kernels);
     if !random.problems.is_empty() || !kernels.problems.is_empty() {
-        bail!("{} problems", random.problems.len() + kernels.problems.len());
+        bail!(
+            "{} problems",
+            random.problems.len() + kernels.problems.len()
+        );
     }
     Ok(())
 }
@@ -46,7 +49,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 fn audit_kernels(repository: &Repository, seed: u64, runs: usize) -> anyhow::Result<Campaign> {
     let mut sessions = Vec::new();
     for path in files_with_extension(&repository.built_kernels(), "cubin")? {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let session = Session::open(&name, &std::fs::read(&path)?)?;
         sessions.push((name, session));
     }
@@ -75,7 +82,10 @@ fn print(what: &str, total: &Campaign) {
         "  {} runs, {} diverged, {} finished and were compared with a bound",
         total.runs, total.diverged, total.bounded
     );
-    println!("  bound / executed instructions: median {:.3}", total.median_ratio());
+    println!(
+        "  bound / executed instructions: median {:.3}",
+        total.median_ratio()
+    );
     println!("  {} problems", total.problems.len());
     for problem in total.problems.iter().take(SHOWN) {
         println!("    {problem}");

@@ -33,7 +33,11 @@ pub(crate) fn run(repository: &Repository, _: &[String]) -> anyhow::Result<()> {
     let (mut equal, mut unreachable, mut differences) = (0, Vec::new(), Vec::new());
     let (mut bounded, mut others) = (0, Vec::new());
     for path in files_with_extension(&repository.built_kernels(), "cubin")? {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let file = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let session = Session::open(&file, &std::fs::read(&path)?)?;
         for kernel in session.kernels(None)? {
             let name = format!("{file} {}", kernel.demangled());
@@ -68,7 +72,10 @@ pub(crate) fn run(repository: &Repository, _: &[String]) -> anyhow::Result<()> {
     for other in &others {
         println!("  {other}");
     }
-    println!("\ntargets of SYNC, BRK, BRX: {equal} as recorded by the compiler, {} differ", differences.len());
+    println!(
+        "\ntargets of SYNC, BRK, BRX: {equal} as recorded by the compiler, {} differ",
+        differences.len()
+    );
     for difference in &differences {
         println!("  {difference}");
     }
@@ -76,7 +83,10 @@ pub(crate) fn run(repository: &Repository, _: &[String]) -> anyhow::Result<()> {
     for place in &unreachable {
         println!("  {place}");
     }
-    print_times("warp-level graph (both graphs, loops, rows)", &mut cfg_times);
+    print_times(
+        "warp-level graph (both graphs, loops, rows)",
+        &mut cfg_times,
+    );
     print_times("whole bound, from the loaded file", &mut bound_times);
     if !differences.is_empty() {
         bail!("{} targets differ", differences.len());

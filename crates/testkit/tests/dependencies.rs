@@ -1,0 +1,48 @@
+//! Crates use each other as the table in `ARCHITECTURE.md` says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+type Edges = BTreeMap<String, BTreeSet<String>>;
+
+fn allowed() -> Edges {
+    let text = std::fs::read_to_string(Path::new(ROOT).join("ARCHITECTURE.md")).expect("it exists");
+    let section = text.split("## Who may use whom").nth(1).expect("the section exists");
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let rows = section.lines().filter(|line| line.starts_with('|')).skip(2);
+    rows.map(|row| {
+        let mut cells = row.trim_matches('|').split('|').map(str::trim);
+        let name = cells.next().unwrap_or_default().to_owned();
+        let uses = cells.next().unwrap_or_default().split_whitespace().map(str::to_owned);
+        (name, uses.collect())
+    })
+    .collect()
+}
+
+fn real() -> Edges {
+    let mut edges = Edges::new();
+    for entry in std::fs::read_dir(Path::new(ROOT).join("crates")).expect("it exists") {
+        let dir = entry.expect("it can be listed").path();
+        let manifest = std::fs::read_to_string(dir.join("Cargo.toml")).expect("a manifest");
+        let mut in_dependencies = false;
+        let mut uses = BTreeSet::new();
+        for line in manifest.lines() {
+            if line.starts_with('[') {
+                in_dependencies = line == "[dependencies]" || line == "[build-dependencies]";
+            } else if let (true, Some(rest)) = (in_dependencies, line.strip_prefix("warpbound-")) {
+                let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+                uses.insert(rest[..end].to_owned());
+            }
+        }
+        let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        edges.insert(name, uses);
+    }
+    edges
+}
+
+#[test]
+fn crates_use_each_other_as_the_table_says() {
+    assert_eq!(real(), allowed());
+}
