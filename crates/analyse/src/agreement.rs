@@ -30,7 +30,9 @@ impl Launch {
     pub fn live_lanes(&self) -> u64 {
         let width = u64::from(self.warp_width);
         self.block.map_or(width, |block| {
-            let threads = block.iter().fold(1u64, |n, &d| n.saturating_mul(u64::from(d)));
+            let threads = block
+                .iter()
+                .fold(1u64, |n, &d| n.saturating_mul(u64::from(d)));
             threads.min(width)
         })
     }
@@ -40,7 +42,8 @@ impl Launch {
     /// Numbers: fact table of S2R (`sass.md` section 2). TID.Y is the same in a warp when rows of
     /// the block fill whole warps, TID.Z when planes do.
     fn special_agrees(&self, register: u8) -> bool {
-        let whole = |threads: u64| threads != 0 && threads.is_multiple_of(u64::from(self.warp_width));
+        let whole =
+            |threads: u64| threads != 0 && threads.is_multiple_of(u64::from(self.warp_width));
         match register {
             // VIRTID (warp number), CTAID.X/Y/Z, NTID, SMEMSZ
             3 | 37..=39 | 40 | 50 => true,

@@ -60,8 +60,8 @@ impl Blocks {
         }
         let mut blocks = Vec::new();
         let mut first = 0;
-        for i in 1..=code.ops.len() {
-            if i == code.ops.len() || leader[i] {
+        for (i, &begins) in leader.iter().enumerate().skip(1) {
+            if begins || i == code.ops.len() {
                 blocks.push(Block {
                     first: OpIndex(first),
                     last: OpIndex(i as u32 - 1),

@@ -59,8 +59,8 @@ impl IndirectTargets {
         }
     }
 
-    /// Adds what `other` found; true when this grew. Different kinds do not mix.
-    pub fn merge(&mut self, other: IndirectTargets) -> Result<bool, ()> {
+    /// Adds what `other` found; false when the two are of different kinds, which do not mix.
+    pub fn merge(&mut self, other: &IndirectTargets) -> bool {
         match (self, other) {
             (
                 IndirectTargets::Code { ops, assumed },
@@ -69,13 +69,12 @@ impl IndirectTargets {
                     assumed: also,
                 },
             ) => {
-                let before = ops.len();
                 ops.extend(more);
                 *assumed |= also;
-                Ok(ops.len() > before)
+                true
             }
-            (IndirectTargets::External(a), IndirectTargets::External(b)) if *a == b => Ok(false),
-            _ => Err(()),
+            (IndirectTargets::External(a), IndirectTargets::External(b)) => a == b,
+            _ => false,
         }
     }
 }

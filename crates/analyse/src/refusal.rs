@@ -46,7 +46,10 @@ impl fmt::Display for Reason {
                     Tag::Ret => ("RET", "CAL"),
                     Tag::Nil => ("a pop", "a push"),
                 };
-                write!(f, "{op} may be reached without a matching {push} on the stack")
+                write!(
+                    f,
+                    "{op} may be reached without a matching {push} on the stack"
+                )
             }
             Reason::RunsOffTheEnd => f.write_str("execution may run past the last instruction"),
             Reason::NoTarget(name) => write!(f, "target {name} is no instruction of this kernel"),

@@ -119,7 +119,13 @@ impl Space {
 
     /// The callee's entry node for a call by `here`; `pusher` is the node that pushed the return
     /// entry.
-    fn enter_callee(&mut self, site: OpIndex, here: NodeId, pusher: NodeId, callee: OpIndex) -> Option<NodeId> {
+    fn enter_callee(
+        &mut self,
+        site: OpIndex,
+        here: NodeId,
+        pusher: NodeId,
+        callee: OpIndex,
+    ) -> Option<NodeId> {
         let entered = self.contexts.enter(self.node(here).context, site, callee);
         if let Entered::Recursive(_) | Entered::Merged(_) = entered {
             let call = SharedCall {
@@ -171,7 +177,8 @@ impl Space {
             Control::Next => ControlOp::FallThrough,
             Control::Jump(to) => ControlOp::Jump(target(self, to, context)?),
             Control::Push(token, to) => ControlOp::Push {
-                tag: tag_of(*token).ok_or_else(|| refuse(Reason::Unsupported(format!("{token:?}"))))?,
+                tag: tag_of(*token)
+                    .ok_or_else(|| refuse(Reason::Unsupported(format!("{token:?}"))))?,
                 resume: target(self, to, context)?,
             },
             Control::Call(Target::External(name)) => {
@@ -217,9 +224,9 @@ impl Space {
                             } else {
                                 self.enter(to, context)
                             };
-                            targets.push(node.ok_or_else(|| {
-                                refuse(Reason::NoTarget(format!("#{}", to.0)))
-                            })?);
+                            targets.push(
+                                node.ok_or_else(|| refuse(Reason::NoTarget(format!("#{}", to.0))))?,
+                            );
                         }
                         ControlOp::Scatter {
                             targets,
@@ -235,10 +242,8 @@ impl Space {
             Control::Next => Condition::ALWAYS,
             _ => op.condition,
         };
-        if matches!(
-            resolved,
-            ControlOp::Push { .. } | ControlOp::Call { .. }
-        ) && !condition.is_always()
+        if matches!(resolved, ControlOp::Push { .. } | ControlOp::Call { .. })
+            && !condition.is_always()
         {
             return Err(refuse(Reason::ConditionalPush));
         }

@@ -8,9 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_graph::{Digraph, Problem, solve};
 use warpbound_ir::{Cell, Code, Control, OpIndex};
 use warpbound_isa::instr::Token;
-use warpbound_simt::warp::{
-    CellSet, Condition, ControlOp, Model, Step, WarpState,
-};
+use warpbound_simt::warp::{CellSet, Condition, ControlOp, Model, Step, WarpState};
 use warpbound_simt::{NodeId, Tag};
 
 use crate::blocks::Blocks;
@@ -229,7 +227,7 @@ impl Explorer<'_> {
             }
         }
         match self.indirect.get_mut(&last) {
-            Some(known) => known.merge(found).map(|_| ()).map_err(|()| unknown),
+            Some(known) => known.merge(&found).then_some(()).ok_or(unknown),
             None => {
                 self.indirect.insert(last, found);
                 Ok(())
@@ -267,10 +265,8 @@ impl Problem for Explorer<'_> {
         let resolved = self
             .space
             .resolve(self.code, here, &self.indirect, &pushers)?;
-        if resolved.external.is_some() {
-            if let Some(values) = &mut values {
-                values.forget();
-            }
+        if let (Some(_), Some(values)) = (&resolved.external, &mut values) {
+            values.forget();
         }
         let condition = if resolved.condition.is_always() {
             Condition::Always

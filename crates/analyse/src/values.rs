@@ -115,7 +115,9 @@ impl Values {
             Expr::Cell(cell) => self.get(*cell),
             Expr::Constant(bank, address) => load(*bank, &eval(address), code),
             Expr::Add(a, b) => pointwise(&eval(a), &eval(b), u32::wrapping_add),
-            Expr::Neg(a) => pointwise(&eval(a), &AbstractValue::constant(0), |x, _| x.wrapping_neg()),
+            Expr::Neg(a) => pointwise(&eval(a), &AbstractValue::constant(0), |x, _| {
+                x.wrapping_neg()
+            }),
             Expr::Shl(a, b) => pointwise(&eval(a), &eval(b), |x, n| x.checked_shl(n).unwrap_or(0)),
             Expr::Shr(a, b) => pointwise(&eval(a), &eval(b), |x, n| x.checked_shr(n).unwrap_or(0)),
             Expr::And(a, b) => {
@@ -131,12 +133,12 @@ impl Values {
                     .unwrap_or_else(|| pointwise(&a, &b, u32::min))
             }
             Expr::MaxU(a, b) => pointwise(&eval(a), &eval(b), u32::max),
-            Expr::MinS(a, b) => pointwise(&eval(a), &eval(b), |x, y| {
-                (x as i32).min(y as i32) as u32
-            }),
-            Expr::MaxS(a, b) => pointwise(&eval(a), &eval(b), |x, y| {
-                (x as i32).max(y as i32) as u32
-            }),
+            Expr::MinS(a, b) => {
+                pointwise(&eval(a), &eval(b), |x, y| (x as i32).min(y as i32) as u32)
+            }
+            Expr::MaxS(a, b) => {
+                pointwise(&eval(a), &eval(b), |x, y| (x as i32).max(y as i32) as u32)
+            }
         }
     }
 }
@@ -147,7 +149,12 @@ fn pointwise(a: &AbstractValue, b: &AbstractValue, f: impl Fn(u32, u32) -> u32) 
         (AbstractValue::OneOf(a), AbstractValue::OneOf(b))
             if a.len().saturating_mul(b.len()) <= CLAMP_LIMIT as usize + 1 =>
         {
-            AbstractValue::OneOf(a.iter().flat_map(|&x| b.iter().map(move |&y| (x, y))).map(|(x, y)| f(x, y)).collect())
+            AbstractValue::OneOf(
+                a.iter()
+                    .flat_map(|&x| b.iter().map(move |&y| (x, y)))
+                    .map(|(x, y)| f(x, y))
+                    .collect(),
+            )
         }
         _ => AbstractValue::Any,
     }

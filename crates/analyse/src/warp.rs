@@ -144,7 +144,8 @@ impl Problem for Explorer<'_> {
         }
         let state = state;
         let agree = |cells: &mut dyn Iterator<Item = Cell>| {
-            self.model.agreement != AgreementDomain::Off && state.active_agree(cells.map(Cell::index))
+            self.model.agreement != AgreementDomain::Off
+                && state.active_agree(cells.map(Cell::index))
         };
         let condition = if resolved.condition.is_always() {
             Condition::Always

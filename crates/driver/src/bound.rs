@@ -142,7 +142,10 @@ impl Question<'_> {
             .filter(|call| call.instructions.is_none())
             .collect();
         if let Some(call) = unknown.first() {
-            report.reason = Some(format!("call of {} outside the file, whose cost is unknown", call.name));
+            report.reason = Some(format!(
+                "call of {} outside the file, whose cost is unknown",
+                call.name
+            ));
             report.reason_at = Some(call.at.clone());
             let names: BTreeSet<&str> = unknown.iter().map(|c| c.name.as_str()).collect();
             let lines = names.into_iter().map(|name| spell_call(name, None));
@@ -154,8 +157,13 @@ impl Question<'_> {
             own.saturating_add(costs.get(&node).copied().unwrap_or(0))
         };
         let ipet = Ipet::new(&self.flow.counts, cost, &bounds).map_err(|too_large| {
-            let name = self.names.get(too_large.fact).map_or("?", |n| n.id.as_str());
-            Diagnostic::new(format!("the bound of loop {name} is too large to compute with"))
+            let name = self
+                .names
+                .get(too_large.fact)
+                .map_or("?", |n| n.id.as_str());
+            Diagnostic::new(format!(
+                "the bound of loop {name} is too large to compute with"
+            ))
         })?;
         match solve(&ipet.model, Effort::default()) {
             Outcome::Bounded(certified) => {
@@ -164,7 +172,11 @@ impl Question<'_> {
             }
             Outcome::Unbounded(_) => {
                 report.status = Status::Unbounded;
-                let missing = report.loops.iter().filter(|l| l.origin == Origin::Missing).count();
+                let missing = report
+                    .loops
+                    .iter()
+                    .filter(|l| l.origin == Origin::Missing)
+                    .count();
                 report.reason = Some(match missing {
                     0 => "the rows about the flow leave a count without limit".to_owned(),
                     1 => "1 loop has no bound".to_owned(),
@@ -189,7 +201,10 @@ impl Question<'_> {
     }
 
     /// Costs of the nodes that call functions outside the file.
-    fn external_costs(&self, report: &mut KernelBound) -> Result<BTreeMap<NodeId, u64>, Diagnostic> {
+    fn external_costs(
+        &self,
+        report: &mut KernelBound,
+    ) -> Result<BTreeMap<NodeId, u64>, Diagnostic> {
         let called = self.flow.external_names();
         if let Some(facts) = self.facts
             && let Some(name) = facts.calls().find(|name| !called.contains(*name))
@@ -218,7 +233,9 @@ impl Question<'_> {
 
     /// The name of the function at an address; the address where it has none.
     fn function_at(&self, addr: CodeAddr) -> String {
-        self.prepared.function(addr).unwrap_or_else(|| addr.to_string())
+        self.prepared
+            .function(addr)
+            .unwrap_or_else(|| addr.to_string())
     }
 
     fn describe_flow(&self, report: &mut KernelBound) {
@@ -249,7 +266,9 @@ impl Question<'_> {
                 calls: calls(self.prepared, self.flow, id),
             })
             .collect();
-        report.divergent_branches.sort_by(|a, b| (&a.at, &a.calls).cmp(&(&b.at, &b.calls)));
+        report
+            .divergent_branches
+            .sort_by(|a, b| (&a.at, &a.calls).cmp(&(&b.at, &b.calls)));
         let edges: BTreeSet<(String, String)> = warp
             .divergence_edges(thread)
             .filter_map(|(from, step)| {
@@ -257,7 +276,10 @@ impl Question<'_> {
                 Some((at(from).to_string(), to.to_string()))
             })
             .collect();
-        report.divergence_edges = edges.into_iter().map(|(from, to)| Edge { from, to }).collect();
+        report.divergence_edges = edges
+            .into_iter()
+            .map(|(from, to)| Edge { from, to })
+            .collect();
     }
 
     fn describe_loops(
@@ -323,7 +345,10 @@ impl Question<'_> {
                 continue;
             }
             let block = space.block(node);
-            let (first, last) = (self.prepared.addr(block.first), self.prepared.addr(block.last));
+            let (first, last) = (
+                self.prepared.addr(block.first),
+                self.prepared.addr(block.last),
+            );
             let instructions = block
                 .instructions()
                 .saturating_add(external.get(&node).copied().unwrap_or(0));
@@ -349,7 +374,8 @@ impl Question<'_> {
         };
         assume(
             "undisturbed",
-            "no trap, fault, debugger or preemption makes the warp issue more instructions".to_owned(),
+            "no trap, fault, debugger or preemption makes the warp issue more instructions"
+                .to_owned(),
         );
         assume(
             "lanes",
@@ -368,13 +394,16 @@ impl Question<'_> {
         if let (true, Some(default)) = (origin(Origin::LoopDefault), self.options.loop_default) {
             assume(
                 "loop-default",
-                format!("loops without a fact run their header at most {default} times per entry and thread"),
+                format!(
+                    "loops without a fact run their header at most {default} times per entry and thread"
+                ),
             );
         }
         if self.options.reading == Reading::Paper {
             assume(
                 "paper-flow",
-                "loop bounds are bounds of the warp-level loops, lanes that iterate apart included".to_owned(),
+                "loop bounds are bounds of the warp-level loops, lanes that iterate apart included"
+                    .to_owned(),
             );
         }
         let order = self.options.model.order;

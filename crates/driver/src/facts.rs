@@ -53,7 +53,11 @@ fn kernel_text(prepared: &Prepared<'_>, flow: &Flow) -> String {
             spell_loop(name, None, source.as_deref(), site.depth)
         })
         .collect();
-    let calls: Vec<String> = flow.external_names().iter().map(|name| spell_call(name, None)).collect();
+    let calls: Vec<String> = flow
+        .external_names()
+        .iter()
+        .map(|name| spell_call(name, None))
+        .collect();
     let kernel = prepared.kernel;
     if loops.is_empty() && calls.is_empty() {
         return format!("# kernel {} needs no facts\n", kernel.demangled());

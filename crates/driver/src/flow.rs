@@ -7,8 +7,8 @@ use warpbound_analyse::space::Resolved;
 use warpbound_analyse::thread::Limits;
 use warpbound_analyse::{Launch, Refusal, ThreadCfg, WarpCfg};
 use warpbound_ir::Code;
-use warpbound_simt::counts::{CountInput, CountSystem};
 use warpbound_simt::NodeId;
+use warpbound_simt::counts::{CountInput, CountSystem};
 use warpbound_simt::warp::{Model, WarpState};
 
 /// The control flow of one kernel.
@@ -63,7 +63,12 @@ impl Flow {
     /// Functions outside the file that are called, each once, by name.
     pub fn external_names(&self) -> BTreeSet<String> {
         let external = |resolved: &Resolved| resolved.external.clone();
-        self.thread.resolved.iter().flatten().filter_map(external).collect()
+        self.thread
+            .resolved
+            .iter()
+            .flatten()
+            .filter_map(external)
+            .collect()
     }
 }
 

@@ -37,13 +37,14 @@ impl Session {
     ) -> Result<Graph, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         let launch = options.launch(kernel).map_err(|d| self.locate(d))?;
-        let flow = Flow::run(&prepared.code, &launch, &options.model, &Limits::default())
-            .map_err(|refusal| {
+        let flow = Flow::run(&prepared.code, &launch, &options.model, &Limits::default()).map_err(
+            |refusal| {
                 let source = prepared.source(refusal.at);
                 let mut diagnostic = Diagnostic::from(refusal).in_kernel(kernel.demangled());
                 diagnostic.place.source = source;
                 self.locate(diagnostic)
-            })?;
+            },
+        )?;
         let steps = match level {
             Level::Thread => &flow.thread.steps,
             Level::Warp => &flow.warp.steps,
@@ -66,7 +67,13 @@ impl Session {
             .collect();
         let edges = ids
             .iter()
-            .flat_map(|&from| steps.get(from.index()).into_iter().flatten().map(move |s| (from, s)))
+            .flat_map(|&from| {
+                steps
+                    .get(from.index())
+                    .into_iter()
+                    .flatten()
+                    .map(move |s| (from, s))
+            })
             .filter_map(|(from, step)| {
                 Some(Edge {
                     from: *position.get(&from)?,
@@ -75,7 +82,11 @@ impl Session {
                         None => None,
                     },
                     kind: kind(&flow, step),
-                    pushes: step.pushes.iter().map(|&id| entry(&prepared, &flow, id)).collect(),
+                    pushes: step
+                        .pushes
+                        .iter()
+                        .map(|&id| entry(&prepared, &flow, id))
+                        .collect(),
                 })
             })
             .collect();
@@ -149,7 +160,9 @@ pub(crate) fn calls(prepared: &Prepared<'_>, flow: &Flow, id: NodeId) -> Vec<Str
 fn kind(flow: &Flow, step: &Step) -> EdgeKind {
     match step.via {
         Via::Walk => EdgeKind::Walk,
-        Via::Resume(id) if flow.thread.space.entries.get(id).tag == Tag::Nil => EdgeKind::Divergence,
+        Via::Resume(id) if flow.thread.space.entries.get(id).tag == Tag::Nil => {
+            EdgeKind::Divergence
+        }
         Via::Resume(_) => EdgeKind::Resume,
     }
 }

@@ -22,6 +22,4 @@ pub use session::Session;
 pub use warpbound_analyse::Launch;
 pub use warpbound_bound::FactsFile;
 pub use warpbound_load::Kernel;
-pub use warpbound_simt::warp::{
-    AgreementDomain, DivergenceOrder, GroupDomain, Model, StackDomain,
-};
+pub use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, Model, StackDomain};

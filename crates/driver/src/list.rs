@@ -18,7 +18,12 @@ impl Session {
             refused: None,
             kernels: Vec::new(),
             others: self.others(),
-            warnings: self.image.warnings().iter().map(ToString::to_string).collect(),
+            warnings: self
+                .image
+                .warnings()
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
         };
         match self.image.kernels() {
             Ok(kernels) => report.kernels = kernels.iter().map(|k| self.summary(k)).collect(),
@@ -51,7 +56,10 @@ impl Session {
                     0 => String::new(),
                     n => format!(", {n} bytes"),
                 };
-                Some(format!("{kind} {}{size}", warpbound_load::demangle(&other.name)))
+                Some(format!(
+                    "{kind} {}{size}",
+                    warpbound_load::demangle(&other.name)
+                ))
             })
             .collect()
     }

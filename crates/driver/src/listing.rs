@@ -42,7 +42,10 @@ impl Session {
                 last_source.clone_from(&source);
                 Line {
                     at: instr.addr.to_string(),
-                    labels: labels.get(&OpIndex(index as u32)).cloned().unwrap_or_default(),
+                    labels: labels
+                        .get(&OpIndex(index as u32))
+                        .cloned()
+                        .unwrap_or_default(),
                     text: format!("{} ;", spell(instr, TargetStyle::Labels(&label))),
                     plain: format!("{} ;", spell(instr, TargetStyle::Hex)),
                     control: columns(instr.control),

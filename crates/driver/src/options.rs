@@ -1,7 +1,7 @@
 //! What a user may choose for a bound.
 
-use warpbound_base::Diagnostic;
 use warpbound_analyse::Launch;
+use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
 use warpbound_load::Kernel;
 use warpbound_simt::warp::Model;

@@ -54,7 +54,8 @@ fn figure_2_if_then_else() {
     assert_eq!(steps("if_else.sm_61.cubin", "if_else", model()), expected);
 }
 
-const TILED: &str = "void product::tiled<float, 16, false>(float const*, float const*, float*, int)";
+const TILED: &str =
+    "void product::tiled<float, 16, false>(float const*, float const*, float*, int)";
 
 /// A tiled matrix product: all lanes agree on the conditions of both loops, so that nothing waits
 /// when the warp exits.
@@ -81,7 +82,10 @@ fn figure_3_without_agreement() {
         ..model()
     };
     let steps = steps("matmul_tiled.sm_61.cubin", TILED, blind);
-    let mut resumed: Vec<&str> = steps.lines().filter(|l| l.starts_with("0x02b0 ~>")).collect();
+    let mut resumed: Vec<&str> = steps
+        .lines()
+        .filter(|l| l.starts_with("0x02b0 ~>"))
+        .collect();
     resumed.sort_unstable();
     // The fall-through sides of the branches at 0x0090, 0x0230 and 0x0258.
     let sides = ["0x02b0 ~> 0x0098", "0x02b0 ~> 0x0238", "0x02b0 ~> 0x0268"];

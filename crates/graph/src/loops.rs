@@ -86,7 +86,10 @@ impl LoopForest {
 
     /// All loops; an outer loop comes before the loops inside it.
     pub fn loops(&self) -> impl Iterator<Item = (LoopIndex, &Loop)> {
-        self.loops.iter().enumerate().map(|(i, l)| (LoopIndex(i), l))
+        self.loops
+            .iter()
+            .enumerate()
+            .map(|(i, l)| (LoopIndex(i), l))
     }
 
     /// The loop of this index.
@@ -124,10 +127,7 @@ mod tests {
             .collect();
         assert_eq!(
             found,
-            vec![
-                (vec![1], vec![1, 2, 3, 4], 1),
-                (vec![2], vec![2, 3], 2)
-            ]
+            vec![(vec![1], vec![1, 2, 3, 4], 1), (vec![2], vec![2, 3], 2)]
         );
         assert_eq!(f.innermost(3), Some(LoopIndex(1)));
         assert_eq!(f.innermost(5), None);
@@ -155,7 +155,9 @@ mod tests {
         for _ in 0..500 {
             let mut edges = Vec::new();
             for _ in 0..18 {
-                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                seed = seed
+                    .wrapping_mul(6364136223846793005)
+                    .wrapping_add(1442695040888963407);
                 edges.push((((seed >> 33) % 10) as usize, ((seed >> 45) % 10) as usize));
             }
             let g = Digraph::new(10, edges);

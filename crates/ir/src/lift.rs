@@ -147,7 +147,9 @@ impl Links<'_> {
         }
         match target {
             instr::Target::Code(addr) => self.code_target(addr),
-            instr::Target::Absolute(addr) => Target::Nowhere(format!("absolute address 0x{addr:x}")),
+            instr::Target::Absolute(addr) => {
+                Target::Nowhere(format!("absolute address 0x{addr:x}"))
+            }
             instr::Target::Constant { bank, offset } => {
                 let external = self
                     .external_words

@@ -60,9 +60,7 @@ fn word(operand: &Operand) -> Option<Expr> {
         Value::Reg(None) => Expr::Const(0),
         Value::Reg(Some(n)) => Expr::Cell(Cell::gpr(n)),
         Value::Int(value) => Expr::Const(value as u32),
-        Value::Const { bank, offset } => {
-            Expr::Constant(bank, Expr::Const(offset as u32).into())
-        }
+        Value::Const { bank, offset } => Expr::Constant(bank, Expr::Const(offset as u32).into()),
         _ => return None,
     };
     Some(if operand.negate {

@@ -56,7 +56,10 @@ impl KernelBound {
             }
             _ => {
                 let place = self.reason_at.as_ref().map_or(String::new(), |at| {
-                    let source = self.reason_source.as_ref().map_or(String::new(), |s| format!(" ({s})"));
+                    let source = self
+                        .reason_source
+                        .as_ref()
+                        .map_or(String::new(), |s| format!(" ({s})"));
                     format!("{at}{source}: ")
                 });
                 let reason = self.reason.as_deref().unwrap_or("unknown reason");
@@ -168,7 +171,14 @@ impl KernelBound {
         }
         out.push_str("  loops, header executions per entry and thread:\n");
         let rows: Vec<Vec<String>> = self.loops.iter().map(loop_row).collect();
-        let columns = [Align::Left, Align::Left, Align::Right, Align::Left, Align::Left, Align::Left];
+        let columns = [
+            Align::Left,
+            Align::Left,
+            Align::Right,
+            Align::Left,
+            Align::Left,
+            Align::Left,
+        ];
         out.push_str(&table(4, &columns, &rows));
     }
 }
@@ -192,7 +202,11 @@ fn loop_row(l: &Loop) -> Vec<String> {
         Origin::Missing => "missing",
     };
     vec![
-        format!("{}{}", "  ".repeat(l.depth.saturating_sub(1) as usize), l.id),
+        format!(
+            "{}{}",
+            "  ".repeat(l.depth.saturating_sub(1) as usize),
+            l.id
+        ),
         l.at.clone(),
         l.bound.map_or("?".to_owned(), grouped),
         origin.to_owned(),
@@ -202,7 +216,11 @@ fn loop_row(l: &Loop) -> Vec<String> {
 }
 
 fn write_places(out: &mut String, head: &str, places: &[String]) {
-    let mut shown = places.iter().take(SHOWN_PLACES).cloned().collect::<Vec<_>>();
+    let mut shown = places
+        .iter()
+        .take(SHOWN_PLACES)
+        .cloned()
+        .collect::<Vec<_>>();
     if places.len() > SHOWN_PLACES {
         shown.push(format!("{} more", places.len() - SHOWN_PLACES));
     }

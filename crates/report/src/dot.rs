@@ -17,7 +17,11 @@ pub(crate) fn dot(graph: &Graph) -> String {
         }
         // `\l` ends a left-aligned line.
         let label = quoted(&label).replace("\\n", "\\l");
-        let style = if node.divergent { ", color=\"#c0392b\"" } else { "" };
+        let style = if node.divergent {
+            ", color=\"#c0392b\""
+        } else {
+            ""
+        };
         out.push_str(&format!("  b{index} [label={label}{style}];\n"));
     }
     if graph.edges.iter().any(|e| e.to.is_none()) {
@@ -37,6 +41,9 @@ pub(crate) fn dot(graph: &Graph) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let escaped = text
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
     format!("\"{escaped}\"")
 }

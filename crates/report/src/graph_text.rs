@@ -4,7 +4,11 @@ use crate::graph::{EdgeKind, Graph};
 use crate::table::counted;
 
 pub(crate) fn text(graph: &Graph) -> String {
-    let divergence = graph.edges.iter().filter(|e| e.kind == EdgeKind::Divergence).count();
+    let divergence = graph
+        .edges
+        .iter()
+        .filter(|e| e.kind == EdgeKind::Divergence)
+        .count();
     let mut out = format!(
         "{}: {}-level graph, {}, {}",
         graph.kernel,

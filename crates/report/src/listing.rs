@@ -86,8 +86,17 @@ impl Listing {
         let rows: Vec<Vec<String>> = self
             .lines
             .iter()
-            .map(|line| vec![format!("/*{}*/", line.at.trim_start_matches("0x")), line.plain.clone()])
+            .map(|line| {
+                vec![
+                    format!("/*{}*/", line.at.trim_start_matches("0x")),
+                    line.plain.clone(),
+                ]
+            })
             .collect();
-        format!(".text.{}:\n{}", self.kernel, table(8, &[Align::Left, Align::Left], &rows))
+        format!(
+            ".text.{}:\n{}",
+            self.kernel,
+            table(8, &[Align::Left, Align::Left], &rows)
+        )
     }
 }

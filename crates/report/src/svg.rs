@@ -1,6 +1,6 @@
 //! Graphs as drawings: layers of blocks from top to bottom, back edges along the right side.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::graph::{EdgeKind, Graph};
@@ -39,7 +39,14 @@ struct Route {
 pub(crate) fn svg(graph: &Graph) -> String {
     let end = graph.nodes.len();
     let target = |to: Option<usize>| to.unwrap_or(end);
-    let edges: Vec<(usize, usize)> = graph.edges.iter().map(|e| (e.from, target(e.to))).collect();
+    // Steps that differ only in what they push are one line.
+    let drawn: BTreeSet<(usize, usize, EdgeKind)> = graph
+        .edges
+        .iter()
+        .map(|e| (e.from, target(e.to), e.kind))
+        .collect();
+    let edges: Vec<(usize, usize)> = drawn.iter().map(|&(from, to, _)| (from, to)).collect();
+    let kinds: Vec<EdgeKind> = drawn.iter().map(|&(_, _, kind)| kind).collect();
     let back = back_edges(end + 1, graph.entry, &edges);
     let layers = layers(end + 1, &edges, &back);
     let mut cells: Vec<Cell> = (0..=end)
@@ -48,7 +55,7 @@ pub(crate) fn svg(graph: &Graph) -> String {
     let routes = routes(&edges, &back, &mut cells);
     let order = order(&cells, &routes);
     let width = place(&mut cells, &order);
-    draw(graph, &cells, &routes, width)
+    draw(graph, &kinds, &cells, &routes, width)
 }
 
 fn cell(graph: &Graph, node: usize, layer: usize) -> Cell {
@@ -178,7 +185,11 @@ fn order(cells: &[Cell], routes: &[Route]) -> Vec<Vec<usize>> {
     }
     let mut above = vec![Vec::new(); cells.len()];
     let mut under = vec![Vec::new(); cells.len()];
-    for pair in routes.iter().filter(|r| !r.back).flat_map(|r| r.cells.windows(2)) {
+    for pair in routes
+        .iter()
+        .filter(|r| !r.back)
+        .flat_map(|r| r.cells.windows(2))
+    {
         if let &[from, to] = pair {
             above[to].push(from);
             under[from].push(to);
@@ -191,7 +202,11 @@ fn order(cells: &[Cell], routes: &[Route]) -> Vec<Vec<usize>> {
     for sweep in 0..SWEEPS {
         let down = sweep % 2 == 0;
         let neighbours = if down { &above } else { &under };
-        let turns: Vec<usize> = if down { (0..depth).collect() } else { (0..depth).rev().collect() };
+        let turns: Vec<usize> = if down {
+            (0..depth).collect()
+        } else {
+            (0..depth).rev().collect()
+        };
         for layer in turns {
             let mean = |cell: usize| {
                 let near = &neighbours[cell];
@@ -204,7 +219,12 @@ fn order(cells: &[Cell], routes: &[Route]) -> Vec<Vec<usize>> {
             let mut keyed: Vec<(f64, usize)> = order[layer].iter().map(|&c| (mean(c), c)).collect();
             keyed.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             order[layer] = keyed.into_iter().map(|(_, c)| c).collect();
-            position.extend(order[layer].iter().enumerate().map(|(at, &cell)| (cell, at)));
+            position.extend(
+                order[layer]
+                    .iter()
+                    .enumerate()
+                    .map(|(at, &cell)| (cell, at)),
+            );
         }
     }
     order
@@ -237,7 +257,7 @@ fn place(cells: &mut [Cell], order: &[Vec<usize>]) -> f64 {
     width + 2.0 * PAD
 }
 
-fn draw(graph: &Graph, cells: &[Cell], routes: &[Route], width: f64) -> String {
+fn draw(graph: &Graph, kinds: &[EdgeKind], cells: &[Cell], routes: &[Route], width: f64) -> String {
     let bottom = cells.iter().map(|c| c.y + c.height).fold(0.0, f64::max) + GAP_Y;
     let lanes = routes.iter().filter(|r| r.back).count();
     let full = (width + LANE * (lanes as f64 + 1.0)).max(640.0);
@@ -267,10 +287,10 @@ fn draw(graph: &Graph, cells: &[Cell], routes: &[Route], width: f64) -> String {
     );
     let mut lane = 0.0;
     for route in routes {
-        let Some(edge) = graph.edges.get(route.edge) else {
+        let Some(&kind) = kinds.get(route.edge) else {
             continue;
         };
-        let (name, colour, dash) = style(edge.kind);
+        let (name, colour, dash) = style(kind);
         let path = if route.back {
             lane += 1.0;
             back_path(cells, route, width + LANE * lane)
@@ -282,7 +302,11 @@ fn draw(graph: &Graph, cells: &[Cell], routes: &[Route], width: f64) -> String {
             "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\"{dash} marker-end=\"url(#{name})\"/>"
         );
     }
-    for (index, cell) in cells.iter().enumerate().filter(|(_, c)| !c.lines.is_empty()) {
+    for (index, cell) in cells
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| !c.lines.is_empty())
+    {
         let divergent = graph.nodes.get(index).is_some_and(|n| n.divergent);
         let stroke = if divergent { "#c0392b" } else { "#333" };
         let _ = writeln!(
@@ -333,7 +357,10 @@ fn forward_path(cells: &[Cell], route: &Route) -> String {
         } else {
             let _ = write!(path, " L{x1:.1},{y1:.1}");
         }
-        let _ = write!(path, " C{x1:.1},{middle:.1} {x2:.1},{middle:.1} {x2:.1},{y2:.1}");
+        let _ = write!(
+            path,
+            " C{x1:.1},{middle:.1} {x2:.1},{middle:.1} {x2:.1},{y2:.1}"
+        );
     }
     path
 }
@@ -355,5 +382,7 @@ fn back_path(cells: &[Cell], route: &Route, lane: f64) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }

@@ -11,13 +11,23 @@ pub(crate) enum Align {
 pub(crate) fn table(indent: usize, columns: &[Align], rows: &[Vec<String>]) -> String {
     let width = |text: &str| text.chars().count();
     let widths: Vec<usize> = (0..columns.len())
-        .map(|i| rows.iter().filter_map(|row| row.get(i)).map(|c| width(c)).max().unwrap_or(0))
+        .map(|i| {
+            rows.iter()
+                .filter_map(|row| row.get(i))
+                .map(|c| width(c))
+                .max()
+                .unwrap_or(0)
+        })
         .collect();
     let mut out = String::new();
     for row in rows {
         let mut line = " ".repeat(indent);
         for (i, cell) in row.iter().enumerate() {
-            let pad = widths.get(i).copied().unwrap_or(0).saturating_sub(width(cell));
+            let pad = widths
+                .get(i)
+                .copied()
+                .unwrap_or(0)
+                .saturating_sub(width(cell));
             if i > 0 {
                 line.push_str("  ");
             }
@@ -41,7 +51,9 @@ pub(crate) fn table(indent: usize, columns: &[Align], rows: &[Vec<String>]) -> S
 /// `n` with thin groups of three digits: `1 234 567`.
 pub(crate) fn grouped(n: impl ToString) -> String {
     let digits = n.to_string();
-    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |d| ("-", d));
+    let (sign, digits) = digits
+        .strip_prefix('-')
+        .map_or(("", digits.as_str()), |d| ("-", d));
     let mut out = String::from(sign);
     for (i, c) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
@@ -67,8 +79,14 @@ mod tests {
 
     #[test]
     fn columns_line_up() {
-        let rows = [vec!["a".into(), "1".into()], vec!["bcd".into(), "22".into()]];
-        assert_eq!(table(1, &[Align::Left, Align::Right], &rows), " a     1\n bcd  22\n");
+        let rows = [
+            vec!["a".into(), "1".into()],
+            vec!["bcd".into(), "22".into()],
+        ];
+        assert_eq!(
+            table(1, &[Align::Left, Align::Right], &rows),
+            " a     1\n bcd  22\n"
+        );
     }
 
     #[test]

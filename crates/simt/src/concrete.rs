@@ -164,7 +164,10 @@ mod tests {
         s.unwind(Tag::Sync, 0xc000_0000, 0).unwrap();
         assert_eq!(s.top().map(|t| (t.next, t.mask)), Some((0x18, 0x3fff_ffff)));
         s.unwind(Tag::Sync, 0x3fff_ffff, 0).unwrap();
-        assert_eq!(s.top().map(|t| (t.next, t.mask, t.tag)), Some((0x70, 0xffff_ffff, Tag::Nil)));
+        assert_eq!(
+            s.top().map(|t| (t.next, t.mask, t.tag)),
+            Some((0x70, 0xffff_ffff, Tag::Nil))
+        );
         assert!(s.pending().is_empty());
     }
 
@@ -177,7 +180,11 @@ mod tests {
         s.diverge(&[(10, 0b01), (3, 0b10)]);
         s.unwind(Tag::Brk, 0b01, 0).unwrap();
         assert_eq!(s.top().map(|t| (t.next, t.mask)), Some((3, 0b10)));
-        assert_eq!(s.pending()[1].mask, 0b10, "the SYNC stage lost the lane that broke");
+        assert_eq!(
+            s.pending()[1].mask,
+            0b10,
+            "the SYNC stage lost the lane that broke"
+        );
         s.unwind(Tag::Sync, 0b10, 0).unwrap();
         assert_eq!(s.top().map(|t| (t.next, t.mask)), Some((50, 0b10)));
         s.unwind(Tag::Brk, 0b10, 0).unwrap();
@@ -199,6 +206,9 @@ mod tests {
     #[test]
     fn sync_without_ssy_is_named() {
         let mut s = ActivationStack::new(0, 1);
-        assert_eq!(s.unwind(Tag::Sync, 1, 0), Err(NoMatchingEntry { tag: Tag::Sync }));
+        assert_eq!(
+            s.unwind(Tag::Sync, 1, 0),
+            Err(NoMatchingEntry { tag: Tag::Sync })
+        );
     }
 }

@@ -353,7 +353,10 @@ impl Builder<'_, '_> {
     fn pops(&mut self, threads: &Level, warps: &Level) {
         for (id, entry) in self.input.entries.iter() {
             let shared = self.input.shared_returns.contains(&id);
-            for level in [Some(warps), shared.then_some(threads)].into_iter().flatten() {
+            for level in [Some(warps), shared.then_some(threads)]
+                .into_iter()
+                .flatten()
+            {
                 let Some(pops) = level.pops.get(&id) else {
                     continue;
                 };

@@ -249,7 +249,10 @@ impl StackGraph {
             }
         }
         // Backward reachability from the bottom; graphs are small, iterate to the fixpoint.
-        let mut live: BitSet = [BOTTOM].into_iter().filter(|&b| forward.contains(b)).collect();
+        let mut live: BitSet = [BOTTOM]
+            .into_iter()
+            .filter(|&b| forward.contains(b))
+            .collect();
         let mut grew = true;
         while grew {
             grew = false;
@@ -263,7 +266,9 @@ impl StackGraph {
             }
         }
         let before = self.ids.clone();
-        let kept: Vec<usize> = (0..slots).filter(|&s| s == BOTTOM || live.contains(s)).collect();
+        let kept: Vec<usize> = (0..slots)
+            .filter(|&s| s == BOTTOM || live.contains(s))
+            .collect();
         if kept.len() < slots {
             let mut new_slot = vec![None; slots];
             for (new, &old) in kept.iter().enumerate() {

@@ -329,8 +329,8 @@ impl WarpState {
         };
         let fate = |slot| {
             let relation = self.groups.against_halting(slot, halting);
-            let holds_others = halting == Halting::Some
-                && self.groups.get(ACTIVE, slot).has(Relation::SUBSET);
+            let holds_others =
+                halting == Halting::Some && self.groups.get(ACTIVE, slot).has(Relation::SUBSET);
             if relation.has(Relation::EXCEEDS) || holds_others {
                 Fate::Keep
             } else if relation.has(Relation::SUBSET) {
@@ -340,7 +340,11 @@ impl WarpState {
             }
         };
         // Everything above a tagged entry was pushed by (some of) its lanes.
-        let covers = |slot| self.stack.id(slot).is_some_and(|id| entries.get(id).tag != Tag::Nil);
+        let covers = |slot| {
+            self.stack
+                .id(slot)
+                .is_some_and(|id| entries.get(id).tag != Tag::Nil)
+        };
         let filtered = self.stack.filter(tag.is_none(), has_tag, fate, covers);
         if let (true, Some(tag)) = (filtered.may_underflow, tag) {
             return Err(MayUnderflow { tag });
@@ -442,11 +446,10 @@ impl WarpState {
         if let Condition::Open {
             decides: Some(cell),
         } = condition
+            && model.agreement != AgreementDomain::Off
         {
-            if model.agreement != AgreementDomain::Off {
-                // Within each side of the split the deciding cell has one value.
-                state.agree[ACTIVE].insert(cell);
-            }
+            // Within each side of the split the deciding cell has one value.
+            state.agree[ACTIVE].insert(cell);
         }
         let mut out = |step: Step, mut to: WarpState| {
             if to.reduce(model) {
@@ -456,10 +459,8 @@ impl WarpState {
         let may_hold = condition != Condition::Never;
         let may_fail = condition != Condition::Always;
         let may_split = matches!(condition, Condition::Open { .. });
-        if may_fail {
-            if let Some(next) = next {
-                out(Step::walk(next), state.clone());
-            }
+        if let (true, Some(next)) = (may_fail, next) {
+            out(Step::walk(next), state.clone());
         }
         if !may_hold {
             return Ok(());
@@ -542,10 +543,7 @@ impl WarpState {
                     _ => None,
                 };
                 if let (Some(next), true) = (next, may_split) {
-                    out(
-                        Step::walk(next),
-                        state.halted(tag, Halting::Some, entries)?,
-                    );
+                    out(Step::walk(next), state.halted(tag, Halting::Some, entries)?);
                 }
                 let halted = state.halted(tag, Halting::All, entries)?;
                 halted.resumptions(model, entries, emit);

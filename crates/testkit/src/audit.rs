@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use warpbound_analyse::agreement::{Used, apply};
-use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::context::{ContextId, Contexts};
+use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::loops::Loops;
 use warpbound_analyse::space::Node;
 use warpbound_analyse::thread::Limits;
 use warpbound_analyse::{Launch, Refusal, ThreadCfg, WarpCfg};
-use warpbound_driver::Flow;
 use warpbound_bound::{Effort, Ipet, Outcome, solve};
+use warpbound_driver::Flow;
 use warpbound_ir::{Cell, Code, Control, OpIndex};
 use warpbound_simt::concrete::{ActivationStack, Mask, Stage};
 use warpbound_simt::counts::CountSystem;
@@ -85,7 +85,8 @@ impl<'a> Analysed<'a> {
     }
 
     fn assumes_call_targets(&self) -> bool {
-        let assumed = |t: &IndirectTargets| matches!(t, IndirectTargets::Code { assumed: true, .. });
+        let assumed =
+            |t: &IndirectTargets| matches!(t, IndirectTargets::Code { assumed: true, .. });
         self.thread.indirect.values().any(assumed)
     }
 
@@ -93,7 +94,13 @@ impl<'a> Analysed<'a> {
     pub fn bound(&self, facts: &[Option<u64>]) -> Option<i128> {
         let cost = |node| self.thread.space.block(node).instructions();
         let ipet = Ipet::new(&self.counts, cost, facts).ok()?;
-        match solve(&ipet.model, Effort { nodes: 0, ..Effort::default() }) {
+        match solve(
+            &ipet.model,
+            Effort {
+                nodes: 0,
+                ..Effort::default()
+            },
+        ) {
             Outcome::Bounded(certified) => Some(certified.bound),
             _ => None,
         }
@@ -276,9 +283,10 @@ impl Analysed<'_> {
             }
             Some(Control::Unwind(warpbound_isa::instr::Token::Ret)) => {
                 let returns_to = |pusher: NodeId| {
-                    space.entries.iter().any(|(_, e)| {
-                        e.tag == Tag::Ret && e.pushed_by == pusher && e.resume == to
-                    })
+                    space
+                        .entries
+                        .iter()
+                        .any(|(_, e)| e.tag == Tag::Ret && e.pushed_by == pusher && e.resume == to)
                 };
                 let Some((pusher, saved)) = counter
                     .frames
@@ -291,15 +299,12 @@ impl Analysed<'_> {
                 counter.frames.pop();
                 counter.at = Some(pusher);
                 for (i, counted) in self.loops.loops.iter().enumerate() {
-                    let callee_inside = space
-                        .shared_calls
-                        .get(&pusher)
-                        .is_some_and(|call| {
-                            counted
-                                .body
-                                .iter()
-                                .any(|&n| space.block(n).first == call.callee)
-                        });
+                    let callee_inside = space.shared_calls.get(&pusher).is_some_and(|call| {
+                        counted
+                            .body
+                            .iter()
+                            .any(|&n| space.block(n).first == call.callee)
+                    });
                     if !callee_inside && counted.body.binary_search(&pusher).is_ok() {
                         counter.running[i] = saved[i];
                     }
@@ -417,12 +422,7 @@ impl Analysed<'_> {
         }
     }
 
-    fn check_step(
-        &self,
-        event: &Event<'_, ContextId>,
-        here: NodeId,
-        violations: &mut Vec<String>,
-    ) {
+    fn check_step(&self, event: &Event<'_, ContextId>, here: NodeId, violations: &mut Vec<String>) {
         let after = event.after.top();
         let to = after.and_then(|t| self.node_of(t.next));
         if after.is_some() && to.is_none() {
@@ -450,7 +450,12 @@ impl Analysed<'_> {
         };
         let mut pushed = Vec::new();
         if !event.exhausted {
-            for stage in event.after.pending().iter().skip(event.before.pending().len()) {
+            for stage in event
+                .after
+                .pending()
+                .iter()
+                .skip(event.before.pending().len())
+            {
                 match self.entry_id(stage) {
                     Some(id) => pushed.push(id),
                     None => violations.push(format!("node {}: pushes {stage:?}", here.0)),
@@ -467,9 +472,9 @@ impl Analysed<'_> {
             ));
         }
         // Pushes are counted on edges: an edge without the push must not stand for one with it.
-        let exact = self.warp.steps[here.index()]
-            .iter()
-            .any(|step| step.to == to && step.via == via && (pushed.is_empty() == step.pushes.is_empty()));
+        let exact = self.warp.steps[here.index()].iter().any(|step| {
+            step.to == to && step.via == via && (pushed.is_empty() == step.pushes.is_empty())
+        });
         if known && !exact {
             violations.push(format!("node {}: pushes are not on the edge", here.0));
         }

@@ -2,9 +2,9 @@
 //! of what it reads. Control flow follows the SIMT rules exactly.
 
 use warpbound_analyse::Launch;
+use warpbound_base::CodeAddr;
 use warpbound_ir::{Cell, Code, Control, Expr, Op, OpIndex, Target, Value};
 use warpbound_isa::instr::{Space, Token};
-use warpbound_base::CodeAddr;
 use warpbound_simt::Tag;
 use warpbound_simt::concrete::{ActivationStack, Mask, NoMatchingEntry, Stage};
 
@@ -140,7 +140,14 @@ impl<'a, L: Labels> Warp<'a, L> {
     }
 
     /// The same lane alone: one live lane, warp-wide results replayed from `recorded`.
-    pub fn solo(code: &'a Code, launch: &'a Launch, run: RunSeed, lane: usize, recorded: &[u64], labels: L) -> Self {
+    pub fn solo(
+        code: &'a Code,
+        launch: &'a Launch,
+        run: RunSeed,
+        lane: usize,
+        recorded: &[u64],
+        labels: L,
+    ) -> Self {
         let run = RunSeed {
             lanes: 1 << lane,
             ..run
@@ -178,7 +185,8 @@ impl<'a, L: Labels> Warp<'a, L> {
             let taken = self.condition(op, top.mask);
             let before = self.stack.clone();
             let outcome = self.control(op, top.next, top.mask, taken);
-            let leaves = matches!(op.control, Control::Unwind(_) | Control::Exit) || is_external(op);
+            let leaves =
+                matches!(op.control, Control::Unwind(_) | Control::Exit) || is_external(op);
             let exhausted = leaves && taken == top.mask;
             match outcome {
                 Some(Ok(())) => observe(&Event {
@@ -236,7 +244,11 @@ impl<'a, L: Labels> Warp<'a, L> {
                     let to = self.code.at(CodeAddr(u32::try_from(addr).ok()?))?;
                     // A jump to a function behind a PRET is a call.
                     let is_call = self.code.function_at(to).is_some()
-                        && self.stack.pending().last().is_some_and(|s| s.tag == Tag::Ret);
+                        && self
+                            .stack
+                            .pending()
+                            .last()
+                            .is_some_and(|s| s.tag == Tag::Ret);
                     let label = if is_call {
                         self.labels.call(here.label, here.op, to)
                     } else {
@@ -390,7 +402,7 @@ impl<'a, L: Labels> Warp<'a, L> {
 /// Written out a second time on purpose: which special registers a warp shares is a fact of the
 /// machine that the analysis must not define for its own oracle.
 fn special_is_uniform(register: u8, launch: &Launch) -> bool {
-    let rows = |n: u64| n > 0 && n % u64::from(launch.warp_width) == 0;
+    let rows = |n: u64| n > 0 && n.is_multiple_of(u64::from(launch.warp_width));
     match (register, launch.block) {
         (3 | 37 | 38 | 39 | 40 | 50, _) => true,
         (34, Some([x, ..])) => rows(x.into()),
@@ -401,7 +413,13 @@ fn special_is_uniform(register: u8, launch: &Launch) -> bool {
 
 /// A jump to an absolute address leaves the file.
 fn is_external(op: &Op) -> bool {
-    matches!(op.control, Control::Indirect { relative: false, .. })
+    matches!(
+        op.control,
+        Control::Indirect {
+            relative: false,
+            ..
+        }
+    )
 }
 
 fn tag(token: Token) -> Option<Tag> {
@@ -457,9 +475,15 @@ fn some_function(code: &Code, bank: u8, random: u64) -> Option<u32> {
         let at = code.at(CodeAddr(*word));
         at.is_some_and(|op| op != code.entry && code.function_at(op).is_some())
     };
-    let words = bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w));
+    let words = bytes
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|w| u32::from_le_bytes(*w));
     let functions: Vec<u32> = words.filter(is_function).collect();
-    functions.get(random.checked_rem(functions.len() as u64)? as usize).copied()
+    functions
+        .get(random.checked_rem(functions.len() as u64)? as usize)
+        .copied()
 }
 
 /// A hash of several numbers (splitmix64 steps).

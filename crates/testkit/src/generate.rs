@@ -157,7 +157,10 @@ impl<'r> Writer<'r> {
 
     fn push(&mut self, token: Token, to: Label) {
         self.patches.push((self.ops.len(), to));
-        self.control(Condition::ALWAYS, Control::Push(token, Target::Op(OpIndex(0))));
+        self.control(
+            Condition::ALWAYS,
+            Control::Push(token, Target::Op(OpIndex(0))),
+        );
     }
 
     fn call(&mut self, to: Label) {
@@ -230,7 +233,11 @@ impl<'r> Writer<'r> {
                 _ => (vec![a], vec![d], Value::Lane),
             };
             // Constants make agreement, which random reads soon lose.
-            let reads = if self.rng.u8(0..3) == 0 { vec![] } else { reads };
+            let reads = if self.rng.u8(0..3) == 0 {
+                vec![]
+            } else {
+                reads
+            };
             self.write(condition, &reads, &writes, value);
         }
     }

@@ -92,7 +92,11 @@ impl Campaign {
             Ok(analysed) => analysed,
             Err(refusal) => {
                 self.refused += 1;
-                let what = format!("{}: {}", name.split(' ').next().unwrap_or_default(), refusal.reason);
+                let what = format!(
+                    "{}: {}",
+                    name.split(' ').next().unwrap_or_default(),
+                    refusal.reason
+                );
                 *self.refusals.entry(what).or_default() += 1;
                 return false;
             }

@@ -35,7 +35,9 @@ pub fn compare(kernel: &Kernel, code: &Code, thread: &ThreadCfg) -> TargetsCheck
     let mut recorded = BTreeSet::new();
     for IndirectBranch { at, kind, targets } in &kernel.indirect_branches {
         let Some(op) = code.at(*at) else {
-            check.differences.push(format!("{at}: a record about no instruction"));
+            check
+                .differences
+                .push(format!("{at}: a record about no instruction"));
             continue;
         };
         recorded.insert(op);

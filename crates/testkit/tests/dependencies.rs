@@ -9,13 +9,20 @@ type Edges = BTreeMap<String, BTreeSet<String>>;
 
 fn allowed() -> Edges {
     let text = std::fs::read_to_string(Path::new(ROOT).join("ARCHITECTURE.md")).expect("it exists");
-    let section = text.split("## Who may use whom").nth(1).expect("the section exists");
+    let section = text
+        .split("## Who may use whom")
+        .nth(1)
+        .expect("the section exists");
     let section = section.split("\n## ").next().unwrap_or_default();
     let rows = section.lines().filter(|line| line.starts_with('|')).skip(2);
     rows.map(|row| {
         let mut cells = row.trim_matches('|').split('|').map(str::trim);
         let name = cells.next().unwrap_or_default().to_owned();
-        let uses = cells.next().unwrap_or_default().split_whitespace().map(str::to_owned);
+        let uses = cells
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .map(str::to_owned);
         (name, uses.collect())
     })
     .collect()
@@ -32,11 +39,17 @@ fn real() -> Edges {
             if line.starts_with('[') {
                 in_dependencies = line == "[dependencies]" || line == "[build-dependencies]";
             } else if let (true, Some(rest)) = (in_dependencies, line.strip_prefix("warpbound-")) {
-                let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+                let end = rest
+                    .find(|c: char| !c.is_ascii_alphanumeric())
+                    .unwrap_or(rest.len());
                 uses.insert(rest[..end].to_owned());
             }
         }
-        let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = dir
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         edges.insert(name, uses);
     }
     edges

@@ -20,7 +20,11 @@ fn cubins() -> Vec<PathBuf> {
 
 fn for_each_kernel(mut work: impl FnMut(&str, &warpbound_driver::Prepared<'_>)) {
     for path in cubins() {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let file = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let contents = std::fs::read(&path).expect("it can be read");
         let session = Session::open(&file, &contents).expect("it loads");
         for kernel in session.kernels(None).expect("it is supported") {
@@ -38,18 +42,29 @@ fn targets_are_those_that_the_compiler_recorded() {
     };
     let (mut equal, mut unreachable) = (0, Vec::new());
     for_each_kernel(|name, prepared| {
-        let Ok(flow) = Flow::run(&prepared.code, &Default::default(), &model, &Default::default())
-        else {
+        let Ok(flow) = Flow::run(
+            &prepared.code,
+            &Default::default(),
+            &model,
+            &Default::default(),
+        ) else {
             return;
         };
         let check = compare(prepared.kernel, &prepared.code, &flow.thread);
-        assert!(check.differences.is_empty(), "{name}: {:?}", check.differences);
+        assert!(
+            check.differences.is_empty(),
+            "{name}: {:?}",
+            check.differences
+        );
         assert!(!check.has_no_record, "{name} has no record");
         equal += check.equal;
         unreachable.extend(check.unreachable.iter().map(|at| format!("{name} {at}")));
     });
     assert!(equal >= 400, "only {equal} instructions compared");
-    assert_eq!(unreachable, [""; 0], "an unreachable instruction must be listed here");
+    assert_eq!(
+        unreachable, [""; 0],
+        "an unreachable instruction must be listed here"
+    );
 }
 
 #[test]
@@ -67,7 +82,14 @@ fn no_run_of_a_kernel_contradicts_the_analyses() {
         total.bounded,
         total.median_ratio()
     );
-    assert!(total.problems.is_empty(), "{:#?}", &total.problems[..total.problems.len().min(10)]);
+    assert!(
+        total.problems.is_empty(),
+        "{:#?}",
+        &total.problems[..total.problems.len().min(10)]
+    );
     assert!(total.refused <= 6, "{:?}", total.refusals);
-    assert!(total.bounded * 10 > total.runs * 8, "too few runs are compared with a bound");
+    assert!(
+        total.bounded * 10 > total.runs * 8,
+        "too few runs are compared with a bound"
+    );
 }

@@ -6,7 +6,7 @@ use warpbound_driver::Flow;
 use warpbound_ir::{Code, Condition, Control, Value};
 use warpbound_isa::instr::{Space, Token};
 use warpbound_simt::Tag;
-use warpbound_simt::counts::{Family, Factor};
+use warpbound_simt::counts::{Factor, Family};
 use warpbound_simt::warp::{DivergenceOrder, Model, Via};
 use warpbound_testkit::audit::{Analysed, Findings};
 use warpbound_testkit::execute::{Fault, RunSeed, mix};
@@ -124,7 +124,10 @@ fn dropped_resume_edge() {
             steps.retain(|s| !matches!(s.via, Via::Resume(id) if entries.get(id).tag == Tag::Sync));
         }
     };
-    let caught = audit(&Plant { results: Some(&drop_resumes), ..Plant::default() });
+    let caught = audit(&Plant {
+        results: Some(&drop_resumes),
+        ..Plant::default()
+    });
     assert!(caught.edges > 0, "{caught:?}");
 }
 
@@ -136,7 +139,10 @@ fn dropped_divergence_edge() {
             steps.retain(|s| !matches!(s.via, Via::Resume(id) if entries.get(id).tag == Tag::Nil));
         }
     };
-    let caught = audit(&Plant { results: Some(&drop_divergence), ..Plant::default() });
+    let caught = audit(&Plant {
+        results: Some(&drop_divergence),
+        ..Plant::default()
+    });
     assert!(caught.edges > 0, "{caught:?}");
 }
 
@@ -147,40 +153,64 @@ fn push_missing_on_the_divergent_outcome_of_a_branch() {
             step.pushes.clear();
         }
     };
-    let caught = audit(&Plant { results: Some(&drop_pushes), ..Plant::default() });
+    let caught = audit(&Plant {
+        results: Some(&drop_pushes),
+        ..Plant::default()
+    });
     assert!(caught.edges > 0, "{caught:?}");
 }
 
 #[test]
 fn machine_that_takes_lanes_out_of_the_tagged_entry() {
-    let caught = audit(&Plant { machine: Some(Fault::LosesTaggedEntry), ..Plant::default() });
+    let caught = audit(&Plant {
+        machine: Some(Fault::LosesTaggedEntry),
+        ..Plant::default()
+    });
     assert!(caught.mismatches > 0, "{caught:?}");
 }
 
 #[test]
 fn machine_that_leaves_the_entries_above_the_tagged_one() {
-    let caught = audit(&Plant { machine: Some(Fault::KeepsEntriesAbove), ..Plant::default() });
-    assert!(caught.edges + caught.others + caught.mismatches > 0, "{caught:?}");
+    let caught = audit(&Plant {
+        machine: Some(Fault::KeepsEntriesAbove),
+        ..Plant::default()
+    });
+    assert!(
+        caught.edges + caught.others + caught.mismatches > 0,
+        "{caught:?}"
+    );
 }
 
 #[test]
 fn machine_whose_exit_forgets_the_pending_entries() {
-    let caught = audit(&Plant { machine: Some(Fault::ExitKeepsPending), ..Plant::default() });
+    let caught = audit(&Plant {
+        machine: Some(Fault::ExitKeepsPending),
+        ..Plant::default()
+    });
     assert!(caught.edges + caught.others > 0, "{caught:?}");
 }
 
 #[test]
 fn loop_bounds_one_too_small() {
-    let caught = audit(&Plant { less: 1, ..Plant::default() });
+    let caught = audit(&Plant {
+        less: 1,
+        ..Plant::default()
+    });
     assert!(caught.bounds > 0, "{caught:?}");
 }
 
 #[test]
 fn warp_counts_not_tied_to_thread_counts() {
     let untie = |analysed: &mut Analysed<'_>| {
-        analysed.counts.rows.retain(|row| row.family != Family::ThreadFlow);
+        analysed
+            .counts
+            .rows
+            .retain(|row| row.family != Family::ThreadFlow);
     };
-    let caught = audit(&Plant { results: Some(&untie), ..Plant::default() });
+    let caught = audit(&Plant {
+        results: Some(&untie),
+        ..Plant::default()
+    });
     assert!(caught.bounds > 0, "{caught:?}");
 }
 
@@ -190,12 +220,18 @@ fn every_loop_said_to_iterate_together() {
     let claim = |analysed: &mut Analysed<'_>| {
         analysed.counts = paper_counts(analysed);
     };
-    let caught = audit(&Plant { results: Some(&claim), ..Plant::default() });
+    let caught = audit(&Plant {
+        results: Some(&claim),
+        ..Plant::default()
+    });
     assert!(caught.bounds > 0, "{caught:?}");
 }
 
 fn paper_counts(analysed: &Analysed<'_>) -> warpbound_simt::counts::CountSystem {
-    let model = Model { may_diverge: true, ..Model::default() };
+    let model = Model {
+        may_diverge: true,
+        ..Model::default()
+    };
     let flow = Flow::run(analysed.code, &analysed.launch, &model, &Limits::default());
     let thread_loops = |flow: &Flow| {
         let state = |node| flow.warp.state(node);
@@ -215,45 +251,80 @@ fn paper_counts(analysed: &Analysed<'_>) -> warpbound_simt::counts::CountSystem 
 
 #[test]
 fn fewer_lanes_than_live() {
-    let narrow = Launch { warp_width: 8, block: Some([2, 1, 1]), ..Launch::default() };
-    let wide = Launch { warp_width: 8, ..Launch::default() };
-    let caught = audit(&Plant { launch: Some(narrow), runs_with: Some(wide), ..Plant::default() });
+    let narrow = Launch {
+        warp_width: 8,
+        block: Some([2, 1, 1]),
+        ..Launch::default()
+    };
+    let wide = Launch {
+        warp_width: 8,
+        ..Launch::default()
+    };
+    let caught = audit(&Plant {
+        launch: Some(narrow),
+        runs_with: Some(wide),
+        ..Plant::default()
+    });
     assert!(caught.bounds > 0, "{caught:?}");
 }
 
 #[test]
 fn pushes_not_counted() {
     let forget = |analysed: &mut Analysed<'_>| {
-        for row in analysed.counts.rows.iter_mut().filter(|row| row.family == Family::Pops) {
-            row.terms.retain(|(_, factor)| !matches!(factor, Factor::Number(n) if *n < 0));
+        for row in analysed
+            .counts
+            .rows
+            .iter_mut()
+            .filter(|row| row.family == Family::Pops)
+        {
+            row.terms
+                .retain(|(_, factor)| !matches!(factor, Factor::Number(n) if *n < 0));
         }
     };
-    let caught = audit(&Plant { results: Some(&forget), ..Plant::default() });
+    let caught = audit(&Plant {
+        results: Some(&forget),
+        ..Plant::default()
+    });
     assert!(caught.bounds > 0, "{caught:?}");
 }
 
 #[test]
 fn call_strings_off_and_pops_not_tied_to_pushes() {
     let merge = |analysed: &mut Analysed<'_>| {
-        let limits = Limits { contexts: 1, ..Limits::default() };
-        let model = Model { may_diverge: true, ..Model::default() };
+        let limits = Limits {
+            contexts: 1,
+            ..Limits::default()
+        };
+        let model = Model {
+            may_diverge: true,
+            ..Model::default()
+        };
         if let Ok(flow) = Flow::run(analysed.code, &analysed.launch, &model, &limits) {
             analysed.thread = flow.thread;
             analysed.warp = flow.warp;
             analysed.loops = flow.loops;
             analysed.counts = flow.counts;
-            analysed.counts.rows.retain(|row| row.family != Family::Pops);
+            analysed
+                .counts
+                .rows
+                .retain(|row| row.family != Family::Pops);
             analysed.refresh();
         }
     };
-    let caught = audit(&Plant { results: Some(&merge), ..Plant::default() });
+    let caught = audit(&Plant {
+        results: Some(&merge),
+        ..Plant::default()
+    });
     assert!(caught.bounds > 0, "{caught:?}");
 }
 
 /// Plants in the code that is analysed: every operation for which `change` applies.
 fn reading(change: impl Fn(&mut warpbound_ir::Op)) -> Caught {
     let all = |code: &mut Code| code.ops.iter_mut().for_each(&change);
-    audit(&Plant { code: Some(&all), ..Plant::default() })
+    audit(&Plant {
+        code: Some(&all),
+        ..Plant::default()
+    })
 }
 
 #[test]
@@ -294,22 +365,43 @@ fn operand_left_out_of_the_reads() {
 
 #[test]
 fn thread_index_said_to_agree() {
-    let claimed = Launch { warp_width: 8, block: Some([8, 2, 1]), ..Launch::default() };
-    let real = Launch { warp_width: 8, block: Some([3, 3, 1]), ..Launch::default() };
-    let caught = audit(&Plant { launch: Some(claimed), runs_with: Some(real), ..Plant::default() });
+    let claimed = Launch {
+        warp_width: 8,
+        block: Some([8, 2, 1]),
+        ..Launch::default()
+    };
+    let real = Launch {
+        warp_width: 8,
+        block: Some([3, 3, 1]),
+        ..Launch::default()
+    };
+    let caught = audit(&Plant {
+        launch: Some(claimed),
+        runs_with: Some(real),
+        ..Plant::default()
+    });
     assert!(caught.agreements > 0, "{caught:?}");
 }
 
 #[test]
 fn divergent_branches_said_to_be_uniform() {
-    let model = Model { may_diverge: false, ..Model::default() };
-    let caught = audit(&Plant { model: Some(model), ..Plant::default() });
+    let model = Model {
+        may_diverge: false,
+        ..Model::default()
+    };
+    let caught = audit(&Plant {
+        model: Some(model),
+        ..Plant::default()
+    });
     assert!(caught.edges + caught.others > 0, "{caught:?}");
 }
 
 #[test]
 fn one_order_of_divergence_assumed_and_another_run() {
-    let caught = audit(&Plant { order: DivergenceOrder::TakenFirst, ..Plant::default() });
+    let caught = audit(&Plant {
+        order: DivergenceOrder::TakenFirst,
+        ..Plant::default()
+    });
     assert!(caught.edges + caught.others > 0, "{caught:?}");
 }
 
@@ -319,11 +411,16 @@ fn jump_table_that_is_too_short() {
         for (_, bytes) in &mut code.constants {
             // All words become the first one.
             if let Some(first) = bytes.first_chunk::<4>().copied() {
-                bytes.chunks_exact_mut(4).for_each(|word| word.copy_from_slice(&first));
+                bytes
+                    .chunks_exact_mut(4)
+                    .for_each(|word| word.copy_from_slice(&first));
             }
         }
     };
-    let caught = audit(&Plant { code: Some(&cut), ..Plant::default() });
+    let caught = audit(&Plant {
+        code: Some(&cut),
+        ..Plant::default()
+    });
     assert!(caught.edges + caught.others > 0, "{caught:?}");
 }
 

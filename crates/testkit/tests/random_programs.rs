@@ -16,7 +16,17 @@ fn no_run_of_a_random_program_contradicts_the_analyses() {
         total.median_ratio()
     );
     let shown = total.problems.iter().take(10).cloned().collect::<Vec<_>>();
-    assert!(shown.is_empty(), "{} problems: {shown:#?}", total.problems.len());
-    assert!(total.diverged * 2 > total.runs, "too few runs diverge to mean anything");
-    assert!(total.bounded * 2 > total.runs, "too few runs are compared with a bound");
+    assert!(
+        shown.is_empty(),
+        "{} problems: {shown:#?}",
+        total.problems.len()
+    );
+    assert!(
+        total.diverged * 2 > total.runs,
+        "too few runs diverge to mean anything"
+    );
+    assert!(
+        total.bounded * 2 > total.runs,
+        "too few runs are compared with a bound"
+    );
 }
