@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use warpbound_base::CodeAddr;
-use warpbound_isa::{Arch, Program, TargetStyle};
+use warpbound_isa::{Arch, Flow, Program, TargetStyle};
 
 static RECORDED: &str = include_str!("data/spelling.txt");
 
@@ -103,6 +103,27 @@ fn every_form_is_recorded() {
                 form.mask,
                 form.mnemonic()
             );
+        }
+    }
+}
+
+#[test]
+fn every_recorded_word_has_a_view_effects_and_a_timing_class() {
+    let code = code(&lines());
+    for arch in Arch::ALL {
+        let program = Program::decode(arch, &code).expect("whole groups");
+        for instr in &program.instrs {
+            let is_instruction = program.text(instr, TargetStyle::Hex).is_some();
+            assert_eq!(program.view(instr).is_some(), is_instruction);
+            assert_eq!(program.timing(instr).is_some(), is_instruction);
+            let effects = program.effects(instr);
+            if !is_instruction {
+                assert_eq!(effects.flow, Flow::Unsupported);
+            }
+            // Both lists are sorted sets.
+            for list in [&effects.reads, &effects.writes] {
+                assert!(list.windows(2).all(|pair| pair[0] < pair[1]));
+            }
         }
     }
 }
