@@ -28,7 +28,7 @@ pub struct KernelSummary {
     pub name: String,
     /// Name in the symbol table.
     pub symbol: String,
-    /// Instructions, functions behind the kernel included, padding left out.
+    /// Instructions of the code section: functions behind the kernel and padding included.
     pub instructions: usize,
     /// General registers per thread.
     pub registers: u32,

@@ -1,0 +1,66 @@
+//! How long each stage takes on real kernels: `cargo bench -p warpbound-driver`.
+
+use divan::Bencher;
+use warpbound_driver::{Flow, Model, Options, Session};
+
+fn main() {
+    divan::main();
+}
+
+/// A short kernel, one with a jump table, one with many calls, and the largest graph of ours.
+const KERNELS: [(&str, &str); 4] = [
+    ("if_else", "if_else"),
+    ("switch_table", "switch_table"),
+    ("lud_diagonal", "lud_diagonal"),
+    ("srad", "srad_coefficient"),
+];
+
+fn contents(file: &str) -> Vec<u8> {
+    let path = format!("{}/../../kernels/built/{file}.sm_61.cubin", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(path).expect("the cubin is in the repository")
+}
+
+#[divan::bench(args = KERNELS.map(|(file, _)| file))]
+fn load(bencher: Bencher<'_, '_>, file: &str) {
+    let contents = contents(file);
+    bencher.bench(|| Session::open(file, &contents).map(drop));
+}
+
+fn with_kernel<'a>(name: &str, work: impl FnOnce(&Session, &warpbound_driver::Kernel) + 'a) {
+    let file = KERNELS.iter().find(|(_, k)| *k == name).map_or("", |(f, _)| f);
+    let session = Session::open(file, &contents(file)).expect("it loads");
+    let kernels = session.kernels(Some(name)).expect("it has the kernel");
+    work(&session, kernels[0]);
+}
+
+#[divan::bench(args = KERNELS.map(|(_, kernel)| kernel))]
+fn decode_and_lift(bencher: Bencher<'_, '_>, kernel: &str) {
+    with_kernel(kernel, |session, kernel| {
+        bencher.bench_local(|| session.prepare(kernel).map(drop));
+    });
+}
+
+#[divan::bench(args = KERNELS.map(|(_, kernel)| kernel))]
+fn graphs_loops_rows(bencher: Bencher<'_, '_>, kernel: &str) {
+    with_kernel(kernel, |session, kernel| {
+        let prepared = session.prepare(kernel).expect("it decodes");
+        let model = Model {
+            may_diverge: true,
+            ..Model::default()
+        };
+        bencher.bench_local(|| {
+            Flow::run(&prepared.code, &Default::default(), &model, &Default::default()).map(drop)
+        });
+    });
+}
+
+#[divan::bench(args = KERNELS.map(|(_, kernel)| kernel))]
+fn whole_bound(bencher: Bencher<'_, '_>, kernel: &str) {
+    with_kernel(kernel, |session, kernel| {
+        let options = Options {
+            loop_default: Some(10),
+            ..Options::default()
+        };
+        bencher.bench_local(|| session.bound(kernel, &options).map(drop));
+    });
+}
