@@ -120,9 +120,9 @@ impl Number {
             Number::Whole(n) if n <= MOST => Ok(Some(n)),
             Number::Whole(n) => Err(format!("`{key}` is {n}, over the limit of {MOST}")),
             Number::TooLarge(n) => Err(format!("`{key}` is {n}, over the limit of {MOST}")),
-            Number::Other(what) => {
-                Err(format!("`{key}` is {what}, not a whole number or \"{MISSING}\""))
-            }
+            Number::Other(what) => Err(format!(
+                "`{key}` is {what}, not a whole number or \"{MISSING}\""
+            )),
         }
     }
 }
@@ -335,7 +335,12 @@ impl KernelFacts {
         let mut bounds = vec![None; loops.len()];
         for fact in &self.loops {
             let here = || loops.iter().filter(|l| l.at == fact.at);
-            let names = || here().map(|l| l.id.as_str()).collect::<Vec<_>>().join(" and ");
+            let names = || {
+                here()
+                    .map(|l| l.id.as_str())
+                    .collect::<Vec<_>>()
+                    .join(" and ")
+            };
             let wanted = |l: &LoopName| match &fact.id {
                 Some(id) => l.at == fact.at && l.id == *id,
                 None => l.at == fact.at,
@@ -360,7 +365,11 @@ impl KernelFacts {
             if let Some(what) = what {
                 return Err(fail(what, fact.line));
             }
-            let Some(bound) = loops.iter().position(wanted).and_then(|i| bounds.get_mut(i)) else {
+            let Some(bound) = loops
+                .iter()
+                .position(wanted)
+                .and_then(|i| bounds.get_mut(i))
+            else {
                 continue;
             };
             *bound = fact.bound;
@@ -391,7 +400,9 @@ fn at_line(diagnostic: Diagnostic, line: usize) -> Diagnostic {
 /// Refuses text that would break a line of a message.
 fn plain(key: &str, text: &str) -> Result<(), Diagnostic> {
     match text.contains(char::is_control) {
-        true => Err(Diagnostic::new(format!("`{key}` is {text:?}, which has a control character"))),
+        true => Err(Diagnostic::new(format!(
+            "`{key}` is {text:?}, which has a control character"
+        ))),
         false => Ok(()),
     }
 }
@@ -451,4 +462,43 @@ fn spell_number(number: Option<u64>) -> String {
 
 fn quoted(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Loops with one and with two headers may begin at the same address.
+    #[test]
+    fn loops_that_share_an_address() {
+        let name = |id: &str, at| LoopName {
+            id: id.to_owned(),
+            at: CodeAddr(at),
+        };
+        let loops = [name("L1", 8), name("L2", 8), name("L3", 0x30)];
+        let bounds = |lines: &str| {
+            let text = format!("[[kernel]]\nname = \"k\"\ncode = \"c\"\nloops = [{lines}]");
+            let file = FactsFile::parse("f", &text).map_err(|d| d.to_string())?;
+            file.kernels[0]
+                .bounds(&loops, "c")
+                .map_err(|d| d.to_string())
+        };
+        let first = r#"{ id = "L1", at = "0x8", bound = 3 },"#;
+        let second = r#"{ id = "L2", at = "0x8", bound = 4 },"#;
+        let third = r#"{ at = "0x30", bound = 5 },"#;
+        let all = [first, second, third].concat();
+        assert_eq!(bounds(&all), Ok(vec![Some(3), Some(4), Some(5)]));
+        assert_eq!(bounds(second), Ok(vec![None, Some(4), None]));
+        assert_eq!(
+            bounds(r#"{ at = "0x8", bound = 3 }"#),
+            Err(
+                "f: line 4: at 0x0008 are the loops L1 and L2, `id` must say which is meant"
+                    .to_owned()
+            )
+        );
+        assert_eq!(
+            bounds(r#"{ id = "L3", at = "0x8", bound = 3 }"#),
+            Err("f: line 4: the loop at 0x0008 is L1 and L2, not L3".to_owned())
+        );
+    }
 }

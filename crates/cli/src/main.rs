@@ -6,6 +6,7 @@
 mod arguments;
 mod progress;
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -202,7 +203,24 @@ fn read_facts(session: &Session, path: &Path) -> Result<FactsFile, Diagnostic> {
     })?;
     let facts = FactsFile::parse(&name, text)?;
     session.check_facts(&facts)?;
+    check_names(session, &facts)?;
     Ok(facts)
+}
+
+/// A kernel has two names; facts under both could contradict each other.
+fn check_names(session: &Session, facts: &FactsFile) -> Result<(), Diagnostic> {
+    let mut known: BTreeMap<String, &str> = BTreeMap::new();
+    for stated in facts.kernels() {
+        for kernel in session.kernels(Some(&stated.name))? {
+            if let Some(other) = known.insert(kernel.name.to_string(), &stated.name) {
+                return Err(stated.locate(Diagnostic::new(format!(
+                    "second [[kernel]] for {}, which is {other} above",
+                    stated.name
+                ))));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn unreadable(file: &str, error: &std::io::Error) -> Diagnostic {

@@ -1,5 +1,12 @@
 //! The `warpbound` command, end to end, on our own kernels.
-#![allow(clippy::panic, reason = "helpers of tests")]
+#![allow(clippy::panic, reason = "tests")]
 
+mod bound;
 mod damage;
+mod facts;
+mod files;
+mod kernels;
+mod snapshots;
 mod support;
+mod usage;
+mod views;

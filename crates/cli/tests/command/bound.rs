@@ -1,0 +1,393 @@
+//! `bound`: text, JSON, exit codes, and the way from a missing fact to a bound.
+
+use serde_json::Value;
+
+use crate::support::{run, scratch};
+
+fn json(arguments: &[&str]) -> (Option<i32>, Value) {
+    let said = run(&[&["bound", "--format", "json"], arguments].concat());
+    assert_eq!(said.stderr, "");
+    (said.code, serde_json::from_str(&said.stdout).expect("JSON"))
+}
+
+fn bounds(report: &Value) -> Vec<(String, Option<u64>)> {
+    let kernels = report["kernels"].as_array().expect("kernels");
+    kernels
+        .iter()
+        .map(|k| {
+            (
+                k["symbol"].as_str().expect("symbol").to_owned(),
+                k["bound"].as_u64(),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn json_has_the_promised_keys() {
+    let (code, report) = json(&["nested_loops.sm_61.cubin", "--loop-default", "10"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(report["schema"], "warpbound.bound/1");
+    assert_eq!(report["file"], "nested_loops.sm_61.cubin");
+    assert_eq!(report["isa"], "sm_61");
+    let kernels = report["kernels"].as_array().expect("kernels");
+    assert_eq!(kernels.len(), 3);
+    for kernel in kernels {
+        for key in [
+            "name",
+            "status",
+            "reason",
+            "bound",
+            "unit",
+            "loops",
+            "divergence_edges",
+            "assumptions",
+            "cfg_seconds",
+        ] {
+            assert!(kernel.get(key).is_some(), "no {key}");
+        }
+        assert_eq!(kernel["status"], "bounded");
+        assert_eq!(kernel["unit"], "instructions");
+        assert!(kernel["reason"].is_null());
+        assert!(kernel["bound"].as_u64().is_some_and(|n| n > 0));
+        assert!(kernel["cfg_seconds"].as_f64().is_some_and(|s| s > 0.0));
+        for l in kernel["loops"].as_array().expect("loops") {
+            assert_eq!(
+                (&l["bound"], &l["origin"]),
+                (&10.into(), &"loop-default".into())
+            );
+            for key in ["id", "at", "source", "depth", "together"] {
+                assert!(l.get(key).is_some_and(|v| !v.is_null()), "no {key}");
+            }
+        }
+        let assumptions: Vec<&str> = kernel["assumptions"]
+            .as_array()
+            .expect("assumptions")
+            .iter()
+            .filter_map(|a| a["id"].as_str())
+            .collect();
+        for id in ["undisturbed", "lanes", "loop-default"] {
+            assert!(assumptions.contains(&id), "{assumptions:?}");
+        }
+    }
+    let edges = kernels[0]["divergence_edges"].as_array().expect("edges");
+    assert!(
+        !edges.is_empty()
+            && edges
+                .iter()
+                .all(|e| e["from"].is_string() && e["to"].is_string())
+    );
+}
+
+#[test]
+fn json_status_values() {
+    let statuses = |arguments: &[&str]| -> (Option<i32>, Vec<String>) {
+        let (code, report) = json(arguments);
+        let kernels = report["kernels"].as_array().expect("kernels").clone();
+        let status = |k: &Value| {
+            let status = k["status"].as_str().expect("status").to_owned();
+            assert_eq!(k["reason"].is_null(), status == "bounded");
+            assert_eq!(k["bound"].is_null(), status != "bounded");
+            status
+        };
+        (code, kernels.iter().map(status).collect())
+    };
+    let all = |code, status: &str| (Some(code), vec![status.to_owned()]);
+    assert_eq!(
+        statuses(&["if_else.sm_61.cubin", "--kernel", "if_else"]),
+        all(0, "bounded")
+    );
+    assert_eq!(statuses(&["break_loop.sm_61.cubin"]), all(2, "unbounded"));
+    assert_eq!(
+        statuses(&[
+            "infinite_loop.sm_61.cubin",
+            "--kernel",
+            "infinite_loop",
+            "--loop-default",
+            "9"
+        ]),
+        all(2, "refused")
+    );
+    // One kernel with a bound and one without.
+    assert_eq!(
+        statuses(&["backprop.sm_61.cubin"]),
+        (Some(2), vec!["bounded".to_owned(), "unbounded".to_owned()])
+    );
+}
+
+#[test]
+fn two_runs_say_the_same() {
+    let without_time = |text: String| -> String {
+        let timed: Vec<&str> = text
+            .lines()
+            .filter(|line| line.contains("\"cfg_seconds\""))
+            .collect();
+        assert!(!timed.is_empty());
+        text.lines()
+            .filter(|line| !line.contains("\"cfg_seconds\""))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    for file in [
+        "srad.sm_61.cubin",
+        "recursion.sm_61.cubin",
+        "function_pointer.sm_61.cubin",
+    ] {
+        let json = || {
+            without_time(run(&["bound", file, "--loop-default", "10", "--format", "json"]).done())
+        };
+        assert_eq!(json(), json(), "{file}");
+        let text = || run(&["bound", file, "--loop-default", "10"]).done();
+        assert_eq!(text(), text(), "{file}");
+    }
+}
+
+#[test]
+fn several_kernels_end_in_a_table() {
+    let text = run(&["bound", "nested_loops.sm_61.cubin", "--loop-default", "10"]).done();
+    let (_, table) = text
+        .split_once("all kernels, warp instructions at most:\n")
+        .expect("a table");
+    let names: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.split_whitespace().last())
+        .collect();
+    assert_eq!(
+        names,
+        ["nested_divergent", "nested_triangular", "nested_fixed"]
+    );
+    let one = run(&[
+        "bound",
+        "nested_loops.sm_61.cubin",
+        "--kernel",
+        "nested_fixed",
+        "--loop-default",
+        "10",
+    ]);
+    let one = one.done();
+    assert!(!one.contains("all kernels") && text.contains(one.trim_end()));
+}
+
+/// What `facts` prints, with numbers in the place of `?`, makes `bound` succeed.
+#[test]
+fn facts_go_round() {
+    for file in [
+        "nested_loops.sm_61.cubin",
+        "bitonic_sort.sm_61.cubin",
+        "goto_flow.sm_61.cubin",
+        "recursion.sm_61.cubin",
+        "call_depth2.sm_61.cubin",
+        "lud_diagonal.sm_62.cubin",
+    ] {
+        let empty = run(&["facts", file]).done();
+        let unfilled = scratch(&format!("unfilled.{file}.toml"), &empty);
+        let (code, report) = json(&[file, "--facts", &unfilled]);
+        assert_eq!(code, Some(2), "{file}: a ? is no bound");
+        assert!(bounds(&report).iter().any(|(_, bound)| bound.is_none()));
+        let (code, by_default) = json(&[file, "--facts", &unfilled, "--loop-default", "7"]);
+        assert_eq!(code, Some(0), "{file}: --loop-default stands in for ?");
+
+        let filled = empty.replace("bound = \"?\"", "bound = 7");
+        assert_ne!(filled, empty);
+        let filled = scratch(&format!("filled.{file}.toml"), filled);
+        let (code, stated) = json(&[file, "--facts", &filled]);
+        assert_eq!(code, Some(0), "{file}");
+        let (_, default) = json(&[file, "--loop-default", "7"]);
+        assert_eq!(bounds(&stated), bounds(&default), "{file}");
+        assert_eq!(bounds(&by_default), bounds(&default), "{file}");
+        for l in stated["kernels"]
+            .as_array()
+            .expect("kernels")
+            .iter()
+            .flat_map(|k| k["loops"].as_array())
+        {
+            assert!(l.iter().all(|l| l["origin"] == "facts" && l["bound"] == 7));
+        }
+        // Facts win over the default.
+        let (_, both) = json(&[file, "--facts", &filled, "--loop-default", "1000"]);
+        assert_eq!(bounds(&both), bounds(&default), "{file}");
+    }
+}
+
+/// The lines that `bound` prints are lines of the facts file.
+#[test]
+fn a_missing_fact_is_a_line_to_paste() {
+    let arguments = [
+        "bound",
+        "nested_loops.sm_61.cubin",
+        "--kernel",
+        "nested_fixed",
+    ];
+    let text = run(&arguments).without_bound();
+    assert!(
+        text.contains("\n  no bound: 2 loops have no bound\n"),
+        "{text}"
+    );
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.ends_with("},"))
+        .collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    let facts = run(&["facts", "nested_loops.sm_61.cubin"]).done();
+    assert!(lines.iter().all(|line| facts.contains(line)), "{facts}");
+
+    let (_, report) = json(&arguments[1..]);
+    let kernel = &report["kernels"][0];
+    let missing: Vec<&str> = kernel["missing_facts"]
+        .as_array()
+        .expect("lines")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert_eq!(missing, lines);
+    let pasted = format!(
+        "[[kernel]]\nname = {}\ncode = {}\nloops = [\n{}\n]\n",
+        kernel["symbol"],
+        kernel["code"],
+        lines.join("\n").replace("\"?\"", "4")
+    );
+    let facts = scratch("pasted.toml", pasted);
+    let text = run(&[&arguments[..], &["--facts", &facts]].concat()).done();
+    assert!(
+        text.contains("facts file") && !text.contains("missing"),
+        "{text}"
+    );
+
+    // One loop stated, the other still missing.
+    let (_, half) = facts_of_first_loop(kernel, lines[0]);
+    let said = run(&[&arguments[..], &["--facts", &half]].concat()).without_bound();
+    assert!(said.contains("no bound: 1 loop has no bound"), "{said}");
+    assert!(
+        said.contains(lines[1]) && !said.contains(lines[0]),
+        "{said}"
+    );
+}
+
+fn facts_of_first_loop(kernel: &Value, line: &str) -> (String, String) {
+    let text = format!(
+        "[[kernel]]\nname = {}\ncode = {}\nloops = [ {} ]\n",
+        kernel["name"],
+        kernel["code"],
+        line.replace("\"?\"", "4")
+    );
+    let path = scratch("half.toml", &text);
+    (text, path)
+}
+
+#[test]
+fn a_function_outside_the_file_needs_a_cost() {
+    let file = "external_call.sm_61.cubin";
+    let arguments = ["bound", file, "--kernel", "external_call"];
+    let text = run(&arguments).without_bound();
+    assert!(
+        text.contains("call of vprintf outside the file, whose cost is unknown"),
+        "{text}"
+    );
+    let line = "{ name = \"vprintf\", instructions = \"?\" },";
+    assert!(text.contains(line), "{text}");
+    let facts = run(&["facts", file, "--kernel", "external_call"]).done();
+    assert!(facts.contains(line), "{facts}");
+
+    let with_cost = |cost: &str| {
+        let facts = facts.replace("\"?\"", cost);
+        let facts = scratch(&format!("vprintf.{cost}.toml"), facts);
+        json(&[&arguments[1..], &["--facts", &facts]].concat())
+    };
+    let (code, without_cost) = with_cost("0");
+    assert_eq!(code, Some(0));
+    let (_, with_400) = with_cost("400");
+    let bound = |report: &Value| report["kernels"][0]["bound"].as_u64().expect("a bound");
+    // The call stands behind a divergent branch: once per warp.
+    assert_eq!(bound(&with_400) - bound(&without_cost), 400);
+    let assumptions = with_400["kernels"][0]["assumptions"].to_string();
+    assert!(
+        assumptions.contains("each call of vprintf issues at most 400 instructions"),
+        "{assumptions}"
+    );
+    // A `?` is still no cost.
+    let facts = scratch("vprintf.unknown.toml", &facts);
+    let said = run(&[&arguments[..], &["--facts", &facts]].concat()).without_bound();
+    assert!(said.contains(line), "{said}");
+}
+
+#[test]
+fn an_infinite_loop_is_refused_by_name() {
+    let arguments = ["bound", "infinite_loop.sm_61.cubin", "--loop-default", "10"];
+    let text = run(&arguments).without_bound();
+    for (kernel, at) in [("infinite_for_some", "0x0078"), ("infinite_loop", "0x0008")] {
+        let head = format!(
+            "kernel {kernel}  (infinite_loop.sm_61.cubin, sm_61)\n  no bound: {at} (infinite_loop.cu:"
+        );
+        assert!(text.contains(&head), "{text}");
+        let facts = run(&["facts", "infinite_loop.sm_61.cubin", "--kernel", kernel]).done();
+        let note = format!("\n# kernel {kernel} is refused: {at}: infinite loop");
+        assert!(facts.contains(&note), "{facts}");
+    }
+    assert!(
+        text.contains("infinite loop: no instruction reachable from here exits the kernel"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_block_narrows_the_bound() {
+    let bound = |block: &[&str]| {
+        let (code, report) = json(
+            &[
+                &[
+                    "recursion.sm_61.cubin",
+                    "--kernel",
+                    "recursion",
+                    "--loop-default",
+                    "10",
+                ],
+                block,
+            ]
+            .concat(),
+        );
+        assert_eq!(code, Some(0));
+        let kernel = &report["kernels"][0];
+        (
+            kernel["lanes"].as_u64().expect("lanes"),
+            kernel["bound"].as_u64().expect("a bound"),
+        )
+    };
+    let unknown = bound(&[]);
+    assert_eq!(unknown.0, 32);
+    assert_eq!(bound(&["--block", "256"]), unknown);
+    assert_eq!(bound(&["--block", "8,8,4"]), unknown);
+    let four = bound(&["--block", "2,2"]);
+    let one = bound(&["--block", "1"]);
+    assert_eq!((four.0, one.0), (4, 1));
+    assert!(
+        one.1 < four.1 && four.1 < unknown.1,
+        "{one:?} {four:?} {unknown:?}"
+    );
+}
+
+#[test]
+fn readings_of_a_fact() {
+    let bound = |kernel: &str, file: &str, flow: &str| {
+        let (code, report) = json(&[
+            file,
+            "--kernel",
+            kernel,
+            "--loop-default",
+            "10",
+            "--flow",
+            flow,
+        ]);
+        assert_eq!(code, Some(0));
+        let kernel = &report["kernels"][0];
+        let assumed = kernel["assumptions"].to_string().contains("paper-flow");
+        assert_eq!(assumed, flow == "paper");
+        kernel["bound"].as_u64().expect("a bound")
+    };
+    // Lanes that iterate together: the readings agree. 10 and 10 * 10 header executions.
+    let (kernel, file) = ("nested_fixed", "nested_loops.sm_61.cubin");
+    assert_eq!(bound(kernel, file, "simt"), bound(kernel, file, "paper"));
+    // Lanes that recurse apart: the paper's reading misses that each does so.
+    let (kernel, file) = ("recursion", "recursion.sm_61.cubin");
+    assert!(bound(kernel, file, "simt") > bound(kernel, file, "paper"));
+}

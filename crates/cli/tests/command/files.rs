@@ -1,0 +1,173 @@
+//! Files that cannot be used: one line that names the file, where, and why.
+
+use crate::support::{built, one_line, run, scratch};
+
+const COMMANDS: [&[&str]; 5] = [
+    &["list"],
+    &["disasm"],
+    &["facts"],
+    &["bound", "--loop-default", "10"],
+    &["cfg", "--kernel", "nested_fixed"],
+];
+
+/// What every command says about the file, without its name.
+#[track_caller]
+fn refusal(file: &str) -> String {
+    let mut lines: Vec<String> = COMMANDS
+        .iter()
+        .map(|command| run(&[*command, &[file]].concat()).refusal())
+        .map(|line| {
+            line.strip_prefix(&format!("{file}: "))
+                .unwrap_or_else(|| panic!("does not name the file: {line}"))
+                .to_owned()
+        })
+        .collect();
+    lines.dedup();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    lines.remove(0)
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    assert!(refusal("no_such_file.cubin").starts_with("cannot be read: No such file"));
+    assert!(refusal(env!("CARGO_TARGET_TMPDIR")).starts_with("cannot be read: Is a directory"));
+}
+
+#[test]
+fn files_that_are_no_cubins() {
+    assert_eq!(
+        refusal(&scratch("empty.cubin", "")),
+        "offset 0x0: the file is empty"
+    );
+    let text = scratch("text.cubin", "Two cubes met.\n");
+    assert!(refusal(&text).starts_with("offset 0x0: this is not a cubin"));
+    // The command itself is a program for the machine the tests run on.
+    if cfg!(target_os = "linux") {
+        let said = refusal(env!("CARGO_BIN_EXE_warpbound"));
+        assert!(
+            said.starts_with("offset 0x12: this is an ELF file for "),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn files_cut_short() {
+    let bytes = built("nested_loops.sm_61.cubin");
+    for (index, length) in [
+        1,
+        3,
+        16,
+        63,
+        64,
+        100,
+        1000,
+        4096,
+        bytes.len() / 2,
+        bytes.len() - 1,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = scratch(&format!("cut.{index}.cubin"), &bytes[..length]);
+        let said = refusal(&file);
+        assert!(said.starts_with("offset 0x"), "{length} bytes: {said}");
+    }
+}
+
+/// Header fields that claim more than there is.
+#[test]
+fn huge_fields_are_refused_where_they_are() {
+    let original = built("nested_loops.sm_61.cubin");
+    let table = u64::from_le_bytes(original[40..48].try_into().expect("8 bytes")) as usize;
+    for (at, field) in [
+        (32, "e_phoff"),
+        (40, "e_shoff"),
+        (60, "e_shnum"),
+        (62, "e_shstrndx"),
+        (table + 64 + 24, "sh_offset"),
+        (table + 64 + 32, "sh_size"),
+        (table + 64 + 36, "upper half of sh_size"),
+    ] {
+        let mut bytes = original.clone();
+        bytes[at..at + 2].fill(0xff);
+        let said = refusal(&scratch(&format!("huge.{field}.cubin"), bytes));
+        assert!(said.contains("offset 0x"), "{field}: {said}");
+    }
+    // A record of .nv.info: EIFMT_SVAL, EIATTR_FRAME_SIZE (0x11), 8 bytes.
+    let at = original
+        .windows(4)
+        .position(|w| w == [4, 0x11, 8, 0])
+        .expect("a record");
+    let mut bytes = original.clone();
+    bytes[at + 2..at + 4].fill(0xff);
+    let said = refusal(&scratch("huge.record.cubin", bytes));
+    assert!(
+        said.contains(&format!("offset 0x{at:x}: attribute ")),
+        "{said}"
+    );
+    assert!(
+        said.ends_with("of 65535 bytes reaches beyond its section"),
+        "{said}"
+    );
+}
+
+/// `list` prints the names all the same.
+#[test]
+fn other_architectures() {
+    for (number, name) in [(35u8, "sm_35"), (70, "sm_70"), (90, "sm_90")] {
+        let mut bytes = built("nested_loops.sm_61.cubin");
+        bytes[48] = number;
+        let file = scratch(&format!("{name}.cubin"), bytes);
+        let why = format!("{name} is not supported (sm_50 to sm_62 are)");
+        for command in &COMMANDS[1..4] {
+            let said = run(&[*command, &[file.as_str()]].concat()).refusal();
+            assert_eq!(said, format!("{file}: {why}"));
+        }
+        let said = run(&["cfg", &file, "--kernel", "nested_fixed"]).refusal();
+        assert_eq!(said, format!("{file}: kernel nested_fixed: {why}"));
+        let said = run(&["list", &file]);
+        assert_eq!(said.code, Some(3));
+        assert_eq!(one_line(&said.stderr), format!("{file}: {why}"));
+        assert_eq!(
+            said.stdout,
+            format!("{file}  {name}\n  nested_divergent\n  nested_triangular\n  nested_fixed\n")
+        );
+    }
+}
+
+/// A file whose functions are all callable from others only.
+#[test]
+fn a_file_without_kernels() {
+    const STO_ENTRY: u8 = 0x10;
+    let mut bytes = built("break_loop.sm_61.cubin");
+    let word = |bytes: &[u8], at: usize| {
+        u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
+    };
+    let table = word(&bytes, 40) as usize;
+    let symbols = (0..usize::from(bytes[60]))
+        .map(|index| table + 64 * index)
+        .find(|&header| bytes[header + 4] == 2)
+        .map(|header| {
+            word(&bytes, header + 24) as usize
+                ..(word(&bytes, header + 24) + word(&bytes, header + 32)) as usize
+        })
+        .expect("a symbol table");
+    for symbol in symbols.step_by(24) {
+        bytes[symbol + 5] &= !STO_ENTRY;
+    }
+    let file = scratch("no_kernels.cubin", bytes);
+    for command in ["disasm", "facts", "bound"] {
+        assert_eq!(
+            run(&[command, &file]).refusal(),
+            format!("{file}: the file has no kernels; `warpbound list` prints what it has")
+        );
+    }
+    let said = run(&["cfg", &file, "--kernel", "break_loop"]).refusal();
+    assert_eq!(
+        said,
+        format!("{file}: there is no kernel \"break_loop\"; the file has no kernels")
+    );
+    let text = run(&["list", &file]).done();
+    assert!(text.contains("\n  device function break_loop"), "{text}");
+}

@@ -1,0 +1,244 @@
+//! Every kernel of ours: a bound, or a refusal that is listed here.
+
+use std::collections::BTreeMap;
+
+use warpbound_driver::{
+    AgreementDomain, DivergenceOrder, GroupDomain, Model, Options, Reading, Session, StackDomain,
+};
+use warpbound_report::KernelBound;
+use warpbound_report::bound::Status;
+
+use crate::support::{built, cubins};
+
+/// Kernels without a bound under `--loop-default 10`, and what the reason says.
+const REFUSED: [(&str, &str); 4] = [
+    // The device-side allocator is outside the file.
+    (
+        "external_call",
+        "call of vprintf outside the file, whose cost is unknown",
+    ),
+    // `BPT.TRAP` where the allocator fails.
+    ("external_malloc", "BPT"),
+    (
+        "infinite_loop",
+        "infinite loop: no instruction reachable from here exits the kernel",
+    ),
+    (
+        "infinite_for_some",
+        "infinite loop: no instruction reachable from here exits the kernel",
+    ),
+];
+
+fn options(model: Model) -> Options {
+    Options {
+        loop_default: Some(10),
+        model,
+        ..Options::default()
+    }
+}
+
+fn full() -> Model {
+    Options::default().model
+}
+
+fn bounds(file: &str, options: &Options) -> Vec<KernelBound> {
+    let session = Session::open(file, &built(file)).expect(file);
+    let kernels = session.kernels(None).expect(file);
+    session
+        .bounds(&kernels, options, |_, _| ())
+        .expect(file)
+        .kernels
+}
+
+#[test]
+fn bounded_or_refused_by_name() {
+    let mut refused = BTreeMap::new();
+    let mut bounded = 0;
+    let files = cubins(".cubin");
+    for file in &files {
+        for kernel in bounds(file, &options(full())) {
+            let what = format!("{file}: {}", kernel.name);
+            if kernel.status == Status::Bounded {
+                bounded += 1;
+                check(&kernel, &what);
+                continue;
+            }
+            assert_eq!(
+                (kernel.status, kernel.bound),
+                (Status::Refused, None),
+                "{what}"
+            );
+            assert!(kernel.reason_at.is_some(), "{what}");
+            let reason = kernel.reason.expect("a reason");
+            let known = REFUSED.iter().find(|(name, _)| *name == kernel.name);
+            assert!(
+                known.is_some_and(|(_, why)| reason.contains(why)),
+                "{what}: {reason}"
+            );
+            *refused.entry(kernel.name).or_insert(0) += 1;
+        }
+    }
+    // Each for sm_61 and for sm_62.
+    let expected = REFUSED
+        .iter()
+        .map(|&(name, _)| (name.to_owned(), 2))
+        .collect();
+    assert_eq!(refused, expected);
+    assert!(
+        bounded >= 2 * 90,
+        "only {bounded} kernels in {} files",
+        files.len()
+    );
+}
+
+/// The parts of a report agree with each other.
+fn check(kernel: &KernelBound, what: &str) {
+    let bound = kernel.bound.expect(what);
+    assert!(
+        kernel.missing_facts.is_empty() && kernel.reason.is_none(),
+        "{what}"
+    );
+    let witness = kernel.worst_path_value.expect(what);
+    assert_eq!(
+        bound - witness,
+        kernel.integrality_gap.expect(what),
+        "{what}"
+    );
+    let path: u128 = kernel.worst_path.iter().map(|block| block.total).sum();
+    assert_eq!(path, witness, "{what}");
+    for block in &kernel.worst_path {
+        assert_eq!(
+            block.total,
+            block.count * u128::from(block.instructions),
+            "{what}"
+        );
+    }
+    // The gap is what the user loses to fractions of executions.
+    assert!(
+        kernel.integrality_gap.expect(what) * 50 <= bound,
+        "{what}: {bound} over {witness}"
+    );
+    assert!(kernel.loops.iter().all(|l| l.bound == Some(10)), "{what}");
+    assert_eq!((kernel.lanes, kernel.unit), (32, "instructions"), "{what}");
+    assert!(kernel.cfg_seconds < 1.0, "{what}: {} s", kernel.cfg_seconds);
+}
+
+/// Forgetting something can only make the bound larger, or none.
+#[test]
+fn less_precision_never_lowers_a_bound() {
+    let coarser = [
+        (
+            "acyclic stacks",
+            Model {
+                stack: StackDomain::Acyclic,
+                ..full()
+            },
+        ),
+        (
+            "no groups",
+            Model {
+                groups: GroupDomain::Off,
+                ..full()
+            },
+        ),
+        (
+            "agreement of the active",
+            Model {
+                agreement: AgreementDomain::ActiveOnly,
+                ..full()
+            },
+        ),
+        (
+            "no agreement",
+            Model {
+                agreement: AgreementDomain::Off,
+                ..full()
+            },
+        ),
+    ];
+    let mut larger = BTreeMap::new();
+    for file in cubins(".sm_61.cubin") {
+        let precise = bounds(&file, &options(full()));
+        for (what, model) in coarser {
+            compare(
+                &file,
+                what,
+                &precise,
+                &bounds(&file, &options(model)),
+                &mut larger,
+            );
+        }
+    }
+    // None of the switches is without effect.
+    assert_eq!(larger.len(), coarser.len(), "{larger:?}");
+}
+
+/// Knowing more can only make it smaller.
+#[test]
+fn more_knowledge_never_raises_a_bound() {
+    let taken_first = options(Model {
+        order: DivergenceOrder::TakenFirst,
+        ..full()
+    });
+    let block = |block| Options {
+        block: Some(block),
+        ..options(full())
+    };
+    let mut larger = BTreeMap::new();
+    for file in cubins(".sm_61.cubin") {
+        let unknown = bounds(&file, &options(full()));
+        for (what, options) in [
+            ("taken lanes first", &taken_first),
+            ("a block of 1024", &block([1024, 1, 1])),
+            ("a block of 8", &block([2, 2, 2])),
+        ] {
+            compare(&file, what, &bounds(&file, options), &unknown, &mut larger);
+        }
+    }
+}
+
+/// No bound of `coarse` is under that of `fine`; counts where they differ.
+fn compare<'a>(
+    file: &str,
+    what: &'a str,
+    fine: &[KernelBound],
+    coarse: &[KernelBound],
+    larger: &mut BTreeMap<&'a str, usize>,
+) {
+    assert_eq!(fine.len(), coarse.len());
+    for (fine, coarse) in fine.iter().zip(coarse) {
+        assert_eq!(fine.symbol, coarse.symbol);
+        let at = format!("{file}: {}: {what}", fine.name);
+        match (fine.bound, coarse.bound) {
+            (Some(fine), Some(coarse)) => assert!(fine <= coarse, "{at}: {fine} and {coarse}"),
+            (None, Some(_)) => panic!("{at}: a bound where less is known, none where more is"),
+            (_, None) => assert!(coarse.reason.is_some(), "{at}"),
+        }
+        if fine.bound != coarse.bound {
+            *larger.entry(what).or_insert(0) += 1;
+        }
+    }
+}
+
+/// The paper's reading is coarser, but where lanes enter a loop at two places or recurse apart: there it
+/// counts one of them for all.
+#[test]
+fn the_papers_reading() {
+    let paper = Options {
+        reading: Reading::Paper,
+        ..options(full())
+    };
+    let mut lower = Vec::new();
+    for file in cubins(".sm_61.cubin") {
+        for (simt, paper) in bounds(&file, &options(full()))
+            .iter()
+            .zip(bounds(&file, &paper))
+        {
+            assert_eq!(simt.status, paper.status, "{file}: {}", simt.name);
+            if paper.bound < simt.bound {
+                lower.push(paper.name);
+            }
+        }
+    }
+    assert_eq!(lower, ["goto_irreducible", "recursion"]);
+}

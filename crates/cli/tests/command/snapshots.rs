@@ -1,0 +1,56 @@
+//! What people look at, in `tests/expected`. `WARPBOUND_BLESS=1` writes the files anew.
+
+use std::path::Path;
+
+use crate::support::run;
+
+#[track_caller]
+fn expect(name: &str, arguments: &[&str]) {
+    let text = run(arguments).done();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/expected")
+        .join(name);
+    if std::env::var_os("WARPBOUND_BLESS").is_some() {
+        std::fs::write(&path, text).expect("the file is written");
+        return;
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        text, expected,
+        "not as in tests/expected/{name}; if it should be, run the tests with WARPBOUND_BLESS=1"
+    );
+}
+
+#[test]
+fn bound_of_a_loop_with_break() {
+    expect(
+        "bound.txt",
+        &["bound", "break_loop.sm_61.cubin", "--loop-default", "10"],
+    );
+}
+
+#[test]
+fn facts_of_nested_loops() {
+    expect(
+        "facts.txt",
+        &[
+            "facts",
+            "nested_loops.sm_61.cubin",
+            "--kernel",
+            "nested_divergent",
+        ],
+    );
+}
+
+#[test]
+fn graph_of_if_else() {
+    expect(
+        "cfg.txt",
+        &["cfg", "if_else.sm_61.cubin", "--kernel", "if_else"],
+    );
+}
+
+#[test]
+fn listing_of_an_early_exit() {
+    expect("disasm.txt", &["disasm", "early_exit.sm_61.cubin"]);
+}

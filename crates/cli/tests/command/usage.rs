@@ -1,0 +1,116 @@
+//! What can be typed, and what is said when it is wrong.
+
+use crate::support::run;
+
+const FILE: &str = "nested_loops.sm_61.cubin";
+
+#[test]
+fn help_and_version() {
+    for arguments in [&["--help"][..], &["bound", "--help"], &["help", "cfg"]] {
+        let text = run(arguments).done();
+        assert!(text.contains("Usage: "), "{text}");
+    }
+    assert!(run(&["--version"]).done().starts_with("warpbound "));
+    let text = run(&["bound", "--help"]).done();
+    for option in [
+        "--kernel",
+        "--facts",
+        "--loop-default",
+        "--block",
+        "--cost",
+        "--format",
+        "--stack",
+        "--groups",
+        "--agreement",
+        "--flow",
+    ] {
+        assert!(text.contains(option), "{option}");
+    }
+}
+
+#[test]
+fn wrong_usage() {
+    let file = |rest: &[&'static str]| [&["bound", FILE], rest].concat();
+    for (arguments, part) in [
+        (vec![], "Usage: "),
+        (vec!["frob"], "'frob'"),
+        (vec!["bound"], "<FILE>"),
+        (vec!["cfg", FILE], "--kernel <K>"),
+        (
+            vec!["cfg", FILE, "--kernel", "k", "--level", "lane"],
+            "'lane'",
+        ),
+        (vec!["disasm", FILE, "--style", "ptx"], "'ptx'"),
+        (vec!["list", FILE, FILE], "unexpected argument"),
+        (file(&["--bogus"]), "'--bogus'"),
+        (file(&["--loop-default"]), "--loop-default"),
+        (
+            file(&["--loop-default", "0"]),
+            "0 is not in 1..=1099511627776",
+        ),
+        (file(&["--loop-default", "-1"]), "'-1'"),
+        (file(&["--loop-default", "ten"]), "'ten'"),
+        (
+            file(&["--loop-default", "1000000000000000000"]),
+            "is not in 1..=1099511627776",
+        ),
+        (
+            file(&["--loop-default", "99999999999999999999"]),
+            "too large",
+        ),
+        (file(&["--block", "0"]), "0 is not between 1 and 1024"),
+        (file(&["--block", "32,0"]), "0 is not between 1 and 1024"),
+        (file(&["--block", "1025"]), "1025 is not between 1 and 1024"),
+        (file(&["--block", "1,1,65"]), "65 is not between 1 and 64"),
+        (file(&["--block", "64,32"]), "at most 1024 threads"),
+        (file(&["--block", "1,2,3,4"]), "more than three numbers"),
+        (file(&["--block", "8x8"]), "not a whole number"),
+        (file(&["--block", ""]), "not a whole number"),
+        (file(&["--cost", "cycles"]), "'cycles'"),
+        (file(&["--format", "xml"]), "'xml'"),
+        (file(&["--stack", "none"]), "'none'"),
+        (file(&["--groups", "some"]), "'some'"),
+        (file(&["--agreement", "none"]), "'none'"),
+        (file(&["--flow", "warp"]), "'warp'"),
+        (
+            file(&["--format", "json", "--format", "text"]),
+            "cannot be used multiple times",
+        ),
+    ] {
+        let said = run(&arguments).usage();
+        assert!(said.contains(part), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_kernel_has_two_names() {
+    let file = "bitonic_sort.sm_61.cubin";
+    let bound = |name: &str| run(&["bound", file, "--loop-default", "10", "--kernel", name]).done();
+    let demangled = "void bitonic::block<int>(int*)";
+    assert_eq!(bound(demangled), bound("_ZN7bitonic5blockIiEEvPT_"));
+    assert!(bound(demangled).starts_with(&format!("kernel {demangled}  ({file}, sm_61)\n")));
+    for command in ["disasm", "facts", "cfg"] {
+        let by = |name: &str| run(&[command, file, "--kernel", name]).done();
+        assert_eq!(by(demangled), by("_ZN7bitonic5blockIiEEvPT_"), "{command}");
+        assert!(by(demangled).contains("bitonic::block<int>"), "{command}");
+        assert!(
+            !by(demangled).contains("bitonic::block<double>"),
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_kernel_is_named() {
+    for command in ["disasm", "facts", "cfg", "bound"] {
+        assert_eq!(
+            run(&[command, FILE, "--kernel", "nested"]).refusal(),
+            format!(
+                "{FILE}: there is no kernel \"nested\"; \
+                 the file has nested_divergent, nested_triangular, nested_fixed"
+            )
+        );
+        let said = run(&[command, FILE, "--kernel", "two\nlines"]).refusal();
+        assert!(said.contains(r#""two\nlines""#), "{said}");
+    }
+}
