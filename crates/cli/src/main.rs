@@ -7,7 +7,8 @@ mod arguments;
 mod progress;
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -24,6 +25,9 @@ use progress::Progress;
 const NO_BOUND: u8 = 2;
 const UNUSABLE: u8 = 3;
 const USAGE: u8 = 64;
+
+/// The largest input; the cubins of big libraries have some ten million bytes.
+const MOST_BYTES: u64 = 256 << 20;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -171,7 +175,7 @@ fn run(command: Command) -> Result<Output, Diagnostic> {
 
 fn open(path: &Path) -> Result<Session, Diagnostic> {
     let name = path.display().to_string();
-    let contents = std::fs::read(path).map_err(|e| unreadable(&name, &e))?;
+    let contents = read(path, &name)?;
     Session::open(&name, &contents)
 }
 
@@ -193,7 +197,7 @@ fn kernels<'a>(
 
 fn read_facts(session: &Session, path: &Path) -> Result<FactsFile, Diagnostic> {
     let name = path.display().to_string();
-    let contents = std::fs::read(path).map_err(|e| unreadable(&name, &e))?;
+    let contents = read(path, &name)?;
     let text = std::str::from_utf8(&contents).map_err(|error| {
         let before = contents.get(..error.valid_up_to()).unwrap_or_default();
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
@@ -223,6 +227,22 @@ fn check_names(session: &Session, facts: &FactsFile) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-fn unreadable(file: &str, error: &std::io::Error) -> Diagnostic {
-    Diagnostic::new(format!("cannot be read: {error}")).in_file(file)
+/// The contents of a file, which may be a pipe but not one without end.
+fn read(path: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
+    let refused = |what: String| Diagnostic::new(what).in_file(name);
+    let unreadable = |error: std::io::Error| refused(format!("cannot be read: {error}"));
+    let file = File::open(path).map_err(unreadable)?;
+    let mut contents = Vec::new();
+    let size = file.metadata().map_err(unreadable)?.len();
+    if size <= MOST_BYTES {
+        let mut limited = file.take(MOST_BYTES + 1);
+        limited.read_to_end(&mut contents).map_err(unreadable)?;
+    }
+    if size.max(contents.len() as u64) > MOST_BYTES {
+        let most = MOST_BYTES >> 20;
+        return Err(refused(format!(
+            "larger than {most} MiB, which no input of warpbound is"
+        )));
+    }
+    Ok(contents)
 }

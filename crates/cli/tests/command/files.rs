@@ -34,6 +34,27 @@ fn files_that_cannot_be_read() {
 }
 
 #[test]
+fn files_without_end() {
+    let file = scratch("large.cubin", "");
+    let large = std::fs::OpenOptions::new()
+        .write(true)
+        .open(&file)
+        .expect("a scratch file");
+    large.set_len(1 << 32).expect("a sparse file");
+    let said = refusal(&file);
+    assert_eq!(said, "larger than 256 MiB, which no input of warpbound is");
+    let facts = ["bound", "nested_loops.sm_61.cubin", "--facts", &file];
+    assert_eq!(run(&facts).refusal(), format!("{file}: {said}"));
+    large.set_len(0).expect("a file made small again");
+    if cfg!(target_os = "linux") {
+        assert_eq!(
+            run(&["list", "/dev/zero"]).refusal(),
+            format!("/dev/zero: {said}")
+        );
+    }
+}
+
+#[test]
 fn files_that_are_no_cubins() {
     assert_eq!(
         refusal(&scratch("empty.cubin", "")),
