@@ -113,7 +113,7 @@ pub enum Flow {
     Pop(Token),
     /// EXIT, KIL: the lanes leave for good.
     Exit,
-    /// Control flow that no analysis follows (RTT, RAM, SAM, BPT.TRAP, SETCRSPTR, branches that
+    /// Control flow that no analysis follows (RTT, RAM, SAM, BPT.CAL, SETCRSPTR, branches that
     /// depend on the call depth or on state outside [`Reg`] …): name it and refuse.
     Unsupported,
 }

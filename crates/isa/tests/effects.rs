@@ -291,8 +291,8 @@ fn control_flow() {
     assert_eq!(flow(0xe320_0000_0007_000f), Flow::Pop(Token::Ret));
     assert_eq!(flow(0xe300_0000_0007_000f), Flow::Exit);
     assert_eq!(flow(0xe330_0000_0007_000f), Flow::Exit);
-    // BPT.TRAP
-    assert_eq!(flow(0xe3a0_0000_0007_00c0), Flow::Unsupported);
+    // BPT.TRAP: what a trap handler does is outside every bound; afterwards the warp goes on or is gone.
+    assert_eq!(flow(0xe3a0_0000_0007_00c0), Flow::Next);
 }
 
 #[test]
