@@ -10,7 +10,7 @@ use warpbound_driver::{
 
 /// Worst-case bounds of GPU kernels, from their machine code.
 #[derive(Parser)]
-#[command(name = "warpbound", version, about, long_about = None)]
+#[command(name = "warpbound", version)]
 #[command(
     after_help = "Exit codes: 0 done, 2 some kernel has no bound, 3 the input cannot be used, 64 wrong usage."
 )]
