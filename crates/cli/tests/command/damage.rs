@@ -138,6 +138,34 @@ fn bit_flips_in_the_code() {
     }
 }
 
+/// Instructions that change places: every one is valid, the control flow is nobody's.
+#[test]
+fn instructions_exchanged() {
+    let mut random = Random(0x5eed_0004);
+    for file in FILES {
+        let original = built(file);
+        let code = sections(&original, |kind, flags| kind == 1 && flags & 4 != 0);
+        for _ in 0..effort(30) {
+            let mut bytes = original.clone();
+            let mut what = format!("exchanges in {file}:");
+            let range = &code[random.below(code.len())];
+            for _ in 0..=random.below(12) {
+                // The first of four words holds the control words of the others.
+                let mut place = || {
+                    let group = random.below(range.len() / 32);
+                    range.start + 32 * group + 8 * (1 + random.below(3))
+                };
+                let (a, b) = (place(), place());
+                for i in 0..8 {
+                    bytes.swap(a + i, b + i);
+                }
+                what.push_str(&format!(" 0x{a:x}-0x{b:x}"));
+            }
+            check(&bytes, &what);
+        }
+    }
+}
+
 #[test]
 fn truncations() {
     for file in FILES {
