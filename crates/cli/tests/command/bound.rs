@@ -311,6 +311,22 @@ fn a_function_outside_the_file_needs_a_cost() {
     assert!(said.contains(line), "{said}");
 }
 
+/// With their costs stated, all kernels that call out of the file are bounded.
+#[test]
+fn all_functions_outside_the_file_with_costs() {
+    let file = "external_call.sm_62.cubin";
+    let facts = run(&["facts", file]).done();
+    assert_eq!(facts.matches("instructions = \"?\"").count(), 2, "{facts}");
+    let facts = scratch("outside.toml", facts.replace("\"?\"", "1000"));
+    let (code, report) = json(&[file, "--facts", &facts]);
+    assert_eq!(code, Some(0));
+    assert!(
+        bounds(&report)
+            .iter()
+            .all(|(_, bound)| bound.is_some_and(|n| n > 1000))
+    );
+}
+
 #[test]
 fn an_infinite_loop_is_refused_by_name() {
     let arguments = ["bound", "infinite_loop.sm_61.cubin", "--loop-default", "10"];
