@@ -112,7 +112,7 @@ fn flips(seed: u64, files: &[&str], count: usize, bits: usize) {
 
 #[test]
 fn single_bit_flips() {
-    flips(0x5eed_0001, &FILES, effort(50), 1);
+    flips(0x5eed_0001, &FILES, effort(30), 1);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn bit_flips_in_the_code() {
         let original = built(file);
         let code = sections(&original, |kind, flags| kind == 1 && flags & 4 != 0);
         assert!(!code.is_empty(), "{file} has no code");
-        for _ in 0..effort(50) {
+        for _ in 0..effort(20) {
             let mut bytes = original.clone();
             let range = &code[random.below(code.len())];
             let (at, bit) = (range.start + random.below(range.len()), random.below(8));
@@ -145,7 +145,7 @@ fn instructions_exchanged() {
     for file in FILES {
         let original = built(file);
         let code = sections(&original, |kind, flags| kind == 1 && flags & 4 != 0);
-        for _ in 0..effort(30) {
+        for _ in 0..effort(20) {
             let mut bytes = original.clone();
             let mut what = format!("exchanges in {file}:");
             let range = &code[random.below(code.len())];
