@@ -52,7 +52,9 @@ impl fmt::Display for Reason {
                 )
             }
             Reason::RunsOffTheEnd => f.write_str("execution may run past the last instruction"),
-            Reason::NoTarget(name) => write!(f, "target {name} is no instruction of this kernel"),
+            Reason::NoTarget(name) => {
+                write!(f, "its target ({name}) is no instruction of this kernel")
+            }
             Reason::UnknownIndirectTarget => {
                 f.write_str("indirect jump: no table or address found for its register")
             }

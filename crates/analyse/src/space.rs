@@ -185,11 +185,10 @@ impl Space {
                 external = Some(name.clone());
                 ControlOp::FallThrough
             }
-            Control::Call(to) => {
-                let Target::Op(callee) = to else {
-                    target(self, to, context)?;
-                    return Err(refuse(Reason::NoTarget(String::new())));
-                };
+            Control::Call(Target::Nowhere(name)) => {
+                return Err(refuse(Reason::NoTarget(name.clone())));
+            }
+            Control::Call(Target::Op(callee)) => {
                 let resume = self
                     .enter(following, context)
                     .ok_or_else(|| refuse(Reason::RunsOffTheEnd))?;

@@ -14,7 +14,6 @@
 //! ]
 //! ```
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -53,7 +52,7 @@ pub struct KernelFacts {
     /// Digest of the code that the facts are about.
     pub code: String,
     loops: Vec<LoopFact>,
-    calls: BTreeMap<String, Option<u64>>,
+    calls: Vec<CallFact>,
     file: String,
     line: usize,
 }
@@ -63,6 +62,16 @@ struct LoopFact {
     id: Option<String>,
     at: CodeAddr,
     bound: Option<u64>,
+    line: usize,
+}
+
+/// What a facts file says about a function outside the file.
+#[derive(Clone, Debug)]
+pub struct CallFact {
+    /// Its symbol.
+    pub name: String,
+    /// The most warp instructions that one call issues; `None` where the number is missing.
+    pub instructions: Option<u64>,
     line: usize,
 }
 
@@ -254,7 +263,7 @@ impl KernelFacts {
             name: row.name,
             code: row.code,
             loops: Vec::new(),
-            calls: BTreeMap::new(),
+            calls: Vec::new(),
             line,
         };
         for row in row.loops {
@@ -302,15 +311,22 @@ impl KernelFacts {
             let row = row.into_inner();
             let fail = |what: String| Err(at_line(Diagnostic::new(what), line));
             plain("name", &row.name).map_err(|d| at_line(d, line))?;
-            let cost = match row.instructions.value("instructions") {
-                Ok(cost) => cost,
+            let instructions = match row.instructions.value("instructions") {
+                Ok(instructions) => instructions,
                 Err(what) => return fail(what),
             };
-            if let Some(other) = facts.calls.insert(row.name.clone(), cost)
-                && other != cost
-            {
-                return fail(format!("{} has two costs", row.name));
+            let contradicts = |c: &&CallFact| c.name == row.name && c.instructions != instructions;
+            if let Some(other) = facts.calls.iter().find(contradicts) {
+                return fail(format!(
+                    "{} has another cost in line {}",
+                    row.name, other.line
+                ));
             }
+            facts.calls.push(CallFact {
+                name: row.name,
+                instructions,
+                line,
+            });
         }
         Ok(facts)
     }
@@ -379,17 +395,22 @@ impl KernelFacts {
 
     /// The stated cost of a call of a function outside the file, in warp instructions per call.
     pub fn call(&self, name: &str) -> Option<u64> {
-        self.calls.get(name).copied().flatten()
+        self.calls.iter().find(|c| c.name == name)?.instructions
     }
 
-    /// Names of the functions outside the file that have a line.
-    pub fn calls(&self) -> impl Iterator<Item = &str> {
-        self.calls.keys().map(String::as_str)
+    /// The lines about functions outside the file.
+    pub fn calls(&self) -> &[CallFact] {
+        &self.calls
     }
 
     /// Adds the place of these facts to a diagnostic.
     pub fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
         at_line(diagnostic, self.line).in_file(self.file.as_str())
+    }
+
+    /// Adds the place of one of their lines to a diagnostic.
+    pub fn locate_call(&self, call: &CallFact, diagnostic: Diagnostic) -> Diagnostic {
+        at_line(diagnostic, call.line).in_file(self.file.as_str())
     }
 }
 

@@ -6,7 +6,6 @@
 mod arguments;
 mod progress;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -161,7 +160,7 @@ fn run(command: Command) -> Result<Output, Diagnostic> {
                 progress.show(index, &kernel.name);
             });
             progress.clear();
-            let report = report.map_err(|d| d.in_file(file.display().to_string()))?;
+            let report = report?;
             let bounded = report.kernels.iter().all(|k| k.status == Status::Bounded);
             let text = match format {
                 BoundFormat::Text => report.text(),
@@ -207,24 +206,7 @@ fn read_facts(session: &Session, path: &Path) -> Result<FactsFile, Diagnostic> {
     })?;
     let facts = FactsFile::parse(&name, text)?;
     session.check_facts(&facts)?;
-    check_names(session, &facts)?;
     Ok(facts)
-}
-
-/// A kernel has two names; facts under both could contradict each other.
-fn check_names(session: &Session, facts: &FactsFile) -> Result<(), Diagnostic> {
-    let mut known: BTreeMap<String, &str> = BTreeMap::new();
-    for stated in facts.kernels() {
-        for kernel in session.kernels(Some(&stated.name))? {
-            if let Some(other) = known.insert(kernel.name.to_string(), &stated.name) {
-                return Err(stated.locate(Diagnostic::new(format!(
-                    "second [[kernel]] for {}, which is {other} above",
-                    stated.name
-                ))));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The contents of a file, which may be a pipe but not one without end.

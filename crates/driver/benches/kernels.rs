@@ -16,7 +16,10 @@ const KERNELS: [(&str, &str); 4] = [
 ];
 
 fn contents(file: &str) -> Vec<u8> {
-    let path = format!("{}/../../kernels/built/{file}.sm_61.cubin", env!("CARGO_MANIFEST_DIR"));
+    let path = format!(
+        "{}/../../kernels/built/{file}.sm_61.cubin",
+        env!("CARGO_MANIFEST_DIR")
+    );
     std::fs::read(path).expect("the cubin is in the repository")
 }
 
@@ -27,7 +30,10 @@ fn load(bencher: Bencher<'_, '_>, file: &str) {
 }
 
 fn with_kernel<'a>(name: &str, work: impl FnOnce(&Session, &warpbound_driver::Kernel) + 'a) {
-    let file = KERNELS.iter().find(|(_, k)| *k == name).map_or("", |(f, _)| f);
+    let file = KERNELS
+        .iter()
+        .find(|(_, k)| *k == name)
+        .map_or("", |(f, _)| f);
     let session = Session::open(file, &contents(file)).expect("it loads");
     let kernels = session.kernels(Some(name)).expect("it has the kernel");
     work(&session, kernels[0]);
@@ -49,7 +55,13 @@ fn graphs_loops_rows(bencher: Bencher<'_, '_>, kernel: &str) {
             ..Model::default()
         };
         bencher.bench_local(|| {
-            Flow::run(&prepared.code, &Default::default(), &model, &Default::default()).map(drop)
+            Flow::run(
+                &prepared.code,
+                &Default::default(),
+                &model,
+                &Default::default(),
+            )
+            .map(drop)
         });
     });
 }

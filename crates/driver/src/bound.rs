@@ -109,7 +109,7 @@ impl Session {
         };
         question
             .answer(&mut report)
-            .map_err(|d| d.in_kernel(kernel.demangled()))?;
+            .map_err(|d| self.locate(d.in_kernel(kernel.demangled())))?;
         Ok(report)
     }
 }
@@ -147,6 +147,7 @@ impl Question<'_> {
                 call.name
             ));
             report.reason_at = Some(call.at.clone());
+            report.reason_source = call.source.clone();
             let names: BTreeSet<&str> = unknown.iter().map(|c| c.name.as_str()).collect();
             let lines = names.into_iter().map(|name| spell_call(name, None));
             report.missing_facts.extend(lines);
@@ -207,11 +208,15 @@ impl Question<'_> {
     ) -> Result<BTreeMap<NodeId, u64>, Diagnostic> {
         let called = self.flow.external_names();
         if let Some(facts) = self.facts
-            && let Some(name) = facts.calls().find(|name| !called.contains(*name))
+            && let Some(call) = facts.calls().iter().find(|c| !called.contains(&c.name))
         {
-            return Err(facts.locate(Diagnostic::new(format!(
-                "the kernel calls no function {name} outside the file"
-            ))));
+            return Err(facts.locate_call(
+                call,
+                Diagnostic::new(format!(
+                    "the kernel calls no function {} outside the file",
+                    call.name
+                )),
+            ));
         }
         let mut costs = BTreeMap::new();
         let space = &self.flow.thread.space;
@@ -222,8 +227,10 @@ impl Question<'_> {
             };
             let instructions = self.facts.and_then(|facts| facts.call(&name));
             costs.insert(id, instructions.unwrap_or(0));
+            let at = self.prepared.addr(space.block(id).last);
             report.external_calls.push(ExternalCall {
-                at: self.prepared.addr(space.block(id).last).to_string(),
+                at: at.to_string(),
+                source: self.prepared.source(at),
                 name,
                 instructions,
             });

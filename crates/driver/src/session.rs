@@ -1,5 +1,7 @@
 //! A loaded file and the questions that can be asked of it.
 
+use std::collections::BTreeMap;
+
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
 use warpbound_load::{Image, Kernel};
@@ -39,16 +41,23 @@ impl Session {
         kernels.map_err(|d| self.locate(d))
     }
 
-    /// Checks that every kernel that `facts` speaks about exists.
+    /// Checks that every kernel that `facts` speaks about exists, and that none has facts under both of
+    /// its names, which could contradict each other.
     ///
     /// # Errors
     ///
-    /// For the first that does not.
+    /// For the first facts of which that is not so.
     pub fn check_facts(&self, facts: &FactsFile) -> Result<(), Diagnostic> {
+        let mut known: BTreeMap<&str, &str> = BTreeMap::new();
         for stated in facts.kernels() {
-            self.image
-                .kernel(&stated.name)
-                .map_err(|d| stated.locate(d))?;
+            let kernel = self.image.kernel(&stated.name);
+            let kernel = kernel.map_err(|d| stated.locate(d))?;
+            if let Some(other) = known.insert(&kernel.name, &stated.name) {
+                return Err(stated.locate(Diagnostic::new(format!(
+                    "second [[kernel]] for {}, which is {other} above",
+                    stated.name
+                ))));
+            }
         }
         Ok(())
     }

@@ -130,6 +130,8 @@ pub struct ExternalCall {
     pub name: String,
     /// Address of the call.
     pub at: String,
+    /// Source line of the call.
+    pub source: Option<String>,
     /// Stated cost of one call in warp instructions.
     pub instructions: Option<u64>,
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask survey`: all own kernels, their bounds, times, and the compiler's branch targets.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -10,17 +11,22 @@ use warpbound_testkit::targets::compare;
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- survey
+usage: cargo run --release -p warpbound-xtask -- survey [DIRECTORY]
 
-Bounds every kernel of kernels/built with a bound of 10 for each loop and compares the targets of SYNC, BRK
-and BRX with those that the compiler recorded. Prints one line per kernel, the distribution of the times
+Bounds every kernel of the cubins in a directory (kernels/built) with a bound of 10 for each loop and compares
+the targets of SYNC, BRK and BRX with those that the compiler recorded. Prints one line per kernel, the distribution of the times
 that the warp-level graph and the whole bound take (median of nine turns each, one core), and what differs.
 Fails if a target differs.";
 
 /// Turns of each measurement.
 const TURNS: usize = 9;
 
-pub(crate) fn run(repository: &Repository, _: &[String]) -> anyhow::Result<()> {
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let directory = match arguments {
+        [] => repository.built_kernels(),
+        [directory] => PathBuf::from(directory),
+        _ => bail!("more than one directory"),
+    };
     let options = Options {
         loop_default: Some(10),
         ..Options::default()
@@ -32,7 +38,7 @@ pub(crate) fn run(repository: &Repository, _: &[String]) -> anyhow::Result<()> {
     let (mut cfg_times, mut bound_times) = (Vec::new(), Vec::new());
     let (mut equal, mut unreachable, mut differences) = (0, Vec::new(), Vec::new());
     let (mut bounded, mut others) = (0, Vec::new());
-    for path in files_with_extension(&repository.built_kernels(), "cubin")? {
+    for path in files_with_extension(&directory, "cubin")? {
         let file = path
             .file_name()
             .unwrap_or_default()

@@ -375,6 +375,6 @@ fn facts_about_calls() {
         "{ name = \"vprintf\", instructions = 5 },\n{ name = \"vprintf\", instructions = 6 },";
     assert_eq!(
         refusal("two_costs", calls(two)),
-        "line 8: vprintf has two costs"
+        "line 8: vprintf has another cost in line 7"
     );
 }
