@@ -228,7 +228,8 @@ impl FactsFile {
         for row in rows.kernel {
             let line = line_of(row.span());
             let kernel = KernelFacts::read(file, row.into_inner(), line, &line_of)?;
-            if let Some(other) = kernels.iter().find(|k| k.name == kernel.name) {
+            let same = |k: &&KernelFacts| k.name == kernel.name && k.code == kernel.code;
+            if let Some(other) = kernels.iter().find(same) {
                 return Err(at_line(
                     Diagnostic::new(format!(
                         "second [[kernel]] for {}, the first is in line {}",
@@ -245,6 +246,12 @@ impl FactsFile {
     /// The kernels the file speaks about.
     pub fn kernels(&self) -> &[KernelFacts] {
         &self.kernels
+    }
+
+    /// The facts about the code of a digest that has one of these names.
+    pub fn find(&self, names: [&str; 2], digest: &str) -> Option<&KernelFacts> {
+        let mut kernels = self.kernels.iter();
+        kernels.find(|k| k.code == digest && names.contains(&k.name.as_str()))
     }
 }
 
@@ -335,19 +342,10 @@ impl KernelFacts {
     ///
     /// # Errors
     ///
-    /// One line where the facts are stale (`digest` is that of the code at hand) or name a loop that the
-    /// kernel does not have.
-    pub fn bounds(&self, loops: &[LoopName], digest: &str) -> Result<Vec<Option<u64>>, Diagnostic> {
+    /// One line where they name a loop that the kernel does not have.
+    pub fn bounds(&self, loops: &[LoopName]) -> Result<Vec<Option<u64>>, Diagnostic> {
         let fail =
             |what: String, line| at_line(Diagnostic::new(what), line).in_file(self.file.as_str());
-        if self.code != digest {
-            let what = format!(
-                "the facts are about other code: digest {} there, {digest} in the binary",
-                self.code
-            );
-            return Err(fail(what, self.line)
-                .hint("check each bound against the new code and take the new digest over"));
-        }
         let mut bounds = vec![None; loops.len()];
         for fact in &self.loops {
             let here = || loops.iter().filter(|l| l.at == fact.at);
@@ -500,9 +498,7 @@ mod tests {
         let bounds = |lines: &str| {
             let text = format!("[[kernel]]\nname = \"k\"\ncode = \"c\"\nloops = [{lines}]");
             let file = FactsFile::parse("f", &text).map_err(|d| d.to_string())?;
-            file.kernels[0]
-                .bounds(&loops, "c")
-                .map_err(|d| d.to_string())
+            file.kernels[0].bounds(&loops).map_err(|d| d.to_string())
         };
         let first = r#"{ id = "L1", at = "0x8", bound = 3 },"#;
         let second = r#"{ id = "L2", at = "0x8", bound = 4 },"#;

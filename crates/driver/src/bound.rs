@@ -10,8 +10,7 @@ use warpbound_bound::facts::{spell_call, spell_loop};
 use warpbound_bound::{Certified, Effort, Ipet, KernelFacts, LoopName, Outcome, solve};
 use warpbound_load::Kernel;
 use warpbound_report::bound::{
-    Assumption, BlockCount, BoundReport, Edge, ExternalCall, KernelBound, Loop, Origin, Place,
-    Status,
+    Assumption, BlockCount, Edge, ExternalCall, KernelBound, Loop, Origin, Place, Status,
 };
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::DivergenceOrder;
@@ -21,36 +20,13 @@ use crate::prepared::{Prepared, loop_names};
 use crate::{Flow, Launch, Options, Reading, Session};
 
 impl Session {
-    /// The bounds of several kernels; `progress` hears of each kernel before it is worked on.
-    ///
-    /// # Errors
-    ///
-    /// Where the input cannot be used: see [`Session::bound`].
-    pub fn bounds(
-        &self,
-        kernels: &[&Kernel],
-        options: &Options,
-        mut progress: impl FnMut(usize, &Kernel),
-    ) -> Result<BoundReport, Diagnostic> {
-        let mut report = BoundReport {
-            schema: BoundReport::SCHEMA,
-            file: self.file.clone(),
-            isa: self.image.sm().to_string(),
-            kernels: Vec::with_capacity(kernels.len()),
-        };
-        for (index, kernel) in kernels.iter().enumerate() {
-            progress(index, kernel);
-            report.kernels.push(self.bound(kernel, options)?);
-        }
-        Ok(report)
-    }
-
     /// The bound of one kernel, or why it has none.
     ///
     /// # Errors
     ///
-    /// Where the code cannot be decoded, the block does not suit the kernel, or the facts are stale,
-    /// contradict each other or name what the kernel does not have.
+    /// Where the code cannot be decoded, the block does not suit the kernel, or the facts contradict each
+    /// other or name what the kernel does not have. Facts about other code are left aside:
+    /// [`Session::check_facts`] tells of them.
     pub fn bound(&self, kernel: &Kernel, options: &Options) -> Result<KernelBound, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         let launch = options.launch(kernel).map_err(|d| self.locate(d))?;
@@ -60,6 +36,8 @@ impl Session {
         let mut report = KernelBound {
             name: kernel.demangled(),
             symbol: kernel.name.to_string(),
+            image: self.number,
+            isa: self.image.sm().to_string(),
             status: Status::Refused,
             reason: None,
             reason_at: None,
@@ -102,9 +80,7 @@ impl Session {
             options,
             facts: options
                 .facts
-                .kernels()
-                .iter()
-                .find(|f| f.name == *kernel.name || f.name == report.name),
+                .find([&kernel.name, &report.name], &report.code),
             names: loop_names(&flow.loops),
         };
         question
@@ -126,7 +102,7 @@ struct Question<'a> {
 impl Question<'_> {
     fn answer(&self, report: &mut KernelBound) -> Result<(), Diagnostic> {
         let stated = match self.facts {
-            Some(facts) => facts.bounds(&self.names, &report.code)?,
+            Some(facts) => facts.bounds(&self.names)?,
             None => vec![None; self.names.len()],
         };
         let bounds: Vec<Option<u64>> = stated

@@ -8,8 +8,9 @@ use warpbound_load::Kernel;
 use crate::prepared::{Prepared, loop_names};
 use crate::{Flow, Options, Session};
 
-/// What stands at the top of a facts file.
-const HEAD: &str = "\
+impl Session {
+    /// What stands at the top of a facts file.
+    pub const FACTS_HEAD: &str = "\
 # Flow facts for warpbound.
 # bound: the most executions of the loop's header for each entry of the loop, by one thread.
 #        A loop that tests at its end runs its header n times for n iterations; one that
@@ -17,30 +18,26 @@ const HEAD: &str = "\
 # instructions: the most warp instructions that one call of the function issues.
 ";
 
-impl Session {
-    /// The text of a facts file for `kernels`, with `?` where a number is missing.
+    /// The lines of a facts file for a kernel, with `?` where a number is missing.
     ///
     /// # Errors
     ///
     /// See [`Session::prepare`].
-    pub fn facts(&self, kernels: &[&Kernel]) -> Result<String, Diagnostic> {
-        let mut text = HEAD.to_owned();
-        for kernel in kernels {
-            let prepared = self.prepare(kernel)?;
-            let options = Options::default();
-            let launch = options.launch(kernel).map_err(|d| self.locate(d))?;
-            text.push('\n');
-            match Flow::run(&prepared.code, &launch, &options.model, &Limits::default()) {
-                Ok(flow) => text.push_str(&kernel_text(&prepared, &flow)),
-                Err(refusal) => text.push_str(&format!(
-                    "# kernel {} is refused: {}: {}\n",
-                    kernel.demangled(),
-                    refusal.at,
-                    refusal.reason
-                )),
-            }
-        }
-        Ok(text)
+    pub fn facts(&self, kernel: &Kernel) -> Result<String, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        let options = Options::default();
+        let launch = options.launch(kernel).map_err(|d| self.locate(d))?;
+        let flow = Flow::run(&prepared.code, &launch, &options.model, &Limits::default());
+        let text = match flow {
+            Ok(flow) => kernel_text(&prepared, &flow),
+            Err(refusal) => format!(
+                "# kernel {} is refused: {}: {}\n",
+                kernel.demangled(),
+                refusal.at,
+                refusal.reason
+            ),
+        };
+        Ok(format!("\n{text}"))
     }
 }
 

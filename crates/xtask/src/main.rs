@@ -4,6 +4,7 @@
 //! `HELP`, what `--help` prints for it, and `run`, which gets the arguments after the command's name.
 
 mod audit;
+mod containers;
 mod disasm_compare;
 mod kernels;
 mod nvdisasm;
@@ -40,6 +41,12 @@ const COMMANDS: &[Command] = &[
         summary: "build kernels/cuda/*.cu into kernels/built/, or check that they are up to date",
         help: kernels::HELP,
         run: kernels::run,
+    },
+    Command {
+        name: "containers",
+        summary: "pack cubins into the files with cubins inside that tests read",
+        help: containers::HELP,
+        run: containers::run,
     },
     Command {
         name: "disasm-compare",

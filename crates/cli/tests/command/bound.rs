@@ -29,7 +29,7 @@ fn json_has_the_promised_keys() {
     assert_eq!(code, Some(0));
     assert_eq!(report["schema"], "warpbound.bound/1");
     assert_eq!(report["file"], "nested_loops.sm_61.cubin");
-    assert_eq!(report["isa"], "sm_61");
+    assert_eq!(report["kernels"][0]["isa"], "sm_61");
     let kernels = report["kernels"].as_array().expect("kernels");
     assert_eq!(kernels.len(), 3);
     for kernel in kernels {

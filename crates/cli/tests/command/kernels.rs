@@ -45,10 +45,8 @@ fn full() -> Model {
 fn bounds(file: &str, options: &Options) -> Vec<KernelBound> {
     let session = Session::open(file, &built(file)).expect(file);
     let kernels = session.kernels(None).expect(file);
-    session
-        .bounds(&kernels, options, |_, _| ())
-        .expect(file)
-        .kernels
+    let bound = |kernel| session.bound(kernel, options).expect(file);
+    kernels.into_iter().map(bound).collect()
 }
 
 #[test]
