@@ -31,6 +31,11 @@ impl Session {
         })
     }
 
+    /// The name of the file, and of the image in it, in messages.
+    pub fn name(&self) -> &str {
+        &self.file
+    }
+
     /// All kernels, or the one of a name, mangled or not.
     ///
     /// # Errors
