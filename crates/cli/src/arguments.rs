@@ -78,6 +78,9 @@ pub(crate) enum Command {
         /// Bound of loops without a fact: header executions per entry and thread
         #[arg(long, value_name = "N", value_parser = loop_default())]
         loop_default: Option<u64>,
+        /// Warp instructions of one call of a function outside the file, where no fact says it
+        #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(0..=FactsFile::MOST_BOUND))]
+        call_default: Option<u64>,
         #[command(flatten)]
         launch: LaunchArguments,
         /// What an instruction costs: `unit` is 1 each time the warp issues it

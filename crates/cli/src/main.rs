@@ -110,6 +110,7 @@ fn run(command: Command) -> Result<u8, Stop> {
             kernel,
             facts,
             loop_default,
+            call_default,
             launch,
             domains,
             flow,
@@ -129,6 +130,7 @@ fn run(command: Command) -> Result<u8, Stop> {
                 reading: flow.into(),
                 facts,
                 loop_default,
+                call_default,
             };
             let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
             let out = match &output {

@@ -118,10 +118,7 @@ impl Question<'_> {
             .filter(|call| call.instructions.is_none())
             .collect();
         if let Some(call) = unknown.first() {
-            report.reason = Some(format!(
-                "call of {} outside the file, whose cost is unknown",
-                call.name
-            ));
+            report.reason = Some(format!("call of {}, whose cost is unknown", call.name));
             report.reason_at = Some(call.at.clone());
             report.reason_source = call.source.clone();
             let names: BTreeSet<&str> = unknown.iter().map(|c| c.name.as_str()).collect();
@@ -189,7 +186,7 @@ impl Question<'_> {
             return Err(facts.locate_call(
                 call,
                 Diagnostic::new(format!(
-                    "the kernel calls no function {} outside the file",
+                    "the kernel calls no {}, or knows its code",
                     call.name
                 )),
             ));
@@ -201,8 +198,15 @@ impl Question<'_> {
             let Some(name) = resolved.and_then(|r| r.as_ref()?.external.clone()) else {
                 continue;
             };
-            let instructions = self.facts.and_then(|facts| facts.call(&name));
-            costs.insert(id, instructions.unwrap_or(0));
+            let stated = self.facts.and_then(|facts| facts.call(&name));
+            let instructions = stated.or(self.options.call_default);
+            // Where the lanes may call different functions, the warp issues all of them.
+            let callees = match self.flow.warp.scattered_calls.contains(&id) {
+                true => self.launch.live_lanes(),
+                false => 1,
+            };
+            let cost = instructions.unwrap_or(0).saturating_mul(callees);
+            costs.insert(id, cost);
             let at = self.prepared.addr(space.block(id).last);
             report.external_calls.push(ExternalCall {
                 at: at.to_string(),
@@ -238,6 +242,19 @@ impl Question<'_> {
             report.notes.push(format!(
                 "too many calling contexts: calls of {} share one, which makes the bound coarser",
                 names.join(", ")
+            ));
+        }
+        let scattered: BTreeSet<String> = warp
+            .scattered_calls
+            .iter()
+            .map(|&id| at(id).to_string())
+            .collect();
+        if !scattered.is_empty() {
+            let places: Vec<String> = scattered.into_iter().collect();
+            report.notes.push(format!(
+                "the lanes of a warp may call up to {} different functions at {}",
+                self.launch.live_lanes(),
+                places.join(", ")
             ));
         }
         report.divergent_branches = warp

@@ -141,20 +141,35 @@ fn zstd(packed: &[u8], size: usize) -> Result<Vec<u8>, String> {
 pub(crate) fn scan(window: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), Diagnostic> {
     let mut at = 0;
     while let Some(container) = next_container(window, at)? {
-        let header = window.read(container, CONTAINER_HEADER, "a fat binary's header")?;
-        let here = window.start + container;
-        let (version, size) = (u16_at(&header, 4), u64_at(&header, 8));
-        let header_size = u64::from(u16_at(&header, 6));
-        if version != 1 || header_size < CONTAINER_HEADER {
-            return Err(fault(
-                here,
-                format!("fat binary of version {version} with a header of {header_size} bytes"),
-            )
-            .hint("version 1 is known"));
-        }
-        let body = window.part(container + header_size, size, "a fat binary")?;
-        scan_container(body, entries)?;
-        at = container + header_size + size;
+        at = scan_container(window, container, entries)?;
+    }
+    Ok(())
+}
+
+/// Adds the entries of all containers among other data. What only looks like a container is passed over.
+pub(crate) fn search(window: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), Diagnostic> {
+    /// Bytes looked at in one step.
+    const STEP: u64 = 1 << 18;
+    let mut at = 0;
+    while at < window.size {
+        let bytes = window.read(at, STEP.min(window.size - at), "data")?;
+        let words = bytes.chunks_exact(ALIGNMENT as usize);
+        let found = words
+            .enumerate()
+            .find(|(_, word)| word.starts_with(&MAGIC.to_le_bytes()));
+        let Some((index, _)) = found else {
+            at += STEP;
+            continue;
+        };
+        let container = at + index as u64 * ALIGNMENT;
+        let before = entries.len();
+        at = match scan_container(window, container, entries) {
+            Ok(end) => end.next_multiple_of(ALIGNMENT),
+            Err(_) => {
+                entries.truncate(before);
+                container + ALIGNMENT
+            }
+        };
     }
     Ok(())
 }
@@ -192,7 +207,29 @@ fn next_container(window: Window<'_>, at: u64) -> Result<Option<u64>, Diagnostic
     Ok(None)
 }
 
-fn scan_container(body: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), Diagnostic> {
+/// Adds the entries of the container at an offset; the offset of its end.
+fn scan_container(
+    window: Window<'_>,
+    container: u64,
+    entries: &mut Vec<Entry>,
+) -> Result<u64, Diagnostic> {
+    let header = window.read(container, CONTAINER_HEADER, "a fat binary's header")?;
+    let here = window.start + container;
+    let (version, size) = (u16_at(&header, 4), u64_at(&header, 8));
+    let header_size = u64::from(u16_at(&header, 6));
+    if version != 1 || header_size < CONTAINER_HEADER {
+        return Err(fault(
+            here,
+            format!("fat binary of version {version} with a header of {header_size} bytes"),
+        )
+        .hint("version 1 is known"));
+    }
+    let body = window.part(container + header_size, size, "a fat binary")?;
+    scan_entries(body, entries)?;
+    Ok(container + header_size + size)
+}
+
+fn scan_entries(body: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), Diagnostic> {
     let mut at = 0;
     while at < body.size {
         let header = body.read(at, ENTRY_HEADER, "the header of an entry")?;

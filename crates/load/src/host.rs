@@ -16,9 +16,17 @@ use crate::source::Window;
 /// Sections with fat binaries: of linked and of relocatable device code.
 const SECTIONS: [&[u8]; 2] = [b".nv_fatbin", b"__nv_relfatbin"];
 
-/// The sections of a 64-bit little-endian ELF file that hold fat binaries, in the order of the file.
+/// A section that holds, or may hold, fat binaries.
+pub(crate) enum FatSection<'a> {
+    /// One that holds nothing else.
+    Own(Window<'a>),
+    /// One with data of the program; libraries that choose their kernels at run time keep them there.
+    Data(Window<'a>),
+}
+
+/// The sections of a 64-bit little-endian ELF file that may hold fat binaries, in the order of the file.
 /// Nothing but its section table and the names of its sections is read.
-pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<Window<'a>>, Diagnostic> {
+pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<FatSection<'a>>, Diagnostic> {
     let bytes = file.head(size_of::<elf::FileHeader64<LE>>() as u64)?;
     let (header, _) = object::pod::from_bytes::<elf::FileHeader64<LE>>(&bytes)
         .map_err(|()| fault(file.start, "the ELF header is cut short"))?;
@@ -68,9 +76,16 @@ pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<Window<'a>>, Diag
             .get(header.sh_name.get(LE) as usize..)
             .unwrap_or_default();
         let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-        if SECTIONS.contains(&name) && header.sh_type.get(LE) != elf::SHT_NOBITS {
+        let flags = header.sh_flags.get(LE);
+        let is_data = flags.contains(elf::SHF_ALLOC) && !flags.contains(elf::SHF_EXECINSTR);
+        let own = SECTIONS.contains(&name);
+        if header.sh_type.get(LE) == elf::SHT_PROGBITS && (own || is_data) {
             let (at, size) = (header.sh_offset.get(LE), header.sh_size.get(LE));
-            found.push(file.part(at, size, "a section with fat binaries")?);
+            let section = file.part(at, size, "a section with data")?;
+            found.push(match own {
+                true => FatSection::Own(section),
+                false => FatSection::Data(section),
+            });
         }
     }
     Ok(found)

@@ -7,7 +7,7 @@ use warpbound_base::Diagnostic;
 use crate::container::{self, Magic};
 use crate::elf::{EM_CUDA, Header, fault};
 use crate::fatbin::{self, Entry, EntryKind, Packing};
-use crate::host;
+use crate::host::{self, FatSection};
 use crate::image::{Image, architecture};
 use crate::source::{Source, Window};
 
@@ -41,7 +41,8 @@ impl Library {
     pub fn open(source: impl Source + 'static) -> Result<Library, Diagnostic> {
         let file = Window::all(&source);
         let mut entries = Vec::new();
-        let container = match container::magic(&file.head(64)?)? {
+        let head = file.head(64)?;
+        let container = match container::magic(&head)? {
             Magic::Archive => {
                 for (name, member) in host::archive_members(file)? {
                     let before = entries.len();
@@ -62,6 +63,9 @@ impl Library {
             Magic::Elf | Magic::FatBinary => open_file(file, &mut entries)?,
         };
         if entries.is_empty() {
+            if container == Container::Host {
+                container::check_machine(&Header::read(&head)?)?;
+            }
             return Err(fault(0, "there is no GPU code in this file"));
         }
         Ok(Library {
@@ -114,12 +118,7 @@ fn open_file(file: Window<'_>, entries: &mut Vec<Entry>) -> Result<Container, Di
         return Ok(Container::FatBinary);
     }
     let header = Header::read(&head)?;
-    let sections = match header.machine {
-        EM_CUDA => Vec::new(),
-        _ => host::fat_sections(file)?,
-    };
-    if sections.is_empty() {
-        container::check_machine(&header)?;
+    if header.machine == EM_CUDA {
         entries.push(Entry {
             kind: EntryKind::Cubin,
             sm: architecture(&header)?,
@@ -131,8 +130,11 @@ fn open_file(file: Window<'_>, entries: &mut Vec<Entry>) -> Result<Container, Di
         });
         return Ok(Container::Cubin);
     }
-    for section in sections {
-        fatbin::scan(section, entries)?;
+    for section in host::fat_sections(file)? {
+        match section {
+            FatSection::Own(section) => fatbin::scan(section, entries)?,
+            FatSection::Data(section) => fatbin::search(section, entries)?,
+        }
     }
     Ok(Container::Host)
 }
