@@ -443,9 +443,17 @@ impl WarpState {
             (given, _) => given,
         };
         let mut state = self.clone();
+        // Lanes that go on at the same place, whatever the condition says for each, stay together.
+        let sides_part = match op {
+            ControlOp::FallThrough => false,
+            ControlOp::Jump(target) => next != Some(*target),
+            ControlOp::Scatter { targets, .. } => next.is_none_or(|n| !targets.contains(&n)),
+            _ => true,
+        };
         if let Condition::Open {
             decides: Some(cell),
         } = condition
+            && sides_part
             && model.agreement != AgreementDomain::Off
         {
             // Within each side of the split the deciding cell has one value.

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use warpbound_analyse::Launch;
+use warpbound_analyse::thread::Limits;
 use warpbound_ir::Code;
-use warpbound_simt::warp::{DivergenceOrder, Model};
+use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, Model, StackDomain};
 
 use crate::audit::Analysed;
 use crate::execute::{Ending, RunSeed, mix};
-use crate::generate::{structured, unstructured};
+use crate::generate::{exotic, structured, unstructured};
 
 /// Totals of a campaign.
 #[derive(Clone, Debug, Default)]
@@ -57,10 +58,10 @@ pub fn campaign(seed: u64, runs: usize) -> Campaign {
         program += 1;
         let program_seed = mix(&[seed, program]);
         let mut rng = fastrand::Rng::with_seed(program_seed);
-        let (kind, code) = if rng.u8(0..3) == 0 {
-            ("unstructured", unstructured(&mut rng))
-        } else {
-            ("structured", structured(&mut rng))
+        let (kind, code) = match rng.u8(0..4) {
+            0 => ("unstructured", unstructured(&mut rng)),
+            1 => ("exotic", exotic(&mut rng)),
+            _ => ("structured", structured(&mut rng)),
         };
         let name = format!("{kind} program {program_seed:#x}");
         total.audit(&name, &code, &mut rng, RUNS_PER_PROGRAM);
@@ -69,12 +70,14 @@ pub fn campaign(seed: u64, runs: usize) -> Campaign {
 }
 
 impl Campaign {
-    /// Audits `runs` runs of one program for a random launch and order of divergence. Returns
-    /// whether the program was accepted.
+    /// Audits `runs` runs of one program for a random launch, order of divergence, precision, and limit of
+    /// calling contexts. Returns whether the program was accepted.
     pub fn audit(&mut self, name: &str, code: &Code, rng: &mut Rng, runs: usize) -> bool {
         let launch = Launch {
-            warp_width: [4, 8, 32, 64][rng.usize(0..4)],
-            block: rng.bool().then(|| [rng.u32(1..70), rng.u32(1..4), 1]),
+            warp_width: [1, 2, 3, 4, 8, 32, 64][rng.usize(0..7)],
+            block: rng
+                .bool()
+                .then(|| [rng.u32(1..70), rng.u32(1..4), rng.u32(1..3)]),
             global_is_stable: true,
         };
         let order = if rng.bool() {
@@ -82,13 +85,25 @@ impl Campaign {
         } else {
             DivergenceOrder::TakenFirst
         };
-        let model = Model {
+        let mut model = Model {
             may_diverge: true,
             order,
             ..Model::default()
         };
+        let mut limits = Limits::default();
+        if rng.bool() {
+            model.stack =
+                [StackDomain::Full, StackDomain::Full, StackDomain::Acyclic][rng.usize(0..3)];
+            model.groups = [GroupDomain::Full, GroupDomain::Off][rng.usize(0..2)];
+            model.agreement = [
+                AgreementDomain::Full,
+                AgreementDomain::ActiveOnly,
+                AgreementDomain::Off,
+            ][rng.usize(0..3)];
+            limits.contexts = rng.usize(1..5);
+        }
         self.programs += 1;
-        let analysed = match Analysed::run(code, launch, &model) {
+        let analysed = match Analysed::run(code, launch, &model, &limits) {
             Ok(analysed) => analysed,
             Err(refusal) => {
                 self.refused += 1;
