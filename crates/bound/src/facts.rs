@@ -1,6 +1,6 @@
 //! Flow facts: what a person states about a kernel because the analyses cannot find it.
 //!
-//! The file is TOML; [`spell_loop`] and the functions beside it write what [`FactsFile::parse`] reads:
+//! The file is TOML; [`LoopLine`] and the functions beside it write what [`FactsFile::parse`] reads:
 //!
 //! ```toml
 //! [[kernel]]
@@ -103,6 +103,10 @@ struct LoopRow {
     _source: Option<String>,
     #[serde(rename = "depth")]
     _depth: Option<u32>,
+    #[serde(rename = "headers")]
+    _headers: Option<Vec<String>>,
+    #[serde(rename = "recursion")]
+    _recursion: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -435,24 +439,48 @@ fn address(text: &str) -> Option<CodeAddr> {
     u32::from_str_radix(digits, 16).ok().map(CodeAddr)
 }
 
-/// The line of a facts file for one loop, without indentation.
-pub fn spell_loop(name: &LoopName, bound: Option<u64>, source: Option<&str>, depth: u32) -> String {
-    let source = source.map_or(String::new(), |s| format!(", source = {}", quoted(s)));
-    format!(
-        "{{ id = {}, at = \"{}\", bound = {}{source}, depth = {depth} }},",
-        quoted(&name.id),
-        name.at,
-        spell_number(bound),
-    )
+/// What a facts file says of a loop beside its bound.
+#[derive(Clone, Debug)]
+pub struct LoopLine<'a> {
+    /// Its names.
+    pub name: &'a LoopName,
+    /// Source line of the header.
+    pub source: Option<String>,
+    /// Nesting depth, 1 is outermost.
+    pub depth: u32,
+    /// Addresses of all headers, where there are several: the bound counts the executions of them all.
+    pub headers: &'a [CodeAddr],
+    /// The recursive function whose calls make up this loop: the bound counts the calls.
+    pub recursion: Option<String>,
+}
+
+impl LoopLine<'_> {
+    /// The line, without indentation, with a place for the bound.
+    pub fn spell(&self) -> String {
+        let mut line = format!(
+            "{{ id = {}, at = \"{}\", bound = \"{MISSING}\"",
+            quoted(&self.name.id),
+            self.name.at
+        );
+        if self.headers.len() > 1 {
+            let headers: Vec<String> = self.headers.iter().map(|at| format!("\"{at}\"")).collect();
+            line.push_str(&format!(", headers = [{}]", headers.join(", ")));
+        }
+        if let Some(function) = &self.recursion {
+            line.push_str(&format!(", recursion = {}", quoted(function)));
+        }
+        if let Some(source) = &self.source {
+            line.push_str(&format!(", source = {}", quoted(source)));
+        }
+        line.push_str(&format!(", depth = {} }},", self.depth));
+        line
+    }
 }
 
 /// The line of a facts file for one function outside the file, without indentation.
-pub fn spell_call(name: &str, instructions: Option<u64>) -> String {
-    format!(
-        "{{ name = {}, instructions = {} }},",
-        quoted(name),
-        spell_number(instructions)
-    )
+pub fn spell_call(name: &str) -> String {
+    let name = quoted(name);
+    format!("{{ name = {name}, instructions = \"{MISSING}\" }},")
 }
 
 /// The lines of a facts file for one kernel; `loops` and `calls` are spelled lines.
@@ -473,10 +501,6 @@ pub fn spell_kernel(name: &str, digest: &str, loops: &[String], calls: &[String]
         text.push_str("]\n");
     }
     text
-}
-
-fn spell_number(number: Option<u64>) -> String {
-    number.map_or_else(|| format!("\"{MISSING}\""), |n| n.to_string())
 }
 
 fn quoted(text: &str) -> String {

@@ -97,7 +97,7 @@ pub(crate) enum Command {
         jobs: Option<u64>,
         #[command(flatten)]
         domains: Domains,
-        /// Loop facts are about threads (simt), or about the loops of the warp-level graph (paper)
+        /// Loop facts are about threads (simt), or about the loops of the warp-level graph, which may be others (paper)
         #[arg(long, value_enum, default_value_t)]
         flow: FlowReading,
     },

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::thread::Limits;
-use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_bound::facts::{spell_call, spell_loop};
+use warpbound_base::Diagnostic;
+use warpbound_bound::facts::spell_call;
 use warpbound_bound::{Certified, Effort, Ipet, KernelFacts, LoopName, Outcome, solve};
 use warpbound_load::Kernel;
 use warpbound_report::bound::{
@@ -15,6 +15,7 @@ use warpbound_report::bound::{
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::DivergenceOrder;
 
+use crate::facts::loop_line;
 use crate::graph::calls;
 use crate::prepared::{Prepared, loop_names};
 use crate::{Flow, Launch, Options, Reading, Session};
@@ -122,7 +123,7 @@ impl Question<'_> {
             report.reason_at = Some(call.at.clone());
             report.reason_source = call.source.clone();
             let names: BTreeSet<&str> = unknown.iter().map(|c| c.name.as_str()).collect();
-            let lines = names.into_iter().map(|name| spell_call(name, None));
+            let lines = names.into_iter().map(spell_call);
             report.missing_facts.extend(lines);
             return Ok(());
         }
@@ -218,13 +219,6 @@ impl Question<'_> {
         Ok(costs)
     }
 
-    /// The name of the function at an address; the address where it has none.
-    fn function_at(&self, addr: CodeAddr) -> String {
-        self.prepared
-            .function(addr)
-            .unwrap_or_else(|| addr.to_string())
-    }
-
     fn describe_flow(&self, report: &mut KernelBound) {
         let Flow { thread, warp, .. } = self.flow;
         let space = &thread.space;
@@ -235,7 +229,10 @@ impl Question<'_> {
             .shared_calls
             .values()
             .filter(|call| !call.recursive)
-            .map(|call| self.function_at(self.prepared.addr(call.callee)))
+            .map(|call| {
+                self.prepared
+                    .function_name_at(self.prepared.addr(call.callee))
+            })
             .collect();
         if !merged.is_empty() {
             let names: Vec<String> = merged.into_iter().collect();
@@ -303,7 +300,7 @@ impl Question<'_> {
                 _ => Origin::Missing,
             };
             if origin == Origin::Missing {
-                let line = spell_loop(name, None, source.as_deref(), site.depth);
+                let line = loop_line(self.prepared, name, site).spell();
                 report.missing_facts.push(line);
             }
             report.loops.push(Loop {
@@ -317,7 +314,7 @@ impl Question<'_> {
                 headers: site.headers.iter().map(ToString::to_string).collect(),
                 recursion: site
                     .recursion
-                    .map(|op| self.function_at(self.prepared.addr(op))),
+                    .map(|op| self.prepared.function_name_at(self.prepared.addr(op))),
                 contexts: site.contexts,
             });
         }
@@ -423,7 +420,7 @@ impl Question<'_> {
             if let IndirectTargets::Code { ops, assumed: true } = targets {
                 let names: Vec<String> = ops
                     .iter()
-                    .map(|&op| self.function_at(self.prepared.addr(op)))
+                    .map(|&op| self.prepared.function_name_at(self.prepared.addr(op)))
                     .collect();
                 assume(
                     "call-table",
