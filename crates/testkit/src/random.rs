@@ -17,9 +17,11 @@ use crate::generate::{exotic, structured, unstructured};
 pub struct Campaign {
     /// Programs analysed.
     pub programs: usize,
-    /// Programs that the analyses refused.
+    /// Programs that the analyses refused at full precision.
     pub refused: usize,
-    /// Why, and how often.
+    /// Programs that were refused with a domain switched off.
+    pub refused_with_less: usize,
+    /// Why those of full precision were, and how often.
     pub refusals: BTreeMap<String, usize>,
     /// Runs.
     pub runs: usize,
@@ -74,7 +76,8 @@ impl Campaign {
     /// calling contexts. Returns whether the program was accepted.
     pub fn audit(&mut self, name: &str, code: &Code, rng: &mut Rng, runs: usize) -> bool {
         let launch = Launch {
-            warp_width: [1, 2, 3, 4, 8, 32, 64][rng.usize(0..7)],
+            // Seldom so narrow that nothing can diverge.
+            warp_width: [1, 2, 3, 4, 8, 8, 32, 32, 64, 64][rng.usize(0..10)],
             block: rng
                 .bool()
                 .then(|| [rng.u32(1..70), rng.u32(1..4), rng.u32(1..3)]),
@@ -91,7 +94,8 @@ impl Campaign {
             ..Model::default()
         };
         let mut limits = Limits::default();
-        if rng.bool() {
+        let less = rng.bool();
+        if less {
             model.stack =
                 [StackDomain::Full, StackDomain::Full, StackDomain::Acyclic][rng.usize(0..3)];
             model.groups = [GroupDomain::Full, GroupDomain::Off][rng.usize(0..2)];
@@ -105,6 +109,10 @@ impl Campaign {
         self.programs += 1;
         let analysed = match Analysed::run(code, launch, &model, &limits) {
             Ok(analysed) => analysed,
+            Err(_) if less => {
+                self.refused_with_less += 1;
+                return false;
+            }
             Err(refusal) => {
                 self.refused += 1;
                 let what = format!(
