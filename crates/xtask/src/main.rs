@@ -12,6 +12,7 @@ mod nvrtc;
 mod oracle;
 mod repository;
 mod survey;
+mod tables;
 
 use std::process::ExitCode;
 
@@ -59,6 +60,12 @@ const COMMANDS: &[Command] = &[
         summary: "bound all own kernels; times; branch targets against the compiler's record",
         help: survey::HELP,
         run: survey::run,
+    },
+    Command {
+        name: "tables",
+        summary: "the evaluation of warp-cfg-2023: domains switched off, divergence edges, times",
+        help: tables::HELP,
+        run: tables::run,
     },
     Command {
         name: "audit",
