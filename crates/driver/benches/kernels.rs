@@ -29,6 +29,12 @@ fn load(bencher: Bencher<'_, '_>, file: &str) {
     bencher.bench(|| Session::open(file, &contents).map(drop));
 }
 
+#[divan::bench(args = KERNELS.map(|(file, _)| file))]
+fn list(bencher: Bencher<'_, '_>, file: &str) {
+    let session = Session::open(file, &contents(file)).expect("it loads");
+    bencher.bench_local(|| session.list());
+}
+
 fn with_kernel<'a>(name: &str, work: impl FnOnce(&Session, &warpbound_driver::Kernel) + 'a) {
     let file = KERNELS
         .iter()

@@ -159,3 +159,44 @@ fn an_output_file_appears_when_all_is_done() {
         });
     assert_eq!(left.count(), 0);
 }
+
+/// Interrupted at any moment, the command leaves either the whole report or nothing.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_nothing_half_written() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("interrupted");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a scratch folder");
+    let report = folder.join("report.json");
+    let mut interrupted = 0;
+    for turn in 0..60u64 {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_warpbound"))
+            .args(["bound", &container("host.so"), "--loop-default", "10"])
+            .args(["--format", "json", "--output"])
+            .arg(&report)
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the command starts");
+        std::thread::sleep(std::time::Duration::from_micros(turn * 500));
+        let kill = std::process::Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .stderr(std::process::Stdio::null())
+            .status();
+        assert!(kill.is_ok(), "{kill:?}");
+        let status = child.wait().expect("it ends");
+        interrupted += u32::from(!status.success());
+        let left: Vec<_> = std::fs::read_dir(&folder)
+            .expect("a folder")
+            .flatten()
+            .collect();
+        assert!(left.len() <= 1, "{left:?}");
+        if let Ok(text) = std::fs::read_to_string(&report) {
+            serde_json::from_str::<serde_json::Value>(&text).expect("a whole report");
+            std::fs::remove_file(&report).expect("it can be removed");
+        }
+    }
+    assert!(
+        interrupted > 0,
+        "no interrupt came in time to mean anything"
+    );
+}
