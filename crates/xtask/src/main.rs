@@ -4,6 +4,7 @@
 //! `HELP`, what `--help` prints for it, and `run`, which gets the arguments after the command's name.
 
 mod audit;
+mod cubin;
 mod disasm_compare;
 mod kernels;
 mod nvdisasm;
@@ -43,7 +44,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "disasm-compare",
-        summary: "compare our disassembly with NVIDIA's, over our kernels or random words",
+        summary: "compare our disassembly with NVIDIA's, over our kernels, other cubins or random words",
         help: disasm_compare::HELP,
         run: disasm_compare::run,
     },
