@@ -13,7 +13,9 @@ use warpbound_isa::nvidia::{Arch, Form, Program, TargetStyle, table};
 use crate::cubin;
 use crate::nvdisasm::Nvdisasm;
 use crate::repository::Repository;
-use random::{SplitMix, random_code};
+use random::random_code;
+pub(crate) use random::{SplitMix, random_fields};
+pub(crate) use record::layout;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask disasm-compare [--show COUNT]

@@ -7,6 +7,7 @@ mod audit;
 mod cubin;
 mod disasm_compare;
 mod kernels;
+mod life_ranges;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
@@ -47,6 +48,12 @@ const COMMANDS: &[Command] = &[
         summary: "compare our disassembly with NVIDIA's, over our kernels, other cubins or random words",
         help: disasm_compare::HELP,
         run: disasm_compare::run,
+    },
+    Command {
+        name: "life-ranges",
+        summary: "compare reads and writes with the life ranges that NVIDIA's disassembler prints",
+        help: life_ranges::HELP,
+        run: life_ranges::run,
     },
     Command {
         name: "survey",

@@ -87,6 +87,31 @@ impl Nvdisasm {
     }
 }
 
+impl Nvdisasm {
+    /// What the tool prints for a cubin with these options.
+    pub(crate) fn cubin(&self, options: &[&str], contents: &[u8]) -> anyhow::Result<String> {
+        let input = self
+            .scratch
+            .join(format!("cubin.{}.bin", std::process::id()));
+        fs::write(&input, contents).context("cannot write the input of nvdisasm")?;
+        let output = Command::new(&self.program)
+            .args(options)
+            .arg(&input)
+            .output()
+            .context("cannot start nvdisasm")?;
+        let _ = fs::remove_file(&input);
+        if !output.status.success() {
+            let messages = String::from_utf8_lossy(&output.stderr);
+            bail!(
+                "nvdisasm failed ({}): {}",
+                output.status,
+                messages.lines().next().unwrap_or("no message")
+            );
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
 /// `... at address 0x00000018` gives 0x18.
 fn rejected_address(message: &str) -> Option<u32> {
     let (_, rest) = message.split_once("at address 0x")?;

@@ -5,7 +5,12 @@ use warpbound_isa::nvidia::Form;
 use super::{PLAIN_CONTROL, SPELLED_CONTROL};
 
 /// `count` words, rounded up to whole groups.
-pub(super) fn random_code(random: &mut SplitMix, count: usize, samples: &[u64], forms: &[&Form]) -> Vec<u8> {
+pub(super) fn random_code(
+    random: &mut SplitMix,
+    count: usize,
+    samples: &[u64],
+    forms: &[&Form],
+) -> Vec<u8> {
     let mut code = Vec::with_capacity(count.div_ceil(3) * 32);
     for position in 0..count.div_ceil(3) * 4 {
         let word = if position % 4 == 0 {
@@ -44,7 +49,7 @@ fn random_word(random: &mut SplitMix, samples: &[u64], forms: &[&Form]) -> u64 {
 
 /// Bits for the free fields of a form. Fields of all zeros or ones (RZ, PT, no modifier) are rare
 /// among uniform bits but common in programs.
-pub(super) fn random_fields(random: &mut SplitMix) -> u64 {
+pub(crate) fn random_fields(random: &mut SplitMix) -> u64 {
     /// Where most forms have registers, constants, offsets and their third operand.
     const FIELDS: [u64; 5] = [0xff, 0xff00, 0xff << 20, 0xff << 28, 0xff << 39];
     let (a, b, c) = (random.next(), random.next(), random.next());
@@ -69,15 +74,15 @@ pub(super) fn random_fields(random: &mut SplitMix) -> u64 {
 }
 
 /// A small generator with a fixed sequence for each seed (Steele, Lea, Flood 2014).
-pub(super) struct SplitMix(pub(super) u64);
+pub(crate) struct SplitMix(pub(crate) u64);
 
 impl SplitMix {
-    pub(super) fn choose<'a, T>(&mut self, list: &'a [T]) -> Option<&'a T> {
+    pub(crate) fn choose<'a, T>(&mut self, list: &'a [T]) -> Option<&'a T> {
         let index = self.next().checked_rem(list.len() as u64)?;
         list.get(usize::try_from(index).ok()?)
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -198,7 +198,7 @@ impl Speller {
 }
 
 /// Whole groups of these words, filled up with words of zeros.
-pub(super) fn layout(words: &[Slotted]) -> Vec<u8> {
+pub(crate) fn layout(words: &[Slotted]) -> Vec<u8> {
     let mut code = Vec::with_capacity(words.len().div_ceil(3) * 32);
     for group in words.chunks(3) {
         let reuse = (0u32..).zip(group).fold(0, |bits, (slot, (_, reuse))| {
@@ -217,4 +217,3 @@ pub(super) fn layout(words: &[Slotted]) -> Vec<u8> {
 fn slot_address(index: usize) -> anyhow::Result<u32> {
     u32::try_from(index / 3 * 32 + index % 3 * 8 + 8).context("too many words")
 }
-
