@@ -89,13 +89,12 @@ fn run(command: Command) -> Result<Output, Diagnostic> {
             let session = open(&file)?;
             let mut text = String::new();
             for kernel in kernels(&session, &file, kernel.as_deref())? {
-                let listing = session.disassemble(kernel)?;
                 if !text.is_empty() {
                     text.push('\n');
                 }
                 text.push_str(&match style {
-                    Style::Columns => listing.columns(),
-                    Style::Nvdisasm => listing.nvdisasm(),
+                    Style::Columns => session.disassemble(kernel)?.columns(),
+                    Style::Nvdisasm => session.disassemble_plain(kernel)?,
                 });
             }
             Ok(Output::done(text))

@@ -46,7 +46,7 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
     session.facts(&kernels)?;
     for kernel in kernels {
         let listing = session.disassemble(kernel)?;
-        let _ = (listing.columns(), listing.nvdisasm());
+        let _ = (listing.columns(), session.disassemble_plain(kernel));
         for level in [Level::Thread, Level::Warp] {
             let graph = session.graph(kernel, level, &options)?;
             let _ = (graph.text(), graph.dot(), graph.svg());
