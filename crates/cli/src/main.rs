@@ -92,10 +92,10 @@ fn run(command: Command) -> Result<Output, Diagnostic> {
                 if !text.is_empty() {
                     text.push('\n');
                 }
-                text.push_str(&match style {
-                    Style::Columns => session.disassemble(kernel)?.columns(),
-                    Style::Nvdisasm => session.disassemble_plain(kernel)?,
-                });
+                match style {
+                    Style::Columns => text.push_str(&session.disassemble(kernel)?.columns()),
+                    Style::Nvdisasm => session.disassemble_plain(kernel, &mut text)?,
+                }
             }
             Ok(Output::done(text))
         }

@@ -58,22 +58,20 @@ impl Session {
         })
     }
 
-    /// The instructions of a kernel and of the functions behind it, spelled as nvdisasm spells raw code:
-    /// a line with the kernel's name, then one for each instruction. Nothing beyond decoding is done, so
+    /// Appends the instructions of a kernel and of the functions behind it, spelled as nvdisasm spells raw
+    /// code: a line with the kernel's name, then one for each instruction. Nothing beyond decoding is done, so
     /// that large libraries are listed quickly.
     ///
     /// # Errors
     ///
     /// Where the code section is no code of the architecture.
-    pub fn disassemble_plain(&self, kernel: &Kernel) -> Result<String, Diagnostic> {
+    pub fn disassemble_plain(&self, kernel: &Kernel, out: &mut String) -> Result<(), Diagnostic> {
         let program = Prepared::decode(kernel, self.image.sm()).map_err(|d| self.locate(d))?;
-        // What a line takes as a rule.
-        let mut out = String::with_capacity(64 * program.instrs.len() + 256);
         out.push_str(".text.");
         out.push_str(&kernel.demangled());
         out.push_str(":\n");
-        program.write_listing(&mut out);
-        Ok(out)
+        program.write_listing(out);
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ mod cubin;
 mod disasm_compare;
 mod kernels;
 mod life_ranges;
+mod listing_speed;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
@@ -54,6 +55,12 @@ const COMMANDS: &[Command] = &[
         summary: "compare reads and writes with the life ranges that NVIDIA's disassembler prints",
         help: life_ranges::HELP,
         run: life_ranges::run,
+    },
+    Command {
+        name: "listing-speed",
+        summary: "instructions listed per second, beside NVIDIA's disassembler",
+        help: listing_speed::HELP,
+        run: listing_speed::run,
     },
     Command {
         name: "survey",

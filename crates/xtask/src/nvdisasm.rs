@@ -88,6 +88,11 @@ impl Nvdisasm {
 }
 
 impl Nvdisasm {
+    /// Where the tool lies.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// What the tool prints for a cubin with these options.
     pub(crate) fn cubin(&self, options: &[&str], contents: &[u8]) -> anyhow::Result<String> {
         let input = self

@@ -46,7 +46,8 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
     session.facts(&kernels)?;
     for kernel in kernels {
         let listing = session.disassemble(kernel)?;
-        let _ = (listing.columns(), session.disassemble_plain(kernel));
+        let mut text = listing.columns();
+        session.disassemble_plain(kernel, &mut text)?;
         for level in [Level::Thread, Level::Warp] {
             let graph = session.graph(kernel, level, &options)?;
             let _ = (graph.text(), graph.dot(), graph.svg());
