@@ -108,6 +108,14 @@ impl Cond {
         Some(Cond { mask, value })
     }
 
+    /// The bits it depends on, if it does not hold when all of them are clear.
+    fn set_bits(self) -> Option<u128> {
+        match (self.mask, self.value) {
+            (_, 0) => None,
+            (mask, _) => Some(mask),
+        }
+    }
+
     /// Whether all bits are as named.
     pub(crate) fn holds(&self, word: u128) -> bool {
         word & self.mask == self.value
@@ -189,6 +197,9 @@ pub(crate) struct Item {
     pub(crate) abs: Cond,
     pub(crate) inv: Cond,
     pub(crate) not: Cond,
+    /// When all these bits are clear, none of `neg`, `abs`, `inv`, `cc`, `rmw` and `e=` holds: the common
+    /// case, found without looking at each.
+    pub(crate) unmodified: Option<u128>,
     /// Writing the operand also sets the condition code (printed `.CC`).
     pub(crate) cc: Cond,
     /// The old value is kept in part, so that the operand is read as well.
@@ -390,6 +401,7 @@ fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Optio
         abs: Cond::default(),
         inv: Cond::default(),
         not: Cond::default(),
+        unmodified: None,
         cc: Cond::default(),
         rmw: Cond::default(),
         wide: Cond::default(),
@@ -440,6 +452,9 @@ fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Optio
             _ => return None,
         }
     }
+    item.unmodified = [item.neg, item.abs, item.inv, item.cc, item.rmw, item.wide]
+        .into_iter()
+        .try_fold(0, |bits, cond| Some(bits | cond.set_bits()?));
     Some(item)
 }
 
