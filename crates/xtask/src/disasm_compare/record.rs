@@ -45,7 +45,7 @@ pub(super) fn run(
     }
     let mut out = String::from(
         "# What nvdisasm 12.4 prints: address, word, bits 19:17 of the control slot, architectures,\n\
-         # text (`!`: no instruction). Written by `cargo xtask disasm-compare --record`.\n",
+         # text (`!`: no instruction). Written by `cargo xtask disasm-compare --record DIRECTORY...`.\n",
     );
     for (index, (word, reuse)) in words.iter().enumerate() {
         let address = slot_address(index)?;
