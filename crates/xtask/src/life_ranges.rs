@@ -1,6 +1,7 @@
 //! `cargo xtask life-ranges`: registers read and written, against NVIDIA's disassembler.
 
 mod marks;
+mod record;
 mod synthetic;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,7 @@ use marks::Marks;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask life-ranges [--show COUNT] [--every NUMBER] [DIRECTORY...]
-       cargo xtask life-ranges [--show COUNT] [--seed NUMBER] --forms COUNT
+       cargo xtask life-ranges [--show COUNT] [--seed NUMBER] --forms COUNT [--record]
 
 Compares the registers and predicates that every instruction reads and writes (crates/isa) with the marks in the
 table of life ranges of oracle/bin/nvdisasm (-plr): `v` usage, `^` assignment, `x` both. Prints counts and
@@ -27,6 +28,7 @@ the first differences; fails if there is one. Cubins: kernels/built and the file
   --every NUMBER  of the cubins below DIRECTORY only every NUMBERth (1)
   --forms COUNT   instead: COUNT random words of every encoding form that only goes on to the next
                   instruction, on each architecture, put into a cubin of ours
+  --record        also write the marks to crates/isa/tests/data/life_ranges.txt, which a test reads
   --seed NUMBER   start of the random sequence (1)
   --show COUNT    how many differences to print (20)
 
@@ -36,6 +38,7 @@ struct Options {
     directories: Vec<PathBuf>,
     every: usize,
     forms: Option<usize>,
+    record: bool,
     seed: u64,
     show: usize,
 }
@@ -43,7 +46,10 @@ struct Options {
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let options = parse(arguments)?;
     let nvdisasm = Nvdisasm::new(&repository.oracle())?;
-    let mut tally = Tally::default();
+    let mut tally = Tally {
+        keep: options.record,
+        ..Tally::default()
+    };
     match options.forms {
         Some(count) => {
             synthetic::compare_forms(repository, &nvdisasm, &mut tally, count, options.seed)?;
@@ -61,6 +67,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             }
         }
     }
+    if options.record {
+        record::write(repository, &tally.marked)?;
+    }
     tally.print(options.show);
     match tally.differences.len() {
         0 => Ok(()),
@@ -73,6 +82,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
         directories: Vec::new(),
         every: 1,
         forms: None,
+        record: false,
         seed: 1,
         show: 20,
     };
@@ -88,6 +98,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
         match flag.as_str() {
             "--every" => options.every = usize::try_from(number()?)?.max(1),
             "--forms" => options.forms = Some(usize::try_from(number()?)?),
+            "--record" => options.record = true,
             "--seed" => options.seed = number()?,
             "--show" => options.show = usize::try_from(number()?)?,
             other if other.starts_with('-') => {
@@ -95,6 +106,9 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             }
             directory => options.directories.push(PathBuf::from(directory)),
         }
+    }
+    if options.record && options.forms.is_none() {
+        bail!("--record goes with --forms");
     }
     Ok(options)
 }
@@ -160,6 +174,10 @@ struct Tally {
     left_out: BTreeMap<&'static str, usize>,
     forms: BTreeSet<(u32, warpbound_isa::nvidia::FormId)>,
     differences: Vec<Difference>,
+    /// Whether to keep the marks.
+    keep: bool,
+    /// Every word that was compared, when they are kept.
+    marked: record::Marked,
 }
 
 impl Tally {
@@ -194,6 +212,12 @@ impl Tally {
         self.reads += reads.intersection(&marks.reads).count();
         self.writes += writes.intersection(&marks.writes).count();
         let sm = program.arch().sm();
+        if self.keep {
+            self.marked
+                .entry(instr.word as u64)
+                .or_default()
+                .insert(sm, (marks.reads.clone(), marks.writes.clone()));
+        }
         self.forms.extend(instr.form.map(|form| (sm, form)));
         if !registers.is_empty() {
             self.differences.push(Difference {
