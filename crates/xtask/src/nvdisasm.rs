@@ -82,6 +82,10 @@ impl Nvdisasm {
                     .context("nvdisasm names an address outside its input")?;
                 word.copy_from_slice(&NOP.to_le_bytes());
             }
+            if texts.len() == code.len() / 32 * 3 {
+                let _ = fs::remove_file(&input);
+                return Ok(texts);
+            }
         }
         bail!("nvdisasm still rejects words after {ROUNDS} rounds")
     }

@@ -2,25 +2,21 @@
 
 use warpbound_isa::nvidia::Form;
 
-use super::{PLAIN_CONTROL, SPELLED_CONTROL};
+use super::Slotted;
 
-/// `count` words, rounded up to whole groups.
-pub(super) fn random_code(
+/// `count` words with random bits 19:17 of their slots.
+pub(super) fn random_words(
     random: &mut SplitMix,
     count: usize,
     samples: &[u64],
     forms: &[&Form],
-) -> Vec<u8> {
-    let mut code = Vec::with_capacity(count.div_ceil(3) * 32);
-    for position in 0..count.div_ceil(3) * 4 {
-        let word = if position % 4 == 0 {
-            PLAIN_CONTROL | random.next() & SPELLED_CONTROL
-        } else {
-            random_word(random, samples, forms)
-        };
-        code.extend_from_slice(&word.to_le_bytes());
-    }
-    code
+) -> Vec<Slotted> {
+    (0..count)
+        .map(|_| {
+            let word = random_word(random, samples, forms);
+            (word, (random.next() % 8) as u8)
+        })
+        .collect()
 }
 
 fn random_word(random: &mut SplitMix, samples: &[u64], forms: &[&Form]) -> u64 {
