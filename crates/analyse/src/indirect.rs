@@ -17,16 +17,17 @@ pub enum IndirectTargets {
         /// The index into the constant bank is unknown: every function that the bank lists.
         assumed: bool,
     },
-    /// A function outside the file.
+    /// A function outside the file, or one that nothing is known of.
     External(String),
 }
 
 impl IndirectTargets {
-    /// Targets of a jump to `base + anchor`; `is_call` when a return entry was pushed for it.
+    /// Targets of the jump at `at` to `base + anchor`; `is_call` when a return entry was pushed for it.
     /// `None` when nothing useful is known.
     pub fn find(
         code: &Code,
         values: &Values,
+        at: CodeAddr,
         base: Option<Cell>,
         anchor: i64,
         relative: bool,
@@ -55,7 +56,9 @@ impl IndirectTargets {
                     .collect();
                 (!ops.is_empty()).then_some(IndirectTargets::Code { ops, assumed: true })
             }
-            _ => None,
+            // A function pointer from memory or from a parameter: nobody knows what it points to, but a
+            // fact may say what calling it costs.
+            _ => is_call.then(|| IndirectTargets::External(format!("unknown callee at {at}"))),
         }
     }
 

@@ -210,8 +210,9 @@ impl Explorer<'_> {
             return Ok(());
         };
         let unknown = self.refuse(last, Reason::UnknownIndirectTarget);
+        let at = unknown.at;
         let Some(found) =
-            IndirectTargets::find(self.code, values, *base, *anchor, *relative, is_call)
+            IndirectTargets::find(self.code, values, at, *base, *anchor, *relative, is_call)
         else {
             return Err(unknown);
         };

@@ -21,6 +21,9 @@ pub struct WarpCfg {
     pub steps: Vec<Vec<Step>>,
     /// Control operations at which the active lanes may part: the node, for each.
     pub divergent: BTreeSet<NodeId>,
+    /// Calls of functions outside the file through registers on which the lanes may disagree: the warp
+    /// issues one callee after the other.
+    pub scattered_calls: BTreeSet<NodeId>,
     /// Assumptions that were used.
     pub used: Used,
     states: Solution<WarpState>,
@@ -44,6 +47,7 @@ impl WarpCfg {
             code,
             steps: vec![Vec::new(); thread.space.len()],
             divergent: BTreeSet::new(),
+            scattered_calls: BTreeSet::new(),
             thread,
             launch,
             model: *model,
@@ -55,6 +59,7 @@ impl WarpCfg {
         Ok(WarpCfg {
             steps: explorer.steps,
             divergent: explorer.divergent,
+            scattered_calls: explorer.scattered_calls,
             used: explorer.used,
             states,
         })
@@ -111,6 +116,7 @@ struct Explorer<'a> {
     model: Model,
     steps: Vec<Vec<Step>>,
     divergent: BTreeSet<NodeId>,
+    scattered_calls: BTreeSet<NodeId>,
     used: Used,
     rank: Vec<u64>,
 }
@@ -138,27 +144,30 @@ impl Problem for Explorer<'_> {
         let Some(last) = self.code.get(block.last) else {
             return Ok(());
         };
-        if resolved.external.is_some() {
-            let all: Vec<usize> = (0..Cell::COUNT).collect();
-            state.write(&all, false, false);
-        }
-        let state = state;
-        let agree = |cells: &mut dyn Iterator<Item = Cell>| {
+        let agree = |state: &WarpState, cells: &mut dyn Iterator<Item = Cell>| {
             self.model.agreement != AgreementDomain::Off
                 && state.active_agree(cells.map(Cell::index))
         };
+        let base_agrees = agree(&state, &mut indirect_base(&last.control).into_iter());
+        if resolved.external.is_some() {
+            if !base_agrees && indirect_base(&last.control).is_some() {
+                self.scattered_calls.insert(here);
+            }
+            // The callee may leave anything in any cell.
+            let all: Vec<usize> = (0..Cell::COUNT).collect();
+            state.write(&all, false, false);
+        }
         let condition = if resolved.condition.is_always() {
             Condition::Always
         } else if resolved.condition.is_never() {
             Condition::Never
-        } else if agree(&mut resolved.condition.cells()) {
+        } else if agree(&state, &mut resolved.condition.cells()) {
             Condition::Agreed
         } else {
             Condition::Open {
                 decides: resolved.condition.decided_by().map(Cell::index),
             }
         };
-        let base_agrees = agree(&mut indirect_base(&last.control).into_iter());
         let op = with_agreement(&resolved.op, base_agrees);
         let mut found = BTreeMap::new();
         let result = state.step(

@@ -1,6 +1,6 @@
 //! Flow facts: what a person states about a kernel because the analyses cannot find it.
 //!
-//! The file is TOML; [`spell_loop`] and the functions beside it write what [`FactsFile::parse`] reads:
+//! The file is TOML; [`LoopLine`] and the functions beside it write what [`FactsFile::parse`] reads:
 //!
 //! ```toml
 //! [[kernel]]
@@ -103,6 +103,10 @@ struct LoopRow {
     _source: Option<String>,
     #[serde(rename = "depth")]
     _depth: Option<u32>,
+    #[serde(rename = "headers")]
+    _headers: Option<Vec<String>>,
+    #[serde(rename = "recursion")]
+    _recursion: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -228,7 +232,8 @@ impl FactsFile {
         for row in rows.kernel {
             let line = line_of(row.span());
             let kernel = KernelFacts::read(file, row.into_inner(), line, &line_of)?;
-            if let Some(other) = kernels.iter().find(|k| k.name == kernel.name) {
+            let same = |k: &&KernelFacts| k.name == kernel.name && k.code == kernel.code;
+            if let Some(other) = kernels.iter().find(same) {
                 return Err(at_line(
                     Diagnostic::new(format!(
                         "second [[kernel]] for {}, the first is in line {}",
@@ -245,6 +250,12 @@ impl FactsFile {
     /// The kernels the file speaks about.
     pub fn kernels(&self) -> &[KernelFacts] {
         &self.kernels
+    }
+
+    /// The facts about the code of a digest that has one of these names.
+    pub fn find(&self, names: [&str; 2], digest: &str) -> Option<&KernelFacts> {
+        let mut kernels = self.kernels.iter();
+        kernels.find(|k| k.code == digest && names.contains(&k.name.as_str()))
     }
 }
 
@@ -335,19 +346,10 @@ impl KernelFacts {
     ///
     /// # Errors
     ///
-    /// One line where the facts are stale (`digest` is that of the code at hand) or name a loop that the
-    /// kernel does not have.
-    pub fn bounds(&self, loops: &[LoopName], digest: &str) -> Result<Vec<Option<u64>>, Diagnostic> {
+    /// One line where they name a loop that the kernel does not have.
+    pub fn bounds(&self, loops: &[LoopName]) -> Result<Vec<Option<u64>>, Diagnostic> {
         let fail =
             |what: String, line| at_line(Diagnostic::new(what), line).in_file(self.file.as_str());
-        if self.code != digest {
-            let what = format!(
-                "the facts are about other code: digest {} there, {digest} in the binary",
-                self.code
-            );
-            return Err(fail(what, self.line)
-                .hint("check each bound against the new code and take the new digest over"));
-        }
         let mut bounds = vec![None; loops.len()];
         for fact in &self.loops {
             let here = || loops.iter().filter(|l| l.at == fact.at);
@@ -437,24 +439,48 @@ fn address(text: &str) -> Option<CodeAddr> {
     u32::from_str_radix(digits, 16).ok().map(CodeAddr)
 }
 
-/// The line of a facts file for one loop, without indentation.
-pub fn spell_loop(name: &LoopName, bound: Option<u64>, source: Option<&str>, depth: u32) -> String {
-    let source = source.map_or(String::new(), |s| format!(", source = {}", quoted(s)));
-    format!(
-        "{{ id = {}, at = \"{}\", bound = {}{source}, depth = {depth} }},",
-        quoted(&name.id),
-        name.at,
-        spell_number(bound),
-    )
+/// What a facts file says of a loop beside its bound.
+#[derive(Clone, Debug)]
+pub struct LoopLine<'a> {
+    /// Its names.
+    pub name: &'a LoopName,
+    /// Source line of the header.
+    pub source: Option<String>,
+    /// Nesting depth, 1 is outermost.
+    pub depth: u32,
+    /// Addresses of all headers, where there are several: the bound counts the executions of them all.
+    pub headers: &'a [CodeAddr],
+    /// The recursive function whose calls make up this loop: the bound counts the calls.
+    pub recursion: Option<String>,
+}
+
+impl LoopLine<'_> {
+    /// The line, without indentation, with a place for the bound.
+    pub fn spell(&self) -> String {
+        let mut line = format!(
+            "{{ id = {}, at = \"{}\", bound = \"{MISSING}\"",
+            quoted(&self.name.id),
+            self.name.at
+        );
+        if self.headers.len() > 1 {
+            let headers: Vec<String> = self.headers.iter().map(|at| format!("\"{at}\"")).collect();
+            line.push_str(&format!(", headers = [{}]", headers.join(", ")));
+        }
+        if let Some(function) = &self.recursion {
+            line.push_str(&format!(", recursion = {}", quoted(function)));
+        }
+        if let Some(source) = &self.source {
+            line.push_str(&format!(", source = {}", quoted(source)));
+        }
+        line.push_str(&format!(", depth = {} }},", self.depth));
+        line
+    }
 }
 
 /// The line of a facts file for one function outside the file, without indentation.
-pub fn spell_call(name: &str, instructions: Option<u64>) -> String {
-    format!(
-        "{{ name = {}, instructions = {} }},",
-        quoted(name),
-        spell_number(instructions)
-    )
+pub fn spell_call(name: &str) -> String {
+    let name = quoted(name);
+    format!("{{ name = {name}, instructions = \"{MISSING}\" }},")
 }
 
 /// The lines of a facts file for one kernel; `loops` and `calls` are spelled lines.
@@ -477,10 +503,6 @@ pub fn spell_kernel(name: &str, digest: &str, loops: &[String], calls: &[String]
     text
 }
 
-fn spell_number(number: Option<u64>) -> String {
-    number.map_or_else(|| format!("\"{MISSING}\""), |n| n.to_string())
-}
-
 fn quoted(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }
@@ -500,9 +522,7 @@ mod tests {
         let bounds = |lines: &str| {
             let text = format!("[[kernel]]\nname = \"k\"\ncode = \"c\"\nloops = [{lines}]");
             let file = FactsFile::parse("f", &text).map_err(|d| d.to_string())?;
-            file.kernels[0]
-                .bounds(&loops, "c")
-                .map_err(|d| d.to_string())
+            file.kernels[0].bounds(&loops).map_err(|d| d.to_string())
         };
         let first = r#"{ id = "L1", at = "0x8", bound = 3 },"#;
         let second = r#"{ id = "L2", at = "0x8", bound = 4 },"#;

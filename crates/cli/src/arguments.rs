@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpbound_driver::{
-    AgreementDomain, DivergenceOrder, FactsFile, GroupDomain, Level, Model, Reading, StackDomain,
+    AgreementDomain, DivergenceOrder, FactsFile, GroupDomain, Level, Model, Reading, Selection, Sm,
+    StackDomain,
 };
+use warpbound_report::BoundFormat;
 
 /// Worst-case bounds of GPU kernels, from their machine code.
 #[derive(Parser)]
@@ -21,15 +23,15 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// List the kernels of a cubin
+    /// List the kernels of a cubin, or the images of a library
     List {
-        /// A cubin
-        file: PathBuf,
+        #[command(flatten)]
+        input: Input,
     },
     /// Print the machine code with its control words
     Disasm {
-        /// A cubin
-        file: PathBuf,
+        #[command(flatten)]
+        input: Input,
         /// Only this kernel; mangled or C++ name
         #[arg(long, value_name = "K")]
         kernel: Option<String>,
@@ -39,8 +41,8 @@ pub(crate) enum Command {
     },
     /// Print the control-flow graph of a thread or of a warp
     Cfg {
-        /// A cubin
-        file: PathBuf,
+        #[command(flatten)]
+        input: Input,
         /// The kernel; mangled or C++ name
         #[arg(long, value_name = "K")]
         kernel: String,
@@ -57,16 +59,16 @@ pub(crate) enum Command {
     },
     /// Print a facts file with one line per loop, ready to be filled
     Facts {
-        /// A cubin
-        file: PathBuf,
+        #[command(flatten)]
+        input: Input,
         /// Only this kernel; mangled or C++ name
         #[arg(long, value_name = "K")]
         kernel: Option<String>,
     },
     /// Bound the warp instructions that a warp issues
     Bound {
-        /// A cubin
-        file: PathBuf,
+        #[command(flatten)]
+        input: Input,
         /// Only this kernel; mangled or C++ name
         #[arg(long, value_name = "K")]
         kernel: Option<String>,
@@ -76,6 +78,9 @@ pub(crate) enum Command {
         /// Bound of loops without a fact: header executions per entry and thread
         #[arg(long, value_name = "N", value_parser = loop_default())]
         loop_default: Option<u64>,
+        /// Warp instructions of one call of a function outside the file, where no fact says it
+        #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(0..=FactsFile::MOST_BOUND))]
+        call_default: Option<u64>,
         #[command(flatten)]
         launch: LaunchArguments,
         /// What an instruction costs: `unit` is 1 each time the warp issues it
@@ -83,13 +88,41 @@ pub(crate) enum Command {
         cost: Cost,
         /// Output format
         #[arg(long, value_enum, default_value_t)]
-        format: BoundFormat,
+        format: Format,
+        /// Write here instead of to standard output; the file appears when all is done
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// Threads; the output does not depend on their number [default: one for each core]
+        #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
+        jobs: Option<u64>,
         #[command(flatten)]
         domains: Domains,
-        /// Loop facts are about threads (simt), or about the loops of the warp-level graph (paper)
+        /// Loop facts are about threads (simt), or about the loops of the warp-level graph, which may be others (paper)
         #[arg(long, value_enum, default_value_t)]
         flow: FlowReading,
     },
+}
+
+/// A file, and which of its images.
+#[derive(Args)]
+pub(crate) struct Input {
+    /// A cubin, or a file with cubins inside: fat binary, program, shared object, object file, archive
+    pub(crate) file: PathBuf,
+    /// Only images for this architecture: sm_61
+    #[arg(long, value_name = "SM")]
+    sm: Option<Sm>,
+    /// Only the image of this number (see `warpbound list`)
+    #[arg(long, value_name = "N")]
+    image: Option<usize>,
+}
+
+impl Input {
+    pub(crate) fn selection(&self) -> Selection {
+        Selection {
+            image: self.image,
+            sm: self.sm,
+        }
+    }
 }
 
 #[derive(Args)]
@@ -173,10 +206,19 @@ pub(crate) enum GraphFormat {
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
-pub(crate) enum BoundFormat {
+pub(crate) enum Format {
     #[default]
     Text,
     Json,
+}
+
+impl From<Format> for BoundFormat {
+    fn from(format: Format) -> BoundFormat {
+        match format {
+            Format::Text => BoundFormat::Text,
+            Format::Json => BoundFormat::Json,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]

@@ -4,29 +4,27 @@
 //! 64 wrong usage.
 
 mod arguments;
+mod input;
+mod output;
 mod progress;
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::path::Path;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{FactsFile, Kernel, Options, Session};
+use warpbound_driver::{FactsFile, Library, Options, Selection, Session};
 use warpbound_report::bound::Status;
-use warpbound_report::to_json;
+use warpbound_report::{BoundWriter, to_json};
 
-use arguments::{Arguments, BoundFormat, Command, GraphFormat, Style};
+use arguments::{Arguments, Command, GraphFormat, Input, Style};
+use output::Output;
 use progress::Progress;
 
 const NO_BOUND: u8 = 2;
 const UNUSABLE: u8 = 3;
 const USAGE: u8 = 64;
-
-/// The largest input; the cubins of big libraries have some ten million bytes.
-const MOST_BYTES: u64 = 256 << 20;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -41,109 +39,89 @@ fn main() -> ExitCode {
         }
     };
     match run(arguments.command) {
-        Ok(Output { text, code }) => match std::io::stdout().lock().write_all(text.as_bytes()) {
-            Ok(()) => ExitCode::from(code),
-            // A reader that has seen enough (`head`) is no error.
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::from(code),
-            Err(error) => {
-                eprintln!("warpbound: standard output: {error}");
-                ExitCode::from(UNUSABLE)
-            }
-        },
-        Err(diagnostic) => {
+        Ok(code) => ExitCode::from(code),
+        Err(Stop::Input(diagnostic)) => {
             eprintln!("warpbound: {diagnostic}");
+            ExitCode::from(UNUSABLE)
+        }
+        // A reader that has seen enough (`head`) is no error.
+        Err(Stop::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(Stop::Output(error)) => {
+            eprintln!("warpbound: output: {error}");
             ExitCode::from(UNUSABLE)
         }
     }
 }
 
-/// What to print, and the exit code.
-struct Output {
-    text: String,
-    code: u8,
+/// Why a command stops before its end.
+enum Stop {
+    Input(Diagnostic),
+    Output(io::Error),
 }
 
-impl Output {
-    fn done(text: String) -> Output {
-        Output { text, code: 0 }
+impl From<Diagnostic> for Stop {
+    fn from(diagnostic: Diagnostic) -> Stop {
+        Stop::Input(diagnostic)
     }
 }
 
-fn run(command: Command) -> Result<Output, Diagnostic> {
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Stop {
+        Stop::Output(error)
+    }
+}
+
+/// Does what was asked; the exit code.
+fn run(command: Command) -> Result<u8, Stop> {
     match command {
-        Command::List { file } => {
-            let report = open(&file)?.list();
-            let mut output = Output::done(report.text());
-            if let Some(why) = report.refused {
-                // The names of the kernels are worth printing all the same.
-                eprintln!("warpbound: {}", Diagnostic::new(why).in_file(report.file));
-                output.code = UNUSABLE;
-            }
-            Ok(output)
-        }
+        Command::List { input } => list(&input),
         Command::Disasm {
-            file,
+            input,
             kernel,
             style,
-        } => {
-            let session = open(&file)?;
-            let mut text = String::new();
-            for kernel in kernels(&session, &file, kernel.as_deref())? {
-                if !text.is_empty() {
-                    text.push('\n');
-                }
-                match style {
-                    Style::Columns => text.push_str(&session.disassemble(kernel)?.columns()),
-                    Style::Nvdisasm => session.disassemble_plain(kernel, &mut text)?,
-                }
-            }
-            Ok(Output::done(text))
-        }
+        } => disasm(&input, kernel.as_deref(), style),
         Command::Cfg {
-            file,
+            input,
             kernel,
             level,
             format,
             launch,
             domains,
         } => {
-            let session = open(&file)?;
             let options = Options {
                 block: launch.block,
                 model: domains.model(),
                 ..Options::default()
             };
-            let mut text = String::new();
-            for kernel in session.kernels(Some(&kernel))? {
-                let graph = session.graph(kernel, level.into(), &options)?;
-                text.push_str(&match format {
+            each_kernel(&input, Some(&kernel), |session, index, out| {
+                let graph = session.graph(session.kernel_at(index)?, level.into(), &options)?;
+                let text = match format {
                     GraphFormat::Text => graph.text(),
                     GraphFormat::Dot => graph.dot(),
                     GraphFormat::Json => to_json(&graph),
                     GraphFormat::Svg => graph.svg(),
-                });
-            }
-            Ok(Output::done(text))
+                };
+                Ok(out.write_all(text.as_bytes())?)
+            })
         }
-        Command::Facts { file, kernel } => {
-            let session = open(&file)?;
-            let kernels = kernels(&session, &file, kernel.as_deref())?;
-            Ok(Output::done(session.facts(&kernels)?))
-        }
+        Command::Facts { input, kernel } => facts(&input, kernel.as_deref()),
         Command::Bound {
-            file,
+            input,
             kernel,
             facts,
             loop_default,
+            call_default,
             launch,
             domains,
             flow,
             format,
+            output,
+            jobs,
             cost: _,
         } => {
-            let session = open(&file)?;
+            let library = input::library(&input.file)?;
             let facts = match facts {
-                Some(path) => read_facts(&session, &path)?,
+                Some(path) => input::facts(&library, &path)?,
                 None => FactsFile::default(),
             };
             let options = Options {
@@ -152,78 +130,149 @@ fn run(command: Command) -> Result<Output, Diagnostic> {
                 reading: flow.into(),
                 facts,
                 loop_default,
+                call_default,
             };
-            let kernels = kernels(&session, &file, kernel.as_deref())?;
-            let mut progress = Progress::new(kernels.len());
-            let report = session.bounds(&kernels, &options, |index, kernel| {
-                progress.show(index, &kernel.name);
-            });
-            progress.clear();
-            let report = report?;
-            let bounded = report.kernels.iter().all(|k| k.status == Status::Bounded);
-            let text = match format {
-                BoundFormat::Text => report.text(),
-                BoundFormat::Json => to_json(&report),
+            let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
+            let out = match &output {
+                Some(path) => Output::file(path)?,
+                None => Output::stdout(),
             };
-            let code = if bounded { 0 } else { NO_BOUND };
-            Ok(Output { text, code })
+            let report = BoundWriter::new(out, format.into(), &input.file.display().to_string())?;
+            let wanted = Wanted {
+                library: &library,
+                selection: input.selection(),
+                kernel: kernel.as_deref(),
+            };
+            bound(&wanted, &options, jobs, report)
         }
     }
 }
 
-fn open(path: &Path) -> Result<Session, Diagnostic> {
-    let name = path.display().to_string();
-    let contents = read(path, &name)?;
-    Session::open(&name, &contents)
+fn list(input: &Input) -> Result<u8, Stop> {
+    let library = input::library(&input.file)?;
+    let selection = input.selection();
+    let mut out = Output::stdout();
+    let all = selection.image.is_none() && selection.sm.is_none();
+    if all && !library.is_single() {
+        out.write_all(library.directory().text().as_bytes())?;
+        out.finish()?;
+        return Ok(0);
+    }
+    let mut code = 0;
+    for (count, number) in library.select(&selection)?.into_iter().enumerate() {
+        let report = library.session(number)?.list();
+        if count > 0 {
+            writeln!(out)?;
+        }
+        out.write_all(report.text().as_bytes())?;
+        if let Some(why) = report.refused {
+            // The names of the kernels are worth printing all the same.
+            out.flush()?;
+            eprintln!("warpbound: {}", Diagnostic::new(why).in_file(report.file));
+            code = UNUSABLE;
+        }
+    }
+    out.finish()?;
+    Ok(code)
 }
 
-/// The kernel of a name, or all; at least one.
-fn kernels<'a>(
-    session: &'a Session,
-    file: &Path,
+fn disasm(input: &Input, kernel: Option<&str>, style: Style) -> Result<u8, Stop> {
+    let mut first = true;
+    let mut text = String::new();
+    each_kernel(input, kernel, |session, index, out| {
+        let kernel = session.kernel_at(index)?;
+        text.clear();
+        if !first {
+            text.push('\n');
+        }
+        first = false;
+        match style {
+            Style::Columns => text.push_str(&session.disassemble(kernel)?.columns()),
+            Style::Nvdisasm => session.disassemble_plain(kernel, &mut text)?,
+        }
+        Ok(out.write_all(text.as_bytes())?)
+    })
+}
+
+fn facts(input: &Input, kernel: Option<&str>) -> Result<u8, Stop> {
+    let mut first = true;
+    each_kernel(input, kernel, |session, index, out| {
+        if first {
+            out.write_all(Session::FACTS_HEAD.as_bytes())?;
+        }
+        first = false;
+        let text = session.facts(session.kernel_at(index)?)?;
+        Ok(out.write_all(text.as_bytes())?)
+    })
+}
+
+/// Does something with each kernel that was asked for; there must be one.
+fn each_kernel(
+    input: &Input,
     name: Option<&str>,
-) -> Result<Vec<&'a Kernel>, Diagnostic> {
-    let kernels = session.kernels(name)?;
-    if kernels.is_empty() {
-        let hint = "`warpbound list` prints what it has";
-        return Err(Diagnostic::new("the file has no kernels")
-            .hint(hint)
-            .in_file(file.display().to_string()));
+    mut work: impl FnMut(&Session, usize, &mut Output) -> Result<(), Stop>,
+) -> Result<u8, Stop> {
+    let library = input::library(&input.file)?;
+    let mut out = Output::stdout();
+    let images = library.select(&input.selection())?;
+    let mut none = true;
+    for item in library.kernels(&images, name) {
+        let (session, index) = item?;
+        none = false;
+        work(&session, index, &mut out)?;
     }
-    Ok(kernels)
+    if none {
+        return Err(library.no_kernel(&images, name).into());
+    }
+    out.finish()?;
+    Ok(0)
 }
 
-fn read_facts(session: &Session, path: &Path) -> Result<FactsFile, Diagnostic> {
-    let name = path.display().to_string();
-    let contents = read(path, &name)?;
-    let text = std::str::from_utf8(&contents).map_err(|error| {
-        let before = contents.get(..error.valid_up_to()).unwrap_or_default();
-        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-        Diagnostic::new("not UTF-8 text")
-            .at(format_args!("line {line}"))
-            .in_file(name.as_str())
-    })?;
-    let facts = FactsFile::parse(&name, text)?;
-    session.check_facts(&facts)?;
-    Ok(facts)
+/// What is to be bounded.
+struct Wanted<'a> {
+    library: &'a Library,
+    selection: Selection,
+    kernel: Option<&'a str>,
 }
 
-/// The contents of a file, which may be a pipe but not one without end.
-fn read(path: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
-    let refused = |what: String| Diagnostic::new(what).in_file(name);
-    let unreadable = |error: std::io::Error| refused(format!("cannot be read: {error}"));
-    let file = File::open(path).map_err(unreadable)?;
-    let mut contents = Vec::new();
-    let size = file.metadata().map_err(unreadable)?.len();
-    if size <= MOST_BYTES {
-        let mut limited = file.take(MOST_BYTES + 1);
-        limited.read_to_end(&mut contents).map_err(unreadable)?;
+fn bound(
+    wanted: &Wanted<'_>,
+    options: &Options,
+    jobs: Option<usize>,
+    mut report: BoundWriter<Output>,
+) -> Result<u8, Stop> {
+    let images = wanted.library.select(&wanted.selection)?;
+    let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let mut progress = Progress::new();
+    let (mut none, mut code) = (true, 0);
+    let each = |result| {
+        none = false;
+        match result {
+            Ok(kernel) => {
+                progress.show(&kernel, images.len());
+                if kernel.status != Status::Bounded {
+                    code = code.max(NO_BOUND);
+                }
+                report.kernel(&kernel)?;
+            }
+            // In a library, one image that is damaged is no reason to say nothing about the others.
+            Err(diagnostic) if !wanted.library.is_single() => {
+                progress.clear();
+                eprintln!("warpbound: {diagnostic}");
+                code = UNUSABLE;
+            }
+            Err(diagnostic) => return Err(Stop::Input(diagnostic)),
+        }
+        Ok(())
+    };
+    let done = wanted
+        .library
+        .bounds(&images, wanted.kernel, options, jobs, each);
+    progress.clear();
+    done?;
+    if none {
+        return Err(wanted.library.no_kernel(&images, wanted.kernel).into());
     }
-    if size.max(contents.len() as u64) > MOST_BYTES {
-        let most = MOST_BYTES >> 20;
-        return Err(refused(format!(
-            "larger than {most} MiB, which no input of warpbound is"
-        )));
-    }
-    Ok(contents)
+    report.finish()?.finish()?;
+    Ok(code)
 }

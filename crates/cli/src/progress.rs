@@ -1,36 +1,54 @@
 //! A line on the terminal while kernels are worked on; nothing where nobody looks.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
 
-/// Shown only for more than one kernel and on a terminal.
+use warpbound_report::KernelBound;
+
+/// Nobody reads faster.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// Shown only on a terminal.
 pub(crate) struct Progress {
-    total: usize,
+    on_terminal: bool,
+    done: usize,
+    last: Instant,
     shown: bool,
 }
 
 impl Progress {
-    pub(crate) fn new(total: usize) -> Progress {
+    pub(crate) fn new() -> Progress {
         Progress {
-            total,
-            shown: total > 1 && std::io::stderr().is_terminal(),
+            on_terminal: std::io::stderr().is_terminal(),
+            done: 0,
+            last: Instant::now(),
+            shown: false,
         }
     }
 
-    pub(crate) fn show(&mut self, index: usize, name: &str) {
-        if self.shown {
-            let name: String = name.chars().take(50).collect();
-            self.write(&format!("\r\x1b[K{}/{} {name}", index + 1, self.total));
+    /// A kernel of a file with so many images is done.
+    pub(crate) fn show(&mut self, kernel: &KernelBound, images: usize) {
+        self.done += 1;
+        if !self.on_terminal || self.last.elapsed() < EVERY {
+            return;
         }
+        self.last = Instant::now();
+        self.shown = true;
+        let name: String = kernel.name.chars().take(50).collect();
+        let image = kernel.image.map_or(String::new(), |number| {
+            format!("image {number} of {images} selected, ")
+        });
+        write(&format!("\r\x1b[K{image}{} kernels, {name}", self.done));
     }
 
     pub(crate) fn clear(&mut self) {
         if self.shown {
-            self.write("\r\x1b[K");
+            write("\r\x1b[K");
         }
     }
+}
 
-    fn write(&self, text: &str) {
-        // Progress that cannot be shown is no reason to stop.
-        let _ = std::io::stderr().write_all(text.as_bytes());
-    }
+fn write(text: &str) {
+    // Progress that cannot be shown is no reason to stop.
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }

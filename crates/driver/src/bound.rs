@@ -5,52 +5,29 @@ use std::time::Instant;
 
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::thread::Limits;
-use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_bound::facts::{spell_call, spell_loop};
+use warpbound_base::Diagnostic;
+use warpbound_bound::facts::spell_call;
 use warpbound_bound::{Certified, Effort, Ipet, KernelFacts, LoopName, Outcome, solve};
 use warpbound_load::Kernel;
 use warpbound_report::bound::{
-    Assumption, BlockCount, BoundReport, Edge, ExternalCall, KernelBound, Loop, Origin, Place,
-    Status,
+    Assumption, BlockCount, Edge, ExternalCall, KernelBound, Loop, Origin, Place, Status,
 };
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::DivergenceOrder;
 
+use crate::facts::loop_line;
 use crate::graph::calls;
 use crate::prepared::{Prepared, loop_names};
 use crate::{Flow, Launch, Options, Reading, Session};
 
 impl Session {
-    /// The bounds of several kernels; `progress` hears of each kernel before it is worked on.
-    ///
-    /// # Errors
-    ///
-    /// Where the input cannot be used: see [`Session::bound`].
-    pub fn bounds(
-        &self,
-        kernels: &[&Kernel],
-        options: &Options,
-        mut progress: impl FnMut(usize, &Kernel),
-    ) -> Result<BoundReport, Diagnostic> {
-        let mut report = BoundReport {
-            schema: BoundReport::SCHEMA,
-            file: self.file.clone(),
-            isa: self.image.sm().to_string(),
-            kernels: Vec::with_capacity(kernels.len()),
-        };
-        for (index, kernel) in kernels.iter().enumerate() {
-            progress(index, kernel);
-            report.kernels.push(self.bound(kernel, options)?);
-        }
-        Ok(report)
-    }
-
     /// The bound of one kernel, or why it has none.
     ///
     /// # Errors
     ///
-    /// Where the code cannot be decoded, the block does not suit the kernel, or the facts are stale,
-    /// contradict each other or name what the kernel does not have.
+    /// Where the code cannot be decoded, the block does not suit the kernel, or the facts contradict each
+    /// other or name what the kernel does not have. Facts about other code are left aside:
+    /// [`Session::check_facts`] tells of them.
     pub fn bound(&self, kernel: &Kernel, options: &Options) -> Result<KernelBound, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         let launch = options.launch(kernel).map_err(|d| self.locate(d))?;
@@ -60,6 +37,8 @@ impl Session {
         let mut report = KernelBound {
             name: kernel.demangled(),
             symbol: kernel.name.to_string(),
+            image: self.number,
+            isa: self.image.sm().to_string(),
             status: Status::Refused,
             reason: None,
             reason_at: None,
@@ -102,9 +81,7 @@ impl Session {
             options,
             facts: options
                 .facts
-                .kernels()
-                .iter()
-                .find(|f| f.name == *kernel.name || f.name == report.name),
+                .find([&kernel.name, &report.name], &report.code),
             names: loop_names(&flow.loops),
         };
         question
@@ -126,7 +103,7 @@ struct Question<'a> {
 impl Question<'_> {
     fn answer(&self, report: &mut KernelBound) -> Result<(), Diagnostic> {
         let stated = match self.facts {
-            Some(facts) => facts.bounds(&self.names, &report.code)?,
+            Some(facts) => facts.bounds(&self.names)?,
             None => vec![None; self.names.len()],
         };
         let bounds: Vec<Option<u64>> = stated
@@ -142,14 +119,11 @@ impl Question<'_> {
             .filter(|call| call.instructions.is_none())
             .collect();
         if let Some(call) = unknown.first() {
-            report.reason = Some(format!(
-                "call of {} outside the file, whose cost is unknown",
-                call.name
-            ));
+            report.reason = Some(format!("call of {}, whose cost is unknown", call.name));
             report.reason_at = Some(call.at.clone());
             report.reason_source = call.source.clone();
             let names: BTreeSet<&str> = unknown.iter().map(|c| c.name.as_str()).collect();
-            let lines = names.into_iter().map(|name| spell_call(name, None));
+            let lines = names.into_iter().map(spell_call);
             report.missing_facts.extend(lines);
             return Ok(());
         }
@@ -213,7 +187,7 @@ impl Question<'_> {
             return Err(facts.locate_call(
                 call,
                 Diagnostic::new(format!(
-                    "the kernel calls no function {} outside the file",
+                    "the kernel calls no {}, or knows its code",
                     call.name
                 )),
             ));
@@ -225,8 +199,15 @@ impl Question<'_> {
             let Some(name) = resolved.and_then(|r| r.as_ref()?.external.clone()) else {
                 continue;
             };
-            let instructions = self.facts.and_then(|facts| facts.call(&name));
-            costs.insert(id, instructions.unwrap_or(0));
+            let stated = self.facts.and_then(|facts| facts.call(&name));
+            let instructions = stated.or(self.options.call_default);
+            // Where the lanes may call different functions, the warp issues all of them.
+            let callees = match self.flow.warp.scattered_calls.contains(&id) {
+                true => self.launch.live_lanes(),
+                false => 1,
+            };
+            let cost = instructions.unwrap_or(0).saturating_mul(callees);
+            costs.insert(id, cost);
             let at = self.prepared.addr(space.block(id).last);
             report.external_calls.push(ExternalCall {
                 at: at.to_string(),
@@ -236,13 +217,6 @@ impl Question<'_> {
             });
         }
         Ok(costs)
-    }
-
-    /// The name of the function at an address; the address where it has none.
-    fn function_at(&self, addr: CodeAddr) -> String {
-        self.prepared
-            .function(addr)
-            .unwrap_or_else(|| addr.to_string())
     }
 
     fn describe_flow(&self, report: &mut KernelBound) {
@@ -255,13 +229,29 @@ impl Question<'_> {
             .shared_calls
             .values()
             .filter(|call| !call.recursive)
-            .map(|call| self.function_at(self.prepared.addr(call.callee)))
+            .map(|call| {
+                self.prepared
+                    .function_name_at(self.prepared.addr(call.callee))
+            })
             .collect();
         if !merged.is_empty() {
             let names: Vec<String> = merged.into_iter().collect();
             report.notes.push(format!(
                 "too many calling contexts: calls of {} share one, which makes the bound coarser",
                 names.join(", ")
+            ));
+        }
+        let scattered: BTreeSet<String> = warp
+            .scattered_calls
+            .iter()
+            .map(|&id| at(id).to_string())
+            .collect();
+        if !scattered.is_empty() {
+            let places: Vec<String> = scattered.into_iter().collect();
+            report.notes.push(format!(
+                "the lanes of a warp may call up to {} different functions at {}",
+                self.launch.live_lanes(),
+                places.join(", ")
             ));
         }
         report.divergent_branches = warp
@@ -310,7 +300,7 @@ impl Question<'_> {
                 _ => Origin::Missing,
             };
             if origin == Origin::Missing {
-                let line = spell_loop(name, None, source.as_deref(), site.depth);
+                let line = loop_line(self.prepared, name, site).spell();
                 report.missing_facts.push(line);
             }
             report.loops.push(Loop {
@@ -324,7 +314,7 @@ impl Question<'_> {
                 headers: site.headers.iter().map(ToString::to_string).collect(),
                 recursion: site
                     .recursion
-                    .map(|op| self.function_at(self.prepared.addr(op))),
+                    .map(|op| self.prepared.function_name_at(self.prepared.addr(op))),
                 contexts: site.contexts,
             });
         }
@@ -430,7 +420,7 @@ impl Question<'_> {
             if let IndirectTargets::Code { ops, assumed: true } = targets {
                 let names: Vec<String> = ops
                     .iter()
-                    .map(|&op| self.function_at(self.prepared.addr(op)))
+                    .map(|&op| self.prepared.function_name_at(self.prepared.addr(op)))
                     .collect();
                 assume(
                     "call-table",

@@ -1,46 +1,48 @@
 //! Facts files, ready to be filled.
 
+use warpbound_analyse::loops::LoopSite;
 use warpbound_analyse::thread::Limits;
 use warpbound_base::Diagnostic;
-use warpbound_bound::facts::{spell_call, spell_kernel, spell_loop};
+use warpbound_bound::LoopName;
+use warpbound_bound::facts::{LoopLine, spell_call, spell_kernel};
 use warpbound_load::Kernel;
 
 use crate::prepared::{Prepared, loop_names};
 use crate::{Flow, Options, Session};
 
-/// What stands at the top of a facts file.
-const HEAD: &str = "\
+impl Session {
+    /// What stands at the top of a facts file.
+    pub const FACTS_HEAD: &str = "\
 # Flow facts for warpbound.
 # bound: the most executions of the loop's header for each entry of the loop, by one thread.
 #        A loop that tests at its end runs its header n times for n iterations; one that
 #        tests at its head, n + 1 times. Replace each \"?\" by a number.
+# headers: the loop can be entered at several places; bound counts the executions of all of them together.
+# recursion: the \"loop\" is that this function calls itself, perhaps through others; bound counts all calls
+#        that one call from outside leads to, at any depth, itself included.
 # instructions: the most warp instructions that one call of the function issues.
 ";
 
-impl Session {
-    /// The text of a facts file for `kernels`, with `?` where a number is missing.
+    /// The lines of a facts file for a kernel, with `?` where a number is missing.
     ///
     /// # Errors
     ///
     /// See [`Session::prepare`].
-    pub fn facts(&self, kernels: &[&Kernel]) -> Result<String, Diagnostic> {
-        let mut text = HEAD.to_owned();
-        for kernel in kernels {
-            let prepared = self.prepare(kernel)?;
-            let options = Options::default();
-            let launch = options.launch(kernel).map_err(|d| self.locate(d))?;
-            text.push('\n');
-            match Flow::run(&prepared.code, &launch, &options.model, &Limits::default()) {
-                Ok(flow) => text.push_str(&kernel_text(&prepared, &flow)),
-                Err(refusal) => text.push_str(&format!(
-                    "# kernel {} is refused: {}: {}\n",
-                    kernel.demangled(),
-                    refusal.at,
-                    refusal.reason
-                )),
-            }
-        }
-        Ok(text)
+    pub fn facts(&self, kernel: &Kernel) -> Result<String, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        let options = Options::default();
+        let launch = options.launch(kernel).map_err(|d| self.locate(d))?;
+        let flow = Flow::run(&prepared.code, &launch, &options.model, &Limits::default());
+        let text = match flow {
+            Ok(flow) => kernel_text(&prepared, &flow),
+            Err(refusal) => format!(
+                "# kernel {} is refused: {}: {}\n",
+                kernel.demangled(),
+                refusal.at,
+                refusal.reason
+            ),
+        };
+        Ok(format!("\n{text}"))
     }
 }
 
@@ -48,19 +50,32 @@ fn kernel_text(prepared: &Prepared<'_>, flow: &Flow) -> String {
     let loops: Vec<String> = loop_names(&flow.loops)
         .iter()
         .zip(&flow.loops.sites)
-        .map(|(name, site)| {
-            let source = prepared.source(name.at);
-            spell_loop(name, None, source.as_deref(), site.depth)
-        })
+        .map(|(name, site)| loop_line(prepared, name, site).spell())
         .collect();
     let calls: Vec<String> = flow
         .external_names()
         .iter()
-        .map(|name| spell_call(name, None))
+        .map(|name| spell_call(name))
         .collect();
     let kernel = prepared.kernel;
     if loops.is_empty() && calls.is_empty() {
         return format!("# kernel {} needs no facts\n", kernel.demangled());
     }
     spell_kernel(&kernel.demangled(), &kernel.code_digest(), &loops, &calls)
+}
+
+/// What a facts file says of a loop.
+pub(crate) fn loop_line<'a>(
+    prepared: &Prepared<'_>,
+    name: &'a LoopName,
+    site: &'a LoopSite,
+) -> LoopLine<'a> {
+    let function = |op| prepared.function_name_at(prepared.addr(op));
+    LoopLine {
+        name,
+        source: prepared.source(name.at),
+        depth: site.depth,
+        headers: &site.headers,
+        recursion: site.recursion.map(function),
+    }
 }

@@ -1,12 +1,15 @@
 //! The session: the one place that knows the order of the stages.
 //!
-//! [`Session::open`] loads a file; each question that a user can ask of it is a method that takes
-//! the kernel through load → decode → lift → analyse → bound and returns plain report data.
+//! [`Library::open`] reads the directory of a file and [`Library::session`] loads one cubin of it; each
+//! question that a user can ask of a cubin is a method that takes the kernel through load → decode → lift → analyse → bound and returns plain report data.
 
 mod bound;
 mod facts;
+mod facts_check;
 mod flow;
 mod graph;
+mod jobs;
+mod library;
 mod list;
 mod listing;
 mod options;
@@ -15,11 +18,12 @@ mod session;
 
 pub use flow::Flow;
 pub use graph::Level;
+pub use library::{Library, Selection};
 pub use options::{Options, Reading};
 pub use prepared::Prepared;
 pub use session::Session;
 
 pub use warpbound_analyse::Launch;
 pub use warpbound_bound::FactsFile;
-pub use warpbound_load::Kernel;
+pub use warpbound_load::{Bytes, FileSource, Kernel, Sm, Source};
 pub use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, Model, StackDomain};

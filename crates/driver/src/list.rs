@@ -4,10 +4,36 @@ use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::loops::Loops;
 use warpbound_analyse::thread::Limits;
 use warpbound_ir::Control;
-use warpbound_load::{Kernel, OtherKind};
-use warpbound_report::list::{FileReport, KernelSummary};
+use warpbound_load::{Container, Entry, EntryKind, Kernel, OtherKind};
+use warpbound_report::list::{Directory, FileReport, ImageSummary, KernelSummary};
 
-use crate::Session;
+use crate::{Library, Session};
+
+impl Library {
+    /// What the file holds, without loading any of it.
+    pub fn directory(&self) -> Directory {
+        let summary = |(number, entry): (usize, &Entry)| ImageSummary {
+            number,
+            kind: entry.kind.to_string(),
+            isa: entry.sm.to_string(),
+            supported: entry.kind == EntryKind::Cubin && entry.sm.is_supported(),
+            stored: entry.stored,
+            size: entry.size,
+            packing: entry.packing.to_string(),
+            member: entry.member.as_ref().map(ToString::to_string),
+        };
+        Directory {
+            file: self.file.clone(),
+            kind: match self.library.container() {
+                Container::Cubin => "cubin",
+                Container::FatBinary => "fat binary",
+                Container::Host => "host file",
+                Container::Archive => "archive",
+            },
+            images: (1..).zip(self.library.entries()).map(summary).collect(),
+        }
+    }
+}
 
 impl Session {
     /// The kernels of the file; of an architecture that is not supported only their names.

@@ -29,6 +29,8 @@ pub struct Options {
     pub facts: FactsFile,
     /// Bound of loops without a fact: header executions per entry and thread.
     pub loop_default: Option<u64>,
+    /// Cost of calls of functions outside the file without a fact: warp instructions of one call.
+    pub call_default: Option<u64>,
 }
 
 impl Default for Options {
@@ -42,6 +44,7 @@ impl Default for Options {
             reading: Reading::Simt,
             facts: FactsFile::default(),
             loop_default: None,
+            call_default: None,
         }
     }
 }

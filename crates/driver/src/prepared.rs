@@ -64,6 +64,11 @@ impl<'a> Prepared<'a> {
         (function.name != self.kernel.name).then(|| self.function_name(&function.name))
     }
 
+    /// The name of the function at an address; the address where it has none.
+    pub(crate) fn function_name_at(&self, addr: CodeAddr) -> String {
+        self.function(addr).unwrap_or_else(|| addr.to_string())
+    }
+
     /// A function's name without what the compiler puts in front: the kernel
     /// (`$kernel$function`), or a number (`$__internal_0_$function`).
     pub(crate) fn function_name(&self, symbol: &str) -> String {

@@ -1,21 +1,23 @@
-//! A loaded file and the questions that can be asked of it.
-
-use std::collections::BTreeMap;
+//! A loaded cubin and the questions that can be asked of it.
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
 use warpbound_load::{Image, Kernel};
 
+use crate::facts_check::FactsCheck;
 use crate::prepared::Prepared;
 
-/// A loaded file.
+/// A loaded cubin.
 pub struct Session {
+    /// The name of the file, and the image in it, in messages.
     pub(crate) file: String,
+    /// The number of the image in a file with several.
+    pub(crate) number: Option<usize>,
     pub(crate) image: Image,
 }
 
 impl Session {
-    /// Loads the contents of a file; `file` is its name in messages.
+    /// Loads the contents of a cubin; `file` is its name in messages.
     ///
     /// # Errors
     ///
@@ -24,8 +26,14 @@ impl Session {
         let image = Image::parse(contents).map_err(|d| d.in_file(file))?;
         Ok(Session {
             file: file.to_owned(),
+            number: None,
             image,
         })
+    }
+
+    /// The name of the file, and of the image in it, in messages.
+    pub fn name(&self) -> &str {
+        &self.file
     }
 
     /// All kernels, or the one of a name, mangled or not.
@@ -41,25 +49,18 @@ impl Session {
         kernels.map_err(|d| self.locate(d))
     }
 
-    /// Checks that every kernel that `facts` speaks about exists, and that none has facts under both of
-    /// its names, which could contradict each other.
+    /// Checks that all facts are about kernels of this file, as they are now, and that none has facts under
+    /// both of its names, which could contradict each other.
     ///
     /// # Errors
     ///
     /// For the first facts of which that is not so.
     pub fn check_facts(&self, facts: &FactsFile) -> Result<(), Diagnostic> {
-        let mut known: BTreeMap<&str, &str> = BTreeMap::new();
-        for stated in facts.kernels() {
-            let kernel = self.image.kernel(&stated.name);
-            let kernel = kernel.map_err(|d| stated.locate(d))?;
-            if let Some(other) = known.insert(&kernel.name, &stated.name) {
-                return Err(stated.locate(Diagnostic::new(format!(
-                    "second [[kernel]] for {}, which is {other} above",
-                    stated.name
-                ))));
-            }
+        let mut check = FactsCheck::new(facts);
+        for kernel in self.kernels(None)? {
+            check.see(kernel)?;
         }
-        Ok(())
+        check.finish()
     }
 
     /// The kernel decoded and lifted.

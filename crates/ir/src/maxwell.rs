@@ -25,6 +25,9 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
     let value = match (view.mnemonic, view.modifiers.as_slice()) {
         ("MOV" | "MOV32I", []) => word(0)?,
         ("IADD" | "IADD32I", []) => add(word(0)?, word(1)?),
+        // Spelled without a sign, unlike the immediates of all similar instructions; nothing says
+        // whether the 20 bits are extended by their first.
+        ("IADD3", []) if matches!(word(1)?, Expr::Const(n) if n & 1 << 19 != 0) => return None,
         ("IADD3", []) => add(add(word(0)?, word(1)?), word(2)?),
         ("ISCADD" | "ISCADD32I", []) => add(Expr::Shl(word(0)?.into(), word(2)?.into()), word(1)?),
         ("SHL", []) => Expr::Shl(word(0)?.into(), word(1)?.into()),

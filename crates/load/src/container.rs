@@ -1,19 +1,28 @@
-//! What a file is when it is not a cubin, so that the refusal can say so.
+//! What a file is, from its first bytes.
 
 use warpbound_base::Diagnostic;
 
-use crate::elf::{EM_CUDA, Elf, fault};
+use crate::elf::{EM_CUDA, Header, fault};
 
-const EXTRACT: &str = "extract its cubins first, e.g. with `cuobjdump -xelf all`";
+/// Files that may have machine code inside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Magic {
+    /// A 64-bit little-endian ELF file: a cubin, or a file of the host.
+    Elf,
+    /// One or more fat binaries.
+    FatBinary,
+    /// A static archive.
+    Archive,
+}
+
 const COMPILE: &str = "compile it first, e.g. with `ptxas -arch sm_61`";
 
 /// First bytes of files people may hand in by mistake, and what to say.
-const MAGICS: [(&[u8], &str, &str); 7] = [
-    (&[0x50, 0xed, 0x55, 0xba], "this is a fat binary", EXTRACT),
+const MISTAKES: [(&[u8], &str, &str); 5] = [
     (
         &[0xb1, 0x43, 0x62, 0x46],
-        "this is a fat binary wrapper",
-        EXTRACT,
+        "this is the wrapper of a fat binary, which only points to it",
+        "give the host file that the wrapper is part of",
     ),
     (
         b"//",
@@ -25,55 +34,56 @@ const MAGICS: [(&[u8], &str, &str); 7] = [
         "this is PTX text; machine code is needed",
         COMPILE,
     ),
-    (b"!<arch>", "this is an archive", EXTRACT),
     (
         b"BC\xc0\xde",
         "this is LLVM bitcode; machine code is needed",
         "compile it to a cubin first",
     ),
-    (b"MZ", "this is a Windows program", EXTRACT),
+    (
+        b"MZ",
+        "this is a Windows program",
+        "extract its cubins first, e.g. with `cuobjdump -xelf all`",
+    ),
 ];
 
-/// Accepts bytes that begin like a 64-bit little-endian ELF file; names anything else.
-pub(crate) fn check_magic(bytes: &[u8]) -> Result<(), Diagnostic> {
-    if bytes.is_empty() {
+/// Recognizes a file by its first 64 bytes (or all, where there are fewer); names what cannot be read.
+pub(crate) fn magic(head: &[u8]) -> Result<Magic, Diagnostic> {
+    if head.is_empty() {
         return Err(fault(0, "the file is empty"));
     }
-    if let Some((_, what, hint)) = MAGICS.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
+    if head.starts_with(&[0x50, 0xed, 0x55, 0xba]) {
+        return Ok(Magic::FatBinary);
+    }
+    if head.starts_with(b"!<arch>\n") || head.starts_with(b"!<thin>\n") {
+        return Ok(Magic::Archive);
+    }
+    if let Some((_, what, hint)) = MISTAKES.iter().find(|(magic, ..)| head.starts_with(magic)) {
         return Err(fault(0, *what).hint(*hint));
     }
-    let start = bytes.get(..4).unwrap_or(bytes);
+    let start = head.get(..4).unwrap_or(head);
     if start != b"\x7fELF" {
         return Err(fault(
             0,
-            "this is not a cubin: it does not begin with the ELF magic",
+            "this is neither a cubin nor a file that holds cubins: it does not begin like one",
         ));
     }
-    if bytes.len() < 64 {
+    if head.len() < 64 {
         return Err(fault(
-            bytes.len() as u64,
+            head.len() as u64,
             "the file ends inside the ELF header (64 bytes)",
         ));
     }
-    match bytes.get(4..6) {
-        Some([2, 1]) => Ok(()),
+    match head.get(4..6) {
+        Some([2, 1]) => Ok(Magic::Elf),
         Some([1, _]) => Err(fault(4, "this is a 32-bit ELF file; cubins are 64-bit")),
         _ => Err(fault(4, "this is not a little-endian 64-bit ELF file")),
     }
 }
 
 /// Accepts an ELF file for NVIDIA GPUs; names any other.
-pub(crate) fn check_machine(elf: &Elf<'_>) -> Result<(), Diagnostic> {
-    if elf.header.machine == EM_CUDA {
-        return Ok(());
-    }
-    let fat = elf.sections.iter().any(|section| {
-        matches!(
-            section.name,
-            ".nv_fatbin" | ".nvFatBinSegment" | "__nv_relfatbin"
-        )
-    });
-    let machine = match elf.header.machine {
+pub(crate) fn check_machine(header: &Header) -> Result<(), Diagnostic> {
+    let machine = match header.machine {
+        EM_CUDA => return Ok(()),
         3 => "x86".to_owned(),
         62 => "x86-64".to_owned(),
         183 => "AArch64".to_owned(),
@@ -81,16 +91,8 @@ pub(crate) fn check_machine(elf: &Elf<'_>) -> Result<(), Diagnostic> {
         243 => "RISC-V".to_owned(),
         number => format!("machine number {number}"),
     };
-    Err(if fat {
-        fault(
-            18,
-            format!("this is a host file ({machine}) with a fat binary inside"),
-        )
-        .hint(EXTRACT)
-    } else {
-        fault(
-            18,
-            format!("this is an ELF file for {machine}, not a cubin"),
-        )
-    })
+    Err(fault(
+        18,
+        format!("this is an ELF file for {machine} without NVIDIA machine code inside"),
+    ))
 }

@@ -13,6 +13,8 @@ use object::elf;
 use object::read::elf::{FileHeader as _, SectionHeader as _};
 use warpbound_base::Diagnostic;
 
+use crate::container::check_machine;
+
 /// A diagnostic at a byte offset of the file.
 pub(crate) fn fault(offset: u64, what: impl Into<String>) -> Diagnostic {
     Diagnostic::new(what).at(format_args!("offset 0x{offset:x}"))
@@ -27,6 +29,24 @@ pub(crate) struct Header {
     pub(crate) file_type: u16,
     pub(crate) machine: u16,
     pub(crate) flags: u32,
+}
+
+impl Header {
+    /// The header at the start of `data`, of which 64 bytes are enough.
+    pub(crate) fn read(data: &[u8]) -> Result<Header, Diagnostic> {
+        let raw = raw_header(data)?;
+        Ok(Header {
+            abi_version: raw.e_ident.abi_version,
+            file_type: raw.e_type.get(LE).0,
+            machine: raw.e_machine.get(LE).0,
+            flags: raw.e_flags.get(LE).0,
+        })
+    }
+}
+
+fn raw_header(data: &[u8]) -> Result<&elf::FileHeader64<LE>, Diagnostic> {
+    elf::FileHeader64::<LE>::parse(data)
+        .map_err(|_| fault(0, "the ELF header is cut short or not of a known version"))
 }
 
 /// One section header with its name.
@@ -222,16 +242,11 @@ impl<'data> Reader<'data> {
 }
 
 impl<'data> Elf<'data> {
-    /// Reads headers, sections and symbols. The caller has seen the ELF magic.
+    /// Reads headers, sections and symbols of a cubin. The caller has seen the ELF magic.
     pub(crate) fn parse(data: &'data [u8]) -> Result<Elf<'data>, Diagnostic> {
-        let raw = elf::FileHeader64::<LE>::parse(data)
-            .map_err(|_| fault(0, "the ELF header is cut short or not of a known version"))?;
-        let header = Header {
-            abi_version: raw.e_ident.abi_version,
-            file_type: raw.e_type.get(LE).0,
-            machine: raw.e_machine.get(LE).0,
-            flags: raw.e_flags.get(LE).0,
-        };
+        let raw = raw_header(data)?;
+        let header = Header::read(data)?;
+        check_machine(&header)?;
         // Nothing in the program headers is needed, but a file cut short inside them is damaged.
         raw.program_headers(LE, data).map_err(|_| {
             fault(
@@ -245,12 +260,7 @@ impl<'data> Elf<'data> {
             contents: Budget::new(data),
         };
         let sections = read_sections(&reader, raw)?;
-        // Of other files, only the kind is asked.
-        let symbols = if header.machine == EM_CUDA {
-            read_symbols(&reader, &sections)?
-        } else {
-            Vec::new()
-        };
+        let symbols = read_symbols(&reader, &sections)?;
         Ok(Elf {
             header,
             sections,

@@ -7,8 +7,8 @@ use warpbound_base::Diagnostic;
 
 use crate::assemble;
 use crate::attribute::Attribute;
-use crate::container;
-use crate::elf::{Elf, fault};
+use crate::container::{self, Magic};
+use crate::elf::{Elf, Header, fault};
 use crate::kernel::{Kernel, demangle};
 use crate::sm::Sm;
 
@@ -67,11 +67,16 @@ impl Image {
     /// One line naming the file offset and the cause, for a file that is not a cubin, is damaged, or
     /// contradicts itself.
     pub fn parse(bytes: &[u8]) -> Result<Image, Diagnostic> {
-        container::check_magic(bytes)?;
-        let file = Bytes::copy_from_slice(bytes);
+        Image::from_bytes(Bytes::copy_from_slice(bytes))
+    }
+
+    /// [`Image::parse`] without a copy.
+    pub(crate) fn from_bytes(file: Bytes) -> Result<Image, Diagnostic> {
+        if container::magic(&file)? != Magic::Elf {
+            return Err(fault(0, "this is not a single cubin"));
+        }
         let elf = Elf::parse(&file)?;
-        container::check_machine(&elf)?;
-        let sm = architecture(&elf)?;
+        let sm = architecture(&elf.header)?;
         let linkage = match elf.header.file_type {
             1 => Linkage::Relocatable,
             2 => Linkage::Executable,
@@ -160,9 +165,9 @@ impl Image {
 
 /// The architecture in the ELF flags. The layout of the flags follows the ABI version (experiment: NVRTC
 /// 12.9 and CUDA 13 output).
-fn architecture(elf: &Elf<'_>) -> Result<Sm, Diagnostic> {
-    let flags = elf.header.flags;
-    match elf.header.abi_version {
+pub(crate) fn architecture(header: &Header) -> Result<Sm, Diagnostic> {
+    let flags = header.flags;
+    match header.abi_version {
         7 => Ok(Sm {
             number: flags as u8,
             accelerators: flags & 0x800 != 0,

@@ -18,19 +18,28 @@ mod attribute;
 mod bank;
 mod container;
 mod elf;
+mod fatbin;
+mod host;
 mod image;
 mod inventory;
 mod kernel;
+mod library;
 mod line;
 mod metadata;
 mod relocation;
 mod sm;
+mod source;
+
+pub use bytes::Bytes;
 
 pub use attribute::Attribute;
 pub use bank::ConstBank;
+pub use fatbin::{Entry, EntryKind, Packing};
 pub use image::{Image, Linkage, Other, OtherKind};
 pub use kernel::{Function, Kernel, demangle};
+pub use library::{Container, Library};
 pub use line::SourceLine;
 pub use metadata::{IndirectBranch, IndirectKind, Param, ParamBlock};
 pub use relocation::{Relocation, Symbol};
 pub use sm::Sm;
+pub use source::{FileSource, Source};

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::str::FromStr;
 
 use warpbound_base::Diagnostic;
 
@@ -29,6 +30,26 @@ impl Sm {
             Err(Diagnostic::new(format!(
                 "{self} is not supported (sm_50 to sm_62 are)"
             )))
+        }
+    }
+}
+
+impl FromStr for Sm {
+    type Err = String;
+
+    /// Reads `sm_61`, `61` or `sm_90a`.
+    fn from_str(text: &str) -> Result<Sm, String> {
+        let digits = text.strip_prefix("sm_").unwrap_or(text);
+        let (digits, accelerators) = match digits.strip_suffix('a') {
+            Some(digits) => (digits, true),
+            None => (digits, false),
+        };
+        match digits.parse() {
+            Ok(number) if digits.bytes().all(|b| b.is_ascii_digit()) => Ok(Sm {
+                number,
+                accelerators,
+            }),
+            _ => Err(format!("{text:?} is no architecture like sm_61")),
         }
     }
 }

@@ -2,23 +2,8 @@
 
 use serde::Serialize;
 
-/// The bounds of the kernels of a file: schema `warpbound.bound/1`.
-#[derive(Clone, Debug, Serialize)]
-pub struct BoundReport {
-    /// Always `warpbound.bound/1`.
-    pub schema: &'static str,
-    /// The file as the user named it.
-    pub file: String,
-    /// `sm_61`.
-    pub isa: String,
-    /// One entry per kernel, in the order of the file.
-    pub kernels: Vec<KernelBound>,
-}
-
-impl BoundReport {
-    /// The name of the format.
-    pub const SCHEMA: &'static str = "warpbound.bound/1";
-}
+/// The name of the JSON format.
+pub const SCHEMA: &str = "warpbound.bound/1";
 
 /// Whether a kernel has a bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -39,6 +24,10 @@ pub struct KernelBound {
     pub name: String,
     /// Name in the symbol table.
     pub symbol: String,
+    /// Number of the image that it comes from, in a file with several.
+    pub image: Option<usize>,
+    /// Architecture: `sm_61`.
+    pub isa: String,
     /// Outcome.
     pub status: Status,
     /// Why there is no bound.

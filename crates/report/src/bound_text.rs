@@ -1,6 +1,6 @@
 //! Bounds as one screen of text.
 
-use crate::bound::{BoundReport, KernelBound, Loop, Origin, Status};
+use crate::bound::{KernelBound, Loop, Origin, Status};
 use crate::table::{Align, counted, grouped, table};
 
 /// Rows of the worst path that are shown; the heaviest.
@@ -8,37 +8,13 @@ const SHOWN_BLOCKS: usize = 16;
 /// Places of a list that are shown.
 const SHOWN_PLACES: usize = 8;
 
-impl BoundReport {
-    /// All kernels, one after the other, and a table when there are several.
-    pub fn text(&self) -> String {
-        let mut out = String::new();
-        for kernel in &self.kernels {
-            out.push_str(&kernel.text(&self.file, &self.isa));
-            out.push('\n');
-        }
-        if self.kernels.len() > 1 {
-            let rows: Vec<Vec<String>> = self
-                .kernels
-                .iter()
-                .map(|k| {
-                    let bound = match (k.status, k.bound) {
-                        (Status::Bounded, Some(bound)) => grouped(bound),
-                        (Status::Refused, _) => "refused".to_owned(),
-                        _ => "no bound".to_owned(),
-                    };
-                    vec![bound, k.name.clone()]
-                })
-                .collect();
-            out.push_str("all kernels, warp instructions at most:\n");
-            out.push_str(&table(2, &[Align::Right, Align::Left], &rows));
-        }
-        out
-    }
-}
-
 impl KernelBound {
-    fn text(&self, file: &str, isa: &str) -> String {
-        let mut out = format!("kernel {}  ({file}, {isa})\n", self.name);
+    /// One screen of text; `file` is the name that the user gave.
+    pub(crate) fn text(&self, file: &str) -> String {
+        let image = self
+            .image
+            .map_or(String::new(), |number| format!(" image {number}"));
+        let mut out = format!("kernel {}  ({file}{image}, {})\n", self.name, self.isa);
         match (self.status, self.bound) {
             (Status::Bounded, Some(bound)) => {
                 out.push_str(&format!(

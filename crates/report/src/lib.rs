@@ -4,6 +4,7 @@
 
 pub mod bound;
 mod bound_text;
+mod bound_writer;
 mod dot;
 pub mod graph;
 mod graph_text;
@@ -12,9 +13,10 @@ pub mod listing;
 mod svg;
 mod table;
 
-pub use bound::{BoundReport, KernelBound};
+pub use bound::KernelBound;
+pub use bound_writer::{BoundFormat, BoundWriter};
 pub use graph::Graph;
-pub use list::FileReport;
+pub use list::{Directory, FileReport};
 pub use listing::Listing;
 
 use serde::Serialize;

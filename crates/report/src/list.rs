@@ -1,10 +1,12 @@
 //! What a file holds.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use crate::table::{Align, table};
+use crate::table::{Align, counted, grouped, table};
 
-/// The kernels of a file.
+/// The kernels of a cubin.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileReport {
     /// The file as the user named it.
@@ -50,6 +52,101 @@ pub struct KernelSummary {
     pub required_block: Option<[u32; 3]>,
     /// Why the control flow cannot be followed.
     pub refused: Option<String>,
+}
+
+/// The directory of a file with many images.
+#[derive(Clone, Debug, Serialize)]
+pub struct Directory {
+    /// The file as the user named it.
+    pub file: String,
+    /// `fat binary`, `host file`, `archive`.
+    pub kind: &'static str,
+    /// Its images.
+    pub images: Vec<ImageSummary>,
+}
+
+/// One line per image.
+#[derive(Clone, Debug, Serialize)]
+pub struct ImageSummary {
+    /// Its number, from 1.
+    pub number: usize,
+    /// `cubin`, `PTX`.
+    pub kind: String,
+    /// `sm_61`.
+    pub isa: String,
+    /// Whether it is machine code that can be bounded.
+    pub supported: bool,
+    /// Bytes in the file.
+    pub stored: u64,
+    /// Bytes once unpacked.
+    pub size: u64,
+    /// `plain`, `lz4`, `zstd`.
+    pub packing: String,
+    /// Member of an archive that it comes from.
+    pub member: Option<String>,
+}
+
+impl Directory {
+    /// A table by kind and architecture, and one line per image that can be bounded.
+    pub fn text(&self) -> String {
+        let mut out = format!(
+            "{}  {}, {}\n",
+            self.file,
+            self.kind,
+            counted(self.images.len(), "image")
+        );
+        let mut sums: BTreeMap<(&str, &str), (usize, u64, bool)> = BTreeMap::new();
+        for image in &self.images {
+            let sum = sums.entry((&image.kind, &image.isa)).or_default();
+            *sum = (sum.0 + 1, sum.1 + image.size, image.supported);
+        }
+        let heads = ["images", "bytes", "kind", "isa", ""];
+        let mut rows = vec![heads.map(str::to_owned).to_vec()];
+        for ((kind, isa), (count, size, supported)) in sums {
+            let note = if supported { "" } else { "not supported" };
+            rows.push(vec![
+                count.to_string(),
+                grouped(size),
+                kind.to_owned(),
+                isa.to_owned(),
+                note.to_owned(),
+            ]);
+        }
+        let columns = [
+            Align::Right,
+            Align::Right,
+            Align::Left,
+            Align::Left,
+            Align::Left,
+        ];
+        out.push_str(&table(2, &columns, &rows));
+        let heads = ["image", "isa", "bytes", "stored", "as", "member"];
+        let mut rows = vec![heads.map(str::to_owned).to_vec()];
+        for image in self.images.iter().filter(|image| image.supported) {
+            rows.push(vec![
+                image.number.to_string(),
+                image.isa.clone(),
+                grouped(image.size),
+                grouped(image.stored),
+                image.packing.clone(),
+                image.member.clone().unwrap_or_default(),
+            ]);
+        }
+        if rows.len() > 1 {
+            let columns = [
+                Align::Right,
+                Align::Left,
+                Align::Right,
+                Align::Right,
+                Align::Left,
+                Align::Left,
+            ];
+            out.push('\n');
+            out.push_str(&table(2, &columns, &rows));
+            out.push_str("\n--image N or --sm sm_NN lists the kernels of an image or of all for an architecture\n");
+        }
+        out
+    }
 }
 
 impl FileReport {

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 /// A set of `usize` kept as bits; inline up to 127.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct BitSet {
     words: SmallVec<[u64; 2]>,
 }
@@ -45,6 +45,55 @@ impl BitSet {
         grew
     }
 
+    /// Adds what is in `other` and not in `without`.
+    pub fn union_without(&mut self, other: &BitSet, without: &BitSet) {
+        if other.words.len() > self.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        for (index, (mine, theirs)) in self.words.iter_mut().zip(&other.words).enumerate() {
+            *mine |= theirs & !without.words.get(index).copied().unwrap_or(0);
+        }
+    }
+
+    /// Takes the largest member out.
+    pub fn pop(&mut self) -> Option<usize> {
+        let index = self.words.iter().rposition(|&word| word != 0)?;
+        let bit = 63 - self.words[index].leading_zeros() as usize;
+        self.words[index] &= !(1 << bit);
+        Some(index * 64 + bit)
+    }
+
+    /// Some member is in both sets.
+    pub fn intersects(&self, other: &BitSet) -> bool {
+        let mut words = self.words.iter().zip(&other.words);
+        words.any(|(mine, theirs)| mine & theirs != 0)
+    }
+
+    /// The members from `start` on, `count` numbers at most (1 to 64), as bits from 0 on.
+    pub(crate) fn extract(&self, start: usize, count: usize) -> u64 {
+        let (index, shift) = (start / 64, start % 64);
+        let word = |index: usize| self.words.get(index).copied().unwrap_or(0);
+        let mut bits = word(index) >> shift;
+        if shift > 0 {
+            bits |= word(index + 1) << (64 - shift);
+        }
+        bits & u64::MAX >> (64 - count)
+    }
+
+    /// Adds the numbers that [`BitSet::extract`] gave, moved to `start`.
+    pub(crate) fn deposit(&mut self, start: usize, bits: u64) {
+        let (index, shift) = (start / 64, start % 64);
+        let over = if shift > 0 { bits >> (64 - shift) } else { 0 };
+        for (index, bits) in [(index, bits << shift), (index + 1, over)] {
+            if bits != 0 {
+                if index >= self.words.len() {
+                    self.words.resize(index + 1, 0);
+                }
+                self.words[index] |= bits;
+            }
+        }
+    }
+
     /// Members, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.words.iter().enumerate().flat_map(|(i, &word)| {
@@ -72,5 +121,36 @@ impl FromIterator<usize> for BitSet {
             set.insert(item);
         }
         set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extracted_members_are_those_that_are_deposited() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        for _ in 0..2000 {
+            let set: BitSet = (0..rng.usize(0..60)).map(|_| rng.usize(0..250)).collect();
+            let (start, to, count) = (rng.usize(0..260), rng.usize(0..260), rng.usize(1..65));
+            let mut moved = BitSet::new();
+            moved.insert(3);
+            moved.deposit(to, set.extract(start, count));
+            let range = start..start + count;
+            let mut expected: Vec<usize> = set.iter().filter(|m| range.contains(m)).collect();
+            expected
+                .iter_mut()
+                .for_each(|member| *member = *member - start + to);
+            expected.push(3);
+            expected.sort_unstable();
+            expected.dedup();
+            assert_eq!(moved.iter().collect::<Vec<_>>(), expected);
+            let other: BitSet = (0..5).map(|_| rng.usize(0..250)).collect();
+            assert_eq!(
+                set.intersects(&other),
+                set.iter().any(|m| other.contains(m))
+            );
+        }
     }
 }

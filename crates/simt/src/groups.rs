@@ -5,6 +5,8 @@
 //! the relation of a slot with itself is between two different entries. A relation with an entry
 //! that is not on the stack says nothing, so such pairs hold every relation.
 
+use crate::slots::SlotMap;
+
 /// Relation of group `a` to group `b`, as a set of facts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Relation(u8);
@@ -96,16 +98,18 @@ impl Groups {
         self.get(a, b).has(Relation::DISJOINT)
     }
 
-    /// Renumbers: group `i` is what was `origin[i]`, or did not exist.
-    pub fn remap(&mut self, origin: &[Option<usize>]) {
-        let size = origin.len();
-        let mut table = Vec::with_capacity(size * size);
-        for a in origin {
-            for b in origin {
-                table.push(match (a, b) {
-                    (Some(a), Some(b)) => self.get(*a, *b),
-                    _ => Relation::VACUOUS,
-                });
+    /// Renumbers the groups; to a new one every relation holds.
+    pub fn remap(&mut self, moves: &SlotMap) {
+        let size = moves.size();
+        let mut table = vec![Relation::VACUOUS; size * size];
+        for rows in moves.runs() {
+            for row in 0..rows.length {
+                let (old, new) = ((rows.old + row) * self.size, (rows.new + row) * size);
+                for run in moves.runs() {
+                    let (old, new) = (old + run.old, new + run.new);
+                    table[new..new + run.length]
+                        .copy_from_slice(&self.table[old..old + run.length]);
+                }
             }
         }
         self.size = size;

@@ -9,6 +9,7 @@ pub mod bitset;
 pub mod concrete;
 pub mod counts;
 pub mod groups;
+pub mod slots;
 pub mod stack;
 pub mod tag;
 pub mod warp;

@@ -6,6 +6,7 @@
 
 use crate::EntryId;
 use crate::bitset::BitSet;
+use crate::slots::SlotMap;
 
 /// The slot that stands for the empty rest of the stack.
 pub const BOTTOM: usize = 0;
@@ -99,39 +100,31 @@ impl StackGraph {
         here.contains(BOTTOM)
     }
 
-    /// Makes room for `id`. Returns the new slot of each old slot.
-    fn insert(&mut self, id: EntryId) -> Option<Vec<usize>> {
-        let Err(at) = self.ids.binary_search(&id) else {
+    /// Adds slots for those of `ids` that have none; how the slots moved, if they did.
+    pub fn make_room(&mut self, ids: &[EntryId]) -> Option<SlotMap> {
+        let before = std::mem::take(&mut self.ids);
+        let fresh = ids.iter().filter(|id| before.binary_search(id).is_err());
+        self.ids = before.iter().chain(fresh).copied().collect();
+        if self.ids.len() == before.len() {
             return None;
-        };
-        let map: Vec<usize> = (0..self.slots())
-            .map(|slot| if slot > at { slot + 1 } else { slot })
-            .collect();
-        self.ids.insert(at, id);
-        self.below.insert(at + 1, BitSet::new());
+        }
+        self.ids.sort_unstable();
+        self.ids.dedup();
+        let mut old = before.iter().zip(1..).peekable();
+        let origins = self
+            .ids
+            .iter()
+            .map(|id| Some(old.next_if(|(o, _)| *o == id)?.1));
+        let moves = SlotMap::of_origins([Some(BOTTOM)].into_iter().chain(origins));
+        self.renumber(&moves);
+        Some(moves)
+    }
+
+    fn renumber(&mut self, moves: &SlotMap) {
+        self.below = moves.list(&self.below, BitSet::new());
         for set in self.below.iter_mut().chain([&mut self.top]) {
-            *set = set.iter().map(|slot| map[slot]).collect();
+            *set = moves.set(set);
         }
-        Some(map)
-    }
-
-    /// Adds slots for all of `ids`; returns, for each slot now, its slot before.
-    pub fn make_room(&mut self, ids: &[EntryId]) -> Vec<Option<usize>> {
-        let before = self.ids.clone();
-        for &id in ids {
-            self.insert(id);
-        }
-        self.origin(&before)
-    }
-
-    fn origin(&self, before: &[EntryId]) -> Vec<Option<usize>> {
-        std::iter::once(Some(BOTTOM))
-            .chain(
-                self.ids
-                    .iter()
-                    .map(|id| before.binary_search(id).ok().map(|i| i + 1)),
-            )
-            .collect()
     }
 
     /// Pushes one of `slots`, and any further ones of them, in any order (each at most once).
@@ -197,18 +190,16 @@ impl StackGraph {
         let survivors = |from: &BitSet, below_kept: bool| {
             let mut found = BitSet::new();
             let mut seen = BitSet::new();
-            let mut pending: Vec<usize> = from.iter().collect();
+            let mut pending = from.clone();
             while let Some(slot) = pending.pop() {
-                if !seen.insert(slot) {
-                    continue;
-                }
+                seen.insert(slot);
                 let stays = slot == BOTTOM || stops(slot) || (below_kept && covers(slot));
                 let fate = if stays { Fate::Keep } else { fate(slot) };
                 if fate != Fate::Drop {
                     found.insert(slot);
                 }
                 if fate != Fate::Keep {
-                    pending.extend(self.below[slot].iter());
+                    pending.union_without(&self.below[slot], &seen);
                 }
             }
             found
@@ -237,16 +228,16 @@ impl StackGraph {
         }
     }
 
-    /// Removes the slots `gone` and all that no path from the top to the bottom visits. Returns,
-    /// for each slot now, its slot before.
-    pub fn restrict(&mut self, gone: &BitSet) -> Vec<Option<usize>> {
+    /// Removes the slots `gone` and all that no path from the top to the bottom visits; how the slots moved,
+    /// if they did.
+    pub fn restrict(&mut self, gone: &BitSet) -> Option<SlotMap> {
         let slots = self.slots();
-        let mut forward = BitSet::new();
-        let mut pending: Vec<usize> = self.top.iter().collect();
+        let mut forward = gone.clone();
+        let mut pending = BitSet::new();
+        pending.union_without(&self.top, gone);
         while let Some(slot) = pending.pop() {
-            if !gone.contains(slot) && forward.insert(slot) {
-                pending.extend(self.below[slot].iter());
-            }
+            forward.insert(slot);
+            pending.union_without(&self.below[slot], &forward);
         }
         // Backward reachability from the bottom; graphs are small, iterate to the fixpoint.
         let mut live: BitSet = [BOTTOM]
@@ -258,33 +249,28 @@ impl StackGraph {
             grew = false;
             for slot in 1..slots {
                 if forward.contains(slot)
+                    && !gone.contains(slot)
                     && !live.contains(slot)
-                    && self.below[slot].iter().any(|b| live.contains(b))
+                    && self.below[slot].intersects(&live)
                 {
                     grew |= live.insert(slot);
                 }
             }
         }
-        let before = self.ids.clone();
         let kept: Vec<usize> = (0..slots)
             .filter(|&s| s == BOTTOM || live.contains(s))
             .collect();
-        if kept.len() < slots {
-            let mut new_slot = vec![None; slots];
-            for (new, &old) in kept.iter().enumerate() {
-                new_slot[old] = Some(new);
-            }
-            let move_set = |set: &BitSet| -> BitSet {
-                set.iter()
-                    .filter(|&s| live.contains(s))
-                    .filter_map(|s| new_slot[s])
-                    .collect()
-            };
-            self.below = kept.iter().map(|&s| move_set(&self.below[s])).collect();
-            self.top = move_set(&self.top);
-            self.ids = kept[1..].iter().map(|&s| before[s - 1]).collect();
+        if kept.len() == slots {
+            return None;
         }
-        self.origin(&before)
+        self.ids = kept.iter().filter_map(|&slot| self.id(slot)).collect();
+        let moves = SlotMap::of_origins(kept.into_iter().map(Some));
+        self.renumber(&moves);
+        // The bottom keeps its slot, but is no part of a set without stacks.
+        if live.is_empty() {
+            self.top = BitSet::new();
+        }
+        Some(moves)
     }
 
     /// Joins `other` (which has the same slots) into this set; true when it grew.

@@ -3,6 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::groups::{ACTIVE, Groups, Halting, Relation};
+use crate::slots::SlotMap;
 use crate::stack::{BOTTOM, Fate, StackGraph};
 use crate::{Entry, EntryId, EntryTable, NodeId, Tag};
 
@@ -270,20 +271,16 @@ impl WarpState {
     }
 
     /// Renumbers groups and agreements after the stack's slots moved.
-    fn remap(&mut self, origin: &[Option<usize>], fresh: CellSet) {
-        self.groups.remap(origin);
-        self.agree = origin
-            .iter()
-            .map(|slot| slot.map_or(fresh, |s| self.agree[s]))
-            .collect();
+    fn remap(&mut self, moves: &SlotMap) {
+        self.groups.remap(moves);
+        // No entry stands in a new slot yet, so all its lanes agree on everything.
+        self.agree = moves.list(&self.agree, CellSet([u64::MAX; CELLS / 64]));
     }
 
-    /// Slots for `entries`. New slots begin with every agreement, as no entry stands there yet.
+    /// Slots for `entries`.
     fn make_room(&mut self, entries: &[EntryId]) -> SmallVec<[usize; 4]> {
-        if entries.iter().any(|&e| self.stack.slot(e).is_none()) {
-            let origin = self.stack.make_room(entries);
-            let everything = CellSet([u64::MAX; CELLS / 64]);
-            self.remap(&origin, everything);
+        if let Some(moves) = self.stack.make_room(entries) {
+            self.remap(&moves);
         }
         entries.iter().filter_map(|&e| self.stack.slot(e)).collect()
     }
@@ -349,14 +346,17 @@ impl WarpState {
         if let (true, Some(tag)) = (filtered.may_underflow, tag) {
             return Err(MayUnderflow { tag });
         }
-        let mut state = self.clone();
-        state.groups.halt(
+        let mut groups = self.groups.clone();
+        groups.halt(
             halting,
             |slot| filtered.may_lose.contains(slot),
             |slot| filtered.may_stay.contains(slot),
         );
-        state.stack = filtered.stack;
-        Ok(state)
+        Ok(WarpState {
+            stack: filtered.stack,
+            groups,
+            agree: self.agree.clone(),
+        })
     }
 
     /// The running entry is exhausted: every way to go on.
@@ -371,8 +371,11 @@ impl WarpState {
                 emit(Step::finish(), None);
                 continue;
             };
-            let mut state = self.clone();
-            state.stack = self.stack.pop(slot);
+            let mut state = WarpState {
+                stack: self.stack.pop(slot),
+                groups: self.groups.clone(),
+                agree: self.agree.clone(),
+            };
             state.groups.resume(slot);
             state.agree[ACTIVE] = self.agree[slot];
             if state.reduce(model) {
@@ -395,10 +398,8 @@ impl WarpState {
                     || self.groups.get(slot, ACTIVE).is_contradictory()
             })
             .collect();
-        let slots = self.stack.slots();
-        let origin = self.stack.restrict(&gone);
-        if origin.len() < slots {
-            self.remap(&origin, CellSet::default());
+        if let Some(moves) = self.stack.restrict(&gone) {
+            self.remap(&moves);
         }
         self.limit(model);
         !self.stack.is_infeasible()
@@ -443,9 +444,17 @@ impl WarpState {
             (given, _) => given,
         };
         let mut state = self.clone();
+        // Lanes that go on at the same place, whatever the condition says for each, stay together.
+        let sides_part = match op {
+            ControlOp::FallThrough => false,
+            ControlOp::Jump(target) => next != Some(*target),
+            ControlOp::Scatter { targets, .. } => next.is_none_or(|n| !targets.contains(&n)),
+            _ => true,
+        };
         if let Condition::Open {
             decides: Some(cell),
         } = condition
+            && sides_part
             && model.agreement != AgreementDomain::Off
         {
             // Within each side of the split the deciding cell has one value.

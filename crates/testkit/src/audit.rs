@@ -12,6 +12,7 @@ use warpbound_analyse::{Launch, Refusal, ThreadCfg, WarpCfg};
 use warpbound_bound::{Effort, Ipet, Outcome, solve};
 use warpbound_driver::Flow;
 use warpbound_ir::{Cell, Code, Control, OpIndex};
+use warpbound_isa::Token;
 use warpbound_simt::concrete::{ActivationStack, Mask, Stage};
 use warpbound_simt::counts::CountSystem;
 use warpbound_simt::groups::{ACTIVE, Relation};
@@ -42,13 +43,18 @@ pub struct Analysed<'a> {
 
 impl<'a> Analysed<'a> {
     /// Analyses `code`.
-    pub fn run(code: &'a Code, launch: Launch, model: &Model) -> Result<Self, Refusal> {
+    pub fn run(
+        code: &'a Code,
+        launch: Launch,
+        model: &Model,
+        limits: &Limits,
+    ) -> Result<Self, Refusal> {
         let Flow {
             thread,
             warp,
             loops,
             counts,
-        } = Flow::run(code, &launch, model, &Limits::default())?;
+        } = Flow::run(code, &launch, model, limits)?;
         let mut analysed = Analysed {
             code,
             launch,
@@ -259,9 +265,7 @@ impl Analysed<'_> {
 
     fn count_loops(&self, counter: &mut LoopCounter, node: NodeId) {
         let from = counter.at.replace(node);
-        if let Some(from) = from {
-            self.shared_call_frames(counter, from, node);
-        }
+        let from = from.map(|from| self.shared_call_frames(counter, from, node));
         for (i, counted) in self.loops.loops.iter().enumerate() {
             if !counted.headers.contains(&node) {
                 continue;
@@ -273,15 +277,19 @@ impl Analysed<'_> {
         }
     }
 
-    /// A call into a shared context suspends the loops around it; its return goes on with them.
-    fn shared_call_frames(&self, counter: &mut LoopCounter, from: NodeId, to: NodeId) {
+    /// A call into a shared context suspends the loops around it; its return goes on with them. Returns
+    /// where the lane comes from: behind such a return, the call.
+    fn shared_call_frames(&self, counter: &mut LoopCounter, from: NodeId, to: NodeId) -> NodeId {
         let space = &self.thread.space;
         let last = self.code.get(space.block(from).last).map(|op| &op.control);
         match last {
-            Some(Control::Call(_)) if space.shared_calls.contains_key(&from) => {
+            Some(Control::Call(_) | Control::Push(Token::Ret, _))
+                if space.shared_calls.contains_key(&from) =>
+            {
                 counter.frames.push((from, counter.running.clone()));
+                from
             }
-            Some(Control::Unwind(warpbound_isa::instr::Token::Ret)) => {
+            Some(Control::Unwind(Token::Ret)) => {
                 let returns_to = |pusher: NodeId| {
                     space
                         .entries
@@ -294,10 +302,9 @@ impl Analysed<'_> {
                     .filter(|(pusher, _)| returns_to(*pusher))
                     .cloned()
                 else {
-                    return;
+                    return from;
                 };
                 counter.frames.pop();
-                counter.at = Some(pusher);
                 for (i, counted) in self.loops.loops.iter().enumerate() {
                     let callee_inside = space.shared_calls.get(&pusher).is_some_and(|call| {
                         counted
@@ -309,9 +316,9 @@ impl Analysed<'_> {
                         counter.running[i] = saved[i];
                     }
                 }
-                counter.at = Some(to);
+                pusher
             }
-            _ => {}
+            _ => from,
         }
     }
 

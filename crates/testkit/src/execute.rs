@@ -184,9 +184,9 @@ impl<'a, L: Labels> Warp<'a, L> {
             };
             let taken = self.condition(op, top.mask);
             let before = self.stack.clone();
+            let external = self.is_external(op, taken);
             let outcome = self.control(op, top.next, top.mask, taken);
-            let leaves =
-                matches!(op.control, Control::Unwind(_) | Control::Exit) || is_external(op);
+            let leaves = matches!(op.control, Control::Unwind(_) | Control::Exit) || external;
             let exhausted = leaves && taken == top.mask;
             match outcome {
                 Some(Ok(())) => observe(&Event {
@@ -199,7 +199,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                 Some(Err(NoMatchingEntry { tag })) => return Ending::Underflow(tag),
                 None => return Ending::Stuck,
             }
-            if is_external(op) {
+            if external {
                 self.clobber(top.next.op, taken);
             }
             self.data(op, top.next.op, taken);
@@ -233,15 +233,13 @@ impl<'a, L: Labels> Warp<'a, L> {
                 self.split(vec![(to, taken), (next, active & !taken)]);
             }
             // A function outside the file: its lanes return to the entry that PRET pushed.
-            Control::Indirect { .. } if is_external(op) => {
+            Control::Indirect { .. } if self.is_external(op, taken) => {
                 return Some(self.stack.unwind(Tag::Ret, taken, next));
             }
             Control::Indirect { base, anchor, .. } => {
                 let mut ways: Vec<(Point<L::Label>, Mask)> = vec![(next, active & !taken)];
                 for lane in lanes(taken) {
-                    let word = base.map_or(0, |cell| self.cells[lane][cell.index()]);
-                    let addr = i64::from(word as u32 as i32) + anchor;
-                    let to = self.code.at(CodeAddr(u32::try_from(addr).ok()?))?;
+                    let to = self.indirect_target(*base, *anchor, lane)?;
                     // A jump to a function behind a PRET is a call.
                     let is_call = self.code.function_at(to).is_some()
                         && self
@@ -334,6 +332,27 @@ impl<'a, L: Labels> Warp<'a, L> {
         self.stack.diverge(&ways);
     }
 
+    /// A jump to an absolute address leaves the file, and so does a call of what is no code of the file.
+    fn is_external(&self, op: &Op, taken: Mask) -> bool {
+        let Control::Indirect {
+            base,
+            anchor,
+            relative,
+        } = op.control
+        else {
+            return false;
+        };
+        let called = self.stack.pending().last();
+        let nowhere = |lane| self.indirect_target(base, anchor, lane).is_none();
+        !relative || called.is_some_and(|s| s.tag == Tag::Ret) && lanes(taken).all(nowhere)
+    }
+
+    fn indirect_target(&self, base: Option<Cell>, anchor: i64, lane: usize) -> Option<OpIndex> {
+        let word = base.map_or(0, |cell| self.cells[lane][cell.index()]);
+        let addr = i64::from(word as u32 as i32) + anchor;
+        self.code.at(CodeAddr(u32::try_from(addr).ok()?))
+    }
+
     /// A function outside the file may leave anything in any cell.
     fn clobber(&mut self, at: OpIndex, taken: Mask) {
         for lane in lanes(taken) {
@@ -409,17 +428,6 @@ fn special_is_uniform(register: u8, launch: &Launch) -> bool {
         (35, Some([x, y, _])) => rows(u64::from(x) * u64::from(y)),
         _ => false,
     }
-}
-
-/// A jump to an absolute address leaves the file.
-fn is_external(op: &Op) -> bool {
-    matches!(
-        op.control,
-        Control::Indirect {
-            relative: false,
-            ..
-        }
-    )
 }
 
 fn tag(token: Token) -> Option<Tag> {

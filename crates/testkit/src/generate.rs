@@ -94,7 +94,93 @@ pub fn unstructured(rng: &mut fastrand::Rng) -> Code {
     w.finish()
 }
 
+/// A program of functions of random blocks: pushes and pops of any token anywhere, also of entries of the
+/// caller; guarded returns; direct and indirect calls of any function, recursion included; guarded indirect jumps,
+/// to the operation behind them as well. About half of these programs are refused.
+pub fn exotic(rng: &mut fastrand::Rng) -> Code {
+    let mut w = Writer::new(rng);
+    let functions = w.rng.usize(0..4);
+    w.functions = (0..functions).map(|_| w.label()).collect();
+    w.exotic_function(false);
+    w.control(Condition::ALWAYS, Control::Exit);
+    for function in 0..functions {
+        w.bind(w.functions[function]);
+        w.exotic_function(true);
+        w.control(Condition::ALWAYS, Control::Unwind(Token::Ret));
+    }
+    w.finish()
+}
+
 impl<'r> Writer<'r> {
+    fn exotic_function(&mut self, may_return: bool) {
+        const TOKENS: [Token; 3] = [Token::Sync, Token::Brk, Token::Cont];
+        let blocks = self.rng.usize(2..7);
+        let labels: Vec<Label> = (0..blocks).map(|_| self.label()).collect();
+        let mut pushed = vec![];
+        for _ in 0..self.rng.usize(0..3) {
+            let token = TOKENS[self.rng.usize(0..3)];
+            let to = labels[self.rng.usize(0..blocks)];
+            self.push(token, to);
+            pushed.push(token);
+        }
+        self.begin_chain();
+        for &label in &labels {
+            self.bind(label);
+            let count = self.rng.usize(0..3);
+            self.data(count);
+            let to = labels[self.rng.usize(0..blocks)];
+            let when = match self.rng.u8(0..8) {
+                0 => Condition::ALWAYS,
+                1..=2 => self.predicate(),
+                _ => self.fresh_predicate(),
+            };
+            let any = TOKENS[self.rng.usize(0..3)];
+            match self.rng.u8(0..16) {
+                0..=3 => self.jump(when, to),
+                4 => self.push(any, to),
+                5..=6 if !pushed.is_empty() => {
+                    let token = pushed[self.rng.usize(0..pushed.len())];
+                    self.control(when, Control::Unwind(token));
+                }
+                7 => self.control(when, Control::Exit),
+                8 => self.guarded_scatter(&labels),
+                9..=11 if !self.functions.is_empty() => {
+                    let callee = self.functions[self.rng.usize(0..self.functions.len())];
+                    self.call(callee);
+                }
+                12 if !self.functions.is_empty() => {
+                    let callees = (0..self.rng.usize(1..3))
+                        .map(|_| self.functions[self.rng.usize(0..self.functions.len())])
+                        .collect();
+                    self.push(Token::Ret, to);
+                    self.scatter(callees);
+                }
+                13 if may_return => self.control(when, Control::Unwind(Token::Ret)),
+                14 => self.control(when, Control::Unwind(any)),
+                _ => {}
+            }
+        }
+    }
+
+    /// An indirect jump, perhaps guarded, perhaps to the operation behind it as well.
+    fn guarded_scatter(&mut self, labels: &[Label]) {
+        let mut ways: Vec<Label> = (0..self.rng.usize(2..4))
+            .map(|_| labels[self.rng.usize(0..labels.len())])
+            .collect();
+        let after = self.label();
+        if self.rng.bool() {
+            ways.push(after);
+        }
+        self.scatter(ways);
+        if self.rng.bool() {
+            let guard = self.predicate();
+            if let Some(op) = self.ops.last_mut() {
+                op.condition = guard;
+            }
+        }
+        self.bind(after);
+    }
+
     fn new(rng: &'r mut fastrand::Rng) -> Self {
         Writer {
             rng,

@@ -4,21 +4,24 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use warpbound_analyse::Launch;
+use warpbound_analyse::thread::Limits;
 use warpbound_ir::Code;
-use warpbound_simt::warp::{DivergenceOrder, Model};
+use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, Model, StackDomain};
 
 use crate::audit::Analysed;
 use crate::execute::{Ending, RunSeed, mix};
-use crate::generate::{structured, unstructured};
+use crate::generate::{exotic, structured, unstructured};
 
 /// Totals of a campaign.
 #[derive(Clone, Debug, Default)]
 pub struct Campaign {
     /// Programs analysed.
     pub programs: usize,
-    /// Programs that the analyses refused.
+    /// Programs that the analyses refused at full precision.
     pub refused: usize,
-    /// Why, and how often.
+    /// Programs that were refused with a domain switched off.
+    pub refused_with_less: usize,
+    /// Why those of full precision were, and how often.
     pub refusals: BTreeMap<String, usize>,
     /// Runs.
     pub runs: usize,
@@ -57,10 +60,10 @@ pub fn campaign(seed: u64, runs: usize) -> Campaign {
         program += 1;
         let program_seed = mix(&[seed, program]);
         let mut rng = fastrand::Rng::with_seed(program_seed);
-        let (kind, code) = if rng.u8(0..3) == 0 {
-            ("unstructured", unstructured(&mut rng))
-        } else {
-            ("structured", structured(&mut rng))
+        let (kind, code) = match rng.u8(0..4) {
+            0 => ("unstructured", unstructured(&mut rng)),
+            1 => ("exotic", exotic(&mut rng)),
+            _ => ("structured", structured(&mut rng)),
         };
         let name = format!("{kind} program {program_seed:#x}");
         total.audit(&name, &code, &mut rng, RUNS_PER_PROGRAM);
@@ -69,12 +72,15 @@ pub fn campaign(seed: u64, runs: usize) -> Campaign {
 }
 
 impl Campaign {
-    /// Audits `runs` runs of one program for a random launch and order of divergence. Returns
-    /// whether the program was accepted.
+    /// Audits `runs` runs of one program for a random launch, order of divergence, precision, and limit of
+    /// calling contexts. Returns whether the program was accepted.
     pub fn audit(&mut self, name: &str, code: &Code, rng: &mut Rng, runs: usize) -> bool {
         let launch = Launch {
-            warp_width: [4, 8, 32, 64][rng.usize(0..4)],
-            block: rng.bool().then(|| [rng.u32(1..70), rng.u32(1..4), 1]),
+            // Seldom so narrow that nothing can diverge.
+            warp_width: [1, 2, 3, 4, 8, 8, 32, 32, 64, 64][rng.usize(0..10)],
+            block: rng
+                .bool()
+                .then(|| [rng.u32(1..70), rng.u32(1..4), rng.u32(1..3)]),
             global_is_stable: true,
         };
         let order = if rng.bool() {
@@ -82,14 +88,31 @@ impl Campaign {
         } else {
             DivergenceOrder::TakenFirst
         };
-        let model = Model {
+        let mut model = Model {
             may_diverge: true,
             order,
             ..Model::default()
         };
+        let mut limits = Limits::default();
+        let less = rng.bool();
+        if less {
+            model.stack =
+                [StackDomain::Full, StackDomain::Full, StackDomain::Acyclic][rng.usize(0..3)];
+            model.groups = [GroupDomain::Full, GroupDomain::Off][rng.usize(0..2)];
+            model.agreement = [
+                AgreementDomain::Full,
+                AgreementDomain::ActiveOnly,
+                AgreementDomain::Off,
+            ][rng.usize(0..3)];
+            limits.contexts = rng.usize(1..5);
+        }
         self.programs += 1;
-        let analysed = match Analysed::run(code, launch, &model) {
+        let analysed = match Analysed::run(code, launch, &model, &limits) {
             Ok(analysed) => analysed,
+            Err(_) if less => {
+                self.refused_with_less += 1;
+                return false;
+            }
             Err(refusal) => {
                 self.refused += 1;
                 let what = format!(

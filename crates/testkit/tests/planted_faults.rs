@@ -1,18 +1,19 @@
 //! Faults planted on purpose: each must be caught by the audit that finds nothing without it.
 
+use std::collections::BTreeSet;
+
 use warpbound_analyse::Launch;
 use warpbound_analyse::thread::Limits;
-use warpbound_driver::Flow;
 use warpbound_ir::{Code, Condition, Control, Value};
 use warpbound_isa::instr::{Space, Token};
-use warpbound_simt::Tag;
-use warpbound_simt::counts::{Factor, Family};
+use warpbound_simt::counts::{CountInput, CountSystem, CountVar, Counted, Factor, Family};
 use warpbound_simt::warp::{DivergenceOrder, Model, Via};
+use warpbound_simt::{EntryId, Tag};
 use warpbound_testkit::audit::{Analysed, Findings};
 use warpbound_testkit::execute::{Fault, RunSeed, mix};
-use warpbound_testkit::generate::structured;
+use warpbound_testkit::generate::{exotic, structured, unstructured};
 
-const PROGRAMS: u64 = 60;
+const PROGRAMS: u64 = 100;
 const RUNS: u64 = 6;
 
 /// What a test plants.
@@ -42,13 +43,17 @@ struct Caught {
     mismatches: usize,
     edges: usize,
     agreements: usize,
+    /// Runs with more instructions than the bound.
     bounds: usize,
+    /// Runs of programs that have no bound, although each loop has one.
+    unbounded: usize,
     others: usize,
 }
 
 impl Caught {
     fn nothing(&self) -> bool {
-        self.mismatches + self.edges + self.agreements + self.bounds + self.others == 0
+        let claims = self.edges + self.agreements + self.bounds + self.unbounded;
+        self.mismatches + claims + self.others == 0
     }
 
     fn add(&mut self, findings: &Findings) {
@@ -58,6 +63,8 @@ impl Caught {
                 self.edges += 1;
             } else if violation.contains("said to agree") {
                 self.agreements += 1;
+            } else if violation.contains("bound None") {
+                self.unbounded += 1;
             } else if violation.contains("bound") {
                 self.bounds += 1;
             } else {
@@ -71,7 +78,11 @@ fn audit(plant: &Plant<'_>) -> Caught {
     let mut caught = Caught::default();
     for program in 0..PROGRAMS {
         let mut rng = fastrand::Rng::with_seed(mix(&[11, program]));
-        let code = structured(&mut rng);
+        let code = match program % 4 {
+            0 => unstructured(&mut rng),
+            1 => exotic(&mut rng),
+            _ => structured(&mut rng),
+        };
         let mut analysed_code = code.clone();
         if let Some(change) = plant.code {
             change(&mut analysed_code);
@@ -85,7 +96,8 @@ fn audit(plant: &Plant<'_>) -> Caught {
             order: plant.order,
             ..Model::default()
         });
-        let Ok(mut analysed) = Analysed::run(&analysed_code, launch, &model) else {
+        let Ok(mut analysed) = Analysed::run(&analysed_code, launch, &model, &Limits::default())
+        else {
             continue;
         };
         analysed.code = &code;
@@ -199,6 +211,7 @@ fn loop_bounds_one_too_small() {
     assert!(caught.bounds > 0, "{caught:?}");
 }
 
+/// Without rows a bound can only grow; what is lost is the bound itself.
 #[test]
 fn warp_counts_not_tied_to_thread_counts() {
     let untie = |analysed: &mut Analysed<'_>| {
@@ -211,14 +224,57 @@ fn warp_counts_not_tied_to_thread_counts() {
         results: Some(&untie),
         ..Plant::default()
     });
+    assert!(caught.unbounded > 0, "{caught:?}");
+}
+
+#[test]
+fn lanes_that_arrive_over_another_step_forgotten() {
+    let forget = |analysed: &mut Analysed<'_>| {
+        for row in &mut analysed.counts.rows {
+            if row.family == Family::ThreadFlow {
+                let mut lanes = 0;
+                row.terms.retain(|(_, factor)| {
+                    lanes += usize::from(matches!(factor, Factor::Number(n) if *n < 0));
+                    lanes <= 1 || matches!(factor, Factor::Number(n) if *n > 0)
+                });
+            }
+        }
+    };
+    let caught = audit(&Plant {
+        results: Some(&forget),
+        ..Plant::default()
+    });
     assert!(caught.bounds > 0, "{caught:?}");
+}
+
+/// The rows of `flow`, with another opinion about the states at headers or about shared returns.
+fn counts(
+    analysed: &Analysed<'_>,
+    no_state: bool,
+    shared_returns: &BTreeSet<EntryId>,
+) -> CountSystem {
+    let state = |node| match no_state {
+        true => None,
+        false => analysed.warp.state(node),
+    };
+    CountSystem::run(&CountInput {
+        lanes: analysed.launch.live_lanes(),
+        entry: analysed.thread.entry,
+        thread: &analysed.thread.steps,
+        warp: &analysed.warp.steps,
+        entries: &analysed.thread.space.entries,
+        loops: &analysed.loops.loops,
+        shared_returns,
+        state: &state,
+    })
 }
 
 #[test]
 fn every_loop_said_to_iterate_together() {
-    // The rows of threads, stated about the warp: what a reader of the paper might do.
+    // Where nothing is pending at a header, no lane waits that could reach it.
     let claim = |analysed: &mut Analysed<'_>| {
-        analysed.counts = paper_counts(analysed);
+        analysed.counts = counts(analysed, true, &analysed.loops.shared_returns);
+        assert!(analysed.counts.together.iter().all(|&together| together));
     };
     let caught = audit(&Plant {
         results: Some(&claim),
@@ -227,26 +283,24 @@ fn every_loop_said_to_iterate_together() {
     assert!(caught.bounds > 0, "{caught:?}");
 }
 
-fn paper_counts(analysed: &Analysed<'_>) -> warpbound_simt::counts::CountSystem {
-    let model = Model {
-        may_diverge: true,
-        ..Model::default()
+#[test]
+fn loops_that_iterate_together_entered_by_walking_only() {
+    let walk_only = |analysed: &mut Analysed<'_>| {
+        let variables = &analysed.counts.variables;
+        let resumes = |var: &CountVar| matches!(&variables[var.0], Counted::WarpStep(_, step) if step.via != Via::Walk);
+        for row in &mut analysed.counts.rows {
+            if row.family == Family::LoopTogether {
+                row.terms.retain(|(var, factor)| {
+                    !(matches!(factor, Factor::TimesBound(..)) && resumes(var))
+                });
+            }
+        }
     };
-    let flow = Flow::run(analysed.code, &analysed.launch, &model, &Limits::default());
-    let thread_loops = |flow: &Flow| {
-        let state = |node| flow.warp.state(node);
-        warpbound_simt::counts::CountSystem::of_paper(&warpbound_simt::counts::CountInput {
-            lanes: analysed.launch.live_lanes(),
-            entry: flow.thread.entry,
-            thread: &flow.thread.steps,
-            warp: &flow.warp.steps,
-            entries: &flow.thread.space.entries,
-            loops: &flow.loops.loops,
-            shared_returns: &flow.loops.shared_returns,
-            state: &state,
-        })
-    };
-    flow.map(|flow| thread_loops(&flow)).unwrap_or_default()
+    let caught = audit(&Plant {
+        results: Some(&walk_only),
+        ..Plant::default()
+    });
+    assert!(caught.bounds > 0, "{caught:?}");
 }
 
 #[test]
@@ -288,34 +342,48 @@ fn pushes_not_counted() {
     assert!(caught.bounds > 0, "{caught:?}");
 }
 
+/// Analyses again with one calling context for all calls.
+fn without_call_strings(analysed: &mut Analysed<'_>) {
+    let limits = Limits {
+        contexts: 1,
+        ..Limits::default()
+    };
+    let model = Model {
+        may_diverge: true,
+        ..Model::default()
+    };
+    if let Ok(again) = Analysed::run(analysed.code, analysed.launch, &model, &limits) {
+        *analysed = again;
+    }
+}
+
 #[test]
 fn call_strings_off_and_pops_not_tied_to_pushes() {
     let merge = |analysed: &mut Analysed<'_>| {
-        let limits = Limits {
-            contexts: 1,
-            ..Limits::default()
-        };
-        let model = Model {
-            may_diverge: true,
-            ..Model::default()
-        };
-        if let Ok(flow) = Flow::run(analysed.code, &analysed.launch, &model, &limits) {
-            analysed.thread = flow.thread;
-            analysed.warp = flow.warp;
-            analysed.loops = flow.loops;
-            analysed.counts = flow.counts;
-            analysed
-                .counts
-                .rows
-                .retain(|row| row.family != Family::Pops);
-            analysed.refresh();
-        }
+        without_call_strings(analysed);
+        analysed
+            .counts
+            .rows
+            .retain(|row| row.family != Family::Pops);
     };
     let caught = audit(&Plant {
         results: Some(&merge),
         ..Plant::default()
     });
-    assert!(caught.bounds > 0, "{caught:?}");
+    assert!(caught.unbounded > 0, "{caught:?}");
+}
+
+#[test]
+fn returns_from_a_shared_context_said_to_be_of_one_call() {
+    let merge = |analysed: &mut Analysed<'_>| {
+        without_call_strings(analysed);
+        analysed.counts = counts(analysed, false, &BTreeSet::new());
+    };
+    let caught = audit(&Plant {
+        results: Some(&merge),
+        ..Plant::default()
+    });
+    assert!(caught.bounds + caught.unbounded > 0, "{caught:?}");
 }
 
 /// Plants in the code that is analysed: every operation for which `change` applies.

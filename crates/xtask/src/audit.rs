@@ -74,7 +74,10 @@ fn audit_kernels(repository: &Repository, seed: u64, runs: usize) -> anyhow::Res
 
 fn print(what: &str, total: &Campaign) {
     println!("{what}:");
-    println!("  {} programs, {} refused:", total.programs, total.refused);
+    println!(
+        "  {} programs, {} refused with a domain off, {} refused:",
+        total.programs, total.refused_with_less, total.refused
+    );
     for (reason, count) in &total.refusals {
         println!("    {count:>6}  {reason}");
     }

@@ -4,6 +4,7 @@
 //! `HELP`, what `--help` prints for it, and `run`, which gets the arguments after the command's name.
 
 mod audit;
+mod containers;
 mod cubin;
 mod disasm_compare;
 mod kernels;
@@ -14,6 +15,7 @@ mod nvrtc;
 mod oracle;
 mod repository;
 mod survey;
+mod tables;
 
 use std::process::ExitCode;
 
@@ -45,6 +47,12 @@ const COMMANDS: &[Command] = &[
         run: kernels::run,
     },
     Command {
+        name: "containers",
+        summary: "pack cubins into the files with cubins inside that tests read",
+        help: containers::HELP,
+        run: containers::run,
+    },
+    Command {
         name: "disasm-compare",
         summary: "compare our disassembly with NVIDIA's, over our kernels, other cubins or random words",
         help: disasm_compare::HELP,
@@ -67,6 +75,12 @@ const COMMANDS: &[Command] = &[
         summary: "bound all own kernels; times; branch targets against the compiler's record",
         help: survey::HELP,
         run: survey::run,
+    },
+    Command {
+        name: "tables",
+        summary: "the evaluation of warp-cfg-2023: domains switched off, divergence edges, times",
+        help: tables::HELP,
+        run: tables::run,
     },
     Command {
         name: "audit",

@@ -1,6 +1,6 @@
 //! `cargo xtask oracle`: fetch the third-party tools that serve as oracles.
 //!
-//! They come from two public Python wheels, pinned by version and SHA-256, through pip.
+//! They come from public Python wheels, pinned by version and SHA-256, through pip.
 //! The versions are chosen on purpose: nvdisasm 12.4 and NVRTC 12.9 are among the last that
 //! know Maxwell, Pascal and Volta (13.0 dropped sm_50 to sm_72).
 
@@ -14,14 +14,16 @@ use anyhow::{Context, bail};
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask oracle [--force]
+usage: cargo xtask oracle [--libraries] [--force]
 
-Downloads the wheels triton 3.1.0 and nvidia-cuda-nvrtc-cu12 12.9.86 with pip (about 280 MB) and unpacks
-  oracle/bin/  nvdisasm, cuobjdump, ptxas (CUDA 12.4)
+Downloads wheels with pip, pinned by version and SHA-256, and unpacks
+  oracle/bin/  nvdisasm, cuobjdump, ptxas (CUDA 12.4) and fatbinary (CUDA 13.0)
   oracle/lib/  the NVRTC libraries (CUDA 12.9)
 The folder is ignored by git; the tools stay under their own licences. Linux on x86-64 only.
 
-  --force   download again even if everything is there";
+  --libraries   also the libraries cuFFT 10.9.0.58, cuSOLVER 11.4.1.48 and cuSPARSE 11.7.5.86, into
+                oracle/libraries (500 MB to download, 1 GB unpacked)
+  --force       download again even if everything is there";
 
 /// One wheel and what is taken out of it.
 struct Wheel {
@@ -45,6 +47,12 @@ const WHEELS: &[Wheel] = &[
             ("triton/backends/nvidia/bin/ptxas", "bin/ptxas", true),
         ],
     },
+    // The wheels of CUDA 12 carry no fatbinary.
+    Wheel {
+        requirement: "nvidia-cuda-nvcc==13.0.88",
+        sha256: "56fe502eb77625a12f25172caa3cdddb4e4c8ba2c8c17dba44b164761b380f03",
+        members: &[("nvidia/cu13/bin/fatbinary", "bin/fatbinary", true)],
+    },
     Wheel {
         requirement: "nvidia-cuda-nvrtc-cu12==12.9.86",
         sha256: "210cf05005a447e29214e9ce50851e83fc5f4358df8b453155d5e1918094dcb4",
@@ -64,17 +72,59 @@ const WHEELS: &[Wheel] = &[
     },
 ];
 
+/// Libraries that people use, with kernels for Maxwell and Pascal inside.
+const LIBRARIES: &[Wheel] = &[
+    Wheel {
+        requirement: "nvidia-cufft-cu11==10.9.0.58",
+        sha256: "e21037259995243cc370dd63c430d77ae9280bedb68d5b5a18226bfc92e5d748",
+        members: &[(
+            "nvidia/cufft/lib/libcufft.so.10",
+            "libraries/libcufft.so.10",
+            false,
+        )],
+    },
+    Wheel {
+        requirement: "nvidia-cusolver-cu11==11.4.1.48",
+        sha256: "ea9fb1ad8c644ca9ed55af13cc39af3b7ba4c3eb5aef18471fe1fe77d94383cb",
+        members: &[
+            (
+                "nvidia/cusolver/lib/libcusolver.so.11",
+                "libraries/libcusolver.so.11",
+                false,
+            ),
+            (
+                "nvidia/cusolver/lib/libcusolverMg.so.11",
+                "libraries/libcusolverMg.so.11",
+                false,
+            ),
+        ],
+    },
+    Wheel {
+        requirement: "nvidia-cusparse-cu11==11.7.5.86",
+        sha256: "8d7cf1628fd8d462b5d2ba6678fae34733a48ecb80495b9c68672ec6a6dde5ef",
+        members: &[(
+            "nvidia/cusparse/lib/libcusparse.so.11",
+            "libraries/libcusparse.so.11",
+            false,
+        )],
+    },
+];
+
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
-    let force = match arguments {
-        [] => false,
-        [flag] if flag == "--force" => true,
-        [other, ..] => bail!("oracle does not know the argument {other:?}"),
-    };
+    let (mut force, mut libraries) = (false, false);
+    for argument in arguments {
+        match argument.as_str() {
+            "--force" => force = true,
+            "--libraries" => libraries = true,
+            other => bail!("oracle does not know the argument {other:?}"),
+        }
+    }
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         bail!("the oracle tools exist for Linux on x86-64 only");
     }
     let oracle = repository.oracle();
-    for wheel in WHEELS {
+    let more = if libraries { LIBRARIES } else { &[] };
+    for wheel in WHEELS.iter().chain(more) {
         let complete = wheel
             .members
             .iter()

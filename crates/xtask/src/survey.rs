@@ -1,129 +1,189 @@
-//! `cargo xtask survey`: all own kernels, their bounds, times, and the compiler's branch targets.
+//! `cargo xtask survey`: kernels of many files, their bounds, times, and the compiler's branch targets.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
-use warpbound_driver::{Flow, Model, Options, Session};
+use anyhow::{Context, bail};
+use warpbound_driver::{FileSource, Flow, Kernel, Library, Options, Selection, Session, Sm};
 use warpbound_report::bound::Status;
 use warpbound_testkit::targets::compare;
 
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- survey [DIRECTORY]
+usage: cargo run --release -p warpbound-xtask -- survey [--turns N] [--sm SM] [FILE...]
 
-Bounds every kernel of the cubins in a directory (kernels/built) with a bound of 10 for each loop and compares
-the targets of SYNC, BRK and BRX with those that the compiler recorded. Prints one line per kernel, the distribution of the times
-that the warp-level graph and the whole bound take (median of nine turns each, one core), and what differs.
-Fails if a target differs.";
+Bounds every kernel of the files (cubins of kernels/built) with a bound of 10 for each loop and compares the
+targets of SYNC, BRK and BRX with those that the compiler recorded. Prints what has no bound, what differs, and
+the distribution of the times that the warp-level graph and the whole bound take, on one core. Fails if a target
+differs.
 
-/// Turns of each measurement.
-const TURNS: usize = 9;
+  --turns N   measure each kernel N times and take the median (9; 1 where files are given)
+  --sm SM     only images for this architecture";
+
+/// Of the slowest and the refused kernels, how many are named.
+const SHOWN: usize = 10;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
-    let directory = match arguments {
-        [] => repository.built_kernels(),
-        [directory] => PathBuf::from(directory),
-        _ => bail!("more than one directory"),
-    };
-    let options = Options {
-        loop_default: Some(10),
-        ..Options::default()
-    };
-    let model = Model {
-        may_diverge: true,
-        ..Model::default()
-    };
-    let (mut cfg_times, mut bound_times) = (Vec::new(), Vec::new());
-    let (mut equal, mut unreachable, mut differences) = (0, Vec::new(), Vec::new());
-    let (mut bounded, mut others) = (0, Vec::new());
-    for path in files_with_extension(&directory, "cubin")? {
-        let file = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let session = Session::open(&file, &std::fs::read(&path)?)?;
-        for kernel in session.kernels(None)? {
-            let name = format!("{file} {}", kernel.demangled());
-            let prepared = session.prepare(kernel)?;
-            let launch = Default::default();
-            let flow = || Flow::run(&prepared.code, &launch, &model, &Default::default());
-            cfg_times.push(median(|| drop(flow())));
-            bound_times.push(median(|| drop(session.bound(kernel, &options))));
-            let report = session.bound(kernel, &options)?;
-            match (report.status, report.bound) {
-                (Status::Bounded, Some(bound)) => {
-                    bounded += 1;
-                    println!(
-                        "{bound:>8}  {name}: {} nodes, {} edges, {} of divergence, gap {:?}",
-                        report.nodes,
-                        report.edges,
-                        report.divergence_edges.len(),
-                        report.integrality_gap
-                    );
-                }
-                _ => others.push(format!("{name}: {}", report.reason.unwrap_or_default())),
-            }
-            if let Ok(flow) = flow() {
-                let check = compare(kernel, &prepared.code, &flow.thread);
-                equal += check.equal;
-                unreachable.extend(check.unreachable.iter().map(|at| format!("{name} {at}")));
-                differences.extend(check.differences.iter().map(|d| format!("{name} {d}")));
-            }
+    let (mut files, mut turns, mut selection) = (Vec::new(), None, Selection::default());
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let mut value = || rest.next().context("an option without a value");
+        match argument.as_str() {
+            "--turns" => turns = Some(value()?.parse()?),
+            "--sm" => selection.sm = Some(value()?.parse::<Sm>().map_err(anyhow::Error::msg)?),
+            flag if flag.starts_with('-') => bail!("survey does not know {flag:?}"),
+            file => files.push(PathBuf::from(file)),
         }
     }
-    println!("\n{bounded} bounded, {} not:", others.len());
-    for other in &others {
-        println!("  {other}");
+    let turns = turns.unwrap_or(if files.is_empty() { 9 } else { 1 });
+    if files.is_empty() {
+        files = files_with_extension(&repository.built_kernels(), "cubin")?;
     }
-    println!(
-        "\ntargets of SYNC, BRK, BRX: {equal} as recorded by the compiler, {} differ",
-        differences.len()
-    );
-    for difference in &differences {
-        println!("  {difference}");
+    let mut survey = Survey::default();
+    for path in files {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let file = std::fs::File::open(&path)?;
+        let library = Library::open(&name, FileSource::new(file)?)?;
+        // A library need not have the architecture.
+        let images = library.select(&selection).unwrap_or_default();
+        for item in library.kernels(&images, None) {
+            let (session, index) = item?;
+            survey.kernel(&session, session.kernel_at(index)?, turns)?;
+        }
     }
-    println!("recorded but unreachable: {}", unreachable.len());
-    for place in &unreachable {
-        println!("  {place}");
-    }
-    print_times(
-        "warp-level graph (both graphs, loops, rows)",
-        &mut cfg_times,
-    );
-    print_times("whole bound, from the loaded file", &mut bound_times);
-    if !differences.is_empty() {
-        bail!("{} targets differ", differences.len());
+    survey.print();
+    if !survey.differences.is_empty() {
+        bail!("{} targets differ", survey.differences.len());
     }
     Ok(())
 }
 
-fn median(mut work: impl FnMut()) -> Duration {
-    let mut times: Vec<Duration> = (0..TURNS)
-        .map(|_| {
-            let start = Instant::now();
-            work();
-            start.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
-    times.get(TURNS / 2).copied().unwrap_or_default()
+#[derive(Default)]
+struct Survey {
+    bounded: usize,
+    /// Kernels without a bound, by reason.
+    others: BTreeMap<String, Vec<String>>,
+    /// Kernels whose worst path stays under the bound, or that have none.
+    gaps: Vec<String>,
+    divergence_edges: usize,
+    equal: usize,
+    unreachable: Vec<String>,
+    differences: Vec<String>,
+    /// Times with the number of instructions and the name of the kernel.
+    cfg: Vec<(Duration, usize, String)>,
+    bound: Vec<(Duration, usize, String)>,
 }
 
-fn print_times(what: &str, times: &mut [Duration]) {
+impl Survey {
+    fn kernel(&mut self, session: &Session, kernel: &Kernel, turns: usize) -> anyhow::Result<()> {
+        let options = Options {
+            loop_default: Some(10),
+            ..Options::default()
+        };
+        let prepared = session.prepare(kernel)?;
+        let launch = Default::default();
+        let build = || Flow::run(&prepared.code, &launch, &options.model, &Default::default());
+        let (cfg_time, flow) = timed(turns, build);
+        let (bound_time, report) = timed(turns, || session.bound(kernel, &options));
+        let report = report?;
+        let name = format!("{} {}", session.name(), kernel.demangled());
+        let size = prepared.code.ops.len();
+        self.cfg.push((cfg_time, size, name.clone()));
+        self.bound.push((bound_time, size, name.clone()));
+        self.divergence_edges += report.divergence_edges.len();
+        if report.status == Status::Bounded {
+            self.bounded += 1;
+            if report.integrality_gap != Some(0) {
+                let gap = report.integrality_gap;
+                self.gaps
+                    .push(format!("{name}: {:?} of {gap:?}", report.bound));
+            }
+        } else {
+            let reason = report.reason.unwrap_or_default();
+            self.others.entry(reason).or_default().push(name.clone());
+        }
+        if let Ok(flow) = flow {
+            let check = compare(kernel, &prepared.code, &flow.thread);
+            self.equal += check.equal;
+            let named = |what: &String| format!("{name} {what}");
+            self.unreachable
+                .extend(check.unreachable.iter().map(|at| format!("{name} {at}")));
+            self.differences.extend(check.differences.iter().map(named));
+        }
+        Ok(())
+    }
+
+    fn print(&mut self) {
+        let without: usize = self.others.values().map(Vec::len).sum();
+        println!("{} kernels bounded, {without} not:", self.bounded);
+        for (reason, names) in &self.others {
+            println!("  {:>6}  {reason}", names.len());
+            print_some(names);
+        }
+        println!(
+            "bounded kernels whose worst path is below the bound: {}",
+            self.gaps.len()
+        );
+        print_some(&self.gaps);
+        println!("divergence edges: {}", self.divergence_edges);
+        println!(
+            "targets of SYNC, BRK, BRX: {} as recorded by the compiler, {} differ",
+            self.equal,
+            self.differences.len()
+        );
+        print_some(&self.differences);
+        println!("recorded but unreachable: {}", self.unreachable.len());
+        print_some(&self.unreachable);
+        print_times("warp-level graph (both graphs, loops, rows)", &mut self.cfg);
+        print_times("whole bound, from the loaded file", &mut self.bound);
+    }
+}
+
+fn print_some(names: &[String]) {
+    for name in names.iter().take(SHOWN) {
+        println!("          {name}");
+    }
+    if names.len() > SHOWN {
+        println!("          and {} more", names.len() - SHOWN);
+    }
+}
+
+/// The median time of `work`, and its last result.
+fn timed<R>(turns: usize, work: impl Fn() -> R) -> (Duration, R) {
+    let turn = || {
+        let start = Instant::now();
+        let result = work();
+        (start.elapsed(), result)
+    };
+    let (first, mut result) = turn();
+    let mut times = vec![first];
+    for _ in 1..turns {
+        let (time, again) = turn();
+        times.push(time);
+        result = again;
+    }
+    times.sort_unstable();
+    (times.get(times.len() / 2).copied().unwrap_or(first), result)
+}
+
+fn print_times(what: &str, times: &mut [(Duration, usize, String)]) {
     times.sort_unstable();
     let at = |percent: usize| {
         let index = (times.len() * percent / 100).min(times.len().saturating_sub(1));
-        times.get(index).copied().unwrap_or_default()
+        times.get(index).map(|(time, ..)| *time).unwrap_or_default()
     };
     println!(
-        "\n{what}, {} kernels: 50 % {:?}, 75 % {:?}, 95 % {:?}, most {:?}",
+        "\n{what}, {} kernels: 50 % {:?}, 75 % {:?}, 95 % {:?}, 99 % {:?}, slowest:",
         times.len(),
         at(50),
         at(75),
         at(95),
-        at(100)
+        at(99)
     );
+    for (time, size, name) in times.iter().rev().take(SHOWN) {
+        let name: String = name.chars().take(90).collect();
+        println!("  {time:>12?}  {size:>6} instructions  {name}");
+    }
 }

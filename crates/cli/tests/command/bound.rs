@@ -29,7 +29,7 @@ fn json_has_the_promised_keys() {
     assert_eq!(code, Some(0));
     assert_eq!(report["schema"], "warpbound.bound/1");
     assert_eq!(report["file"], "nested_loops.sm_61.cubin");
-    assert_eq!(report["isa"], "sm_61");
+    assert_eq!(report["kernels"][0]["isa"], "sm_61");
     let kernels = report["kernels"].as_array().expect("kernels");
     assert_eq!(kernels.len(), 3);
     for kernel in kernels {
@@ -281,7 +281,7 @@ fn a_function_outside_the_file_needs_a_cost() {
     let arguments = ["bound", file, "--kernel", "external_call"];
     let text = run(&arguments).without_bound();
     assert!(
-        text.contains("call of vprintf outside the file, whose cost is unknown"),
+        text.contains("call of vprintf, whose cost is unknown"),
         "{text}"
     );
     let line = "{ name = \"vprintf\", instructions = \"?\" },";
@@ -309,6 +309,48 @@ fn a_function_outside_the_file_needs_a_cost() {
     let facts = scratch("vprintf.unknown.toml", &facts);
     let said = run(&[&arguments[..], &["--facts", &facts]].concat()).without_bound();
     assert!(said.contains(line), "{said}");
+}
+
+/// A function pointer that the host passes is a call with a cost; where each lane has its own pointer, the warp
+/// issues as many callees as it has lanes.
+#[test]
+fn an_unknown_callee_needs_a_cost() {
+    let file = "callback.sm_61.cubin";
+    let text = run(&["bound", file, "--kernel", "callback_apart"]).without_bound();
+    assert!(
+        text.contains("call of unknown callee at 0x00b8, whose cost is unknown"),
+        "{text}"
+    );
+    let bound = |kernel: &str, more: &[&str], cost: &str| {
+        let kernel = [
+            file,
+            "--kernel",
+            kernel,
+            "--loop-default",
+            "10",
+            "--call-default",
+            cost,
+        ];
+        let (code, report) = json(&[&kernel[..], more].concat());
+        assert_eq!(code, Some(0));
+        report["kernels"][0]["bound"].as_u64().expect("a bound")
+    };
+    let apart =
+        |more: &[&str]| bound("callback_apart", more, "100") - bound("callback_apart", more, "0");
+    assert_eq!(apart(&[]), 32 * 100);
+    assert_eq!(apart(&["--block", "8"]), 8 * 100);
+    // The pointer is a parameter, so all lanes call the same function.
+    let calls = |cost: &str| bound("callback", &[], cost) - bound("callback", &[], "0");
+    let together = calls("100");
+    assert_eq!(together % 100, 0);
+    let off = ["--agreement", "off"];
+    let calls = bound("callback", &off, "100") - bound("callback", &off, "0");
+    assert_eq!(calls % 3200, 0);
+    // A fact about one place goes before the default.
+    let facts = run(&["facts", file, "--kernel", "callback_apart"]).done();
+    let facts = scratch("callback.toml", facts.replace("\"?\"", "7"));
+    let stated = bound("callback_apart", &["--facts", &facts], "100");
+    assert_eq!(stated - bound("callback_apart", &[], "0"), 32 * 7);
 }
 
 /// With their costs stated, all kernels that call out of the file are bounded.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use warpbound_base::Diagnostic;
 use warpbound_driver::{Level, Options, Session};
 use warpbound_report::bound::Status;
-use warpbound_report::to_json;
+use warpbound_report::{BoundFormat, BoundWriter};
 
 use crate::support::built;
 
@@ -37,14 +37,17 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
         loop_default: Some(10),
         ..Options::default()
     };
-    let report = session.bounds(&kernels, &options, |_, _| ())?;
-    for kernel in &report.kernels {
-        assert_eq!(kernel.bound.is_some(), kernel.status == Status::Bounded);
-        assert_eq!(kernel.reason.is_none(), kernel.status == Status::Bounded);
-    }
-    let _ = (report.text(), to_json(&report));
-    session.facts(&kernels)?;
     for kernel in kernels {
+        let report = session.bound(kernel, &options)?;
+        assert_eq!(report.bound.is_some(), report.status == Status::Bounded);
+        assert_eq!(report.reason.is_none(), report.status == Status::Bounded);
+        for format in [BoundFormat::Text, BoundFormat::Json] {
+            let mut writer = BoundWriter::new(Vec::new(), format, "damaged.cubin").expect("memory");
+            writer.kernel(&report).expect("memory");
+            let text = writer.finish().expect("memory");
+            assert!(!text.is_empty());
+        }
+        session.facts(kernel)?;
         let listing = session.disassemble(kernel)?;
         let mut text = listing.columns();
         session.disassemble_plain(kernel, &mut text)?;

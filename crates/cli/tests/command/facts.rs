@@ -340,7 +340,7 @@ fn facts_about_calls() {
         calls("{ name = \"vprintf\", instructions = 400 },"),
     );
     assert!(
-        said.ends_with("the kernel calls no function vprintf outside the file"),
+        said.ends_with("the kernel calls no vprintf, or knows its code"),
         "{said}"
     );
     for (name, line, said) in [
@@ -377,4 +377,33 @@ fn facts_about_calls() {
         refusal("two_costs", calls(two)),
         "line 8: vprintf has another cost in line 7"
     );
+}
+
+/// Where "the loop's header" would be misread, the line says what is counted.
+#[test]
+fn irreducible_loops_and_recursion_say_what_is_counted() {
+    let facts = run(&[
+        "facts",
+        "goto_flow.sm_61.cubin",
+        "--kernel",
+        "goto_irreducible",
+    ])
+    .done();
+    assert!(
+        facts.contains("headers = [\"0x00b0\", \"0x0298\"]"),
+        "{facts}"
+    );
+    let facts = run(&["facts", "recursion.sm_61.cubin", "--kernel", "recursion"]).done();
+    assert!(facts.contains("recursion = \"fibonacci(int)\""), "{facts}");
+    let filled = scratch("recursion.toml", facts.replace("\"?\"", "9"));
+    let text = run(&[
+        "bound",
+        "recursion.sm_61.cubin",
+        "--kernel",
+        "recursion",
+        "--facts",
+        &filled,
+    ])
+    .done();
+    assert!(text.contains("recursive calls of fibonacci(int)"), "{text}");
 }

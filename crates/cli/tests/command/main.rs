@@ -6,6 +6,7 @@ mod damage;
 mod facts;
 mod files;
 mod kernels;
+mod libraries;
 mod snapshots;
 mod support;
 mod usage;

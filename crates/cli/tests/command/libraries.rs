@@ -1,0 +1,161 @@
+//! Files with many cubins inside.
+
+use crate::support::{one_line, run, scratch};
+
+const DATA: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../load/tests/data/containers/"
+);
+
+fn container(name: &str) -> String {
+    format!("{DATA}{name}")
+}
+
+#[test]
+fn list_is_a_directory_without_a_selection() {
+    let text = run(&["list", &container("host.so")]).done();
+    let head = text.lines().next().unwrap_or_default();
+    assert!(head.ends_with("host.so  host file, 6 images"), "{text}");
+    let images: Vec<&str> = text
+        .lines()
+        .filter(|l| l.contains("zstd") || l.contains("lz4"))
+        .collect();
+    assert_eq!(images.len(), 4, "{text}");
+    let whole = run(&["list", &container("host.so"), "--image", "2"]).done();
+    assert!(whole.contains("image 2  sm_62"), "{whole}");
+    assert!(whole.contains("vote"), "{whole}");
+    let both = run(&["list", &container("host.so"), "--sm", "sm_61"]).done();
+    assert!(
+        both.contains("image 1") && both.contains("image 4"),
+        "{both}"
+    );
+}
+
+/// What comes out of a container is what comes out of the cubin itself.
+#[test]
+fn bounds_of_packed_cubins_are_those_of_the_cubins() {
+    let alone = run(&["bound", "if_else.sm_61.cubin", "--loop-default", "10"]).done();
+    for (file, image) in [
+        ("plain.fatbin", "1"),
+        ("lz4.fatbin", "1"),
+        ("host.so", "4"),
+        ("host.a", "1"),
+    ] {
+        let file = container(file);
+        let packed = run(&["bound", &file, "--image", image, "--loop-default", "10"]).done();
+        let same = packed.replace(&format!("{file} image {image}"), "if_else.sm_61.cubin");
+        assert!(alone.contains("(if_else.sm_61.cubin, sm_61)"), "{alone}");
+        assert_eq!(same, alone, "{file}");
+    }
+}
+
+#[test]
+fn the_number_of_jobs_does_not_show() {
+    let file = container("host.so");
+    let text = |jobs| run(&["bound", &file, "--loop-default", "10", "--jobs", jobs]).done();
+    let one = text("1");
+    assert!(one.contains("image 1, sm_61") && one.contains("image 5, sm_62"));
+    for jobs in ["2", "3", "16"] {
+        assert_eq!(text(jobs), one, "{jobs} jobs");
+    }
+    // The only number that differs from run to run is the time.
+    let json = |jobs| {
+        let format = ["--format", "json", "--jobs", jobs];
+        let arguments = [&["bound", &file, "--loop-default", "10"], &format[..]].concat();
+        let text = run(&arguments).done();
+        let lines = text
+            .lines()
+            .filter(|line| !line.contains("\"cfg_seconds\""));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(json("1"), json("4"));
+}
+
+#[test]
+fn a_kernel_of_several_images() {
+    let file = container("host.so");
+    let arguments = ["bound", file.as_str(), "--kernel", "if_only"];
+    let text = run(&arguments).done();
+    assert!(
+        text.contains("image 1, sm_61") && text.contains("image 4, sm_61"),
+        "{text}"
+    );
+    let said = run(&["bound", &file, "--kernel", "no_such"]).refusal();
+    assert!(said.contains("there is no kernel \"no_such\""), "{said}");
+    let said = run(&["bound", &file, "--sm", "sm_70"]).refusal();
+    assert!(
+        said.ends_with(
+            "there is no machine code for sm_70 in this file; the file has sm_61, sm_62"
+        ),
+        "{said}"
+    );
+    let said = run(&["bound", &file, "--image", "7"]).refusal();
+    assert!(
+        said.ends_with("there is no image 7; the file has the images 1 to 6"),
+        "{said}"
+    );
+    let said = run(&["bound", &file, "--image", "3"]).refusal();
+    assert!(said.ends_with("image 3 is PTX, no cubin"), "{said}");
+}
+
+/// Facts name the code they are about, so those of two architectures fit into one file.
+#[test]
+fn facts_of_several_images() {
+    let file = container("host.a");
+    let facts = run(&["facts", &file]).done();
+    assert!(facts.matches("[[kernel]]").count() >= 1, "{facts}");
+    let filled = scratch("library.facts", facts.replace("\"?\"", "3"));
+    let text = run(&["bound", &file, "--facts", &filled]);
+    assert!(!text.stdout.contains("missing"), "{}", text.stdout);
+    let other = scratch(
+        "other.facts",
+        facts
+            .replace("\"?\"", "3")
+            .replace("code = \"", "code = \"0"),
+    );
+    let said = run(&["bound", &file, "--facts", &other]).refusal();
+    assert!(said.contains("the facts are about other code"), "{said}");
+}
+
+#[test]
+fn one_damaged_image_is_no_reason_to_be_silent_about_the_others() {
+    let mut bytes = std::fs::read(container("lz4.fatbin")).expect("a file of the tests");
+    for byte in &mut bytes[0x60..0x90] {
+        *byte ^= 0x55;
+    }
+    let file = scratch("one_damaged.fatbin", bytes);
+    let said = run(&["bound", &file, "--loop-default", "10"]);
+    assert_eq!(said.code, Some(3));
+    assert!(said.stdout.contains("image 2, sm_62"), "{}", said.stdout);
+    let line = one_line(&said.stderr);
+    assert!(
+        line.starts_with(&format!("{file} image 1: offset 0x50: cannot be unpacked")),
+        "{line}"
+    );
+}
+
+#[test]
+fn an_output_file_appears_when_all_is_done() {
+    let there = scratch("report.json", "old");
+    let file = container("plain.fatbin");
+    let run_it = |file: &str| {
+        let arguments = ["bound", file, "--loop-default", "10", "--format", "json"];
+        run(&[&arguments[..], &["--output", &there]].concat())
+    };
+    let said = run_it(&file);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""));
+    let text = std::fs::read_to_string(&there).expect("it is written");
+    let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(report["schema"], "warpbound.bound/1");
+    // What fails leaves the file as it was, and nothing beside it.
+    run_it("no_such_file.cubin").refusal();
+    assert_eq!(std::fs::read_to_string(&there).expect("still there"), text);
+    let folder = std::path::Path::new(&there).parent().expect("a folder");
+    let left = std::fs::read_dir(folder)
+        .expect("a folder")
+        .filter(|entry| {
+            let name = entry.as_ref().expect("an entry").file_name();
+            name.to_string_lossy().starts_with(".tmp")
+        });
+    assert_eq!(left.count(), 0);
+}

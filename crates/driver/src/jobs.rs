@@ -1,0 +1,158 @@
+//! Work on many things at once, with results in order.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Results that may wait for an earlier one, for each thread; without a limit, one slow item would make all
+/// others pile up behind it.
+const AHEAD: usize = 16;
+
+/// Applies `work` to all items on `jobs` threads and gives the results to `each` in the order of the items,
+/// on the calling thread. Stops early when `each` returns an error.
+///
+/// # Errors
+///
+/// That of `each`.
+pub(crate) fn in_order<T, R: Send, E>(
+    jobs: usize,
+    items: impl Iterator<Item = T> + Send,
+    work: impl Fn(T) -> R + Sync,
+    mut each: impl FnMut(R) -> Result<(), E>,
+) -> Result<(), E> {
+    if jobs <= 1 {
+        return items.map(work).try_for_each(each);
+    }
+    let shared = Shared {
+        items: Mutex::new((0, items)),
+        emitted: Mutex::new(Some(0)),
+        moved: Condvar::new(),
+        window: jobs * AHEAD,
+    };
+    let (send, receive) = sync_channel(jobs);
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            let send = send.clone();
+            let (shared, work) = (&shared, &work);
+            scope.spawn(move || {
+                while let Some((number, item)) = shared.next() {
+                    if send.send((number, work(item))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(send);
+        let mut waiting = BTreeMap::new();
+        let mut next = 0;
+        let mut outcome = Ok(());
+        // The receiver is drained to the end, so that no thread waits for it for ever.
+        for (number, result) in receive {
+            waiting.insert(number, result);
+            while let (Ok(()), Some(result)) = (&outcome, waiting.remove(&next)) {
+                outcome = each(result);
+                next += 1;
+                shared.emit(outcome.is_ok().then_some(next));
+            }
+        }
+        outcome
+    })
+}
+
+struct Shared<I> {
+    /// The number of the next item, and the items from there on.
+    items: Mutex<(usize, I)>,
+    /// How many results are given out; `None` when no more are wanted.
+    emitted: Mutex<Option<usize>>,
+    moved: Condvar,
+    window: usize,
+}
+
+impl<T, I: Iterator<Item = T>> Shared<I> {
+    /// The next item and its number, once it is not too far ahead.
+    fn next(&self) -> Option<(usize, T)> {
+        let mut items = lock(&self.items);
+        let number = items.0;
+        let mut emitted = lock(&self.emitted);
+        while number >= (*emitted)?.saturating_add(self.window) {
+            emitted = self
+                .moved
+                .wait(emitted)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        (*emitted)?;
+        drop(emitted);
+        let item = items.1.next()?;
+        items.0 += 1;
+        Some((number, item))
+    }
+
+    fn emit(&self, count: Option<usize>) {
+        *lock(&self.emitted) = count;
+        self.moved.notify_all();
+    }
+}
+
+/// A panic of another thread is passed on by the scope; until then its data may be looked at.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_order_however_long_each_takes() {
+        for jobs in [1, 2, 3, 8] {
+            let mut seen = Vec::new();
+            let work = |n: u64| {
+                std::thread::sleep(std::time::Duration::from_micros(n * 37 % 200));
+                n * n
+            };
+            let done = in_order(jobs, 0..500, work, |n| {
+                seen.push(n);
+                Ok::<(), ()>(())
+            });
+            assert_eq!(done, Ok(()));
+            assert_eq!(seen, (0..500).map(|n| n * n).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn an_error_ends_it() {
+        for jobs in [1, 4] {
+            let mut seen = 0;
+            let done = in_order(
+                jobs,
+                0..,
+                |n: u64| n,
+                |n| {
+                    seen += 1;
+                    if n == 100 { Err(n) } else { Ok(()) }
+                },
+            );
+            assert_eq!((done, seen), (Err(100), 101));
+        }
+    }
+
+    #[test]
+    fn few_results_wait_behind_a_slow_item() {
+        let started = Mutex::new(0);
+        let work = |n: u64| {
+            *lock(&started) += 1;
+            if n == 0 {
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                return *lock(&started);
+            }
+            0
+        };
+        let mut behind = 0;
+        let done = in_order(2, 0..10_000, work, |count| {
+            behind = behind.max(count);
+            Ok::<(), ()>(())
+        });
+        assert_eq!(done, Ok(()));
+        assert!(behind <= 2 * AHEAD + 1, "{behind}");
+    }
+}

@@ -1,0 +1,313 @@
+//! Fat binaries: containers with one program in several forms, for several architectures.
+//!
+//! The layout is NVIDIA's; the numbers come from `fatbinary_section.h`, from denvdis, and from experiments
+//! with `fatbinary` 13.0 and with the libraries of CUDA 11.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use warpbound_base::Diagnostic;
+
+use crate::elf::fault;
+use crate::sm::Sm;
+use crate::source::Window;
+
+/// First bytes of a container.
+const MAGIC: u32 = 0xba55_ed50;
+const CONTAINER_HEADER: u64 = 16;
+const ENTRY_HEADER: u64 = 64;
+
+/// The largest cubin that is loaded; those of big libraries have some ten million bytes.
+const MOST_LOADED: u64 = 256 << 20;
+
+/// A byte of an LZ4 block stands for at most so many.
+const MOST_LZ4_RATIO: u64 = 255;
+
+/// Containers lie at multiples of this in their section.
+const ALIGNMENT: u64 = 8;
+
+/// What an entry holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum EntryKind {
+    /// Machine code: a cubin.
+    Cubin,
+    /// PTX text.
+    Ptx,
+    /// Something else, by its number.
+    Other(u16),
+}
+
+impl fmt::Display for EntryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EntryKind::Cubin => f.write_str("cubin"),
+            EntryKind::Ptx => f.write_str("PTX"),
+            EntryKind::Other(number) => write!(f, "kind {number}"),
+        }
+    }
+}
+
+/// How the contents of an entry are packed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Packing {
+    /// As they are.
+    None,
+    /// LZ4, one block.
+    Lz4,
+    /// Zstandard.
+    Zstd,
+}
+
+impl fmt::Display for Packing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Packing::None => "plain",
+            Packing::Lz4 => "lz4",
+            Packing::Zstd => "zstd",
+        })
+    }
+}
+
+/// One form of a program for one architecture, not loaded yet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// What it holds.
+    pub kind: EntryKind,
+    /// The architecture it is for.
+    pub sm: Sm,
+    /// How it is packed.
+    pub packing: Packing,
+    /// Offset of its contents in the file.
+    pub offset: u64,
+    /// Bytes in the file.
+    pub stored: u64,
+    /// Bytes once unpacked.
+    pub size: u64,
+    /// Member of an archive that it comes from.
+    pub member: Option<Arc<str>>,
+}
+
+impl Entry {
+    /// Its contents, unpacked.
+    pub(crate) fn contents(&self, file: Window<'_>) -> Result<Bytes, Diagnostic> {
+        let failed = |why: String| fault(self.offset, format!("cannot be unpacked: {why}"));
+        // Neither header nor packed bytes alone decide how much memory is used.
+        let most = match self.packing {
+            Packing::Lz4 => MOST_LOADED.min(self.stored.saturating_mul(MOST_LZ4_RATIO)),
+            _ => MOST_LOADED,
+        };
+        let size = usize::try_from(self.size)
+            .ok()
+            .filter(|_| self.size.max(self.stored) <= most)
+            .ok_or_else(|| {
+                let size = self.size;
+                fault(
+                    self.offset,
+                    format!("0x{size:x} bytes are more than a cubin has"),
+                )
+            })?;
+        let packed = file.read(self.offset, self.stored, "an entry")?;
+        let unpacked = match self.packing {
+            Packing::None => return Ok(packed),
+            Packing::Lz4 => {
+                lz4_flex::block::decompress(&packed, size).map_err(|why| failed(why.to_string()))?
+            }
+            Packing::Zstd => zstd(&packed, size).map_err(failed)?,
+        };
+        if unpacked.len() != size {
+            return Err(failed(format!(
+                "0x{:x} bytes where the header promises 0x{size:x}",
+                unpacked.len()
+            )));
+        }
+        Ok(unpacked.into())
+    }
+}
+
+fn zstd(packed: &[u8], size: usize) -> Result<Vec<u8>, String> {
+    use std::io::Read as _;
+    let decoder = ruzstd::decoding::StreamingDecoder::new(packed).map_err(|why| why.to_string())?;
+    let mut unpacked = Vec::new();
+    // One byte more than promised is enough to see that the promise is broken.
+    decoder
+        .take(size as u64 + 1)
+        .read_to_end(&mut unpacked)
+        .map_err(|why| why.to_string())?;
+    Ok(unpacked)
+}
+
+/// Adds the entries of all containers in a section or file.
+pub(crate) fn scan(window: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), Diagnostic> {
+    let mut at = 0;
+    while let Some(container) = next_container(window, at)? {
+        at = scan_container(window, container, entries)?;
+    }
+    Ok(())
+}
+
+/// Adds the entries of all containers among other data. What only looks like a container is passed over.
+pub(crate) fn search(window: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), Diagnostic> {
+    /// Bytes looked at in one step.
+    const STEP: u64 = 1 << 18;
+    let mut at = 0;
+    while at < window.size {
+        let bytes = window.read(at, STEP.min(window.size - at), "data")?;
+        let words = bytes.chunks_exact(ALIGNMENT as usize);
+        let found = words
+            .enumerate()
+            .find(|(_, word)| word.starts_with(&MAGIC.to_le_bytes()));
+        let Some((index, _)) = found else {
+            at += STEP;
+            continue;
+        };
+        let container = at + index as u64 * ALIGNMENT;
+        let before = entries.len();
+        at = match scan_container(window, container, entries) {
+            Ok(end) => end.next_multiple_of(ALIGNMENT),
+            Err(_) => {
+                entries.truncate(before);
+                container + ALIGNMENT
+            }
+        };
+    }
+    Ok(())
+}
+
+/// Offset of the container at or behind `at`, with zeros before it. `None` at the end.
+fn next_container(window: Window<'_>, at: u64) -> Result<Option<u64>, Diagnostic> {
+    /// Bytes looked at in one step.
+    const STEP: u64 = 4096;
+    let mut at = at;
+    while at < window.size {
+        let step = STEP.min(window.size - at);
+        let bytes = window.read(at, step, "the rest")?;
+        match bytes.iter().position(|&byte| byte != 0) {
+            None => at += step,
+            Some(zeros) => {
+                let found = at + zeros as u64;
+                let magic = u32_at(&bytes, zeros);
+                let cut = zeros + 4 > bytes.len();
+                // The magic may reach into the next step.
+                let magic = match cut {
+                    false => magic,
+                    true => u32_at(&window.read(found, 4, "a fat binary's header")?, 0),
+                };
+                let aligned = found.is_multiple_of(ALIGNMENT);
+                return match magic == MAGIC && aligned {
+                    true => Ok(Some(found)),
+                    false => Err(fault(
+                        window.start + found,
+                        "a fat binary is expected here, and its magic number is missing",
+                    )),
+                };
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Adds the entries of the container at an offset; the offset of its end.
+fn scan_container(
+    window: Window<'_>,
+    container: u64,
+    entries: &mut Vec<Entry>,
+) -> Result<u64, Diagnostic> {
+    let header = window.read(container, CONTAINER_HEADER, "a fat binary's header")?;
+    let here = window.start + container;
+    let (version, size) = (u16_at(&header, 4), u64_at(&header, 8));
+    let header_size = u64::from(u16_at(&header, 6));
+    if version != 1 || header_size < CONTAINER_HEADER {
+        return Err(fault(
+            here,
+            format!("fat binary of version {version} with a header of {header_size} bytes"),
+        )
+        .hint("version 1 is known"));
+    }
+    let body = window.part(container + header_size, size, "a fat binary")?;
+    scan_entries(body, entries)?;
+    Ok(container + header_size + size)
+}
+
+fn scan_entries(body: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), Diagnostic> {
+    let mut at = 0;
+    while at < body.size {
+        let header = body.read(at, ENTRY_HEADER, "the header of an entry")?;
+        let here = body.start + at;
+        let header_size = u64::from(u32_at(&header, 4));
+        let padded = u64_at(&header, 8);
+        if header_size < ENTRY_HEADER {
+            return Err(fault(
+                here + 4,
+                format!(
+                    "the header of an entry has {header_size} bytes, not at least {ENTRY_HEADER}"
+                ),
+            ));
+        }
+        let contents = at
+            .checked_add(header_size)
+            .ok_or_else(|| fault(here, "the header of an entry has no end"))?;
+        let part = body.part(contents, padded, "an entry")?;
+        let flags = u64_at(&header, 40);
+        let packing = match (flags & 0x3000 != 0, flags & 0x8000 != 0) {
+            (false, false) => Packing::None,
+            (true, false) => Packing::Lz4,
+            (false, true) => Packing::Zstd,
+            (true, true) => {
+                return Err(fault(here + 40, "an entry is packed in two ways"));
+            }
+        };
+        let packed = u64::from(u32_at(&header, 16));
+        let (stored, size) = match packing {
+            Packing::None => (padded, padded),
+            _ => (packed, u64_at(&header, 56)),
+        };
+        if stored > padded {
+            return Err(fault(
+                here + 16,
+                format!("0x{stored:x} packed bytes in an entry of 0x{padded:x}"),
+            ));
+        }
+        entries.push(Entry {
+            kind: match u16_at(&header, 0) {
+                1 => EntryKind::Ptx,
+                2 => EntryKind::Cubin,
+                other => EntryKind::Other(other),
+            },
+            sm: Sm {
+                number: u8::try_from(u32_at(&header, 28))
+                    .map_err(|_| fault(here + 28, "an entry is for no known architecture"))?,
+                accelerators: false,
+            },
+            packing,
+            offset: part.start,
+            stored,
+            size,
+            member: None,
+        });
+        at = contents + padded;
+    }
+    Ok(())
+}
+
+/// Little-endian number at `at`; bytes beyond the end are zero.
+fn number<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let mut found = [0; N];
+    let tail = bytes.get(at..).unwrap_or_default();
+    for (to, from) in found.iter_mut().zip(tail) {
+        *to = *from;
+    }
+    found
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(number(bytes, at))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(number(bytes, at))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(number(bytes, at))
+}

@@ -1,0 +1,159 @@
+//! Files of the host with fat binaries inside: programs, shared objects, object files, static archives.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use object::LittleEndian as LE;
+use object::elf;
+use object::read::ReadCache;
+use object::read::ReadCacheOps;
+use object::read::archive::ArchiveFile;
+use warpbound_base::Diagnostic;
+
+use crate::elf::fault;
+use crate::source::Window;
+
+/// Sections with fat binaries: of linked and of relocatable device code.
+const SECTIONS: [&[u8]; 2] = [b".nv_fatbin", b"__nv_relfatbin"];
+
+/// A section that holds, or may hold, fat binaries.
+pub(crate) enum FatSection<'a> {
+    /// One that holds nothing else.
+    Own(Window<'a>),
+    /// One with data of the program; libraries that choose their kernels at run time keep them there.
+    Data(Window<'a>),
+}
+
+/// The sections of a 64-bit little-endian ELF file that may hold fat binaries, in the order of the file.
+/// Nothing but its section table and the names of its sections is read.
+pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<FatSection<'a>>, Diagnostic> {
+    let bytes = file.head(size_of::<elf::FileHeader64<LE>>() as u64)?;
+    let (header, _) = object::pod::from_bytes::<elf::FileHeader64<LE>>(&bytes)
+        .map_err(|()| fault(file.start, "the ELF header is cut short"))?;
+    let table = header.e_shoff.get(LE);
+    if table == 0 {
+        return Ok(Vec::new());
+    }
+    let entry = size_of::<elf::SectionHeader64<LE>>() as u64;
+    if u64::from(header.e_shentsize.get(LE)) != entry {
+        return Err(fault(
+            file.start + 58,
+            format!("section headers of other than {entry} bytes"),
+        ));
+    }
+    let first = file.read(table, entry, "the section table")?;
+    let first = section_headers(&first)
+        .first()
+        .ok_or_else(|| fault(file.start, "the section table is cut short"))?;
+    // Numbers that do not fit into the header stand in the first section.
+    let count = match header.e_shnum.get(LE) {
+        0 => first.sh_size.get(LE),
+        count => count.into(),
+    };
+    let names = match header.e_shstrndx.get(LE) {
+        elf::SHN_XINDEX => first.sh_link.get(LE),
+        index => index.0.into(),
+    };
+    let size = count
+        .checked_mul(entry)
+        .ok_or_else(|| fault(file.start, "the section table has no end"))?;
+    let headers = file.read(table, size, "the section table")?;
+    let headers = section_headers(&headers);
+    let names = headers.get(names as usize).ok_or_else(|| {
+        fault(
+            file.start + 62,
+            "the section names are not where the header says",
+        )
+    })?;
+    let names = file.read(
+        names.sh_offset.get(LE),
+        names.sh_size.get(LE),
+        "the section names",
+    )?;
+    let mut found = Vec::new();
+    for header in headers {
+        let name = names
+            .get(header.sh_name.get(LE) as usize..)
+            .unwrap_or_default();
+        let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+        let flags = header.sh_flags.get(LE);
+        let is_data = flags.contains(elf::SHF_ALLOC) && !flags.contains(elf::SHF_EXECINSTR);
+        let own = SECTIONS.contains(&name);
+        if header.sh_type.get(LE) == elf::SHT_PROGBITS && (own || is_data) {
+            let (at, size) = (header.sh_offset.get(LE), header.sh_size.get(LE));
+            let section = file.part(at, size, "a section with data")?;
+            found.push(match own {
+                true => FatSection::Own(section),
+                false => FatSection::Data(section),
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn section_headers(bytes: &Bytes) -> &[elf::SectionHeader64<LE>] {
+    object::pod::slice_from_all_bytes(bytes).unwrap_or_default()
+}
+
+/// The members of a static archive with their names.
+pub(crate) fn archive_members<'a>(
+    file: Window<'a>,
+) -> Result<Vec<(Arc<str>, Window<'a>)>, Diagnostic> {
+    let failed =
+        |why: object::Error| fault(file.start, format!("the archive cannot be read: {why}"));
+    let cache = ReadCache::new(Cursor { file, at: 0 });
+    let archive = ArchiveFile::parse(&cache).map_err(failed)?;
+    if archive.is_thin() {
+        return Err(fault(
+            file.start,
+            "this is a thin archive, which only names its members; give the members themselves",
+        ));
+    }
+    let mut members = Vec::new();
+    for member in archive.members() {
+        let member = member.map_err(failed)?;
+        let (start, size) = member.file_range();
+        let name = String::from_utf8_lossy(member.name()).replace(char::is_control, "\u{fffd}");
+        members.push((
+            name.into(),
+            file.part(start, size, "a member of the archive")?,
+        ));
+    }
+    Ok(members)
+}
+
+/// A window as `object` reads it.
+struct Cursor<'a> {
+    file: Window<'a>,
+    at: u64,
+}
+
+impl ReadCacheOps for Cursor<'_> {
+    fn len(&mut self) -> Result<u64, ()> {
+        Ok(self.file.size)
+    }
+
+    fn seek(&mut self, at: u64) -> Result<u64, ()> {
+        self.at = at;
+        Ok(at)
+    }
+
+    fn read(&mut self, to: &mut [u8]) -> Result<usize, ()> {
+        let rest = self.file.size.saturating_sub(self.at);
+        let size = rest.min(to.len() as u64);
+        let bytes = self
+            .file
+            .read(self.at, size, "the archive")
+            .map_err(|_| ())?;
+        to.get_mut(..bytes.len()).ok_or(())?.copy_from_slice(&bytes);
+        self.at += size;
+        Ok(bytes.len())
+    }
+
+    fn read_exact(&mut self, to: &mut [u8]) -> Result<(), ()> {
+        match self.read(to)? == to.len() {
+            true => Ok(()),
+            false => Err(()),
+        }
+    }
+}

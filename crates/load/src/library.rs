@@ -1,0 +1,140 @@
+//! Files with cubins inside, of every kind.
+
+use std::sync::Arc;
+
+use warpbound_base::Diagnostic;
+
+use crate::container::{self, Magic};
+use crate::elf::{EM_CUDA, Header, fault};
+use crate::fatbin::{self, Entry, EntryKind, Packing};
+use crate::host::{self, FatSection};
+use crate::image::{Image, architecture};
+use crate::source::{Source, Window};
+
+/// The kind of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Container {
+    /// A single cubin.
+    Cubin,
+    /// A fat binary.
+    FatBinary,
+    /// A program, shared object or object file of the host.
+    Host,
+    /// A static archive of object files.
+    Archive,
+}
+
+/// A file with cubins inside, of which only the directory is in memory.
+pub struct Library {
+    source: Box<dyn Source>,
+    container: Container,
+    entries: Vec<Entry>,
+}
+
+impl Library {
+    /// Reads the directory of a file.
+    ///
+    /// # Errors
+    ///
+    /// One line naming offset and cause, for a file that is none of [`Container`], is damaged, or has
+    /// neither machine code nor PTX for a GPU inside.
+    pub fn open(source: impl Source + 'static) -> Result<Library, Diagnostic> {
+        let file = Window::all(&source);
+        let mut entries = Vec::new();
+        let head = file.head(64)?;
+        let container = match container::magic(&head)? {
+            Magic::Archive => {
+                for (name, member) in host::archive_members(file)? {
+                    let before = entries.len();
+                    // An archive may hold anything; what is no ELF file holds no GPU code.
+                    let head = member.head(64)?;
+                    if matches!(container::magic(&head), Ok(Magic::Elf | Magic::FatBinary)) {
+                        open_file(member, &mut entries).map_err(|mut diagnostic| {
+                            diagnostic.what = format!("member {name}: {}", diagnostic.what);
+                            diagnostic
+                        })?;
+                    }
+                    for entry in entries.iter_mut().skip(before) {
+                        entry.member = Some(Arc::clone(&name));
+                    }
+                }
+                Container::Archive
+            }
+            Magic::Elf | Magic::FatBinary => open_file(file, &mut entries)?,
+        };
+        if entries.is_empty() {
+            if container == Container::Host {
+                container::check_machine(&Header::read(&head)?)?;
+            }
+            return Err(fault(0, "there is no GPU code in this file"));
+        }
+        Ok(Library {
+            source: Box::new(source),
+            container,
+            entries,
+        })
+    }
+
+    /// The kind of the file.
+    pub fn container(&self) -> Container {
+        self.container
+    }
+
+    /// All entries, in the order of the file.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Loads the cubin of an entry.
+    ///
+    /// # Errors
+    ///
+    /// One line naming the cause, for an entry that is no cubin, cannot be unpacked, is damaged, or is for
+    /// another architecture than the directory says. Offsets are those in the unpacked cubin.
+    pub fn image(&self, entry: &Entry) -> Result<Image, Diagnostic> {
+        if entry.kind != EntryKind::Cubin {
+            return Err(Diagnostic::new(format!(
+                "this is {}, no machine code",
+                entry.kind
+            )));
+        }
+        let image = Image::from_bytes(entry.contents(Window::all(&*self.source))?)?;
+        if image.sm().number != entry.sm.number {
+            return Err(Diagnostic::new(format!(
+                "the directory says {}, the cubin {}",
+                entry.sm,
+                image.sm()
+            )));
+        }
+        Ok(image)
+    }
+}
+
+/// Adds the entries of an ELF file or a fat binary.
+fn open_file(file: Window<'_>, entries: &mut Vec<Entry>) -> Result<Container, Diagnostic> {
+    let head = file.head(64)?;
+    if container::magic(&head)? == Magic::FatBinary {
+        fatbin::scan(file, entries)?;
+        return Ok(Container::FatBinary);
+    }
+    let header = Header::read(&head)?;
+    if header.machine == EM_CUDA {
+        entries.push(Entry {
+            kind: EntryKind::Cubin,
+            sm: architecture(&header)?,
+            packing: Packing::None,
+            offset: file.start,
+            stored: file.size,
+            size: file.size,
+            member: None,
+        });
+        return Ok(Container::Cubin);
+    }
+    for section in host::fat_sections(file)? {
+        match section {
+            FatSection::Own(section) => fatbin::scan(section, entries)?,
+            FatSection::Data(section) => fatbin::search(section, entries)?,
+        }
+    }
+    Ok(Container::Host)
+}

@@ -1,0 +1,138 @@
+//! Where the bytes of a file come from.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use warpbound_base::Diagnostic;
+
+use crate::elf::fault;
+
+/// A file that is read in pieces, so that of a large library only what is asked for is in memory.
+pub trait Source: Send + Sync {
+    /// Size in bytes.
+    fn size(&self) -> u64;
+
+    /// The bytes from `offset` on; exactly `length` of them.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says, or `UnexpectedEof` beyond the end.
+    fn read(&self, offset: u64, length: usize) -> io::Result<Bytes>;
+}
+
+impl Source for Bytes {
+    fn size(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        let range = usize::try_from(offset)
+            .ok()
+            .and_then(|start| Some(start..start.checked_add(length)?))
+            .filter(|range| range.end <= self.len());
+        range
+            .map(|range| self.slice(range))
+            .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+/// A file of the operating system, which must not change while it is read.
+pub struct FileSource {
+    file: Mutex<File>,
+    size: u64,
+}
+
+impl FileSource {
+    /// Reads from a file that can seek.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says when asked for the size.
+    pub fn new(file: File) -> io::Result<FileSource> {
+        let size = file.metadata()?.len();
+        Ok(FileSource {
+            file: Mutex::new(file),
+            size,
+        })
+    }
+}
+
+impl Source for FileSource {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        // A panic elsewhere leaves no state behind that matters: each read seeks first.
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(offset))?;
+        let mut bytes = vec![0; length];
+        file.read_exact(&mut bytes)?;
+        Ok(bytes.into())
+    }
+}
+
+/// A part of a source.
+#[derive(Clone, Copy)]
+pub(crate) struct Window<'a> {
+    source: &'a dyn Source,
+    /// Offset of the first byte in the file.
+    pub(crate) start: u64,
+    /// Size in bytes.
+    pub(crate) size: u64,
+}
+
+impl<'a> Window<'a> {
+    /// All of a source.
+    pub(crate) fn all(source: &'a dyn Source) -> Window<'a> {
+        Window {
+            source,
+            start: 0,
+            size: source.size(),
+        }
+    }
+
+    /// Part of this part; `what` is its name in the diagnostic that says that it reaches beyond the end.
+    pub(crate) fn part(
+        &self,
+        offset: u64,
+        size: u64,
+        what: &str,
+    ) -> Result<Window<'a>, Diagnostic> {
+        let inside = offset.checked_add(size).is_some_and(|end| end <= self.size);
+        if !inside {
+            return Err(fault(
+                self.start.saturating_add(offset),
+                format!(
+                    "{what} of 0x{size:x} bytes reaches beyond the end at 0x{:x}",
+                    self.start.saturating_add(self.size)
+                ),
+            ));
+        }
+        Ok(Window {
+            source: self.source,
+            start: self.start + offset,
+            size,
+        })
+    }
+
+    /// The bytes of a part of this part.
+    pub(crate) fn read(&self, offset: u64, size: u64, what: &str) -> Result<Bytes, Diagnostic> {
+        self.part(offset, size, what)?.bytes()
+    }
+
+    /// All bytes of this part.
+    pub(crate) fn bytes(&self) -> Result<Bytes, Diagnostic> {
+        let failed = |error: io::Error| fault(self.start, format!("cannot be read: {error}"));
+        let length =
+            usize::try_from(self.size).map_err(|_| failed(io::ErrorKind::OutOfMemory.into()))?;
+        self.source.read(self.start, length).map_err(failed)
+    }
+
+    /// The first bytes, at most `size` of them.
+    pub(crate) fn head(&self, size: u64) -> Result<Bytes, Diagnostic> {
+        self.read(0, size.min(self.size), "the head")
+    }
+}

@@ -1,0 +1,97 @@
+//! A guarded indirect jump to the instruction behind it keeps its lanes together.
+
+use smallvec::SmallVec;
+use warpbound_analyse::Launch;
+use warpbound_analyse::thread::Limits;
+use warpbound_base::CodeAddr;
+use warpbound_ir::{Cell, Code, Condition, Control, Expr, Meaning, Op, OpIndex, Target, Value};
+use warpbound_simt::warp::Model;
+use warpbound_testkit::audit::Analysed;
+use warpbound_testkit::execute::RunSeed;
+
+fn address(op: u32) -> u32 {
+    op / 3 * 32 + op % 3 * 8 + 8
+}
+
+/// `P0` differs from lane to lane; `@P0 BRX` to the next operation; `@P0 BRA` to the second of two sides.
+fn program() -> Code {
+    let p0 = Condition {
+        guard: Some(Cell::pred(0)),
+        ..Condition::ALWAYS
+    };
+    let mut code = Code {
+        group_bytes: 32,
+        ..Code::default()
+    };
+    let mut op = |condition, writes: &[Cell], value, control, meaning| {
+        code.ops.push(Op {
+            addr: CodeAddr(address(code.ops.len() as u32)),
+            condition,
+            reads: SmallVec::new(),
+            writes: SmallVec::from_slice(writes),
+            value,
+            control,
+            barrier: false,
+            meaning,
+        });
+    };
+    let zero = Meaning {
+        dest: Cell::gpr(0),
+        value: Expr::Const(0),
+    };
+    let next = Control::Indirect {
+        base: Some(Cell::gpr(0)),
+        anchor: address(3).into(),
+        relative: true,
+    };
+    let always = Condition::ALWAYS;
+    op(always, &[Cell::pred(0)], Value::Lane, Control::Next, None);
+    op(
+        always,
+        &[Cell::gpr(0)],
+        Value::Function,
+        Control::Next,
+        Some(zero),
+    );
+    op(p0, &[], Value::Function, next, None);
+    op(
+        p0,
+        &[],
+        Value::Function,
+        Control::Jump(Target::Op(OpIndex(25))),
+        None,
+    );
+    for _ in 0..2 {
+        for _ in 0..20 {
+            op(always, &[], Value::Function, Control::Next, None);
+        }
+        op(always, &[], Value::Function, Control::Exit, None);
+    }
+    code
+}
+
+#[test]
+fn both_sides_behind_it_are_counted() {
+    let code = program();
+    let launch = Launch {
+        warp_width: 8,
+        ..Launch::default()
+    };
+    let model = Model {
+        may_diverge: true,
+        ..Model::default()
+    };
+    let analysed = Analysed::run(&code, launch, &model, &Limits::default()).expect("followed");
+    assert_eq!(analysed.bound(&[]), Some(4 + 2 * 21));
+    for seed in 0..8 {
+        let run = RunSeed {
+            seed,
+            lanes: 255,
+            fall_through_first: None,
+            max_steps: 1000,
+            fault: None,
+        };
+        let findings = analysed.audit(run, 4, true);
+        assert!(findings.violations.is_empty(), "{:#?}", findings.violations);
+    }
+}

@@ -1,0 +1,221 @@
+//! `cargo xtask tables`: the evaluation of `warp-cfg-2023` (section 4) over many kernels.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use warpbound_bound::{Effort, Ipet, Outcome, solve};
+use warpbound_driver::{
+    AgreementDomain, FileSource, Flow, GroupDomain, Launch, Library, Model, Options, Prepared,
+    Selection, Sm, StackDomain,
+};
+
+use crate::repository::{Repository, files_with_extension};
+
+pub(crate) const HELP: &str = "\
+usage: cargo run --release -p warpbound-xtask -- tables [--every N] [--sm SM] [FILE...]
+
+For the kernels of the files (cubins of kernels/built), each loop bounded by 10: the share of kernels whose bound
+grows ten times or more, or is lost, when a domain is switched off, for both readings of loop facts; how many
+divergence edges the kernels have; how long the construction of the warp-level graph takes, on one core.
+
+  --every N   only each Nth kernel (1)
+  --sm SM     only images for this architecture";
+
+/// A bound that is so many times larger counts as severely degraded (section 4.2).
+const SEVERE: i128 = 10;
+
+/// Header executions of every loop (section 4.1).
+const LOOP_BOUND: u64 = 10;
+
+/// What is switched off, and the paper's share of degraded kernels in percent.
+const VARIANTS: [(&str, u32); 4] = [
+    ("acyclic stack graphs only", 25),
+    ("no groups", 15),
+    ("no agreement", 52),
+    ("agreement of the active lanes only", 37),
+];
+
+fn variant(index: usize) -> Model {
+    let mut model = Options::default().model;
+    match index {
+        0 => model.stack = StackDomain::Acyclic,
+        1 => model.groups = GroupDomain::Off,
+        2 => model.agreement = AgreementDomain::Off,
+        _ => model.agreement = AgreementDomain::ActiveOnly,
+    }
+    model
+}
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let (mut files, mut every, mut selection) = (Vec::new(), 1usize, Selection::default());
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let mut value = || rest.next().context("an option without a value");
+        match argument.as_str() {
+            "--every" => every = value()?.parse()?,
+            "--sm" => selection.sm = Some(value()?.parse::<Sm>().map_err(anyhow::Error::msg)?),
+            flag if flag.starts_with('-') => bail!("tables does not know {flag:?}"),
+            file => files.push(PathBuf::from(file)),
+        }
+    }
+    if files.is_empty() {
+        files = files_with_extension(&repository.built_kernels(), "cubin")?;
+    }
+    let mut tables = Tables::default();
+    let mut seen = 0;
+    for path in files {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let file = std::fs::File::open(&path)?;
+        let library = Library::open(&name, FileSource::new(file)?)?;
+        let images = library.select(&selection).unwrap_or_default();
+        for item in library.kernels(&images, None) {
+            let (session, index) = item?;
+            seen += 1;
+            if seen % every == 0 {
+                let prepared = session.prepare(session.kernel_at(index)?)?;
+                tables.kernel(&prepared);
+            }
+        }
+    }
+    tables.print();
+    Ok(())
+}
+
+/// The bounds of one kernel for a model, by reading; `None` where there is none.
+struct Bounds {
+    simt: Option<i128>,
+    paper: Option<i128>,
+}
+
+fn bounds(prepared: &Prepared<'_>, flow: Flow) -> Bounds {
+    let code = &prepared.code;
+    let value = |flow: &Flow| {
+        let cost = |node| flow.thread.space.block(node).instructions();
+        let facts = vec![Some(LOOP_BOUND); flow.loops.sites.len()];
+        let ipet = Ipet::new(&flow.counts, cost, &facts).ok()?;
+        // The worst path is not asked for.
+        let effort = Effort {
+            nodes: 0,
+            ..Effort::default()
+        };
+        match solve(&ipet.model, effort) {
+            Outcome::Bounded(certified) => Some(certified.bound),
+            _ => None,
+        }
+    };
+    let simt = value(&flow);
+    let paper = value(&flow.with_paper_reading(code, &Launch::default()));
+    Bounds { simt, paper }
+}
+
+/// Of the kernels that have a bound with everything switched on.
+#[derive(Default, Clone, Copy)]
+struct Degraded {
+    bounded: usize,
+    severe: usize,
+    lost: usize,
+}
+
+impl Degraded {
+    fn add(&mut self, full: Option<i128>, less: Option<i128>) {
+        let Some(full) = full else { return };
+        self.bounded += 1;
+        match less {
+            None => self.lost += 1,
+            Some(less) => self.severe += usize::from(less >= SEVERE.saturating_mul(full)),
+        }
+    }
+
+    fn share(&self, count: usize) -> f64 {
+        100.0 * count as f64 / self.bounded.max(1) as f64
+    }
+}
+
+#[derive(Default)]
+struct Tables {
+    kernels: usize,
+    refused: usize,
+    simt: [Degraded; VARIANTS.len()],
+    paper: [Degraded; VARIANTS.len()],
+    divergence_edges: Vec<usize>,
+    times: Vec<Duration>,
+}
+
+impl Tables {
+    fn kernel(&mut self, prepared: &Prepared<'_>) {
+        let flow = |model: &Model| {
+            Flow::run(
+                &prepared.code,
+                &Launch::default(),
+                model,
+                &Default::default(),
+            )
+            .ok()
+        };
+        self.kernels += 1;
+        let start = Instant::now();
+        let Some(full) = flow(&Options::default().model) else {
+            self.refused += 1;
+            return;
+        };
+        self.times.push(start.elapsed());
+        let edges = full.warp.divergence_edges(&full.thread).count();
+        self.divergence_edges.push(edges);
+        let full = bounds(prepared, full);
+        for index in 0..VARIANTS.len() {
+            let less = flow(&variant(index)).map(|flow| bounds(prepared, flow));
+            self.simt[index].add(full.simt, less.as_ref().and_then(|b| b.simt));
+            self.paper[index].add(full.paper, less.as_ref().and_then(|b| b.paper));
+        }
+    }
+
+    fn print(&mut self) {
+        println!(
+            "{} kernels, {} of them refused\n",
+            self.kernels, self.refused
+        );
+        println!("bound ten times larger or more / lost, in percent of the kernels");
+        println!(
+            "  {:<36} {:>18} {:>18} {:>8}",
+            "", "--flow paper", "--flow simt", "paper"
+        );
+        for (index, (name, percent)) in VARIANTS.iter().enumerate() {
+            let shares =
+                |d: &Degraded| format!("{:.1} / {:.1}", d.share(d.severe), d.share(d.lost));
+            println!(
+                "  {name:<36} {:>18} {:>18} {percent:>8}",
+                shares(&self.paper[index]),
+                shares(&self.simt[index])
+            );
+        }
+        self.divergence_edges.sort_unstable();
+        self.times.sort_unstable();
+        let few = self.divergence_edges.iter().filter(|&&n| n <= 4).count();
+        println!(
+            "\ndivergence edges of a kernel: {} have 4 or fewer (paper: 34 of 37); {}",
+            few,
+            quantiles(&self.divergence_edges)
+        );
+        println!(
+            "construction of the warp-level graph (paper: 75 % 90 ms, most 1.3 s): {}",
+            quantiles(&self.times)
+        );
+    }
+}
+
+fn quantiles<T: std::fmt::Debug>(sorted: &[T]) -> String {
+    let at = |percent: usize| {
+        let index = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
+        sorted
+            .get(index)
+            .map_or("-".to_owned(), |n| format!("{n:?}"))
+    };
+    format!(
+        "50 % {}, 75 % {}, 95 % {}, most {}",
+        at(50),
+        at(75),
+        at(95),
+        at(100)
+    )
+}
