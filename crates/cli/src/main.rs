@@ -178,16 +178,18 @@ fn list(input: &Input) -> Result<u8, Stop> {
 
 fn disasm(input: &Input, kernel: Option<&str>, style: Style) -> Result<u8, Stop> {
     let mut first = true;
+    let mut text = String::new();
     each_kernel(input, kernel, |session, index, out| {
-        let listing = session.disassemble(session.kernel_at(index)?)?;
+        let kernel = session.kernel_at(index)?;
+        text.clear();
         if !first {
-            writeln!(out)?;
+            text.push('\n');
         }
         first = false;
-        let text = match style {
-            Style::Columns => listing.columns(),
-            Style::Nvdisasm => listing.nvdisasm(),
-        };
+        match style {
+            Style::Columns => text.push_str(&session.disassemble(kernel)?.columns()),
+            Style::Nvdisasm => session.disassemble_plain(kernel, &mut text)?,
+        }
         Ok(out.write_all(text.as_bytes())?)
     })
 }

@@ -1,7 +1,9 @@
 //! How long each stage takes on real kernels: `cargo bench -p warpbound-driver`.
 
 use divan::Bencher;
+use divan::counter::ItemsCount;
 use warpbound_driver::{Flow, Model, Options, Session};
+use warpbound_isa::{Arch, Program};
 
 fn main() {
     divan::main();
@@ -43,6 +45,30 @@ fn with_kernel<'a>(name: &str, work: impl FnOnce(&Session, &warpbound_driver::Ke
     let session = Session::open(file, &contents(file)).expect("it loads");
     let kernels = session.kernels(Some(name)).expect("it has the kernel");
     work(&session, kernels[0]);
+}
+
+/// Instructions per second of decoding alone.
+#[divan::bench(args = KERNELS.map(|(_, kernel)| kernel))]
+fn decode(bencher: Bencher<'_, '_>, kernel: &str) {
+    with_kernel(kernel, |_, kernel| {
+        bencher
+            .counter(ItemsCount::new(kernel.code().len() / 32 * 3))
+            .bench_local(|| Program::decode(Arch::Sm61, kernel.code()).map(drop));
+    });
+}
+
+/// Instructions per second of decoding and spelling.
+#[divan::bench(args = KERNELS.map(|(_, kernel)| kernel))]
+fn list(bencher: Bencher<'_, '_>, kernel: &str) {
+    with_kernel(kernel, |session, kernel| {
+        let mut text = String::new();
+        bencher
+            .counter(ItemsCount::new(kernel.code().len() / 32 * 3))
+            .bench_local(|| {
+                text.clear();
+                session.disassemble_plain(kernel, &mut text)
+            });
+    });
 }
 
 #[divan::bench(args = KERNELS.map(|(_, kernel)| kernel))]

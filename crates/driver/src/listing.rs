@@ -24,10 +24,10 @@ impl Session {
             let at = prepared.code.at(addr)?;
             labels.get(&at)?.first().cloned()
         };
-        let spell = |instr: &Instr, style| {
+        let spell = |instr: &Instr| {
             prepared
                 .program
-                .text(instr, style)
+                .text(instr, TargetStyle::Labels(&label))
                 .unwrap_or_else(|| format!("??? 0x{:016x}", instr.word))
         };
         let mut last_source = None;
@@ -46,8 +46,7 @@ impl Session {
                         .get(&OpIndex(index as u32))
                         .cloned()
                         .unwrap_or_default(),
-                    text: format!("{} ;", spell(instr, TargetStyle::Labels(&label))),
-                    plain: format!("{} ;", spell(instr, TargetStyle::Hex)),
+                    text: format!("{} ;", spell(instr)),
                     control: columns(instr.control),
                     source: source.filter(|_| changed),
                 }
@@ -57,6 +56,22 @@ impl Session {
             kernel: kernel.demangled(),
             lines,
         })
+    }
+
+    /// Appends the instructions of a kernel and of the functions behind it, spelled as nvdisasm spells raw
+    /// code: a line with the kernel's name, then one for each instruction. Nothing beyond decoding is done, so
+    /// that large libraries are listed quickly.
+    ///
+    /// # Errors
+    ///
+    /// Where the code section is no code of the architecture.
+    pub fn disassemble_plain(&self, kernel: &Kernel, out: &mut String) -> Result<(), Diagnostic> {
+        let program = Prepared::decode(kernel, self.image.sm()).map_err(|d| self.locate(d))?;
+        out.push_str(".text.");
+        out.push_str(&kernel.demangled());
+        out.push_str(":\n");
+        program.write_listing(out);
+        Ok(())
     }
 }
 

@@ -24,16 +24,26 @@ impl<'a> Prepared<'a> {
     ///
     /// Where the code section is no code of `sm`, or the kernel does not begin at an instruction.
     pub fn run(kernel: &'a Kernel, sm: Sm) -> Result<Prepared<'a>, Diagnostic> {
+        let program = Prepared::decode(kernel, sm)?;
         let here = |diagnostic: Diagnostic| diagnostic.in_kernel(kernel.demangled());
-        let arch = Arch::from_sm(sm.number.into())
-            .ok_or_else(|| here(Diagnostic::new(format!("{sm} has no instruction table"))))?;
-        let program = Program::decode(arch, kernel.code()).map_err(here)?;
         let code = lift(kernel, &program).map_err(here)?;
         Ok(Prepared {
             kernel,
             program,
             code,
         })
+    }
+
+    /// Decodes `kernel`.
+    ///
+    /// # Errors
+    ///
+    /// Where the code section is no code of `sm`.
+    pub(crate) fn decode(kernel: &Kernel, sm: Sm) -> Result<Program, Diagnostic> {
+        let here = |diagnostic: Diagnostic| diagnostic.in_kernel(kernel.demangled());
+        let arch = Arch::from_sm(sm.number.into())
+            .ok_or_else(|| here(Diagnostic::new(format!("{sm} has no instruction table"))))?;
+        Program::decode(arch, kernel.code()).map_err(here)
     }
 
     /// Address of an operation.

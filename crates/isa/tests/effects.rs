@@ -93,6 +93,10 @@ fn conversions_take_pairs_on_the_wide_side_only() {
     check(0x5cb8_0000_0067_0e02, "R6 R7", "R2");
     // F2I.S64.F32 R2, R6
     check(0x5cb0_0000_0067_1b02, "R6", "R2 R3");
+    // I2I.???7.INVALID7 R2, R6: no compiler writes it, but the disassembler counts pairs
+    check(0x5ce0_0000_0067_3f02, "R6 R7", "R2 R3");
+    // I2I.S32.S32 R2, R6
+    check(0x5ce0_0000_0067_3a02, "R6", "R2");
 }
 
 #[test]
@@ -206,6 +210,8 @@ fn textures_and_surfaces() {
     // TEX R8, R4, R6, 0x0, 2D, 0xb: three components
     let tex = check(0xc038_0005_a067_0408, "R4 R5 R6 R7 R8 R9", "R8 R9 R10");
     assert_eq!(tex.source, Source::Lane);
+    // TEX R8, R4, R6, 0x0, 2D, 0x0: a mask without a component is shown as one
+    check(0xc038_0000_2067_0408, "R4 R5 R6 R7 R8 R9", "R8");
     // TEXS RZ, R8, R4, R6, 0x0, 2D, RG
     check(0xd830_000f_f067_0408, "R4 R5 R6 R7", "R8 R9");
     // TEXS R12, R8, R4, R6, 0x0, 2D, RGB: two registers and one

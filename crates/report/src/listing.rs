@@ -1,7 +1,5 @@
 //! Disassembly.
 
-use crate::table::{Align, table};
-
 /// The instructions of one kernel.
 #[derive(Clone, Debug)]
 pub struct Listing {
@@ -20,8 +18,6 @@ pub struct Line {
     pub labels: Vec<String>,
     /// Spelling with labels as targets.
     pub text: String,
-    /// Spelling with hexadecimal targets.
-    pub plain: String,
     /// Scheduling information.
     pub control: ControlColumns,
     /// Source line, where it differs from that of the line before.
@@ -79,24 +75,5 @@ impl Listing {
             ));
         }
         out
-    }
-
-    /// One instruction per line, spelled as nvdisasm does.
-    pub fn nvdisasm(&self) -> String {
-        let rows: Vec<Vec<String>> = self
-            .lines
-            .iter()
-            .map(|line| {
-                vec![
-                    format!("/*{}*/", line.at.trim_start_matches("0x")),
-                    line.plain.clone(),
-                ]
-            })
-            .collect();
-        format!(
-            ".text.{}:\n{}",
-            self.kernel,
-            table(8, &[Align::Left, Align::Left], &rows)
-        )
     }
 }

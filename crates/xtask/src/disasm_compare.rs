@@ -1,60 +1,59 @@
 //! `cargo xtask disasm-compare`: our disassembly against NVIDIA's, word by word.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use std::fs;
+mod library;
+mod random;
+mod record;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_isa::nvidia::{Arch, Form, FormId, Program, TargetStyle, table};
-use warpbound_load::Image;
+use warpbound_isa::nvidia::{Arch, Form, Program, TargetStyle, table};
 
+use crate::cubin;
 use crate::nvdisasm::Nvdisasm;
-use crate::repository::{Repository, files_with_extension};
+use crate::repository::Repository;
+use random::random_words;
+pub(crate) use random::{SplitMix, random_fields};
+pub(crate) use record::layout;
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask disasm-compare [--random COUNT] [--seed NUMBER] [--show COUNT]
-       cargo xtask disasm-compare --record
+usage: cargo xtask disasm-compare [--show COUNT]
+       cargo xtask disasm-compare [--show COUNT] DIRECTORY...
+       cargo xtask disasm-compare [--show COUNT] [--seed NUMBER] --random COUNT
+       cargo xtask disasm-compare [--seed NUMBER] --record [DIRECTORY...]
 
-Disassembles every instruction of kernels/built with this project's tables and with oracle/bin/nvdisasm and
-compares the texts. Prints counts and the first differences; fails if there is a difference.
+Disassembles instructions with this project's tables and with oracle/bin/nvdisasm and compares the texts.
+A word that is an instruction for one side only is a difference. Prints counts and the first differences;
+fails if there is a difference. Without arguments: every instruction of kernels/built, where it stands.
 
+  DIRECTORY...     instead: every instruction of the files *.cubin below these directories. Equal words are
+                   compared once for each architecture, at a position of their own, where relative targets
+                   come out differently
   --random COUNT   instead: COUNT random words for each architecture: uniform ones, words of our kernels
                    with a few bits changed, and words of every encoding form with random fields
   --seed NUMBER    start of the random sequence (1)
   --show COUNT     how many differences to print (20)
   --record         compare nothing, but write what nvdisasm prints for a selection of words to
-                   crates/isa/tests/data/spelling.txt, which a test reads";
-
-/// Where the selection goes, below the root of the repository.
-const RECORD: &str = "crates/isa/tests/data/spelling.txt";
-
-/// Of the words of one form that occur in kernels, how many are recorded.
-const RECORDED_FROM_KERNELS: usize = 80;
-
-/// Random words recorded of every form.
-const RECORDED_RANDOM: usize = 6;
-
-/// How many random words are drawn at most to find those.
-const TRIES: usize = 200;
+                   crates/isa/tests/data/spelling.txt, which a test reads. Of the cubins below DIRECTORY
+                   no word is taken, but random ones with the same modifiers";
 
 /// Words that nvdisasm calls NOP without a guard, whatever the instruction set says about them; no compiler
 /// writes them and we do not follow.
 const FILLERS: [u64; 2] = [0, 1 << 63];
 
-/// Words per run of nvdisasm in random mode.
-const BATCH: usize = 30_000;
+/// Words per run of nvdisasm, whole groups.
+const BATCH: usize = 60_000;
 
 /// A control word whose slots say nothing special (issue distance 15, no scoreboards, no reuse).
 const PLAIN_CONTROL: u64 = 0x7ef | 0x7ef << 21 | 0x7ef << 42;
-
-/// The bits of the slots that may show in the text: operand reuse, texture phase.
-const SPELLED_CONTROL: u64 = 0xe_0000 | 0xe_0000 << 21 | 0xe_0000 << 42;
 
 struct Options {
     random: Option<usize>,
     seed: u64,
     show: usize,
     record: bool,
+    directories: Vec<PathBuf>,
 }
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -62,35 +61,20 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let nvdisasm = Nvdisasm::new(&repository.oracle())?;
     let kernels = built_code(repository)?;
     if options.record {
-        return record(repository, &nvdisasm, &kernels, options.seed);
+        let seen = match options.directories.as_slice() {
+            [] => BTreeMap::new(),
+            directories => library::distinct_words(directories)?.by_arch,
+        };
+        return record::run(repository, &nvdisasm, &kernels, &seen, options.seed);
     }
     let mut tally = Tally::default();
-    match options.random {
-        None => {
-            for (title, sm, code) in &kernels {
-                compare(&nvdisasm, &mut tally, title, *sm, code)?;
-            }
-        }
-        Some(count) => {
-            let samples: Vec<u64> = kernels
-                .iter()
-                .flat_map(|(_, _, code)| instruction_words(code))
-                .collect();
-            let mut random = SplitMix(options.seed);
-            for arch in Arch::ALL {
-                let forms: Vec<&Form> = table()?
-                    .forms()
-                    .map(|(_, form)| form)
-                    .filter(|form| form.exists_on(arch))
-                    .collect();
-                let mut left = count;
-                while left > 0 {
-                    let batch = left.min(BATCH);
-                    let code = random_code(&mut random, batch, &samples, &forms);
-                    compare(&nvdisasm, &mut tally, "random words", arch.sm(), &code)?;
-                    left -= batch;
-                }
-            }
+    if !options.directories.is_empty() {
+        library::compare_all(&nvdisasm, &mut tally, &options.directories)?;
+    } else if let Some(count) = options.random {
+        compare_random(&nvdisasm, &mut tally, &kernels, count, options.seed)?;
+    } else {
+        for (title, sm, code) in &kernels {
+            compare(&nvdisasm, &mut tally, title, *sm, code)?;
         }
     }
     tally.print(options.show);
@@ -105,12 +89,56 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
 }
 
+/// `count` random words on each architecture.
+fn compare_random(
+    nvdisasm: &Nvdisasm,
+    tally: &mut Tally,
+    kernels: &[KernelCode],
+    count: usize,
+    seed: u64,
+) -> anyhow::Result<()> {
+    let samples: Vec<u64> = kernels
+        .iter()
+        .flat_map(|(_, _, code)| instruction_words(code).map(|(word, _)| word))
+        .collect();
+    let mut random = SplitMix(seed);
+    for arch in Arch::ALL {
+        let forms: Vec<&Form> = table()?
+            .forms()
+            .map(|(_, form)| form)
+            .filter(|form| form.exists_on(arch))
+            .collect();
+        // The disassembler lists nothing while one word is rejected. Apart from the others those cost it one
+        // run instead of two.
+        let mut apart: [Vec<Slotted>; 2] = Default::default();
+        let mut left = count;
+        while left > 0 {
+            let some = left.min(BATCH);
+            left -= some;
+            for word in random_words(&mut random, some, &samples, &forms) {
+                let legal = table()?.find(arch, word.0).is_some();
+                let [rejected, accepted] = &mut apart;
+                if legal { accepted } else { rejected }.push(word);
+            }
+            for words in &mut apart {
+                while words.len() >= BATCH || left == 0 && !words.is_empty() {
+                    let rest = words.split_off(words.len().min(BATCH));
+                    compare(nvdisasm, tally, "random word", arch.sm(), &layout(words))?;
+                    *words = rest;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 fn parse(arguments: &[String]) -> anyhow::Result<Options> {
     let mut options = Options {
         random: None,
         seed: 1,
         show: 20,
         record: false,
+        directories: Vec::new(),
     };
     let mut arguments = arguments.iter();
     while let Some(flag) = arguments.next() {
@@ -126,8 +154,14 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             "--seed" => options.seed = number()?,
             "--show" => options.show = usize::try_from(number()?)?,
             "--record" => options.record = true,
-            other => bail!("disasm-compare does not know the argument {other:?}"),
+            other if other.starts_with('-') => {
+                bail!("disasm-compare does not know the argument {other:?}")
+            }
+            directory => options.directories.push(PathBuf::from(directory)),
         }
+    }
+    if options.random.is_some() && (options.record || !options.directories.is_empty()) {
+        bail!("--random goes neither with --record nor with directories");
     }
     Ok(options)
 }
@@ -135,225 +169,40 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
 /// Title, SM number and code of a kernel.
 type KernelCode = (String, u32, Vec<u8>);
 
-/// Every kernel in kernels/built.
+/// Every code section of kernels/built.
 fn built_code(repository: &Repository) -> anyhow::Result<Vec<KernelCode>> {
     let mut kernels = Vec::new();
-    for file in files_with_extension(&repository.built_kernels(), "cubin")? {
+    for file in cubin::cubins_below(&[repository.built_kernels()])? {
         let name = file
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default();
-        let bytes = fs::read(&file).with_context(|| format!("cannot read {name}"))?;
-        let image = Image::parse(&bytes).with_context(|| name.clone())?;
-        let sm = u32::from(image.sm().number);
-        let found = image.kernels().with_context(|| name.clone())?;
-        for kernel in found {
-            kernels.push((
-                format!("{name} {}", kernel.name),
-                sm,
-                kernel.code().to_vec(),
-            ));
-        }
+        let (sm, sections) = cubin::code_sections(&cubin::read(&file)?)
+            .with_context(|| format!("{name} is no cubin"))?;
+        kernels.extend(
+            sections
+                .into_iter()
+                .map(|section| (format!("{name} {}", section.name), sm, section.code)),
+        );
     }
     Ok(kernels)
 }
 
-/// The instruction words of a code section, control words left out.
-fn instruction_words(code: &[u8]) -> Vec<u64> {
-    let (words, _) = code.as_chunks::<8>();
-    words
-        .iter()
-        .enumerate()
-        .filter(|(position, _)| position % 4 != 0)
-        .map(|(_, bytes)| u64::from_le_bytes(*bytes))
-        .collect()
+/// The instruction words of a code section, control words left out, with bits 20:17 of their slots.
+fn instruction_words(code: &[u8]) -> impl Iterator<Item = Slotted> {
+    let (groups, _) = code.as_chunks::<32>();
+    groups.iter().flat_map(|group| {
+        let (words, _) = group.as_chunks::<8>();
+        let mut words = words.iter().map(|bytes| u64::from_le_bytes(*bytes));
+        let control = words.next().unwrap_or_default();
+        (0u32..)
+            .zip(words)
+            .map(move |(slot, word)| (word, (control >> (17 + 21 * slot) & 0xf) as u8))
+    })
 }
 
-/// `count` words, rounded up to whole groups.
-fn random_code(random: &mut SplitMix, count: usize, samples: &[u64], forms: &[&Form]) -> Vec<u8> {
-    let mut code = Vec::with_capacity(count.div_ceil(3) * 32);
-    for position in 0..count.div_ceil(3) * 4 {
-        let word = if position % 4 == 0 {
-            PLAIN_CONTROL | random.next() & SPELLED_CONTROL
-        } else {
-            random_word(random, samples, forms)
-        };
-        code.extend_from_slice(&word.to_le_bytes());
-    }
-    code
-}
-
-fn random_word(random: &mut SplitMix, samples: &[u64], forms: &[&Form]) -> u64 {
-    match random.next() % 3 {
-        0 => match random.choose(forms) {
-            Some(form) => {
-                let word = form.value | random_fields(random) & !form.mask;
-                match random.next() % 128 {
-                    // Every other word next to the form, for masks that ask for too much.
-                    bit @ 0..64 => word ^ 1 << bit,
-                    _ => word,
-                }
-            }
-            None => random.next(),
-        },
-        1 => {
-            let mut word = random.choose(samples).copied().unwrap_or_default();
-            for _ in 0..1 + random.next() % 6 {
-                word ^= 1 << (random.next() % 64);
-            }
-            word
-        }
-        _ => random.next(),
-    }
-}
-
-/// Bits for the free fields of a form. Fields of all zeros or ones (RZ, PT, no modifier) are rare
-/// among uniform bits but common in programs.
-fn random_fields(random: &mut SplitMix) -> u64 {
-    /// Where most forms have registers, constants, offsets and their third operand.
-    const FIELDS: [u64; 5] = [0xff, 0xff00, 0xff << 20, 0xff << 28, 0xff << 39];
-    let (a, b, c) = (random.next(), random.next(), random.next());
-    let mut bits = match random.next() % 4 {
-        0 => a,
-        1 => a & b & c,
-        2 => a | b | c,
-        _ => a & b & c & random.next() & random.next(),
-    };
-    for field in FIELDS {
-        match random.next() % 8 {
-            0 => bits |= field,
-            1 => bits &= !field,
-            _ => {}
-        }
-    }
-    // Half of the words are executed always.
-    match random.next() % 2 {
-        0 => bits & !0xf_0000 | 0x7_0000,
-        _ => bits,
-    }
-}
-
-/// A word and bits 19:17 of its slot of the control word.
-type Recorded = (u64, u8);
-
-/// Writes what nvdisasm says about a selection of words on every architecture.
-///
-/// The words are laid out one after the other, so that each has an address of its own.
-fn record(
-    repository: &Repository,
-    nvdisasm: &Nvdisasm,
-    kernels: &[KernelCode],
-    seed: u64,
-) -> anyhow::Result<()> {
-    let words = selection(kernels, seed)?;
-    let code = layout(&words);
-    let mut texts: Vec<BTreeMap<u32, Option<String>>> = Vec::new();
-    for arch in Arch::ALL {
-        texts.push(nvdisasm.disassemble(arch.sm(), &code)?);
-    }
-    let mut out = String::from(
-        "# What nvdisasm 12.4 prints: address, word, bits 19:17 of the control slot, architectures,\n\
-         # text (`!`: no instruction). Written by `cargo xtask disasm-compare --record`.\n",
-    );
-    for (index, (word, reuse)) in words.iter().enumerate() {
-        let address = slot_address(index)?;
-        let mut by_text: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for (arch, texts) in Arch::ALL.iter().zip(&texts) {
-            let text = texts
-                .get(&address)
-                .with_context(|| format!("nvdisasm lists nothing at {address:#x}"))?;
-            by_text
-                .entry(text.as_deref().unwrap_or("!"))
-                .or_default()
-                .push(arch.sm().to_string());
-        }
-        for (text, archs) in by_text {
-            let archs = match archs.len() {
-                4 => "all".to_owned(),
-                _ => archs.join(","),
-            };
-            writeln!(out, "{address:05x} {word:016x} {reuse} {archs} {text}")?;
-        }
-    }
-    let path = repository.root().join(RECORD);
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)
-            .with_context(|| format!("cannot create the folder of {RECORD}"))?;
-    }
-    fs::write(&path, &out).with_context(|| format!("cannot write {RECORD}"))?;
-    println!("{RECORD}: {} words, {} bytes", words.len(), out.len());
-    Ok(())
-}
-
-/// For every form, words that occur in kernels and random ones, in a fixed order.
-fn selection(kernels: &[KernelCode], seed: u64) -> anyhow::Result<Vec<Recorded>> {
-    let mut by_form: BTreeMap<FormId, BTreeSet<Recorded>> = BTreeMap::new();
-    for (title, sm, code) in kernels {
-        let arch = Arch::from_sm(*sm).with_context(|| format!("no tables for sm_{sm}"))?;
-        let program = Program::decode(arch, code).with_context(|| title.clone())?;
-        for instr in &program.instrs {
-            let form = instr
-                .form
-                .with_context(|| format!("{title}: no instruction at {:#x}", instr.addr.0))?;
-            by_form
-                .entry(form)
-                .or_default()
-                .insert((instr.word as u64, instr.control.reuse));
-        }
-    }
-    let mut random = SplitMix(seed);
-    let mut selected = BTreeSet::new();
-    let table = table()?;
-    for (id, form) in table.forms() {
-        let known: Vec<Recorded> = by_form
-            .remove(&id)
-            .unwrap_or_default()
-            .into_iter()
-            .collect();
-        let step = known.len().div_ceil(RECORDED_FROM_KERNELS).max(1);
-        selected.extend(known.into_iter().step_by(step));
-        // A word may also match a more specific row.
-        let is_of_form = |word: &u64| {
-            !form.is_instruction()
-                || Arch::ALL
-                    .iter()
-                    .any(|&arch| table.find(arch, *word) == Some(id))
-        };
-        let words = std::iter::repeat_with(|| {
-            let word = form.value | random_fields(&mut random) & !form.mask;
-            (word, (random.next() % 8) as u8)
-        });
-        selected.extend(
-            words
-                .take(TRIES)
-                .filter(|(word, _)| is_of_form(word))
-                .take(RECORDED_RANDOM),
-        );
-    }
-    selected.retain(|(word, _)| !FILLERS.contains(word));
-    Ok(selected.into_iter().collect())
-}
-
-/// Whole groups of these words, filled up with words of zeros.
-fn layout(words: &[Recorded]) -> Vec<u8> {
-    let mut code = Vec::with_capacity(words.len().div_ceil(3) * 32);
-    for group in words.chunks(3) {
-        let reuse = (0u32..).zip(group).fold(0, |bits, (slot, (_, reuse))| {
-            bits | u64::from(*reuse) << (17 + 21 * slot)
-        });
-        code.extend_from_slice(&(PLAIN_CONTROL | reuse).to_le_bytes());
-        for slot in 0..3 {
-            let word = group.get(slot).map_or(0, |(word, _)| *word);
-            code.extend_from_slice(&word.to_le_bytes());
-        }
-    }
-    code
-}
-
-/// The address of instruction `index`.
-fn slot_address(index: usize) -> anyhow::Result<u32> {
-    u32::try_from(index / 3 * 32 + index % 3 * 8 + 8).context("too many words")
-}
+/// A word and bits 20:17 of its slot of the control word.
+type Slotted = (u64, u8);
 
 /// One word on which the two disagree.
 struct Difference {
@@ -450,28 +299,17 @@ impl Tally {
     }
 }
 
-/// `@!P0 FADD.FTZ R0, ...` gives `FADD`.
-fn opcode(text: &str) -> &str {
+/// `@!P0 FADD.FTZ R0, ...` gives `FADD.FTZ`.
+fn opcode_with_modifiers(text: &str) -> &str {
     text.split_whitespace()
         .find(|token| !token.starts_with('@'))
-        .and_then(|token| token.split('.').next())
         .unwrap_or_default()
 }
 
-/// A small generator with a fixed sequence for each seed (Steele, Lea, Flood 2014).
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn choose<'a, T>(&mut self, list: &'a [T]) -> Option<&'a T> {
-        let index = self.next().checked_rem(list.len() as u64)?;
-        list.get(usize::try_from(index).ok()?)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
+/// `@!P0 FADD.FTZ R0, ...` gives `FADD`.
+fn opcode(text: &str) -> &str {
+    opcode_with_modifiers(text)
+        .split('.')
+        .next()
+        .unwrap_or_default()
 }

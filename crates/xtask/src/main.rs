@@ -5,8 +5,11 @@
 
 mod audit;
 mod containers;
+mod cubin;
 mod disasm_compare;
 mod kernels;
+mod life_ranges;
+mod listing_speed;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
@@ -51,9 +54,21 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "disasm-compare",
-        summary: "compare our disassembly with NVIDIA's, over our kernels or random words",
+        summary: "compare our disassembly with NVIDIA's, over our kernels, other cubins or random words",
         help: disasm_compare::HELP,
         run: disasm_compare::run,
+    },
+    Command {
+        name: "life-ranges",
+        summary: "compare reads and writes with the life ranges that NVIDIA's disassembler prints",
+        help: life_ranges::HELP,
+        run: life_ranges::run,
+    },
+    Command {
+        name: "listing-speed",
+        summary: "instructions listed per second, beside NVIDIA's disassembler",
+        help: listing_speed::HELP,
+        run: listing_speed::run,
     },
     Command {
         name: "survey",

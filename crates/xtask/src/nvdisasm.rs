@@ -82,8 +82,42 @@ impl Nvdisasm {
                     .context("nvdisasm names an address outside its input")?;
                 word.copy_from_slice(&NOP.to_le_bytes());
             }
+            if texts.len() == code.len() / 32 * 3 {
+                let _ = fs::remove_file(&input);
+                return Ok(texts);
+            }
         }
         bail!("nvdisasm still rejects words after {ROUNDS} rounds")
+    }
+}
+
+impl Nvdisasm {
+    /// Where the tool lies.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// What the tool prints for a cubin with these options.
+    pub(crate) fn cubin(&self, options: &[&str], contents: &[u8]) -> anyhow::Result<String> {
+        let input = self
+            .scratch
+            .join(format!("cubin.{}.bin", std::process::id()));
+        fs::write(&input, contents).context("cannot write the input of nvdisasm")?;
+        let output = Command::new(&self.program)
+            .args(options)
+            .arg(&input)
+            .output()
+            .context("cannot start nvdisasm")?;
+        let _ = fs::remove_file(&input);
+        if !output.status.success() {
+            let messages = String::from_utf8_lossy(&output.stderr);
+            bail!(
+                "nvdisasm failed ({}): {}",
+                output.status,
+                messages.lines().next().unwrap_or("no message")
+            );
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 

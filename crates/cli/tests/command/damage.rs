@@ -49,7 +49,8 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
         }
         session.facts(kernel)?;
         let listing = session.disassemble(kernel)?;
-        let _ = (listing.columns(), listing.nvdisasm());
+        let mut text = listing.columns();
+        session.disassemble_plain(kernel, &mut text)?;
         for level in [Level::Thread, Level::Warp] {
             let graph = session.graph(kernel, level, &options)?;
             let _ = (graph.text(), graph.dot(), graph.svg());

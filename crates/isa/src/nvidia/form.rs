@@ -1,7 +1,7 @@
 //! The file `maxwell.forms`: one row per encoding form.
 
 use super::arch::Arch;
-use super::names::Names;
+use super::names::{Names, TimingId};
 use super::template::{Field, Piece, Template};
 use crate::instr::{Space, Token};
 use warpbound_base::BitRange;
@@ -68,7 +68,7 @@ pub struct Form {
     /// The fixed bits.
     pub value: u64,
     pub(crate) archs: [bool; 4],
-    pub(crate) timing: Vec<(Option<(BitRange, u64)>, &'static str)>,
+    pub(crate) timing: Vec<TimingChoice>,
     pub(crate) does: Does,
     pub(crate) template: Template,
     /// Spelled fields: some of their values may be no instruction.
@@ -156,11 +156,12 @@ fn parse_archs(text: &str) -> Option<[bool; 4]> {
     out.contains(&true).then_some(out)
 }
 
-type TimingChoice = (Option<(BitRange, u64)>, &'static str);
+/// A condition on a field, and the class.
+type TimingChoice = (Option<(BitRange, u64)>, TimingId);
 
 /// `xu;11:10=3:dconv`: the class, then exceptions `bits=value:class`; the last that holds wins.
 fn parse_timing(text: &'static str, names: &Names) -> Option<Vec<TimingChoice>> {
-    let known = |class| names.timing(class).map(|_| class);
+    let known = |class| names.timing_id(class);
     let mut out = Vec::new();
     for part in text.split(';') {
         match part.rsplit_once(':') {

@@ -128,15 +128,24 @@ fn buckets(forms: &[Form], arch: Arch) -> Vec<Vec<u16>> {
         .collect();
     order.sort_by_key(|(_, form)| std::cmp::Reverse(form.mask.count_ones()));
     let shift = 64 - INDEX_BITS;
-    (0..1u64 << INDEX_BITS)
-        .map(|bucket| {
-            order
-                .iter()
-                .filter(|(_, form)| bucket & (form.mask >> shift) == form.value >> shift)
-                .map(|(row, _)| *row)
-                .collect()
-        })
-        .collect()
+    let mut buckets = vec![Vec::new(); 1 << INDEX_BITS];
+    for (row, form) in order {
+        let fixed = (form.value >> shift) as usize;
+        let free = !((form.mask >> shift) as usize) & ((1 << INDEX_BITS) - 1);
+        // Every subset of the free bits in ascending order: a test of each row against each bucket would be
+        // most of the time that a short listing takes.
+        let mut subset = 0;
+        loop {
+            if let Some(bucket) = buckets.get_mut(fixed | subset) {
+                bucket.push(row);
+            }
+            if subset == free {
+                break;
+            }
+            subset = subset.wrapping_sub(free) & free;
+        }
+    }
+    buckets
 }
 
 /// The table, read once.

@@ -12,6 +12,10 @@ pub(crate) struct NamesId(usize);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct CountId(usize);
 
+/// Index of a timing class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TimingId(usize);
+
 /// Everything the names file defines.
 #[derive(Default, Debug)]
 pub(crate) struct Names {
@@ -19,7 +23,8 @@ pub(crate) struct Names {
     names_by: HashMap<&'static str, NamesId>,
     counts: Vec<Vec<u8>>,
     counts_by: HashMap<&'static str, CountId>,
-    timings: HashMap<&'static str, Timing>,
+    timings: Vec<Timing>,
+    timings_by: HashMap<&'static str, TimingId>,
 }
 
 impl Names {
@@ -61,7 +66,14 @@ impl Names {
                 }
             },
             "timing" => {
-                self.timings.insert(name, Timing::parse(values)?);
+                let timing = Timing::parse(values)?;
+                match self.timings_by.get(name) {
+                    Some(id) => *self.timings.get_mut(id.0)? = timing,
+                    None => {
+                        self.timings_by.insert(name, TimingId(self.timings.len()));
+                        self.timings.push(timing);
+                    }
+                }
             }
             _ => return None,
         }
@@ -103,8 +115,13 @@ impl Names {
     }
 
     /// The timing class of that name.
-    pub(crate) fn timing(&self, name: &str) -> Option<&Timing> {
-        self.timings.get(name)
+    pub(crate) fn timing_id(&self, name: &str) -> Option<TimingId> {
+        self.timings_by.get(name).copied()
+    }
+
+    /// The timing class as this architecture has it.
+    pub(crate) fn timing(&self, id: TimingId) -> Option<&Timing> {
+        self.timings.get(id.0)
     }
 }
 

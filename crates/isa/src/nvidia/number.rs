@@ -1,12 +1,34 @@
 //! Numbers as NVIDIA's disassembler spells them.
 
 /// Signed hexadecimal: `0x10`, `-0x8`.
-pub(crate) fn hex(n: i64) -> String {
-    if n < 0 {
-        format!("-{:#x}", n.unsigned_abs())
-    } else {
-        format!("{n:#x}")
+pub(crate) fn push_hex(out: &mut String, n: i64) {
+    out.push_str(if n < 0 { "-0x" } else { "0x" });
+    push_hex_digits(out, n.unsigned_abs(), 1);
+}
+
+/// Hexadecimal digits, at least `least` of them.
+pub(crate) fn push_hex_digits(out: &mut String, n: u64, least: u32) {
+    let digits = (64 - n.leading_zeros()).div_ceil(4).max(least);
+    for place in (0..digits).rev() {
+        let digit = (n.checked_shr(4 * place).unwrap_or(0) & 15) as u8;
+        out.push(char::from(if digit < 10 {
+            b'0' + digit
+        } else {
+            b'a' - 10 + digit
+        }));
     }
+}
+
+/// Decimal digits.
+pub(crate) fn push_decimal(out: &mut String, n: u8) {
+    let digit = |d: u8| char::from(b'0' + d % 10);
+    if n >= 100 {
+        out.push(digit(n / 100));
+    }
+    if n >= 10 {
+        out.push(digit(n / 10));
+    }
+    out.push(digit(n));
 }
 
 /// An immediate of 16 bits.
@@ -92,12 +114,37 @@ fn exponent_of_two_digits(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{double, half, hex, single};
+    use super::{double, half, push_decimal, push_hex, push_hex_digits, single};
 
     #[test]
     fn integers() {
-        assert_eq!(hex(0), "0x0");
+        let hex = |n| {
+            let mut out = String::new();
+            push_hex(&mut out, n);
+            out
+        };
+        for n in [
+            0,
+            1,
+            9,
+            10,
+            15,
+            16,
+            0xfedc_ba98_7654_3210_u64 >> 1,
+            i64::MAX as u64,
+        ] {
+            assert_eq!(hex(n as i64), format!("{n:#x}"));
+        }
         assert_eq!(hex(-0x8000_0000), "-0x80000000");
+        assert_eq!(hex(i64::MIN), "-0x8000000000000000");
+        let mut out = String::new();
+        push_hex_digits(&mut out, 0x18, 4);
+        assert_eq!(out, "0018");
+        for n in 0..=255 {
+            let mut out = String::new();
+            push_decimal(&mut out, n);
+            assert_eq!(out, n.to_string());
+        }
     }
 
     #[test]

@@ -229,7 +229,8 @@ pub(crate) fn count(item: &Item, names: &Names, word: u128) -> u8 {
 /// The operand an item stands for in this word.
 pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) -> Operand {
     let value = value(item, word, addr);
-    let holds = |cond: &Cond| cond.holds(word);
+    let unmodified = item.unmodified.is_some_and(|bits| word & bits == 0);
+    let holds = |cond: &Cond| !unmodified && cond.holds(word);
     let absent = match value {
         Value::Reg(None) => item.optional,
         Value::Pred {
@@ -242,7 +243,7 @@ pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) ->
     };
     Operand {
         value,
-        role: match (item.writes, item.rmw.holds(word)) {
+        role: match (item.writes, holds(&item.rmw)) {
             (true, true) => Role::ReadWrite,
             (true, false) => Role::Write,
             (false, _) => Role::Read,

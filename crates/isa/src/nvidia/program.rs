@@ -137,7 +137,7 @@ impl Program {
         let (_, class) = form.timing.iter().rev().find(|(condition, _)| {
             condition.is_none_or(|(range, value)| instr.word.field(range) == value)
         })?;
-        self.table.names(self.arch).timing(class)
+        self.table.names(self.arch).timing(*class)
     }
 
     pub(crate) fn names(&self) -> &'static Names {

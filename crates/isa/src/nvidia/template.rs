@@ -1,7 +1,6 @@
 //! The last column of a form row: how the instruction is spelled and what its operands are.
 
 use super::names::{CountId, Names, NamesId};
-use warpbound_base::{BitRange, Bits};
 
 /// Highest bit a row may name: 63:0 are the instruction word, 84:64 its slot of the control word.
 const LAST_BIT: u8 = 84;
@@ -9,78 +8,117 @@ const LAST_BIT: u8 = 84;
 /// A value scattered over one or more bit ranges, most significant first: `48+38:36`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Field {
-    parts: Vec<BitRange>,
+    /// The most significant range; most fields have no other.
+    first: Part,
+    more: Vec<Part>,
+    width: u32,
+}
+
+/// One range, prepared for reading.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Part {
+    lo: u8,
+    width: u8,
+    mask: u64,
+}
+
+impl Part {
+    fn parse(text: &str) -> Option<Part> {
+        let (hi, lo) = text.split_once(':').unwrap_or((text, text));
+        let (hi, lo): (u8, u8) = (hi.parse().ok()?, lo.parse().ok()?);
+        if hi < lo || hi > LAST_BIT || hi - lo > 63 {
+            return None;
+        }
+        let width = hi - lo + 1;
+        Some(Part {
+            lo,
+            width,
+            mask: u64::MAX >> (64 - width),
+        })
+    }
+
+    /// `lo` is at most [`LAST_BIT`], so no bit of it is lost.
+    fn get(self, word: u128) -> u64 {
+        (word >> (self.lo & 127)) as u64 & self.mask
+    }
 }
 
 impl Field {
     fn parse(text: &str) -> Option<Field> {
-        let mut parts = Vec::new();
-        for part in text.split('+') {
-            let (hi, lo) = part.split_once(':').unwrap_or((part, part));
-            let range = BitRange {
-                hi: hi.parse().ok()?,
-                lo: lo.parse().ok()?,
-            };
-            if range.hi < range.lo || range.hi > LAST_BIT {
-                return None;
-            }
-            parts.push(range);
-        }
-        Some(Field { parts })
+        let mut parts = text.split('+').map(Part::parse);
+        let first = parts.next()??;
+        let more = parts.collect::<Option<Vec<Part>>>()?;
+        let width = more
+            .iter()
+            .chain([&first])
+            .map(|part| u32::from(part.width))
+            .sum();
+        (width <= 64).then_some(Field { first, more, width })
     }
 
     /// The unsigned value.
     pub(crate) fn get(&self, word: u128) -> u64 {
-        self.parts.iter().fold(0, |value, &range| {
-            (value.checked_shl(range.width()).unwrap_or(0)) | word.field(range)
+        self.more.iter().fold(self.first.get(word), |value, part| {
+            value << (part.width & 63) | part.get(word)
         })
     }
 
     /// The value as a two's complement number.
     pub(crate) fn signed(&self, word: u128) -> i64 {
-        let shift = 64 - self.width().min(64);
+        let shift = 64 - self.width;
         ((self.get(word) << shift) as i64) >> shift
     }
 
-    /// Number of bits.
+    /// Number of bits, 1 to 64.
     pub(crate) fn width(&self) -> u32 {
-        self.parts.iter().map(|r| r.width()).sum()
+        self.width
     }
 
     /// Lowest bit of the last range: tells which register slot the field is.
-    pub(crate) fn low_bit(&self) -> Option<u8> {
-        self.parts.last().map(|r| r.lo)
+    pub(crate) fn low_bit(&self) -> u8 {
+        self.more.last().unwrap_or(&self.first).lo
     }
 }
 
 /// A conjunction of bits: `52&!51`. The default one never holds.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Cond {
-    bits: Vec<(u8, bool)>,
-    always: bool,
+    mask: u128,
+    value: u128,
+}
+
+impl Default for Cond {
+    fn default() -> Cond {
+        Cond { mask: 0, value: 1 }
+    }
 }
 
 impl Cond {
     fn parse(text: &str) -> Option<Cond> {
-        let mut bits = Vec::new();
-        if text.is_empty() {
-            let always = true;
-            return Some(Cond { bits, always });
+        let (mut mask, mut value) = (0, 0);
+        for part in text.split('&').filter(|part| !part.is_empty()) {
+            let (bit, on) = match part.strip_prefix('!') {
+                Some(bit) => (bit, 0),
+                None => (part, 1),
+            };
+            let bit: u8 = bit.parse().ok().filter(|&bit| bit <= LAST_BIT)?;
+            mask |= 1 << bit;
+            value |= on << bit;
         }
-        for part in text.split('&') {
-            match part.strip_prefix('!') {
-                Some(bit) => bits.push((bit.parse().ok()?, false)),
-                None => bits.push((part.parse().ok()?, true)),
-            }
+        Some(Cond { mask, value })
+    }
+
+    /// The bits it depends on, if it does not hold when all of them are clear.
+    fn set_bits(self) -> Option<u128> {
+        match (self.mask, self.value) {
+            (_, 0) => None,
+            (mask, _) => Some(mask),
         }
-        let always = false;
-        Some(Cond { bits, always })
     }
 
     /// Whether all bits are as named.
     pub(crate) fn holds(&self, word: u128) -> bool {
-        self.always
-            || !self.bits.is_empty() && self.bits.iter().all(|&(bit, on)| word.bit(bit) == on)
+        word & self.mask == self.value
     }
 }
 
@@ -159,6 +197,9 @@ pub(crate) struct Item {
     pub(crate) abs: Cond,
     pub(crate) inv: Cond,
     pub(crate) not: Cond,
+    /// When all these bits are clear, none of `neg`, `abs`, `inv`, `cc`, `rmw` and `e=` holds: the common
+    /// case, found without looking at each.
+    pub(crate) unmodified: Option<u128>,
     /// Writing the operand also sets the condition code (printed `.CC`).
     pub(crate) cc: Cond,
     /// The old value is kept in part, so that the operand is read as well.
@@ -360,6 +401,7 @@ fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Optio
         abs: Cond::default(),
         inv: Cond::default(),
         not: Cond::default(),
+        unmodified: None,
         cc: Cond::default(),
         rmw: Cond::default(),
         wide: Cond::default(),
@@ -410,6 +452,9 @@ fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Optio
             _ => return None,
         }
     }
+    item.unmodified = [item.neg, item.abs, item.inv, item.cc, item.rmw, item.wide]
+        .into_iter()
+        .try_fold(0, |bits, cond| Some(bits | cond.set_bits()?));
     Some(item)
 }
 
@@ -419,7 +464,7 @@ fn reuse_bit(kind: &Kind) -> Option<u8> {
     let Kind::Reg(field) = kind else {
         return None;
     };
-    match field.low_bit()? {
+    match field.low_bit() {
         8 => Some(81),
         20 => Some(82),
         39 => Some(83),

@@ -8,7 +8,6 @@ use super::program::{Instr, Program};
 use super::template::{Item, Kind, Piece};
 use super::timing::Latency;
 use crate::instr::{CcTest, Guard, Target};
-use std::fmt::Write as _;
 use warpbound_base::{Bits, CodeAddr};
 
 /// How code addresses are printed.
@@ -26,14 +25,24 @@ impl Program {
     ///
     /// `None` for a word that is no instruction.
     pub fn text(&self, instr: &Instr, style: TargetStyle<'_>) -> Option<String> {
-        let form = self.form(instr)?;
+        let mut out = String::new();
+        self.write_text(instr, style, &mut out).then_some(out)
+    }
+
+    /// Appends what [`Program::text`] returns; `false`, and nothing is written, for a word that is no
+    /// instruction.
+    pub fn write_text(&self, instr: &Instr, style: TargetStyle<'_>, out: &mut String) -> bool {
+        let Some(form) = self.form(instr) else {
+            return false;
+        };
         // Bits 19:17 of the control slot mean operand reuse for fixed latencies only.
-        let reuses = matches!(
-            self.timing(instr).map(|timing| timing.latency),
-            Some(Latency::Fixed | Latency::Either)
-        );
+        let reuses = instr.control.reuse != 0
+            && matches!(
+                self.timing(instr).map(|timing| timing.latency),
+                Some(Latency::Fixed | Latency::Either)
+            );
         let mut line = Line {
-            out: String::new(),
+            out,
             names: self.names(),
             instr,
             word: instr.bits(),
@@ -43,8 +52,29 @@ impl Program {
         line.guard(operand::guard(form, line.word));
         line.form(form);
         // Some immediates carry a blank behind them.
-        line.out.truncate(line.out.trim_end().len());
-        Some(line.out)
+        out.truncate(out.trim_end_matches(' ').len());
+        true
+    }
+
+    /// Appends a listing of the whole program as the disassembler prints raw code: a line with address and
+    /// text for each instruction, the texts below each other. A word that is no instruction is shown
+    /// as `??? 0x0123456789abcdef`.
+    pub fn write_listing(&self, out: &mut String) {
+        let digits = |addr: u32| (32 - addr.leading_zeros()).div_ceil(4).max(4);
+        let widest = digits(self.instrs.last().map_or(0, |last| last.addr.0));
+        for instr in &self.instrs {
+            out.push_str("        /*");
+            number::push_hex_digits(out, instr.addr.0.into(), 4);
+            out.push_str("*/  ");
+            for _ in digits(instr.addr.0)..widest {
+                out.push(' ');
+            }
+            if !self.write_text(instr, TargetStyle::Hex, out) {
+                out.push_str("??? 0x");
+                number::push_hex_digits(out, instr.word as u64, 16);
+            }
+            out.push_str(" ;\n");
+        }
     }
 
     /// Every instruction with its word and text, in address order: what a comparison with another
@@ -61,7 +91,7 @@ impl Program {
 }
 
 struct Line<'a> {
-    out: String,
+    out: &'a mut String,
     names: &'a Names,
     instr: &'a Instr,
     word: u128,
@@ -72,6 +102,17 @@ struct Line<'a> {
 impl Line<'_> {
     fn push(&mut self, text: &str) {
         self.out.push_str(text);
+    }
+
+    fn hex(&mut self, n: i64) {
+        number::push_hex(self.out, n);
+    }
+
+    /// `c[0x3]`.
+    fn bank(&mut self, bank: u8) {
+        self.push("c[");
+        self.hex(bank.into());
+        self.push("]");
     }
 
     fn guard(&mut self, guard: Guard) {
@@ -90,6 +131,16 @@ impl Line<'_> {
         }
         let mut separator = " ";
         for pieces in &form.template.operands {
+            // Nearly all operands are an item and nothing else.
+            if let [Piece::Item(item)] = pieces.as_slice() {
+                let operand = operand::operand(item, self.names, self.word, self.instr.addr);
+                if operand.shown {
+                    self.push(separator);
+                    separator = ", ";
+                    self.operand(item, &operand);
+                }
+                continue;
+            }
             if !self.shows(pieces) {
                 continue;
             }
@@ -130,11 +181,14 @@ impl Line<'_> {
             Value::RegPair(first) => {
                 let second = first.map(|r| u16::from(r) + u16::from(operand.count));
                 match (first, second) {
-                    (Some(first), Some(second)) if second < 255 => {
-                        let _ = write!(self.out, "R{first}, R{second}");
+                    (Some(_), Some(second)) if second < 255 => {
+                        self.reg(first);
+                        self.push(", ");
+                        self.reg(u8::try_from(second).ok());
                     }
-                    (Some(first), _) => {
-                        let _ = write!(self.out, "R{first}, ???255");
+                    (Some(_), _) => {
+                        self.reg(first);
+                        self.push(", ???255");
                     }
                     _ => self.push("???255, ???255"),
                 }
@@ -149,29 +203,34 @@ impl Line<'_> {
             Value::ConditionCode => self.push("CC"),
             Value::CcTest(test) => self.cc_test(test),
             Value::Int(n) if matches!(item.kind, Kind::Mixed(_)) && operand.negate => {
-                self.push(&number::hex(-n));
+                self.hex(-n);
             }
-            Value::Int(n) => self.immediate(operand, &number::hex(n)),
+            Value::Int(n) => {
+                self.hex(n);
+                self.suffixes(operand);
+            }
             Value::Half(bits) => self.immediate(operand, &number::half(bits)),
             Value::Single(bits) => self.immediate(operand, &number::single(bits)),
             Value::Double(bits) => self.immediate(operand, &number::double(bits)),
             Value::Const { bank, offset } => {
-                let gap = if item.gap.holds(self.word) { " " } else { "" };
                 self.signs(operand);
-                let _ = write!(
-                    self.out,
-                    "c[{bank:#x}]{gap}[{}]{}",
-                    number::hex(offset.into()),
-                    operand.select
-                );
+                self.bank(bank);
+                if item.gap.holds(self.word) {
+                    self.push(" ");
+                }
+                self.push("[");
+                self.hex(offset.into());
+                self.push("]");
+                self.push(operand.select);
                 if operand.absolute {
                     self.push("|");
                 }
             }
             Value::ConstIndexed { bank, base, offset } => {
-                let _ = write!(self.out, "c[{bank:#x}][");
+                self.bank(bank);
+                self.push("[");
                 match base {
-                    None if item.bare => self.push(&number::hex(offset.into())),
+                    None if item.bare => self.hex(offset.into()),
                     _ => self.address(base, offset.into()),
                 }
                 self.push("]");
@@ -190,7 +249,8 @@ impl Line<'_> {
             Value::RegTarget { base, offset } => {
                 self.reg(base);
                 if offset != 0 {
-                    let _ = write!(self.out, " {}", number::hex(offset));
+                    self.push(" ");
+                    self.hex(offset);
                 }
             }
             Value::Word(word) => self.push(word),
@@ -226,6 +286,10 @@ impl Line<'_> {
 
     fn immediate(&mut self, operand: &Operand, text: &str) {
         self.push(text);
+        self.suffixes(operand);
+    }
+
+    fn suffixes(&mut self, operand: &Operand) {
         for (set, suffix) in [
             (operand.negate, ".NEG"),
             (operand.absolute, ".ABS"),
@@ -241,7 +305,8 @@ impl Line<'_> {
     fn reg(&mut self, reg: Option<u8>) {
         match reg {
             Some(n) => {
-                let _ = write!(self.out, "R{n}");
+                self.push("R");
+                number::push_decimal(self.out, n);
             }
             None => self.push("RZ"),
         }
@@ -250,7 +315,8 @@ impl Line<'_> {
     fn pred(&mut self, pred: Option<u8>) {
         match pred {
             Some(n) => {
-                let _ = write!(self.out, "P{n}");
+                self.push("P");
+                number::push_decimal(self.out, n);
             }
             None => self.push("PT"),
         }
@@ -261,7 +327,8 @@ impl Line<'_> {
             .names
             .names_id("cctest")
             .and_then(|id| self.names.text(id, test.0.into()));
-        let _ = write!(self.out, "CC{}", name.unwrap_or("?"));
+        self.push("CC");
+        self.push(name.unwrap_or("?"));
     }
 
     /// `R4+0x10`, `R4`, `0x10`, `RZ`.
@@ -270,9 +337,10 @@ impl Line<'_> {
             (Some(_), 0) | (None, 0) => self.reg(base),
             (Some(_), _) => {
                 self.reg(base);
-                let _ = write!(self.out, "+{}", number::hex(offset));
+                self.push("+");
+                self.hex(offset);
             }
-            (None, _) => self.push(&number::hex(offset)),
+            (None, _) => self.hex(offset),
         }
     }
 
@@ -285,17 +353,20 @@ impl Line<'_> {
                 };
                 match label {
                     Some(label) => self.push(&label),
-                    None => self.push(&number::hex(addr.0.into())),
+                    None => self.hex(addr.0.into()),
                 }
             }
-            Target::Absolute(addr) => self.push(&number::hex(addr as i64)),
+            Target::Absolute(addr) => self.hex(addr as i64),
             Target::Constant { bank, offset } => {
-                let _ = write!(self.out, "c[{bank:#x}][{}]", number::hex(offset.into()));
+                self.bank(bank);
+                self.push("[");
+                self.hex(offset.into());
+                self.push("]");
             }
             Target::Outside => {
                 if let Kind::Relative(field) = &item.kind {
                     let to = i64::from(self.instr.addr.0) + 8 + field.signed(self.word);
-                    self.push(&number::hex(to));
+                    self.hex(to);
                 }
             }
         }

@@ -1,0 +1,76 @@
+//! Every instruction of many cubins, each distinct word once.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+
+use warpbound_isa::nvidia::Arch;
+
+use super::record::layout;
+use super::{BATCH, Slotted, Tally, compare, instruction_words};
+use crate::cubin;
+use crate::nvdisasm::Nvdisasm;
+
+/// What the cubins below some directories contain.
+#[derive(Default)]
+pub(super) struct Words {
+    files: usize,
+    /// Files of other architectures, or no cubins.
+    skipped: usize,
+    sections: usize,
+    /// Instructions with repetitions.
+    instructions: BTreeMap<u32, u64>,
+    /// Words and the bits of their slots that may be spelled, by SM number (53 counts as 52, 62 as 61).
+    pub(super) by_arch: BTreeMap<u32, HashSet<Slotted>>,
+}
+
+/// Reads all cubins, one at a time.
+pub(super) fn distinct_words(directories: &[PathBuf]) -> anyhow::Result<Words> {
+    let mut words = Words::default();
+    for file in cubin::cubins_below(directories)? {
+        let contents = cubin::read(&file)?;
+        let found = cubin::code_sections(&contents)
+            .and_then(|(sm, sections)| Some((Arch::from_sm(sm)?, sections)));
+        let Some((arch, sections)) = found else {
+            words.skipped += 1;
+            continue;
+        };
+        words.files += 1;
+        words.sections += sections.len();
+        let distinct = words.by_arch.entry(arch.sm()).or_default();
+        let count = words.instructions.entry(arch.sm()).or_default();
+        for section in sections {
+            for word in instruction_words(&section.code) {
+                *count += 1;
+                distinct.insert(word);
+            }
+        }
+    }
+    Ok(words)
+}
+
+/// Compares each distinct word of the cubins once per architecture.
+pub(super) fn compare_all(
+    nvdisasm: &Nvdisasm,
+    tally: &mut Tally,
+    directories: &[PathBuf],
+) -> anyhow::Result<()> {
+    let words = distinct_words(directories)?;
+    println!(
+        "{} cubins with {} code sections; {} other files",
+        words.files, words.sections, words.skipped
+    );
+    for (sm, distinct) in words.by_arch {
+        println!(
+            "sm_{sm}: {} instructions, {} distinct words",
+            words.instructions.get(&sm).copied().unwrap_or_default(),
+            distinct.len()
+        );
+        // The order of a hash set differs from run to run.
+        let mut distinct: Vec<Slotted> = distinct.into_iter().collect();
+        distinct.sort_unstable();
+        for batch in distinct.chunks(BATCH) {
+            compare(nvdisasm, tally, "word of a cubin", sm, &layout(batch))?;
+        }
+    }
+    Ok(())
+}

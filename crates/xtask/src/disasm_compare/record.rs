@@ -1,0 +1,219 @@
+//! What nvdisasm prints for a selection of words, written to a file that a test reads.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt::Write as _;
+use std::fs;
+
+use anyhow::Context;
+use warpbound_isa::nvidia::{Arch, FormId, Instr, Program, TargetStyle, table};
+
+use super::random::{SplitMix, random_fields};
+use super::{FILLERS, KernelCode, PLAIN_CONTROL, Slotted, opcode_with_modifiers};
+use crate::nvdisasm::Nvdisasm;
+use crate::repository::Repository;
+
+/// Where the selection goes, below the root of the repository.
+const RECORD: &str = "crates/isa/tests/data/spelling.txt";
+
+/// Of the words of one form that occur in kernels, how many are recorded.
+const RECORDED_FROM_KERNELS: usize = 80;
+
+/// Random words recorded of every form.
+const RECORDED_RANDOM: usize = 6;
+
+/// How many random words are drawn at most to find those.
+const TRIES: usize = 200;
+
+/// Random words recorded for every opcode with modifiers that occurs in other cubins.
+const RECORDED_LIKE_OTHERS: usize = 2;
+
+/// Writes what nvdisasm says about a selection of words on every architecture.
+///
+/// The words are laid out one after the other, so that each has an address of its own.
+pub(super) fn run(
+    repository: &Repository,
+    nvdisasm: &Nvdisasm,
+    kernels: &[KernelCode],
+    seen: &BTreeMap<u32, HashSet<Slotted>>,
+    seed: u64,
+) -> anyhow::Result<()> {
+    let words = selection(kernels, seen, seed)?;
+    let code = layout(&words);
+    let mut texts: Vec<BTreeMap<u32, Option<String>>> = Vec::new();
+    for arch in Arch::ALL {
+        texts.push(nvdisasm.disassemble(arch.sm(), &code)?);
+    }
+    let mut out = String::from(
+        "# What nvdisasm 12.4 prints: address, word, bits 19:17 of the control slot, architectures,\n\
+         # text (`!`: no instruction). Written by `cargo xtask disasm-compare --record DIRECTORY...`.\n",
+    );
+    for (index, (word, reuse)) in words.iter().enumerate() {
+        let address = slot_address(index)?;
+        let mut by_text: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (arch, texts) in Arch::ALL.iter().zip(&texts) {
+            let text = texts
+                .get(&address)
+                .with_context(|| format!("nvdisasm lists nothing at {address:#x}"))?;
+            by_text
+                .entry(text.as_deref().unwrap_or("!"))
+                .or_default()
+                .push(arch.sm().to_string());
+        }
+        for (text, archs) in by_text {
+            let archs = match archs.len() {
+                4 => "all".to_owned(),
+                _ => archs.join(","),
+            };
+            writeln!(out, "{address:05x} {word:016x} {reuse} {archs} {text}")?;
+        }
+    }
+    let path = repository.root().join(RECORD);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot create the folder of {RECORD}"))?;
+    }
+    fs::write(&path, &out).with_context(|| format!("cannot write {RECORD}"))?;
+    println!("{RECORD}: {} words, {} bytes", words.len(), out.len());
+    Ok(())
+}
+
+/// For every form, words that occur in kernels and random ones, in a fixed order.
+fn selection(
+    kernels: &[KernelCode],
+    seen: &BTreeMap<u32, HashSet<Slotted>>,
+    seed: u64,
+) -> anyhow::Result<Vec<Slotted>> {
+    let mut by_form: BTreeMap<FormId, BTreeSet<Slotted>> = BTreeMap::new();
+    for (title, sm, code) in kernels {
+        let arch = Arch::from_sm(*sm).with_context(|| format!("no tables for sm_{sm}"))?;
+        let program = Program::decode(arch, code).with_context(|| title.clone())?;
+        for instr in &program.instrs {
+            let form = instr
+                .form
+                .with_context(|| format!("{title}: no instruction at {:#x}", instr.addr.0))?;
+            by_form
+                .entry(form)
+                .or_default()
+                .insert((instr.word as u64, instr.control.reuse));
+        }
+    }
+    let mut random = SplitMix(seed);
+    let mut selected = BTreeSet::new();
+    let table = table()?;
+    for (id, form) in table.forms() {
+        let known: Vec<Slotted> = by_form
+            .remove(&id)
+            .unwrap_or_default()
+            .into_iter()
+            .collect();
+        let step = known.len().div_ceil(RECORDED_FROM_KERNELS).max(1);
+        selected.extend(known.into_iter().step_by(step));
+        // A word may also match a more specific row.
+        let is_of_form = |word: &u64| {
+            !form.is_instruction()
+                || Arch::ALL
+                    .iter()
+                    .any(|&arch| table.find(arch, *word) == Some(id))
+        };
+        let words = std::iter::repeat_with(|| {
+            let word = form.value | random_fields(&mut random) & !form.mask;
+            (word, (random.next() % 8) as u8)
+        });
+        selected.extend(
+            words
+                .take(TRIES)
+                .filter(|(word, _)| is_of_form(word))
+                .take(RECORDED_RANDOM),
+        );
+    }
+    for (sm, words) in seen {
+        let arch = Arch::from_sm(*sm).with_context(|| format!("no tables for sm_{sm}"))?;
+        selected.extend(like_others(arch, words, &mut random)?);
+    }
+    selected.retain(|(word, _)| !FILLERS.contains(word));
+    Ok(selected.into_iter().collect())
+}
+
+/// Random words with the opcodes and modifiers of these ones.
+fn like_others(
+    arch: Arch,
+    words: &HashSet<Slotted>,
+    random: &mut SplitMix,
+) -> anyhow::Result<Vec<Slotted>> {
+    let spell = Speller::new(arch)?;
+    // The smallest word of each spelling, so that the choice does not depend on the order.
+    let mut examples: BTreeMap<(FormId, String), u64> = BTreeMap::new();
+    for &(word, _) in words {
+        if let Some(key) = spell.key(word) {
+            let smallest = examples.entry(key).or_insert(word);
+            *smallest = word.min(*smallest);
+        }
+    }
+    let mut alike = Vec::new();
+    for (key, word) in examples {
+        let fixed = (0..64)
+            .map(|bit| 1 << bit)
+            .filter(|bit| spell.key(word ^ bit).as_ref() != Some(&key))
+            .fold(0u64, |bits, bit| bits | bit);
+        let draws = std::iter::repeat_with(|| {
+            (
+                word & fixed | random_fields(random) & !fixed,
+                (random.next() % 8) as u8,
+            )
+        });
+        alike.extend(
+            draws
+                .take(TRIES)
+                .filter(|(word, _)| spell.key(*word).as_ref() == Some(&key))
+                .take(RECORDED_LIKE_OTHERS),
+        );
+    }
+    Ok(alike)
+}
+
+/// Spells single words at one place.
+struct Speller {
+    program: Program,
+    place: Instr,
+}
+
+impl Speller {
+    fn new(arch: Arch) -> anyhow::Result<Self> {
+        let program = Program::decode(arch, &layout(&[(0, 0)]))?;
+        let place = *program.instrs.first().context("three instructions")?;
+        Ok(Self { program, place })
+    }
+
+    /// Form, opcode and modifiers; `None` for a word that is no instruction.
+    fn key(&self, word: u64) -> Option<(FormId, String)> {
+        let form = table().ok()?.find(self.program.arch(), word)?;
+        let instr = Instr {
+            word: word.into(),
+            form: Some(form),
+            ..self.place
+        };
+        let text = self.program.text(&instr, TargetStyle::Hex)?;
+        Some((form, opcode_with_modifiers(&text).to_owned()))
+    }
+}
+
+/// Whole groups of these words, filled up with words of zeros.
+pub(crate) fn layout(words: &[Slotted]) -> Vec<u8> {
+    let mut code = Vec::with_capacity(words.len().div_ceil(3) * 32);
+    for group in words.chunks(3) {
+        let reuse = (0u32..).zip(group).fold(0, |bits, (slot, (_, reuse))| {
+            bits | u64::from(*reuse) << (17 + 21 * slot)
+        });
+        code.extend_from_slice(&(PLAIN_CONTROL | reuse).to_le_bytes());
+        for slot in 0..3 {
+            let word = group.get(slot).map_or(0, |(word, _)| *word);
+            code.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+    code
+}
+
+/// The address of instruction `index`.
+fn slot_address(index: usize) -> anyhow::Result<u32> {
+    u32::try_from(index / 3 * 32 + index % 3 * 8 + 8).context("too many words")
+}

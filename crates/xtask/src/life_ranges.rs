@@ -1,0 +1,323 @@
+//! `cargo xtask life-ranges`: registers read and written, against NVIDIA's disassembler.
+
+mod marks;
+mod record;
+mod synthetic;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use warpbound_isa::nvidia::{Role, Value};
+use warpbound_isa::{Arch, Effects, Flow, Instr, Program, Reg, Space, TargetStyle};
+
+use crate::cubin;
+use crate::nvdisasm::Nvdisasm;
+use crate::repository::Repository;
+use marks::Marks;
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask life-ranges [--show COUNT] [--every NUMBER] [DIRECTORY...]
+       cargo xtask life-ranges [--show COUNT] [--seed NUMBER] --forms COUNT [--record]
+
+Compares the registers and predicates that every instruction reads and writes (crates/isa) with the marks in the
+table of life ranges of oracle/bin/nvdisasm (-plr): `v` usage, `^` assignment, `x` both. Prints counts and
+the first differences; fails if there is one. Cubins: kernels/built and the files *.cubin below DIRECTORY.
+
+  --every NUMBER  of the cubins below DIRECTORY only every NUMBERth (1)
+  --forms COUNT   instead: COUNT random words of every encoding form that only goes on to the next
+                  instruction, on each architecture, put into a cubin of ours
+  --record        also write the marks to crates/isa/tests/data/life_ranges.txt, which a test reads
+  --seed NUMBER   start of the random sequence (1)
+  --show COUNT    how many differences to print (20)
+
+isa/nvidia/README.md lists what the table leaves out; those registers are not compared.";
+
+struct Options {
+    directories: Vec<PathBuf>,
+    every: usize,
+    forms: Option<usize>,
+    record: bool,
+    seed: u64,
+    show: usize,
+}
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let options = parse(arguments)?;
+    let nvdisasm = Nvdisasm::new(&repository.oracle())?;
+    let mut tally = Tally {
+        keep: options.record,
+        ..Tally::default()
+    };
+    match options.forms {
+        Some(count) => {
+            synthetic::compare_forms(repository, &nvdisasm, &mut tally, count, options.seed)?;
+        }
+        None => {
+            let mut files = cubin::cubins_below(&[repository.built_kernels()])?;
+            if !options.directories.is_empty() {
+                let others = cubin::cubins_below(&options.directories)?;
+                files.extend(others.into_iter().step_by(options.every));
+            }
+            for file in files {
+                let contents = cubin::read(&file)?;
+                compare(&nvdisasm, &mut tally, &contents)
+                    .with_context(|| file.display().to_string())?;
+            }
+        }
+    }
+    if options.record {
+        record::write(repository, &tally.marked)?;
+    }
+    tally.print(options.show);
+    match tally.differences.len() {
+        0 => Ok(()),
+        count => bail!("{count} of {} instructions differ", tally.compared),
+    }
+}
+
+fn parse(arguments: &[String]) -> anyhow::Result<Options> {
+    let mut options = Options {
+        directories: Vec::new(),
+        every: 1,
+        forms: None,
+        record: false,
+        seed: 1,
+        show: 20,
+    };
+    let mut arguments = arguments.iter();
+    while let Some(flag) = arguments.next() {
+        let mut number = || -> anyhow::Result<u64> {
+            let text = arguments
+                .next()
+                .with_context(|| format!("{flag} needs a number"))?;
+            text.parse()
+                .with_context(|| format!("{flag} needs a number, not {text:?}"))
+        };
+        match flag.as_str() {
+            "--every" => options.every = usize::try_from(number()?)?.max(1),
+            "--forms" => options.forms = Some(usize::try_from(number()?)?),
+            "--record" => options.record = true,
+            "--seed" => options.seed = number()?,
+            "--show" => options.show = usize::try_from(number()?)?,
+            other if other.starts_with('-') => {
+                bail!("life-ranges does not know the argument {other:?}")
+            }
+            directory => options.directories.push(PathBuf::from(directory)),
+        }
+    }
+    if options.record && options.forms.is_none() {
+        bail!("--record goes with --forms");
+    }
+    Ok(options)
+}
+
+/// Every instruction of a cubin; files of other architectures are passed over.
+fn compare(nvdisasm: &Nvdisasm, tally: &mut Tally, contents: &[u8]) -> anyhow::Result<()> {
+    let Some((sm, sections)) = cubin::code_sections(contents) else {
+        return Ok(());
+    };
+    let Some(arch) = Arch::from_sm(sm) else {
+        return Ok(());
+    };
+    if sections.is_empty() {
+        return Ok(());
+    }
+    let output = nvdisasm.cubin(&["-c", "-plr", "-lrm", "narrow", "-novliw"], contents)?;
+    let theirs = marks::read(&output);
+    tally.cubins += 1;
+    for section in sections {
+        let Some(marks) = theirs.get(&section.name) else {
+            tally.unlisted += 1;
+            continue;
+        };
+        let program = Program::decode(arch, &section.code)?;
+        for instr in &program.instrs {
+            match marks.get(&instr.addr.0) {
+                Some(marks) => tally.instruction(&program, instr, marks),
+                None if matches!(program.mnemonic(instr), Some("NOP" | "EXIT")) => {
+                    tally
+                        .leave_out("padding and ends that are never reached, which are not listed");
+                }
+                None => bail!("{}: no marks at {}", section.name, instr.addr),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How the two may disagree about one register.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Kind {
+    WeMissRead,
+    WeMissWrite,
+    OnlyWeRead,
+    OnlyWeWrite,
+}
+
+struct Difference {
+    sm: u32,
+    address: u32,
+    word: u64,
+    text: String,
+    mnemonic: &'static str,
+    registers: Vec<(Kind, Reg)>,
+}
+
+#[derive(Default)]
+struct Tally {
+    cubins: usize,
+    /// Code sections for which the tool prints no table.
+    unlisted: usize,
+    compared: usize,
+    /// Registers that both name as read, as written.
+    reads: usize,
+    writes: usize,
+    /// What a rule of the README leaves out, by rule.
+    left_out: BTreeMap<&'static str, usize>,
+    forms: BTreeSet<(u32, warpbound_isa::nvidia::FormId)>,
+    differences: Vec<Difference>,
+    /// Whether to keep the marks.
+    keep: bool,
+    /// Every word that was compared, when they are kept.
+    marked: record::Marked,
+}
+
+impl Tally {
+    fn instruction(&mut self, program: &Program, instr: &Instr, marks: &Marks) {
+        let effects = program.effects(instr);
+        if let Flow::Call(_) | Flow::Indirect { .. } = effects.flow {
+            self.leave_out("calls and indirect jumps, marked with what the code they reach uses");
+            return;
+        }
+        let mut reads: BTreeSet<Reg> = effects.reads.iter().copied().collect();
+        reads.extend(effects.guard.pred.map(Reg::Pred));
+        let writes: BTreeSet<Reg> = effects.writes.iter().copied().collect();
+        let mut registers = Vec::new();
+        for (kind, from, to) in [
+            (Kind::WeMissRead, &marks.reads, &reads),
+            (Kind::WeMissWrite, &marks.writes, &writes),
+            (Kind::OnlyWeRead, &reads, &marks.reads),
+            (Kind::OnlyWeWrite, &writes, &marks.writes),
+        ] {
+            registers.extend(from.difference(to).map(|&register| (kind, register)));
+        }
+        registers.retain(|&(kind, register)| {
+            match rule(program, instr, &effects, kind, register) {
+                Some(rule) => {
+                    self.leave_out(rule);
+                    false
+                }
+                None => true,
+            }
+        });
+        self.compared += 1;
+        self.reads += reads.intersection(&marks.reads).count();
+        self.writes += writes.intersection(&marks.writes).count();
+        let sm = program.arch().sm();
+        if self.keep {
+            self.marked
+                .entry(instr.word as u64)
+                .or_default()
+                .insert(sm, (marks.reads.clone(), marks.writes.clone()));
+        }
+        self.forms.extend(instr.form.map(|form| (sm, form)));
+        if !registers.is_empty() {
+            self.differences.push(Difference {
+                sm,
+                address: instr.addr.0,
+                word: instr.word as u64,
+                text: program
+                    .text(instr, TargetStyle::Hex)
+                    .unwrap_or_else(|| marks.text.clone()),
+                mnemonic: program.mnemonic(instr).unwrap_or_default(),
+                registers,
+            });
+        }
+    }
+
+    /// Counts something that is not compared, under the rule that says why.
+    fn leave_out(&mut self, rule: &'static str) {
+        *self.left_out.entry(rule).or_default() += 1;
+    }
+
+    fn print(&self, show: usize) {
+        println!(
+            "{} cubins, {} instructions of {} forms (per architecture) compared; both name {} reads and {} writes",
+            self.cubins,
+            self.compared,
+            self.forms.len(),
+            self.reads,
+            self.writes
+        );
+        if self.unlisted > 0 {
+            println!("{} code sections without a table", self.unlisted);
+        }
+        for (rule, count) in &self.left_out {
+            println!("{count:>8} left out: {rule}");
+        }
+        let mut groups: BTreeMap<(&str, Kind), usize> = BTreeMap::new();
+        for difference in &self.differences {
+            let kinds: BTreeSet<Kind> =
+                difference.registers.iter().map(|(kind, _)| *kind).collect();
+            for kind in kinds {
+                *groups.entry((difference.mnemonic, kind)).or_default() += 1;
+            }
+        }
+        for ((mnemonic, kind), count) in groups {
+            println!("{count:>8} {mnemonic} {kind:?}");
+        }
+        for difference in self.differences.iter().take(show) {
+            println!(
+                "sm_{} {:#06x} {:#018x} {}\n    {:?}",
+                difference.sm,
+                difference.address,
+                difference.word,
+                difference.text,
+                difference.registers
+            );
+        }
+    }
+}
+
+/// Why a difference is none; the rules with their reasons stand in isa/nvidia/README.md. Except for the
+/// condition code, all are about registers that only we name.
+fn rule(
+    program: &Program,
+    instr: &Instr,
+    effects: &Effects,
+    kind: Kind,
+    register: Reg,
+) -> Option<&'static str> {
+    if register == Reg::Cc {
+        return Some("the condition code, which has no column");
+    }
+    if matches!(kind, Kind::WeMissRead | Kind::WeMissWrite) {
+        return None;
+    }
+    let view = program.view(instr)?;
+    let text = program.text(instr, TargetStyle::Hex)?;
+    let stays_in_part = view
+        .operands
+        .iter()
+        .any(|operand| operand.role == Role::ReadWrite)
+        || matches!(view.mnemonic, "MOV" | "MOV32I");
+    let all_predicates = view
+        .operands
+        .iter()
+        .any(|operand| operand.value == Value::AllPreds);
+    let texture = effects
+        .access
+        .is_some_and(|access| matches!(access.space, Space::Texture | Space::Surface));
+    if text.contains("INVALID") || text.contains("???") {
+        Some("registers of a size that is none")
+    } else if kind == Kind::OnlyWeRead && stays_in_part && effects.writes.contains(&register) {
+        Some("the old value of a register that is written in part")
+    } else if matches!(register, Reg::Pred(_)) && all_predicates {
+        Some("the predicates that PR stands for")
+    } else if kind == Kind::OnlyWeRead && texture {
+        Some("coordinates of textures and surfaces beyond the marked ones")
+    } else {
+        None
+    }
+}

@@ -1,0 +1,170 @@
+//! The table of life ranges that `nvdisasm -plr -lrm narrow` prints beside the instructions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_isa::Reg;
+
+/// What the disassembler says one instruction reads and writes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Marks {
+    /// `v` usage, `x` usage and assignment.
+    pub(super) reads: BTreeSet<Reg>,
+    /// `^` assignment, `x`.
+    pub(super) writes: BTreeSet<Reg>,
+    /// The text beside the marks.
+    pub(super) text: String,
+}
+
+/// The marks of every instruction by section and address.
+pub(super) type Sections = BTreeMap<String, BTreeMap<u32, Marks>>;
+
+/// Reads a whole output.
+///
+/// Each code section has a head of a few lines in a box: the names of the register files, then the register
+/// numbers with their digits below each other.
+pub(super) fn read(output: &str) -> Sections {
+    let mut sections = Sections::new();
+    let mut section = String::new();
+    let mut head = Head::default();
+    for line in output.lines() {
+        if let Some(rest) = line.trim_start().strip_prefix(".section\t") {
+            section = rest
+                .trim_start()
+                .split(',')
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            head = Head::default();
+            continue;
+        }
+        let Some((code, table)) = line.rsplit_once("// ") else {
+            continue;
+        };
+        if code.trim().is_empty() {
+            head.line(table);
+        } else if let Some((address, text)) = instruction(code) {
+            let mut marks = head.marks(table);
+            marks.text = text;
+            sections
+                .entry(section.clone())
+                .or_default()
+                .insert(address, marks);
+        }
+    }
+    sections
+}
+
+/// `   /*0028*/  @P0 BRA `(.L_x_1) ;` gives the address and the text.
+fn instruction(code: &str) -> Option<(u32, String)> {
+    let (address, text) = code.trim_start().strip_prefix("/*")?.split_once("*/")?;
+    let address = u32::from_str_radix(address, 16).ok()?;
+    Some((address, text.trim().to_owned()))
+}
+
+/// The head of a table.
+#[derive(Default)]
+struct Head {
+    /// Name of the register file of every cell between bars.
+    files: Vec<String>,
+    /// Number of the register by column of the line, and its cell.
+    columns: BTreeMap<usize, (usize, u32)>,
+    /// Lines of the box seen, frames included.
+    frames: usize,
+}
+
+impl Head {
+    fn line(&mut self, table: &str) {
+        if table.starts_with("+-") {
+            self.frames += 1;
+            return;
+        }
+        if self.frames != 1 || !table.starts_with('|') {
+            return;
+        }
+        for (cell, at, content) in cells(table) {
+            let name = content.trim();
+            if self.files.len() <= cell {
+                self.files.push(name.to_owned());
+                continue;
+            }
+            for (column, digit) in content.bytes().enumerate() {
+                let Some(digit) = char::from(digit).to_digit(10) else {
+                    continue;
+                };
+                let number = self.columns.entry(at + column).or_insert((cell, 0));
+                number.1 = number.1 * 10 + digit;
+            }
+        }
+    }
+
+    fn marks(&self, table: &str) -> Marks {
+        let mut marks = Marks::default();
+        for (&column, &(cell, number)) in &self.columns {
+            let register = match (self.files.get(cell).map(String::as_str), number) {
+                (Some("GPR"), number @ 0..255) => Reg::Gpr(number as u8),
+                (Some("PRED"), number @ 0..7) => Reg::Pred(number as u8),
+                _ => continue,
+            };
+            let mark = table.as_bytes().get(column).copied().unwrap_or(b' ');
+            if matches!(mark, b'v' | b'x') {
+                marks.reads.insert(register);
+            }
+            if matches!(mark, b'^' | b'x') {
+                marks.writes.insert(register);
+            }
+        }
+        marks
+    }
+}
+
+/// Number, first column and content of the cells between bars.
+fn cells(table: &str) -> impl Iterator<Item = (usize, usize, &str)> {
+    let mut at = 0;
+    table
+        .split('|')
+        .map(move |content| {
+            let start = at;
+            at += content.len() + 1;
+            (start, content)
+        })
+        .skip(1)
+        .enumerate()
+        .map(|(cell, (start, content))| (cell, start, content))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reg, read};
+
+    /// A box and lines in the form that the tool gives them.
+    const OUTPUT: &str = "\
+\t.section\t.text.f,\"ax\",@progbits
+                          // +-----------------+---------+
+                          // |    GPR          |  PRED   |
+                          // |                 |         |
+                          // |    000000000011 |         |
+                          // |  # 012345678901 | # 0123  |
+                          // +-----------------+---------+
+.text.f:                  // |                 |         |
+        /*0008*/  A ;     // |  2 ^:        x  |         |
+        /*0010*/  @P2 B ; // | 12 v::       v^ | 1   v   |
+";
+
+    #[test]
+    fn columns_have_the_numbers_of_the_head() {
+        let sections = read(OUTPUT);
+        let section = &sections[".text.f"];
+        let first = &section[&8];
+        assert!(first.writes.iter().eq(&[Reg::Gpr(0), Reg::Gpr(10)]));
+        assert!(first.reads.iter().eq(&[Reg::Gpr(10)]));
+        let second = &section[&0x10];
+        assert!(
+            second
+                .reads
+                .iter()
+                .eq(&[Reg::Gpr(0), Reg::Gpr(10), Reg::Pred(2)])
+        );
+        assert!(second.writes.iter().eq(&[Reg::Gpr(11)]));
+        assert_eq!(second.text, "@P2 B ;");
+    }
+}

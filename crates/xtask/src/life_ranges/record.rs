@@ -1,0 +1,54 @@
+//! Marks of random words, written to a file that a test reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+
+use anyhow::Context;
+use warpbound_isa::{Arch, Reg};
+
+use crate::repository::Repository;
+
+/// Where the marks go, below the root of the repository.
+const RECORD: &str = "crates/isa/tests/data/life_ranges.txt";
+
+/// Registers read and written by word and SM number.
+pub(super) type Marked = BTreeMap<u64, BTreeMap<u32, (BTreeSet<Reg>, BTreeSet<Reg>)>>;
+
+pub(super) fn write(repository: &Repository, marked: &Marked) -> anyhow::Result<()> {
+    let mut out = String::from(
+        "# What nvdisasm 12.4 -plr marks: word, architectures, registers read, `>`, registers written.\n\
+         # Written by `cargo xtask life-ranges --forms COUNT --record`.\n",
+    );
+    for (word, by_arch) in marked {
+        let mut by_marks: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (sm, (reads, writes)) in by_arch {
+            let marks = format!("{}> {}", names(reads), names(writes));
+            by_marks.entry(marks).or_default().push(sm.to_string());
+        }
+        for (marks, archs) in by_marks {
+            let archs = if archs.len() == Arch::ALL.len() {
+                "all".to_owned()
+            } else {
+                archs.join(",")
+            };
+            writeln!(out, "{word:016x} {archs} {}", marks.trim_end())?;
+        }
+    }
+    fs::write(repository.root().join(RECORD), &out)
+        .with_context(|| format!("cannot write {RECORD}"))?;
+    println!("{RECORD}: {} words, {} bytes", marked.len(), out.len());
+    Ok(())
+}
+
+/// `R0 P1 `, with a blank behind each.
+fn names(registers: &BTreeSet<Reg>) -> String {
+    registers
+        .iter()
+        .map(|register| match register {
+            Reg::Gpr(number) => format!("R{number} "),
+            Reg::Pred(number) => format!("P{number} "),
+            Reg::Cc => "CC ".to_owned(),
+        })
+        .collect()
+}

@@ -1,0 +1,97 @@
+//! Random words of every form inside a cubin: the tool prints life ranges for ELF files only.
+
+use anyhow::Context;
+use warpbound_isa::nvidia::{Form, FormId, table};
+use warpbound_isa::{Arch, Flow, Instr, Program};
+
+use super::{Tally, compare};
+use crate::cubin::{self, CodeSection};
+use crate::disasm_compare::{SplitMix, layout, random_fields};
+use crate::nvdisasm::Nvdisasm;
+use crate::repository::Repository;
+
+/// The cubin whose largest code section takes the words.
+const HOST: &str = "f64_division.sm_61.cubin";
+
+/// `EXIT`, unconditional.
+const EXIT: u64 = 0xe300_0000_0007_000f;
+
+/// How many random words are drawn at most to find one that is wanted.
+const TRIES: usize = 200;
+
+/// `count` words of every form that only goes on to the next instruction.
+pub(super) fn compare_forms(
+    repository: &Repository,
+    nvdisasm: &Nvdisasm,
+    tally: &mut Tally,
+    count: usize,
+    seed: u64,
+) -> anyhow::Result<()> {
+    let host = cubin::read(&repository.built_kernels().join(HOST))?;
+    let (_, sections) = cubin::code_sections(&host).context("the host is a cubin")?;
+    let section = sections
+        .iter()
+        .max_by_key(|section| section.code.len())
+        .context("the host has code")?;
+    // The last group is kept for the end of the program.
+    let room = (section.code.len() / 32 - 1) * 3;
+    let mut random = SplitMix(seed);
+    for arch in Arch::ALL {
+        let mut words = Vec::new();
+        for (id, form) in table()?.forms() {
+            if form.is_instruction() && form.exists_on(arch) {
+                words.extend((0..count).filter_map(|_| plain_word(arch, id, form, &mut random)));
+            }
+        }
+        // The tool dies on some words; halves of a batch find them.
+        let mut batches: Vec<&[(u64, u8)]> = words.chunks(room).rev().collect();
+        while let Some(batch) = batches.pop() {
+            let outcome = compare(nvdisasm, tally, &with_code(&host, section, arch, batch));
+            match (outcome, batch) {
+                (Ok(()), _) => {}
+                (Err(error), [(word, _)]) => {
+                    tally.leave_out("words on which nvdisasm -plr dies");
+                    println!("sm_{} {word:#018x}: {error}", arch.sm());
+                }
+                (Err(_), _) => {
+                    let (front, back) = batch.split_at(batch.len() / 2);
+                    batches.extend([back, front]);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A random word of the form that is an instruction and does nothing to the control flow.
+fn plain_word(arch: Arch, id: FormId, form: &Form, random: &mut SplitMix) -> Option<(u64, u8)> {
+    let program = Program::decode(arch, &layout(&[(0, 0)])).ok()?;
+    let place = *program.instrs.first()?;
+    (0..TRIES)
+        .map(|_| form.value | random_fields(random) & !form.mask)
+        .find(|&word| {
+            let instr = Instr {
+                word: word.into(),
+                form: Some(id),
+                ..place
+            };
+            table().is_ok_and(|table| table.find(arch, word) == Some(id))
+                && program.effects(&instr).flow == Flow::Next
+        })
+        .map(|word| (word, 0))
+}
+
+/// The host with these words, then EXIT to the end of the section, as a file of `arch`.
+fn with_code(host: &[u8], section: &CodeSection, arch: Arch, words: &[(u64, u8)]) -> Vec<u8> {
+    let mut all = words.to_vec();
+    all.resize(section.code.len() / 32 * 3, (EXIT, 0));
+    let code = layout(&all);
+    let mut file = host.to_vec();
+    if let Some(place) = file.get_mut(section.offset..section.offset + code.len()) {
+        place.copy_from_slice(&code);
+    }
+    if let Some(flags) = file.get_mut(0x30) {
+        *flags = arch.sm() as u8;
+    }
+    file
+}
