@@ -59,7 +59,7 @@ fn decode(bencher: Bencher<'_, '_>, kernel: &str) {
 
 /// Instructions per second of decoding and spelling.
 #[divan::bench(args = KERNELS.map(|(_, kernel)| kernel))]
-fn list(bencher: Bencher<'_, '_>, kernel: &str) {
+fn listing(bencher: Bencher<'_, '_>, kernel: &str) {
     with_kernel(kernel, |session, kernel| {
         let mut text = String::new();
         bencher
