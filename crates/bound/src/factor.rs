@@ -1,5 +1,5 @@
 use crate::exact::Exact;
-use crate::sparse::{Lists, Positions, Sparse};
+use crate::sparse::{Lists, Positions, Sparse, transposed};
 
 /// Exact factors `B = L U` of a square sparse matrix, followed by the column exchanges made since.
 ///
@@ -248,22 +248,11 @@ fn eliminate(
     }
 }
 
-/// Columns by rows, or rows by columns.
-fn transposed(height: usize, lists: &Lists<(usize, Exact)>) -> Lists<(usize, Exact)> {
-    Lists::gather(height, (0, Exact::ZERO), || {
-        (0..height).flat_map(|list| {
-            let entries = lists.of(list).iter();
-            entries.map(move |(other, value)| (*other, (list, value.clone())))
-        })
-    })
-}
-
 /// Columns in the order to eliminate them, with their pivot row where the structure alone decides it.
 fn elimination_order(height: usize, columns: &[&[(usize, Exact)]]) -> Vec<(usize, Option<usize>)> {
-    let by_row = Lists::gather(height, 0, || {
-        let columns = columns.iter().enumerate();
-        columns.flat_map(|(index, column)| column.iter().map(move |(row, _)| (*row, index)))
-    });
+    let uses = columns.iter().enumerate();
+    let uses = uses.flat_map(|(index, column)| column.iter().map(move |(row, _)| (*row, index)));
+    let by_row = Lists::gather(height, 0, uses.clone().map(|(row, _)| row), uses);
     let mut column_count: Vec<usize> = columns.iter().map(|column| column.len()).collect();
     let mut row_done = vec![false; height];
     let mut column_done = vec![false; columns.len()];

@@ -5,7 +5,7 @@ use crate::factor::Factor;
 use crate::linear::Linear;
 use crate::model::Relation;
 use crate::pricing::Pricing;
-use crate::sparse::{Lists, Sparse};
+use crate::sparse::{Lists, Sparse, transposed};
 
 /// The exact bounded revised simplex method.
 ///
@@ -16,7 +16,7 @@ pub(crate) struct Simplex {
     height: usize,
     /// Columns of the program itself.
     width: usize,
-    columns: Vec<Vec<(usize, Exact)>>,
+    columns: Lists<(usize, Exact)>,
     /// The program by rows, for pricing; slacks and artificials are not in it.
     rows: Lists<(usize, Exact)>,
     cost: Vec<Exact>,
@@ -64,15 +64,14 @@ impl Simplex {
     /// Prepares `linear`, allowing `pivots` steps in total.
     pub(crate) fn new(linear: &Linear, pivots: usize) -> Option<Simplex> {
         let (height, width) = (linear.height(), linear.width());
-        let mut columns = linear.columns.clone();
-        let rows = Lists::gather(height, (0, Exact::ZERO), || {
-            let columns = linear.columns.iter().enumerate();
-            columns.flat_map(|(column, entries)| {
-                let entries = entries.iter();
-                entries.map(move |(row, value)| (*row, (column, value.clone())))
-            })
-        });
-        columns.extend((0..height).map(|row| vec![(row, Exact::ONE)]));
+        let mut columns = Lists::with_capacity(width + 2 * height);
+        for column in &linear.columns {
+            columns.push(column.iter().cloned());
+        }
+        let rows = transposed(height, &columns);
+        for row in 0..height {
+            columns.push([(row, Exact::ONE)]);
+        }
         let mut cost = linear.cost.clone();
         cost.resize(columns.len(), Exact::ZERO);
         let mut lower = vec![Some(Nudged::ZERO); width];
@@ -115,15 +114,14 @@ impl Simplex {
                     status[slack] = side;
                     basis.push(columns.len());
                     status.push(Status::AtLower);
-                    columns.push(vec![(row, Exact::int(sign))]);
+                    columns.push([(row, Exact::int(sign))]);
                     cost.push(Exact::ZERO);
                     lower.push(Some(Nudged::ZERO));
                     upper.push(None);
                 }
             }
         }
-        let starting: Vec<&[(usize, Exact)]> =
-            basis.iter().map(|&c| columns[c].as_slice()).collect();
+        let starting: Vec<&[(usize, Exact)]> = basis.iter().map(|&c| columns.of(c)).collect();
         let (factor, slots) = Factor::of(height, &starting)?;
         let mut slotted = basis.clone();
         for (&column, &slot) in basis.iter().zip(&slots) {
@@ -233,14 +231,14 @@ impl Simplex {
             value.set(self.factor.position(row), rhs.clone());
         }
         for column in 0..self.columns.len() {
-            if matches!(self.status[column], Status::Basic(_)) {
+            if self.is_basic(column) {
                 continue;
             }
             let at = self.value_of(column);
             if at.is_zero() {
                 continue;
             }
-            for (row, entry) in &self.columns[column] {
+            for (row, entry) in self.columns.of(column) {
                 let position = self.factor.position(*row);
                 value.sub_mul(position, &at.value, entry);
                 nudge.sub_mul(position, &at.nudge, entry);
@@ -258,11 +256,8 @@ impl Simplex {
 
     /// Factors the basis anew; slots are renumbered. `false` if the basis is singular, which cannot happen.
     fn refactor(&mut self) -> bool {
-        let columns: Vec<&[(usize, Exact)]> = self
-            .basis
-            .iter()
-            .map(|&c| self.columns[c].as_slice())
-            .collect();
+        let columns: Vec<&[(usize, Exact)]> =
+            self.basis.iter().map(|&c| self.columns.of(c)).collect();
         let Some((factor, slots)) = Factor::of(self.height, &columns) else {
             return false;
         };
@@ -282,12 +277,12 @@ impl Simplex {
     fn reduced_costs(&self, cost: &[Exact]) -> Vec<Exact> {
         let y = self.multipliers_for(cost);
         let mut reduced = vec![Exact::ZERO; self.columns.len()];
-        for (column, entries) in self.columns.iter().enumerate() {
-            if matches!(self.status[column], Status::Basic(_)) {
+        for column in 0..self.columns.len() {
+            if self.is_basic(column) {
                 continue;
             }
             let mut d = cost[column].clone();
-            for (row, entry) in entries {
+            for (row, entry) in self.columns.of(column) {
                 if !y[*row].is_zero() {
                     d.sub_mul(&y[*row], entry);
                 }
@@ -321,7 +316,7 @@ impl Simplex {
     /// How the basic columns follow when `column` moves: `alpha`, by slot.
     fn solved_column(&self, column: usize, alpha: &mut Sparse) {
         alpha.clear();
-        for (row, entry) in &self.columns[column] {
+        for (row, entry) in self.columns.of(column) {
             alpha.set(self.factor.position(*row), entry.clone());
         }
         self.factor.solve(alpha);
@@ -449,26 +444,17 @@ impl Simplex {
                     None => continue,
                 }
             };
-            let Some(inverse) = entry.recip() else {
-                continue;
-            };
-            let inverse = if inverse.is_negative() {
-                inverse.neg()
-            } else {
-                inverse
-            };
-            let step = room.scale(&inverse);
+            let size = entry.abs();
             let closer = match &best {
                 None => true,
-                Some((least, None)) => step < *least,
-                Some((least, Some((other, _)))) => match step.cmp(least) {
-                    Ordering::Less => true,
-                    Ordering::Equal => column < self.basis[*other],
-                    Ordering::Greater => false,
+                Some((least, stop)) => match (room.cmp_scaled(least, &size), stop) {
+                    (Ordering::Less, _) => true,
+                    (Ordering::Equal, Some((other, _))) => column < self.basis[*other],
+                    _ => false,
                 },
             };
-            if closer {
-                best = Some((step, Some((slot, side))));
+            if closer && let Some(inverse) = size.recip() {
+                best = Some((room.scale(&inverse), Some((slot, side))));
             }
         }
         best

@@ -146,6 +146,11 @@ impl<T> Lists<T> {
         self.starts.push(self.entries.len());
     }
 
+    /// How many lists there are.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
     pub(crate) fn of(&self, list: usize) -> &[T] {
         &self.entries[self.starts[list]..self.starts[list + 1]]
     }
@@ -155,28 +160,45 @@ impl<T> Lists<T> {
         &mut self.entries
     }
 
-    /// The entries in other lists: `keyed` yields for each entry its new list, one of `lists`, and what it becomes.
-    /// Within a list the order is that of `keyed`, which must yield the same twice.
-    pub(crate) fn gather<I>(lists: usize, empty: T, keyed: impl Fn() -> I) -> Lists<T>
+    /// Makes `lists` lists of `entries`, each of which comes with its list. `keys` are these lists alone, in any
+    /// order.
+    pub(crate) fn gather(
+        lists: usize,
+        empty: T,
+        keys: impl Iterator<Item = usize>,
+        entries: impl Iterator<Item = (usize, T)>,
+    ) -> Lists<T>
     where
         T: Clone,
-        I: Iterator<Item = (usize, T)>,
     {
         let mut starts = vec![0; lists + 1];
-        for (list, _) in keyed() {
+        for list in keys {
             starts[list + 1] += 1;
         }
         for list in 0..lists {
             starts[list + 1] += starts[list];
         }
         let mut free = starts.clone();
-        let mut entries = vec![empty; starts[lists]];
-        for (list, entry) in keyed() {
-            entries[free[list]] = entry;
+        let mut gathered = vec![empty; starts[lists]];
+        for (list, entry) in entries {
+            gathered[free[list]] = entry;
             free[list] += 1;
         }
-        Lists { starts, entries }
+        Lists {
+            starts,
+            entries: gathered,
+        }
     }
+}
+
+/// Columns by rows, or rows by columns; there are `height` of the result.
+pub(crate) fn transposed(height: usize, lists: &Lists<(usize, Exact)>) -> Lists<(usize, Exact)> {
+    let keys = lists.entries.iter().map(|(other, _)| *other);
+    let entries = (0..lists.len()).flat_map(|list| {
+        let entries = lists.of(list).iter();
+        entries.map(move |(other, value)| (*other, (list, value.clone())))
+    });
+    Lists::gather(height, (0, Exact::ZERO), keys, entries)
 }
 
 #[cfg(test)]
@@ -219,7 +241,8 @@ mod tests {
 
     #[test]
     fn lists_are_gathered_by_key() {
-        let lists = Lists::gather(3, 0, || [(2, 5), (0, 7), (2, 6)].into_iter());
+        let entries = [(2, 5), (0, 7), (2, 6)];
+        let lists = Lists::gather(3, 0, [0, 2, 2].into_iter(), entries.into_iter());
         assert_eq!(
             [lists.of(0), lists.of(1), lists.of(2)],
             [&[7][..], &[], &[5, 6]]
