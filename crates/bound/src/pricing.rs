@@ -88,8 +88,10 @@ impl Pricing {
     pub(crate) fn best(&mut self) -> Option<usize> {
         // Entries that were outdone long ago would otherwise pile up below the top.
         if self.heap.len() > 8 * self.score.len() {
-            let score = &self.score;
-            self.heap.retain(|entry| entry.holds(score));
+            let scores = self.score.iter().enumerate();
+            self.heap = scores
+                .filter_map(|(column, score)| score.map(|score| Entry { score, column }))
+                .collect();
         }
         while let Some(entry) = self.heap.peek() {
             if entry.holds(&self.score) {
@@ -104,5 +106,32 @@ impl Pricing {
 impl Entry {
     fn holds(&self, score: &[Option<f64>]) -> bool {
         score[self.column].is_some_and(|score| score.total_cmp(&self.score).is_eq())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_column_comes_up_however_often_ranks_change() {
+        let mut pricing = Pricing::new(vec![Exact::int(1), Exact::int(3), Exact::int(3)]);
+        assert_eq!(pricing.best(), None);
+        for column in 0..3 {
+            pricing.refresh(column, true);
+        }
+        assert_eq!(pricing.best(), Some(1));
+        pricing.refresh(1, false);
+        assert_eq!(pricing.best(), Some(2));
+        for round in 0..100 {
+            pricing.update(0, Exact::int(if round % 2 == 0 { 5 } else { 2 }), 1.0);
+            pricing.refresh(0, true);
+            let expected = if round % 2 == 0 { 0 } else { 2 };
+            assert_eq!(pricing.best(), Some(expected), "{round}");
+            assert!(pricing.heap.len() <= 8 * 3 + 1);
+        }
+        pricing.refresh(0, false);
+        pricing.refresh(2, false);
+        assert_eq!(pricing.best(), None);
     }
 }
