@@ -280,6 +280,7 @@ impl Problem for Explorer<'_> {
         let mut states = Vec::new();
         state
             .warp
+            .clone()
             .step(
                 &resolved.op,
                 condition,

@@ -430,7 +430,7 @@ impl WarpState {
     /// `next` is the node after it (Algorithm 1 of the paper). `emit` receives each step with the
     /// state it leads to (none when the warp finishes).
     pub fn step(
-        &self,
+        self,
         op: &ControlOp,
         condition: Condition,
         places: (NodeId, Option<NodeId>),
@@ -443,7 +443,7 @@ impl WarpState {
             (Condition::Open { .. }, false) => Condition::Agreed,
             (given, _) => given,
         };
-        let mut state = self.clone();
+        let mut state = self;
         // Lanes that go on at the same place, whatever the condition says for each, stay together.
         let sides_part = match op {
             ControlOp::FallThrough => false,
@@ -460,26 +460,32 @@ impl WarpState {
             // Within each side of the split the deciding cell has one value.
             state.agree[ACTIVE].insert(cell);
         }
+        let may_hold = condition != Condition::Never;
+        let may_fail = condition != Condition::Always;
+        let may_split = matches!(condition, Condition::Open { .. });
+        // Walking changes nothing that could be dropped, so these states need not be reduced again.
+        match (op, next) {
+            (ControlOp::FallThrough, Some(next)) => {
+                emit(Step::walk(next), Some(state));
+                return Ok(());
+            }
+            (ControlOp::Jump(target), _) if !may_fail => {
+                emit(Step::walk(*target), Some(state));
+                return Ok(());
+            }
+            (_, Some(next)) if may_fail => emit(Step::walk(next), Some(state.clone())),
+            _ => {}
+        }
+        if !may_hold {
+            return Ok(());
+        }
         let mut out = |step: Step, mut to: WarpState| {
             if to.reduce(model) {
                 emit(step, Some(to));
             }
         };
-        let may_hold = condition != Condition::Never;
-        let may_fail = condition != Condition::Always;
-        let may_split = matches!(condition, Condition::Open { .. });
-        if let (true, Some(next)) = (may_fail, next) {
-            out(Step::walk(next), state.clone());
-        }
-        if !may_hold {
-            return Ok(());
-        }
         match op {
-            ControlOp::FallThrough => {
-                if let (Some(next), false) = (next, may_fail) {
-                    out(Step::walk(next), state);
-                }
-            }
+            ControlOp::FallThrough => {}
             ControlOp::Jump(target) => {
                 out(Step::walk(*target), state.clone());
                 if let (Some(next), true) = (next, may_split) {
