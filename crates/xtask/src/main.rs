@@ -7,6 +7,7 @@ mod audit;
 mod containers;
 mod cubin;
 mod disasm_compare;
+mod each_kernel;
 mod kernels;
 mod life_ranges;
 mod listing_speed;

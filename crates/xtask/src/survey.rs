@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use warpbound_driver::{FileSource, Flow, Kernel, Library, Options, Selection, Session, Sm};
+use warpbound_driver::{Flow, Kernel, Options, Selection, Session, Sm};
 use warpbound_report::bound::Status;
 use warpbound_testkit::targets::compare;
 
+use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
@@ -42,17 +43,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         files = files_with_extension(&repository.built_kernels(), "cubin")?;
     }
     let mut survey = Survey::default();
-    for path in files {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let file = std::fs::File::open(&path)?;
-        let library = Library::open(&name, FileSource::new(file)?)?;
-        // A library need not have the architecture.
-        let images = library.select(&selection).unwrap_or_default();
-        for item in library.kernels(&images, None) {
-            let (session, index) = item?;
-            survey.kernel(&session, session.kernel_at(index)?, turns)?;
-        }
-    }
+    each_kernel(&files, &selection, |session, kernel| {
+        survey.kernel(session, kernel, turns)
+    })?;
     survey.print();
     if !survey.differences.is_empty() {
         bail!("{} targets differ", survey.differences.len());
@@ -102,7 +95,12 @@ impl Survey {
             }
         } else {
             let reason = report.reason.unwrap_or_default();
-            self.others.entry(reason).or_default().push(name.clone());
+            // The callees that nobody knows are named by the place of the call.
+            let kind = match reason.split_once(" at 0x") {
+                Some((kind, _)) => kind.to_owned(),
+                None => reason,
+            };
+            self.others.entry(kind).or_default().push(name.clone());
         }
         if let Ok(flow) = flow {
             let check = compare(kernel, &prepared.code, &flow.thread);

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use warpbound_bound::{Effort, Ipet, Outcome, solve};
 use warpbound_driver::{
-    AgreementDomain, FileSource, Flow, GroupDomain, Launch, Library, Model, Options, Prepared,
-    Selection, Sm, StackDomain,
+    AgreementDomain, Flow, GroupDomain, Launch, Model, Options, Prepared, Selection, Sm,
+    StackDomain,
 };
 
+use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
@@ -64,20 +65,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
     let mut tables = Tables::default();
     let mut seen = 0;
-    for path in files {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let file = std::fs::File::open(&path)?;
-        let library = Library::open(&name, FileSource::new(file)?)?;
-        let images = library.select(&selection).unwrap_or_default();
-        for item in library.kernels(&images, None) {
-            let (session, index) = item?;
-            seen += 1;
-            if seen % every == 0 {
-                let prepared = session.prepare(session.kernel_at(index)?)?;
-                tables.kernel(&prepared);
-            }
+    each_kernel(&files, &selection, |session, kernel| {
+        seen += 1;
+        if seen % every == 0 {
+            tables.kernel(&session.prepare(kernel)?);
         }
-    }
+        Ok(())
+    })?;
     tables.print();
     Ok(())
 }
