@@ -16,7 +16,7 @@ use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{FactsFile, Library, Options, Selection, Session};
 use warpbound_report::bound::Status;
-use warpbound_report::{BoundWriter, to_json};
+use warpbound_report::{BoundWriter, KernelBound, to_json};
 
 use arguments::{Arguments, Command, GraphFormat, Input, Style};
 use output::Output;
@@ -245,11 +245,12 @@ fn bound(
     let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let mut progress = Progress::new();
     let (mut none, mut code) = (true, 0);
-    let each = |result| {
+    let each = |result: Result<KernelBound, Diagnostic>| {
         none = false;
         match result {
             Ok(kernel) => {
-                progress.show(&kernel, images.len());
+                let place = kernel.image.and_then(|n| images.binary_search(&n).ok());
+                progress.show(&kernel, place.unwrap_or(0), images.len());
                 if kernel.status != Status::Bounded {
                     code = code.max(NO_BOUND);
                 }

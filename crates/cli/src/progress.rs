@@ -8,6 +8,9 @@ use warpbound_report::KernelBound;
 /// Nobody reads faster.
 const EVERY: Duration = Duration::from_millis(100);
 
+/// Characters of the bar.
+const WIDTH: usize = 20;
+
 /// Shown only on a terminal.
 pub(crate) struct Progress {
     on_terminal: bool,
@@ -26,19 +29,27 @@ impl Progress {
         }
     }
 
-    /// A kernel of a file with so many images is done.
-    pub(crate) fn show(&mut self, kernel: &KernelBound, images: usize) {
+    /// A kernel is done; it is in the image at this place of so many.
+    pub(crate) fn show(&mut self, kernel: &KernelBound, place: usize, images: usize) {
         self.done += 1;
         if !self.on_terminal || self.last.elapsed() < EVERY {
             return;
         }
         self.last = Instant::now();
         self.shown = true;
-        let name: String = kernel.name.chars().take(50).collect();
-        let image = kernel.image.map_or(String::new(), |number| {
-            format!("image {number} of {images} selected, ")
-        });
-        write(&format!("\r\x1b[K{image}{} kernels, {name}", self.done));
+        let name: String = kernel.name.chars().take(40).collect();
+        let bar = match images {
+            0 | 1 => String::new(),
+            _ => {
+                let filled = WIDTH * place / images;
+                format!(
+                    "[{:<WIDTH$}] {:3} %  ",
+                    "#".repeat(filled),
+                    100 * place / images
+                )
+            }
+        };
+        write(&format!("\r\x1b[K{bar}{} kernels, {name}", self.done));
     }
 
     pub(crate) fn clear(&mut self) {
