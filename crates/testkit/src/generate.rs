@@ -156,10 +156,27 @@ impl<'r> Writer<'r> {
                     self.scatter(callees);
                 }
                 13 if may_return => self.control(when, Control::Unwind(Token::Ret)),
+                15 => self.unknown_call(to),
                 14 => self.control(when, Control::Unwind(any)),
                 _ => {}
             }
         }
+    }
+
+    /// A call through a register that holds no address of this code; it returns to `to`.
+    fn unknown_call(&mut self, to: Label) {
+        let guard = match self.rng.bool() {
+            true => Condition::ALWAYS,
+            false => self.predicate(),
+        };
+        self.push(Token::Ret, to);
+        let base = Some(self.register());
+        let control = Control::Indirect {
+            base,
+            anchor: 1 << 40,
+            relative: true,
+        };
+        self.control(guard, control);
     }
 
     /// An indirect jump, perhaps guarded, perhaps to the operation behind it as well.
