@@ -93,16 +93,20 @@ fn run(command: Command) -> Result<u8, Stop> {
                 model: domains.model(),
                 ..Options::default()
             };
-            each_kernel(&input, Some(&kernel), |session, index, out| {
-                let graph = session.graph(session.kernel_at(index)?, level.into(), &options)?;
-                let text = match format {
-                    GraphFormat::Text => graph.text(),
-                    GraphFormat::Dot => graph.dot(),
-                    GraphFormat::Json => to_json(&graph),
-                    GraphFormat::Svg => graph.svg(),
-                };
-                Ok(out.write_all(text.as_bytes())?)
-            })
+            let library = input::library(&input.file)?;
+            let images = library.select(&input.selection())?;
+            let (session, index) = library.only_kernel(&images, &kernel)?;
+            let graph = session.graph(session.kernel_at(index)?, level.into(), &options)?;
+            let text = match format {
+                GraphFormat::Text => graph.text(),
+                GraphFormat::Dot => graph.dot(),
+                GraphFormat::Json => to_json(&graph),
+                GraphFormat::Svg => graph.svg(),
+            };
+            let mut out = Output::stdout();
+            out.write_all(text.as_bytes())?;
+            out.finish()?;
+            Ok(0)
         }
         Command::Facts { input, kernel } => facts(&input, kernel.as_deref()),
         Command::Bound {

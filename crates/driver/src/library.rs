@@ -150,6 +150,31 @@ impl Library {
         })
     }
 
+    /// The one kernel of a name in the images with these numbers.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none, or more than one, or an image before the second cannot be used.
+    pub fn only_kernel(
+        &self,
+        images: &[usize],
+        name: &str,
+    ) -> Result<(Arc<Session>, usize), Diagnostic> {
+        let mut found = self.kernels(images, Some(name));
+        let Some(first) = found.next().transpose()? else {
+            return Err(self.no_kernel(images, Some(name)));
+        };
+        if let Some((other, _)) = found.next().transpose()? {
+            let (one, other) = (first.0.name(), other.name());
+            return Err(
+                Diagnostic::new(format!("kernel {name:?} is in {one} and in {other}"))
+                    .in_file(self.file.as_str())
+                    .hint("choose with --image, and by its mangled name"),
+            );
+        }
+        Ok(first)
+    }
+
     /// What to say when [`Library::kernels`] finds none.
     pub fn no_kernel(&self, images: &[usize], name: Option<&str>) -> Diagnostic {
         let in_file = |diagnostic: Diagnostic| diagnostic.in_file(self.file.as_str());

@@ -80,6 +80,22 @@ fn a_kernel_of_several_images() {
         text.contains("image 1, sm_61") && text.contains("image 4, sm_61"),
         "{text}"
     );
+    // A graph is one document.
+    let cfg = [
+        "cfg",
+        file.as_str(),
+        "--kernel",
+        "if_only",
+        "--format",
+        "json",
+    ];
+    let said = run(&cfg).refusal();
+    assert!(
+        said.contains("image 1 and in ") && said.contains("--image"),
+        "{said}"
+    );
+    let graph = run(&[&cfg[..], &["--image", "4"]].concat()).done();
+    serde_json::from_str::<serde_json::Value>(&graph).expect("JSON");
     let said = run(&["bound", &file, "--kernel", "no_such"]).refusal();
     assert!(said.contains("there is no kernel \"no_such\""), "{said}");
     let said = run(&["bound", &file, "--sm", "sm_70"]).refusal();
