@@ -1,66 +1,86 @@
 use crate::exact::Exact;
+use crate::sparse::{Lists, Positions, Sparse, transposed};
 
 /// Exact factors `B = L U` of a square sparse matrix, followed by the column exchanges made since.
 ///
-/// Vectors are dense and indexed by row; a solution of `B x = v` is indexed by *slot*, the row that the column was
-/// pivoted on. Columns and rows that stand alone are taken first, so flow-like matrices get no fill.
+/// Vectors are indexed by *position*: the k-th pivot has position k, which stands for its row in what goes into a
+/// solve of `B x = v` and for its column (a *slot* of the basis) in what comes out. So both factors are triangular as
+/// they stand, and a solve walks from one non-zero value to the next. Columns and rows that stand alone are pivoted
+/// first, so flow-like matrices get no fill.
 #[derive(Debug)]
 pub(crate) struct Factor {
-    /// Pivot row, column below it divided by the pivot.
-    lower: Vec<(usize, Entries)>,
-    /// Pivots with the entries in rows pivoted earlier.
-    upper: Vec<Pivot>,
-    /// Pivots with the other entries of the column that replaced another.
-    exchanges: Vec<Pivot>,
+    /// Position of each row.
+    position: Vec<usize>,
+    /// Row of each position.
+    row: Vec<usize>,
+    /// Columns of L below the diagonal of ones.
+    lower: Lists<(usize, Exact)>,
+    /// The same by rows.
+    lower_rows: Lists<(usize, Exact)>,
+    /// Columns of U above its diagonal.
+    upper: Lists<(usize, Exact)>,
+    /// The same by rows.
+    upper_rows: Lists<(usize, Exact)>,
+    /// The diagonal of U, inverted.
+    inverse: Vec<Exact>,
+    exchanges: Vec<Exchange>,
+    /// Entries of all exchanges.
+    exchanged: usize,
+    /// How many of them the solves have walked, about.
+    walked: usize,
 }
 
-/// Positions with their non-zero values.
-pub(crate) type Entries = Vec<(usize, Exact)>;
+/// How many entries of exchanges may be walked per row before factoring anew costs less.
+const PATIENCE: usize = 100;
 
-/// One column: where it is pivoted, the inverse of its entry there, and its other entries.
+/// A column that replaced another: where it is pivoted, the inverse of its entry there, and its other entries.
 #[derive(Debug)]
-struct Pivot {
+struct Exchange {
     at: usize,
     inverse: Exact,
-    others: Entries,
+    others: Vec<(usize, Exact)>,
 }
 
 impl Factor {
     /// Factors `columns` (as many as `height`) and tells the slot of each; `None` when they are dependent.
     pub(crate) fn of(height: usize, columns: &[&[(usize, Exact)]]) -> Option<(Factor, Vec<usize>)> {
-        let order = elimination_order(height, columns);
-        let mut factor = Factor {
-            lower: Vec::new(),
-            upper: Vec::with_capacity(height),
-            exchanges: Vec::new(),
-        };
-        let mut pivoted = vec![false; height];
-        let mut slots = vec![0; columns.len()];
-        let mut work = vec![Exact::ZERO; height];
         let mut row_uses = vec![0usize; height];
         for (row, _) in columns.iter().flat_map(|column| column.iter()) {
             row_uses[*row] += 1;
         }
+        let mut slots = vec![0; columns.len()];
+        let mut pivot_rows = Vec::with_capacity(height);
+        let mut position: Vec<Option<usize>> = vec![None; height];
+        let mut inverses = Vec::with_capacity(height);
+        // The entries of L keep their rows until all rows have a position.
+        let mut lower = Lists::with_capacity(height);
+        let mut upper = Lists::with_capacity(height);
         let mut has_lower = vec![false; height];
-        for (index, fixed_row) in order {
-            let touched = columns[index].iter().any(|(row, _)| has_lower[*row]);
-            let entries: Entries = if touched {
-                for (row, value) in columns[index] {
-                    work[*row] = value.clone();
-                }
-                factor.solve_lower(&mut work);
-                work.iter_mut()
-                    .enumerate()
-                    .filter(|(_, value)| !value.is_zero())
-                    .map(|(row, value)| (row, std::mem::replace(value, Exact::ZERO)))
-                    .collect()
-            } else {
-                columns[index].to_vec()
+        let mut work = Sparse::new(height);
+        let mut pending = Positions::new(height);
+        let mut below: Vec<(usize, Exact)> = Vec::new();
+        let mut above: Vec<(usize, Exact)> = Vec::new();
+        for (index, fixed_row) in elimination_order(height, columns) {
+            let mut sort = |row: usize, value: &Exact| match position[row] {
+                Some(position) => above.push((position, value.clone())),
+                None => below.push((row, value.clone())),
             };
-            let (above, mut below): (Vec<_>, Vec<_>) =
-                entries.into_iter().partition(|(row, _)| pivoted[*row]);
+            if columns[index].iter().any(|(row, _)| has_lower[*row]) {
+                for (row, value) in columns[index] {
+                    work.set(*row, value.clone());
+                    if let Some(position) = position[*row] {
+                        pending.insert(position);
+                    }
+                }
+                eliminate(&mut work, &mut pending, &lower, &pivot_rows, &position);
+                work.iter().for_each(|(row, value)| sort(row, value));
+                work.clear();
+                pending.clear();
+            } else {
+                columns[index].iter().for_each(|(row, v)| sort(*row, v));
+            }
             // Prefer the row chosen by the ordering, then unit pivots, then rows few other columns use.
-            let position = (0..below.len()).min_by_key(|&p| {
+            let chosen = (0..below.len()).min_by_key(|&p| {
                 let (row, value) = &below[p];
                 (
                     Some(*row) != fixed_row,
@@ -69,47 +89,68 @@ impl Factor {
                     *row,
                 )
             })?;
-            let (row, pivot) = below.swap_remove(position);
+            let (row, pivot) = below.swap_remove(chosen);
             let inverse = pivot.recip()?;
-            pivoted[row] = true;
-            slots[index] = row;
-            if !below.is_empty() {
-                below.sort_by_key(|(row, _)| *row);
-                for (_, value) in &mut below {
-                    *value = value.mul(&inverse);
-                }
-                has_lower[row] = true;
-                factor.lower.push((row, below));
-            }
-            // A lone 1 changes nothing when solving; most slacks are one.
-            if inverse != Exact::ONE || !above.is_empty() {
-                factor.upper.push(Pivot {
-                    at: row,
-                    inverse,
-                    others: above,
-                });
-            }
+            slots[index] = pivot_rows.len();
+            position[row] = Some(pivot_rows.len());
+            pivot_rows.push(row);
+            has_lower[row] = !below.is_empty();
+            lower.push(below.drain(..).map(|(row, v)| (row, v.mul(&inverse))));
+            upper.push(above.drain(..));
+            inverses.push(inverse);
         }
+        let position = position.into_iter().collect::<Option<Vec<usize>>>()?;
+        for (row, _) in lower.entries_mut() {
+            *row = position[*row];
+        }
+        let factor = Factor {
+            position,
+            row: pivot_rows,
+            lower_rows: transposed(height, &lower),
+            lower,
+            upper_rows: transposed(height, &upper),
+            upper,
+            inverse: inverses,
+            exchanges: Vec::new(),
+            exchanged: 0,
+            walked: 0,
+        };
         Some((factor, slots))
     }
 
-    /// Number of exchanges since the matrix was factored.
-    pub(crate) fn age(&self) -> usize {
-        self.exchanges.len()
+    /// The position of `row`.
+    pub(crate) fn position(&self, row: usize) -> usize {
+        self.position[row]
+    }
+
+    /// The row at `position`.
+    pub(crate) fn row(&self, position: usize) -> usize {
+        self.row[position]
+    }
+
+    /// Whether columns were exchanged since the matrix was factored.
+    pub(crate) fn is_exchanged(&self) -> bool {
+        !self.exchanges.is_empty()
+    }
+
+    /// Whether factoring anew costs less than to go on with the exchanges.
+    pub(crate) fn is_worn(&self) -> bool {
+        self.walked > PATIENCE * self.row.len()
     }
 
     /// Replaces the column of `slot` by one whose solution is `alpha`; `false` when that would be singular.
-    pub(crate) fn exchange(&mut self, slot: usize, alpha: &[Exact]) -> bool {
-        let Some(inverse) = alpha[slot].recip() else {
+    pub(crate) fn exchange(&mut self, slot: usize, alpha: &Sparse) -> bool {
+        let Some(inverse) = alpha.get(slot).recip() else {
             return false;
         };
-        let others = alpha
+        let others: Vec<_> = alpha
             .iter()
-            .enumerate()
-            .filter(|(row, value)| *row != slot && !value.is_zero())
-            .map(|(row, value)| (row, value.clone()))
+            .filter(|(other, _)| *other != slot)
+            .map(|(other, value)| (other, value.clone()))
             .collect();
-        self.exchanges.push(Pivot {
+        self.exchanged += others.len() + 1;
+        self.walked += self.exchanged;
+        self.exchanges.push(Exchange {
             at: slot,
             inverse,
             others,
@@ -117,72 +158,102 @@ impl Factor {
         true
     }
 
-    fn solve_lower(&self, v: &mut [Exact]) {
-        for (row, below) in &self.lower {
-            if v[*row].is_zero() {
-                continue;
-            }
-            let t = v[*row].clone();
-            for (other, factor) in below {
-                v[*other].sub_mul(&t, factor);
-            }
+    /// Overwrites `v`, by positions of rows, with the solution `x` of `B x = v`, by slots.
+    pub(crate) fn solve(&self, v: &mut Sparse) {
+        let mut next = v.at_or_after(0);
+        while let Some(at) = next {
+            subtract(v, at, self.lower.of(at));
+            next = v.at_or_after(at + 1);
+        }
+        let mut next = v.before(v.len());
+        while let Some(at) = next {
+            divide(v, at, &self.inverse[at]);
+            subtract(v, at, self.upper.of(at));
+            next = v.before(at);
+        }
+        for exchange in &self.exchanges {
+            divide(v, exchange.at, &exchange.inverse);
+            subtract(v, exchange.at, &exchange.others);
         }
     }
 
-    /// Overwrites `v` with the solution `x` of `B x = v`.
-    pub(crate) fn solve(&self, v: &mut [Exact]) {
-        self.solve_lower(v);
-        for pivot in self.upper.iter().rev().chain(&self.exchanges) {
-            if v[pivot.at].is_zero() {
-                continue;
+    /// Overwrites `v`, by slots, with the solution `y` of `y B = v`, by positions of rows.
+    pub(crate) fn solve_transposed(&self, v: &mut Sparse) {
+        for exchange in self.exchanges.iter().rev() {
+            let mut sum = None;
+            for (other, entry) in &exchange.others {
+                if v.is_touched(*other) {
+                    sum.get_or_insert_with(|| v.get(exchange.at).clone())
+                        .sub_mul(entry, v.get(*other));
+                }
             }
-            let t = v[pivot.at].mul(&pivot.inverse);
-            for (other, value) in &pivot.others {
-                v[*other].sub_mul(&t, value);
+            if let Some(sum) = sum {
+                v.set(exchange.at, sum);
             }
-            v[pivot.at] = t;
+            divide(v, exchange.at, &exchange.inverse);
         }
-    }
-
-    /// Overwrites `v`, indexed by slot, with the solution `y` of `y B = v`, indexed by row.
-    pub(crate) fn solve_transposed(&self, v: &mut [Exact]) {
-        for pivot in self.exchanges.iter().rev().chain(&self.upper) {
-            dot_into(v, pivot.at, &pivot.others);
-            if !v[pivot.at].is_zero() {
-                v[pivot.at] = v[pivot.at].mul(&pivot.inverse);
-            }
+        let mut next = v.at_or_after(0);
+        while let Some(at) = next {
+            divide(v, at, &self.inverse[at]);
+            subtract(v, at, self.upper_rows.of(at));
+            next = v.at_or_after(at + 1);
         }
-        for (row, below) in self.lower.iter().rev() {
-            dot_into(v, *row, below);
+        let mut next = v.before(v.len());
+        while let Some(at) = next {
+            subtract(v, at, self.lower_rows.of(at));
+            next = v.before(at);
         }
     }
 }
 
-/// `v[target] -= Σ entry * v[row]`.
-fn dot_into(v: &mut [Exact], target: usize, entries: &[(usize, Exact)]) {
-    let mut sum = None;
-    for (row, entry) in entries {
-        if !v[*row].is_zero() {
-            sum.get_or_insert_with(|| v[target].clone())
-                .sub_mul(entry, &v[*row]);
-        }
+/// `v[at] *= inverse`.
+fn divide(v: &mut Sparse, at: usize, inverse: &Exact) {
+    if *inverse != Exact::ONE && !v.get(at).is_zero() {
+        v.set(at, v.get(at).mul(inverse));
     }
-    if let Some(sum) = sum {
-        v[target] = sum;
+}
+
+/// `v[other] -= v[at] * entry` for all entries, none of which is at `at`.
+fn subtract(v: &mut Sparse, at: usize, entries: &[(usize, Exact)]) {
+    if entries.is_empty() || v.get(at).is_zero() {
+        return;
+    }
+    let t = v.get(at).clone();
+    for (other, entry) in entries {
+        v.sub_mul(*other, &t, entry);
+    }
+}
+
+/// Subtracts the finished columns of L from `work`, which is indexed by row; `pending` are the positions of its rows
+/// that have one.
+fn eliminate(
+    work: &mut Sparse,
+    pending: &mut Positions,
+    lower: &Lists<(usize, Exact)>,
+    pivot_rows: &[usize],
+    position: &[Option<usize>],
+) {
+    let mut next = pending.at_or_after(0);
+    while let Some(at) = next {
+        let t = work.get(pivot_rows[at]).clone();
+        if !t.is_zero() {
+            for (row, entry) in lower.of(at) {
+                work.sub_mul(*row, &t, entry);
+                if let Some(position) = position[*row] {
+                    pending.insert(position);
+                }
+            }
+        }
+        next = pending.at_or_after(at + 1);
     }
 }
 
 /// Columns in the order to eliminate them, with their pivot row where the structure alone decides it.
 fn elimination_order(height: usize, columns: &[&[(usize, Exact)]]) -> Vec<(usize, Option<usize>)> {
-    let mut by_row: Vec<Vec<usize>> = vec![Vec::new(); height];
-    let mut column_count: Vec<usize> = Vec::with_capacity(columns.len());
-    for (index, column) in columns.iter().enumerate() {
-        column_count.push(column.len());
-        for (row, _) in column.iter() {
-            by_row[*row].push(index);
-        }
-    }
-    let mut row_count: Vec<usize> = by_row.iter().map(Vec::len).collect();
+    let uses = columns.iter().enumerate();
+    let uses = uses.flat_map(|(index, column)| column.iter().map(move |(row, _)| (*row, index)));
+    let by_row = Lists::gather(height, 0, uses.clone().map(|(row, _)| row), uses);
+    let mut column_count: Vec<usize> = columns.iter().map(|column| column.len()).collect();
     let mut row_done = vec![false; height];
     let mut column_done = vec![false; columns.len()];
     let mut order = Vec::with_capacity(columns.len());
@@ -198,7 +269,7 @@ fn elimination_order(height: usize, columns: &[&[(usize, Exact)]]) -> Vec<(usize
         column_done[column] = true;
         row_done[row] = true;
         order.push((column, Some(row)));
-        for &other in by_row[row].iter().filter(|&&c| !column_done[c]) {
+        for &other in by_row.of(row).iter().filter(|&&c| !column_done[c]) {
             column_count[other] -= 1;
             if column_count[other] == 1 {
                 single.push(other);
@@ -206,14 +277,14 @@ fn elimination_order(height: usize, columns: &[&[(usize, Exact)]]) -> Vec<(usize
         }
     }
 
-    for (row, users) in by_row.iter().enumerate() {
-        row_count[row] = users.iter().filter(|&&c| !column_done[c]).count();
-    }
+    let mut row_count: Vec<usize> = (0..height)
+        .map(|row| by_row.of(row).iter().filter(|&&c| !column_done[c]).count())
+        .collect();
     let mut single: Vec<usize> = (0..height)
         .filter(|&r| !row_done[r] && row_count[r] == 1)
         .collect();
     while let Some(row) = single.pop() {
-        let column = by_row[row].iter().copied().find(|&c| !column_done[c]);
+        let column = by_row.of(row).iter().copied().find(|&c| !column_done[c]);
         let Some(column) = column.filter(|_| !row_done[row]) else {
             continue;
         };

@@ -8,9 +8,11 @@ mod integer;
 mod ipet;
 mod linear;
 mod model;
+mod pricing;
 mod reduce;
 mod simplex;
 mod solve;
+mod sparse;
 
 pub use certificate::{
     Certificate, evaluate, implied_bound, verify, verify_infeasible, verify_ray,

@@ -4,6 +4,8 @@ use crate::exact::{Exact, Nudged};
 use crate::factor::Factor;
 use crate::linear::Linear;
 use crate::model::Relation;
+use crate::pricing::Pricing;
+use crate::sparse::{Lists, Sparse, transposed};
 
 /// The exact bounded revised simplex method.
 ///
@@ -14,9 +16,9 @@ pub(crate) struct Simplex {
     height: usize,
     /// Columns of the program itself.
     width: usize,
-    columns: Vec<Vec<(usize, Exact)>>,
+    columns: Lists<(usize, Exact)>,
     /// The program by rows, for pricing; slacks and artificials are not in it.
-    rows: Vec<Vec<(usize, Exact)>>,
+    rows: Lists<(usize, Exact)>,
     cost: Vec<Exact>,
     lower: Vec<Option<Nudged>>,
     upper: Vec<Option<Nudged>>,
@@ -58,21 +60,18 @@ pub(crate) enum Verdict {
 /// How far a column can move, and the slot that stops it with the bound it reaches; `None`: its own other bound.
 type Step = (Nudged, Option<(usize, Status)>);
 
-/// Exchanges after which the basis is factored anew.
-const MAX_AGE: usize = 64;
-
 impl Simplex {
     /// Prepares `linear`, allowing `pivots` steps in total.
     pub(crate) fn new(linear: &Linear, pivots: usize) -> Option<Simplex> {
         let (height, width) = (linear.height(), linear.width());
-        let mut columns = linear.columns.clone();
-        let mut rows = vec![Vec::new(); height];
-        for (column, entries) in columns.iter().enumerate() {
-            for (row, value) in entries {
-                rows[*row].push((column, value.clone()));
-            }
+        let mut columns = Lists::with_capacity(width + 2 * height);
+        for column in &linear.columns {
+            columns.push(column.iter().cloned());
         }
-        columns.extend((0..height).map(|row| vec![(row, Exact::ONE)]));
+        let rows = transposed(height, &columns);
+        for row in 0..height {
+            columns.push([(row, Exact::ONE)]);
+        }
         let mut cost = linear.cost.clone();
         cost.resize(columns.len(), Exact::ZERO);
         let mut lower = vec![Some(Nudged::ZERO); width];
@@ -96,8 +95,7 @@ impl Simplex {
             lower.push((*relation != Relation::Ge).then_some(below));
             upper.push((*relation != Relation::Le).then_some(above));
         }
-        let mut status = vec![Status::AtLower; width];
-        status.resize(columns.len(), Status::AtLower);
+        let mut status = vec![Status::AtLower; columns.len()];
         let mut basis = Vec::with_capacity(height);
         for (row, rhs) in linear.rhs.iter().enumerate() {
             let slack = width + row;
@@ -109,24 +107,27 @@ impl Simplex {
             };
             match nearest {
                 None => {
-                    status[slack] = Status::Basic(row);
                     basis.push(slack);
                 }
                 Some((side, bound)) => {
                     let sign = if value < *bound { -1 } else { 1 };
                     status[slack] = side;
                     basis.push(columns.len());
-                    status.push(Status::Basic(row));
-                    columns.push(vec![(row, Exact::int(sign))]);
+                    status.push(Status::AtLower);
+                    columns.push([(row, Exact::int(sign))]);
                     cost.push(Exact::ZERO);
                     lower.push(Some(Nudged::ZERO));
                     upper.push(None);
                 }
             }
         }
-        let starting: Vec<&[(usize, Exact)]> =
-            basis.iter().map(|&c| columns[c].as_slice()).collect();
-        let (factor, _) = Factor::of(height, &starting)?;
+        let starting: Vec<&[(usize, Exact)]> = basis.iter().map(|&c| columns.of(c)).collect();
+        let (factor, slots) = Factor::of(height, &starting)?;
+        let mut slotted = basis.clone();
+        for (&column, &slot) in basis.iter().zip(&slots) {
+            slotted[slot] = column;
+            status[column] = Status::Basic(slot);
+        }
         let mut simplex = Simplex {
             height,
             width,
@@ -137,7 +138,7 @@ impl Simplex {
             upper,
             rhs: linear.rhs.clone(),
             status,
-            basis,
+            basis: slotted,
             values: Vec::new(),
             factor,
             pivots_left: pivots,
@@ -200,9 +201,18 @@ impl Simplex {
     }
 
     fn multipliers_for(&self, cost: &[Exact]) -> Vec<Exact> {
-        let mut y: Vec<Exact> = self.basis.iter().map(|&c| cost[c].clone()).collect();
+        let mut y = Sparse::new(self.height);
+        for (slot, &column) in self.basis.iter().enumerate() {
+            if !cost[column].is_zero() {
+                y.set(slot, cost[column].clone());
+            }
+        }
         self.factor.solve_transposed(&mut y);
-        y
+        let mut multipliers = vec![Exact::ZERO; self.height];
+        for (position, value) in y.iter() {
+            multipliers[self.factor.row(position)] = value.clone();
+        }
+        multipliers
     }
 
     fn value_of(&self, column: usize) -> Nudged {
@@ -215,45 +225,47 @@ impl Simplex {
 
     /// Computes the basic values from the bounds the others sit at.
     fn evaluate(&mut self) {
-        let mut value: Vec<Exact> = self.rhs.clone();
-        let mut nudge = vec![Exact::ZERO; self.height];
+        let mut value = Sparse::new(self.height);
+        let mut nudge = Sparse::new(self.height);
+        for (row, rhs) in self.rhs.iter().enumerate() {
+            value.set(self.factor.position(row), rhs.clone());
+        }
         for column in 0..self.columns.len() {
-            if matches!(self.status[column], Status::Basic(_)) {
+            if self.is_basic(column) {
                 continue;
             }
             let at = self.value_of(column);
             if at.is_zero() {
                 continue;
             }
-            for (row, entry) in &self.columns[column] {
-                value[*row].sub_mul(&at.value, entry);
-                nudge[*row].sub_mul(&at.nudge, entry);
+            for (row, entry) in self.columns.of(column) {
+                let position = self.factor.position(*row);
+                value.sub_mul(position, &at.value, entry);
+                nudge.sub_mul(position, &at.nudge, entry);
             }
         }
         self.factor.solve(&mut value);
         self.factor.solve(&mut nudge);
-        self.values = value
-            .into_iter()
-            .zip(nudge)
-            .map(|(value, nudge)| Nudged { value, nudge })
+        self.values = (0..self.height)
+            .map(|slot| Nudged {
+                value: value.get(slot).clone(),
+                nudge: nudge.get(slot).clone(),
+            })
             .collect();
     }
 
     /// Factors the basis anew; slots are renumbered. `false` if the basis is singular, which cannot happen.
     fn refactor(&mut self) -> bool {
-        let columns: Vec<&[(usize, Exact)]> = self
-            .basis
-            .iter()
-            .map(|&c| self.columns[c].as_slice())
-            .collect();
+        let columns: Vec<&[(usize, Exact)]> =
+            self.basis.iter().map(|&c| self.columns.of(c)).collect();
         let Some((factor, slots)) = Factor::of(self.height, &columns) else {
             return false;
         };
         let mut basis = self.basis.clone();
-        let mut values = self.values.clone();
+        let mut values = vec![Nudged::ZERO; self.height];
         for (old, &slot) in slots.iter().enumerate() {
             basis[slot] = self.basis[old];
-            values[slot] = self.values[old].clone();
+            values[slot] = std::mem::replace(&mut self.values[old], Nudged::ZERO);
             self.status[self.basis[old]] = Status::Basic(slot);
         }
         self.basis = basis;
@@ -265,12 +277,12 @@ impl Simplex {
     fn reduced_costs(&self, cost: &[Exact]) -> Vec<Exact> {
         let y = self.multipliers_for(cost);
         let mut reduced = vec![Exact::ZERO; self.columns.len()];
-        for (column, entries) in self.columns.iter().enumerate() {
-            if matches!(self.status[column], Status::Basic(_)) {
+        for column in 0..self.columns.len() {
+            if self.is_basic(column) {
                 continue;
             }
             let mut d = cost[column].clone();
-            for (row, entry) in entries {
+            for (row, entry) in self.columns.of(column) {
                 if !y[*row].is_zero() {
                     d.sub_mul(&y[*row], entry);
                 }
@@ -280,56 +292,62 @@ impl Simplex {
         reduced
     }
 
-    /// The row of `slot` of the tableau: columns that are not basic with their non-zero entries.
-    fn tableau_row(&self, slot: usize) -> Vec<(usize, Exact)> {
-        let mut rho = vec![Exact::ZERO; self.height];
-        rho[slot] = Exact::ONE;
-        self.factor.solve_transposed(&mut rho);
-        let mut dense: Vec<Exact> = vec![Exact::ZERO; self.width];
-        let mut entries = Vec::new();
-        for (row, factor) in rho.iter().enumerate().filter(|(_, f)| !f.is_zero()) {
+    /// The row of `slot` of the tableau: the entries of the columns that are not basic. `rho` is room to work in.
+    fn tableau_row(&self, slot: usize, rho: &mut Sparse, entries: &mut Sparse) {
+        rho.clear();
+        rho.set(slot, Exact::ONE);
+        self.factor.solve_transposed(rho);
+        entries.clear();
+        for (position, factor) in rho.iter() {
+            let row = self.factor.row(position);
             let negated = factor.neg();
-            for (column, entry) in &self.rows[row] {
-                dense[*column].sub_mul(&negated, entry);
+            for (column, entry) in self.rows.of(row) {
+                if !self.is_basic(*column) {
+                    entries.sub_mul(*column, &negated, entry);
+                }
             }
             let slack = self.width + row;
-            if !matches!(self.status[slack], Status::Basic(_)) {
-                entries.push((slack, factor.clone()));
+            if !self.is_basic(slack) {
+                entries.set(slack, factor.clone());
             }
         }
-        for (column, value) in dense.into_iter().enumerate() {
-            if !value.is_zero() && !matches!(self.status[column], Status::Basic(_)) {
-                entries.push((column, value));
-            }
-        }
-        entries
     }
 
-    fn solved_column(&self, column: usize) -> Vec<Exact> {
-        let mut alpha = vec![Exact::ZERO; self.height];
-        for (row, entry) in &self.columns[column] {
-            alpha[*row] = entry.clone();
+    /// How the basic columns follow when `column` moves: `alpha`, by slot.
+    fn solved_column(&self, column: usize, alpha: &mut Sparse) {
+        alpha.clear();
+        for (row, entry) in self.columns.of(column) {
+            alpha.set(self.factor.position(*row), entry.clone());
         }
-        self.factor.solve(&mut alpha);
-        alpha
+        self.factor.solve(alpha);
+    }
+
+    fn is_basic(&self, column: usize) -> bool {
+        matches!(self.status[column], Status::Basic(_))
     }
 
     /// Moves along improving edges until none is left. The basis must be feasible.
     fn maximise(&mut self, cost: &[Exact]) -> Verdict {
-        if self.factor.age() > 0 && !self.refactor() {
+        if self.factor.is_exchanged() && !self.refactor() {
             return Verdict::GaveUp("singular basis");
         }
-        let mut reduced = self.reduced_costs(cost);
-        let mut weight = vec![1.0f64; self.columns.len()];
+        let mut pricing = Pricing::new(self.reduced_costs(cost));
+        for column in 0..self.columns.len() {
+            pricing.refresh(column, self.gains(column, &pricing));
+        }
+        let mut alpha = Sparse::new(self.height);
+        let mut rho = Sparse::new(self.height);
+        let mut row = Sparse::new(self.width + self.height);
         loop {
-            let Some((entering, up)) = self.price(&reduced, &weight) else {
+            let Some(entering) = pricing.best() else {
                 return Verdict::Optimal;
             };
             if self.pivots_left == 0 {
                 return Verdict::GaveUp("step budget used up");
             }
             self.pivots_left -= 1;
-            let alpha = self.solved_column(entering);
+            let up = self.status[entering] == Status::AtLower;
+            self.solved_column(entering, &mut alpha);
             match self.ratio_test(entering, up, &alpha) {
                 None => {
                     return Verdict::Unbounded {
@@ -340,30 +358,45 @@ impl Simplex {
                 Some((step, None)) => {
                     self.shift(&step, up, &alpha);
                     self.status[entering] = if up { Status::AtUpper } else { Status::AtLower };
+                    pricing.refresh(entering, false);
                 }
                 Some((step, Some((slot, side)))) => {
-                    let row = self.tableau_row(slot);
-                    let Some(inverse) = alpha[slot].recip() else {
+                    self.tableau_row(slot, &mut rho, &mut row);
+                    let Some(inverse) = alpha.get(slot).recip() else {
                         return Verdict::GaveUp("zero pivot");
                     };
-                    let theta = reduced[entering].mul(&inverse);
+                    let theta = pricing.reduced(entering).mul(&inverse);
                     let scale = inverse.approximate();
                     let leaving = self.basis[slot];
-                    let reference = weight[entering];
-                    for (column, entry) in &row {
-                        reduced[*column].sub_mul(&theta, entry);
-                        let ratio = entry.approximate() * scale;
-                        weight[*column] = weight[*column].max(ratio * ratio * reference);
-                    }
-                    reduced[entering] = Exact::ZERO;
-                    reduced[leaving] = theta.neg();
-                    weight[leaving] = (reference * scale * scale).max(1.0);
+                    let reference = pricing.weight(entering);
                     if !self.pivot(entering, up, &alpha, &step, slot, side) {
                         return Verdict::GaveUp("singular basis");
                     }
+                    for (column, entry) in row.iter().filter(|(column, _)| *column != entering) {
+                        let mut reduced = pricing.reduced(column).clone();
+                        reduced.sub_mul(&theta, entry);
+                        let ratio = entry.approximate() * scale;
+                        let weight = pricing.weight(column).max(ratio * ratio * reference);
+                        pricing.update(column, reduced, weight);
+                        pricing.refresh(column, self.gains(column, &pricing));
+                    }
+                    pricing.update(entering, Exact::ZERO, reference);
+                    pricing.refresh(entering, false);
+                    let weight = (reference * scale * scale).max(1.0);
+                    pricing.update(leaving, theta.neg(), weight);
+                    pricing.refresh(leaving, self.gains(leaving, &pricing));
                 }
             }
         }
+    }
+
+    /// Whether `column` can move in the direction that gains.
+    fn gains(&self, column: usize, pricing: &Pricing) -> bool {
+        let gains = matches!(
+            (self.status[column], pricing.reduced(column).signum()),
+            (Status::AtLower, 1) | (Status::AtUpper, -1)
+        );
+        gains && (self.lower[column].is_none() || self.lower[column] != self.upper[column])
     }
 
     /// Exchanges the basic column of `slot`, which ends at `side`, for `entering`.
@@ -371,7 +404,7 @@ impl Simplex {
         &mut self,
         entering: usize,
         up: bool,
-        alpha: &[Exact],
+        alpha: &Sparse,
         step: &Nudged,
         slot: usize,
         side: Status,
@@ -388,40 +421,16 @@ impl Simplex {
         self.basis[slot] = entering;
         self.status[entering] = Status::Basic(slot);
         self.values[slot] = if up { start.add(step) } else { start.sub(step) };
-        self.factor.exchange(slot, alpha) && (self.factor.age() < MAX_AGE || self.refactor())
-    }
-
-    /// The column to move and whether upwards; `None` at the optimum.
-    fn price(&self, reduced: &[Exact], weight: &[f64]) -> Option<(usize, bool)> {
-        let mut best: Option<(f64, usize, bool)> = None;
-        for (column, d) in reduced.iter().enumerate() {
-            let up = match (self.status[column], d.signum()) {
-                (Status::AtLower, 1) => true,
-                (Status::AtUpper, -1) => false,
-                _ => continue,
-            };
-            if self.lower[column].is_some() && self.lower[column] == self.upper[column] {
-                continue;
-            }
-            let d = d.approximate();
-            let score = d * d / weight[column];
-            if best.is_none_or(|(highest, ..)| score > highest) {
-                best = Some((score, column, up));
-            }
-        }
-        best.map(|(_, column, up)| (column, up))
+        self.factor.exchange(slot, alpha) && (!self.factor.is_worn() || self.refactor())
     }
 
     /// How far `entering` can move; `None` when nothing stops it.
-    fn ratio_test(&self, entering: usize, up: bool, alpha: &[Exact]) -> Option<Step> {
+    fn ratio_test(&self, entering: usize, up: bool, alpha: &Sparse) -> Option<Step> {
         let mut best = match (&self.lower[entering], &self.upper[entering]) {
             (Some(lower), Some(upper)) => Some((upper.sub(lower), None)),
             _ => None,
         };
-        for (slot, entry) in alpha.iter().enumerate() {
-            if entry.is_zero() {
-                continue;
-            }
+        for (slot, entry) in alpha.iter() {
             let column = self.basis[slot];
             let falls = entry.is_positive() == up;
             let (room, side) = if falls {
@@ -435,33 +444,24 @@ impl Simplex {
                     None => continue,
                 }
             };
-            let Some(inverse) = entry.recip() else {
-                continue;
-            };
-            let inverse = if inverse.is_negative() {
-                inverse.neg()
-            } else {
-                inverse
-            };
-            let step = room.scale(&inverse);
+            let size = entry.abs();
             let closer = match &best {
                 None => true,
-                Some((least, None)) => step < *least,
-                Some((least, Some((other, _)))) => match step.cmp(least) {
-                    Ordering::Less => true,
-                    Ordering::Equal => column < self.basis[*other],
-                    Ordering::Greater => false,
+                Some((least, stop)) => match (room.cmp_scaled(least, &size), stop) {
+                    (Ordering::Less, _) => true,
+                    (Ordering::Equal, Some((other, _))) => column < self.basis[*other],
+                    _ => false,
                 },
             };
-            if closer {
-                best = Some((step, Some((slot, side))));
+            if closer && let Some(inverse) = size.recip() {
+                best = Some((room.scale(&inverse), Some((slot, side))));
             }
         }
         best
     }
 
     /// Moves the basic values by `step` of the entering column.
-    fn shift(&mut self, step: &Nudged, up: bool, alpha: &[Exact]) {
+    fn shift(&mut self, step: &Nudged, up: bool, alpha: &Sparse) {
         if step.is_zero() {
             return;
         }
@@ -470,21 +470,19 @@ impl Simplex {
         } else {
             Nudged::ZERO.sub(step)
         };
-        for (value, entry) in self.values.iter_mut().zip(alpha) {
-            if !entry.is_zero() {
-                value.sub_mul(&step, entry);
-            }
+        for (slot, entry) in alpha.iter() {
+            self.values[slot].sub_mul(&step, entry);
         }
     }
 
     /// The direction of the program's columns when `entering` moves and the basic ones follow.
-    fn direction(&self, entering: usize, up: bool, alpha: &[Exact]) -> Vec<Exact> {
+    fn direction(&self, entering: usize, up: bool, alpha: &Sparse) -> Vec<Exact> {
         let mut direction = vec![Exact::ZERO; self.width];
         let sign = Exact::int(if up { 1 } else { -1 });
         if let Some(own) = direction.get_mut(entering) {
             *own = sign.clone();
         }
-        for (slot, entry) in alpha.iter().enumerate() {
+        for (slot, entry) in alpha.iter() {
             if let Some(value) = direction.get_mut(self.basis[slot]) {
                 value.sub_mul(&sign, entry);
             }

@@ -170,6 +170,7 @@ fn timed<R>(turns: usize, work: impl Fn() -> R) -> (Duration, R) {
 
 fn print_times(what: &str, times: &mut [(Duration, usize, String)]) {
     times.sort_unstable();
+    let largest = times.iter().max_by_key(|(_, size, _)| size).cloned();
     let at = |percent: usize| {
         let index = (times.len() * percent / 100).min(times.len().saturating_sub(1));
         times.get(index).map(|(time, ..)| *time).unwrap_or_default()
@@ -182,8 +183,11 @@ fn print_times(what: &str, times: &mut [(Duration, usize, String)]) {
         at(95),
         at(99)
     );
-    for (time, size, name) in times.iter().rev().take(SHOWN) {
+    let line = |(time, size, name): &(Duration, usize, String)| {
         let name: String = name.chars().take(90).collect();
         println!("  {time:>12?}  {size:>6} instructions  {name}");
-    }
+    };
+    times.iter().rev().take(SHOWN).for_each(line);
+    println!("largest:");
+    largest.iter().for_each(line);
 }

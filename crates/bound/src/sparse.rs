@@ -1,0 +1,251 @@
+use crate::exact::Exact;
+
+/// A set of positions that can be walked in both directions while it grows ahead of the walk.
+#[derive(Clone, Debug)]
+pub(crate) struct Positions {
+    words: Vec<u64>,
+}
+
+impl Positions {
+    pub(crate) fn new(len: usize) -> Positions {
+        Positions {
+            words: vec![0; len.div_ceil(64)],
+        }
+    }
+
+    pub(crate) fn insert(&mut self, position: usize) {
+        self.words[position / 64] |= 1 << (position % 64);
+    }
+
+    pub(crate) fn contains(&self, position: usize) -> bool {
+        self.words[position / 64] >> (position % 64) & 1 == 1
+    }
+
+    /// The first position from `from` on.
+    pub(crate) fn at_or_after(&self, from: usize) -> Option<usize> {
+        let mut index = from / 64;
+        let mut word = self.words.get(index)? & (u64::MAX << (from % 64));
+        while word == 0 {
+            index += 1;
+            word = *self.words.get(index)?;
+        }
+        Some(index * 64 + word.trailing_zeros() as usize)
+    }
+
+    /// The last position before `end`.
+    pub(crate) fn before(&self, end: usize) -> Option<usize> {
+        let last = end.checked_sub(1)?;
+        let mut index = last / 64;
+        let mut word = self.words[index] & (u64::MAX >> (63 - last % 64));
+        while word == 0 {
+            index = index.checked_sub(1)?;
+            word = self.words[index];
+        }
+        Some(index * 64 + 63 - word.leading_zeros() as usize)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.words.fill(0);
+    }
+}
+
+/// A vector that is mostly zero: a value for every position, and the positions that may hold another one than 0.
+///
+/// The solves of the simplex method leave a few hundred values in vectors of ten thousands, so no step may walk all
+/// of them; and the vectors are used again for every step.
+#[derive(Clone, Debug)]
+pub(crate) struct Sparse {
+    values: Vec<Exact>,
+    touched: Positions,
+}
+
+impl Sparse {
+    pub(crate) fn new(len: usize) -> Sparse {
+        Sparse {
+            values: vec![Exact::ZERO; len],
+            touched: Positions::new(len),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub(crate) fn get(&self, position: usize) -> &Exact {
+        &self.values[position]
+    }
+
+    /// Whether the value may be other than 0; cheaper to ask than [`Sparse::get`].
+    pub(crate) fn is_touched(&self, position: usize) -> bool {
+        self.touched.contains(position)
+    }
+
+    pub(crate) fn set(&mut self, position: usize, value: Exact) {
+        self.touched.insert(position);
+        self.values[position] = value;
+    }
+
+    /// `self[position] -= a * b`.
+    pub(crate) fn sub_mul(&mut self, position: usize, a: &Exact, b: &Exact) {
+        self.touched.insert(position);
+        self.values[position].sub_mul(a, b);
+    }
+
+    /// The first touched position from `from` on.
+    pub(crate) fn at_or_after(&self, from: usize) -> Option<usize> {
+        self.touched.at_or_after(from)
+    }
+
+    /// The last touched position before `end`.
+    pub(crate) fn before(&self, end: usize) -> Option<usize> {
+        self.touched.before(end)
+    }
+
+    /// Sets every value to 0.
+    pub(crate) fn clear(&mut self) {
+        let mut next = self.touched.at_or_after(0);
+        while let Some(position) = next {
+            self.values[position] = Exact::ZERO;
+            next = self.touched.at_or_after(position + 1);
+        }
+        self.touched.clear();
+    }
+
+    /// The non-zero values, ascending by position.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Exact)> {
+        let touched = std::iter::successors(self.touched.at_or_after(0), |&position| {
+            self.touched.at_or_after(position + 1)
+        });
+        touched
+            .map(|position| (position, &self.values[position]))
+            .filter(|(_, value)| !value.is_zero())
+    }
+}
+
+/// Lists of entries behind each other in one allocation.
+#[derive(Clone, Debug)]
+pub(crate) struct Lists<T> {
+    /// Where each list starts, and the end of the last one.
+    starts: Vec<usize>,
+    entries: Vec<T>,
+}
+
+impl<T> Lists<T> {
+    pub(crate) fn with_capacity(lists: usize) -> Lists<T> {
+        let mut starts = Vec::with_capacity(lists + 1);
+        starts.push(0);
+        Lists {
+            starts,
+            entries: Vec::new(),
+        }
+    }
+
+    /// Adds a list.
+    pub(crate) fn push(&mut self, list: impl IntoIterator<Item = T>) {
+        self.entries.extend(list);
+        self.starts.push(self.entries.len());
+    }
+
+    /// How many lists there are.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    pub(crate) fn of(&self, list: usize) -> &[T] {
+        &self.entries[self.starts[list]..self.starts[list + 1]]
+    }
+
+    /// Every entry of every list.
+    pub(crate) fn entries_mut(&mut self) -> &mut [T] {
+        &mut self.entries
+    }
+
+    /// Makes `lists` lists of `entries`, each of which comes with its list. `keys` are these lists alone, in any
+    /// order.
+    pub(crate) fn gather(
+        lists: usize,
+        empty: T,
+        keys: impl Iterator<Item = usize>,
+        entries: impl Iterator<Item = (usize, T)>,
+    ) -> Lists<T>
+    where
+        T: Clone,
+    {
+        let mut starts = vec![0; lists + 1];
+        for list in keys {
+            starts[list + 1] += 1;
+        }
+        for list in 0..lists {
+            starts[list + 1] += starts[list];
+        }
+        let mut free = starts.clone();
+        let mut gathered = vec![empty; starts[lists]];
+        for (list, entry) in entries {
+            gathered[free[list]] = entry;
+            free[list] += 1;
+        }
+        Lists {
+            starts,
+            entries: gathered,
+        }
+    }
+}
+
+/// Columns by rows, or rows by columns; there are `height` of the result.
+pub(crate) fn transposed(height: usize, lists: &Lists<(usize, Exact)>) -> Lists<(usize, Exact)> {
+    let keys = lists.entries.iter().map(|(other, _)| *other);
+    let entries = (0..lists.len()).flat_map(|list| {
+        let entries = lists.of(list).iter();
+        entries.map(move |(other, value)| (*other, (list, value.clone())))
+    });
+    Lists::gather(height, (0, Exact::ZERO), keys, entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_walked_both_ways_while_they_grow() {
+        let mut set = Positions::new(200);
+        for position in [0, 63, 64, 130, 199] {
+            set.insert(position);
+        }
+        assert_eq!(set.at_or_after(0), Some(0));
+        assert_eq!(set.at_or_after(1), Some(63));
+        assert_eq!(set.at_or_after(65), Some(130));
+        set.insert(129);
+        assert_eq!(set.at_or_after(65), Some(129));
+        assert_eq!(set.at_or_after(200), None);
+        assert_eq!(set.before(200), Some(199));
+        assert_eq!(set.before(129), Some(64));
+        assert_eq!(set.before(64), Some(63));
+        assert_eq!(set.before(0), None);
+        set.clear();
+        assert_eq!((set.at_or_after(0), set.before(200)), (None, None));
+        assert_eq!(Positions::new(0).at_or_after(0), None);
+    }
+
+    #[test]
+    fn a_cleared_vector_is_zero() {
+        let mut vector = Sparse::new(70);
+        vector.set(69, Exact::ONE);
+        vector.sub_mul(3, &Exact::ONE, &Exact::ONE);
+        vector.sub_mul(69, &Exact::ONE, &Exact::ONE);
+        let found: Vec<_> = vector.iter().collect();
+        assert_eq!(found, [(3, &Exact::int(-1))]);
+        vector.clear();
+        assert_eq!(vector.iter().count(), 0);
+        assert!(vector.get(3).is_zero() && !vector.is_touched(3));
+    }
+
+    #[test]
+    fn lists_are_gathered_by_key() {
+        let entries = [(2, 5), (0, 7), (2, 6)];
+        let lists = Lists::gather(3, 0, [0, 2, 2].into_iter(), entries.into_iter());
+        assert_eq!(
+            [lists.of(0), lists.of(1), lists.of(2)],
+            [&[7][..], &[], &[5, 6]]
+        );
+    }
+}
