@@ -18,7 +18,8 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
     };
     for kernel in session.kernels(None)? {
         let listing = session.disassemble(kernel)?;
-        let _ = (listing.columns(), listing.nvdisasm());
+        let mut text = listing.columns();
+        session.disassemble_plain(kernel, &mut text)?;
         let facts = session.facts(kernel)?;
         FactsFile::parse("own.facts", &facts).expect("what is written can be read");
         // A refused kernel has no graph and still a report.
