@@ -139,14 +139,15 @@ impl RawRelocation {
 
 /// Bytes that may still be read. A real file has every byte in one section, and names each section and
 /// symbol once: four times the file is ample.
-struct Budget(Cell<usize>);
+pub(crate) struct Budget(Cell<u64>);
 
 impl Budget {
-    fn new(file: &[u8]) -> Budget {
-        Budget(Cell::new(file.len().saturating_mul(4)))
+    /// For a file of `size` bytes.
+    pub(crate) fn new(size: u64) -> Budget {
+        Budget(Cell::new(size.saturating_mul(4)))
     }
 
-    fn spend(&self, bytes: usize, offset: u64, what: &str) -> Result<(), Diagnostic> {
+    pub(crate) fn spend(&self, bytes: u64, offset: u64, what: &str) -> Result<(), Diagnostic> {
         match self.0.get().checked_sub(bytes) {
             Some(left) => {
                 self.0.set(left);
@@ -192,7 +193,7 @@ impl<'data> Reader<'data> {
             fault(section.offset, what)
         })?;
         self.contents
-            .spend(bytes.len(), section.offset, "sections")?;
+            .spend(bytes.len() as u64, section.offset, "sections")?;
         Ok(bytes)
     }
 
@@ -212,7 +213,7 @@ impl<'data> Reader<'data> {
             .iter()
             .position(|&byte| byte == 0)
             .ok_or_else(|| fault(offset, "a name does not end inside its string table"))?;
-        self.names.spend(length, offset, "names")?;
+        self.names.spend(length as u64, offset, "names")?;
         let name = tail.get(..length).unwrap_or_default();
         std::str::from_utf8(name)
             .ok()
@@ -256,8 +257,8 @@ impl<'data> Elf<'data> {
         })?;
         let reader = Reader {
             data,
-            names: Budget::new(data),
-            contents: Budget::new(data),
+            names: Budget::new(data.len() as u64),
+            contents: Budget::new(data.len() as u64),
         };
         let sections = read_sections(&reader, raw)?;
         let symbols = read_symbols(&reader, &sections)?;
@@ -402,7 +403,7 @@ fn read_symbols(
             let name = match place {
                 SymbolPlace::Section(index) if entry.st_type() == elf::STT_SECTION => {
                     let name = sections.get(index).map_or("", |section| section.name);
-                    reader.names.spend(name.len(), offset, "names")?;
+                    reader.names.spend(name.len() as u64, offset, "names")?;
                     name
                 }
                 _ => reader.name(text, strings.offset, entry.st_name.get(LE))?,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
-use crate::elf::fault;
+use crate::elf::{Budget, fault};
 use crate::sm::Sm;
 use crate::source::Window;
 
@@ -148,30 +148,46 @@ pub(crate) fn scan(window: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), D
 
 /// Adds the entries of all containers among other data. What only looks like a container is passed over.
 pub(crate) fn search(window: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), Diagnostic> {
-    /// Bytes looked at in one step.
+    /// Bytes looked at in one step; a multiple of the alignment.
     const STEP: u64 = 1 << 18;
+    // Looks may deceive at every eighth byte, each time as far as the end.
+    let budget = Budget::new(window.size);
     let mut at = 0;
     while at < window.size {
         let bytes = window.read(at, STEP.min(window.size - at), "data")?;
-        let words = bytes.chunks_exact(ALIGNMENT as usize);
-        let found = words
-            .enumerate()
-            .find(|(_, word)| word.starts_with(&MAGIC.to_le_bytes()));
-        let Some((index, _)) = found else {
-            at += STEP;
-            continue;
-        };
-        let container = at + index as u64 * ALIGNMENT;
-        let before = entries.len();
-        at = match scan_container(window, container, entries) {
-            Ok(end) => end.next_multiple_of(ALIGNMENT),
-            Err(_) => {
-                entries.truncate(before);
-                container + ALIGNMENT
+        let mut behind = at + STEP;
+        let mut start = 0;
+        while let Some(index) = find_magic(bytes.get(start..).unwrap_or_default()) {
+            let container = at + (start + index) as u64;
+            let before = entries.len();
+            let end = match scan_container(window, container, entries) {
+                Ok(end) => end.next_multiple_of(ALIGNMENT),
+                Err(_) => {
+                    let headers = (entries.len() - before) as u64 * ENTRY_HEADER;
+                    let here = window.start + container;
+                    budget.spend(headers, here, "things that look like fat binaries")?;
+                    entries.truncate(before);
+                    container + ALIGNMENT
+                }
+            };
+            match usize::try_from(end - at) {
+                Ok(next) if next < bytes.len() => start = next,
+                _ => {
+                    behind = end;
+                    break;
+                }
             }
-        };
+        }
+        at = behind;
     }
     Ok(())
+}
+
+/// Where the first bytes of a container stand, at a multiple of the alignment.
+fn find_magic(bytes: &[u8]) -> Option<usize> {
+    let mut words = bytes.chunks_exact(ALIGNMENT as usize);
+    let index = words.position(|word| word.starts_with(&MAGIC.to_le_bytes()))?;
+    Some(index * ALIGNMENT as usize)
 }
 
 /// Offset of the container at or behind `at`, with zeros before it. `None` at the end.

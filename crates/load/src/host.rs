@@ -10,7 +10,7 @@ use object::read::ReadCacheOps;
 use object::read::archive::ArchiveFile;
 use warpbound_base::Diagnostic;
 
-use crate::elf::fault;
+use crate::elf::{Budget, fault};
 use crate::source::Window;
 
 /// Sections with fat binaries: of linked and of relocatable device code.
@@ -71,17 +71,18 @@ pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<FatSection<'a>>, 
         "the section names",
     )?;
     let mut found = Vec::new();
+    let budget = Budget::new(file.size);
     for header in headers {
         let name = names
             .get(header.sh_name.get(LE) as usize..)
             .unwrap_or_default();
-        let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
         let flags = header.sh_flags.get(LE);
         let is_data = flags.contains(elf::SHF_ALLOC) && !flags.contains(elf::SHF_EXECINSTR);
-        let own = SECTIONS.contains(&name);
+        let own = SECTIONS.iter().any(|section| is_named(name, section));
         if header.sh_type.get(LE) == elf::SHT_PROGBITS && (own || is_data) {
             let (at, size) = (header.sh_offset.get(LE), header.sh_size.get(LE));
             let section = file.part(at, size, "a section with data")?;
+            budget.spend(size, section.start, "sections")?;
             found.push(match own {
                 true => FatSection::Own(section),
                 false => FatSection::Data(section),
@@ -89,6 +90,13 @@ pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<FatSection<'a>>, 
         }
     }
     Ok(found)
+}
+
+/// Whether the name at the start of `names` is this one. Nothing behind it is looked at: names may overlap,
+/// and each may be as long as their table.
+fn is_named(names: &[u8], name: &[u8]) -> bool {
+    let rest = names.strip_prefix(name);
+    rest.is_some_and(|rest| matches!(rest.first(), None | Some(0)))
 }
 
 fn section_headers(bytes: &Bytes) -> &[elf::SectionHeader64<LE>] {
@@ -110,9 +118,12 @@ pub(crate) fn archive_members<'a>(
         ));
     }
     let mut members = Vec::new();
+    // Members may share one long name.
+    let budget = Budget::new(file.size);
     for member in archive.members() {
         let member = member.map_err(failed)?;
         let (start, size) = member.file_range();
+        budget.spend(member.name().len() as u64, start, "names")?;
         let name = String::from_utf8_lossy(member.name()).replace(char::is_control, "\u{fffd}");
         members.push((
             name.into(),

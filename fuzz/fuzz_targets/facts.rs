@@ -1,0 +1,47 @@
+//! Text as a facts file; what was read is written and read again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use warpbound_base::CodeAddr;
+use warpbound_bound::facts::{spell_call, spell_kernel};
+use warpbound_bound::{FactsFile, LoopName};
+
+fuzz_target!(|text: &str| {
+    let file = match FactsFile::parse("k.facts", text) {
+        Ok(file) => file,
+        Err(refusal) => {
+            let line = refusal.to_string();
+            assert!(
+                line.starts_with("k.facts: ") && !line.contains(char::is_control),
+                "{line:?}"
+            );
+            return;
+        }
+    };
+    let name = |id: &str, at| LoopName {
+        id: id.to_owned(),
+        at: CodeAddr(at),
+    };
+    let loops = [name("L1", 0x128), name("L2", 0x128), name("L3", 0x48)];
+    for kernel in file.kernels() {
+        let found = file
+            .find([&kernel.name, ""], &kernel.code)
+            .expect("it is there");
+        assert_eq!((&found.name, &found.code), (&kernel.name, &kernel.code));
+        match kernel.bounds(&loops) {
+            Ok(bounds) => assert_eq!(bounds.len(), loops.len()),
+            Err(refusal) => assert!(!refusal.to_string().contains(char::is_control)),
+        }
+        let calls: Vec<String> = kernel.calls().iter().map(|c| spell_call(&c.name)).collect();
+        let again = spell_kernel(&kernel.name, &kernel.code, &[], &calls);
+        let again = FactsFile::parse("again", &again).expect("what is written can be read");
+        let [same] = again.kernels() else {
+            panic!("one kernel is written, {} are read", again.kernels().len());
+        };
+        assert_eq!((&same.name, &same.code), (&kernel.name, &kernel.code));
+        let names = |calls: &[warpbound_bound::facts::CallFact]| -> Vec<String> {
+            calls.iter().map(|call| call.name.clone()).collect()
+        };
+        assert_eq!(names(same.calls()), names(kernel.calls()));
+    }
+});

@@ -1,0 +1,30 @@
+//! Bytes as a file with cubins inside, and as a single cubin.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use warpbound_load::{Bytes, EntryKind, Library};
+
+// What the tests of damaged files ask of an image, and how they judge a refusal.
+#[path = "../../crates/load/tests/support/mod.rs"]
+mod support;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Err(refusal) = support::exercise(bytes) {
+        support::assert_refusal(&refusal);
+    }
+    let library = match Library::open(Bytes::copy_from_slice(bytes)) {
+        Ok(library) => library,
+        Err(refusal) => return support::assert_refusal(&refusal),
+    };
+    assert!(!library.entries().is_empty());
+    for entry in library.entries() {
+        match library.image(entry) {
+            Ok(image) => {
+                assert_eq!(entry.kind, EntryKind::Cubin);
+                assert_eq!(image.sm().number, entry.sm.number);
+            }
+            // It may be about the entry as a whole: then there is no offset.
+            Err(refusal) => assert!(!refusal.to_string().contains(char::is_control)),
+        }
+    }
+});

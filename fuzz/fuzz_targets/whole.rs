@@ -1,0 +1,51 @@
+//! Bytes as a cubin, through everything that the command does with one.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use warpbound_base::Diagnostic;
+use warpbound_driver::{FactsFile, Level, Options, Session};
+use warpbound_report::bound::Status;
+use warpbound_report::{BoundFormat, BoundWriter};
+
+const FILE: &str = "fuzzed.cubin";
+
+fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
+    let session = Session::open(FILE, bytes)?;
+    let _ = session.list().text();
+    let options = Options {
+        loop_default: Some(10),
+        ..Options::default()
+    };
+    for kernel in session.kernels(None)? {
+        let listing = session.disassemble(kernel)?;
+        let mut text = listing.columns();
+        session.disassemble_plain(kernel, &mut text)?;
+        let facts = session.facts(kernel)?;
+        FactsFile::parse("own.facts", &facts).expect("what is written can be read");
+        // A refused kernel has no graph and still a report.
+        for level in [Level::Thread, Level::Warp] {
+            if let Ok(graph) = session.graph(kernel, level, &options) {
+                let _ = (graph.text(), graph.dot(), graph.svg());
+            }
+        }
+        let report = session.bound(kernel, &options)?;
+        assert_eq!(report.bound.is_some(), report.status == Status::Bounded);
+        assert_eq!(report.reason.is_none(), report.status == Status::Bounded);
+        for format in [BoundFormat::Text, BoundFormat::Json] {
+            let mut writer = BoundWriter::new(Vec::new(), format, FILE).expect("memory");
+            writer.kernel(&report).expect("memory");
+            assert!(!writer.finish().expect("memory").is_empty());
+        }
+    }
+    Ok(())
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Err(refusal) = ask(bytes) {
+        let line = refusal.to_string();
+        assert!(
+            line.starts_with("fuzzed.cubin: ") && !line.contains(char::is_control),
+            "{line:?}"
+        );
+    }
+});
