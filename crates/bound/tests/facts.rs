@@ -1,0 +1,93 @@
+//! Facts files: what is read, and what is refused in which line.
+
+use warpbound_base::CodeAddr;
+use warpbound_bound::{FactsFile, LoopName};
+
+/// Facts about a library, and about one kernel of many loops, most of them at one address. In other than linear
+/// time this takes minutes.
+#[test]
+fn long_files_are_read_in_linear_time() {
+    let mut text = String::new();
+    for kernel in 0..10_000 {
+        text.push_str(&format!("[[kernel]]\nname = \"k{kernel}\"\ncode = \"c\"\n"));
+        let lines = (1..=5).map(|i| format!("{{ at = \"0x{i}8\", bound = {i} }},\n"));
+        text.push_str(&format!("loops = [\n{}]\n", lines.collect::<String>()));
+    }
+    let lines = (0..20_000).map(|i| format!("{{ id = \"L{i}\", at = \"0x8\", bound = {i} }},\n"));
+    let lines: String = lines.skip(1).collect();
+    text.push_str(&format!(
+        "[[kernel]]\nname = \"k\"\ncode = \"c\"\nloops = [\n{lines}]\n"
+    ));
+    let calls: String = (0..20_000)
+        .map(|i| format!("{{ name = \"f{i}\", instructions = {i} }},\n"))
+        .collect();
+    text.push_str(&format!("calls = [\n{calls}]\n"));
+    let file = FactsFile::parse("f", &text).expect("it is right");
+    assert_eq!(file.kernels().len(), 10_001);
+    text.push_str("[[kernel]]\nname = \"k\"\ncode = \"c\"\n");
+    let refusal = FactsFile::parse("f", &text).unwrap_err().to_string();
+    assert_eq!(
+        refusal,
+        "f: line 140007: second [[kernel]] for k, the first is in line 100001"
+    );
+}
+
+/// A line without a name speaks about every loop at its address.
+#[test]
+fn contradictions_name_the_first_line() {
+    let parse = |lines: &[&str]| {
+        let text = format!(
+            "[[kernel]]\nname = \"k\"\ncode = \"c\"\nloops = [\n{}\n]",
+            lines.join(",\n")
+        );
+        FactsFile::parse("f", &text).map_err(|d| d.to_string())
+    };
+    let first = r#"{ id = "L1", at = "0x8", bound = 3 }"#;
+    let second = r#"{ id = "L2", at = "0x8", bound = 4 }"#;
+    let unnamed = |bound| format!("{{ at = \"0x8\", bound = {bound} }}");
+    let (three, four) = (unnamed(3), unnamed(4));
+    let refused = |lines: &[&str], at: usize, other: usize| {
+        let expected =
+            format!("f: line {at}: the loop at 0x0008 has another bound in line {other}");
+        assert_eq!(parse(lines).map(|_| ()), Err(expected));
+    };
+    assert!(parse(&[first, second, first]).is_ok());
+    assert!(parse(&[first, &three, first, &three]).is_ok());
+    refused(&[first, second, &three], 7, 6);
+    refused(&[first, second, &four], 7, 5);
+    refused(&[&three, first, &four], 7, 5);
+    refused(&[&three, first, second], 7, 5);
+    let again = first.replace('3', "5");
+    refused(&[second, first, &again], 7, 6);
+}
+
+/// Loops with one and with two headers may begin at the same address.
+#[test]
+fn loops_that_share_an_address() {
+    let name = |id: &str, at| LoopName {
+        id: id.to_owned(),
+        at: CodeAddr(at),
+    };
+    let loops = [name("L1", 8), name("L2", 8), name("L3", 0x30)];
+    let bounds = |lines: &str| {
+        let text = format!("[[kernel]]\nname = \"k\"\ncode = \"c\"\nloops = [{lines}]");
+        let file = FactsFile::parse("f", &text).map_err(|d| d.to_string())?;
+        file.kernels()[0].bounds(&loops).map_err(|d| d.to_string())
+    };
+    let first = r#"{ id = "L1", at = "0x8", bound = 3 },"#;
+    let second = r#"{ id = "L2", at = "0x8", bound = 4 },"#;
+    let third = r#"{ at = "0x30", bound = 5 },"#;
+    let all = [first, second, third].concat();
+    assert_eq!(bounds(&all), Ok(vec![Some(3), Some(4), Some(5)]));
+    assert_eq!(bounds(second), Ok(vec![None, Some(4), None]));
+    assert_eq!(
+        bounds(r#"{ at = "0x8", bound = 3 }"#),
+        Err(
+            "f: line 4: at 0x0008 are the loops L1 and L2, `id` must say which is meant".to_owned()
+        )
+    );
+    assert_eq!(
+        bounds(r#"{ id = "L3", at = "0x8", bound = 3 }"#),
+        Err("f: line 4: the loop at 0x0008 is L1 and L2, not L3".to_owned())
+    );
+}
