@@ -261,7 +261,9 @@ impl Problem for Explorer<'_> {
         let mut pushers = Vec::new();
         if let (Control::Indirect { .. }, Some(values)) = (&last.control, &values) {
             pushers = self.return_pushers(here, &state.warp);
-            self.find_targets(block.last, values, !pushers.is_empty())?;
+            // A call on every path that leads here.
+            let is_call = pushers.len() == state.warp.stack().top().iter().count();
+            self.find_targets(block.last, values, is_call)?;
         }
         let resolved = self
             .space

@@ -141,7 +141,7 @@ fn run(command: Command) -> Result<u8, Stop> {
                 Some(path) => Output::file(path)?,
                 None => Output::stdout(),
             };
-            let report = BoundWriter::new(out, format.into(), &input.file.display().to_string())?;
+            let report = BoundWriter::new(out, format.into(), &input.file.display().to_string());
             let wanted = Wanted {
                 library: &library,
                 selection: input.selection(),
@@ -164,7 +164,14 @@ fn list(input: &Input) -> Result<u8, Stop> {
     }
     let mut code = 0;
     for (count, number) in library.select(&selection)?.into_iter().enumerate() {
-        let report = library.session(number)?.list();
+        let report = match library.session(number) {
+            Ok(session) => session.list(),
+            Err(diagnostic) => {
+                out.flush()?;
+                code = unusable(&library, diagnostic)?;
+                continue;
+            }
+        };
         if count > 0 {
             writeln!(out)?;
         }
@@ -219,17 +226,33 @@ fn each_kernel(
     let library = input::library(&input.file)?;
     let mut out = Output::stdout();
     let images = library.select(&input.selection())?;
-    let mut none = true;
+    let (mut none, mut code) = (true, 0);
     for item in library.kernels(&images, name) {
-        let (session, index) = item?;
-        none = false;
-        work(&session, index, &mut out)?;
+        match item {
+            Ok((session, index)) => {
+                none = false;
+                work(&session, index, &mut out)?;
+            }
+            Err(diagnostic) => {
+                out.flush()?;
+                code = unusable(&library, diagnostic)?;
+            }
+        }
     }
     if none {
         return Err(library.no_kernel(&images, name).into());
     }
     out.finish()?;
-    Ok(0)
+    Ok(code)
+}
+
+/// In a library, one image that is damaged is no reason to say nothing about the others.
+fn unusable(library: &Library, diagnostic: Diagnostic) -> Result<u8, Stop> {
+    if library.is_single() {
+        return Err(Stop::Input(diagnostic));
+    }
+    eprintln!("warpbound: {diagnostic}");
+    Ok(UNUSABLE)
 }
 
 /// What is to be bounded.
@@ -250,9 +273,9 @@ fn bound(
     let mut progress = Progress::new();
     let (mut none, mut code) = (true, 0);
     let each = |result: Result<KernelBound, Diagnostic>| {
-        none = false;
         match result {
             Ok(kernel) => {
+                none = false;
                 let place = kernel.image.and_then(|n| images.binary_search(&n).ok());
                 progress.show(&kernel, place.unwrap_or(0), images.len());
                 if kernel.status != Status::Bounded {
@@ -260,17 +283,14 @@ fn bound(
                 }
                 report.kernel(&kernel)?;
             }
-            // In a library, one image that is damaged is no reason to say nothing about the others.
-            Err(diagnostic) if !wanted.library.is_single() => {
+            Err(diagnostic) => {
                 progress.clear();
-                eprintln!("warpbound: {diagnostic}");
-                code = UNUSABLE;
+                code = unusable(wanted.library, diagnostic)?;
             }
-            Err(diagnostic) => return Err(Stop::Input(diagnostic)),
         }
         Ok(())
     };
-    let done = wanted
+    let done: Result<(), Stop> = wanted
         .library
         .bounds(&images, wanted.kernel, options, jobs, each);
     progress.clear();

@@ -1,20 +1,24 @@
 //! Where the output goes.
 
+use std::fs::{self, File};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tempfile::NamedTempFile;
+
+/// What a shell adds to the number of SIGINT.
+const INTERRUPTED: i32 = 130;
 
 /// Standard output, or a file that appears when all is written.
 pub(crate) enum Output {
     Stdout(BufWriter<StdoutLock<'static>>),
+    /// What is there already and is no regular file: a device, a pipe.
+    Special(BufWriter<File>),
     File {
         /// Beside the file, so that it only needs to be renamed. Removed when dropped.
         temporary: BufWriter<NamedTempFile>,
         path: PathBuf,
-        interrupted: Arc<AtomicBool>,
     },
 }
 
@@ -23,20 +27,36 @@ impl Output {
         Output::Stdout(BufWriter::new(io::stdout().lock()))
     }
 
-    /// A file. From here on an interrupt is an error of the next write, so that nothing stays behind.
+    /// A file. From here on an interrupt removes what was written and ends the process.
     pub(crate) fn file(path: &Path) -> io::Result<Output> {
+        // A link stays a link: what it points to is replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
+            let file = File::options().write(true).open(&path)?;
+            return Ok(Output::Special(BufWriter::new(file)));
+        }
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&interrupted);
-        ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))
-            .map_err(io::Error::other)?;
+        let half_written = Arc::new(Mutex::new(None::<PathBuf>));
+        let to_remove = Arc::clone(&half_written);
+        ctrlc::set_handler(move || {
+            let path = to_remove.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(path) = &*path {
+                // It may just have become the report.
+                let _ = fs::remove_file(path);
+            }
+            std::process::exit(INTERRUPTED);
+        })
+        .map_err(io::Error::other)?;
+        let mut path_of_temporary = half_written.lock().unwrap_or_else(PoisonError::into_inner);
+        let temporary = new_file(folder)?;
+        *path_of_temporary = Some(temporary.path().to_owned());
+        drop(path_of_temporary);
         Ok(Output::File {
-            temporary: BufWriter::new(NamedTempFile::new_in(folder)?),
-            path: path.to_owned(),
-            interrupted,
+            temporary: BufWriter::new(temporary),
+            path,
         })
     }
 
@@ -44,36 +64,41 @@ impl Output {
     pub(crate) fn finish(self) -> io::Result<()> {
         match self {
             Output::Stdout(mut out) => out.flush(),
-            Output::File {
-                temporary, path, ..
-            } => {
+            Output::Special(mut out) => out.flush(),
+            Output::File { temporary, path } => {
                 let temporary = temporary.into_inner().map_err(|error| error.into_error())?;
                 temporary.persist(path)?;
                 Ok(())
             }
         }
     }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Output::Stdout(out) => out,
+            Output::Special(out) => out,
+            Output::File { temporary, .. } => temporary,
+        }
+    }
+}
+
+/// A new file with the permissions that files usually get.
+fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Output::Stdout(out) => out.write(bytes),
-            Output::File {
-                temporary,
-                interrupted,
-                ..
-            } => match interrupted.load(Ordering::Relaxed) {
-                true => Err(io::Error::other("interrupted, nothing is written")),
-                false => temporary.write(bytes),
-            },
-        }
+        self.writer().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Output::Stdout(out) => out.flush(),
-            Output::File { temporary, .. } => temporary.flush(),
-        }
+        self.writer().flush()
     }
 }

@@ -35,6 +35,7 @@ pub(crate) fn in_order<T, R: Send, E>(
             let send = send.clone();
             let (shared, work) = (&shared, &work);
             scope.spawn(move || {
+                let _stop = StopOnPanic(shared);
                 while let Some((number, item)) = shared.next() {
                     if send.send((number, work(item))).is_err() {
                         break;
@@ -43,6 +44,7 @@ pub(crate) fn in_order<T, R: Send, E>(
             });
         }
         drop(send);
+        let _stop = StopOnPanic(&shared);
         let mut waiting = BTreeMap::new();
         let mut next = 0;
         let mut outcome = Ok(());
@@ -52,7 +54,10 @@ pub(crate) fn in_order<T, R: Send, E>(
             while let (Ok(()), Some(result)) = (&outcome, waiting.remove(&next)) {
                 outcome = each(result);
                 next += 1;
-                shared.emit(outcome.is_ok().then_some(next));
+                match outcome {
+                    Ok(()) => shared.emit(next),
+                    Err(_) => shared.stop(),
+                }
             }
         }
         outcome
@@ -87,13 +92,34 @@ impl<T, I: Iterator<Item = T>> Shared<I> {
         Some((number, item))
     }
 
-    fn emit(&self, count: Option<usize>) {
-        *lock(&self.emitted) = count;
+    fn emit(&self, count: usize) {
+        if let Some(emitted) = &mut *lock(&self.emitted) {
+            *emitted = count;
+        }
         self.moved.notify_all();
     }
 }
 
-/// A panic of another thread is passed on by the scope; until then its data may be looked at.
+impl<I> Shared<I> {
+    /// No more results are wanted.
+    fn stop(&self) {
+        *lock(&self.emitted) = None;
+        self.moved.notify_all();
+    }
+}
+
+/// After a panic a result will never come, so nobody must wait for it; the scope passes the panic on.
+struct StopOnPanic<'a, I>(&'a Shared<I>);
+
+impl<I> Drop for StopOnPanic<'_, I> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
+
+/// What a thread that panicked has left may be looked at: only numbers and the items are shared.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -133,6 +159,34 @@ mod tests {
                 },
             );
             assert_eq!((done, seen), (Err(100), 101));
+        }
+    }
+
+    /// Where a panic is not passed on, this waits for ever.
+    #[test]
+    fn a_panic_ends_it() {
+        for jobs in [1, 2, 4] {
+            let in_work = std::panic::catch_unwind(|| {
+                let work = |n: u64| {
+                    assert_ne!(n, 5);
+                    n
+                };
+                in_order(jobs, 0..1000, work, |_| Ok::<(), ()>(()))
+            });
+            assert!(in_work.is_err(), "{jobs} jobs");
+            let in_each = std::panic::catch_unwind(|| {
+                let work = |n: u64| {
+                    if n == 0 {
+                        std::thread::sleep(std::time::Duration::from_millis(20));
+                    }
+                    n
+                };
+                in_order(jobs, 0..1000, work, |n| {
+                    assert_ne!(n, 0);
+                    Ok::<(), ()>(())
+                })
+            });
+            assert!(in_each.is_err(), "{jobs} jobs");
         }
     }
 

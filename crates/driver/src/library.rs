@@ -154,25 +154,29 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Where there is none, or more than one, or an image before the second cannot be used.
+    /// Where there is none, or more than one. An image that cannot be used is named where none is found.
     pub fn only_kernel(
         &self,
         images: &[usize],
         name: &str,
     ) -> Result<(Arc<Session>, usize), Diagnostic> {
-        let mut found = self.kernels(images, Some(name));
-        let Some(first) = found.next().transpose()? else {
-            return Err(self.no_kernel(images, Some(name)));
-        };
-        if let Some((other, _)) = found.next().transpose()? {
-            let (one, other) = (first.0.name(), other.name());
-            return Err(
-                Diagnostic::new(format!("kernel {name:?} is in {one} and in {other}"))
-                    .in_file(self.file.as_str())
-                    .hint("choose with --image, and by its mangled name"),
-            );
+        let (mut found, mut unusable): (Option<(Arc<Session>, usize)>, _) = (None, None);
+        for item in self.kernels(images, Some(name)) {
+            match (item, &found) {
+                (Ok(first), None) => found = Some(first),
+                (Ok((other, _)), Some((one, _))) => {
+                    let (one, other) = (one.name(), other.name());
+                    let what = format!("kernel {name:?} is in {one} and in {other}");
+                    return Err(Diagnostic::new(what)
+                        .in_file(self.file.as_str())
+                        .hint("choose with --image, and by its mangled name"));
+                }
+                (Err(diagnostic), _) => {
+                    unusable.get_or_insert(diagnostic);
+                }
+            }
         }
-        Ok(first)
+        found.ok_or_else(|| unusable.unwrap_or_else(|| self.no_kernel(images, Some(name))))
     }
 
     /// What to say when [`Library::kernels`] finds none.
@@ -226,10 +230,11 @@ impl Library {
                 break;
             }
             // What cannot be loaded has no facts.
-            if let Ok(session) = self.session(number) {
-                for kernel in session.kernels(None)? {
-                    check.see(kernel)?;
-                }
+            let Ok(session) = self.session(number) else {
+                continue;
+            };
+            for kernel in session.kernels(None).unwrap_or_default() {
+                check.see(kernel)?;
             }
         }
         check.finish()

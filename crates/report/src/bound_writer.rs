@@ -27,34 +27,31 @@ pub struct BoundWriter<W> {
 }
 
 impl<W: Write> BoundWriter<W> {
-    /// Begins a report about `file`, the name that the user gave.
-    ///
-    /// # Errors
-    ///
-    /// Those of `out`; so for the other functions.
-    pub fn new(mut out: W, format: BoundFormat, file: &str) -> io::Result<BoundWriter<W>> {
-        if format == BoundFormat::Json {
-            let file = to_json(&file);
-            let file = file.trim_end();
-            write!(
-                out,
-                "{{\n  \"schema\": \"{SCHEMA}\",\n  \"file\": {file},\n  \"kernels\": ["
-            )?;
-        }
-        Ok(BoundWriter {
+    /// A report about `file`, the name that the user gave. Nothing is written before the first kernel.
+    pub fn new(out: W, format: BoundFormat, file: &str) -> BoundWriter<W> {
+        BoundWriter {
             out,
             format,
             file: file.to_owned(),
             rows: Vec::new(),
             kernels: 0,
-        })
+        }
+    }
+
+    fn write_head(&mut self) -> io::Result<()> {
+        let file = to_json(&self.file);
+        let file = file.trim_end();
+        write!(
+            self.out,
+            "{{\n  \"schema\": \"{SCHEMA}\",\n  \"file\": {file},\n  \"kernels\": ["
+        )
     }
 
     /// Writes one kernel.
     ///
     /// # Errors
     ///
-    /// See [`BoundWriter::new`].
+    /// Those of the output; so for [`BoundWriter::finish`].
     pub fn kernel(&mut self, kernel: &KernelBound) -> io::Result<()> {
         match self.format {
             BoundFormat::Text => {
@@ -67,6 +64,9 @@ impl<W: Write> BoundWriter<W> {
                 self.rows.push([bound, kernel.name.clone()]);
             }
             BoundFormat::Json => {
+                if self.kernels == 0 {
+                    self.write_head()?;
+                }
                 let comma = if self.kernels > 0 { "," } else { "" };
                 let text = to_json(kernel);
                 write!(self.out, "{comma}\n    ")?;
@@ -82,7 +82,7 @@ impl<W: Write> BoundWriter<W> {
     ///
     /// # Errors
     ///
-    /// See [`BoundWriter::new`].
+    /// See [`BoundWriter::kernel`].
     pub fn finish(mut self) -> io::Result<W> {
         match self.format {
             BoundFormat::Text if self.kernels > 1 => {
@@ -94,6 +94,9 @@ impl<W: Write> BoundWriter<W> {
             BoundFormat::Text => (),
             BoundFormat::Json => {
                 let end = if self.kernels > 0 { "\n  ]" } else { "]" };
+                if self.kernels == 0 {
+                    self.write_head()?;
+                }
                 write!(self.out, "{end}\n}}\n")?;
             }
         }

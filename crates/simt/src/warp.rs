@@ -464,6 +464,7 @@ impl WarpState {
         let may_fail = condition != Condition::Always;
         let may_split = matches!(condition, Condition::Open { .. });
         // Walking changes nothing that could be dropped, so these states need not be reduced again.
+        state.limit(model);
         match (op, next) {
             (ControlOp::FallThrough, Some(next)) => {
                 emit(Step::walk(next), Some(state));

@@ -144,10 +144,20 @@ fn one_damaged_image_is_no_reason_to_be_silent_about_the_others() {
     assert_eq!(said.code, Some(3));
     assert!(said.stdout.contains("image 2, sm_62"), "{}", said.stdout);
     let line = one_line(&said.stderr);
-    assert!(
-        line.starts_with(&format!("{file} image 1: offset 0x50: cannot be unpacked")),
-        "{line}"
-    );
+    let unpacked = format!("{file} image 1: offset 0x50: cannot be unpacked");
+    assert!(line.starts_with(&unpacked), "{line}");
+    for command in [
+        &["disasm", &file][..],
+        &["facts", &file],
+        &["list", &file, "--sm", "sm_62"],
+    ] {
+        let said = run(command);
+        assert!(said.stdout.contains("vote"), "{}", said.stdout);
+        let damaged = command[0] != "list";
+        assert_eq!(said.code, Some(if damaged { 3 } else { 0 }), "{command:?}");
+    }
+    // The kernel is in the other image.
+    run(&["cfg", &file, "--kernel", "vote"]).done();
 }
 
 #[test]
@@ -215,4 +225,66 @@ fn an_interrupt_leaves_nothing_half_written() {
         interrupted > 0,
         "no interrupt came in time to mean anything"
     );
+}
+
+/// What is there already keeps its kind: a link its target, a device its nature, and a new file may be read by all
+/// whom the umask lets.
+#[cfg(unix)]
+#[test]
+fn output_files_are_replaced_with_care() {
+    use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("kinds");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a scratch folder");
+    let bound = |to: &std::path::Path| {
+        let to = to.display().to_string();
+        run(&["bound", "if_else.sm_61.cubin", "--output", &to]).done()
+    };
+    let (target, link) = (folder.join("target"), folder.join("link"));
+    std::fs::write(&target, "old").expect("a file");
+    symlink(&target, &link).expect("a link");
+    bound(&link);
+    assert!(
+        std::fs::symlink_metadata(&link)
+            .expect("there")
+            .is_symlink()
+    );
+    let text = std::fs::read_to_string(&target).expect("there");
+    assert!(text.starts_with("kernel if_only"), "{text}");
+    let plain = folder.join("plain");
+    std::fs::write(&plain, "").expect("a file");
+    let usual = std::fs::metadata(&plain)
+        .expect("there")
+        .permissions()
+        .mode();
+    let mode = std::fs::metadata(&target)
+        .expect("there")
+        .permissions()
+        .mode();
+    assert_eq!(mode, usual);
+
+    let pipe = folder.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let reader = {
+        let pipe = pipe.clone();
+        std::thread::spawn(move || std::fs::read_to_string(pipe).expect("a pipe"))
+    };
+    bound(&pipe);
+    assert_eq!(reader.join().expect("it reads"), text);
+    assert!(
+        std::fs::metadata(&pipe)
+            .expect("there")
+            .file_type()
+            .is_fifo()
+    );
+}
+
+/// An error before the first kernel leaves no half of a JSON document on the output.
+#[test]
+fn an_error_before_the_first_kernel_prints_nothing() {
+    let file = container("plain.fatbin");
+    for what in [["--kernel", "no_such"], ["--image", "99"]] {
+        run(&[&["bound", &file, "--format", "json"], &what[..]].concat()).refusal();
+    }
 }
