@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
 use crate::container::{self, Magic};
@@ -85,6 +86,15 @@ impl Library {
         &self.entries
     }
 
+    /// The contents of an entry, unpacked.
+    ///
+    /// # Errors
+    ///
+    /// One line naming offset and cause, for an entry that cannot be read or unpacked.
+    pub fn contents(&self, entry: &Entry) -> Result<Bytes, Diagnostic> {
+        entry.contents(Window::all(&*self.source))
+    }
+
     /// Loads the cubin of an entry.
     ///
     /// # Errors
@@ -98,7 +108,7 @@ impl Library {
                 entry.kind
             )));
         }
-        let image = Image::from_bytes(entry.contents(Window::all(&*self.source))?)?;
+        let image = Image::from_bytes(self.contents(entry)?)?;
         if image.sm().number != entry.sm.number {
             return Err(Diagnostic::new(format!(
                 "the directory says {}, the cubin {}",

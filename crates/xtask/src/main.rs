@@ -8,6 +8,7 @@ mod containers;
 mod cubin;
 mod disasm_compare;
 mod each_kernel;
+mod extract;
 mod kernels;
 mod life_ranges;
 mod listing_speed;
@@ -52,6 +53,12 @@ const COMMANDS: &[Command] = &[
         summary: "pack cubins into the files with cubins inside that tests read",
         help: containers::HELP,
         run: containers::run,
+    },
+    Command {
+        name: "extract",
+        summary: "take the cubins out of libraries",
+        help: extract::HELP,
+        run: extract::run,
     },
     Command {
         name: "disasm-compare",
