@@ -11,14 +11,11 @@ pub struct Block {
     pub first: OpIndex,
     /// Last operation, inclusive; the only one that may have a control effect.
     pub last: OpIndex,
+    /// Number of instructions that a warp issues when it executes the block once.
+    pub instructions: u64,
 }
 
 impl Block {
-    /// Number of instructions that a warp issues when it executes the block once.
-    pub fn instructions(&self) -> u64 {
-        u64::from(self.last.0 - self.first.0) + 1
-    }
-
     /// Its operations in order.
     pub fn ops(&self) -> impl DoubleEndedIterator<Item = OpIndex> {
         (self.first.0..=self.last.0).map(OpIndex)
@@ -52,6 +49,10 @@ impl Blocks {
             match &op.control {
                 Control::Next => continue,
                 Control::Jump(Target::Op(target))
+                | Control::Branch {
+                    to: Target::Op(target),
+                    ..
+                }
                 | Control::Call(Target::Op(target))
                 | Control::Push(_, Target::Op(target)) => mark(*target),
                 _ => {}
@@ -62,9 +63,12 @@ impl Blocks {
         let mut first = 0;
         for (i, &begins) in leader.iter().enumerate().skip(1) {
             if begins || i == code.ops.len() {
+                let last = OpIndex(i as u32 - 1);
+                let ends = code.get(last).map(|op| &op.control) == Some(&Control::End);
                 blocks.push(Block {
                     first: OpIndex(first),
-                    last: OpIndex(i as u32 - 1),
+                    last,
+                    instructions: u64::from(i as u32 - first) - u64::from(ends),
                 });
                 first = i as u32;
             }
@@ -80,6 +84,11 @@ impl Blocks {
     /// Index of the block that begins at `op`.
     pub fn starting_at(&self, op: OpIndex) -> Option<usize> {
         self.blocks.binary_search_by_key(&op, |b| b.first).ok()
+    }
+
+    /// Index of the block that ends with `op`.
+    pub fn ending_at(&self, op: OpIndex) -> Option<usize> {
+        self.blocks.binary_search_by_key(&op, |b| b.last).ok()
     }
 
     /// Number of blocks.

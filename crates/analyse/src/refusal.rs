@@ -44,7 +44,7 @@ impl fmt::Display for Reason {
                     Tag::Brk => ("BRK", "PBK"),
                     Tag::Cont => ("CONT", "PCNT"),
                     Tag::Ret => ("RET", "CAL"),
-                    Tag::Nil => ("a pop", "a push"),
+                    Tag::Frame | Tag::Nil => ("a pop", "a push"),
                 };
                 write!(
                     f,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use warpbound_ir::{Code, Condition, Control, OpIndex, Target};
 use warpbound_isa::instr::Token;
-use warpbound_simt::warp::ControlOp;
+use warpbound_simt::warp::{ControlOp, Meeting};
 use warpbound_simt::{EntryTable, NodeId, Tag};
 
 use crate::blocks::{Block, Blocks};
@@ -137,6 +137,29 @@ impl Space {
         self.enter(callee, entered.context())
     }
 
+    /// The point at which the lanes meet that the branches of `at` send apart.
+    fn meeting(
+        &mut self,
+        code: &Code,
+        at: OpIndex,
+        context: ContextId,
+    ) -> Result<Meeting, Refusal> {
+        let refuse = |reason| Refusal {
+            at: code.get(at).map(|op| op.addr).unwrap_or_default(),
+            reason,
+        };
+        // The operation ends a block; which, only the blocks know.
+        let block = self.blocks.ending_at(at);
+        let first = block.map(|index| self.blocks.get(index).first);
+        let node = first.and_then(|first| self.enter(first, context));
+        Ok(Meeting {
+            at: node.ok_or_else(|| refuse(Reason::NoTarget(format!("#{}", at.0))))?,
+            resume: self
+                .enter(at.next(), context)
+                .ok_or_else(|| refuse(Reason::RunsOffTheEnd))?,
+        })
+    }
+
     /// Control effect of the last operation of `here`.
     ///
     /// `indirect` gives the targets of the indirect jumps resolved so far; `return_pushers` the
@@ -176,6 +199,14 @@ impl Space {
         let resolved = match &op.control {
             Control::Next => ControlOp::FallThrough,
             Control::Jump(to) => ControlOp::Jump(target(self, to, context)?),
+            Control::Branch { to, meet } => ControlOp::Branch {
+                target: target(self, to, context)?,
+                meet: match *meet {
+                    Some(at) => Some(self.meeting(code, at, context)?),
+                    None => None,
+                },
+            },
+            Control::Meet => ControlOp::Meet,
             Control::Push(token, to) => ControlOp::Push {
                 tag: tag_of(*token)
                     .ok_or_else(|| refuse(Reason::Unsupported(format!("{token:?}"))))?,
@@ -200,7 +231,7 @@ impl Space {
             Control::Unwind(token) => ControlOp::Unwind(
                 tag_of(*token).ok_or_else(|| refuse(Reason::Unsupported(format!("{token:?}"))))?,
             ),
-            Control::Exit => ControlOp::Exit,
+            Control::Exit | Control::End => ControlOp::Exit,
             Control::Indirect { .. } => {
                 match indirect.get(&last) {
                     Some(IndirectTargets::External(name)) => {
@@ -247,7 +278,10 @@ impl Space {
             return Err(refuse(Reason::ConditionalPush));
         }
         let goes_on = !condition.is_always()
-            || matches!(resolved, ControlOp::FallThrough | ControlOp::Push { .. });
+            || matches!(
+                resolved,
+                ControlOp::FallThrough | ControlOp::Meet | ControlOp::Push { .. }
+            );
         let next = if goes_on {
             Some(
                 self.enter(following, context)

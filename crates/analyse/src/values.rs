@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_ir::{Cell, Code, Expr, Op};
+use warpbound_ir::{BinaryOp, Cell, Code, Expr, Meaning, Op};
 
 /// Sets larger than this come only from a clamp or mask, never from a join.
 const JOIN_LIMIT: usize = 64;
@@ -74,13 +74,13 @@ impl Values {
         if op.writes.is_empty() || op.condition.is_never() {
             return;
         }
-        let meaning = op
-            .meaning
-            .as_ref()
-            .map(|m| (m.dest, self.evaluate(&m.value, code)));
+        let meaning = match &op.meaning {
+            Some(Meaning::Set { dest, value }) => Some((dest, self.evaluate(value, code))),
+            _ => None,
+        };
         for &cell in &op.writes {
             let new = match &meaning {
-                Some((dest, value)) if *dest == cell => value.clone(),
+                Some((dest, value)) if **dest == cell => value.clone(),
                 _ => AbstractValue::Any,
             };
             let new = if op.condition.is_always() {
@@ -114,47 +114,30 @@ impl Values {
             Expr::Const(value) => AbstractValue::constant(*value),
             Expr::Cell(cell) => self.get(*cell),
             Expr::Constant(bank, address) => load(*bank, &eval(address), code),
-            Expr::Add(a, b) => pointwise(&eval(a), &eval(b), u32::wrapping_add),
-            Expr::Neg(a) => pointwise(&eval(a), &AbstractValue::constant(0), |x, _| {
-                x.wrapping_neg()
-            }),
-            Expr::Shl(a, b) => pointwise(&eval(a), &eval(b), |x, n| x.checked_shl(n).unwrap_or(0)),
-            Expr::Shr(a, b) => pointwise(&eval(a), &eval(b), |x, n| x.checked_shr(n).unwrap_or(0)),
-            Expr::And(a, b) => {
+            Expr::ThreadId => AbstractValue::Any,
+            Expr::Neg(a) => pointwise(BinaryOp::Sub, &AbstractValue::constant(0), &eval(a)),
+            Expr::Binary(op, a, b) => {
                 let (a, b) = (eval(a), eval(b));
-                mask(&a, &b)
-                    .or_else(|| mask(&b, &a))
-                    .unwrap_or_else(|| pointwise(&a, &b, |x, y| x & y))
-            }
-            Expr::MinU(a, b) => {
-                let (a, b) = (eval(a), eval(b));
-                clamp(&a, &b)
-                    .or_else(|| clamp(&b, &a))
-                    .unwrap_or_else(|| pointwise(&a, &b, u32::min))
-            }
-            Expr::MaxU(a, b) => pointwise(&eval(a), &eval(b), u32::max),
-            Expr::MinS(a, b) => {
-                pointwise(&eval(a), &eval(b), |x, y| (x as i32).min(y as i32) as u32)
-            }
-            Expr::MaxS(a, b) => {
-                pointwise(&eval(a), &eval(b), |x, y| (x as i32).max(y as i32) as u32)
+                let narrow = match op {
+                    BinaryOp::And => mask(&a, &b).or_else(|| mask(&b, &a)),
+                    BinaryOp::MinU => clamp(&a, &b).or_else(|| clamp(&b, &a)),
+                    _ => None,
+                };
+                narrow.unwrap_or_else(|| pointwise(*op, &a, &b))
             }
         }
     }
 }
 
 /// All pairs, when both sides are known and the product is small.
-fn pointwise(a: &AbstractValue, b: &AbstractValue, f: impl Fn(u32, u32) -> u32) -> AbstractValue {
+fn pointwise(op: BinaryOp, a: &AbstractValue, b: &AbstractValue) -> AbstractValue {
     match (a, b) {
         (AbstractValue::OneOf(a), AbstractValue::OneOf(b))
             if a.len().saturating_mul(b.len()) <= CLAMP_LIMIT as usize + 1 =>
         {
-            AbstractValue::OneOf(
-                a.iter()
-                    .flat_map(|&x| b.iter().map(move |&y| (x, y)))
-                    .map(|(x, y)| f(x, y))
-                    .collect(),
-            )
+            let pairs = a.iter().flat_map(|&x| b.iter().map(move |&y| (x, y)));
+            let values: Option<BTreeSet<u32>> = pairs.map(|(x, y)| op.apply(x, y)).collect();
+            values.map_or(AbstractValue::Any, AbstractValue::OneOf)
         }
         _ => AbstractValue::Any,
     }

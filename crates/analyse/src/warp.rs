@@ -54,7 +54,11 @@ impl WarpCfg {
             used: Used::default(),
             rank,
         };
-        let initial = WarpState::entry(CellSet::default(), model);
+        let mut agreed = CellSet::default();
+        for cell in &code.agreed_at_entry {
+            agreed.insert(cell.index());
+        }
+        let initial = WarpState::entry(agreed, model);
         let states = solve(&mut explorer, entry.index(), initial)?;
         Ok(WarpCfg {
             steps: explorer.steps,

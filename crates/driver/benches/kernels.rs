@@ -3,7 +3,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use warpbound_driver::{Flow, Model, Options, Session};
-use warpbound_isa::{Arch, Program};
+use warpbound_isa::{Arch, nvidia::Program};
 
 fn main() {
     divan::main();

@@ -38,7 +38,7 @@ impl Session {
             name: kernel.demangled(),
             symbol: kernel.name.to_string(),
             image: self.number,
-            isa: self.image.sm().to_string(),
+            isa: self.image.isa().to_string(),
             status: Status::Refused,
             reason: None,
             reason_at: None,
@@ -128,7 +128,7 @@ impl Question<'_> {
             return Ok(());
         }
         let cost = |node: NodeId| {
-            let own = self.flow.thread.space.block(node).instructions();
+            let own = self.flow.thread.space.block(node).instructions;
             own.saturating_add(costs.get(&node).copied().unwrap_or(0))
         };
         let ipet = Ipet::new(&self.flow.counts, cost, &bounds).map_err(|too_large| {
@@ -347,7 +347,7 @@ impl Question<'_> {
                 self.prepared.addr(block.last),
             );
             let instructions = block
-                .instructions()
+                .instructions
                 .saturating_add(external.get(&node).copied().unwrap_or(0));
             report.worst_path.push(BlockCount {
                 from: first.to_string(),

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use warpbound_analyse::thread::Limits;
 use warpbound_base::Diagnostic;
-use warpbound_isa::TargetStyle;
 use warpbound_load::Kernel;
 use warpbound_report::graph::{Edge, EdgeKind, Graph, Node};
 use warpbound_simt::warp::{Step, Via};
@@ -130,9 +129,8 @@ fn node(
     let code = block
         .ops()
         .filter_map(|op| {
-            let instr = prepared.program.instrs.get(op.index())?;
-            let text = prepared.program.text(instr, TargetStyle::Hex)?;
-            Some(format!("{}  {text}", instr.addr))
+            let text = prepared.program.text(op.index())?;
+            Some(format!("{}  {text}", prepared.addr(op)))
         })
         .collect();
     Node {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
-use warpbound_load::{Container, Entry, EntryKind, Kernel, Sm, Source};
+use warpbound_load::{Container, Entry, Isa, Kernel, Sm, Source};
 use warpbound_report::bound::KernelBound;
 
 use crate::facts_check::FactsCheck;
@@ -40,9 +40,9 @@ impl Library {
         })
     }
 
-    /// Whether the file is a cubin and no collection.
+    /// Whether the file is a cubin, or text, and no collection.
     pub fn is_single(&self) -> bool {
-        self.library.container() == Container::Cubin
+        matches!(self.library.container(), Container::Cubin | Container::Text)
     }
 
     /// Numbers of the selected images with machine code of a supported architecture; at least one. A file
@@ -56,29 +56,27 @@ impl Library {
         let entries = self.library.entries();
         if let Some(number) = selection.image {
             let entry = self.entry(number)?;
-            if entry.kind != EntryKind::Cubin {
+            if !entry.kind.is_code() {
                 return Err(fail(format!("image {number} is {}, no cubin", entry.kind)));
             }
         }
-        let cubins = || {
-            (1..)
-                .zip(entries)
-                .filter(|(_, e)| e.kind == EntryKind::Cubin)
-        };
+        let cubins = || (1..).zip(entries).filter(|(_, e)| e.kind.is_code());
         let numbers: Vec<usize> = cubins()
             .filter(|(number, entry)| {
                 // A cubin, and an image that is asked for, can say themselves that they are not supported.
                 let asked = self.is_single() || selection.image.is_some();
-                (asked || entry.sm.is_supported())
+                (asked || entry.isa.is_supported())
                     && selection.image.is_none_or(|wanted| wanted == *number)
-                    && selection.sm.is_none_or(|wanted| wanted == entry.sm)
+                    && selection
+                        .sm
+                        .is_none_or(|wanted| entry.isa == Isa::Sm(wanted))
             })
             .map(|(number, _)| number)
             .collect();
         if !numbers.is_empty() {
             return Ok(numbers);
         }
-        let mut others: Vec<Sm> = cubins().map(|(_, entry)| entry.sm).collect();
+        let mut others: Vec<Isa> = cubins().map(|(_, entry)| entry.isa).collect();
         others.sort_unstable();
         others.dedup();
         let others: Vec<String> = others.iter().map(ToString::to_string).collect();

@@ -4,7 +4,7 @@ use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::loops::Loops;
 use warpbound_analyse::thread::Limits;
 use warpbound_ir::Control;
-use warpbound_load::{Container, Entry, EntryKind, Kernel, OtherKind};
+use warpbound_load::{Container, Entry, Kernel, OtherKind};
 use warpbound_report::list::{Directory, FileReport, ImageSummary, KernelSummary};
 
 use crate::{Library, Session};
@@ -15,8 +15,8 @@ impl Library {
         let summary = |(number, entry): (usize, &Entry)| ImageSummary {
             number,
             kind: entry.kind.to_string(),
-            isa: entry.sm.to_string(),
-            supported: entry.kind == EntryKind::Cubin && entry.sm.is_supported(),
+            isa: entry.isa.to_string(),
+            supported: entry.kind.is_code() && entry.isa.is_supported(),
             stored: entry.stored,
             size: entry.size,
             packing: entry.packing.to_string(),
@@ -29,6 +29,7 @@ impl Library {
                 Container::FatBinary => "fat binary",
                 Container::Host => "host file",
                 Container::Archive => "archive",
+                Container::Text => "text",
             },
             images: (1..).zip(self.library.entries()).map(summary).collect(),
         }
@@ -40,7 +41,7 @@ impl Session {
     pub fn list(&self) -> FileReport {
         let mut report = FileReport {
             file: self.file.clone(),
-            isa: self.image.sm().to_string(),
+            isa: self.image.isa().to_string(),
             refused: None,
             kernels: Vec::new(),
             others: self.others(),

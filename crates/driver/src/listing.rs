@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_ir::{Control, OpIndex, Target};
-use warpbound_isa::{Control as ControlWord, Instr, TargetStyle};
+use warpbound_isa::{Control as ControlWord, Program, TargetStyle};
 use warpbound_load::Kernel;
 use warpbound_report::listing::{ControlColumns, Line, Listing};
 
@@ -20,36 +20,22 @@ impl Session {
     pub fn disassemble(&self, kernel: &Kernel) -> Result<Listing, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         let labels = labels(&prepared);
-        let label = |addr: CodeAddr| {
-            let at = prepared.code.at(addr)?;
-            labels.get(&at)?.first().cloned()
-        };
-        let spell = |instr: &Instr| {
-            prepared
-                .program
-                .text(instr, TargetStyle::Labels(&label))
-                .unwrap_or_else(|| format!("??? 0x{:016x}", instr.word))
-        };
         let mut last_source = None;
-        let lines = prepared
-            .program
-            .instrs
-            .iter()
-            .enumerate()
-            .map(|(index, instr)| {
-                let source = prepared.source(instr.addr);
+        let lines = (0u32..)
+            .map(OpIndex)
+            .zip(&prepared.code.ops)
+            .filter_map(|(at, op)| {
+                let (text, control) = spell(&prepared, &labels, at)?;
+                let source = prepared.source(op.addr);
                 let changed = source != last_source;
                 last_source.clone_from(&source);
-                Line {
-                    at: instr.addr.to_string(),
-                    labels: labels
-                        .get(&OpIndex(index as u32))
-                        .cloned()
-                        .unwrap_or_default(),
-                    text: format!("{} ;", spell(instr)),
-                    control: columns(instr.control),
+                Some(Line {
+                    at: op.addr.to_string(),
+                    labels: labels.get(&at).cloned().unwrap_or_default(),
+                    text,
+                    control,
                     source: source.filter(|_| changed),
-                }
+                })
             })
             .collect();
         Ok(Listing {
@@ -66,17 +52,51 @@ impl Session {
     ///
     /// Where the code section is no code of the architecture.
     pub fn disassemble_plain(&self, kernel: &Kernel, out: &mut String) -> Result<(), Diagnostic> {
-        let program = Prepared::decode(kernel, self.image.sm()).map_err(|d| self.locate(d))?;
-        out.push_str(".text.");
-        out.push_str(&kernel.demangled());
-        out.push_str(":\n");
-        program.write_listing(out);
-        Ok(())
+        let program = Prepared::decode(kernel, self.image.isa()).map_err(|d| self.locate(d))?;
+        match program {
+            Program::Nvidia(program) => {
+                out.push_str(".text.");
+                out.push_str(&kernel.demangled());
+                out.push_str(":\n");
+                program.write_listing(out);
+                Ok(())
+            }
+            Program::Mini(_) => {
+                let what = "nvdisasm does not spell mini-SIMT";
+                Err(self.locate(Diagnostic::new(what).in_kernel(kernel.demangled())))
+            }
+        }
     }
+}
+
+/// The instruction of an operation, with labels as targets, and its scheduling information.
+fn spell(
+    prepared: &Prepared<'_>,
+    labels: &BTreeMap<OpIndex, Vec<String>>,
+    at: OpIndex,
+) -> Option<(String, Option<ControlColumns>)> {
+    let program = match &prepared.program {
+        Program::Nvidia(program) => program,
+        Program::Mini(_) => return Some((prepared.program.text(at.index())?, None)),
+    };
+    let instr = program.instrs.get(at.index())?;
+    let label = |addr: CodeAddr| {
+        let at = prepared.code.at(addr)?;
+        labels.get(&at)?.first().cloned()
+    };
+    let text = program
+        .text(instr, TargetStyle::Labels(&label))
+        .unwrap_or_else(|| format!("??? 0x{:016x}", instr.word));
+    Some((format!("{text} ;"), Some(columns(instr.control))))
 }
 
 /// Labels by operation: functions by name, targets of jumps and pushes numbered by address.
 fn labels(prepared: &Prepared<'_>) -> BTreeMap<OpIndex, Vec<String>> {
+    if let Program::Mini(program) = &prepared.program {
+        let own = |at: u32| program.labels(at).map(str::to_owned).collect();
+        let all = 0..program.instrs.len() as u32;
+        return all.map(|at| (OpIndex(at), own(at))).collect();
+    }
     let mut labels: BTreeMap<OpIndex, Vec<String>> = BTreeMap::new();
     for function in &prepared.code.functions {
         let name = prepared.function_name(&function.name);

@@ -4,13 +4,15 @@ use warpbound_analyse::loops::{LoopSite, Loops};
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::LoopName;
 use warpbound_ir::{Code, OpIndex, lift};
-use warpbound_isa::{Arch, Program};
-use warpbound_load::{Kernel, Sm};
+use warpbound_isa::{Arch, Program, mini, nvidia};
+use warpbound_load::{Isa, Kernel};
 
 /// A kernel ready for analysis.
 pub struct Prepared<'a> {
     /// The kernel.
     pub kernel: &'a Kernel,
+    /// The file's name.
+    file: &'a str,
     /// Its decoded instructions.
     pub program: Program,
     /// Its operations.
@@ -22,13 +24,14 @@ impl<'a> Prepared<'a> {
     ///
     /// # Errors
     ///
-    /// Where the code section is no code of `sm`, or the kernel does not begin at an instruction.
-    pub fn run(kernel: &'a Kernel, sm: Sm) -> Result<Prepared<'a>, Diagnostic> {
-        let program = Prepared::decode(kernel, sm)?;
+    /// Where the code section is no code of `isa`, or the kernel does not begin at an instruction.
+    pub fn run(kernel: &'a Kernel, isa: Isa, file: &'a str) -> Result<Prepared<'a>, Diagnostic> {
+        let program = Prepared::decode(kernel, isa)?;
         let here = |diagnostic: Diagnostic| diagnostic.in_kernel(kernel.demangled());
         let code = lift(kernel, &program).map_err(here)?;
         Ok(Prepared {
             kernel,
+            file,
             program,
             code,
         })
@@ -38,12 +41,18 @@ impl<'a> Prepared<'a> {
     ///
     /// # Errors
     ///
-    /// Where the code section is no code of `sm`.
-    pub(crate) fn decode(kernel: &Kernel, sm: Sm) -> Result<Program, Diagnostic> {
-        let here = |diagnostic: Diagnostic| diagnostic.in_kernel(kernel.demangled());
-        let arch = Arch::from_sm(sm.number.into())
-            .ok_or_else(|| here(Diagnostic::new(format!("{sm} has no instruction table"))))?;
-        Program::decode(arch, kernel.code()).map_err(here)
+    /// Where the code section is no code of `isa`.
+    pub(crate) fn decode(kernel: &Kernel, isa: Isa) -> Result<Program, Diagnostic> {
+        let decoded = match isa {
+            Isa::Sm(sm) => Arch::from_sm(sm.number.into())
+                .ok_or_else(|| Diagnostic::new(format!("{sm} has no instruction table")))
+                .and_then(|arch| nvidia::Program::decode(arch, kernel.code()))
+                .map(Program::Nvidia),
+            Isa::MiniSimt => {
+                mini::Program::decode(kernel.code(), kernel.first_line).map(Program::Mini)
+            }
+        };
+        decoded.map_err(|diagnostic| diagnostic.in_kernel(kernel.demangled()))
     }
 
     /// Address of an operation.
@@ -53,9 +62,18 @@ impl<'a> Prepared<'a> {
 
     /// Source line of an address: file name and line.
     pub(crate) fn source(&self, addr: CodeAddr) -> Option<String> {
-        let line = self.kernel.source_line(addr)?;
-        let name = line.file.rsplit('/').next().unwrap_or(&line.file);
-        Some(format!("{name}:{}", line.line))
+        let (file, line) = match self.kernel.source_line(addr) {
+            Some(source) => (source.file, source.line),
+            None => {
+                let line = self.program.line(self.code.at(addr)?.index())?;
+                (
+                    self.file.to_owned(),
+                    self.kernel.first_line.saturating_add(line),
+                )
+            }
+        };
+        let name = file.rsplit('/').next().unwrap_or(&file);
+        Some(format!("{name}:{line}"))
     }
 
     /// The function that an address lies in, when it is not the kernel itself.

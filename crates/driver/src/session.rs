@@ -68,8 +68,8 @@ impl Session {
     /// # Errors
     ///
     /// See [`Prepared::run`].
-    pub fn prepare<'a>(&self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
-        Prepared::run(kernel, self.image.sm()).map_err(|d| self.locate(d))
+    pub fn prepare<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
+        Prepared::run(kernel, self.image.isa(), &self.file).map_err(|d| self.locate(d))
     }
 
     /// Adds the file to a diagnostic.

@@ -22,6 +22,11 @@ impl Cell {
         Cell(256 + u16::from(n & 7))
     }
 
+    /// It is a predicate: it holds 0 or 1.
+    pub fn is_predicate(self) -> bool {
+        (256..264).contains(&self.0)
+    }
+
     /// The cell as an index.
     pub fn index(self) -> usize {
         usize::from(self.0)

@@ -13,12 +13,18 @@ impl OpIndex {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// The operation behind it in memory.
+    #[must_use]
+    pub fn next(self) -> OpIndex {
+        OpIndex(self.0 + 1)
+    }
 }
 
 /// When an operation takes effect in a lane: guard AND condition-code test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Condition {
-    /// Predicate cell of the guard; `None` is the constant true.
+    /// Cell of the guard, which holds where the cell is not zero; `None` is the constant true.
     pub guard: Option<Cell>,
     /// The guard is negated.
     pub negated: bool,
@@ -51,9 +57,11 @@ impl Condition {
             .chain(self.tests_cc.then_some(Cell::CC))
     }
 
-    /// The only cell that decides it, when there is one.
+    /// The only cell that decides it, when there is one with two values: the lanes for which the condition
+    /// holds agree on it, and so do the others.
     pub fn decided_by(self) -> Option<Cell> {
-        if self.tests_cc { None } else { self.guard }
+        self.guard
+            .filter(|guard| !self.tests_cc && guard.is_predicate())
     }
 }
 
@@ -75,6 +83,15 @@ pub enum Control {
     Next,
     /// Jumps.
     Jump(Target),
+    /// Jumps; lanes that it sends different ways form a frame (synchronisation frames).
+    Branch {
+        /// Where the lanes go on for which the condition holds.
+        to: Target,
+        /// The [`Control::Meet`] at which they meet again; `None` is the end of the code.
+        meet: Option<OpIndex>,
+    },
+    /// Lanes that branches have sent different ways meet here (synchronisation frames).
+    Meet,
     /// Jumps to `register + anchor` (BRX: an address of this code; JMX: an absolute address).
     Indirect {
         /// Register; `None` is zero.
@@ -92,6 +109,8 @@ pub enum Control {
     Unwind(Token),
     /// The lanes leave for good.
     Exit,
+    /// Behind the last instruction: the lanes leave for good, and nothing is issued.
+    End,
     /// Not followed by any analysis; the text is the mnemonic.
     Unsupported(String),
 }
@@ -156,6 +175,8 @@ pub struct Code {
     /// Words of constant banks that the loader fills with the address of a function outside:
     /// (bank number, byte offset, symbol name).
     pub external_words: Vec<(u8, u32, String)>,
+    /// Cells that hold the same in all lanes of a block when the kernel begins.
+    pub agreed_at_entry: Vec<Cell>,
     /// Where the kernel begins.
     pub entry: OpIndex,
     /// Bytes of a fetch group that begins with a control word, 0 when there is none: the address

@@ -9,8 +9,10 @@ mod code;
 mod lift;
 mod maxwell;
 mod meaning;
+mod mini;
+mod nvidia;
 
 pub use cell::Cell;
 pub use code::{Code, Condition, Control, Function, Op, OpIndex, Target, Value};
 pub use lift::lift;
-pub use meaning::{Expr, Meaning};
+pub use meaning::{BinaryOp, Expr, Meaning};

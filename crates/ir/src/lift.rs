@@ -1,183 +1,19 @@
 //! Decoded instructions to [`Code`].
 
-use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_isa::instr::{self, CcTest, Flow, Source};
-use warpbound_isa::{Effects, Instr, Program};
-use warpbound_load::{Kernel, Relocation};
+use warpbound_base::Diagnostic;
+use warpbound_isa::Program;
+use warpbound_load::Kernel;
 
-use crate::{Cell, Code, Condition, Control, Function, Op, OpIndex, Target, Value, maxwell};
-
-/// Bytes of a fetch group: a control word and three instructions.
-const GROUP_BYTES: u32 = 32;
-
-/// The bank with the compiler's literals and jump tables: the only one that no host program writes.
-const LITERALS: u8 = 2;
+use crate::{Code, mini, nvidia};
 
 /// The code of `kernel`, whose code section was decoded to `program`.
 ///
-/// Fails when the kernel does not begin at an instruction.
+/// # Errors
+///
+/// Where the kernel does not begin at an instruction, or its branches have no meeting points.
 pub fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
-    let mut code = Code {
-        group_bytes: GROUP_BYTES,
-        constants: kernel
-            .banks
-            .iter()
-            .filter(|bank| bank.number == LITERALS && bank.relocations.is_empty())
-            .map(|bank| (bank.number, bank.bytes().to_vec()))
-            .collect(),
-        external_words: external_words(kernel),
-        ..Code::default()
-    };
-    let links = Links {
-        kernel,
-        program,
-        external_words: &code.external_words,
-    };
-    let ops = program.instrs.iter().map(|i| links.op(i)).collect();
-    code.ops = ops;
-    code.entry = code.at(kernel.entry).ok_or_else(|| {
-        Diagnostic::new("the kernel does not begin at an instruction")
-            .in_kernel(kernel.demangled())
-            .at(kernel.entry)
-    })?;
-    code.functions = kernel
-        .functions
-        .iter()
-        .filter_map(|function| {
-            Some(Function {
-                name: function.name.to_string(),
-                entry: code.at(function.start)?,
-            })
-        })
-        .collect();
-    code.functions.sort_by_key(|function| function.entry);
-    Ok(code)
-}
-
-/// Words of the constant banks that receive the address of something outside the file.
-fn external_words(kernel: &Kernel) -> Vec<(u8, u32, String)> {
-    kernel
-        .banks
-        .iter()
-        .flat_map(|bank| bank.relocations.iter().map(move |r| (bank.number, r)))
-        .filter(|(_, relocation)| !relocation.symbol.is_defined)
-        .map(|(bank, r)| (bank, r.offset, r.symbol.name.to_string()))
-        .collect()
-}
-
-/// What connects the instructions with each other and with the rest of the file.
-struct Links<'a> {
-    kernel: &'a Kernel,
-    program: &'a Program,
-    external_words: &'a [(u8, u32, String)],
-}
-
-impl Links<'_> {
-    fn op(&self, instr: &Instr) -> Op {
-        let effects = self.program.effects(instr);
-        let relocation = self.relocation(instr.addr);
-        // A relocated word is not what will be executed.
-        let meaning = match relocation {
-            None => self
-                .program
-                .view(instr)
-                .filter(|_| matches!(effects.source, Source::Function | Source::Memory))
-                .and_then(|view| maxwell::meaning(&view)),
-            Some(_) => None,
-        };
-        Op {
-            addr: instr.addr,
-            condition: Condition {
-                guard: effects.guard.pred.map(Cell::pred),
-                negated: effects.guard.negated,
-                tests_cc: effects.cc_test != CcTest::TRUE,
-            },
-            reads: effects.reads.iter().map(|&r| r.into()).collect(),
-            writes: effects.writes.iter().map(|&r| r.into()).collect(),
-            value: value(&effects),
-            control: self.control(instr, effects.flow, relocation),
-            barrier: effects.barrier,
-            meaning,
-        }
-    }
-
-    /// The relocation that changes the instruction at `addr`.
-    fn relocation(&self, addr: CodeAddr) -> Option<&Relocation> {
-        let relocations = &self.kernel.relocations;
-        let first = relocations.partition_point(|r| r.offset < addr.0);
-        relocations.get(first).filter(|r| r.offset < addr.0 + 8)
-    }
-
-    fn control(&self, instr: &Instr, flow: Flow, relocation: Option<&Relocation>) -> Control {
-        let target = |target| self.target(target, relocation);
-        match flow {
-            Flow::Next => Control::Next,
-            Flow::Branch(to) => Control::Jump(target(to)),
-            Flow::Indirect {
-                base,
-                anchor,
-                relative,
-            } => Control::Indirect {
-                base: base.map(Cell::gpr),
-                anchor,
-                relative,
-            },
-            Flow::Call(to) => Control::Call(target(to)),
-            Flow::Push(token, to) => Control::Push(token, target(to)),
-            Flow::Pop(token) => Control::Unwind(token),
-            Flow::Exit => Control::Exit,
-            Flow::Unsupported => Control::Unsupported(match self.program.mnemonic(instr) {
-                Some(mnemonic) => mnemonic.to_owned(),
-                None => format!("word 0x{:016x}", instr.word),
-            }),
-        }
-    }
-
-    fn target(&self, target: instr::Target, relocation: Option<&Relocation>) -> Target {
-        if let Some(relocation) = relocation {
-            let name = &relocation.symbol.name;
-            let own = self.kernel.functions.iter().find(|f| f.name == *name);
-            return match own {
-                Some(function) if relocation.addend.unwrap_or_default() == 0 => {
-                    self.code_target(function.start)
-                }
-                Some(_) => Target::Nowhere(relocation.to_string()),
-                None => Target::External(name.to_string()),
-            };
-        }
-        match target {
-            instr::Target::Code(addr) => self.code_target(addr),
-            instr::Target::Absolute(addr) => {
-                Target::Nowhere(format!("absolute address 0x{addr:x}"))
-            }
-            instr::Target::Constant { bank, offset } => {
-                let external = self
-                    .external_words
-                    .iter()
-                    .find(|(b, at, _)| *b == bank && i64::from(*at) == i64::from(offset));
-                match external {
-                    Some((_, _, name)) => Target::External(name.clone()),
-                    None => Target::Nowhere(format!("c[0x{bank:x}][0x{offset:x}]")),
-                }
-            }
-            instr::Target::Outside => Target::Nowhere("outside the code".to_owned()),
-        }
-    }
-
-    fn code_target(&self, addr: CodeAddr) -> Target {
-        match self.program.index_of(addr) {
-            Some(index) => Target::Op(OpIndex(index as u32)),
-            None => Target::Nowhere(addr.to_string()),
-        }
-    }
-}
-
-fn value(effects: &Effects) -> Value {
-    match (effects.source, effects.access) {
-        (Source::Function, _) => Value::Function,
-        (Source::Memory, Some(access)) => Value::Load(access.space),
-        (Source::Memory, None) | (Source::Lane, _) => Value::Lane,
-        (Source::Special(number), _) => Value::Special(number),
-        (Source::Uniform, _) => Value::Uniform,
+    match program {
+        Program::Nvidia(program) => nvidia::lift(kernel, program),
+        Program::Mini(program) => mini::lift(kernel, program),
     }
 }

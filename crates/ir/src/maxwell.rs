@@ -5,7 +5,7 @@
 
 use warpbound_isa::{Operand, Role, Value, View};
 
-use crate::{Cell, Expr, Meaning};
+use crate::{BinaryOp, Cell, Expr, Meaning};
 
 /// What the instruction writes to its general register; `None` when that is not known here.
 pub(crate) fn meaning(view: &View) -> Option<Meaning> {
@@ -29,29 +29,31 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         // whether the 20 bits are extended by their first.
         ("IADD3", []) if matches!(word(1)?, Expr::Const(n) if n & 1 << 19 != 0) => return None,
         ("IADD3", []) => add(add(word(0)?, word(1)?), word(2)?),
-        ("ISCADD" | "ISCADD32I", []) => add(Expr::Shl(word(0)?.into(), word(2)?.into()), word(1)?),
-        ("SHL", []) => Expr::Shl(word(0)?.into(), word(1)?.into()),
-        ("SHR", [".U32"]) => Expr::Shr(word(0)?.into(), word(1)?.into()),
-        ("LOP" | "LOP32I", [".AND"]) => Expr::And(word(0)?.into(), word(1)?.into()),
+        ("ISCADD" | "ISCADD32I", []) => {
+            add(Expr::binary(BinaryOp::Shl, word(0)?, word(2)?), word(1)?)
+        }
+        ("SHL", []) => Expr::binary(BinaryOp::Shl, word(0)?, word(1)?),
+        ("SHR", [".U32"]) => Expr::binary(BinaryOp::Shr, word(0)?, word(1)?),
+        ("LOP" | "LOP32I", [".AND"]) => Expr::binary(BinaryOp::And, word(0)?, word(1)?),
         ("IMNMX", [".U32"]) => match smaller(reads.get(2)?)? {
-            true => Expr::MinU(word(0)?.into(), word(1)?.into()),
-            false => Expr::MaxU(word(0)?.into(), word(1)?.into()),
+            true => Expr::binary(BinaryOp::MinU, word(0)?, word(1)?),
+            false => Expr::binary(BinaryOp::MaxU, word(0)?, word(1)?),
         },
         ("IMNMX", []) => match smaller(reads.get(2)?)? {
-            true => Expr::MinS(word(0)?.into(), word(1)?.into()),
-            false => Expr::MaxS(word(0)?.into(), word(1)?.into()),
+            true => Expr::binary(BinaryOp::MinS, word(0)?, word(1)?),
+            false => Expr::binary(BinaryOp::MaxS, word(0)?, word(1)?),
         },
         ("LDC", []) => indexed(reads.first()?)?,
         _ => return None,
     };
-    Some(Meaning {
+    Some(Meaning::Set {
         dest: Cell::gpr(register),
         value,
     })
 }
 
 fn add(a: Expr, b: Expr) -> Expr {
-    Expr::Add(a.into(), b.into())
+    Expr::binary(BinaryOp::Add, a, b)
 }
 
 /// A 32-bit source operand.

@@ -2,8 +2,9 @@
 //! Words and spellings were checked with NVIDIA's disassembler.
 
 use warpbound_base::CodeAddr;
+use warpbound_isa::Arch;
 use warpbound_isa::instr::{CcTest, Effects, Flow, Reg, Source, Space, Target, Token};
-use warpbound_isa::{Arch, Program};
+use warpbound_isa::nvidia::Program;
 
 const NOP: u64 = 0x50b0_0000_0007_0f00;
 

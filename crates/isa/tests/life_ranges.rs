@@ -3,7 +3,8 @@
 //! `cargo xtask life-ranges --forms COUNT --record`.
 
 use std::collections::BTreeSet;
-use warpbound_isa::{Arch, Program, Reg};
+use warpbound_isa::nvidia::Program;
+use warpbound_isa::{Arch, Reg};
 
 static RECORDED: &str = include_str!("data/life_ranges.txt");
 

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use warpbound_base::CodeAddr;
-use warpbound_isa::{Arch, Flow, Program, TargetStyle};
+use warpbound_isa::nvidia::Program;
+use warpbound_isa::{Arch, Flow, TargetStyle};
 
 static RECORDED: &str = include_str!("data/spelling.txt");
 

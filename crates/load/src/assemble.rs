@@ -11,6 +11,7 @@ use crate::bank::{self, BankName, ConstBank};
 use crate::elf::{Elf, RawRelocation, RawSymbol, Section, SymbolPlace, fault};
 use crate::image::{Image, Linkage};
 use crate::inventory::{self, FunctionSymbol, SHT_CUDA_INFO, is_code, is_static_shared};
+use crate::isa::Isa;
 use crate::kernel::{Function, Kernel};
 use crate::line::{self, LineTable};
 use crate::metadata::{Metadata, ParamBlock};
@@ -26,7 +27,7 @@ pub(crate) fn image(
 ) -> Result<Image, Diagnostic> {
     let code_sections = inventory::code_sections(elf)?;
     let mut image = Image {
-        sm,
+        isa: Isa::Sm(sm),
         linkage,
         kernel_names: code_sections
             .values()
@@ -233,6 +234,7 @@ impl<'elf> Parts<'elf> {
         Ok(Kernel {
             name: Arc::clone(&symbol.name),
             entry: CodeAddr(narrow(symbol.value, symbol)?),
+            first_line: 0,
             file_offset: section.offset,
             functions: functions
                 .iter()

@@ -3,6 +3,7 @@
 use warpbound_base::Diagnostic;
 
 use crate::elf::{EM_CUDA, Header, fault};
+use crate::text;
 
 /// Files that may have machine code inside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,6 +14,8 @@ pub(crate) enum Magic {
     FatBinary,
     /// A static archive.
     Archive,
+    /// mini-SIMT text.
+    Text,
 }
 
 const COMPILE: &str = "compile it first, e.g. with `ptxas -arch sm_61`";
@@ -56,6 +59,9 @@ pub(crate) fn magic(head: &[u8]) -> Result<Magic, Diagnostic> {
     }
     if head.starts_with(b"!<arch>\n") || head.starts_with(b"!<thin>\n") {
         return Ok(Magic::Archive);
+    }
+    if text::is_text(head) {
+        return Ok(Magic::Text);
     }
     if let Some((_, what, hint)) = MISTAKES.iter().find(|(magic, ..)| head.starts_with(magic)) {
         return Err(fault(0, *what).hint(*hint));

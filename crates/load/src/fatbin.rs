@@ -10,6 +10,7 @@ use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
 use crate::elf::{Budget, fault};
+use crate::isa::Isa;
 use crate::sm::Sm;
 use crate::source::Window;
 
@@ -32,16 +33,26 @@ const ALIGNMENT: u64 = 8;
 pub enum EntryKind {
     /// Machine code: a cubin.
     Cubin,
+    /// Machine code as text: mini-SIMT.
+    Text,
     /// PTX text.
     Ptx,
     /// Something else, by its number.
     Other(u16),
 }
 
+impl EntryKind {
+    /// Whether it is machine code, so that it can be loaded as an image.
+    pub fn is_code(self) -> bool {
+        matches!(self, EntryKind::Cubin | EntryKind::Text)
+    }
+}
+
 impl fmt::Display for EntryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             EntryKind::Cubin => f.write_str("cubin"),
+            EntryKind::Text => f.write_str("text"),
             EntryKind::Ptx => f.write_str("PTX"),
             EntryKind::Other(number) => write!(f, "kind {number}"),
         }
@@ -74,8 +85,8 @@ impl fmt::Display for Packing {
 pub struct Entry {
     /// What it holds.
     pub kind: EntryKind,
-    /// The architecture it is for.
-    pub sm: Sm,
+    /// The instruction set it is for.
+    pub isa: Isa,
     /// How it is packed.
     pub packing: Packing,
     /// Offset of its contents in the file.
@@ -290,11 +301,11 @@ fn scan_entries(body: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), Diagno
                 2 => EntryKind::Cubin,
                 other => EntryKind::Other(other),
             },
-            sm: Sm {
+            isa: Isa::Sm(Sm {
                 number: u8::try_from(u32_at(&header, 28))
                     .map_err(|_| fault(here + 28, "an entry is for no known architecture"))?,
                 accelerators: false,
-            },
+            }),
             packing,
             offset: part.start,
             stored,

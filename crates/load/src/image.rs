@@ -9,13 +9,15 @@ use crate::assemble;
 use crate::attribute::Attribute;
 use crate::container::{self, Magic};
 use crate::elf::{Elf, Header, fault};
+use crate::isa::Isa;
 use crate::kernel::{Kernel, demangle};
 use crate::sm::Sm;
+use crate::text;
 
-/// A cubin.
+/// A cubin, or a file of mini-SIMT text.
 #[derive(Clone, Debug)]
 pub struct Image {
-    pub(crate) sm: Sm,
+    pub(crate) isa: Isa,
     pub(crate) linkage: Linkage,
     pub(crate) kernel_names: Vec<Arc<str>>,
     pub(crate) kernels: Vec<Kernel>,
@@ -72,8 +74,12 @@ impl Image {
 
     /// [`Image::parse`] without a copy.
     pub(crate) fn from_bytes(file: Bytes) -> Result<Image, Diagnostic> {
-        if container::magic(&file)? != Magic::Elf {
-            return Err(fault(0, "this is not a single cubin"));
+        match container::magic(&file)? {
+            Magic::Elf => {}
+            Magic::Text => return text::image(&file),
+            Magic::FatBinary | Magic::Archive => {
+                return Err(fault(0, "this is not a single cubin"));
+            }
         }
         let elf = Elf::parse(&file)?;
         let sm = architecture(&elf.header)?;
@@ -90,9 +96,9 @@ impl Image {
         assemble::image(&file, &elf, sm, linkage)
     }
 
-    /// The architecture the code is for.
-    pub fn sm(&self) -> Sm {
-        self.sm
+    /// The instruction set of the code.
+    pub fn isa(&self) -> Isa {
+        self.isa
     }
 
     /// Whether the file is linked.
@@ -112,7 +118,7 @@ impl Image {
     ///
     /// Where the architecture is not supported, a line that says so.
     pub fn kernels(&self) -> Result<&[Kernel], Diagnostic> {
-        self.sm.check_supported()?;
+        self.isa.check_supported()?;
         Ok(&self.kernels)
     }
 

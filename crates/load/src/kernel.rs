@@ -29,7 +29,7 @@ pub struct Function {
 }
 
 /// One kernel of a supported architecture. Addresses are relative to the start of its code section.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 #[non_exhaustive]
 pub struct Kernel {
     /// Mangled name, as in the symbol table.
@@ -38,6 +38,8 @@ pub struct Kernel {
     pub entry: CodeAddr,
     /// Byte offset of the code section in the file.
     pub file_offset: u64,
+    /// For a kernel that is text: the line of the file at which it begins, from 1. Else 0.
+    pub first_line: u32,
     /// Functions in the code section, the kernel included, by address.
     pub functions: Vec<Function>,
     /// General registers per thread (bits 31:24 of the code section's `sh_info`).

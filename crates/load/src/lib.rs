@@ -1,5 +1,8 @@
 //! Bytes to [`Image`]: the kernels of a cubin with everything the file says about them.
 //!
+//! A file of mini-SIMT text is cut into kernels here as well; what they say is read by the crate for
+//! instruction sets.
+//!
 //! A cubin is an ELF file with NVIDIA's own section types and attributes. The ELF layer is read with
 //! the `object` crate, line tables with `gimli`; what NVIDIA added is read here (the numbers come from
 //! the ABI header, from CuAssembler's and denvdis' lists, and from experiments with `cuobjdump -elf`).
@@ -22,6 +25,7 @@ mod fatbin;
 mod host;
 mod image;
 mod inventory;
+mod isa;
 mod kernel;
 mod library;
 mod line;
@@ -29,6 +33,7 @@ mod metadata;
 mod relocation;
 mod sm;
 mod source;
+mod text;
 
 pub use bytes::Bytes;
 
@@ -36,6 +41,7 @@ pub use attribute::Attribute;
 pub use bank::ConstBank;
 pub use fatbin::{Entry, EntryKind, Packing};
 pub use image::{Image, Linkage, Other, OtherKind};
+pub use isa::Isa;
 pub use kernel::{Function, Kernel, demangle};
 pub use library::{Container, Library};
 pub use line::SourceLine;

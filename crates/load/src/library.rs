@@ -10,6 +10,7 @@ use crate::elf::{EM_CUDA, Header, fault};
 use crate::fatbin::{self, Entry, EntryKind, Packing};
 use crate::host::{self, FatSection};
 use crate::image::{Image, architecture};
+use crate::isa::Isa;
 use crate::source::{Source, Window};
 
 /// The kind of a file.
@@ -17,6 +18,8 @@ use crate::source::{Source, Window};
 pub enum Container {
     /// A single cubin.
     Cubin,
+    /// mini-SIMT text.
+    Text,
     /// A fat binary.
     FatBinary,
     /// A program, shared object or object file of the host.
@@ -61,6 +64,10 @@ impl Library {
                 }
                 Container::Archive
             }
+            Magic::Text => {
+                entries.push(whole(file, EntryKind::Text, Isa::MiniSimt));
+                Container::Text
+            }
             Magic::Elf | Magic::FatBinary => open_file(file, &mut entries)?,
         };
         if entries.is_empty() {
@@ -102,21 +109,39 @@ impl Library {
     /// One line naming the cause, for an entry that is no cubin, cannot be unpacked, is damaged, or is for
     /// another architecture than the directory says. Offsets are those in the unpacked cubin.
     pub fn image(&self, entry: &Entry) -> Result<Image, Diagnostic> {
-        if entry.kind != EntryKind::Cubin {
+        if !entry.kind.is_code() {
             return Err(Diagnostic::new(format!(
                 "this is {}, no machine code",
                 entry.kind
             )));
         }
         let image = Image::from_bytes(self.contents(entry)?)?;
-        if image.sm().number != entry.sm.number {
+        let agree = match (image.isa(), entry.isa) {
+            // The directory does not know of accelerators.
+            (Isa::Sm(a), Isa::Sm(b)) => a.number == b.number,
+            (a, b) => a == b,
+        };
+        if !agree {
             return Err(Diagnostic::new(format!(
                 "the directory says {}, the cubin {}",
-                entry.sm,
-                image.sm()
+                entry.isa,
+                image.isa()
             )));
         }
         Ok(image)
+    }
+}
+
+/// The entry of a file that is one image.
+fn whole(file: Window<'_>, kind: EntryKind, isa: Isa) -> Entry {
+    Entry {
+        kind,
+        isa,
+        packing: Packing::None,
+        offset: file.start,
+        stored: file.size,
+        size: file.size,
+        member: None,
     }
 }
 
@@ -129,15 +154,8 @@ fn open_file(file: Window<'_>, entries: &mut Vec<Entry>) -> Result<Container, Di
     }
     let header = Header::read(&head)?;
     if header.machine == EM_CUDA {
-        entries.push(Entry {
-            kind: EntryKind::Cubin,
-            sm: architecture(&header)?,
-            packing: Packing::None,
-            offset: file.start,
-            stored: file.size,
-            size: file.size,
-            member: None,
-        });
+        let isa = Isa::Sm(architecture(&header)?);
+        entries.push(whole(file, EntryKind::Cubin, isa));
         return Ok(Container::Cubin);
     }
     for section in host::fat_sections(file)? {

@@ -22,7 +22,7 @@ fn refusal(bytes: Vec<u8>) -> String {
 
 /// What the directory says of an entry: kind, architecture, packing, bytes once unpacked.
 fn summary(entry: &Entry) -> (EntryKind, String, Packing, u64) {
-    (entry.kind, entry.sm.to_string(), entry.packing, entry.size)
+    (entry.kind, entry.isa.to_string(), entry.packing, entry.size)
 }
 
 /// What is packed is what comes out, byte for byte.
@@ -73,7 +73,7 @@ fn host_files() {
     let kinds = |library: &Library| {
         let entries = library.entries().iter();
         entries
-            .map(|e| format!("{} {} {}", e.kind, e.sm, e.packing))
+            .map(|e| format!("{} {} {}", e.kind, e.isa, e.packing))
             .collect::<Vec<_>>()
             .join(", ")
     };
@@ -113,7 +113,7 @@ fn a_cubin_is_a_library_of_one() {
     let library = Library::open(Bytes::from(data("tiny.sm_52.cubin"))).expect("it opens");
     assert_eq!(library.container(), Container::Cubin);
     assert_eq!(library.entries().len(), 1);
-    assert_eq!(library.entries()[0].sm.to_string(), "sm_52");
+    assert_eq!(library.entries()[0].isa.to_string(), "sm_52");
     library.image(&library.entries()[0]).expect("it loads");
 }
 

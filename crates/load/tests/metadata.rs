@@ -36,7 +36,7 @@ fn line(kernel: &Kernel, address: u32) -> String {
 #[test]
 fn a_template_kernel_with_a_device_function() {
     let image = image(&data("features.sm_61.cubin"));
-    assert_eq!(image.sm().to_string(), "sm_61");
+    assert_eq!(image.isa().to_string(), "sm_61");
     assert_eq!(image.linkage(), Linkage::Executable);
     assert_eq!(
         image.kernel_names().collect::<Vec<_>>(),

@@ -18,7 +18,7 @@ fn refusal(bytes: &[u8]) -> String {
 fn other_architectures_are_listed_and_refused_by_name() {
     for name in ["sm_75", "sm_90a", "sm_120"] {
         let image = Image::parse(&data(&format!("tiny.{name}.cubin"))).unwrap();
-        assert_eq!(image.sm().to_string(), name);
+        assert_eq!(image.isa().to_string(), name);
         assert_eq!(
             image.kernel_names().collect::<Vec<_>>(),
             ["_ZN5outer4tinyEPi"]
@@ -46,7 +46,7 @@ fn numbers_between_the_supported_ones_are_refused() {
     ] {
         bytes[48] = number;
         let image = Image::parse(&bytes).unwrap();
-        assert_eq!(image.sm().to_string(), format!("sm_{number}"));
+        assert_eq!(image.isa().to_string(), format!("sm_{number}"));
         assert_eq!(image.kernels().is_ok(), supported, "sm_{number}");
     }
 }

@@ -18,8 +18,8 @@ pub struct Line {
     pub labels: Vec<String>,
     /// Spelling with labels as targets.
     pub text: String,
-    /// Scheduling information.
-    pub control: ControlColumns,
+    /// Scheduling information, where the instruction set has any.
+    pub control: Option<ControlColumns>,
     /// Source line, where it differs from that of the line before.
     pub source: Option<String>,
 }
@@ -45,7 +45,9 @@ impl Listing {
     /// One instruction per line, with control words decoded in columns.
     pub fn columns(&self) -> String {
         let mut out = format!("{}\n", self.kernel);
-        out.push_str("   addr  stall y w r wait   reuse\n");
+        if self.lines.iter().any(|line| line.control.is_some()) {
+            out.push_str("   addr  stall y w r wait   reuse\n");
+        }
         for line in &self.lines {
             if let Some(source) = &line.source {
                 out.push_str(&format!("; {source}\n"));
@@ -53,7 +55,11 @@ impl Listing {
             for label in &line.labels {
                 out.push_str(&format!("{label}:\n"));
             }
-            let c = &line.control;
+            let addr = line.at.trim_start_matches("0x");
+            let Some(c) = &line.control else {
+                out.push_str(&format!("{addr:>7}    {}\n", line.text));
+                continue;
+            };
             let digit = |n: Option<u8>| n.map_or('-', |n| char::from(b'0' + n.min(9)));
             let bits = |mask: u8, names: &str| -> String {
                 names
@@ -64,7 +70,7 @@ impl Listing {
             };
             out.push_str(&format!(
                 "{:>7}  {:>5} {} {} {} {} {}    {}\n",
-                line.at.trim_start_matches("0x"),
+                addr,
                 c.stall,
                 if c.yields { 'y' } else { '-' },
                 digit(c.write),

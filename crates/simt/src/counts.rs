@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::warp::{Step, Via, WarpState};
-use crate::{EntryId, EntryTable, NodeId, Tag};
+use crate::{EntryId, EntryTable, NodeId};
 
 /// Index of a variable of a [`CountSystem`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -320,10 +320,9 @@ impl Builder<'_, '_> {
                 Via::Walk => Edge::Walk(from, to),
                 Via::Resume(id) => {
                     let entry = entries.get(id);
-                    if entry.tag == Tag::Nil {
-                        Edge::Walk(entry.pushed_by, entry.resume)
-                    } else {
-                        Edge::Unwind(id)
+                    match entry.left() {
+                        Some(from) => Edge::Walk(from, entry.resume),
+                        None => Edge::Unwind(id),
                     }
                 }
             })
@@ -413,12 +412,14 @@ impl Builder<'_, '_> {
         }
         let stays_inside = |id: EntryId| {
             let entry = entries.get(id);
-            counted.contains(entry.pushed_by)
-                && (entry.tag == Tag::Nil
-                    || threads
-                        .pops
-                        .get(&id)
-                        .is_none_or(|pops| pops.iter().all(|&(from, _)| counted.contains(from))))
+            let leaves_inside = match entry.left() {
+                Some(from) => counted.contains(from),
+                None => threads
+                    .pops
+                    .get(&id)
+                    .is_none_or(|pops| pops.iter().all(|&(from, _)| counted.contains(from))),
+            };
+            counted.contains(entry.pushed_by) && leaves_inside
         };
         let mut entering = Vec::new();
         if counted.contains(self.input.entry) {

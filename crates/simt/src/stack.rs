@@ -228,6 +228,15 @@ impl StackGraph {
         }
     }
 
+    /// Keeps the stacks that begin with one of `slots`.
+    pub fn keep_top(&mut self, slots: &BitSet) {
+        self.top = self
+            .top
+            .iter()
+            .filter(|&slot| slots.contains(slot))
+            .collect();
+    }
+
     /// Removes the slots `gone` and all that no path from the top to the bottom visits; how the slots moved,
     /// if they did.
     pub fn restrict(&mut self, gone: &BitSet) -> Option<SlotMap> {

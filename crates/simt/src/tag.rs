@@ -15,6 +15,8 @@ pub enum Tag {
     Cont,
     /// Pushed by CAL or PRET, reached by RET.
     Ret,
+    /// Pushed by a branch that sends lanes apart, reached at its meeting point.
+    Frame,
 }
 
 impl Tag {
@@ -26,6 +28,7 @@ impl Tag {
             Tag::Brk => "BRK",
             Tag::Cont => "CONT",
             Tag::Ret => "RET",
+            Tag::Frame => "FRAME",
         }
     }
 }
@@ -53,6 +56,20 @@ pub struct Entry {
     pub resume: NodeId,
     /// What it waits for.
     pub tag: Tag,
+    /// The node at which the lanes of its frame meet, in code with synchronisation frames.
+    pub meets: Option<NodeId>,
+}
+
+impl Entry {
+    /// The node from which its lanes walk to where it resumes, when there is only one: the branch that left
+    /// them waiting, or the point at which they met.
+    pub fn left(&self) -> Option<NodeId> {
+        match self.tag {
+            Tag::Nil => Some(self.pushed_by),
+            Tag::Frame => self.meets,
+            Tag::Sync | Tag::Brk | Tag::Cont | Tag::Ret => None,
+        }
+    }
 }
 
 /// An interned [`Entry`].

@@ -1,6 +1,8 @@
 //! Abstract state of a warp and what control instructions do to it (paper section 3.4).
 
-use smallvec::{SmallVec, smallvec};
+mod steps;
+
+use smallvec::SmallVec;
 
 use crate::groups::{ACTIVE, Groups, Halting, Relation};
 use crate::slots::SlotMap;
@@ -91,6 +93,8 @@ pub enum AgreementDomain {
 pub enum DivergenceOrder {
     /// The lanes that take the branch (observed by `pastis-2022`, section on thread divergence).
     TakenFirst,
+    /// The lanes that do not take it.
+    FallThroughFirst,
     /// Either side.
     #[default]
     Any,
@@ -157,8 +161,26 @@ pub enum ControlOp {
     },
     /// SYNC, BRK, CONT, RET.
     Unwind(Tag),
+    /// A jump that pushes a frame when it sends lanes apart, unless the topmost frame meets there already.
+    Branch {
+        /// Where the takers go on.
+        target: NodeId,
+        /// Where the lanes meet again; `None` is the end of the kernel.
+        meet: Option<Meeting>,
+    },
+    /// The node at which lanes meet: those of the topmost frame, when it is one that meets here.
+    Meet,
     /// EXIT.
     Exit,
+}
+
+/// Where the lanes of a frame meet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Meeting {
+    /// The node whose last instruction lets them meet.
+    pub at: NodeId,
+    /// The node after it.
+    pub resume: NodeId,
 }
 
 /// How a warp gets from one node to the next.
@@ -310,19 +332,20 @@ impl WarpState {
         state
     }
 
-    /// The active lanes, or some of them, leave: up to the first entry of `tag`, or altogether.
-    /// With [`Halting::Some`] the result is the state of those that go on; with
-    /// [`Halting::All`] the top of the stack must then be resumed.
+    /// The active lanes, or some of them, leave: up to the first entry for which `keeps` holds, or
+    /// altogether (`None`). With [`Halting::Some`] the result is the state of those that go on; with
+    /// [`Halting::All`] the top of the stack must then be resumed. Beside it: some stack may have no such
+    /// entry.
     fn halted(
         &self,
-        tag: Option<Tag>,
+        keeps: Option<&dyn Fn(Entry) -> bool>,
         halting: Halting,
         entries: &EntryTable,
-    ) -> Result<WarpState, MayUnderflow> {
-        let has_tag = |slot| {
+    ) -> (WarpState, bool) {
+        let stops = |slot| {
             self.stack
                 .id(slot)
-                .is_some_and(|id| Some(entries.get(id).tag) == tag)
+                .is_some_and(|id| keeps.is_some_and(|keeps| keeps(entries.get(id))))
         };
         let fate = |slot| {
             let relation = self.groups.against_halting(slot, halting);
@@ -342,21 +365,19 @@ impl WarpState {
                 .id(slot)
                 .is_some_and(|id| entries.get(id).tag != Tag::Nil)
         };
-        let filtered = self.stack.filter(tag.is_none(), has_tag, fate, covers);
-        if let (true, Some(tag)) = (filtered.may_underflow, tag) {
-            return Err(MayUnderflow { tag });
-        }
+        let filtered = self.stack.filter(keeps.is_none(), stops, fate, covers);
         let mut groups = self.groups.clone();
         groups.halt(
             halting,
             |slot| filtered.may_lose.contains(slot),
             |slot| filtered.may_stay.contains(slot),
         );
-        Ok(WarpState {
+        let state = WarpState {
             stack: filtered.stack,
             groups,
             agree: self.agree.clone(),
-        })
+        };
+        (state, filtered.may_underflow)
     }
 
     /// The running entry is exhausted: every way to go on.
@@ -424,171 +445,6 @@ impl WarpState {
             self.limit(model);
         }
         grew
-    }
-
-    /// All steps of a warp that executes `op` under `condition` as the last instruction of `here`;
-    /// `next` is the node after it (Algorithm 1 of the paper). `emit` receives each step with the
-    /// state it leads to (none when the warp finishes).
-    pub fn step(
-        self,
-        op: &ControlOp,
-        condition: Condition,
-        places: (NodeId, Option<NodeId>),
-        model: &Model,
-        entries: &mut EntryTable,
-        emit: &mut dyn FnMut(Step, Option<WarpState>),
-    ) -> Result<(), MayUnderflow> {
-        let (here, next) = places;
-        let condition = match (condition, model.may_diverge) {
-            (Condition::Open { .. }, false) => Condition::Agreed,
-            (given, _) => given,
-        };
-        let mut state = self;
-        // Lanes that go on at the same place, whatever the condition says for each, stay together.
-        let sides_part = match op {
-            ControlOp::FallThrough => false,
-            ControlOp::Jump(target) => next != Some(*target),
-            ControlOp::Scatter { targets, .. } => next.is_none_or(|n| !targets.contains(&n)),
-            _ => true,
-        };
-        if let Condition::Open {
-            decides: Some(cell),
-        } = condition
-            && sides_part
-            && model.agreement != AgreementDomain::Off
-        {
-            // Within each side of the split the deciding cell has one value.
-            state.agree[ACTIVE].insert(cell);
-        }
-        let may_hold = condition != Condition::Never;
-        let may_fail = condition != Condition::Always;
-        let may_split = matches!(condition, Condition::Open { .. });
-        // Walking changes nothing that could be dropped, so these states need not be reduced again.
-        state.limit(model);
-        match (op, next) {
-            (ControlOp::FallThrough, Some(next)) => {
-                emit(Step::walk(next), Some(state));
-                return Ok(());
-            }
-            (ControlOp::Jump(target), _) if !may_fail => {
-                emit(Step::walk(*target), Some(state));
-                return Ok(());
-            }
-            (_, Some(next)) if may_fail => emit(Step::walk(next), Some(state.clone())),
-            _ => {}
-        }
-        if !may_hold {
-            return Ok(());
-        }
-        let mut out = |step: Step, mut to: WarpState| {
-            if to.reduce(model) {
-                emit(step, Some(to));
-            }
-        };
-        match op {
-            ControlOp::FallThrough => {}
-            ControlOp::Jump(target) => {
-                out(Step::walk(*target), state.clone());
-                if let (Some(next), true) = (next, may_split) {
-                    let first_runs = |first: NodeId, waits: NodeId, entries: &mut EntryTable| {
-                        let id = entries.intern(Entry {
-                            pushed_by: here,
-                            resume: waits,
-                            tag: Tag::Nil,
-                        });
-                        (Step::walk(first).pushing(&[id]), state.diverged(&[id]))
-                    };
-                    let (step, to) = first_runs(*target, next, entries);
-                    out(step, to);
-                    if model.order == DivergenceOrder::Any && *target != next {
-                        let (step, to) = first_runs(next, *target, entries);
-                        out(step, to);
-                    }
-                }
-            }
-            ControlOp::Scatter { targets, agreed } => {
-                for &target in targets {
-                    out(Step::walk(target), state.clone());
-                }
-                let mut ways = targets.clone();
-                if may_split {
-                    ways.extend(next);
-                }
-                ways.sort_unstable();
-                ways.dedup();
-                let splits = model.may_diverge && (!agreed || may_split) && ways.len() > 1;
-                for &first in ways.iter().filter(|_| splits) {
-                    let waiting: Vec<EntryId> = ways
-                        .iter()
-                        .filter(|&&way| way != first)
-                        .map(|&resume| {
-                            entries.intern(Entry {
-                                pushed_by: here,
-                                resume,
-                                tag: Tag::Nil,
-                            })
-                        })
-                        .collect();
-                    out(
-                        Step::walk(first).pushing(&waiting),
-                        state.diverged(&waiting),
-                    );
-                }
-            }
-            ControlOp::Push { tag, resume } => {
-                let id = entries.intern(Entry {
-                    pushed_by: here,
-                    resume: *resume,
-                    tag: *tag,
-                });
-                if let Some(next) = next {
-                    out(Step::walk(next).pushing(&[id]), state.pushed(id));
-                }
-            }
-            ControlOp::Call { resume, callee } => {
-                let id = entries.intern(Entry {
-                    pushed_by: here,
-                    resume: *resume,
-                    tag: Tag::Ret,
-                });
-                out(Step::walk(*callee).pushing(&[id]), state.pushed(id));
-            }
-            ControlOp::Unwind(_) | ControlOp::Exit => {
-                let tag = match op {
-                    ControlOp::Unwind(tag) => Some(*tag),
-                    _ => None,
-                };
-                if let (Some(next), true) = (next, may_split) {
-                    out(Step::walk(next), state.halted(tag, Halting::Some, entries)?);
-                }
-                let halted = state.halted(tag, Halting::All, entries)?;
-                halted.resumptions(model, entries, emit);
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Step {
-    fn walk(to: NodeId) -> Step {
-        Step {
-            to: Some(to),
-            via: Via::Walk,
-            pushes: smallvec![],
-        }
-    }
-
-    fn finish() -> Step {
-        Step {
-            to: None,
-            via: Via::Walk,
-            pushes: smallvec![],
-        }
-    }
-
-    fn pushing(mut self, entries: &[EntryId]) -> Step {
-        self.pushes = SmallVec::from_slice(entries);
-        self
     }
 }
 

@@ -98,7 +98,7 @@ impl<'a> Analysed<'a> {
 
     /// The bound in warp instructions for these loop facts; `None` when there is none.
     pub fn bound(&self, facts: &[Option<u64>]) -> Option<i128> {
-        let cost = |node| self.thread.space.block(node).instructions();
+        let cost = |node| self.thread.space.block(node).instructions;
         let ipet = Ipet::new(&self.counts, cost, facts).ok()?;
         match solve(
             &ipet.model,
@@ -182,6 +182,7 @@ impl Analysed<'_> {
             pushed_by: self.node_ending(stage.pushed_by)?,
             resume: self.node_of(stage.next)?,
             tag: stage.tag,
+            meets: None,
         })
     }
 

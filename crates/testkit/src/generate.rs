@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
-    Cell, Code, Condition, Control, Expr, Function, Meaning, Op, OpIndex, Target, Value,
+    BinaryOp, Cell, Code, Condition, Control, Expr, Function, Meaning, Op, OpIndex, Target, Value,
 };
 use warpbound_isa::instr::{Space, Token};
 
@@ -352,12 +352,11 @@ impl<'r> Writer<'r> {
         let first = self.table.len() as u32 * 4;
         self.table.extend(ways);
         let index = self.register();
-        let cell = |c| Box::new(Expr::Cell(c));
-        let constant = |n| Box::new(Expr::Const(n));
+        let with = |op, c, n| Expr::binary(op, Expr::Cell(c), Expr::Const(n));
         for value in [
-            Expr::MinU(cell(index), constant(limit)),
-            Expr::Shl(cell(register), constant(2)),
-            Expr::Constant(2, Box::new(Expr::Add(cell(register), constant(first)))),
+            with(BinaryOp::MinU, index, limit),
+            with(BinaryOp::Shl, register, 2),
+            Expr::Constant(2, with(BinaryOp::Add, register, first).into()),
         ] {
             let loads = matches!(value, Expr::Constant(..));
             self.emit(Op {
@@ -372,7 +371,7 @@ impl<'r> Writer<'r> {
                 },
                 control: Control::Next,
                 barrier: false,
-                meaning: Some(Meaning {
+                meaning: Some(Meaning::Set {
                     dest: register,
                     value,
                 }),
@@ -573,6 +572,7 @@ impl<'r> Writer<'r> {
             functions,
             constants,
             external_words: Vec::new(),
+            agreed_at_entry: Vec::new(),
             entry: OpIndex(0),
             group_bytes: 32,
         }

@@ -135,6 +135,7 @@ impl Campaign {
                 fall_through_first: match order {
                     DivergenceOrder::Any => None,
                     DivergenceOrder::TakenFirst => Some(false),
+                    DivergenceOrder::FallThroughFirst => Some(true),
                 },
                 max_steps: MAX_STEPS,
                 fault: None,

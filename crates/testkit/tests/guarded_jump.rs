@@ -35,7 +35,7 @@ fn program() -> Code {
             meaning,
         });
     };
-    let zero = Meaning {
+    let zero = Meaning::Set {
         dest: Cell::gpr(0),
         value: Expr::Const(0),
     };

@@ -24,9 +24,9 @@ pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
         let library = Library::open(FileSource::new(File::open(&file)?)?)?;
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         for (number, entry) in (1..).zip(library.entries()) {
-            if entry.kind == EntryKind::Cubin && entry.sm.is_supported() {
+            if entry.kind == EntryKind::Cubin && entry.isa.is_supported() {
                 let to =
-                    PathBuf::from(directory).join(format!("{name}.{number}.{}.cubin", entry.sm));
+                    PathBuf::from(directory).join(format!("{name}.{number}.{}.cubin", entry.isa));
                 fs::write(&to, library.contents(entry)?)
                     .with_context(|| format!("cannot write {}", to.display()))?;
                 count += 1;

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_isa::nvidia::{Role, Value};
-use warpbound_isa::{Arch, Effects, Flow, Instr, Program, Reg, Space, TargetStyle};
+use warpbound_isa::nvidia::{Program, Role, Value};
+use warpbound_isa::{Arch, Effects, Flow, Instr, Reg, Space, TargetStyle};
 
 use crate::cubin;
 use crate::nvdisasm::Nvdisasm;

@@ -85,7 +85,7 @@ struct Bounds {
 fn bounds(prepared: &Prepared<'_>, flow: Flow) -> Bounds {
     let code = &prepared.code;
     let value = |flow: &Flow| {
-        let cost = |node| flow.thread.space.block(node).instructions();
+        let cost = |node| flow.thread.space.block(node).instructions;
         let facts = vec![Some(LOOP_BOUND); flow.loops.sites.len()];
         let ipet = Ipet::new(&flow.counts, cost, &facts).ok()?;
         // The worst path is not asked for.

@@ -35,7 +35,7 @@ fn read(path: &Path) -> Vec<u8> {
 /// Reads an image and asks everything it can be asked; returns its diagnostic if it is refused.
 pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
     let image = Image::parse(bytes)?;
-    let _ = (image.sm().to_string(), image.linkage());
+    let _ = (image.isa().to_string(), image.linkage());
     let names: Vec<String> = image.kernel_names().map(str::to_owned).collect();
     for attribute in image.other_attributes() {
         let _ = (attribute.name(), attribute.payload.len());

@@ -1,8 +1,8 @@
 //! Random words of every form inside a cubin: the tool prints life ranges for ELF files only.
 
 use anyhow::Context;
-use warpbound_isa::nvidia::{Form, FormId, table};
-use warpbound_isa::{Arch, Flow, Instr, Program};
+use warpbound_isa::nvidia::{Form, FormId, Program, table};
+use warpbound_isa::{Arch, Flow, Instr};
 
 use super::{Tally, compare};
 use crate::cubin::{self, CodeSection};

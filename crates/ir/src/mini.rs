@@ -1,0 +1,186 @@
+//! What mini-SIMT instructions mean (`abstract-cta-2014`, section 4; `isa/mini-simt/README.md`).
+
+use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_graph::{Digraph, Dominators};
+use warpbound_isa::instr::Space;
+use warpbound_isa::mini::{FlowKind, Instr, Operand, Operation, Program, Slot};
+use warpbound_load::Kernel;
+
+use crate::{
+    BinaryOp, Cell, Code, Condition, Control, Expr, Function, Meaning, Op, OpIndex, Target, Value,
+};
+
+/// Words of the block, which all its threads see.
+const MEMORY: Space = Space::Shared;
+
+/// The code of a kernel; its last operation is the end.
+pub(crate) fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
+    let mut ops: Vec<Op> = (0..)
+        .zip(&program.instrs)
+        .map(|(at, instr)| op(program, instr, CodeAddr(at)))
+        .collect();
+    ops.push(Op {
+        control: Control::End,
+        ..plain(CodeAddr(ops.len() as u32))
+    });
+    meet(kernel, program, &mut ops)?;
+    Ok(Code {
+        ops,
+        functions: vec![Function {
+            name: kernel.name.to_string(),
+            entry: OpIndex(0),
+        }],
+        // Launch constants are the same in all threads, and all others begin with 0.
+        agreed_at_entry: (0u8..)
+            .zip(&program.variables)
+            .map(|(v, _)| Cell::gpr(v))
+            .collect(),
+        ..Code::default()
+    })
+}
+
+fn plain(addr: CodeAddr) -> Op {
+    Op {
+        addr,
+        condition: Condition::ALWAYS,
+        reads: Default::default(),
+        writes: Default::default(),
+        value: Value::Function,
+        control: Control::Next,
+        barrier: false,
+        meaning: None,
+    }
+}
+
+fn op(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
+    let row = program.row(instr);
+    let mut op = plain(addr);
+    let (mut reads, mut target, mut operator) = (Vec::new(), None, None);
+    for slot in &instr.slots {
+        match *slot {
+            Slot::Write(v) => op.writes.push(Cell::gpr(v)),
+            Slot::Read(operand) => {
+                reads.push(match operand {
+                    Operand::Number(n) => Expr::Const(n),
+                    Operand::Variable(v) => Expr::Cell(Cell::gpr(v)),
+                    Operand::Tid => Expr::ThreadId,
+                });
+                match operand {
+                    Operand::Variable(v) => op.reads.push(Cell::gpr(v)),
+                    Operand::Tid => op.value = Value::Lane,
+                    Operand::Number(_) => {}
+                }
+            }
+            Slot::Branch(v) => op.condition.guard = Some(Cell::gpr(v)),
+            Slot::Label(to) => target = Some(Target::Op(OpIndex(to))),
+            Slot::Operator(o) => operator = Some(o),
+        }
+    }
+    if row.loads && op.value == Value::Function {
+        op.value = Value::Load(MEMORY);
+    }
+    let dest = op.writes.first().copied();
+    op.meaning = match (dest, reads.as_slice(), operator) {
+        (Some(dest), [address], None) if row.loads => Some(Meaning::Load {
+            dest,
+            space: MEMORY,
+            address: address.clone(),
+        }),
+        (Some(dest), [value], None) => Some(Meaning::Set {
+            dest,
+            value: value.clone(),
+        }),
+        (Some(dest), [a, b], Some(operator)) => Some(Meaning::Set {
+            dest,
+            value: binary(operator, a.clone(), b.clone()),
+        }),
+        (None, [number, threads], None) if row.flow == FlowKind::Barrier => {
+            Some(Meaning::Barrier {
+                number: number.clone(),
+                threads: threads.clone(),
+            })
+        }
+        (None, [address, value], None) => Some(Meaning::Store {
+            space: MEMORY,
+            address: address.clone(),
+            value: value.clone(),
+        }),
+        _ => None,
+    };
+    op.condition.negated = row.flow == FlowKind::IfZero;
+    op.barrier = row.flow == FlowKind::Barrier;
+    op.control = match (row.flow, target) {
+        (FlowKind::Jump, Some(to)) => Control::Jump(to),
+        (FlowKind::IfZero | FlowKind::IfNotZero, Some(to)) => Control::Branch { to, meet: None },
+        (FlowKind::Sync, _) => Control::Meet,
+        _ => Control::Next,
+    };
+    op
+}
+
+fn binary(operation: Operation, a: Expr, b: Expr) -> Expr {
+    let (op, a, b) = match operation {
+        Operation::Add => (BinaryOp::Add, a, b),
+        Operation::Sub => (BinaryOp::Sub, a, b),
+        Operation::Mul => (BinaryOp::Mul, a, b),
+        Operation::Div => (BinaryOp::DivS, a, b),
+        Operation::Rem => (BinaryOp::RemS, a, b),
+        Operation::And => (BinaryOp::And, a, b),
+        Operation::Or => (BinaryOp::Or, a, b),
+        Operation::Xor => (BinaryOp::Xor, a, b),
+        Operation::Shl => (BinaryOp::Shl, a, b),
+        Operation::Shr => (BinaryOp::Shr, a, b),
+        Operation::Lt => (BinaryOp::LtS, a, b),
+        Operation::Le => (BinaryOp::LeS, a, b),
+        Operation::Gt => (BinaryOp::LtS, b, a),
+        Operation::Ge => (BinaryOp::LeS, b, a),
+        Operation::Eq => (BinaryOp::Eq, a, b),
+        Operation::Ne => (BinaryOp::Ne, a, b),
+        Operation::Min => (BinaryOp::MinS, a, b),
+        Operation::Max => (BinaryOp::MaxS, a, b),
+    };
+    Expr::binary(op, a, b)
+}
+
+/// Finds the meeting point of each branch: the first instruction that all ways from it have in common.
+fn meet(kernel: &Kernel, program: &Program, ops: &mut [Op]) -> Result<(), Diagnostic> {
+    let end = ops.len() - 1;
+    let mut edges = Vec::new();
+    for (at, op) in ops.iter().enumerate().take(end) {
+        match &op.control {
+            Control::Jump(Target::Op(to)) => edges.push((at, to.index())),
+            Control::Branch {
+                to: Target::Op(to), ..
+            } => edges.extend([(at, at + 1), (at, to.index())]),
+            _ => edges.push((at, at + 1)),
+        }
+    }
+    let post = Dominators::post(&Digraph::new(ops.len(), edges), [end]);
+    for at in 0..end {
+        let found = post.immediate(at).filter(|&point| point < end);
+        let point = found.and_then(|point| Some((point, ops.get(point)?.control.clone())));
+        let Some(Control::Branch { meet, .. }) = ops.get_mut(at).map(|op| &mut op.control) else {
+            continue;
+        };
+        *meet = match point {
+            None => None,
+            Some((point, Control::Meet)) => Some(OpIndex(point as u32)),
+            Some((point, _)) => {
+                let diagnostic = Diagnostic::new(format!(
+                    "the ways from this branch meet at {}, which is no sync",
+                    program.place(point as u32)
+                ))
+                .hint("insert a sync there");
+                return Err(match program.instrs.get(at) {
+                    Some(instr) => diagnostic.at(format_args!(
+                        "line {}, column {}",
+                        kernel.first_line.saturating_add(instr.line),
+                        instr.column
+                    )),
+                    None => diagnostic,
+                });
+            }
+        };
+    }
+    Ok(())
+}

@@ -1,0 +1,347 @@
+//! Text to instructions.
+
+use std::collections::BTreeMap;
+
+use smallvec::SmallVec;
+use warpbound_base::Diagnostic;
+
+use super::program::{Instr, Operand, Program, Slot};
+use super::table::{Place, Table};
+
+/// Most variables of a kernel: as many as there are general registers.
+const MOST_VARIABLES: usize = 255;
+
+/// The thread's number, which can only be read.
+const TID: &str = "Tid";
+
+/// A word, number or sign of a line.
+#[derive(Clone, Copy)]
+struct Token<'a> {
+    text: &'a str,
+    /// From 1.
+    column: u32,
+}
+
+pub(crate) fn program(
+    table: &'static Table,
+    text: &[u8],
+    first_line: u32,
+) -> Result<Program, Diagnostic> {
+    let mut reader = Reader {
+        program: Program {
+            table,
+            instrs: Vec::new(),
+            variables: Vec::new(),
+            params: 0,
+            labels: Vec::new(),
+        },
+        first_line,
+        line: 0,
+        variables: BTreeMap::new(),
+        labels: BTreeMap::new(),
+        targets: Vec::new(),
+    };
+    for (number, line) in (0..).zip(text.split(|&byte| byte == b'\n')) {
+        reader.line = number;
+        let line = std::str::from_utf8(line)
+            .map_err(|e| reader.fault(e.valid_up_to() as u32 + 1, "this is not UTF-8 text"))?;
+        reader.read_line(line)?;
+    }
+    reader.finish()
+}
+
+struct Reader<'a> {
+    program: Program,
+    first_line: u32,
+    line: u32,
+    variables: BTreeMap<&'a str, Known>,
+    labels: BTreeMap<&'a str, u32>,
+    /// Labels that instructions name: instruction, slot, name, place in the text.
+    targets: Vec<(usize, usize, &'a str, (u32, u32))>,
+}
+
+/// What is known of a variable.
+struct Known {
+    index: u8,
+    /// It is a launch constant, or some instruction writes it.
+    is_defined: bool,
+    /// Line and column where it is first read.
+    first_read: Option<(u32, u32)>,
+}
+
+impl<'a> Reader<'a> {
+    fn fault(&self, column: u32, what: impl Into<String>) -> Diagnostic {
+        self.fault_at((self.line, column), what)
+    }
+
+    fn fault_at(&self, (line, column): (u32, u32), what: impl Into<String>) -> Diagnostic {
+        let line = self.first_line.saturating_add(line);
+        Diagnostic::new(what).at(format_args!("line {line}, column {column}"))
+    }
+
+    fn read_line(&mut self, line: &'a str) -> Result<(), Diagnostic> {
+        let tokens = tokens(line)
+            .map_err(|(column, c)| self.fault(column, format!("{c:?} has no meaning here")))?;
+        let mut rest = tokens.as_slice();
+        if let [dot, directive, rest @ ..] = rest
+            && dot.text == "."
+        {
+            return self.directive(*directive, rest);
+        }
+        while let [name, colon, behind @ ..] = rest
+            && colon.text == ":"
+        {
+            self.check_name(*name)?;
+            let here = self.program.instrs.len() as u32;
+            if self.labels.insert(name.text, here).is_some() {
+                return Err(self.fault(name.column, format!("second label {}", name.text)));
+            }
+            self.program.labels.push((name.text.to_owned(), here));
+            rest = behind;
+        }
+        match rest {
+            [] => Ok(()),
+            [mnemonic, operands @ ..] => {
+                let end = line.split(';').next().unwrap_or(line).trim_end();
+                self.instruction(*mnemonic, operands, end.chars().count() as u32 + 1)
+            }
+        }
+    }
+
+    fn directive(&mut self, directive: Token<'a>, rest: &[Token<'a>]) -> Result<(), Diagnostic> {
+        match directive.text {
+            // The file was cut into kernels at these lines.
+            "kernel" => Ok(()),
+            "param" => {
+                if !self.program.instrs.is_empty() {
+                    return Err(self.fault(
+                        directive.column,
+                        ".param must stand before the first instruction",
+                    ));
+                }
+                for (i, token) in rest.iter().enumerate() {
+                    if i % 2 == 1 && token.text == "," {
+                        continue;
+                    }
+                    if i % 2 == 1 {
+                        return Err(self.fault(token.column, "a comma is missing"));
+                    }
+                    self.check_name(*token)?;
+                    if self.variables.contains_key(token.text) {
+                        let what = format!("second launch constant {}", token.text);
+                        return Err(self.fault(token.column, what));
+                    }
+                    self.variable(*token, true)?;
+                    self.program.params = self.program.variables.len();
+                }
+                Ok(())
+            }
+            other => Err(self
+                .fault(directive.column, format!("unknown directive .{other}"))
+                .hint("there are .kernel and .param")),
+        }
+    }
+
+    fn check_name(&self, token: Token<'a>) -> Result<(), Diagnostic> {
+        let what = match token.text {
+            TID => format!("{TID} is the number of the thread and cannot be changed"),
+            text if is_name(text) => return Ok(()),
+            text => format!("{text:?} is no name"),
+        };
+        Err(self.fault(token.column, what))
+    }
+
+    fn variable(&mut self, token: Token<'a>, defines: bool) -> Result<u8, Diagnostic> {
+        if self.variables.len() >= MOST_VARIABLES && !self.variables.contains_key(token.text) {
+            let what = format!("more than {MOST_VARIABLES} variables");
+            return Err(self.fault(token.column, what));
+        }
+        let here = (self.line, token.column);
+        let fresh = self.program.variables.len() as u8;
+        let known = self.variables.entry(token.text).or_insert_with(|| {
+            self.program.variables.push(token.text.to_owned());
+            Known {
+                index: fresh,
+                is_defined: false,
+                first_read: None,
+            }
+        });
+        known.is_defined |= defines;
+        if !defines {
+            known.first_read.get_or_insert(here);
+        }
+        Ok(known.index)
+    }
+
+    fn instruction(
+        &mut self,
+        mnemonic: Token<'a>,
+        operands: &[Token<'a>],
+        end: u32,
+    ) -> Result<(), Diagnostic> {
+        let table = self.program.table;
+        let unknown = || {
+            let names: Vec<&str> = table.rows.iter().map(|row| row.mnemonic).collect();
+            self.fault(
+                mnemonic.column,
+                format!("unknown instruction {:?}", mnemonic.text),
+            )
+            .hint(format!("there are {}", names.join(", ")))
+        };
+        let row = table.find(mnemonic.text).ok_or_else(unknown)?;
+        let places = &table.rows[row].places;
+        let mut slots = SmallVec::new();
+        let mut rest = operands.iter().copied().peekable();
+        for place in places {
+            let Some(token) = rest.next() else {
+                let what = format!("{} is missing", expected(*place));
+                return Err(self.fault(end, what));
+            };
+            let wrong = || {
+                let what = format!("{} is expected, not {:?}", expected(*place), token.text);
+                self.fault(token.column, what)
+            };
+            slots.push(match place {
+                Place::Text(text) if *text == token.text => continue,
+                Place::Text(_) => return Err(wrong()),
+                Place::Operator => Slot::Operator(table.operation(token.text).ok_or_else(wrong)?),
+                Place::Write | Place::Branch => {
+                    self.check_name(token)?;
+                    let writes = *place == Place::Write;
+                    let variable = self.variable(token, writes)?;
+                    if writes {
+                        Slot::Write(variable)
+                    } else {
+                        Slot::Branch(variable)
+                    }
+                }
+                Place::Label => {
+                    self.check_name(token)?;
+                    let here = (self.line, token.column);
+                    let instr = self.program.instrs.len();
+                    self.targets.push((instr, slots.len(), token.text, here));
+                    Slot::Label(0)
+                }
+                Place::Read => Slot::Read(match token.text {
+                    TID => Operand::Tid,
+                    "-" => {
+                        let digits = rest.next().ok_or_else(wrong)?;
+                        let value = number(digits.text).and_then(i64::checked_neg);
+                        self.word(digits, value)?
+                    }
+                    text if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                        self.word(token, number(text))?
+                    }
+                    text if is_name(text) => Operand::Variable(self.variable(token, false)?),
+                    _ => return Err(wrong()),
+                }),
+            });
+        }
+        if let Some(token) = rest.next() {
+            let what = format!("{:?} is too much", token.text);
+            return Err(self.fault(token.column, what));
+        }
+        self.program.instrs.push(Instr {
+            row,
+            slots,
+            line: self.line,
+            column: mnemonic.column,
+        });
+        Ok(())
+    }
+
+    fn word(&self, token: Token<'a>, value: Option<i64>) -> Result<Operand, Diagnostic> {
+        let word = value.filter(|v| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(v));
+        word.map(|value| Operand::Number(value as u32))
+            .ok_or_else(|| {
+                let what = format!("{:?} is no number of 32 bits", token.text);
+                self.fault(token.column, what)
+            })
+    }
+
+    fn finish(mut self) -> Result<Program, Diagnostic> {
+        for &(instr, slot, name, place) in &self.targets {
+            let Some(&to) = self.labels.get(name) else {
+                return Err(self.fault_at(place, format!("unknown label {name}")));
+            };
+            if let Some(slot) = self
+                .program
+                .instrs
+                .get_mut(instr)
+                .and_then(|instr| instr.slots.get_mut(slot))
+            {
+                *slot = Slot::Label(to);
+            }
+        }
+        let undefined = self
+            .variables
+            .iter()
+            .filter(|(_, known)| !known.is_defined)
+            .filter_map(|(name, known)| Some((known.first_read?, *name)))
+            .min();
+        if let Some((place, name)) = undefined {
+            return Err(self
+                .fault_at(place, format!("unknown variable {name}"))
+                .hint("no instruction writes it; launch constants are declared with .param"));
+        }
+        if self.program.instrs.is_empty() {
+            return Err(self.fault_at((0, 1), "the kernel has no instructions"));
+        }
+        Ok(self.program)
+    }
+}
+
+fn expected(place: Place) -> String {
+    match place {
+        Place::Write | Place::Branch => "a variable".to_owned(),
+        Place::Read => "a number or a variable".to_owned(),
+        Place::Label => "a label".to_owned(),
+        Place::Operator => "an operator".to_owned(),
+        Place::Text(text) => format!("{text:?}"),
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// A decimal or hexadecimal number.
+fn number(text: &str) -> Option<i64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+/// The tokens of a line without its comment; the column and character that begin none.
+fn tokens(line: &str) -> Result<Vec<Token<'_>>, (u32, char)> {
+    let line = line.split(';').next().unwrap_or(line);
+    let mut tokens = Vec::new();
+    let mut rest = line;
+    let mut column = 1;
+    while let Some(first) = rest.chars().next() {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let length = if first.is_whitespace() {
+            first.len_utf8()
+        } else if is_word(first) {
+            rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+        } else if ["<<", ">>", "<=", ">=", "==", "!="]
+            .iter()
+            .any(|sign| rest.starts_with(sign))
+        {
+            2
+        } else if first.is_ascii_graphic() {
+            1
+        } else {
+            return Err((column, first));
+        };
+        let (text, behind) = rest.split_at(length);
+        if !first.is_whitespace() {
+            tokens.push(Token { text, column });
+        }
+        column += text.chars().count() as u32;
+        rest = behind;
+    }
+    Ok(tokens)
+}

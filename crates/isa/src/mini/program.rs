@@ -1,0 +1,146 @@
+//! The instructions of one kernel.
+
+use std::fmt::Write as _;
+
+use smallvec::SmallVec;
+use warpbound_base::Diagnostic;
+
+use super::table::{Operation, Place, Row, Table, table};
+use crate::mini::parse;
+
+/// An operand that is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operand {
+    /// A number, as its 32 bits.
+    Number(u32),
+    /// A variable, as an index into [`Program::variables`].
+    Variable(u8),
+    /// The number of the thread in its block.
+    Tid,
+}
+
+/// What stands at one place of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// A variable that is written.
+    Write(u8),
+    /// Something that is read.
+    Read(Operand),
+    /// The variable that decides a branch.
+    Branch(u8),
+    /// The position of an instruction; that behind the last is the end of the kernel.
+    Label(u32),
+    /// What is computed.
+    Operator(Operation),
+}
+
+/// One instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Instr {
+    /// Index of its row in the table.
+    pub(crate) row: usize,
+    /// What stands at its places, texts left out.
+    pub slots: SmallVec<[Slot; 4]>,
+    /// Line in the text of the kernel, from 0.
+    pub line: u32,
+    /// Column in the line, from 1.
+    pub column: u32,
+}
+
+/// The instructions of one kernel; the address of an instruction is its position.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(crate) table: &'static Table,
+    /// The instructions.
+    pub instrs: Vec<Instr>,
+    /// Names of the variables, launch constants first.
+    pub variables: Vec<String>,
+    /// Number of launch constants.
+    pub params: usize,
+    /// Labels: name and position, ascending by position.
+    pub(crate) labels: Vec<(String, u32)>,
+}
+
+impl Program {
+    /// Reads the text of one kernel, which begins with its `.kernel` line; lines of diagnostics are counted
+    /// from `first_line`.
+    ///
+    /// # Errors
+    ///
+    /// One line naming line, column and cause, where the text is no kernel.
+    pub fn decode(text: &[u8], first_line: u32) -> Result<Program, Diagnostic> {
+        parse::program(table()?, text, first_line)
+    }
+
+    /// The row of an instruction.
+    pub fn row(&self, instr: &Instr) -> &'static Row {
+        // Instructions are made with rows of the table.
+        &self.table.rows[instr.row]
+    }
+
+    /// The instruction spelled out.
+    pub fn text(&self, instr: &Instr) -> String {
+        let row = self.row(instr);
+        let mut text = row.mnemonic.to_owned();
+        let mut slots = instr.slots.iter();
+        for place in &row.places {
+            if *place != Place::Text(",") {
+                text.push(' ');
+            }
+            // Writing to a string cannot fail.
+            let _ = match (place, place.text()) {
+                (_, Some(own)) => write!(text, "{own}"),
+                _ => match slots.next() {
+                    Some(Slot::Write(v) | Slot::Branch(v)) => write!(text, "{}", self.variable(*v)),
+                    Some(Slot::Read(Operand::Number(n))) => write!(text, "{}", *n as i32),
+                    Some(Slot::Read(Operand::Variable(v))) => write!(text, "{}", self.variable(*v)),
+                    Some(Slot::Read(Operand::Tid)) => write!(text, "Tid"),
+                    Some(Slot::Label(to)) => write!(text, "{}", self.place(*to)),
+                    Some(Slot::Operator(o)) => write!(text, "{}", self.table.spelling(*o)),
+                    None => Ok(()),
+                },
+            };
+        }
+        text
+    }
+
+    /// The labels of a position.
+    pub fn labels(&self, position: u32) -> impl Iterator<Item = &str> {
+        let first = self.labels.partition_point(|(_, at)| *at < position);
+        self.labels
+            .iter()
+            .skip(first)
+            .take_while(move |(_, at)| *at == position)
+            .map(|(name, _)| name.as_str())
+    }
+
+    /// A position as people name it: its label, or the nearest label before it and the distance.
+    pub fn place(&self, position: u32) -> String {
+        if let Some(label) = self.labels(position).next() {
+            return label.to_owned();
+        }
+        let behind = self.labels.partition_point(|(_, at)| *at <= position);
+        let nearest = behind.checked_sub(1).and_then(|last| {
+            let (_, at) = self.labels.get(last)?;
+            Some((self.labels(*at).next()?, position - at))
+        });
+        match nearest {
+            Some((label, distance)) => format!("{label}+{distance}"),
+            None => format!("#{position}"),
+        }
+    }
+
+    /// The name of a variable.
+    pub fn variable(&self, index: u8) -> &str {
+        self.variables.get(usize::from(index)).map_or("?", |v| v)
+    }
+}
+
+impl Place {
+    fn text(self) -> Option<&'static str> {
+        match self {
+            Place::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The files `instructions.tsv` and `operators.tsv`.
+
+use std::sync::OnceLock;
+
+use warpbound_base::Diagnostic;
+
+static INSTRUCTIONS: &str = include_str!("../../../../isa/mini-simt/instructions.tsv");
+static OPERATORS: &str = include_str!("../../../../isa/mini-simt/operators.tsv");
+
+/// What stands at a place of an instruction's text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// A variable that is written.
+    Write,
+    /// A number, a variable or `Tid`.
+    Read,
+    /// The variable that decides a branch.
+    Branch,
+    /// Where a branch goes.
+    Label,
+    /// An operator of `operators.tsv`.
+    Operator,
+    /// This text.
+    Text(&'static str),
+}
+
+/// What an instruction does to the control flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlowKind {
+    /// Goes on with the next instruction.
+    Next,
+    /// Goes to the label.
+    Jump,
+    /// Goes to the label in lanes in which the branch variable is zero.
+    IfZero,
+    /// Goes to the label in lanes in which the branch variable is not zero.
+    IfNotZero,
+    /// Lanes that branches have sent different ways meet.
+    Sync,
+    /// Waits for other warps of the block.
+    Barrier,
+}
+
+/// Which latency of the machine an instruction has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Timing {
+    /// That of plain instructions.
+    Plain,
+    /// That of memory reads.
+    Memory,
+}
+
+/// What `binop` computes; the meaning of each is written in `ir`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Operation {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    And,
+    Or,
+    Xor,
+    Shl,
+    Shr,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Eq,
+    Ne,
+    Min,
+    Max,
+}
+
+/// One instruction of the set.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// How it is spelled.
+    pub mnemonic: &'static str,
+    /// Another spelling that is understood.
+    pub(crate) also: Option<&'static str>,
+    pub(crate) places: Vec<Place>,
+    /// What it does to the control flow.
+    pub flow: FlowKind,
+    /// What it writes comes from memory.
+    pub loads: bool,
+    /// Which latency it has.
+    pub timing: Timing,
+}
+
+/// All instructions and operators.
+#[derive(Debug)]
+pub struct Table {
+    /// The instructions, in the order of the file.
+    pub rows: Vec<Row>,
+    /// The operators: spelling and operation.
+    pub operators: Vec<(&'static str, Operation)>,
+}
+
+impl Table {
+    /// The row of a mnemonic.
+    pub(crate) fn find(&self, mnemonic: &str) -> Option<usize> {
+        self.rows
+            .iter()
+            .position(|row| row.mnemonic == mnemonic || row.also == Some(mnemonic))
+    }
+
+    /// The operation of an operator.
+    pub(crate) fn operation(&self, spelling: &str) -> Option<Operation> {
+        let (_, operation) = self.operators.iter().find(|(s, _)| *s == spelling)?;
+        Some(*operation)
+    }
+
+    /// The spelling of an operation.
+    pub(crate) fn spelling(&self, operation: Operation) -> &'static str {
+        let found = self.operators.iter().find(|(_, o)| *o == operation);
+        found.map_or("?", |(spelling, _)| spelling)
+    }
+}
+
+/// The table, read once.
+///
+/// # Errors
+///
+/// The line of the table that cannot be read.
+pub fn table() -> Result<&'static Table, Diagnostic> {
+    static TABLE: OnceLock<Result<Table, String>> = OnceLock::new();
+    TABLE
+        .get_or_init(parse)
+        .as_ref()
+        .map_err(|error| Diagnostic::new(format!("instruction table: {error}")))
+}
+
+fn parse() -> Result<Table, String> {
+    Ok(Table {
+        rows: lines(INSTRUCTIONS, row)?,
+        operators: lines(OPERATORS, operator)?,
+    })
+}
+
+fn lines<T>(
+    text: &'static str,
+    read: impl Fn(&'static str) -> Option<T>,
+) -> Result<Vec<T>, String> {
+    text.lines()
+        .filter(|line| !line.is_empty() && !line.starts_with("# "))
+        .map(|line| read(line).ok_or_else(|| format!("cannot read {line:?}")))
+        .collect()
+}
+
+fn row(line: &'static str) -> Option<Row> {
+    let mut columns = line.split('\t');
+    let mut column = || columns.next();
+    let mnemonic = column()?;
+    let also = column().filter(|&name| name != "-");
+    let places = column()?;
+    let row = Row {
+        mnemonic,
+        also,
+        places: match places {
+            "-" => Vec::new(),
+            places => places.split(' ').map(place).collect(),
+        },
+        flow: match column()? {
+            "next" => FlowKind::Next,
+            "jump" => FlowKind::Jump,
+            "if-zero" => FlowKind::IfZero,
+            "if-not-zero" => FlowKind::IfNotZero,
+            "sync" => FlowKind::Sync,
+            "barrier" => FlowKind::Barrier,
+            _ => return None,
+        },
+        loads: match column()? {
+            "memory" => true,
+            "function" | "-" => false,
+            _ => return None,
+        },
+        timing: match column()? {
+            "plain" => Timing::Plain,
+            "memory" => Timing::Memory,
+            _ => return None,
+        },
+    };
+    columns.next().is_none().then_some(row)
+}
+
+fn place(word: &'static str) -> Place {
+    match word {
+        "write" => Place::Write,
+        "read" => Place::Read,
+        "branch" => Place::Branch,
+        "label" => Place::Label,
+        "operator" => Place::Operator,
+        text => Place::Text(text),
+    }
+}
+
+fn operator(line: &'static str) -> Option<(&'static str, Operation)> {
+    let (spelling, operation) = line.split_once('\t')?;
+    let operation = match operation {
+        "add" => Operation::Add,
+        "sub" => Operation::Sub,
+        "mul" => Operation::Mul,
+        "div" => Operation::Div,
+        "rem" => Operation::Rem,
+        "and" => Operation::And,
+        "or" => Operation::Or,
+        "xor" => Operation::Xor,
+        "shl" => Operation::Shl,
+        "shr" => Operation::Shr,
+        "lt" => Operation::Lt,
+        "le" => Operation::Le,
+        "gt" => Operation::Gt,
+        "ge" => Operation::Ge,
+        "eq" => Operation::Eq,
+        "ne" => Operation::Ne,
+        "min" => Operation::Min,
+        "max" => Operation::Max,
+        _ => return None,
+    };
+    Some((spelling, operation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_can_be_read() {
+        let table = table().unwrap();
+        assert_eq!(table.rows.len(), 9);
+        assert_eq!(table.operators.len(), 18);
+        assert_eq!(table.find("jmp"), table.find("jump"));
+    }
+}

@@ -1,0 +1,41 @@
+use std::fmt;
+
+use warpbound_base::Diagnostic;
+
+use crate::sm::Sm;
+
+/// The instruction set of machine code.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Isa {
+    /// An NVIDIA GPU.
+    Sm(Sm),
+    /// Text for the mini-SIMT machine.
+    MiniSimt,
+}
+
+impl Isa {
+    /// Whether its kernels can be read.
+    pub fn is_supported(self) -> bool {
+        match self {
+            Isa::Sm(sm) => sm.is_supported(),
+            Isa::MiniSimt => true,
+        }
+    }
+
+    /// Refuses an instruction set that is not supported, by name.
+    pub(crate) fn check_supported(self) -> Result<(), Diagnostic> {
+        match self {
+            Isa::Sm(sm) => sm.check_supported(),
+            Isa::MiniSimt => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Isa::Sm(sm) => sm.fmt(f),
+            Isa::MiniSimt => f.write_str("mini-SIMT"),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Files of mini-SIMT text: several kernels, each from its `.kernel` line to the next.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use warpbound_base::{CodeAddr, Diagnostic};
+
+use crate::image::{Image, Linkage};
+use crate::isa::Isa;
+use crate::kernel::Kernel;
+
+/// Whether a file whose first bytes these are is mini-SIMT text: it begins with a comment or a kernel.
+pub(crate) fn is_text(head: &[u8]) -> bool {
+    let rest = head.trim_ascii_start();
+    rest.starts_with(b";") || rest.starts_with(b".kernel") || (rest.is_empty() && !head.is_empty())
+}
+
+/// Cuts a file into kernels.
+pub(crate) fn image(file: &Bytes) -> Result<Image, Diagnostic> {
+    let mut image = Image {
+        isa: Isa::MiniSimt,
+        linkage: Linkage::Executable,
+        kernel_names: Vec::new(),
+        kernels: Vec::new(),
+        others: Vec::new(),
+        other_attributes: Vec::new(),
+        warnings: Vec::new(),
+    };
+    // Name, first line and offset of the kernel that is being read.
+    let mut open: Option<(Arc<str>, u32, usize)> = None;
+    let mut offset = 0;
+    for (number, line) in (1u32..).zip(file.split_inclusive(|&byte| byte == b'\n')) {
+        let fault = |what: String| Diagnostic::new(what).at(format_args!("line {number}"));
+        let code = line.split(|&byte| byte == b';').next().unwrap_or(line);
+        let mut words = code
+            .split(|byte| byte.is_ascii_whitespace())
+            .filter(|word| !word.is_empty());
+        match words.next() {
+            Some(b".kernel") => {
+                let name = words.next().and_then(|name| std::str::from_utf8(name).ok());
+                let (Some(name), None) = (name, words.next()) else {
+                    return Err(fault("a .kernel line has one name".to_owned()));
+                };
+                let known = image.kernel_names.iter().any(|known| **known == *name);
+                if known || open.as_ref().is_some_and(|(known, ..)| **known == *name) {
+                    return Err(fault(format!("second kernel {name}")));
+                }
+                if let Some(open) = open.replace((name.into(), number, offset)) {
+                    close(&mut image, file, open, offset);
+                }
+            }
+            Some(_) if open.is_none() => {
+                return Err(
+                    fault("the file does not begin with a .kernel line".to_owned())
+                        .hint("`.kernel NAME` stands before the instructions of a kernel"),
+                );
+            }
+            _ => {}
+        }
+        offset += line.len();
+    }
+    match open {
+        Some(open) => close(&mut image, file, open, offset),
+        None => {
+            return Err(Diagnostic::new("there is no kernel in this file")
+                .hint("`.kernel NAME` stands before the instructions of a kernel"));
+        }
+    }
+    Ok(image)
+}
+
+fn close(image: &mut Image, file: &Bytes, open: (Arc<str>, u32, usize), end: usize) {
+    let (name, first_line, start) = open;
+    image.kernel_names.push(Arc::clone(&name));
+    image.kernels.push(Kernel {
+        name,
+        entry: CodeAddr(0),
+        file_offset: start as u64,
+        first_line,
+        code: file.slice(start..end),
+        ..Kernel::default()
+    });
+}
