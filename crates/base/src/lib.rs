@@ -1,11 +1,13 @@
-//! Vocabulary shared by every room: code addresses, bit views, diagnostics.
+//! Vocabulary shared by every room: code addresses, bit views, cycles, diagnostics.
 //!
 //! Nothing here knows about GPUs.
 
 mod addr;
 mod bits;
+mod cycles;
 mod diagnostic;
 
 pub use addr::CodeAddr;
 pub use bits::{BitRange, Bits};
+pub use cycles::{Cycles, Observed, UpperBound};
 pub use diagnostic::{Diagnostic, Place};

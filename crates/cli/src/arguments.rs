@@ -57,6 +57,22 @@ pub(crate) enum Command {
         #[command(flatten)]
         domains: Domains,
     },
+    /// Run a kernel on a simulated machine
+    Run {
+        #[command(flatten)]
+        input: Input,
+        #[command(flatten)]
+        launch: LaunchInput,
+        /// Print a line for each cycle: cycle, place, instruction, lanes
+        #[arg(long)]
+        trace: bool,
+        /// Stop after so many cycles [default: 100000000]
+        #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
+        max_cycles: Option<u64>,
+        /// Output format
+        #[arg(long, value_enum, default_value_t, conflicts_with = "trace")]
+        format: Format,
+    },
     /// Print a facts file with one line per loop, ready to be filled
     Facts {
         #[command(flatten)]
@@ -101,6 +117,20 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t)]
         flow: FlowReading,
     },
+}
+
+/// What is launched, and on which machine.
+#[derive(Args)]
+pub(crate) struct LaunchInput {
+    /// The kernel [default: the one that the launch file names]
+    #[arg(long, value_name = "K")]
+    pub(crate) kernel: Option<String>,
+    /// The launch: threads, constants, data
+    #[arg(long, value_name = "FILE")]
+    pub(crate) launch: PathBuf,
+    /// The machine: a file, or the name of one that comes with warpbound [default: that of the launch file]
+    #[arg(long, value_name = "M")]
+    pub(crate) machine: Option<String>,
 }
 
 /// A file, and which of its images.

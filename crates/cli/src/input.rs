@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Bytes, FactsFile, FileSource, Library};
+use warpbound_driver::{Bytes, FactsFile, FileSource, LaunchFile, Library, Machine};
 
 /// The largest input that comes through a pipe, and the largest facts file.
 const MOST_BYTES: u64 = 256 << 20;
@@ -23,19 +23,44 @@ pub(crate) fn library(path: &Path) -> Result<Library, Diagnostic> {
 }
 
 pub(crate) fn facts(library: &Library, path: &Path) -> Result<FactsFile, Diagnostic> {
+    let facts = FactsFile::parse(&path.display().to_string(), &text(path)?)?;
+    library.check_facts(&facts)?;
+    Ok(facts)
+}
+
+/// A launch, and the machine that it is for: `machine`, or else what the launch file names.
+pub(crate) fn launch(
+    path: &Path,
+    machine: Option<&str>,
+) -> Result<(LaunchFile, Machine), Diagnostic> {
+    let launch = LaunchFile::parse(&path.display().to_string(), &text(path)?)?;
+    let (name, folder) = match (machine, &launch.machine) {
+        (Some(name), _) => (name, Path::new("")),
+        (None, Some(name)) => (name.as_str(), path.parent().unwrap_or(Path::new(""))),
+        (None, None) => (Machine::DEFAULT, Path::new("")),
+    };
+    let machine = match name.ends_with(".toml") {
+        true => {
+            let path = folder.join(name);
+            Machine::parse(&path.display().to_string(), &text(&path)?)?
+        }
+        false => Machine::built_in(name).map_err(|d| d.in_file(launch.file.as_str()))?,
+    };
+    Ok((launch, machine))
+}
+
+fn text(path: &Path) -> Result<String, Diagnostic> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
     let contents = read(file, &name)?;
-    let text = std::str::from_utf8(&contents).map_err(|error| {
-        let before = contents.get(..error.valid_up_to()).unwrap_or_default();
+    String::from_utf8(contents).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let before = error.as_bytes().get(..valid).unwrap_or_default();
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
         Diagnostic::new("not UTF-8 text")
             .at(format_args!("line {line}"))
             .in_file(name.as_str())
-    })?;
-    let facts = FactsFile::parse(&name, text)?;
-    library.check_facts(&facts)?;
-    Ok(facts)
+    })
 }
 
 /// The contents of a file, which may be a pipe but not one without end.

@@ -18,7 +18,7 @@ use warpbound_driver::{FactsFile, Library, Options, Selection, Session};
 use warpbound_report::bound::Status;
 use warpbound_report::{BoundWriter, KernelBound, to_json};
 
-use arguments::{Arguments, Command, GraphFormat, Input, Style};
+use arguments::{Arguments, Command, Format, GraphFormat, Input, LaunchInput, Style};
 use output::Output;
 use progress::Progress;
 
@@ -108,6 +108,13 @@ fn run(command: Command) -> Result<u8, Stop> {
             out.finish()?;
             Ok(0)
         }
+        Command::Run {
+            input,
+            launch,
+            trace,
+            max_cycles,
+            format,
+        } => run_kernel(&input, &launch, trace, max_cycles, format),
         Command::Facts { input, kernel } => facts(&input, kernel.as_deref()),
         Command::Bound {
             input,
@@ -150,6 +157,45 @@ fn run(command: Command) -> Result<u8, Stop> {
             bound(&wanted, &options, jobs, report)
         }
     }
+}
+
+fn run_kernel(
+    input: &Input,
+    launched: &LaunchInput,
+    trace: bool,
+    max_cycles: Option<u64>,
+    format: Format,
+) -> Result<u8, Stop> {
+    let library = input::library(&input.file)?;
+    let (launch, machine) = input::launch(&launched.launch, launched.machine.as_deref())?;
+    let session = library.only_session(&input.selection())?;
+    let kernel = session.launched(launched.kernel.as_deref(), &launch)?;
+    let mut out = Output::stdout();
+    let mut failure = None;
+    let mut print = |line: &str| {
+        if failure.is_none() {
+            failure = writeln!(out, "{line}").err();
+        }
+    };
+    let tracer: Option<&mut dyn FnMut(&str)> = if trace { Some(&mut print) } else { None };
+    let done = session.run(kernel, &launch, &machine, max_cycles, tracer);
+    if let Some(error) = failure {
+        return Err(error.into());
+    }
+    match done {
+        Ok(report) => match format {
+            _ if trace => {}
+            Format::Text => out.write_all(report.text().as_bytes())?,
+            Format::Json => out.write_all(to_json(&report).as_bytes())?,
+        },
+        Err(diagnostic) => {
+            // What came before the fault is what one wants to see.
+            out.flush()?;
+            return Err(diagnostic.into());
+        }
+    }
+    out.finish()?;
+    Ok(0)
 }
 
 fn list(input: &Input) -> Result<u8, Stop> {

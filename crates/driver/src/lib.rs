@@ -14,6 +14,7 @@ mod list;
 mod listing;
 mod options;
 mod prepared;
+mod run;
 mod session;
 
 pub use flow::Flow;
@@ -25,5 +26,6 @@ pub use session::Session;
 
 pub use warpbound_analyse::Launch;
 pub use warpbound_bound::FactsFile;
-pub use warpbound_load::{Bytes, FileSource, Kernel, Sm, Source};
+pub use warpbound_load::{Bytes, FileSource, Kernel, LaunchFile, Sm, Source};
+pub use warpbound_machine::Machine;
 pub use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, Model, StackDomain};

@@ -112,6 +112,20 @@ impl Library {
         })
     }
 
+    /// The image that a selection leaves, when that is one.
+    ///
+    /// # Errors
+    ///
+    /// Where it leaves none or several, or the image cannot be used.
+    pub fn only_session(&self, selection: &Selection) -> Result<Session, Diagnostic> {
+        match self.select(selection)?.as_slice() {
+            [number] => self.session(*number),
+            _ => Err(Diagnostic::new("the file has several images")
+                .in_file(self.file.as_str())
+                .hint("choose with --image")),
+        }
+    }
+
     fn entry(&self, number: usize) -> Result<&Entry, Diagnostic> {
         let entries = self.library.entries();
         let index = number.checked_sub(1);

@@ -60,6 +60,28 @@ impl<'a> Prepared<'a> {
         self.code.get(op).map(|op| op.addr).unwrap_or_default()
     }
 
+    /// An operation as people name it: by a label where the program has them, else by its address.
+    pub(crate) fn place(&self, op: OpIndex) -> String {
+        let label = self.program.label(op.index());
+        label.unwrap_or_else(|| self.addr(op).to_string())
+    }
+
+    /// Adds to a diagnostic where an operation stands: line and column of its text, or its address.
+    pub(crate) fn at_op(&self, diagnostic: Diagnostic, op: OpIndex) -> Diagnostic {
+        let instr = match &self.program {
+            Program::Mini(program) => program.instrs.get(op.index()),
+            Program::Nvidia(_) => None,
+        };
+        match instr {
+            Some(instr) => diagnostic.at(format_args!(
+                "line {}, column {}",
+                self.kernel.first_line.saturating_add(instr.line),
+                instr.column
+            )),
+            None => diagnostic.at(self.addr(op)),
+        }
+    }
+
     /// Source line of an address: file name and line.
     pub(crate) fn source(&self, addr: CodeAddr) -> Option<String> {
         let (file, line) = match self.kernel.source_line(addr) {

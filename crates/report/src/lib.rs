@@ -10,6 +10,7 @@ pub mod graph;
 mod graph_text;
 pub mod list;
 pub mod listing;
+pub mod run;
 mod svg;
 mod table;
 
@@ -18,6 +19,7 @@ pub use bound_writer::{BoundFormat, BoundWriter};
 pub use graph::Graph;
 pub use list::{Directory, FileReport};
 pub use listing::Listing;
+pub use run::RunReport;
 
 use serde::Serialize;
 

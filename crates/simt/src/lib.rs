@@ -8,6 +8,7 @@
 pub mod bitset;
 pub mod concrete;
 pub mod counts;
+pub mod frames;
 pub mod groups;
 pub mod slots;
 pub mod stack;

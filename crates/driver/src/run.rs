@@ -1,0 +1,198 @@
+//! Running a kernel on a simulated machine.
+
+use std::fmt::Write as _;
+
+use warpbound_base::Diagnostic;
+use warpbound_ir::{Cell, OpIndex};
+use warpbound_isa::Program;
+use warpbound_load::{Kernel, LaunchFile};
+use warpbound_machine::Machine;
+use warpbound_report::RunReport;
+use warpbound_simulate::{Event, Simulation, Start};
+
+use crate::Session;
+use crate::prepared::Prepared;
+
+/// The most cycles of a run when nothing else is said.
+const MOST_CYCLES: u64 = 100_000_000;
+
+impl Session {
+    /// The kernel of a launch: the one of a name, or else the one that the launch names, or the only one.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such kernel, or a choice is left.
+    pub fn launched<'a>(
+        &'a self,
+        name: Option<&str>,
+        launch: &LaunchFile,
+    ) -> Result<&'a Kernel, Diagnostic> {
+        let kernels = self.kernels(name.or(launch.kernel.as_deref()))?;
+        match kernels.as_slice() {
+            [kernel] => Ok(kernel),
+            _ => Err(self.locate(
+                Diagnostic::new("the file has several kernels").hint("choose with --kernel"),
+            )),
+        }
+    }
+
+    /// Runs a block to its end. `trace`, when it is given, gets a line for each cycle:
+    /// `cycle place: instruction lanes`, as in `abstract-cta-2014`, Figure 2.
+    ///
+    /// # Errors
+    ///
+    /// Where the kernel cannot be run, the launch does not suit it, the run stops at a fault, or ends with
+    /// another memory than the launch expects.
+    pub fn run(
+        &self,
+        kernel: &Kernel,
+        launch: &LaunchFile,
+        machine: &Machine,
+        max_cycles: Option<u64>,
+        trace: Option<&mut dyn FnMut(&str)>,
+    ) -> Result<RunReport, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
+        let not_runnable =
+            |at: OpIndex, what: String| here(prepared.at_op(Diagnostic::new(what), at));
+        let Program::Mini(_) = &prepared.program else {
+            return Err(here(
+                Diagnostic::new(format!("{} kernels cannot be run yet", self.image.isa()))
+                    .hint("mini-SIMT kernels can"),
+            ));
+        };
+        let cells = prepared.launch_cells(launch)?;
+        let simulation = Simulation::new(&prepared.code, machine)
+            .map_err(|unknown| not_runnable(unknown.at, unknown.to_string()))?;
+        let warps = fitting_warps(&simulation, launch, machine)?;
+        let start = Start {
+            threads: launch.threads,
+            cells,
+            memory: launch.words(),
+        };
+        let limit = max_cycles.or(launch.max_cycles).unwrap_or(MOST_CYCLES);
+        let mut line = String::new();
+        let finished = match trace {
+            None => simulation.run(&start, limit, |_| ()),
+            Some(print) => simulation.run(&start, limit, |event| {
+                line.clear();
+                spell(&prepared, machine.warp_width, warps, event, &mut line);
+                print(&line);
+            }),
+        };
+        let finished = finished.map_err(|fault| {
+            let place = prepared.place(fault.at);
+            not_runnable(fault.at, format!("{place}: {fault}"))
+        })?;
+        let mut checked_words = 0;
+        for words in &launch.expect {
+            let found = finished.memory.iter().skip(words.at as usize);
+            for (at, (found, expected)) in (words.at..).zip(found.zip(&words.values)) {
+                if found != expected {
+                    let (found, expected) = (*found as i32, *expected as i32);
+                    return Err(Diagnostic::new(format!(
+                        "the word at {at} is {found} at the end, not {expected}"
+                    ))
+                    .in_kernel(kernel.demangled())
+                    .in_file(launch.file.as_str()));
+                }
+                checked_words += 1;
+            }
+        }
+        Ok(RunReport {
+            schema: RunReport::SCHEMA,
+            file: self.file.clone(),
+            kernel: kernel.demangled(),
+            machine: machine.name.clone(),
+            threads: launch.threads,
+            warps,
+            warp_width: machine.warp_width,
+            cycles: finished.cycles.0.0,
+            issued: finished.issued,
+            stalled: finished.stalled,
+            checked_words,
+        })
+    }
+}
+
+/// The warps of a launch, which the machine must be able to hold.
+fn fitting_warps(
+    simulation: &Simulation<'_>,
+    launch: &LaunchFile,
+    machine: &Machine,
+) -> Result<usize, Diagnostic> {
+    let warps = simulation.warps(launch.threads);
+    if warps > machine.warps as usize {
+        return Err(Diagnostic::new(format!(
+            "{} threads make {warps} warps, machine {} holds {}",
+            launch.threads, machine.name, machine.warps
+        ))
+        .in_file(launch.file.as_str()));
+    }
+    Ok(warps)
+}
+
+impl Prepared<'_> {
+    /// What the cells of all threads hold at the start.
+    ///
+    /// # Errors
+    ///
+    /// Where a launch constant has no value, or a value no launch constant.
+    pub(crate) fn launch_cells(&self, launch: &LaunchFile) -> Result<Vec<(Cell, u32)>, Diagnostic> {
+        let fault = |what: String| {
+            Diagnostic::new(what)
+                .in_kernel(self.kernel.demangled())
+                .in_file(launch.file.as_str())
+        };
+        let names: Vec<&str> = match &self.program {
+            Program::Mini(program) => {
+                let params = program.variables.iter().take(program.params);
+                params.map(String::as_str).collect()
+            }
+            Program::Nvidia(_) => Vec::new(),
+        };
+        if let Some(name) = launch
+            .constants
+            .keys()
+            .find(|name| !names.contains(&name.as_str()))
+        {
+            return Err(fault(format!("the kernel has no launch constant {name}")));
+        }
+        (0u8..)
+            .zip(names)
+            .map(|(index, name)| match launch.constants.get(name) {
+                Some(&value) => Ok((Cell::gpr(index), value)),
+                None => Err(fault(format!("launch constant {name} has no value"))),
+            })
+            .collect()
+    }
+}
+
+fn spell(prepared: &Prepared<'_>, width: u32, warps: usize, event: Event, line: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = match event {
+        Event::Issue {
+            cycle,
+            warp,
+            op,
+            active,
+        } => {
+            let mnemonic = prepared.program.mnemonic(op.index()).unwrap_or("?");
+            let lanes: String = (0..width)
+                .map(|lane| if active >> lane & 1 == 1 { '1' } else { '0' })
+                .collect();
+            let place = prepared.place(op);
+            match warps {
+                1 => write!(line, "{cycle:02} {place}: {mnemonic} {lanes}"),
+                _ => write!(line, "{cycle:02} {place}: {mnemonic} {lanes} warp {warp}"),
+            }
+        }
+        Event::Stall { cycle, warp, op } => {
+            let place = prepared.place(op);
+            match warps {
+                1 => write!(line, "{cycle:02} {place}: stall"),
+                _ => write!(line, "{cycle:02} {place}: stall warp {warp}"),
+            }
+        }
+    };
+}

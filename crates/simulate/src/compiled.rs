@@ -1,0 +1,150 @@
+//! Operations in the form in which a warp executes them fast: operands are rows of lanes.
+
+use std::fmt;
+
+use warpbound_ir::{BinaryOp, Cell, Code, Control, Expr, Meaning, Op, OpIndex, Target};
+
+/// A row of values, one for each lane: a cell of the warp, or something that all warps share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Row {
+    Cell(u16),
+    ThreadId,
+    Const(u32),
+}
+
+/// What an operation does to data.
+#[derive(Clone, Debug)]
+pub(crate) enum Effect {
+    Nothing,
+    Copy {
+        dest: u16,
+        from: Row,
+    },
+    Binary {
+        dest: u16,
+        op: BinaryOp,
+        a: Row,
+        b: Row,
+    },
+    Load {
+        dest: u16,
+        address: Row,
+    },
+    Store {
+        address: Row,
+        value: Row,
+    },
+    Barrier {
+        number: Row,
+        threads: Row,
+    },
+}
+
+/// What it does to lanes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Flow {
+    Next,
+    Jump(u32),
+    Branch {
+        cell: u16,
+        if_zero: bool,
+        to: u32,
+        meet: Option<u32>,
+    },
+    Meet,
+    End,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Compiled {
+    pub(crate) effect: Effect,
+    pub(crate) flow: Flow,
+}
+
+/// An operation that cannot be run yet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NotRunnable {
+    /// The operation.
+    pub at: OpIndex,
+}
+
+impl fmt::Display for NotRunnable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("what this instruction means is not known yet, so it cannot be run")
+    }
+}
+
+/// All operations of `code`.
+pub(crate) fn compile(code: &Code) -> Result<Vec<Compiled>, NotRunnable> {
+    (0u32..)
+        .map(OpIndex)
+        .zip(&code.ops)
+        .map(|(at, op)| one(op).ok_or(NotRunnable { at }))
+        .collect()
+}
+
+fn one(op: &Op) -> Option<Compiled> {
+    let effect = match &op.meaning {
+        None if op.writes.is_empty() && !op.barrier => Effect::Nothing,
+        None => return None,
+        Some(Meaning::Set { dest, value }) => {
+            let dest = cell(*dest);
+            match value {
+                Expr::Binary(binary, a, b) => Effect::Binary {
+                    dest,
+                    op: *binary,
+                    a: row(a)?,
+                    b: row(b)?,
+                },
+                value => Effect::Copy {
+                    dest,
+                    from: row(value)?,
+                },
+            }
+        }
+        Some(Meaning::Load { dest, address, .. }) => Effect::Load {
+            dest: cell(*dest),
+            address: row(address)?,
+        },
+        Some(Meaning::Store { address, value, .. }) => Effect::Store {
+            address: row(address)?,
+            value: row(value)?,
+        },
+        Some(Meaning::Barrier { number, threads }) => Effect::Barrier {
+            number: row(number)?,
+            threads: row(threads)?,
+        },
+    };
+    let condition = op.condition;
+    let flow = match &op.control {
+        Control::Next if condition.is_always() => Flow::Next,
+        Control::Jump(Target::Op(to)) if condition.is_always() => Flow::Jump(to.0),
+        Control::Branch {
+            to: Target::Op(to),
+            meet,
+        } if !condition.tests_cc => Flow::Branch {
+            cell: cell(condition.guard?),
+            if_zero: condition.negated,
+            to: to.0,
+            meet: meet.map(|at| at.0),
+        },
+        Control::Meet if condition.is_always() => Flow::Meet,
+        Control::End => Flow::End,
+        _ => return None,
+    };
+    Some(Compiled { effect, flow })
+}
+
+fn cell(cell: Cell) -> u16 {
+    cell.index() as u16
+}
+
+/// The row of an operand; `None` for an expression that is more than one.
+fn row(expr: &Expr) -> Option<Row> {
+    Some(match expr {
+        Expr::Const(n) => Row::Const(*n),
+        Expr::Cell(c) => Row::Cell(cell(*c)),
+        Expr::ThreadId => Row::ThreadId,
+        Expr::Constant(..) | Expr::Neg(_) | Expr::Binary(..) => return None,
+    })
+}
