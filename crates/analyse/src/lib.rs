@@ -10,6 +10,7 @@ pub mod blocks;
 pub mod context;
 pub mod indirect;
 pub mod loops;
+pub mod outline;
 pub mod refusal;
 pub mod space;
 pub mod thread;

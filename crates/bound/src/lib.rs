@@ -1,6 +1,9 @@
 //! From facts to numbers: an integer program with reasons, its exact solution, and evidence that can be re-checked.
 
+pub mod abstract_warp;
+pub mod block;
 mod certificate;
+pub mod cta;
 mod exact;
 mod factor;
 pub mod facts;

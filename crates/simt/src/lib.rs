@@ -8,6 +8,7 @@
 pub mod bitset;
 pub mod concrete;
 pub mod counts;
+pub mod epochs;
 pub mod frames;
 pub mod groups;
 pub mod slots;

@@ -1,0 +1,368 @@
+//! The abstract warp of `abstract-cta-2014`, section 3.2, built from the structure that the loop forest and the
+//! postdominators of the thread-level graph show, whatever source it came from.
+
+use warpbound_graph::{Digraph, Dominators, LoopForest, LoopIndex};
+
+/// Part of a block, in the order of execution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Piece {
+    /// Instructions, by position: first, last.
+    Time(u32, u32),
+    /// A memory read that ends the instructions before it, at this position.
+    Memory(u32),
+    /// A barrier that ends the instructions before it, at this position.
+    Barrier(u32),
+}
+
+/// What an abstract warp is built from.
+pub struct Structure<'a> {
+    /// The thread-level graph, without edges to the end.
+    pub graph: &'a Digraph,
+    /// The first node.
+    pub entry: usize,
+    /// Nodes from which the kernel ends.
+    pub exits: &'a [usize],
+    /// What each node does.
+    pub pieces: &'a [Vec<Piece>],
+    /// The lanes of a warp may part at the end of a node.
+    pub divergent: &'a dyn Fn(usize) -> bool,
+}
+
+/// An element of an abstract warp.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Element {
+    /// A time node.
+    Time {
+        /// Cycles of its instructions at most (`T_instr`).
+        instr: u64,
+        /// By how much divergence varies them at most (`T_shift`).
+        shift: u64,
+        /// Positions of the first and last instruction that it stands for.
+        span: (u32, u32),
+    },
+    /// A memory access node, for the read at this position.
+    Memory(u32),
+    /// A barrier node, for the barrier at this position.
+    Barrier(u32),
+    /// A loop.
+    Loop {
+        /// Which loop of the forest.
+        index: LoopIndex,
+        /// From the header up to the first branch that may leave the loop: what is executed once more than the
+        /// rest.
+        head: Vec<Element>,
+        /// The rest of an iteration.
+        body: Vec<Element>,
+    },
+}
+
+/// An abstract warp.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AbstractWarp {
+    /// Its elements, in the order of execution.
+    pub elements: Vec<Element>,
+}
+
+/// The structure cannot be resolved statically at this node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unresolved {
+    /// The node.
+    pub node: usize,
+    /// Why, in one clause.
+    pub why: &'static str,
+}
+
+impl AbstractWarp {
+    /// Builds the abstract warp.
+    ///
+    /// # Errors
+    ///
+    /// Where the paper's constructions do not fit: loops with several entries, arms that do not meet.
+    pub fn construct(
+        structure: &Structure<'_>,
+        loops: &LoopForest,
+    ) -> Result<AbstractWarp, Unresolved> {
+        let post = Dominators::post(structure.graph, structure.exits.iter().copied());
+        let mut builder = Builder {
+            structure,
+            loops,
+            post: vec![(None, post)],
+            steps: 0,
+        };
+        let mut elements = Vec::new();
+        builder.sequence(structure.entry, structure.graph.len(), None, &mut elements)?;
+        Ok(AbstractWarp { elements })
+    }
+}
+
+/// Nested arms are walked once for each way to them; beyond this the code is no structured one.
+const MOST_STEPS: usize = 1_000_000;
+
+struct Builder<'a> {
+    structure: &'a Structure<'a>,
+    loops: &'a LoopForest,
+    /// Postdominators of the whole graph, and of the bodies of the loops that are being built: without the edges that
+    /// leave them or go back to their header.
+    post: Vec<(Option<LoopIndex>, Dominators)>,
+    steps: usize,
+}
+
+impl Builder<'_> {
+    /// `Join` of what is executed from `from` up to `stop`, which does not belong to it; within a loop, up to the
+    /// end of the iteration. Where the loop may be left first, `out` so far is its head, whose length is the result.
+    fn sequence(
+        &mut self,
+        from: usize,
+        stop: usize,
+        within: Option<LoopIndex>,
+        out: &mut Vec<Element>,
+    ) -> Result<Option<usize>, Unresolved> {
+        let end = self.structure.graph.len();
+        let mut node = from;
+        let mut head = None;
+        while node != stop && node != end {
+            let unresolved = |why| Unresolved { node, why };
+            self.steps += 1;
+            if self.steps > MOST_STEPS {
+                return Err(unresolved("too many ways lead through the code"));
+            }
+            let mut inner = self.loops.innermost(node);
+            while let Some(index) = inner
+                && self.loops.get(index).parent != within
+                && inner != within
+            {
+                inner = self.loops.get(index).parent;
+            }
+            if let Some(index) = inner.filter(|_| inner != within) {
+                node = self.inner_loop(index, node, out)?;
+                continue;
+            }
+            for piece in self.structure.pieces.get(node).into_iter().flatten() {
+                push(
+                    out,
+                    match *piece {
+                        Piece::Time(first, last) => Element::Time {
+                            instr: u64::from(last - first) + 1,
+                            shift: 0,
+                            span: (first, last),
+                        },
+                        Piece::Memory(at) => Element::Memory(at),
+                        Piece::Barrier(at) => Element::Barrier(at),
+                    },
+                );
+            }
+            let (inside, leaves) = self.successors(node, within);
+            if leaves && head.is_none() {
+                head = Some(out.len());
+                // What follows is another time node, even if it is one.
+                out.push(CUT);
+            }
+            node = match inside.as_slice() {
+                [] => end,
+                [next] if !leaves || within.is_some() => *next,
+                ways => self.arms(node, ways, stop, within, out)?,
+            };
+        }
+        Ok(head)
+    }
+
+    /// Where a node leads to within the iteration, and whether it may leave the loop. The end of an iteration is
+    /// the node behind the last.
+    fn successors(&self, node: usize, within: Option<LoopIndex>) -> (Vec<usize>, bool) {
+        let graph = self.structure.graph;
+        let end = graph.len();
+        let mut inside = Vec::new();
+        let mut leaves = false;
+        for &next in graph.successors(node) {
+            match within.map(|index| self.loops.get(index)) {
+                Some(body) if !body.contains(next) => leaves = true,
+                Some(body) if body.headers.contains(&next) => inside.push(end),
+                _ => inside.push(next),
+            }
+        }
+        if self.structure.exits.contains(&node) {
+            match within {
+                Some(_) => leaves = true,
+                None if inside.is_empty() => {}
+                None => inside.push(end),
+            }
+        }
+        inside.sort_unstable();
+        inside.dedup();
+        (inside, leaves)
+    }
+
+    /// The arms of a branch, and where they meet.
+    fn arms(
+        &mut self,
+        node: usize,
+        ways: &[usize],
+        stop: usize,
+        within: Option<LoopIndex>,
+        out: &mut Vec<Element>,
+    ) -> Result<usize, Unresolved> {
+        let post = self.post.last().map(|(_, post)| post);
+        let meet = post
+            .and_then(|post| post.immediate(node))
+            .unwrap_or(self.structure.graph.len());
+        let divergent = (self.structure.divergent)(node);
+        let mut arms = Vec::new();
+        for &way in ways {
+            let mut arm = Vec::new();
+            if way != meet && way != stop {
+                self.sequence(way, meet, within, &mut arm)?;
+                arm.retain(|element| *element != CUT);
+            }
+            arms.push(arm);
+        }
+        lub(arms, divergent, out);
+        Ok(meet)
+    }
+
+    /// A loop that the warp comes to at `node`; the node behind it.
+    fn inner_loop(
+        &mut self,
+        index: LoopIndex,
+        node: usize,
+        out: &mut Vec<Element>,
+    ) -> Result<usize, Unresolved> {
+        let body = self.loops.get(index);
+        if body.headers != [node] {
+            return Err(Unresolved {
+                node,
+                why: "the loop has several entries",
+            });
+        }
+        let outer = self.post.last().map(|(_, post)| post);
+        let mut behind = outer.and_then(|post| post.immediate(node));
+        while let Some(inside) = behind
+            && body.contains(inside)
+        {
+            behind = outer.and_then(|post| post.immediate(inside));
+        }
+        let graph = self.structure.graph;
+        let end = graph.len();
+        let inside =
+            |&(from, to): &(usize, usize)| body.contains(from) && body.contains(to) && to != node;
+        let iteration = Digraph::new(end, graph.edges().filter(inside));
+        let latches = graph
+            .edges()
+            .filter(|&(from, to)| to == node && body.contains(from))
+            .map(|(from, _)| from);
+        let post = Dominators::post(&iteration, latches);
+        self.post.push((Some(index), post));
+        let mut elements = Vec::new();
+        let head = self.sequence(node, end, Some(index), &mut elements);
+        self.post.pop();
+        let rest = match head? {
+            Some(length) => elements.split_off(length),
+            // Never left by the code that was found: all of it is executed each time.
+            None => Vec::new(),
+        };
+        let joined = |parts: Vec<Element>| {
+            let mut out = Vec::new();
+            for part in parts.into_iter().filter(|part| *part != CUT) {
+                push(&mut out, part);
+            }
+            out
+        };
+        out.push(Element::Loop {
+            index,
+            head: joined(elements),
+            body: joined(rest),
+        });
+        Ok(behind.unwrap_or(end))
+    }
+}
+
+/// Keeps the head of a loop and the rest of an iteration apart while it is built.
+const CUT: Element = Element::Time {
+    instr: 0,
+    shift: 0,
+    span: (u32::MAX, u32::MAX),
+};
+
+/// `Join`: a time node behind a time node is one time node.
+fn push(out: &mut Vec<Element>, element: Element) {
+    if let (
+        Some(Element::Time {
+            instr: sum,
+            shift: shifts,
+            span: whole,
+        }),
+        Element::Time { instr, shift, span },
+    ) = (out.last_mut().filter(|last| **last != CUT), &element)
+    {
+        *sum += instr;
+        *shifts += shift;
+        *whole = (whole.0.min(span.0), whole.1.max(span.1));
+        return;
+    }
+    out.push(element);
+}
+
+/// `LUB`: of arms that a warp takes one of, the worst; of arms that its lanes may all take, one after the other.
+fn lub(arms: Vec<Vec<Element>>, divergent: bool, out: &mut Vec<Element>) {
+    let times: Option<Vec<u64>> = arms.iter().map(|arm| time_of(arm)).collect();
+    match times {
+        // Only time: one node.
+        Some(times) => {
+            let (least, most, all) = (
+                times.iter().min().copied().unwrap_or(0),
+                times.iter().max().copied().unwrap_or(0),
+                times.iter().sum::<u64>(),
+            );
+            let instr = if divergent { all } else { most };
+            let shift = if divergent { all - least } else { 0 };
+            let spans = arms.iter().flatten().filter_map(|element| match element {
+                Element::Time { span, .. } => Some(*span),
+                _ => None,
+            });
+            if let Some(span) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) {
+                push(out, Element::Time { instr, shift, span });
+            }
+        }
+        None if divergent => {
+            for element in arms.into_iter().flatten() {
+                push(out, element);
+            }
+        }
+        // The arm with the most stalls, then the most time.
+        None => {
+            let worst = arms
+                .into_iter()
+                .max_by_key(|arm| (stalls_of(arm), weight(arm)));
+            for element in worst.into_iter().flatten() {
+                push(out, element);
+            }
+        }
+    }
+}
+
+/// The time of an arm that is nothing but time.
+fn time_of(arm: &[Element]) -> Option<u64> {
+    arm.iter()
+        .map(|element| match element {
+            Element::Time { instr, .. } => Some(*instr),
+            _ => None,
+        })
+        .sum()
+}
+
+fn stalls_of(arm: &[Element]) -> usize {
+    let of = |element: &Element| match element {
+        Element::Time { .. } => 0,
+        Element::Memory(_) | Element::Barrier(_) => 1,
+        Element::Loop { head, body, .. } => 1 + stalls_of(head) + stalls_of(body),
+    };
+    arm.iter().map(of).sum()
+}
+
+fn weight(arm: &[Element]) -> u64 {
+    let of = |element: &Element| match element {
+        Element::Time { instr, .. } => *instr,
+        Element::Memory(_) | Element::Barrier(_) => 0,
+        Element::Loop { head, body, .. } => weight(head) + weight(body),
+    };
+    arm.iter().map(of).sum()
+}

@@ -1,0 +1,317 @@
+//! Abstract CTA simulation (`abstract-cta-2014`, section 3.3): the estimate of the paper as published.
+//!
+//! One abstract warp stands for all; how many warps execute an element is between `N_low` and `N_high`. The estimate is
+//! no bound: it leaves out the last evaluation of each loop's predicate ([`Estimate::corrected`] adds it) and sync
+//! instructions that the lanes of a warp execute one after the other. For a bound see [`crate::block`].
+
+use std::collections::BTreeMap;
+
+use warpbound_graph::LoopIndex;
+
+use crate::abstract_warp::{AbstractWarp, Element};
+
+/// How often the warps of a block iterate each loop, each time that they come to it: warps in any order, one number
+/// each.
+pub type Iterations = BTreeMap<LoopIndex, Vec<u64>>;
+
+/// A step of the simulation, or several that were alike.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// An element outside all loops.
+    Element {
+        /// Its position in the abstract warp.
+        element: usize,
+        /// Cycles of instructions that it adds.
+        instr: u64,
+        /// Cycles of stalls that were added while it was simulated.
+        stall: u64,
+        /// Warps that execute it, at least and at most.
+        warps: (u64, u64),
+        /// `T_SHIFT` behind it.
+        shift: u64,
+    },
+    /// Iterations of a loop outside all loops.
+    Iterations {
+        /// The loop's position in the abstract warp.
+        element: usize,
+        /// How many.
+        count: u64,
+        /// Cycles of instructions of one.
+        instr: u64,
+        /// Cycles of stalls of one.
+        stall: u64,
+        /// Warps that execute them.
+        warps: u64,
+    },
+    /// Accesses left in the LOG at the end.
+    Flush {
+        /// Cycles of stalls.
+        stall: u64,
+    },
+}
+
+/// The estimate of a block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Estimate {
+    /// Cycles in which instructions are issued (`T_instr`).
+    pub instr: u64,
+    /// Cycles of stalls (`T_stall`).
+    pub stall: u64,
+    /// Cycles of the loop predicates' last evaluations, which the paper leaves out.
+    pub forgotten: u64,
+    /// How it came about.
+    pub steps: Vec<Step>,
+}
+
+impl Estimate {
+    /// `T_exec`: the estimate as published.
+    pub fn cycles(&self) -> u64 {
+        self.instr.saturating_add(self.stall)
+    }
+
+    /// The estimate with what the paper leaves out.
+    pub fn corrected(&self) -> u64 {
+        self.cycles().saturating_add(self.forgotten)
+    }
+}
+
+/// Why there is no estimate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoEstimate {
+    /// Nothing is known of how often this loop iterates.
+    Unknown(LoopIndex),
+    /// The simulation would take too long.
+    TooLong,
+}
+
+/// Elements that are simulated at most.
+const MOST_STEPS: u64 = 50_000_000;
+
+/// Simulates `warps` warps; a memory access takes `memory` cycles.
+///
+/// # Errors
+///
+/// Where a loop's iterations are not known, or loops are nested too deeply to be simulated.
+pub fn simulate(
+    warp: &AbstractWarp,
+    warps: u64,
+    memory: u64,
+    iterations: &Iterations,
+) -> Result<Estimate, NoEstimate> {
+    let mut simulation = Simulation {
+        memory,
+        iterations,
+        state: State {
+            low: warps,
+            high: warps,
+            shift: 0,
+            log: Vec::new(),
+        },
+        instr: 0,
+        stall: 0,
+        forgotten: 0,
+        left: MOST_STEPS,
+    };
+    let mut steps = Vec::new();
+    let all: Vec<usize> = (0..warps as usize).collect();
+    for (position, element) in warp.elements.iter().enumerate() {
+        let before = (simulation.instr, simulation.stall);
+        let warps = (simulation.state.low, simulation.state.high);
+        match element {
+            Element::Loop { index, head, body } => {
+                let mut note = |count, instr, stall, warps| match steps.last_mut() {
+                    Some(Step::Iterations {
+                        element,
+                        count: known,
+                        instr: i,
+                        stall: s,
+                        warps: w,
+                    }) if (*element, *i, *s, *w) == (position, instr, stall, warps) => {
+                        *known += count;
+                    }
+                    _ => steps.push(Step::Iterations {
+                        element: position,
+                        count,
+                        instr,
+                        stall,
+                        warps,
+                    }),
+                };
+                simulation.iterate(*index, head, body, &all, &mut note)?;
+            }
+            element => {
+                simulation.element(element, &all)?;
+                steps.push(Step::Element {
+                    element: position,
+                    instr: simulation.instr - before.0,
+                    stall: simulation.stall - before.1,
+                    warps,
+                    shift: simulation.state.shift,
+                });
+            }
+        }
+    }
+    let before = simulation.stall;
+    simulation.flush();
+    if simulation.stall > before {
+        steps.push(Step::Flush {
+            stall: simulation.stall - before,
+        });
+    }
+    Ok(Estimate {
+        instr: simulation.instr,
+        stall: simulation.stall,
+        forgotten: simulation.forgotten,
+        steps,
+    })
+}
+
+/// A memory access whose stall is not counted yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Access {
+    /// The lowest occupancy since it was made.
+    low: u64,
+    /// Instructions that a warp has executed since.
+    distance: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct State {
+    low: u64,
+    high: u64,
+    shift: u64,
+    log: Vec<Access>,
+}
+
+struct Simulation<'a> {
+    memory: u64,
+    iterations: &'a Iterations,
+    state: State,
+    instr: u64,
+    stall: u64,
+    forgotten: u64,
+    left: u64,
+}
+
+impl Simulation<'_> {
+    fn element(&mut self, element: &Element, warps: &[usize]) -> Result<(), NoEstimate> {
+        self.left = self.left.checked_sub(1).ok_or(NoEstimate::TooLong)?;
+        match element {
+            Element::Time { instr, shift, .. } => {
+                self.instr = self
+                    .instr
+                    .saturating_add(self.state.high.saturating_mul(*instr));
+                self.state.shift = self.state.shift.saturating_add(*shift);
+                for access in &mut self.state.log {
+                    access.distance = access.distance.saturating_add(*instr);
+                }
+                // What lies further back than the warps are apart interleaves with nothing any more.
+                let window = self.state.shift;
+                self.flush_where(|access| access.distance > window);
+            }
+            Element::Memory(_) => {
+                self.state.log.push(Access {
+                    low: self.state.low,
+                    distance: 0,
+                });
+                self.state.shift = self.state.shift.max(self.state.low.saturating_sub(1));
+            }
+            Element::Barrier(_) => {
+                self.flush();
+                self.state.shift = 0;
+                let here = warps.len() as u64;
+                (self.state.low, self.state.high) = (here, here);
+            }
+            Element::Loop { index, head, body } => {
+                self.iterate(*index, head, body, warps, &mut |_, _, _, _| ())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) {
+        self.flush_where(|_| true);
+    }
+
+    fn flush_where(&mut self, flushed: impl Fn(&Access) -> bool) {
+        let memory = self.memory;
+        let mut stall = 0u64;
+        self.state.log.retain(|access| {
+            let leaves = flushed(access);
+            if leaves {
+                stall = stall.saturating_add(memory.saturating_sub(access.low));
+            }
+            !leaves
+        });
+        self.stall = self.stall.saturating_add(stall);
+    }
+
+    /// A loop; `note` is told of iterations: how many, instructions and stalls of one, warps.
+    fn iterate(
+        &mut self,
+        index: LoopIndex,
+        head: &[Element],
+        body: &[Element],
+        warps: &[usize],
+        note: &mut dyn FnMut(u64, u64, u64, u64),
+    ) -> Result<(), NoEstimate> {
+        let known = self.iterations.get(&index);
+        let known = known.ok_or(NoEstimate::Unknown(index))?;
+        let count_of = |warp: usize| known.get(warp).copied().unwrap_or(0);
+        // The warps that stay longest last, so that those that leave are at the front.
+        let mut order: Vec<usize> = warps.to_vec();
+        order.sort_by_key(|&warp| count_of(warp));
+        let outside = (self.state.low, self.state.high);
+        let mut left = 0;
+        let mut done = 0;
+        while let Some(&next) = order.get(left) {
+            let until = count_of(next);
+            let inside = &order[left..];
+            let here = inside.len() as u64;
+            if until > done {
+                (self.state.low, self.state.high) = (here, here);
+                for access in &mut self.state.log {
+                    access.low = access.low.min(here);
+                }
+            }
+            while done < until {
+                let before = (self.state.clone(), self.instr, self.stall, self.forgotten);
+                for element in head.iter().chain(body) {
+                    self.element(element, inside)?;
+                }
+                let (instr, stall) = (self.instr - before.1, self.stall - before.2);
+                let mut alike = 1;
+                if self.state == before.0 {
+                    // Each further one is the same.
+                    alike = until - done;
+                    let more = alike - 1;
+                    let times = |one: u64| one.saturating_mul(more);
+                    self.instr = self.instr.saturating_add(times(instr));
+                    self.stall = self.stall.saturating_add(times(stall));
+                    let forgotten = self.forgotten - before.3;
+                    self.forgotten = self.forgotten.saturating_add(times(forgotten));
+                }
+                note(alike, instr, stall, here);
+                done += alike;
+            }
+            left += inside.partition_point(|&warp| count_of(warp) == until);
+        }
+        let head_time: u64 = head
+            .iter()
+            .map(|element| match element {
+                Element::Time { instr, .. } => *instr,
+                _ => 0,
+            })
+            .sum();
+        self.forgotten = self
+            .forgotten
+            .saturating_add(head_time.saturating_mul(order.len() as u64));
+        // Warps that leave at different times come to what follows at any time.
+        let together = order.first().map(|&w| count_of(w)) == order.last().map(|&w| count_of(w));
+        (self.state.low, self.state.high) = match together {
+            true => outside,
+            false => (outside.0.min(1), outside.1),
+        };
+        Ok(())
+    }
+}
