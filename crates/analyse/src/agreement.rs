@@ -1,8 +1,8 @@
 //! Which operations keep the lanes of a group in agreement (paper section 3.3).
 
-use warpbound_ir::{Op, Value};
+use warpbound_ir::{Code, Op, Value};
 use warpbound_isa::instr::Space;
-use warpbound_simt::warp::WarpState;
+use warpbound_simt::warp::{CellSet, WarpState};
 
 /// What is known of the launch, and what may be assumed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +41,7 @@ impl Launch {
     ///
     /// Numbers: fact table of S2R (`sass.md` section 2). TID.Y is the same in a warp when rows of
     /// the block fill whole warps, TID.Z when planes do.
-    fn special_agrees(&self, register: u8) -> bool {
+    pub(crate) fn special_agrees(&self, register: u8) -> bool {
         let whole =
             |threads: u64| threads != 0 && threads.is_multiple_of(u64::from(self.warp_width));
         match register {
@@ -54,6 +54,41 @@ impl Launch {
             _ => false,
         }
     }
+}
+
+/// When the lanes that execute an operation together write equal values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rule {
+    /// Always.
+    Always,
+    /// When the cells read agree.
+    Operands,
+    /// Never, as far as is known.
+    Never,
+}
+
+impl Launch {
+    /// The rule for values that come from where `value` says.
+    pub(crate) fn rule(&self, value: Value) -> Rule {
+        let or_never = |holds: bool, rule| if holds { rule } else { Rule::Never };
+        match value {
+            Value::Function | Value::Load(Space::Constant | Space::Shared) => Rule::Operands,
+            Value::Load(Space::Global) => or_never(self.global_is_stable, Rule::Operands),
+            Value::Special(register) => or_never(self.special_agrees(register), Rule::Always),
+            Value::Uniform => Rule::Always,
+            Value::Load(_) | Value::Lane => Rule::Never,
+        }
+    }
+}
+
+/// Cells on which all lanes agree when the kernel begins: those of which the code says so. Nothing says what
+/// the registers of a GPU then hold.
+pub(crate) fn agreeing_at_entry(code: &Code) -> CellSet {
+    let mut agreed = CellSet::default();
+    for cell in &code.agreed_at_entry {
+        agreed.insert(cell.index());
+    }
+    agreed
 }
 
 /// Assumptions that an analysis made use of.
@@ -77,20 +112,13 @@ pub fn apply(state: &mut WarpState, op: &Op, launch: &Launch, used: &mut Used) {
         (found, n)
     };
     let condition_agrees = state.active_agree(op.condition.cells().map(|c| c.index()));
-    let operands_agree = state.active_agree(op.reads.iter().map(|c| c.index()));
     let agrees = condition_agrees
-        && match op.value {
-            Value::Function => operands_agree,
-            Value::Load(Space::Constant | Space::Shared) => operands_agree,
-            Value::Load(Space::Global) => {
-                let agrees = operands_agree && launch.global_is_stable;
-                used.stable_global |= agrees;
-                agrees
-            }
-            Value::Special(register) => launch.special_agrees(register),
-            Value::Uniform => true,
-            Value::Load(_) | Value::Lane => false,
+        && match launch.rule(op.value) {
+            Rule::Always => true,
+            Rule::Operands => state.active_agree(op.reads.iter().map(|c| c.index())),
+            Rule::Never => false,
         };
+    used.stable_global |= agrees && op.value == Value::Load(Space::Global);
     let guarded = !op.condition.is_always();
     for chunk in op.writes.chunks(16) {
         let (written, n) = cells(chunk);

@@ -8,8 +8,12 @@
 pub mod agreement;
 pub mod blocks;
 pub mod context;
+pub mod dependence;
+pub mod divergence;
+pub mod gsa;
 pub mod indirect;
 pub mod loops;
+pub mod meeting;
 pub mod outline;
 pub mod refusal;
 pub mod space;
@@ -18,6 +22,8 @@ pub mod values;
 pub mod warp;
 
 pub use agreement::Launch;
+pub use dependence::Dependence;
+pub use divergence::Divergence;
 pub use refusal::{Reason, Refusal};
 pub use thread::ThreadCfg;
 pub use warp::WarpCfg;

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_graph::{Problem, Solution, solve};
 use warpbound_ir::{Cell, Code};
-use warpbound_simt::warp::{AgreementDomain, CellSet, Condition, Model, Step, Via, WarpState};
+use warpbound_simt::warp::{AgreementDomain, Condition, Model, Step, Via, WarpState};
 use warpbound_simt::{NodeId, Tag};
 
-use crate::agreement::{Launch, Used, apply};
+use crate::agreement::{Launch, Used, agreeing_at_entry, apply};
 use crate::refusal::{Reason, Refusal};
 use crate::thread::{ThreadCfg, indirect_base, with_agreement};
 
@@ -54,11 +54,7 @@ impl WarpCfg {
             used: Used::default(),
             rank,
         };
-        let mut agreed = CellSet::default();
-        for cell in &code.agreed_at_entry {
-            agreed.insert(cell.index());
-        }
-        let initial = WarpState::entry(agreed, model);
+        let initial = WarpState::entry(agreeing_at_entry(code), model);
         let states = solve(&mut explorer, entry.index(), initial)?;
         Ok(WarpCfg {
             steps: explorer.steps,

@@ -1,117 +1,215 @@
+use std::collections::BinaryHeap;
+
 use crate::{Digraph, components};
 
-/// Immediate dominators (Cooper, Harvey, Kennedy: *A Simple, Fast Dominance Algorithm*).
+/// No node.
+const NONE: usize = usize::MAX;
+
+/// Immediate dominators of the nodes that a root reaches.
 ///
-/// A node dominates another when all ways from the root to that one lead through it.
+/// The iteration of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001).
 #[derive(Clone, Debug)]
 pub struct Dominators {
-    /// For each node, its immediate dominator; `None` for the root and for what it does not reach.
-    immediate: Vec<Option<usize>>,
-    depth: Vec<u32>,
-    reached: Vec<bool>,
+    root: usize,
+    /// Parent in the tree; `NONE` for the root and for what it does not reach.
+    parents: Vec<usize>,
+    /// Distance from the root in the tree.
+    depths: Vec<u32>,
+    /// Position in a preorder of the tree, and the position behind the last node below.
+    spans: Vec<(u32, u32)>,
+    /// Nodes in this preorder.
+    order: Vec<usize>,
 }
 
 impl Dominators {
-    /// The dominators of what `root` reaches.
-    pub fn run(graph: &Digraph, root: usize) -> Dominators {
+    /// Dominators in the part of `graph` that `root` reaches.
+    pub fn run(graph: &Digraph, root: usize) -> Self {
         let order = graph.reverse_postorder(root);
-        let reversed = graph.reversed();
-        let mut position = vec![usize::MAX; graph.len()];
-        for (at, &node) in order.iter().enumerate() {
-            position[node] = at;
+        let mut rank = vec![NONE; graph.len()];
+        for (position, &node) in order.iter().enumerate() {
+            rank[node] = position;
         }
-        // By position in the order; the root is its own, and unknown ones come last.
-        const UNKNOWN: usize = usize::MAX;
-        let mut above = vec![UNKNOWN; order.len()];
-        if let Some(first) = above.first_mut() {
+        let reversed = graph.reversed();
+        // Parents by rank; the root is its own while this runs.
+        let mut parent = vec![NONE; order.len()];
+        if let Some(first) = parent.first_mut() {
             *first = 0;
         }
         let mut changed = true;
         while changed {
             changed = false;
-            for (at, &node) in order.iter().enumerate().skip(1) {
-                let mut found = UNKNOWN;
-                for &before in reversed.successors(node) {
-                    let mut other = position[before];
-                    if other == UNKNOWN || above[other] == UNKNOWN {
-                        continue;
+            for (position, &node) in order.iter().enumerate().skip(1) {
+                let known = reversed
+                    .successors(node)
+                    .iter()
+                    .map(|&p| rank[p])
+                    .filter(|&p| p != NONE && parent[p] != NONE);
+                let found = known.reduce(|mut a, mut b| {
+                    while a != b {
+                        while a > b {
+                            a = parent[a];
+                        }
+                        while b > a {
+                            b = parent[b];
+                        }
                     }
-                    if found == UNKNOWN {
-                        found = other;
-                    }
-                    while found != other {
-                        if found > other {
-                            found = above[found];
-                        } else {
-                            other = above[other];
+                    a
+                });
+                let found = found.unwrap_or(NONE);
+                changed |= parent[position] != found;
+                parent[position] = found;
+            }
+        }
+        let mut parents = vec![NONE; graph.len()];
+        for (position, &node) in order.iter().enumerate().skip(1) {
+            parents[node] = order[parent[position]];
+        }
+        Dominators::of_tree(root, parents, &order)
+    }
+
+    /// Postdominators: dominators of the reversed graph from a virtual exit with the number
+    /// `graph.len()`, to which each of `exits` has an edge.
+    ///
+    /// So that every node has a postdominator, the nodes of a part that is never left (a cycle without
+    /// a way out, or a node without successors that is no exit) have edges to the virtual exit as well:
+    /// all of them, since any may be the last that is ever executed.
+    pub fn post(graph: &Digraph, exits: impl IntoIterator<Item = usize>) -> Self {
+        let exit = graph.len();
+        let mut leaving = vec![false; graph.len()];
+        for node in exits {
+            if let Some(slot) = leaving.get_mut(node) {
+                *slot = true;
+            }
+        }
+        let last = (0..graph.len()).filter(|&n| leaving[n]);
+        let leaves = graph.reversed().reachable(last);
+        let trapped: Vec<bool> = leaves.iter().map(|&leaves| !leaves).collect();
+        for component in components(graph, &trapped) {
+            let mut outward = component.iter().flat_map(|&n| graph.successors(n));
+            if outward.all(|to| component.binary_search(to).is_ok()) {
+                for node in component {
+                    leaving[node] = true;
+                }
+            }
+        }
+        let reversed = graph.edges().map(|(from, to)| (to, from));
+        let to_exit = (0..exit).filter(|&n| leaving[n]).map(|n| (exit, n));
+        Dominators::run(&Digraph::new(exit + 1, reversed.chain(to_exit)), exit)
+    }
+
+    /// Numbers the tree; `reached` are its nodes.
+    fn of_tree(root: usize, parents: Vec<usize>, reached: &[usize]) -> Self {
+        let len = parents.len();
+        let tree = Digraph::new(
+            len,
+            reached
+                .iter()
+                .filter(|&&node| parents[node] != NONE)
+                .map(|&node| (parents[node], node)),
+        );
+        let mut found = Dominators {
+            root,
+            parents,
+            depths: vec![0; len],
+            spans: vec![(0, 0); len],
+            order: Vec::with_capacity(reached.len()),
+        };
+        let mut path = vec![(root, 0)];
+        while let Some((node, child)) = path.last_mut() {
+            let node = *node;
+            let Some(span) = found.spans.get_mut(node) else {
+                break;
+            };
+            if *child == 0 {
+                span.0 = found.order.len() as u32;
+                found.order.push(node);
+            }
+            match tree.successors(node).get(*child) {
+                Some(&next) => {
+                    *child += 1;
+                    found.depths[next] = found.depths[node] + 1;
+                    path.push((next, 0));
+                }
+                None => {
+                    span.1 = found.order.len() as u32;
+                    path.pop();
+                }
+            }
+        }
+        found
+    }
+
+    /// Where everything begins.
+    pub fn root(&self) -> usize {
+        self.root
+    }
+
+    /// The root reaches `node`.
+    pub fn is_reached(&self, node: usize) -> bool {
+        self.spans
+            .get(node)
+            .is_some_and(|&(first, end)| first < end)
+    }
+
+    /// The immediate dominator; none for the root and for nodes that it does not reach.
+    pub fn immediate(&self, node: usize) -> Option<usize> {
+        self.parents.get(node).copied().filter(|&p| p != NONE)
+    }
+
+    /// Every path from the root to `below` passes `above`; each reached node dominates itself.
+    pub fn dominates(&self, above: usize, below: usize) -> bool {
+        if !self.is_reached(above) || !self.is_reached(below) {
+            return false;
+        }
+        let (first, end) = self.spans[above];
+        (first..end).contains(&self.spans[below].0)
+    }
+
+    /// Positions of the nodes that `node` dominates in a preorder of the dominator tree: from its own
+    /// to, not including, the second. Empty for nodes that the root does not reach.
+    pub fn span(&self, node: usize) -> (u32, u32) {
+        self.spans.get(node).copied().unwrap_or_default()
+    }
+
+    /// The iterated dominance frontier of `nodes`, ascending: where values written in `nodes` and at
+    /// the root meet. `graph` is the one that the dominators are of.
+    ///
+    /// Linear in the size of the graph (Sreedhar and Gao, "A Linear Time Algorithm for Placing
+    /// φ-Nodes", 1995).
+    pub fn iterated_frontier(
+        &self,
+        graph: &Digraph,
+        nodes: impl IntoIterator<Item = usize>,
+    ) -> Vec<usize> {
+        let mut waiting = BinaryHeap::new();
+        let mut queued = vec![false; graph.len()];
+        let mut seen = vec![false; graph.len()];
+        let mut found = vec![false; graph.len()];
+        for node in nodes {
+            if self.is_reached(node) && !std::mem::replace(&mut queued[node], true) {
+                waiting.push((self.depths[node], node));
+            }
+        }
+        // Deep nodes first: a subtree that was walked for one of them needs no second walk.
+        while let Some((depth, top)) = waiting.pop() {
+            let (mut position, end) = self.spans[top];
+            while position < end {
+                let node = self.order[position as usize];
+                if std::mem::replace(&mut seen[node], true) {
+                    position = self.spans[node].1;
+                    continue;
+                }
+                position += 1;
+                for &to in graph.successors(node) {
+                    if self.depths[to] <= depth && !std::mem::replace(&mut found[to], true) {
+                        if !std::mem::replace(&mut queued[to], true) {
+                            waiting.push((self.depths[to], to));
                         }
                     }
                 }
-                changed |= above[at] != found;
-                above[at] = found;
             }
         }
-        let mut dominators = Dominators {
-            immediate: vec![None; graph.len()],
-            depth: vec![0; graph.len()],
-            reached: vec![false; graph.len()],
-        };
-        for (at, &node) in order.iter().enumerate() {
-            dominators.reached[node] = true;
-            if at > 0 {
-                let parent = order[above[at]];
-                dominators.immediate[node] = Some(parent);
-                dominators.depth[node] = dominators.depth[parent] + 1;
-            }
-        }
-        dominators
-    }
-
-    /// The postdominators of `graph`: node `graph.len()` is the end, to which `exits` lead. So does one node of
-    /// each cycle that control cannot leave, so that every node has a way to the end.
-    pub fn post(graph: &Digraph, exits: impl IntoIterator<Item = usize>) -> Dominators {
-        let end = graph.len();
-        let mut exits: Vec<usize> = exits.into_iter().filter(|&node| node < end).collect();
-        let leaves = graph.reversed().reachable(exits.iter().copied());
-        let trapped: Vec<bool> = leaves.iter().map(|leaves| !leaves).collect();
-        let mut last = vec![false; end];
-        for component in components(graph, &trapped) {
-            let leads_on = |&node: &usize| {
-                let inside = |to: &usize| component.binary_search(to).is_ok();
-                !graph.successors(node).iter().all(inside)
-            };
-            if !component.iter().any(leads_on)
-                && let Some(&node) = component.first()
-            {
-                last[node] = true;
-            }
-        }
-        exits.extend((0..end).filter(|&node| last[node]));
-        let edges = graph.edges().map(|(from, to)| (to, from));
-        let to_end = exits.iter().map(|&node| (end, node));
-        let reversed = Digraph::new(end + 1, edges.chain(to_end));
-        Dominators::run(&reversed, end)
-    }
-
-    /// The nearest dominator of `node` other than itself.
-    pub fn immediate(&self, node: usize) -> Option<usize> {
-        self.immediate.get(node).copied().flatten()
-    }
-
-    /// `above` dominates `node`; each reached node dominates itself.
-    pub fn dominates(&self, above: usize, node: usize) -> bool {
-        let known = |node: usize| self.reached.get(node) == Some(&true);
-        if !known(above) || !known(node) {
-            return false;
-        }
-        let mut at = node;
-        while self.depth[at] > self.depth[above] {
-            match self.immediate[at] {
-                Some(next) => at = next,
-                None => return false,
-            }
-        }
-        at == above
+        (0..graph.len()).filter(|&node| found[node]).collect()
     }
 }
 
@@ -119,63 +217,108 @@ impl Dominators {
 mod tests {
     use super::*;
 
-    /// A dominates B when B cannot be reached without A.
-    fn naive(graph: &Digraph, root: usize, a: usize, b: usize) -> bool {
-        let reached = graph.reachable([root]);
-        if !reached[a] || !reached[b] {
-            return false;
-        }
-        let without = Digraph::new(
-            graph.len(),
-            graph.edges().filter(|&(from, to)| from != a && to != a),
-        );
-        a == b || a == root || !without.reachable([root])[b]
+    fn random_graph(seed: &mut u64, len: usize, edges: usize) -> Digraph {
+        let edges: Vec<_> = (0..edges)
+            .map(|_| {
+                *seed = seed
+                    .wrapping_mul(6364136223846793005)
+                    .wrapping_add(1442695040888963407);
+                ((*seed >> 33) as usize % len, (*seed >> 45) as usize % len)
+            })
+            .collect();
+        Digraph::new(len, edges)
+    }
+
+    /// Without `above`, the root does not reach `below`.
+    fn naive(graph: &Digraph, root: usize, above: usize, below: usize) -> bool {
+        let without = graph.edges().filter(|&(a, b)| a != above && b != above);
+        let cut = Digraph::new(graph.len(), without).reachable([root]);
+        graph.reachable([root])[below] && (above == below || above == root || !cut[below])
     }
 
     #[test]
-    fn dominators_are_what_their_definition_says() {
-        let mut seed = 7u64;
-        let mut random = |n: u64| {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            (seed >> 33) % n
-        };
-        for _ in 0..300 {
-            let nodes = 2 + random(9);
-            let edges: Vec<_> = (0..random(20))
-                .map(|_| (random(nodes) as usize, random(nodes) as usize))
-                .collect();
-            let graph = Digraph::new(nodes as usize, edges);
+    fn dominators_are_those_of_the_definition() {
+        let mut seed = 7;
+        for round in 0..400 {
+            let len = 2 + round % 12;
+            let graph = random_graph(&mut seed, len, len + round % 9);
             let found = Dominators::run(&graph, 0);
-            for a in 0..graph.len() {
-                for b in 0..graph.len() {
-                    assert_eq!(
-                        found.dominates(a, b),
-                        naive(&graph, 0, a, b),
-                        "{a} {b} {graph:?}"
-                    );
+            for below in 0..len {
+                let strict: Vec<usize> = (0..len)
+                    .filter(|&a| a != below && naive(&graph, 0, a, below))
+                    .collect();
+                for above in 0..len {
+                    let expected = naive(&graph, 0, above, below);
+                    assert_eq!(found.dominates(above, below), expected, "{graph:?}");
                 }
+                // The immediate dominator is the strict dominator that all others dominate.
+                let closest = strict
+                    .iter()
+                    .copied()
+                    .find(|&a| strict.iter().all(|&b| naive(&graph, 0, b, a)));
+                assert_eq!(found.immediate(below), closest, "{graph:?}");
             }
         }
     }
 
     #[test]
-    fn every_node_has_a_way_to_the_end() {
-        // 0 → 1 ⇄ 2, 0 → 3: the cycle is never left.
-        let graph = Digraph::new(4, [(0, 1), (1, 2), (2, 1), (0, 3)]);
-        let post = Dominators::post(&graph, [3]);
-        assert_eq!(post.immediate(0), Some(4));
-        assert_eq!(post.immediate(2), Some(1));
-        assert_eq!(post.immediate(1), Some(4));
-        assert_eq!(post.immediate(3), Some(4));
+    fn frontiers_are_those_of_the_definition() {
+        let mut seed = 11;
+        for round in 0..400 {
+            let len = 2 + round % 12;
+            let graph = random_graph(&mut seed, len, len + round % 9);
+            let found = Dominators::run(&graph, 0);
+            let reversed = graph.reversed();
+            let mut all: Vec<usize> = vec![round % len, (round / 3) % len];
+            all.retain(|&n| found.is_reached(n));
+            let start = all.clone();
+            let mut expected = Vec::new();
+            while let Some(node) = all.pop() {
+                for to in 0..len {
+                    let reaches = reversed
+                        .successors(to)
+                        .iter()
+                        .any(|&p| found.dominates(node, p));
+                    let strictly = node != to && found.dominates(node, to);
+                    if reaches && !strictly && !expected.contains(&to) {
+                        expected.push(to);
+                        all.push(to);
+                    }
+                }
+            }
+            expected.sort_unstable();
+            assert_eq!(
+                found.iterated_frontier(&graph, start),
+                expected,
+                "{graph:?}"
+            );
+        }
     }
 
     #[test]
-    fn both_sides_of_an_if_meet() {
-        let graph = Digraph::new(5, [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)]);
-        let post = Dominators::post(&graph, [4]);
-        assert_eq!(post.immediate(0), Some(3));
-        assert_eq!(post.immediate(3), Some(4));
+    fn postdominators_of_a_diamond_and_of_a_cycle_without_a_way_out() {
+        // 0 -> {1, 2} -> 3 -> exit
+        let diamond = Digraph::new(4, [(0, 1), (0, 2), (1, 3), (2, 3)]);
+        let found = Dominators::post(&diamond, [3]);
+        assert_eq!(found.immediate(0), Some(3));
+        assert_eq!(found.immediate(3), Some(4));
+        // 1 <-> 2 is never left: nothing but the virtual exit comes surely after 0.
+        let trap = Digraph::new(4, [(0, 1), (1, 2), (2, 1), (0, 3)]);
+        let found = Dominators::post(&trap, [3]);
+        assert_eq!(
+            (0..4).map(|n| found.immediate(n)).collect::<Vec<_>>(),
+            [Some(4); 4]
+        );
+    }
+
+    #[test]
+    fn every_node_has_a_postdominator() {
+        let mut seed = 13;
+        for round in 0..400 {
+            let len = 1 + round % 12;
+            let graph = random_graph(&mut seed, len, len + round % 9);
+            let found = Dominators::post(&graph, [round % len]);
+            assert!((0..len).all(|n| found.immediate(n).is_some()), "{graph:?}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! audit that compares what a warp does with what the analyses claim.
 
 pub mod audit;
+pub mod divergence;
 pub mod execute;
 pub mod generate;
 pub mod random;

@@ -1,0 +1,92 @@
+//! Compares what lanes find with what the divergence analysis claims.
+
+use std::collections::BTreeMap;
+
+use warpbound_analyse::divergence::Item;
+use warpbound_analyse::meeting::{Apart, apart};
+use warpbound_analyse::{Dependence, Divergence, Launch};
+use warpbound_driver::Flow;
+use warpbound_ir::{Code, OpIndex};
+
+use crate::audit::lanes;
+use crate::execute::{NoLabels, RunSeed, Warp};
+
+/// The divergence analysis of a program, and what it rests on.
+pub struct Claims<'a> {
+    code: &'a Code,
+    launch: Launch,
+    /// What is claimed.
+    pub divergence: Divergence,
+    /// Branches behind which the lanes may not meet where the claims take it for granted.
+    pub apart: Vec<Apart>,
+}
+
+impl<'a> Claims<'a> {
+    /// Analyses a program whose control flow is known.
+    pub fn run(code: &'a Code, launch: Launch, flow: &Flow) -> Claims<'a> {
+        let dependence = Dependence::run(&flow.thread);
+        Claims {
+            code,
+            launch,
+            divergence: Divergence::run(code, &flow.thread, &dependence, &launch),
+            apart: apart(code, &flow.thread, &flow.warp, &dependence),
+        }
+    }
+
+    /// Whether the claims about values, and those about presence, rest on what is known of the machine.
+    pub fn rest_on(&self) -> (bool, bool) {
+        let values = !self.apart.iter().any(|apart| apart.for_values);
+        (values, self.apart.is_empty())
+    }
+
+    /// What happens in a run that no claim allows.
+    pub fn check(&self, run: RunSeed) -> Broken {
+        let mut items: BTreeMap<OpIndex, Vec<&Item>> = BTreeMap::new();
+        for item in &self.divergence.items {
+            items.entry(item.at).or_default().push(item);
+        }
+        let mut broken = Broken::default();
+        Warp::new(self.code, &self.launch, run, NoLabels).run(|event| {
+            let Some(top) = event.before.top() else {
+                return;
+            };
+            let waiting = event.before.pending().iter();
+            let live = waiting.fold(top.mask, |all, stage| all | stage.mask);
+            let asked = items.get(&top.next.op).into_iter().flatten();
+            for item in asked {
+                let what = format!("{:?} {}", item.kind, item.at.0);
+                if item.divergent.is_empty() {
+                    broken.tested += usize::from(!top.mask.is_power_of_two());
+                    for &cell in &item.cells {
+                        let mut found = lanes(top.mask).map(|l| event.cells[l][cell.index()]);
+                        let first = found.next();
+                        if found.any(|value| Some(value) != first) {
+                            let text = format!("{what}: {cell} is not uniform");
+                            broken.values.push(text);
+                        }
+                    }
+                }
+                if item.partial.is_empty() {
+                    broken.tested += usize::from(!live.is_power_of_two());
+                    if top.mask != live {
+                        broken
+                            .presence
+                            .push(format!("{what}: some lanes are missing"));
+                    }
+                }
+            }
+        });
+        broken
+    }
+}
+
+/// What a run does that no claim allows.
+#[derive(Clone, Debug, Default)]
+pub struct Broken {
+    /// Lanes find different values.
+    pub values: Vec<String>,
+    /// Lanes are missing.
+    pub presence: Vec<String>,
+    /// Claims that were put to the test with more than one lane.
+    pub tested: usize,
+}
