@@ -12,6 +12,7 @@ pub mod dependence;
 pub mod divergence;
 pub mod gsa;
 pub mod indirect;
+pub mod iterations;
 pub mod loops;
 pub mod meeting;
 pub mod outline;

@@ -73,6 +73,18 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t, conflicts_with = "trace")]
         format: Format,
     },
+    /// Estimate a block by abstract CTA simulation, and bound it
+    Cta {
+        #[command(flatten)]
+        input: Input,
+        #[command(flatten)]
+        launch: LaunchInput,
+        #[command(flatten)]
+        facts: FactsArguments,
+        /// Output format; dot and svg draw the abstract warp
+        #[arg(long, value_enum, default_value_t)]
+        format: GraphFormat,
+    },
     /// Print a facts file with one line per loop, ready to be filled
     Facts {
         #[command(flatten)]
@@ -88,12 +100,8 @@ pub(crate) enum Command {
         /// Only this kernel; mangled or C++ name
         #[arg(long, value_name = "K")]
         kernel: Option<String>,
-        /// Flow facts (see `warpbound facts`)
-        #[arg(long, value_name = "FILE")]
-        facts: Option<PathBuf>,
-        /// Bound of loops without a fact: header executions per entry and thread
-        #[arg(long, value_name = "N", value_parser = loop_default())]
-        loop_default: Option<u64>,
+        #[command(flatten)]
+        facts: FactsArguments,
         /// Warp instructions of one call of a function outside the file, where no fact says it
         #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(0..=FactsFile::MOST_BOUND))]
         call_default: Option<u64>,
@@ -117,6 +125,17 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t)]
         flow: FlowReading,
     },
+}
+
+/// What is known of loops.
+#[derive(Args)]
+pub(crate) struct FactsArguments {
+    /// Flow facts (see `warpbound facts`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) facts: Option<PathBuf>,
+    /// Bound of loops without a fact: header executions per entry and thread
+    #[arg(long, value_name = "N", value_parser = loop_default())]
+    pub(crate) loop_default: Option<u64>,
 }
 
 /// What is launched, and on which machine.

@@ -18,7 +18,9 @@ use warpbound_driver::{FactsFile, Library, Options, Selection, Session};
 use warpbound_report::bound::Status;
 use warpbound_report::{BoundWriter, KernelBound, to_json};
 
-use arguments::{Arguments, Command, Format, GraphFormat, Input, LaunchInput, Style};
+use arguments::{
+    Arguments, Command, FactsArguments, Format, GraphFormat, Input, LaunchInput, Style,
+};
 use output::Output;
 use progress::Progress;
 
@@ -115,12 +117,34 @@ fn run(command: Command) -> Result<u8, Stop> {
             max_cycles,
             format,
         } => run_kernel(&input, &launch, trace, max_cycles, format),
+        Command::Cta {
+            input,
+            launch,
+            facts,
+            format,
+        } => {
+            let library = input::library(&input.file)?;
+            let options = facts_options(&library, facts)?;
+            let (file, machine) = input::launch(&launch.launch, launch.machine.as_deref())?;
+            let session = library.only_session(&input.selection())?;
+            let kernel = session.launched(launch.kernel.as_deref(), &file)?;
+            let report = session.cta(kernel, &file, &machine, &options)?;
+            let text = match format {
+                GraphFormat::Text => report.text(),
+                GraphFormat::Json => to_json(&report),
+                GraphFormat::Dot => report.dot(),
+                GraphFormat::Svg => report.svg(),
+            };
+            let mut out = Output::stdout();
+            out.write_all(text.as_bytes())?;
+            out.finish()?;
+            Ok(if report.sound.is_some() { 0 } else { NO_BOUND })
+        }
         Command::Facts { input, kernel } => facts(&input, kernel.as_deref()),
         Command::Bound {
             input,
             kernel,
             facts,
-            loop_default,
             call_default,
             launch,
             domains,
@@ -131,17 +155,12 @@ fn run(command: Command) -> Result<u8, Stop> {
             cost: _,
         } => {
             let library = input::library(&input.file)?;
-            let facts = match facts {
-                Some(path) => input::facts(&library, &path)?,
-                None => FactsFile::default(),
-            };
             let options = Options {
                 block: launch.block,
                 model: domains.model(),
                 reading: flow.into(),
-                facts,
-                loop_default,
                 call_default,
+                ..facts_options(&library, facts)?
             };
             let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
             let out = match &output {
@@ -157,6 +176,17 @@ fn run(command: Command) -> Result<u8, Stop> {
             bound(&wanted, &options, jobs, report)
         }
     }
+}
+
+fn facts_options(library: &Library, facts: FactsArguments) -> Result<Options, Diagnostic> {
+    Ok(Options {
+        facts: match facts.facts {
+            Some(path) => input::facts(library, &path)?,
+            None => FactsFile::default(),
+        },
+        loop_default: facts.loop_default,
+        ..Options::default()
+    })
 }
 
 fn run_kernel(

@@ -5,6 +5,9 @@
 pub mod bound;
 mod bound_text;
 mod bound_writer;
+pub mod cta;
+mod cta_dot;
+mod cta_svg;
 mod dot;
 pub mod graph;
 mod graph_text;
@@ -16,6 +19,7 @@ mod table;
 
 pub use bound::KernelBound;
 pub use bound_writer::{BoundFormat, BoundWriter};
+pub use cta::CtaReport;
 pub use graph::Graph;
 pub use list::{Directory, FileReport};
 pub use listing::Listing;

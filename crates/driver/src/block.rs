@@ -1,0 +1,279 @@
+//! The bound of a block: what each warp does, from outlines or integer programs, put together.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+
+use warpbound_analyse::outline::{Lanes, Outliner, Region, RegionCost};
+use warpbound_analyse::thread::Limits;
+use warpbound_base::CodeAddr;
+use warpbound_bound::block::{BlockBound, Unsatisfied, Work, block_bound};
+use warpbound_bound::{Effort, Ipet, Outcome, solve};
+use warpbound_ir::{Cell, Code, Control, Meaning, OpIndex};
+use warpbound_machine::Machine;
+use warpbound_simt::NodeId;
+use warpbound_simt::warp::Model;
+
+use crate::{Flow, Launch};
+
+/// Instructions that the outlines of all warps may be made of.
+const MOST_STEPS: u64 = 20_000_000;
+
+/// Different sets of loop bounds for which a warp is bounded as a whole; beyond, the largest hold for all.
+const MOST_KINDS: usize = 32;
+
+/// How often a thread executes the headers of a loop for each entry, at most.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HeaderBound {
+    /// Any thread.
+    All(u64),
+    /// The threads of each warp.
+    ByWarp(Vec<u64>),
+}
+
+impl HeaderBound {
+    fn of(&self, warp: usize) -> u64 {
+        match self {
+            HeaderBound::All(bound) => *bound,
+            HeaderBound::ByWarp(bounds) => bounds.get(warp).copied().unwrap_or(0),
+        }
+    }
+
+    fn most(&self) -> u64 {
+        match self {
+            HeaderBound::All(bound) => *bound,
+            HeaderBound::ByWarp(bounds) => bounds.iter().copied().max().unwrap_or(0),
+        }
+    }
+}
+
+/// A launch of a block on a machine.
+pub struct BlockLaunch<'a> {
+    /// The code.
+    pub code: &'a Code,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Threads of the block.
+    pub threads: u32,
+    /// Cells that do not begin with 0, the same in all threads.
+    pub cells: &'a [(Cell, u32)],
+    /// What is known of loops, by the addresses of their headers.
+    pub loops: &'a BTreeMap<Vec<CodeAddr>, HeaderBound>,
+}
+
+/// A bound of a block, and how much of it is exact.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BlockResult {
+    /// The bound.
+    pub bound: BlockBound,
+    /// Warps whose instructions are known exactly; known but for regions that data decide; bounded as a whole.
+    pub outlines: [usize; 3],
+}
+
+/// Why there is no bound of a block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NoBlockBound {
+    /// A barrier is never satisfied.
+    Unsatisfied(Unsatisfied),
+    /// A warp has no bound.
+    Warp(String),
+}
+
+impl BlockLaunch<'_> {
+    /// What the analyses know of the launch.
+    pub fn launch(&self) -> Launch {
+        Launch {
+            warp_width: self.machine.warp_width,
+            block: Some([self.threads, 1, 1]),
+            ..Launch::default()
+        }
+    }
+
+    /// What warps of the machine may do, when `lanes` of them are live.
+    pub fn model(&self, lanes: u64) -> Model {
+        Model {
+            may_diverge: lanes > 1,
+            order: self.machine.order,
+            ..Model::default()
+        }
+    }
+
+    /// Warps of the block.
+    pub fn warps(&self) -> usize {
+        self.threads.div_ceil(self.machine.warp_width) as usize
+    }
+
+    fn lanes(&self, warp: usize) -> u32 {
+        let first = warp as u32 * self.machine.warp_width;
+        (self.threads - first).min(self.machine.warp_width)
+    }
+
+    /// Cycles that a warp waits behind an instruction at most, beyond the one in which it is issued.
+    fn waits(&self, at: OpIndex) -> u64 {
+        let machine = self.machine;
+        let latency = match self.code.get(at) {
+            Some(op) if op.control == Control::End => return 0,
+            Some(op) => match op.meaning {
+                Some(Meaning::Load { .. }) => machine.memory,
+                _ if op.barrier => machine.barrier_release,
+                _ => machine.plain,
+            },
+            None => return 0,
+        };
+        latency.most.0.saturating_sub(1)
+    }
+
+    /// A bound of the cycles of the block. `flow` is the control flow of its code for [`BlockLaunch::launch`].
+    ///
+    /// # Errors
+    ///
+    /// Where a warp has no bound or the block certainly does not end.
+    pub fn bound(&self, flow: &Flow) -> Result<BlockResult, NoBlockBound> {
+        let waits = |at: OpIndex| self.waits(at);
+        let known: RefCell<HashMap<(Region, u32), Option<RegionCost>>> = RefCell::default();
+        let region = |region: Region, lanes: u32| {
+            if let Some(cost) = known.borrow().get(&(region, lanes)) {
+                return *cost;
+            }
+            let cost = self.region(region, lanes);
+            known.borrow_mut().insert((region, lanes), cost);
+            cost
+        };
+        let mut outliner = Outliner::new(self.code, &waits, &region, MOST_STEPS);
+        let mut works: Vec<(Work, u64)> = Vec::new();
+        let mut positions: HashMap<Vec<warpbound_simt::epochs::Epoch>, usize> = HashMap::new();
+        let mut outlines = [0; 3];
+        let mut rest = Vec::new();
+        for warp in 0..self.warps() {
+            let lanes = Lanes {
+                first: warp as u32 * self.machine.warp_width,
+                count: self.lanes(warp),
+                cells: self.cells,
+                order: self.machine.order,
+            };
+            match outliner.run(&lanes) {
+                Ok(outline) => {
+                    outlines[usize::from(!outline.exact)] += 1;
+                    match positions.get(&outline.epochs) {
+                        Some(&at) => works[at].1 += 1,
+                        None => {
+                            positions.insert(outline.epochs.clone(), works.len());
+                            works.push((Work::Epochs(outline.epochs), 1));
+                        }
+                    }
+                }
+                Err(_) => {
+                    outlines[2] += 1;
+                    rest.push(warp);
+                }
+            }
+        }
+        works.extend(self.whole_warps(flow, &rest)?);
+        let bound = block_bound(&works).map_err(NoBlockBound::Unsatisfied)?;
+        Ok(BlockResult { bound, outlines })
+    }
+
+    /// Warps that are bounded as a whole.
+    fn whole_warps(&self, flow: &Flow, warps: &[usize]) -> Result<Vec<(Work, u64)>, NoBlockBound> {
+        let barriers = self.code.ops.iter().any(|op| op.barrier);
+        let sites = &flow.loops.sites;
+        let mut kinds: BTreeMap<Vec<Option<u64>>, u64> = BTreeMap::new();
+        for &warp in warps {
+            let bounds = sites.iter().map(|site| {
+                let known = self.loops.get(&site.headers);
+                known.map(|bound| bound.of(warp))
+            });
+            *kinds.entry(bounds.collect()).or_default() += 1;
+        }
+        if kinds.len() > MOST_KINDS {
+            let most = sites.iter().map(|site| {
+                let known = self.loops.get(&site.headers);
+                known.map(HeaderBound::most)
+            });
+            kinds = BTreeMap::from([(most.collect(), warps.len() as u64)]);
+        }
+        kinds
+            .into_iter()
+            .map(|(bounds, count)| {
+                let issues = self.solve(self.code, flow, &bounds, |_| 1);
+                let waits = self.solve(self.code, flow, &bounds, |at| self.waits(at));
+                let work = Work::Total {
+                    issues: issues.map_err(NoBlockBound::Warp)?,
+                    waits: waits.map_err(NoBlockBound::Warp)?,
+                    barriers,
+                };
+                Ok((work, count))
+            })
+            .collect()
+    }
+
+    /// What `lanes` lanes do in a region at most: the region becomes a kernel of its own, which ends behind the
+    /// meeting point.
+    fn region(&self, region: Region, lanes: u32) -> Option<RegionCost> {
+        let mut code = self.code.clone();
+        code.entry = region.from;
+        code.agreed_at_entry.clear();
+        if let Some(point) = region.meet {
+            code.ops.get_mut(point.index())?.control = Control::Exit;
+            for op in &mut code.ops {
+                if let Control::Branch { meet, .. } = &mut op.control
+                    && *meet == Some(point)
+                {
+                    *meet = None;
+                }
+            }
+        }
+        let launch = Launch {
+            block: Some([lanes, 1, 1]),
+            ..self.launch()
+        };
+        let model = self.model(lanes.into());
+        let flow = Flow::run(&code, &launch, &model, &Limits::default()).ok()?;
+        let bounds: Vec<Option<u64>> = flow
+            .loops
+            .sites
+            .iter()
+            .map(|site| Some(self.loops.get(&site.headers)?.most()))
+            .collect();
+        Some(RegionCost {
+            issues: self.solve(&code, &flow, &bounds, |_| 1).ok()?,
+            waits: self
+                .solve(&code, &flow, &bounds, |at| self.waits(at))
+                .ok()?,
+        })
+    }
+
+    /// The most that a warp can spend where each operation costs `cost` (and the end nothing).
+    fn solve(
+        &self,
+        code: &Code,
+        flow: &Flow,
+        bounds: &[Option<u64>],
+        cost: impl Fn(OpIndex) -> u64,
+    ) -> Result<u64, String> {
+        let of_node = |node: NodeId| {
+            let block = flow.thread.space.block(node);
+            let ops = block.ops();
+            let issued =
+                ops.filter(|&at| code.get(at).is_some_and(|op| op.control != Control::End));
+            issued.map(&cost).fold(0, u64::saturating_add)
+        };
+        let ipet = Ipet::new(&flow.counts, of_node, bounds)
+            .map_err(|_| "the bound of a loop is too large to compute with".to_owned())?;
+        match solve(&ipet.model, Effort::default()) {
+            Outcome::Bounded(certified) => u64::try_from(certified.bound)
+                .map_err(|_| "the bound of a warp has more than 64 bits".to_owned()),
+            Outcome::Unbounded(_) => {
+                let missing = bounds.iter().filter(|bound| bound.is_none()).count();
+                Err(match missing {
+                    0 => "the rows about the flow leave a count without limit".to_owned(),
+                    1 => "data decide 1 loop that has no bound".to_owned(),
+                    n => format!("data decide {n} loops that have no bound"),
+                })
+            }
+            Outcome::Infeasible(_) => {
+                Err("the facts contradict each other: no execution obeys them all".to_owned())
+            }
+            Outcome::SolverFailed(why) => Err(why.to_string()),
+        }
+    }
+}

@@ -1,0 +1,466 @@
+//! Abstract CTA simulation of a launch, and the bound beside it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_analyse::dependence::Dependence;
+use warpbound_analyse::iterations::{self, Given};
+use warpbound_analyse::thread::Limits;
+use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_bound::abstract_warp::{self, AbstractWarp, Piece, Structure};
+use warpbound_bound::block::Rule;
+use warpbound_bound::cta::{self, Iterations, NoEstimate};
+use warpbound_graph::{Digraph, LoopForest, LoopIndex};
+use warpbound_ir::{Control, Meaning, OpIndex};
+use warpbound_load::{Kernel, LaunchFile};
+use warpbound_machine::Machine;
+use warpbound_report::bound::Assumption;
+use warpbound_report::cta::{CtaReport, Element, LoopCount, Step};
+use warpbound_simt::NodeId;
+
+use crate::block::{BlockLaunch, BlockResult, HeaderBound, NoBlockBound};
+use crate::facts::loop_line;
+use crate::prepared::{Prepared, loop_names};
+use crate::{Flow, Options, Session};
+
+impl Session {
+    /// The estimate and the bound of a launch of one block.
+    ///
+    /// # Errors
+    ///
+    /// Where the kernel is refused, or the launch or the facts do not suit it.
+    pub fn cta(
+        &self,
+        kernel: &Kernel,
+        launch: &LaunchFile,
+        machine: &Machine,
+        options: &Options,
+    ) -> Result<CtaReport, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
+        let cells = prepared.launch_cells(launch)?;
+        let mut block = BlockLaunch {
+            code: &prepared.code,
+            machine,
+            threads: launch.threads,
+            cells: &cells,
+            loops: &BTreeMap::new(),
+        };
+        let analysed = block.launch();
+        let model = block.model(analysed.live_lanes());
+        let flow = Flow::run(&prepared.code, &analysed, &model, &Limits::default())
+            .map_err(|refusal| here(refusal.into()))?;
+        let names = loop_names(&flow.loops);
+        let facts = options
+            .facts
+            .find([&kernel.name, &kernel.demangled()], &kernel.code_digest());
+        let stated = match facts {
+            Some(facts) => facts.bounds(&names)?,
+            None => vec![None; names.len()],
+        };
+        let counts = Counts::find(&block, &flow, &cells, &stated, options.loop_default);
+        block.loops = &counts.bounds;
+        let mut report = CtaReport {
+            schema: CtaReport::SCHEMA,
+            file: self.file.clone(),
+            kernel: kernel.demangled(),
+            machine: machine.name.clone(),
+            threads: launch.threads,
+            warps: block.warps(),
+            warp_width: machine.warp_width,
+            memory_latency: machine.memory.most.0,
+            abstract_warp: Vec::new(),
+            loops: Vec::new(),
+            steps: Vec::new(),
+            estimate: None,
+            t_instr: None,
+            t_stall: None,
+            corrected: None,
+            no_estimate: None,
+            sound: None,
+            sound_issues: None,
+            sound_stalls: None,
+            sound_rule: None,
+            outlines: [0; 3],
+            no_sound: None,
+            missing_facts: Vec::new(),
+            assumptions: assumptions(launch, machine, &counts),
+        };
+        Estimator {
+            prepared: &prepared,
+            flow: &flow,
+            counts: &counts,
+            block: &block,
+        }
+        .estimate(&mut report);
+        describe_bound(&prepared, block.bound(&flow), &mut report);
+        if report.estimate.is_none() || report.sound.is_none() {
+            for (name, site) in names.iter().zip(&flow.loops.sites) {
+                if !counts.bounds.contains_key(&site.headers) {
+                    let line = loop_line(&prepared, name, site).spell();
+                    report.missing_facts.push(line);
+                }
+            }
+        }
+        Ok(report)
+    }
+}
+
+fn assumptions(launch: &LaunchFile, machine: &Machine, counts: &Counts) -> Vec<Assumption> {
+    let mut all = vec![
+        Assumption {
+            id: "machine",
+            text: format!(
+                "the machine is as its file says: {} for plain instructions, {} for memory reads, in cycles",
+                machine.plain, machine.memory
+            ),
+        },
+        Assumption {
+            id: "launch",
+            text: format!(
+                "{} threads with the constants of {}; the memory may hold anything",
+                launch.threads, launch.file
+            ),
+        },
+        Assumption {
+            id: "ends",
+            text: "the run ends: no fault, and no barrier at which warps wait for ever".to_owned(),
+        },
+    ];
+    if counts.sources.values().any(|source| *source == "facts") {
+        all.push(Assumption {
+            id: "loop-facts",
+            text: "the bounds of the facts file hold for every input".to_owned(),
+        });
+    }
+    if counts
+        .sources
+        .values()
+        .any(|source| *source == "--loop-default")
+    {
+        all.push(Assumption {
+            id: "loop-default",
+            text: "the bound of --loop-default holds for the loops without a fact".to_owned(),
+        });
+    }
+    all
+}
+
+/// What is known of loops.
+struct Counts {
+    /// By the addresses of their headers.
+    bounds: BTreeMap<Vec<CodeAddr>, HeaderBound>,
+    sources: BTreeMap<Vec<CodeAddr>, &'static str>,
+}
+
+impl Counts {
+    fn find(
+        block: &BlockLaunch<'_>,
+        flow: &Flow,
+        cells: &[(warpbound_ir::Cell, u32)],
+        stated: &[Option<u64>],
+        default: Option<u64>,
+    ) -> Counts {
+        let dependence = Dependence::run(&flow.thread);
+        let given = Given {
+            threads: block.threads,
+            cells,
+        };
+        let counted = iterations::run(block.code, &flow.thread, &dependence, &given);
+        let width = block.machine.warp_width as usize;
+        let mut by_header = BTreeMap::new();
+        for (_, counted) in counted {
+            let of_warp = |lanes: &[u64]| lanes.iter().copied().max().unwrap_or(0);
+            let warps: Vec<u64> = counted.headers.chunks(width).map(of_warp).collect();
+            // One loop in several contexts: the largest of them.
+            let known: &mut Vec<u64> = by_header.entry(counted.header).or_default();
+            known.resize(warps.len(), 0);
+            for (known, found) in known.iter_mut().zip(warps) {
+                *known = (*known).max(found);
+            }
+        }
+        let mut counts = Counts {
+            bounds: BTreeMap::new(),
+            sources: BTreeMap::new(),
+        };
+        for (fact, site) in flow.loops.sites.iter().enumerate() {
+            let nodes: BTreeSet<NodeId> = flow
+                .loops
+                .loops
+                .iter()
+                .filter(|l| l.fact == fact)
+                .flat_map(|l| l.headers.iter().copied())
+                .collect();
+            let found: Option<Vec<&Vec<u64>>> =
+                nodes.iter().map(|node| by_header.get(node)).collect();
+            let computed = found.filter(|_| site.headers.len() == 1).map(|all| {
+                let warps = block.warps();
+                let most = |warp: usize| all.iter().filter_map(|c| c.get(warp)).max().copied();
+                (0..warps).map(|warp| most(warp).unwrap_or(0)).collect()
+            });
+            let stated = stated.get(fact).copied().flatten();
+            let (bound, source) = match (computed, stated, default) {
+                (Some(warps), None, _) => (HeaderBound::ByWarp(warps), "the loop predicate"),
+                // Both hold.
+                (Some(warps), Some(stated), _) => {
+                    let least = warps.into_iter().map(|n| n.min(stated)).collect();
+                    (HeaderBound::ByWarp(least), "facts")
+                }
+                (None, Some(stated), _) => (HeaderBound::All(stated), "facts"),
+                (None, None, Some(default)) => (HeaderBound::All(default), "--loop-default"),
+                (None, None, None) => continue,
+            };
+            counts.bounds.insert(site.headers.clone(), bound);
+            counts.sources.insert(site.headers.clone(), source);
+        }
+        counts
+    }
+}
+
+struct Estimator<'a> {
+    prepared: &'a Prepared<'a>,
+    flow: &'a Flow,
+    counts: &'a Counts,
+    block: &'a BlockLaunch<'a>,
+}
+
+impl Estimator<'_> {
+    fn estimate(&self, report: &mut CtaReport) {
+        let thread = &self.flow.thread;
+        let space = &thread.space;
+        let graph = thread.graph();
+        let exits: Vec<usize> = thread
+            .edges()
+            .filter(|(_, step)| step.to.is_none())
+            .map(|(from, _)| from.index())
+            .collect();
+        let pieces: Vec<Vec<Piece>> = space.ids().map(|id| self.pieces(id)).collect();
+        let divergent = |node: usize| self.flow.warp.divergent.contains(&NodeId(node as u32));
+        let structure = Structure {
+            graph: &graph,
+            entry: thread.entry.index(),
+            exits: &exits,
+            pieces: &pieces,
+            divergent: &divergent,
+        };
+        let loops = LoopForest::run(&graph, thread.entry.index());
+        let warp = match AbstractWarp::construct(&structure, &loops) {
+            Ok(warp) => warp,
+            Err(unresolved) => {
+                let at = space.block(NodeId(unresolved.node as u32)).first;
+                report.no_estimate =
+                    Some(format!("{}: {}", self.prepared.place(at), unresolved.why));
+                return;
+            }
+        };
+        let header = |index: LoopIndex| {
+            let first = loops.get(index).headers.first();
+            first.map(|&node| space.block(NodeId(node as u32)).first)
+        };
+        let place = |index| header(index).map_or(String::new(), |op| self.prepared.place(op));
+        report.abstract_warp = self.elements(&warp.elements, &place);
+        let mut iterations = Iterations::new();
+        self.iterations(&warp.elements, &graph, &header, &mut iterations, report);
+        let warps = self.block.warps() as u64;
+        match cta::simulate(&warp, warps, report.memory_latency, &iterations) {
+            Ok(estimate) => {
+                report.estimate = Some(estimate.cycles());
+                report.t_instr = Some(estimate.instr);
+                report.t_stall = Some(estimate.stall);
+                report.corrected = Some(estimate.corrected());
+                let top = &report.abstract_warp;
+                report.steps = estimate.steps.iter().map(|s| step(s, top)).collect();
+            }
+            Err(NoEstimate::Unknown(index)) => {
+                report.no_estimate = Some(format!(
+                    "nothing is known of how often the loop at {} iterates",
+                    place(index)
+                ));
+            }
+            Err(NoEstimate::TooLong) => {
+                report.no_estimate =
+                    Some("the loops are nested too deeply to be simulated".to_owned());
+            }
+        }
+    }
+
+    /// The instructions of a node, cut behind memory reads and barriers.
+    fn pieces(&self, id: NodeId) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let mut first = None;
+        for at in self.flow.thread.space.block(id).ops() {
+            let Some(op) = self.prepared.code.get(at) else {
+                continue;
+            };
+            if op.control == Control::End {
+                continue;
+            }
+            let begin = *first.get_or_insert(at.0);
+            let cut = match op.meaning {
+                Some(Meaning::Load { .. }) => Piece::Memory(at.0),
+                _ if op.barrier => Piece::Barrier(at.0),
+                _ => continue,
+            };
+            pieces.extend([Piece::Time(begin, at.0), cut]);
+            first = None;
+        }
+        let last = self.flow.thread.space.block(id).last;
+        if let Some(begin) = first {
+            let ends = self.prepared.code.get(last).map(|op| &op.control) == Some(&Control::End);
+            let last = if ends {
+                last.0.saturating_sub(1)
+            } else {
+                last.0
+            };
+            pieces.push(Piece::Time(begin, last));
+        }
+        pieces
+    }
+
+    fn elements(
+        &self,
+        elements: &[abstract_warp::Element],
+        place: &dyn Fn(LoopIndex) -> String,
+    ) -> Vec<Element> {
+        let at = |op: u32| self.prepared.place(OpIndex(op));
+        elements
+            .iter()
+            .map(|element| match element {
+                abstract_warp::Element::Time { instr, shift, span } => Element::Time {
+                    from: at(span.0),
+                    to: at(span.1),
+                    instr: *instr,
+                    shift: *shift,
+                },
+                abstract_warp::Element::Memory(op) => Element::Memory { at: at(*op) },
+                abstract_warp::Element::Barrier(op) => Element::Barrier { at: at(*op) },
+                abstract_warp::Element::Loop { index, head, body } => Element::Loop {
+                    at: place(*index),
+                    head: self.elements(head, place),
+                    body: self.elements(body, place),
+                },
+            })
+            .collect()
+    }
+
+    /// How often each warp iterates the loops among `elements`.
+    fn iterations(
+        &self,
+        elements: &[abstract_warp::Element],
+        graph: &Digraph,
+        header: &dyn Fn(LoopIndex) -> Option<OpIndex>,
+        found: &mut Iterations,
+        report: &mut CtaReport,
+    ) {
+        for element in elements {
+            let abstract_warp::Element::Loop { index, head, body } = element else {
+                continue;
+            };
+            if let Some(op) = header(*index) {
+                let key = vec![self.prepared.addr(op)];
+                if let Some(bound) = self.counts.bounds.get(&key) {
+                    // A loop that ends behind its last instruction executes its header once in each iteration;
+                    // others once more.
+                    let more = u64::from(!body.is_empty());
+                    let warps = (0..self.block.warps()).map(|warp| match bound {
+                        HeaderBound::All(bound) => *bound,
+                        HeaderBound::ByWarp(bounds) => bounds.get(warp).copied().unwrap_or(0),
+                    });
+                    let counts: Vec<u64> = warps.map(|n| n.saturating_sub(more)).collect();
+                    report.loops.push(LoopCount {
+                        at: self.prepared.place(op),
+                        warps: runs(&counts),
+                        source: self.counts.sources.get(&key).copied().unwrap_or("facts"),
+                    });
+                    found.insert(*index, counts);
+                }
+            }
+            self.iterations(head, graph, header, found, report);
+            self.iterations(body, graph, header, found, report);
+        }
+    }
+}
+
+/// Runs of equal numbers: how many, which.
+fn runs(numbers: &[u64]) -> Vec<(u64, u64)> {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for &number in numbers {
+        match runs.last_mut() {
+            Some((count, last)) if *last == number => *count += 1,
+            _ => runs.push((1, number)),
+        }
+    }
+    runs
+}
+
+fn step(step: &cta::Step, elements: &[Element]) -> Step {
+    let at = |position: usize| match elements.get(position) {
+        Some(Element::Time { from, to, .. }) if from != to => format!("{from}..{to}"),
+        Some(Element::Time { from: at, .. } | Element::Memory { at }) => at.clone(),
+        Some(Element::Barrier { at } | Element::Loop { at, .. }) => at.clone(),
+        None => String::new(),
+    };
+    match *step {
+        cta::Step::Element {
+            element,
+            instr,
+            stall,
+            warps,
+            shift,
+        } => Step::Element {
+            at: at(element),
+            cycles: instr.saturating_add(stall),
+            stall,
+            warps,
+            shift,
+        },
+        cta::Step::Iterations {
+            element,
+            count,
+            instr,
+            stall,
+            warps,
+        } => Step::Iterations {
+            at: at(element),
+            count,
+            cycles: instr.saturating_add(stall),
+            stall,
+            warps,
+        },
+        cta::Step::Flush { stall } => Step::Flush { cycles: stall },
+    }
+}
+
+fn describe_bound(
+    prepared: &Prepared<'_>,
+    result: Result<BlockResult, NoBlockBound>,
+    report: &mut CtaReport,
+) {
+    match result {
+        Ok(BlockResult { bound, outlines }) => {
+            report.sound = Some(bound.cycles.0.0);
+            report.sound_issues = Some(bound.issues);
+            report.sound_stalls = Some(bound.stalls);
+            report.outlines = outlines;
+            report.sound_rule = Some(match bound.rule {
+                Rule::NoBarriers => "no warp waits for another, so they are the waits of one warp",
+                Rule::AlignedBarriers => {
+                    "all warps pass each barrier together, so between two they are the waits of one warp"
+                }
+                Rule::AnyBarriers => {
+                    "who waits for whom at the barriers is not known, so they are the waits of all warps"
+                }
+            });
+        }
+        Err(NoBlockBound::Warp(why)) => report.no_sound = Some(why),
+        Err(NoBlockBound::Unsatisfied(unsatisfied)) => {
+            let barrier = unsatisfied.barrier;
+            report.no_sound = Some(format!(
+                "{}: possible deadlock: barrier {} waits for {} threads, {} come",
+                prepared.place(OpIndex(barrier.at)),
+                barrier.number as i32,
+                barrier.expected,
+                unsatisfied.arrive
+            ));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The abstract warp as a graph: `abstract-cta-2014`, Figure 3, where boxes are time nodes, circles memory access
+//! nodes and bars barriers.
+
+use crate::cta::{CtaReport, Element, span};
+
+/// An abstract warp, flat: nodes from left to right, and edges between them.
+#[derive(Default)]
+pub(crate) struct Flat {
+    pub(crate) nodes: Vec<FlatNode>,
+    pub(crate) edges: Vec<(usize, usize)>,
+}
+
+pub(crate) enum FlatNode {
+    Time { instr: u64, shift: u64, at: String },
+    Memory { at: String },
+    Barrier { at: String },
+}
+
+impl Flat {
+    pub(crate) fn of(elements: &[Element]) -> Flat {
+        let mut flat = Flat::default();
+        flat.sequence(elements, Vec::new());
+        flat
+    }
+
+    /// Adds elements behind the nodes `before`; the nodes that lead on.
+    fn sequence(&mut self, elements: &[Element], before: Vec<usize>) -> Vec<usize> {
+        let mut before = before;
+        for element in elements {
+            let node = match element {
+                Element::Time {
+                    from,
+                    to,
+                    instr,
+                    shift,
+                } => FlatNode::Time {
+                    instr: *instr,
+                    shift: *shift,
+                    at: span(from, to),
+                },
+                Element::Memory { at } => FlatNode::Memory { at: at.clone() },
+                Element::Barrier { at } => FlatNode::Barrier { at: at.clone() },
+                Element::Loop { head, body, .. } => {
+                    let first = self.nodes.len();
+                    let leaves = self.sequence(head, before);
+                    let ends = self.sequence(body, leaves.clone());
+                    if first < self.nodes.len() {
+                        self.edges.extend(ends.iter().map(|&end| (end, first)));
+                    }
+                    before = if body.is_empty() { ends } else { leaves };
+                    continue;
+                }
+            };
+            let index = self.nodes.len();
+            self.nodes.push(node);
+            self.edges.extend(before.iter().map(|&from| (from, index)));
+            before = vec![index];
+        }
+        before
+    }
+}
+
+pub(crate) fn dot(report: &CtaReport) -> String {
+    let flat = Flat::of(&report.abstract_warp);
+    let mut out = format!("digraph {:?} {{\n", report.kernel);
+    out.push_str("  rankdir=LR;\n  node [fontname=monospace, fontsize=10];\n");
+    for (index, node) in flat.nodes.iter().enumerate() {
+        let style = match node {
+            FlatNode::Time { instr, shift, at } => format!(
+                "shape=box, label=\"T_shift = {shift}\\nT_instr = {instr}\", tooltip=\"{at}\", xlabel=\"{at}\""
+            ),
+            FlatNode::Memory { at } => {
+                format!("shape=circle, label=\"\", width=0.3, xlabel=\"{at}\"")
+            }
+            FlatNode::Barrier { at } => format!(
+                "shape=box, style=filled, fillcolor=black, label=\"\", width=0.08, height=0.6, xlabel=\"{at}\""
+            ),
+        };
+        out.push_str(&format!("  n{index} [{style}];\n"));
+    }
+    for (from, to) in &flat.edges {
+        out.push_str(&format!("  n{from} -> n{to};\n"));
+    }
+    out.push_str("}\n");
+    out
+}
