@@ -303,9 +303,11 @@ impl Simulation<'_> {
                 _ => 0,
             })
             .sum();
-        self.forgotten = self
-            .forgotten
-            .saturating_add(head_time.saturating_mul(order.len() as u64));
+        // A loop that tests at its end has no such evaluation: what it tests ends its last iteration.
+        if !body.is_empty() {
+            let all = head_time.saturating_mul(order.len() as u64);
+            self.forgotten = self.forgotten.saturating_add(all);
+        }
         // Warps that leave at different times come to what follows at any time.
         let together = order.first().map(|&w| count_of(w)) == order.last().map(|&w| count_of(w));
         (self.state.low, self.state.high) = match together {

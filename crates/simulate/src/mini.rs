@@ -135,6 +135,7 @@ impl<'a> Simulation<'a> {
         let mut scheduler = RoundRobin::new(run.warps.len());
         let (mut cycle, mut issued) = (0, 0);
         let mut left = run.warps.len();
+        let mut rows = Rows::default();
         // A cycle counts as soon as somebody issues in it.
         let mut cycles = 0;
         while left > 0 {
@@ -166,7 +167,7 @@ impl<'a> Simulation<'a> {
             run.executions[at as usize] += 1;
             issued += 1;
             cycles = cycle + 1;
-            run.step(warp, cycle, &mut scheduler)?;
+            run.step(warp, cycle, &mut scheduler, &mut rows)?;
             if run.leaves(warp) {
                 scheduler.suspend(warp);
                 left -= 1;
@@ -180,6 +181,23 @@ impl<'a> Simulation<'a> {
             executions: run.executions,
             memory: run.memory,
         })
+    }
+}
+
+/// Room for the rows of one instruction, used again and again: what lanes beyond the width hold means nothing.
+struct Rows {
+    a: [u32; LANES],
+    b: [u32; LANES],
+    out: [u32; LANES],
+}
+
+impl Default for Rows {
+    fn default() -> Rows {
+        Rows {
+            a: [0; LANES],
+            b: [0; LANES],
+            out: [0; LANES],
+        }
     }
 }
 
@@ -233,10 +251,10 @@ impl<'a> Run<'a> {
     #[inline(always)]
     fn row(&self, warp: usize, row: Row, into: &mut [u32; LANES]) {
         match row {
-            Row::Const(value) => into.fill(value),
+            Row::Const(value) => into[..self.width].fill(value),
             Row::ThreadId => {
                 let first = self.warps[warp].first;
-                for (lane, value) in (0..).zip(into) {
+                for (lane, value) in (0..).zip(&mut into[..self.width]) {
                     *value = first.wrapping_add(lane);
                 }
             }
@@ -254,15 +272,23 @@ impl<'a> Run<'a> {
         if active == lowest(self.width as u32) {
             row.copy_from_slice(&from[..row.len()]);
         } else {
-            for lane in lanes(active) {
-                row[lane] = from[lane];
+            // All lanes, so that the compiler can make vector instructions of it.
+            for (lane, (old, new)) in row.iter_mut().zip(from).enumerate() {
+                *old = if active >> lane & 1 == 1 { *new } else { *old };
             }
         }
     }
 
     /// Executes the next instruction of a warp.
     #[inline(always)]
-    fn step(&mut self, warp: usize, cycle: u64, scheduler: &mut RoundRobin) -> Result<(), Fault> {
+    fn step(
+        &mut self,
+        warp: usize,
+        cycle: u64,
+        scheduler: &mut RoundRobin,
+        rows: &mut Rows,
+    ) -> Result<(), Fault> {
+        let Rows { a, b, out } = rows;
         let at = self.warps[warp].frames.next();
         let active = self.warps[warp].frames.active();
         let simulation = self.simulation;
@@ -272,7 +298,6 @@ impl<'a> Run<'a> {
         self.warps[warp].issued = at;
         let machine = simulation.machine;
         let mut latency = machine.plain.most.0;
-        let (mut a, mut b, mut out) = ([0; LANES], [0; LANES], [0; LANES]);
         let fault = |lane: usize, kind| Fault {
             at: OpIndex(at),
             cycle,
@@ -283,8 +308,8 @@ impl<'a> Run<'a> {
         match *effect {
             Effect::Nothing => {}
             Effect::Copy { dest, from } => {
-                self.row(warp, from, &mut a);
-                self.write(warp, dest, active, &a);
+                self.row(warp, from, a);
+                self.write(warp, dest, active, a);
             }
             Effect::Binary {
                 dest,
@@ -292,28 +317,28 @@ impl<'a> Run<'a> {
                 a: x,
                 b: y,
             } => {
-                self.row(warp, x, &mut a);
-                self.row(warp, y, &mut b);
-                if combine(op, &a, &b, &mut out, self.width, active).is_none() {
+                self.row(warp, x, a);
+                self.row(warp, y, b);
+                if combine(op, a, b, out, self.width, active).is_none() {
                     let by_zero = lanes(active).find(|&lane| op.apply(a[lane], b[lane]).is_none());
                     return Err(fault(by_zero.unwrap_or(0), FaultKind::DivisionByZero));
                 }
-                self.write(warp, dest, active, &out);
+                self.write(warp, dest, active, out);
             }
             Effect::Load { dest, address } => {
                 latency = machine.memory.most.0;
-                self.row(warp, address, &mut a);
+                self.row(warp, address, a);
                 for lane in lanes(active) {
                     match self.memory.get(a[lane] as usize) {
                         Some(&word) => out[lane] = word,
                         None => return Err(fault(lane, self.out_of_range(a[lane]))),
                     }
                 }
-                self.write(warp, dest, active, &out);
+                self.write(warp, dest, active, out);
             }
             Effect::Store { address, value } => {
-                self.row(warp, address, &mut a);
-                self.row(warp, value, &mut b);
+                self.row(warp, address, a);
+                self.row(warp, value, b);
                 for lane in lanes(active) {
                     if a[lane] as usize >= self.memory.len() {
                         return Err(fault(lane, self.out_of_range(a[lane])));
@@ -322,9 +347,9 @@ impl<'a> Run<'a> {
                 }
             }
             Effect::Barrier { number, threads } => {
-                self.row(warp, number, &mut a);
-                self.row(warp, threads, &mut b);
-                waits = self.arrive(warp, cycle, (&a, &b), scheduler)?;
+                self.row(warp, number, a);
+                self.row(warp, threads, b);
+                waits = self.arrive(warp, cycle, (a, b), scheduler)?;
             }
         }
         match *flow {
@@ -336,10 +361,12 @@ impl<'a> Run<'a> {
                 to,
                 meet,
             } => {
-                self.row(warp, Row::Cell(cell), &mut a);
-                let taken = lanes(active)
-                    .filter(|&lane| (a[lane] == 0) == if_zero)
-                    .fold(0, |mask, lane| mask | 1 << lane);
+                self.row(warp, Row::Cell(cell), a);
+                let mut taken = 0;
+                for (lane, &value) in a[..self.width].iter().enumerate() {
+                    taken |= Mask::from((value == 0) == if_zero) << lane;
+                }
+                taken &= active;
                 let order: DivergenceOrder = machine.order;
                 let frames = &mut self.warps[warp].frames;
                 frames.branch(taken, to, at + 1, meet, order);
