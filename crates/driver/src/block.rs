@@ -15,9 +15,6 @@ use warpbound_simt::warp::Model;
 
 use crate::{Flow, Launch};
 
-/// Instructions that the outlines of all warps may be made of.
-const MOST_STEPS: u64 = 20_000_000;
-
 /// Different sets of loop bounds for which a warp is bounded as a whole; beyond, the largest hold for all.
 const MOST_KINDS: usize = 32;
 
@@ -58,6 +55,8 @@ pub struct BlockLaunch<'a> {
     pub cells: &'a [(Cell, u32)],
     /// What is known of loops, by the addresses of their headers.
     pub loops: &'a BTreeMap<Vec<CodeAddr>, HeaderBound>,
+    /// Instructions that the outlines of all warps may be made of; beyond, warps are bounded as a whole.
+    pub outline_steps: u64,
 }
 
 /// A bound of a block, and how much of it is exact.
@@ -79,6 +78,9 @@ pub enum NoBlockBound {
 }
 
 impl BlockLaunch<'_> {
+    /// Enough for the outlines of large blocks, in less than some seconds.
+    pub const OUTLINE_STEPS: u64 = 20_000_000;
+
     /// What the analyses know of the launch.
     pub fn launch(&self) -> Launch {
         Launch {
@@ -138,7 +140,7 @@ impl BlockLaunch<'_> {
             known.borrow_mut().insert((region, lanes), cost);
             cost
         };
-        let mut outliner = Outliner::new(self.code, &waits, &region, MOST_STEPS);
+        let mut outliner = Outliner::new(self.code, &waits, &region, self.outline_steps);
         let mut works: Vec<(Work, u64)> = Vec::new();
         let mut positions: HashMap<Vec<warpbound_simt::epochs::Epoch>, usize> = HashMap::new();
         let mut outlines = [0; 3];
@@ -172,8 +174,16 @@ impl BlockLaunch<'_> {
         Ok(BlockResult { bound, outlines })
     }
 
-    /// Warps that are bounded as a whole.
-    fn whole_warps(&self, flow: &Flow, warps: &[usize]) -> Result<Vec<(Work, u64)>, NoBlockBound> {
+    /// What these warps do, each bounded as a whole.
+    ///
+    /// # Errors
+    ///
+    /// Where one has no bound.
+    pub fn whole_warps(
+        &self,
+        flow: &Flow,
+        warps: &[usize],
+    ) -> Result<Vec<(Work, u64)>, NoBlockBound> {
         let barriers = self.code.ops.iter().any(|op| op.barrier);
         let sites = &flow.loops.sites;
         let mut kinds: BTreeMap<Vec<Option<u64>>, u64> = BTreeMap::new();

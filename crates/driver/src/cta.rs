@@ -44,6 +44,7 @@ impl Session {
             threads: launch.threads,
             cells: &cells,
             loops: &BTreeMap::new(),
+            outline_steps: BlockLaunch::OUTLINE_STEPS,
         };
         let analysed = block.launch();
         let model = block.model(analysed.live_lanes());

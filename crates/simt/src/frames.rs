@@ -57,7 +57,8 @@ impl<P: Copy + PartialEq> FrameStack<P> {
         self.next = next;
     }
 
-    /// A branch: the lanes `taken` (some of the active ones) go to `target`, the others to `next`.
+    /// A branch: the lanes `taken` (some of the active ones) go to `target`, the others to `next`. Where both are
+    /// the same, nobody parts.
     pub fn branch(
         &mut self,
         taken: Mask,
@@ -69,7 +70,7 @@ impl<P: Copy + PartialEq> FrameStack<P> {
         let others = self.active & !taken;
         if taken == 0 {
             self.next = next;
-        } else if others == 0 {
+        } else if others == 0 || target == next {
             self.next = target;
         } else {
             let fall_through_first = order == DivergenceOrder::FallThroughFirst;

@@ -134,11 +134,10 @@ impl<'a> Simulation<'a> {
         let Policy::RoundRobin = self.machine.policy;
         let mut scheduler = RoundRobin::new(run.warps.len());
         let (mut cycle, mut issued) = (0, 0);
-        let mut left = run.warps.len();
         let mut rows = Rows::default();
         // A cycle counts as soon as somebody issues in it.
         let mut cycles = 0;
-        while left > 0 {
+        while run.left > 0 {
             let Some(warp) = scheduler.next(cycle) else {
                 let Some((at, waiting)) = scheduler.next_wake() else {
                     return Err(run.deadlock(cycle));
@@ -168,10 +167,6 @@ impl<'a> Simulation<'a> {
             issued += 1;
             cycles = cycle + 1;
             run.step(warp, cycle, &mut scheduler, &mut rows)?;
-            if run.leaves(warp) {
-                scheduler.suspend(warp);
-                left -= 1;
-            }
             cycle += 1;
         }
         Ok(Finished {
@@ -210,7 +205,11 @@ struct Run<'a> {
     values: Vec<u32>,
     memory: Vec<u32>,
     barriers: Vec<Waiting>,
+    /// Warps that the barrier has just let go.
+    released: Vec<usize>,
     executions: Vec<u64>,
+    /// Warps that have not come to their end.
+    left: usize,
 }
 
 impl<'a> Run<'a> {
@@ -243,7 +242,9 @@ impl<'a> Run<'a> {
             values,
             memory: start.memory.clone(),
             barriers: Vec::new(),
+            released: Vec::new(),
             executions: vec![0; simulation.code.len()],
+            left: count,
         }
     }
 
@@ -349,7 +350,7 @@ impl<'a> Run<'a> {
             Effect::Barrier { number, threads } => {
                 self.row(warp, number, a);
                 self.row(warp, threads, b);
-                waits = self.arrive(warp, cycle, (a, b), scheduler)?;
+                waits = self.arrive(warp, cycle, (a, b))?;
             }
         }
         match *flow {
@@ -374,12 +375,30 @@ impl<'a> Run<'a> {
             Flow::Meet => self.warps[warp].frames.meet(at, at + 1),
             Flow::End => {}
         }
-        if waits {
-            scheduler.suspend(warp);
-        } else if latency > 1 && !matches!(effect, Effect::Barrier { .. }) {
-            scheduler.wake_after(warp, cycle, latency);
+        match effect {
+            Effect::Barrier { .. } if waits => scheduler.suspend(warp),
+            Effect::Barrier { .. } => {
+                let latency = machine.barrier_release.most.0;
+                while let Some(released) = self.released.pop() {
+                    self.goes_on(released, cycle, latency, scheduler);
+                }
+            }
+            _ => self.goes_on(warp, cycle, latency, scheduler),
         }
         Ok(())
+    }
+
+    /// A warp goes on so many cycles after `cycle`, unless it is at its end.
+    #[inline(always)]
+    fn goes_on(&mut self, warp: usize, cycle: u64, latency: u64, scheduler: &mut RoundRobin) {
+        if self.leaves(warp) {
+            scheduler.suspend(warp);
+            self.left -= 1;
+        } else if latency > 1 {
+            scheduler.wake_after(warp, cycle, latency);
+        } else {
+            scheduler.wake(warp);
+        }
     }
 
     /// The active lanes of a warp are at a barrier; whether they have to wait.
@@ -388,7 +407,6 @@ impl<'a> Run<'a> {
         warp: usize,
         cycle: u64,
         (numbers, threads): (&[u32; LANES], &[u32; LANES]),
-        scheduler: &mut RoundRobin,
     ) -> Result<bool, Fault> {
         let active = self.warps[warp].frames.active();
         let fault = |kind| Fault {
@@ -424,15 +442,7 @@ impl<'a> Run<'a> {
         if i128::from(barrier.arrived) < i128::from(expected as i32) {
             return Ok(true);
         }
-        let barrier = self.barriers.swap_remove(index);
-        let release = self.simulation.machine.barrier_release.most.0.max(1);
-        for warp in barrier.warps {
-            if release == 1 {
-                scheduler.wake(warp);
-            } else {
-                scheduler.wake_after(warp, cycle, release);
-            }
-        }
+        self.released = self.barriers.swap_remove(index).warps;
         Ok(false)
     }
 

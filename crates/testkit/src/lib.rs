@@ -5,5 +5,6 @@ pub mod audit;
 pub mod divergence;
 pub mod execute;
 pub mod generate;
+pub mod mini;
 pub mod random;
 pub mod targets;

@@ -1,0 +1,528 @@
+//! What a block of a mini-SIMT program does, against everything that is said of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_analyse::ThreadCfg;
+use warpbound_analyse::context::Contexts;
+use warpbound_analyse::dependence::Dependence;
+use warpbound_analyse::divergence::{Divergence, Item, Kind};
+use warpbound_analyse::iterations::{self, Given};
+use warpbound_analyse::space::Node;
+use warpbound_analyse::thread::Limits;
+use warpbound_base::CodeAddr;
+use warpbound_bound::block::Work;
+use warpbound_driver::Flow;
+use warpbound_driver::block::{BlockLaunch, HeaderBound, NoBlockBound};
+use warpbound_ir::{Cell, Code, Control, OpIndex, lift};
+use warpbound_isa::{Program, mini};
+use warpbound_load::Image;
+use warpbound_machine::Machine;
+use warpbound_simt::concrete::Mask;
+use warpbound_simt::frames::Frame;
+use warpbound_simt::groups::ACTIVE;
+use warpbound_simt::{Entry, EntryId, NodeId, Tag};
+use warpbound_simulate::{Event, Finished, Simulation, Start};
+
+use crate::mini::execute::{Moment, WarpStart, lane, warp};
+use crate::mini::generate::Generated;
+
+/// Something that is wrong on purpose, to see that the audit bites.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Planted {
+    /// Loops are bounded by one less than they iterate.
+    BoundLessOne,
+    /// A memory read is thought to take a cycle less than it does.
+    ShorterMemory,
+    /// The warp graph lacks its last edge of each node that has several.
+    DroppedEdge,
+    /// Some cell is thought to agree at every node.
+    AgreementTooMany,
+    /// Divergent branches are thought not to be.
+    NothingDiverges,
+    /// Lanes that part are thought to run in the other order.
+    OtherOrder,
+}
+
+/// A program with a launch, analysed.
+pub struct Subject {
+    /// The code.
+    pub code: Code,
+    /// Positions of labels.
+    labels: BTreeMap<String, u32>,
+    /// Cells that launch constants are in.
+    params: Vec<Cell>,
+}
+
+impl Subject {
+    /// Reads a program.
+    pub fn new(text: &str) -> Result<Subject, String> {
+        let fail = |d: warpbound_base::Diagnostic| d.to_string();
+        let image = Image::parse(text.as_bytes()).map_err(fail)?;
+        let kernel = image.kernels().map_err(fail)?.first().ok_or("no kernel")?;
+        let program = mini::Program::decode(kernel.code(), kernel.first_line).map_err(fail)?;
+        let mut labels = BTreeMap::new();
+        for at in 0..=program.instrs.len() as u32 {
+            labels.extend(program.labels(at).map(|name| (name.to_owned(), at)));
+        }
+        let params = (0u8..).zip(0..program.params).map(|(n, _)| Cell::gpr(n));
+        let params = params.collect();
+        let code = lift(kernel, &Program::Mini(program)).map_err(fail)?;
+        Ok(Subject {
+            code,
+            labels,
+            params,
+        })
+    }
+}
+
+/// A launch of a [`Subject`].
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The machine.
+    pub machine: Machine,
+    /// Threads of the block.
+    pub threads: u32,
+    /// Values of the launch constants.
+    pub constants: Vec<u32>,
+    /// What the memory may hold at the start.
+    pub memories: Vec<Vec<u32>>,
+    /// What is wrong on purpose.
+    pub planted: Option<Planted>,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// What must not be.
+    pub problems: Vec<String>,
+    /// Runs that ended, with bound and cycles.
+    pub runs: Vec<(u64, u64)>,
+    /// Runs that did not end: a barrier for ever, or too long.
+    pub stuck: usize,
+    /// Warps whose lanes parted.
+    pub diverged: usize,
+    /// Warps known exactly, but for regions, bounded as a whole.
+    pub outlines: [usize; 3],
+    /// The analyses gave no bound.
+    pub unbounded: bool,
+}
+
+/// Runs that take more cycles are not looked at.
+const MOST_CYCLES: u64 = 400_000;
+
+/// Instructions of one warp that are compared one by one.
+const MOST_STEPS: usize = 30_000;
+
+/// Audits a program.
+pub fn audit(generated: &Generated, subject: &Subject, case: &Case) -> Findings {
+    let mut findings = Findings::default();
+    let cells: Vec<(Cell, u32)> = subject
+        .params
+        .iter()
+        .copied()
+        .zip(case.constants.iter().copied())
+        .collect();
+    let mut believed = case.machine.clone();
+    if case.planted == Some(Planted::ShorterMemory) {
+        let most = &mut believed.memory.most.0;
+        *most = most.saturating_sub(1);
+    }
+    if case.planted == Some(Planted::OtherOrder) {
+        believed.order = match believed.order {
+            warpbound_driver::DivergenceOrder::TakenFirst => {
+                warpbound_driver::DivergenceOrder::FallThroughFirst
+            }
+            _ => warpbound_driver::DivergenceOrder::TakenFirst,
+        };
+    }
+    let no_loops = BTreeMap::new();
+    let mut block = BlockLaunch {
+        code: &subject.code,
+        machine: &believed,
+        threads: case.threads,
+        cells: &cells,
+        loops: &no_loops,
+        outline_steps: 2_000_000,
+    };
+    let launch = block.launch();
+    let model = block.model(launch.live_lanes());
+    let flow = match Flow::run(&subject.code, &launch, &model, &Limits::default()) {
+        Ok(flow) => flow,
+        Err(refusal) => {
+            findings
+                .problems
+                .push(format!("refused at {}: {}", refusal.at, refusal.reason));
+            return findings;
+        }
+    };
+    let dependence = Dependence::run(&flow.thread);
+    let loops = loop_bounds(generated, subject, case, &flow, &dependence, &cells);
+    block.loops = &loops;
+    let bound = block.bound(&flow);
+    let whole = {
+        let all: Vec<usize> = (0..block.warps()).collect();
+        block.whole_warps(&flow, &all)
+    };
+    if let Ok(result) = &bound {
+        findings.outlines = result.outlines;
+    }
+    let claims = Claims {
+        subject,
+        case,
+        flow: &flow,
+        uniform: uniform_branches(subject, &flow, &dependence, &launch),
+        cells: &cells,
+        nodes: starts(&flow.thread),
+        ends: ends(&flow.thread),
+    };
+    for memory in &case.memories {
+        let Ok(simulation) = Simulation::new(&subject.code, &case.machine) else {
+            findings.problems.push("cannot be run".to_owned());
+            return findings;
+        };
+        let start = Start {
+            threads: case.threads,
+            cells: cells.clone(),
+            memory: memory.clone(),
+        };
+        let mut issued: Vec<Vec<(u32, Mask)>> = vec![Vec::new(); block.warps()];
+        let finished = simulation.run(&start, MOST_CYCLES, |event| {
+            if let Event::Issue {
+                warp, op, active, ..
+            } = event
+            {
+                issued[warp].push((op.0, active));
+            }
+        });
+        let Ok(finished) = finished else {
+            findings.stuck += 1;
+            continue;
+        };
+        claims.check_warps(memory, &issued, &mut findings);
+        check_bounds(&finished, &bound, &whole, &issued, &mut findings);
+    }
+    findings
+}
+
+/// What is known of loops: from their predicates, else the facts of the generator.
+fn loop_bounds(
+    generated: &Generated,
+    subject: &Subject,
+    case: &Case,
+    flow: &Flow,
+    dependence: &Dependence,
+    cells: &[(Cell, u32)],
+) -> BTreeMap<Vec<CodeAddr>, HeaderBound> {
+    let less = u64::from(case.planted == Some(Planted::BoundLessOne));
+    let mut loops = BTreeMap::new();
+    for (label, bound) in &generated.facts {
+        if let Some(&at) = subject.labels.get(label) {
+            let bound = bound.saturating_sub(less);
+            loops.insert(vec![CodeAddr(at)], HeaderBound::All(bound));
+        }
+    }
+    let given = Given {
+        threads: case.threads,
+        cells,
+    };
+    let width = case.machine.warp_width as usize;
+    for (_, counted) in iterations::run(&subject.code, &flow.thread, dependence, &given) {
+        let first = flow.thread.space.block(counted.header).first;
+        let most = |lanes: &[u64]| {
+            lanes
+                .iter()
+                .copied()
+                .max()
+                .unwrap_or(0)
+                .saturating_sub(less)
+        };
+        let warps = counted.headers.chunks(width).map(most).collect();
+        if let Some(op) = subject.code.get(first) {
+            loops.insert(vec![op.addr], HeaderBound::ByWarp(warps));
+        }
+    }
+    loops
+}
+
+/// Branches at which no lanes part, says the divergence analysis.
+fn uniform_branches(
+    subject: &Subject,
+    flow: &Flow,
+    dependence: &Dependence,
+    launch: &warpbound_analyse::Launch,
+) -> BTreeSet<u32> {
+    let found = Divergence::run(&subject.code, &flow.thread, dependence, launch);
+    let uniform = |item: &&Item| item.kind == Kind::Branch && item.divergent.is_empty();
+    found
+        .items
+        .iter()
+        .filter(uniform)
+        .map(|item| item.at.0)
+        .collect()
+}
+
+/// The node that begins at each operation at which one begins.
+fn starts(thread: &ThreadCfg) -> BTreeMap<u32, NodeId> {
+    let ids = thread.space.ids();
+    ids.map(|id| (thread.space.block(id).first.0, id)).collect()
+}
+
+/// The node that ends with each operation with which one ends.
+fn ends(thread: &ThreadCfg) -> BTreeMap<u32, NodeId> {
+    let ids = thread.space.ids();
+    ids.map(|id| (thread.space.block(id).last.0, id)).collect()
+}
+
+struct Claims<'a> {
+    subject: &'a Subject,
+    case: &'a Case,
+    flow: &'a Flow,
+    uniform: BTreeSet<u32>,
+    cells: &'a [(Cell, u32)],
+    nodes: BTreeMap<u32, NodeId>,
+    ends: BTreeMap<u32, NodeId>,
+}
+
+impl Claims<'_> {
+    /// Each warp by itself: against the machine, its lanes alone, and the abstract warp.
+    fn check_warps(&self, memory: &[u32], issued: &[Vec<(u32, Mask)>], findings: &mut Findings) {
+        let width = self.case.machine.warp_width;
+        for (number, issued) in issued.iter().enumerate() {
+            let first = number as u32 * width;
+            let start = WarpStart {
+                first,
+                lanes: (self.case.threads - first).min(width),
+                cells: self.cells,
+                memory,
+                order: self.case.machine.order,
+            };
+            let mut walk = Walk {
+                claims: self,
+                last: None,
+                traces: vec![Vec::new(); start.lanes as usize],
+                steps: Vec::new(),
+                diverged: false,
+                problems: Vec::new(),
+            };
+            let ended = warp(&self.subject.code, &start, MOST_STEPS, |moment| {
+                walk.see(moment);
+            });
+            if !ended {
+                continue;
+            }
+            findings.diverged += usize::from(walk.diverged);
+            if walk.steps != *issued {
+                let pairs = walk.steps.iter().zip(issued);
+                let at = pairs.take_while(|(a, b)| a == b).count();
+                findings.problems.push(format!(
+                    "warp {number}: step {at} is {:?}, the machine issues {:?}",
+                    walk.steps.get(at),
+                    issued.get(at)
+                ));
+            }
+            for (trace, lane_number) in walk.traces.iter().zip(first..).take(3) {
+                let (code, limit) = (&self.subject.code, MOST_STEPS);
+                let alone = lane(code, lane_number, self.cells, memory, limit);
+                if alone.as_ref() != Some(trace) {
+                    findings
+                        .problems
+                        .push(format!("thread {lane_number} does something else alone"));
+                }
+            }
+            findings.problems.append(&mut walk.problems);
+        }
+    }
+
+    fn entry(&self, entry: Entry) -> Option<EntryId> {
+        self.flow.thread.space.entries.find(entry)
+    }
+
+    /// The abstract entries of concrete frames, uppermost first.
+    fn entries(&self, frames: &[Frame<u32>]) -> Option<Vec<EntryId>> {
+        let space = &self.flow.thread.space;
+        let node_at = |op: u32| {
+            let block = space.blocks.starting_at(OpIndex(op))?;
+            space.find(Node {
+                block,
+                context: Contexts::KERNEL,
+            })
+        };
+        let mut found = Vec::new();
+        let mut below = None;
+        for frame in frames {
+            let meets = frame.meets.map(|at| self.ends.get(&at).copied());
+            let pushed_by = *self.ends.get(&frame.branch)?;
+            if let Some(meets) = meets
+                && below != frame.meets
+            {
+                found.push(self.entry(Entry {
+                    pushed_by,
+                    resume: node_at(frame.meets? + 1)?,
+                    tag: Tag::Frame,
+                    meets: Some(meets?),
+                })?);
+            }
+            if frame.to_do != 0 {
+                found.push(self.entry(Entry {
+                    pushed_by,
+                    resume: node_at(frame.next)?,
+                    tag: Tag::Nil,
+                    meets: meets.flatten(),
+                })?);
+            }
+            below = frame.meets;
+        }
+        found.reverse();
+        Some(found)
+    }
+}
+
+/// A warp that is followed.
+struct Walk<'a> {
+    claims: &'a Claims<'a>,
+    /// The node it was in.
+    last: Option<NodeId>,
+    /// What each lane executed.
+    traces: Vec<Vec<u32>>,
+    /// What the warp issued, the end left out.
+    steps: Vec<(u32, Mask)>,
+    diverged: bool,
+    problems: Vec<String>,
+}
+
+impl Walk<'_> {
+    fn see(&mut self, moment: &Moment<'_>) {
+        let claims = self.claims;
+        let (at, active) = (moment.frames.next(), moment.frames.active());
+        for (lane, trace) in self.traces.iter_mut().enumerate() {
+            if active >> lane & 1 == 1 {
+                trace.push(at);
+            }
+        }
+        let code = &claims.subject.code;
+        let Some(op) = code.get(OpIndex(at)) else {
+            return;
+        };
+        if op.control != Control::End {
+            self.steps.push((at, active));
+        }
+        if let Some(&node) = claims.nodes.get(&at) {
+            self.arrive(node, moment);
+        }
+        if let (Control::Branch { .. }, Some(guard)) = (&op.control, op.condition.guard) {
+            let taken = (0..64).filter(|lane| active >> lane & 1 == 1);
+            let zeros = taken.filter(|&lane| {
+                let cells: &[u32] = &moment.cells[lane as usize];
+                cells[guard.index()] == 0
+            });
+            let zeros = zeros.count() as u32;
+            if zeros > 0 && zeros < active.count_ones() {
+                self.diverged = true;
+                let ends_here = claims.ends.get(&at);
+                let known = ends_here.is_some_and(|n| claims.flow.warp.divergent.contains(n));
+                let planted = claims.case.planted == Some(Planted::NothingDiverges);
+                if !known || planted {
+                    self.problems
+                        .push(format!("lanes part at {at}, which no agreement denies"));
+                }
+                if claims.uniform.contains(&at) || planted {
+                    self.problems
+                        .push(format!("lanes part at {at}, which has no divergent chain"));
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, node: NodeId, moment: &Moment<'_>) {
+        let claims = self.claims;
+        let warp = &claims.flow.warp;
+        if let Some(last) = self.last {
+            let mut steps: Vec<_> = warp.steps[last.index()].iter().collect();
+            if claims.case.planted == Some(Planted::DroppedEdge) && steps.len() > 1 {
+                steps.pop();
+            }
+            if !steps.iter().any(|step| step.to == Some(node)) {
+                self.problems
+                    .push(format!("no step from node {} to {}", last.0, node.0));
+            }
+        }
+        self.last = Some(node);
+        let Some(state) = warp.state(node) else {
+            self.problems
+                .push(format!("node {} is never reached", node.0));
+            return;
+        };
+        match claims.entries(moment.frames.frames()) {
+            Some(entries) if state.stack().contains(&entries) => {}
+            _ => self
+                .problems
+                .push(format!("an unknown stack at node {}", node.0)),
+        }
+        let active = moment.frames.active();
+        let lanes: Vec<&Vec<u32>> = (0..moment.cells.len())
+            .filter(|lane| active >> lane & 1 == 1)
+            .map(|lane| &moment.cells[lane])
+            .collect();
+        let differ = |cell: usize| lanes.iter().any(|row| row[cell] != lanes[0][cell]);
+        let agreed = state.agreement(ACTIVE);
+        let all = claims.case.planted == Some(Planted::AgreementTooMany);
+        let wrong = (0..Cell::COUNT).find(|&cell| (agreed.contains(cell) || all) && differ(cell));
+        if let Some(cell) = wrong {
+            self.problems.push(format!(
+                "lanes do not agree on cell {cell} at node {}",
+                node.0
+            ));
+        }
+    }
+}
+
+fn check_bounds(
+    finished: &Finished,
+    bound: &Result<warpbound_driver::block::BlockResult, NoBlockBound>,
+    whole: &Result<Vec<(Work, u64)>, NoBlockBound>,
+    issued: &[Vec<(u32, Mask)>],
+    findings: &mut Findings,
+) {
+    let cycles = finished.cycles.0.0;
+    match bound {
+        Ok(result) => {
+            let bound = result.bound.cycles.0.0;
+            findings.runs.push((bound, cycles));
+            if cycles > bound {
+                findings
+                    .problems
+                    .push(format!("{cycles} cycles, more than the bound {bound}"));
+            }
+            if finished.issued > result.bound.issues {
+                findings.problems.push(format!(
+                    "{} instructions, more than {}",
+                    finished.issued, result.bound.issues
+                ));
+            }
+        }
+        Err(NoBlockBound::Unsatisfied(_)) => findings
+            .problems
+            .push("the block ends, though a barrier was never to open".to_owned()),
+        Err(NoBlockBound::Warp(_)) => findings.unbounded = true,
+    }
+    if let Ok(works) = whole {
+        let most = works.iter().map(|(work, _)| match work {
+            Work::Total { issues, .. } => *issues,
+            Work::Epochs(_) => 0,
+        });
+        let (most, found) = (most.max(), issued.iter().map(Vec::len).max());
+        if found.map(|n| n as u64) > most {
+            findings.problems.push(format!(
+                "a warp issues {found:?} instructions, more than {most:?} as a whole"
+            ));
+        }
+        if let Ok(as_a_whole) = warpbound_bound::block::block_bound(works) {
+            let bound = as_a_whole.cycles.0.0;
+            if cycles > bound {
+                findings.problems.push(format!(
+                    "{cycles} cycles, more than {bound} of warps bounded as a whole"
+                ));
+            }
+        }
+    }
+}

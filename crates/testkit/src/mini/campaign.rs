@@ -1,0 +1,135 @@
+//! Many random mini-SIMT programs and launches, audited.
+
+use fastrand::Rng;
+use warpbound_machine::{Latency, Machine};
+use warpbound_simt::warp::DivergenceOrder;
+
+use crate::execute::mix;
+use crate::mini::audit::{Case, Findings, Planted, Subject, audit};
+use crate::mini::generate::{MEMORY, READ_ONLY, program};
+
+/// Totals.
+#[derive(Clone, Debug, Default)]
+pub struct Campaign {
+    /// Programs.
+    pub programs: usize,
+    /// Runs that ended.
+    pub runs: usize,
+    /// Runs that did not.
+    pub stuck: usize,
+    /// Warps whose lanes parted.
+    pub diverged: usize,
+    /// Programs without a bound.
+    pub unbounded: usize,
+    /// Warps known exactly, but for regions, bounded as a whole.
+    pub outlines: [usize; 3],
+    /// Bound divided by cycles, for each run.
+    pub ratios: Vec<f64>,
+    /// Everything that must not happen, with the program's seed.
+    pub problems: Vec<String>,
+}
+
+impl Campaign {
+    /// The ratio that so many per cent of the runs do not exceed; 0 without runs.
+    pub fn ratio(&self, percent: usize) -> f64 {
+        let mut sorted = self.ratios.clone();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len().saturating_sub(1);
+        sorted.get(last * percent / 100).copied().unwrap_or(0.0)
+    }
+}
+
+/// Audits random programs, each in one random launch with three memories.
+pub fn campaign(seed: u64, programs: usize, planted: Option<Planted>) -> Campaign {
+    let mut total = Campaign::default();
+    for number in 0..programs as u64 {
+        let program_seed = mix(&[seed, number]);
+        let findings = one(program_seed, planted);
+        total.programs += 1;
+        total.runs += findings.runs.len();
+        total.stuck += findings.stuck;
+        total.diverged += findings.diverged;
+        total.unbounded += usize::from(findings.unbounded);
+        for (sum, n) in total.outlines.iter_mut().zip(findings.outlines) {
+            *sum += n;
+        }
+        total.ratios.extend(
+            findings
+                .runs
+                .iter()
+                .map(|&(bound, cycles)| bound as f64 / cycles.max(1) as f64),
+        );
+        let name = |problem: &String| format!("program {program_seed:#x}: {problem}");
+        total
+            .problems
+            .extend(findings.problems.iter().take(3).map(name));
+    }
+    total
+}
+
+/// The program of a seed, audited.
+pub fn one(seed: u64, planted: Option<Planted>) -> Findings {
+    let mut rng = Rng::with_seed(seed);
+    let most = rng.u32(1..9);
+    let generated = program(&mut rng, most);
+    let subject = match Subject::new(&generated.text) {
+        Ok(subject) => subject,
+        Err(problem) => {
+            return Findings {
+                problems: vec![problem],
+                ..Findings::default()
+            };
+        }
+    };
+    let width = match rng.u8(0..4) {
+        0 => rng.u32(1..65),
+        1 => 1 << rng.u32(0..7),
+        _ => rng.u32(2..9),
+    };
+    let warps = match rng.u8(0..3) {
+        0 => rng.u32(1..65),
+        _ => rng.u32(1..9),
+    };
+    let threads = (width * warps).saturating_sub(rng.u32(0..width)).max(1);
+    let often_one = |rng: &mut Rng| match rng.u8(0..4) {
+        0 => rng.u64(1..4),
+        _ => 1,
+    };
+    let machine = Machine {
+        name: "random".to_owned(),
+        warp_width: width,
+        warps: 64,
+        plain: Latency::exactly(often_one(&mut rng)),
+        memory: Latency::exactly(rng.u64(0..201)),
+        barrier_release: Latency::exactly(often_one(&mut rng)),
+        order: match rng.bool() {
+            true => DivergenceOrder::TakenFirst,
+            false => DivergenceOrder::FallThroughFirst,
+        },
+        ..Machine::built_in(Machine::DEFAULT).unwrap_or_else(|error| {
+            // The file is part of the tool, and another test reads it.
+            unreachable!("{error}")
+        })
+    };
+    let constants = vec![threads, rng.u32(0..most + 1), rng.u32(0..most + 1)];
+    let memory = |rng: &mut Rng| {
+        let mut words = vec![0; MEMORY as usize];
+        let small = rng.bool();
+        for word in words.iter_mut().take(READ_ONLY as usize) {
+            *word = if small { rng.u32(0..8) } else { rng.u32(..) };
+        }
+        words
+    };
+    let memories = (0..3).map(|_| memory(&mut rng)).collect();
+    audit(
+        &generated,
+        &subject,
+        &Case {
+            machine,
+            threads,
+            constants,
+            memories,
+            planted,
+        },
+    )
+}

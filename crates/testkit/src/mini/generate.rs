@@ -1,0 +1,284 @@
+//! Random mini-SIMT programs, as text.
+//!
+//! They read words below [`READ_ONLY`] only and write words from there on only, so that what a lane does does not
+//! depend on when others do something. All loops end.
+
+use std::fmt::Write as _;
+
+use fastrand::Rng;
+
+/// Words from address 0 that are read and never written.
+pub const READ_ONLY: u32 = 64;
+
+/// Words of the memory.
+pub const MEMORY: u32 = 128;
+
+/// Launch constants of every program: threads of the block, and two numbers.
+pub const PARAMS: [&str; 3] = ["threads", "n", "m"];
+
+/// A random program.
+#[derive(Clone, Debug)]
+pub struct Generated {
+    /// Its text.
+    pub text: String,
+    /// Facts: label of a loop's header, most executions of it for each entry, by any thread.
+    pub facts: Vec<(String, u64)>,
+}
+
+/// A program for a launch with at most `most` of `n` and `m`.
+pub fn program(rng: &mut Rng, most: u32) -> Generated {
+    let mut generator = Generator {
+        text: String::new(),
+        facts: Vec::new(),
+        labels: 0,
+        counters: 0,
+        barriers: rng.u8(0..3) == 0,
+        ends_early: false,
+        most,
+        budget: rng.usize(4..30),
+        rng,
+    };
+    let _ = writeln!(
+        generator.text,
+        ".kernel Random\n.param {}",
+        PARAMS.join(", ")
+    );
+    for (index, name) in VARIABLES.iter().enumerate() {
+        let from = ["Tid", "n", "m", "3", "threads", "0"][(index + generator.rng.usize(..6)) % 6];
+        generator.line(&format!("const {name} = {from}"));
+    }
+    generator.body(0, true);
+    generator.line("binop at = Tid % 64");
+    generator.line(&format!("binop at = at + {READ_ONLY}"));
+    generator.line("store at = a");
+    generator.text.push_str("end:\n");
+    Generated {
+        text: generator.text,
+        facts: generator.facts,
+    }
+}
+
+const VARIABLES: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+struct Generator<'r> {
+    text: String,
+    facts: Vec<(String, u64)>,
+    labels: usize,
+    counters: usize,
+    /// The program may have barriers, and then nobody leaves early.
+    barriers: bool,
+    ends_early: bool,
+    most: u32,
+    /// Statements that may still be made.
+    budget: usize,
+    rng: &'r mut Rng,
+}
+
+impl Generator<'_> {
+    fn line(&mut self, instruction: &str) {
+        let _ = writeln!(self.text, "        {instruction}");
+    }
+
+    fn label(&mut self, name: &str) {
+        let _ = writeln!(self.text, "{name}:");
+    }
+
+    fn fresh(&mut self) -> String {
+        self.labels += 1;
+        format!("l{}", self.labels)
+    }
+
+    fn variable(&mut self) -> &'static str {
+        VARIABLES[self.rng.usize(..VARIABLES.len())]
+    }
+
+    fn operand(&mut self) -> String {
+        match self.rng.u8(0..8) {
+            0 => "Tid".to_owned(),
+            1 => PARAMS[self.rng.usize(..PARAMS.len())].to_owned(),
+            2 | 3 => self.rng.i32(-4..9).to_string(),
+            _ => self.variable().to_owned(),
+        }
+    }
+
+    /// Statements; `together`: all threads of the block are here, and execute this equally often.
+    fn body(&mut self, depth: usize, together: bool) {
+        for _ in 0..self.rng.usize(1..5) {
+            if self.budget == 0 {
+                return;
+            }
+            self.budget -= 1;
+            match self.rng.u8(0..14) {
+                0..=3 => self.compute(),
+                4 | 5 => self.load(),
+                6 => self.store(),
+                7 | 8 if depth < 4 => self.branch(depth),
+                9 | 10 if depth < 3 => self.counted_loop(depth, together),
+                11 if depth < 3 => self.data_loop(depth),
+                12 if self.barriers && together => {
+                    let number = self.rng.u8(0..2);
+                    self.line(&format!("barrier {number}, threads"));
+                }
+                13 if !self.barriers && self.rng.u8(0..3) == 0 => {
+                    self.condition();
+                    self.line("bnz p, end");
+                    self.ends_early = true;
+                }
+                _ => self.compute(),
+            }
+        }
+    }
+
+    fn compute(&mut self) {
+        let (dest, a, b) = (self.variable(), self.operand(), self.operand());
+        match self.rng.u8(0..12) {
+            0 => self.line(&format!("const {dest} = {a}")),
+            1 => {
+                // A divisor that is odd is not zero.
+                self.line(&format!("binop q = {b} | 1"));
+                let op = ["/", "%"][self.rng.usize(..2)];
+                self.line(&format!("binop {dest} = {a} {op} q"));
+            }
+            n => {
+                let ops = [
+                    "+", "-", "*", "&", "|", "^", "<", "<=", ">", ">=", "==", "!=", "min", "max",
+                    "<<", ">>",
+                ];
+                let op = match n {
+                    2..=5 => ops[self.rng.usize(..4)],
+                    _ => ops[self.rng.usize(..ops.len())],
+                };
+                self.line(&format!("binop {dest} = {a} {op} {b}"));
+            }
+        }
+    }
+
+    fn load(&mut self) {
+        let (dest, at) = (self.variable(), self.operand());
+        self.line(&format!("binop at = {at} & {}", READ_ONLY - 1));
+        self.line(&format!("load {dest} = at"));
+    }
+
+    fn store(&mut self) {
+        let (value, at) = (self.operand(), self.operand());
+        self.line(&format!("binop at = {at} & {}", MEMORY - READ_ONLY - 1));
+        self.line(&format!("binop at = at + {READ_ONLY}"));
+        self.line(&format!("store at = {value}"));
+    }
+
+    /// Sets `p` to something that is sometimes zero.
+    fn condition(&mut self) {
+        let a = match self.rng.u8(0..4) {
+            0 => "Tid".to_owned(),
+            1 => "n".to_owned(),
+            _ => self.variable().to_owned(),
+        };
+        let n = self.rng.u8(1..5);
+        match self.rng.u8(0..3) {
+            0 => self.line(&format!("binop p = {a} & {n}")),
+            1 => self.line(&format!("binop p = {a} % {}", n + 1)),
+            _ => self.line(&format!("binop p = {a} < {n}")),
+        }
+    }
+
+    fn branch(&mut self, depth: usize) {
+        let (other, meet) = (self.fresh(), self.fresh());
+        let op = ["bz", "bnz"][self.rng.usize(..2)];
+        self.condition();
+        if self.rng.bool() {
+            self.line(&format!("{op} p, {other}"));
+            self.body(depth + 1, false);
+            self.line(&format!("jump {meet}"));
+            self.label(&other);
+            self.body(depth + 1, false);
+        } else {
+            self.line(&format!("{op} p, {meet}"));
+            self.body(depth + 1, false);
+        }
+        self.label(&meet);
+        self.line("sync");
+    }
+
+    /// A loop whose iterations follow from the launch and the thread, perhaps left early.
+    fn counted_loop(&mut self, depth: usize, together: bool) {
+        self.counters += 1;
+        let (i, limit) = (format!("i{}", self.counters), format!("t{}", self.counters));
+        let (head, done) = (self.fresh(), self.fresh());
+        let step = self.rng.u8(1..4);
+        let uniform = self.rng.bool();
+        let most = u64::from(self.most) + 4;
+        if uniform {
+            let (n, k) = (["n", "m"][self.rng.usize(..2)], self.rng.u8(0..3));
+            self.line(&format!("binop {limit} = {n} + {k}"));
+        } else {
+            // At most 3 more than the number, whatever the thread.
+            self.line("binop q = Tid & 3");
+            self.line(&format!("binop {limit} = n + q"));
+        }
+        let together = together && uniform;
+        match self.rng.u8(0..4) {
+            // A loop that tests at its end, and runs once at least.
+            0 => {
+                self.line(&format!("const {i} = 0"));
+                self.label(&head);
+                self.body(depth + 1, together);
+                self.line(&format!("binop {i} = {i} + {step}"));
+                self.line(&format!("binop p = {i} < {limit}"));
+                self.line(&format!("bnz p, {head}"));
+                self.line("sync");
+                self.facts.push((head, most));
+            }
+            1 => {
+                self.line(&format!("const {i} = {limit}"));
+                self.label(&head);
+                self.line(&format!("binop p = {i} > 0"));
+                self.line(&format!("bz p, {done}"));
+                self.body(depth + 1, together);
+                self.line(&format!("binop {i} = {i} - {step}"));
+                self.line(&format!("jump {head}"));
+                self.label(&done);
+                self.line("sync");
+                self.facts.push((head, most + 1));
+            }
+            kind => {
+                self.line(&format!("const {i} = 0"));
+                self.label(&head);
+                self.line(&format!("binop p = {i} < {limit}"));
+                self.line(&format!("bz p, {done}"));
+                let breaks = kind == 2 && self.rng.bool();
+                self.body(depth + 1, together && !breaks);
+                if breaks {
+                    self.condition();
+                    self.line(&format!("bnz p, {done}"));
+                    self.body(depth + 1, false);
+                }
+                self.line(&format!("binop {i} = {i} + {step}"));
+                self.line(&format!("jump {head}"));
+                self.label(&done);
+                self.line("sync");
+                self.facts.push((head, most + 1));
+            }
+        }
+    }
+
+    /// A loop whose iterations data decide.
+    fn data_loop(&mut self, depth: usize) {
+        self.counters += 1;
+        let i = format!("i{}", self.counters);
+        let (head, done) = (self.fresh(), self.fresh());
+        let most = self.rng.u8(2..8);
+        let at = self.operand();
+        self.line(&format!("binop at = {at} & {}", READ_ONLY - 1));
+        self.line(&format!("load {i} = at"));
+        self.line(&format!("binop {i} = {i} & 255"));
+        self.line(&format!("binop {i} = {i} % {most}"));
+        self.label(&head);
+        self.line(&format!("bz {i}, {done}"));
+        self.body(depth + 1, false);
+        self.line(&format!("binop {i} = {i} - 1"));
+        self.line(&format!("jump {head}"));
+        self.label(&done);
+        self.line("sync");
+        self.facts.push((head, u64::from(most)));
+    }
+}
