@@ -179,6 +179,9 @@ pub(crate) struct LaunchArguments {
     /// Threads of a block; Y and Z are 1 if left out
     #[arg(long, value_name = "X,Y,Z", value_parser = block)]
     pub(crate) block: Option<[u32; 3]>,
+    /// Lanes of a warp, for mini-SIMT code [default: 64, the most that a machine may have]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) warp_width: Option<u32>,
 }
 
 #[derive(Args)]

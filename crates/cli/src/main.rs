@@ -92,6 +92,7 @@ fn run(command: Command) -> Result<u8, Stop> {
         } => {
             let options = Options {
                 block: launch.block,
+                warp_width: launch.warp_width,
                 model: domains.model(),
                 ..Options::default()
             };
@@ -157,6 +158,7 @@ fn run(command: Command) -> Result<u8, Stop> {
             let library = input::library(&input.file)?;
             let options = Options {
                 block: launch.block,
+                warp_width: launch.warp_width,
                 model: domains.model(),
                 reading: flow.into(),
                 call_default,

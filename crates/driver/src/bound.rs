@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::thread::Limits;
-use warpbound_base::Diagnostic;
+use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::facts::spell_call;
 use warpbound_bound::{Certified, Effort, Ipet, KernelFacts, LoopName, Outcome, solve};
 use warpbound_load::Kernel;
@@ -30,7 +30,9 @@ impl Session {
     /// [`Session::check_facts`] tells of them.
     pub fn bound(&self, kernel: &Kernel, options: &Options) -> Result<KernelBound, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let launch = options.launch(kernel).map_err(|d| self.locate(d))?;
+        let launch = options
+            .launch(kernel, self.image.isa())
+            .map_err(|d| self.locate(d))?;
         let start = Instant::now();
         let flow = Flow::run(&prepared.code, &launch, &options.model, &Limits::default());
         let seconds = start.elapsed().as_secs_f64();
@@ -66,7 +68,7 @@ impl Session {
             Ok(flow) => flow,
             Err(refusal) => {
                 report.reason = Some(refusal.reason.to_string());
-                report.reason_at = Some(refusal.at.to_string());
+                report.reason_at = Some(prepared.place_of(refusal.at));
                 report.reason_source = prepared.source(refusal.at);
                 return Ok(report);
             }
@@ -210,7 +212,7 @@ impl Question<'_> {
             costs.insert(id, cost);
             let at = self.prepared.addr(space.block(id).last);
             report.external_calls.push(ExternalCall {
-                at: at.to_string(),
+                at: self.prepared.place_of(at),
                 source: self.prepared.source(at),
                 name,
                 instructions,
@@ -241,41 +243,42 @@ impl Question<'_> {
                 names.join(", ")
             ));
         }
-        let scattered: BTreeSet<String> = warp
-            .scattered_calls
-            .iter()
-            .map(|&id| at(id).to_string())
-            .collect();
+        let scattered: BTreeSet<CodeAddr> = warp.scattered_calls.iter().map(|&id| at(id)).collect();
         if !scattered.is_empty() {
-            let places: Vec<String> = scattered.into_iter().collect();
+            let places = scattered.into_iter();
+            let places: Vec<String> = places.map(|at| self.prepared.place_of(at)).collect();
             report.notes.push(format!(
                 "the lanes of a warp may call up to {} different functions at {}",
                 self.launch.live_lanes(),
                 places.join(", ")
             ));
         }
-        report.divergent_branches = warp
+        let branches: BTreeSet<(CodeAddr, Vec<String>)> = warp
             .divergent
             .iter()
-            .map(|&id| Place {
-                at: at(id).to_string(),
-                source: self.prepared.source(at(id)),
-                calls: calls(self.prepared, self.flow, id),
+            .map(|&id| (at(id), calls(self.prepared, self.flow, id)))
+            .collect();
+        report.divergent_branches = branches
+            .into_iter()
+            .map(|(at, calls)| Place {
+                at: self.prepared.place_of(at),
+                source: self.prepared.source(at),
+                calls,
             })
             .collect();
-        report
-            .divergent_branches
-            .sort_by(|a, b| (&a.at, &a.calls).cmp(&(&b.at, &b.calls)));
-        let edges: BTreeSet<(String, String)> = warp
+        let edges: BTreeSet<(CodeAddr, CodeAddr)> = warp
             .divergence_edges(thread)
             .filter_map(|(from, step)| {
                 let to = self.prepared.addr(space.block(step.to?).first);
-                Some((at(from).to_string(), to.to_string()))
+                Some((at(from), to))
             })
             .collect();
         report.divergence_edges = edges
             .into_iter()
-            .map(|(from, to)| Edge { from, to })
+            .map(|(from, to)| Edge {
+                from: self.prepared.place_of(from),
+                to: self.prepared.place_of(to),
+            })
             .collect();
     }
 
@@ -305,7 +308,7 @@ impl Question<'_> {
             }
             report.loops.push(Loop {
                 id: name.id.clone(),
-                at: name.at.to_string(),
+                at: self.prepared.place_of(name.at),
                 source,
                 depth: site.depth,
                 bound,
@@ -333,7 +336,18 @@ impl Question<'_> {
         report.worst_path_value = certified.witness_value.and_then(positive);
         report.integrality_gap = certified.gap.and_then(positive);
         let space = &self.flow.thread.space;
-        for (&node, arriving) in &self.flow.counts.executions {
+        let mut executions: Vec<_> = self
+            .flow
+            .counts
+            .executions
+            .iter()
+            .map(|(&node, arriving)| {
+                let calls = calls(self.prepared, self.flow, node);
+                (calls, space.block(node).first, node, arriving)
+            })
+            .collect();
+        executions.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+        for (calls, first, node, arriving) in executions {
             let counts = arriving
                 .iter()
                 .filter_map(|var| certified.witness_of(*ipet.vars.get(var.0)?));
@@ -342,27 +356,21 @@ impl Question<'_> {
                 continue;
             }
             let block = space.block(node);
-            let (first, last) = (
-                self.prepared.addr(block.first),
-                self.prepared.addr(block.last),
-            );
+            let first = self.prepared.addr(first);
             let instructions = block
                 .instructions
                 .saturating_add(external.get(&node).copied().unwrap_or(0));
             report.worst_path.push(BlockCount {
-                from: first.to_string(),
-                to: last.to_string(),
+                from: self.prepared.place(block.first),
+                to: self.prepared.last_place(block),
                 source: self.prepared.source(first),
                 function: self.prepared.function(first),
-                calls: calls(self.prepared, self.flow, node),
+                calls,
                 instructions,
                 count,
                 total: count.saturating_mul(instructions.into()),
             });
         }
-        report
-            .worst_path
-            .sort_by(|a, b| (&a.calls, &a.from).cmp(&(&b.calls, &b.from)));
     }
 
     fn describe_assumptions(&self, report: &mut KernelBound) {
@@ -426,7 +434,7 @@ impl Question<'_> {
                     "call-table",
                     format!(
                         "the indirect call at {} reaches only functions whose addresses are in the constants: {}",
-                        self.prepared.addr(*op),
+                        self.prepared.place(*op),
                         names.join(", ")
                     ),
                 );

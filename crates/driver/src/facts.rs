@@ -31,7 +31,9 @@ impl Session {
     pub fn facts(&self, kernel: &Kernel) -> Result<String, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         let options = Options::default();
-        let launch = options.launch(kernel).map_err(|d| self.locate(d))?;
+        let launch = options
+            .launch(kernel, self.image.isa())
+            .map_err(|d| self.locate(d))?;
         let flow = Flow::run(&prepared.code, &launch, &options.model, &Limits::default());
         let text = match flow {
             Ok(flow) => kernel_text(&prepared, &flow),

@@ -35,7 +35,9 @@ impl Session {
         options: &Options,
     ) -> Result<Graph, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let launch = options.launch(kernel).map_err(|d| self.locate(d))?;
+        let launch = options
+            .launch(kernel, self.image.isa())
+            .map_err(|d| self.locate(d))?;
         let flow = Flow::run(&prepared.code, &launch, &options.model, &Limits::default()).map_err(
             |refusal| {
                 let source = prepared.source(refusal.at);
@@ -130,12 +132,12 @@ fn node(
         .ops()
         .filter_map(|op| {
             let text = prepared.program.text(op.index())?;
-            Some(format!("{}  {text}", prepared.addr(op)))
+            Some(format!("{}  {text}", prepared.place(op)))
         })
         .collect();
     Node {
-        from: first.to_string(),
-        to: prepared.addr(block.last).to_string(),
+        from: prepared.place(block.first),
+        to: prepared.last_place(block),
         function: prepared.function(first),
         calls: calls(prepared, flow, id),
         source: prepared.source(first),
@@ -151,7 +153,7 @@ pub(crate) fn calls(prepared: &Prepared<'_>, flow: &Flow, id: NodeId) -> Vec<Str
     let sites = space.contexts.string(space.node(id).context);
     sites
         .into_iter()
-        .map(|site| site.map_or("*".to_owned(), |op| prepared.addr(op).to_string()))
+        .map(|site| site.map_or("*".to_owned(), |op| prepared.place(op)))
         .collect()
 }
 
@@ -168,6 +170,6 @@ fn kind(flow: &Flow, step: &Step) -> EdgeKind {
 fn entry(prepared: &Prepared<'_>, flow: &Flow, id: EntryId) -> String {
     let space = &flow.thread.space;
     let entry = space.entries.get(id);
-    let resume = prepared.addr(space.block(entry.resume).first);
+    let resume = prepared.place(space.block(entry.resume).first);
     format!("{} {resume}", entry.tag.name())
 }

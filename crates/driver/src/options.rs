@@ -3,7 +3,7 @@
 use warpbound_analyse::Launch;
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
-use warpbound_load::Kernel;
+use warpbound_load::{Isa, Kernel};
 use warpbound_simt::warp::Model;
 
 /// How loop facts are read.
@@ -21,6 +21,8 @@ pub enum Reading {
 pub struct Options {
     /// Threads of a block in x, y, z.
     pub block: Option<[u32; 3]>,
+    /// Lanes of a warp, where the instruction set does not fix it.
+    pub warp_width: Option<u32>,
     /// Precision of the abstract warp.
     pub model: Model,
     /// Reading of loop facts.
@@ -33,10 +35,17 @@ pub struct Options {
     pub call_default: Option<u64>,
 }
 
+/// Lanes of a warp of every NVIDIA GPU so far.
+const NVIDIA_WIDTH: u32 = 32;
+
+/// The most lanes of a warp that any machine has.
+const MOST_LANES: u32 = 64;
+
 impl Default for Options {
     fn default() -> Self {
         Options {
             block: None,
+            warp_width: None,
             model: Model {
                 may_diverge: true,
                 ..Model::default()
@@ -54,8 +63,9 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// Where the block that was stated is not the one that the kernel requires, or too large for it.
-    pub(crate) fn launch(&self, kernel: &Kernel) -> Result<Launch, Diagnostic> {
+    /// Where the block that was stated is not the one that the kernel requires, or too large for it, or the warp
+    /// width not that of the GPU.
+    pub(crate) fn launch(&self, kernel: &Kernel, isa: Isa) -> Result<Launch, Diagnostic> {
         let spelled = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
         let fail = |what: String| Err(Diagnostic::new(what).in_kernel(kernel.demangled()));
         let threads = |block: [u32; 3]| {
@@ -82,7 +92,17 @@ impl Options {
                 threads(stated)
             ));
         }
+        let warp_width = match (isa, self.warp_width) {
+            (Isa::Sm(_), None | Some(NVIDIA_WIDTH)) => NVIDIA_WIDTH,
+            (Isa::Sm(_), Some(stated)) => {
+                return fail(format!(
+                    "warps of {isa} have {NVIDIA_WIDTH} lanes, not {stated}"
+                ));
+            }
+            (Isa::MiniSimt, stated) => stated.unwrap_or(MOST_LANES),
+        };
         Ok(Launch {
+            warp_width,
             block: self.block.or(kernel.required_block),
             ..Launch::default()
         })

@@ -1,9 +1,10 @@
 //! A kernel, decoded and lifted, with the names that people know its places by.
 
+use warpbound_analyse::blocks::Block;
 use warpbound_analyse::loops::{LoopSite, Loops};
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::LoopName;
-use warpbound_ir::{Code, OpIndex, lift};
+use warpbound_ir::{Code, Control, OpIndex, lift};
 use warpbound_isa::{Arch, Program, mini, nvidia};
 use warpbound_load::{Isa, Kernel};
 
@@ -64,6 +65,23 @@ impl<'a> Prepared<'a> {
     pub(crate) fn place(&self, op: OpIndex) -> String {
         let label = self.program.label(op.index());
         label.unwrap_or_else(|| self.addr(op).to_string())
+    }
+
+    /// The place of an address, see [`Prepared::place`].
+    pub(crate) fn place_of(&self, addr: CodeAddr) -> String {
+        match self.code.at(addr) {
+            Some(op) => self.place(op),
+            None => addr.to_string(),
+        }
+    }
+
+    /// The place of the last instruction of a block; the end of the code is none.
+    pub(crate) fn last_place(&self, block: Block) -> String {
+        let ends = self.code.get(block.last).map(|op| &op.control) == Some(&Control::End);
+        match ends && block.first < block.last {
+            true => self.place(OpIndex(block.last.0 - 1)),
+            false => self.place(block.last),
+        }
     }
 
     /// Adds to a diagnostic where an operation stands: line and column of its text, or its address.
