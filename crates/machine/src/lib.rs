@@ -45,6 +45,19 @@ impl Latency {
 pub enum Policy {
     /// The first ready one behind the warp that issued last, in the order of their numbers, cyclically.
     RoundRobin,
+    /// The ready one with the lowest number.
+    LowestFirst,
+    /// The one that issued last as long as it is ready, else as round robin.
+    Greedy,
+}
+
+/// Where the round goes on when a barrier opens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AfterBarrier {
+    /// With the first warp of the block that is ready.
+    FirstWarp,
+    /// With the next warp behind the one that issued last, as always.
+    NextWarp,
 }
 
 /// The mini-SIMT machine (`abstract-cta-2014`, section 4): one instruction is issued per cycle.
@@ -65,6 +78,8 @@ pub struct Machine {
     pub barrier_release: Latency,
     /// Which ready warp is next.
     pub policy: Policy,
+    /// Where the round goes on when a barrier opens.
+    pub after_barrier: AfterBarrier,
     /// Which side of a divergent branch runs first.
     pub order: DivergenceOrder,
 }
@@ -150,10 +165,19 @@ impl Machine {
             warps: raw.warps,
             policy: match raw.scheduler.policy.value.as_str() {
                 "round-robin" => Policy::RoundRobin,
+                "lowest-first" => Policy::LowestFirst,
+                "greedy" => Policy::Greedy,
                 other => {
-                    return Err(
-                        fault(format!("unknown policy {other:?}")).hint("there is \"round-robin\"")
-                    );
+                    return Err(fault(format!("unknown policy {other:?}"))
+                        .hint("there are \"round-robin\", \"lowest-first\" and \"greedy\""));
+                }
+            },
+            after_barrier: match raw.scheduler.after_barrier.value.as_str() {
+                "first-warp" => AfterBarrier::FirstWarp,
+                "next-warp" => AfterBarrier::NextWarp,
+                other => {
+                    return Err(fault(format!("unknown after_barrier {other:?}"))
+                        .hint("there are \"first-warp\" and \"next-warp\""));
                 }
             },
             order: match raw.scheduler.divergence_order.value.as_str() {
@@ -205,6 +229,7 @@ struct RawLatency {
 #[serde(deny_unknown_fields)]
 struct RawScheduler {
     policy: RawChoice,
+    after_barrier: RawChoice,
     barrier_release: RawLatency,
     divergence_order: RawChoice,
 }

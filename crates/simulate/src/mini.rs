@@ -2,14 +2,14 @@
 
 use warpbound_base::{Cycles, Observed};
 use warpbound_ir::{BinaryOp, Cell, Code, OpIndex};
-use warpbound_machine::{Machine, Policy};
+use warpbound_machine::{AfterBarrier, Machine};
 use warpbound_simt::concrete::Mask;
 use warpbound_simt::frames::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
 
 use crate::compiled::{Compiled, Effect, Flow, NotRunnable, Row, compile};
 use crate::fault::{Fault, FaultKind};
-use crate::scheduler::RoundRobin;
+use crate::scheduler::Scheduler;
 
 /// The most lanes of a warp.
 const LANES: usize = 64;
@@ -131,8 +131,7 @@ impl<'a> Simulation<'a> {
         mut observe: impl FnMut(Event),
     ) -> Result<Finished, Fault> {
         let mut run = Run::new(self, start);
-        let Policy::RoundRobin = self.machine.policy;
-        let mut scheduler = RoundRobin::new(run.warps.len());
+        let mut scheduler = Scheduler::new(run.warps.len(), self.machine.policy);
         let (mut cycle, mut issued) = (0, 0);
         let mut rows = Rows::default();
         // A cycle counts as soon as somebody issues in it.
@@ -286,7 +285,7 @@ impl<'a> Run<'a> {
         &mut self,
         warp: usize,
         cycle: u64,
-        scheduler: &mut RoundRobin,
+        scheduler: &mut Scheduler,
         rows: &mut Rows,
     ) -> Result<(), Fault> {
         let Rows { a, b, out } = rows;
@@ -379,6 +378,9 @@ impl<'a> Run<'a> {
             Effect::Barrier { .. } if waits => scheduler.suspend(warp),
             Effect::Barrier { .. } => {
                 let latency = machine.barrier_release.most.0;
+                if machine.after_barrier == AfterBarrier::FirstWarp {
+                    scheduler.begin_anew();
+                }
                 while let Some(released) = self.released.pop() {
                     self.goes_on(released, cycle, latency, scheduler);
                 }
@@ -390,7 +392,7 @@ impl<'a> Run<'a> {
 
     /// A warp goes on so many cycles after `cycle`, unless it is at its end.
     #[inline(always)]
-    fn goes_on(&mut self, warp: usize, cycle: u64, latency: u64, scheduler: &mut RoundRobin) {
+    fn goes_on(&mut self, warp: usize, cycle: u64, latency: u64, scheduler: &mut Scheduler) {
         if self.leaves(warp) {
             scheduler.suspend(warp);
             self.left -= 1;

@@ -2,21 +2,26 @@
 
 use std::collections::VecDeque;
 
-/// Round robin over the warps that are ready.
-pub(crate) struct RoundRobin {
+use warpbound_machine::Policy;
+
+/// Chooses among the warps that are ready.
+pub(crate) struct Scheduler {
+    policy: Policy,
     /// Bit `w` of the words: warp `w` is ready.
     ready: Vec<u64>,
-    last: usize,
+    /// The warp that issued last; `None` where the round begins anew.
+    last: Option<usize>,
     /// Warps that will be ready: cycle, warp. One queue for each latency, so that each is in order of time.
     later: Vec<(u64, VecDeque<(u64, usize)>)>,
 }
 
-impl RoundRobin {
+impl Scheduler {
     /// All of `warps` are ready; the first one is next.
-    pub(crate) fn new(warps: usize) -> RoundRobin {
-        let mut scheduler = RoundRobin {
+    pub(crate) fn new(warps: usize, policy: Policy) -> Scheduler {
+        let mut scheduler = Scheduler {
+            policy,
             ready: vec![0; warps.div_ceil(64)],
-            last: warps.saturating_sub(1),
+            last: None,
             later: Vec::new(),
         };
         for warp in 0..warps {
@@ -29,8 +34,18 @@ impl RoundRobin {
         self.ready[warp / 64] |= 1 << (warp % 64);
     }
 
+    fn is_ready(&self, warp: usize) -> bool {
+        let word = self.ready.get(warp / 64);
+        word.is_some_and(|word| word >> (warp % 64) & 1 == 1)
+    }
+
     pub(crate) fn suspend(&mut self, warp: usize) {
         self.ready[warp / 64] &= !(1 << (warp % 64));
+    }
+
+    /// The round goes on with the first warp.
+    pub(crate) fn begin_anew(&mut self) {
+        self.last = None;
     }
 
     /// The warp becomes ready `latency` cycles after `now`.
@@ -43,7 +58,7 @@ impl RoundRobin {
         }
     }
 
-    /// The first warp behind the last one that is ready at `now`.
+    /// The warp that issues at `now`, when one is ready.
     pub(crate) fn next(&mut self, now: u64) -> Option<usize> {
         for queue in 0..self.later.len() {
             while let Some(&(at, warp)) = self.later[queue].1.front()
@@ -53,21 +68,26 @@ impl RoundRobin {
                 self.wake(warp);
             }
         }
-        let (word, bit) = (self.last / 64, self.last % 64);
-        let behind = self.ready.get(word)? & u64::MAX.checked_shl(bit as u32 + 1).unwrap_or(0);
-        let found = if behind != 0 {
-            word * 64 + behind.trailing_zeros() as usize
-        } else {
-            let words = self.ready.len();
-            let round = (1..=words).map(|step| (word + step) % words);
-            let next = round
-                .into_iter()
-                .find_map(|w| (self.ready[w] != 0).then(|| (w, self.ready[w])));
-            let (word, bits) = next?;
-            word * 64 + bits.trailing_zeros() as usize
-        };
-        self.last = found;
+        match (self.policy, self.last) {
+            (Policy::LowestFirst, _) => self.begin_anew(),
+            (Policy::Greedy, Some(last)) if self.is_ready(last) => return Some(last),
+            _ => {}
+        }
+        let first = self.last.map_or(0, |last| last + 1);
+        let found = self.ready_from(first).or_else(|| self.ready_from(0))?;
+        self.last = Some(found);
         Some(found)
+    }
+
+    /// The first warp from `first` on that is ready.
+    fn ready_from(&self, first: usize) -> Option<usize> {
+        let mut word = first / 64;
+        let mut bits = self.ready.get(word)? & u64::MAX << (first % 64);
+        while bits == 0 {
+            word += 1;
+            bits = *self.ready.get(word)?;
+        }
+        Some(word * 64 + bits.trailing_zeros() as usize)
     }
 
     /// The next cycle at which a warp becomes ready, and that warp.

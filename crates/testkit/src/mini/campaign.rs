@@ -1,7 +1,7 @@
 //! Many random mini-SIMT programs and launches, audited.
 
 use fastrand::Rng;
-use warpbound_machine::{Latency, Machine};
+use warpbound_machine::{AfterBarrier, Latency, Machine, Policy};
 use warpbound_simt::warp::DivergenceOrder;
 
 use crate::execute::mix;
@@ -102,6 +102,11 @@ pub fn one(seed: u64, planted: Option<Planted>) -> Findings {
         plain: Latency::exactly(often_one(&mut rng)),
         memory: Latency::exactly(rng.u64(0..201)),
         barrier_release: Latency::exactly(often_one(&mut rng)),
+        policy: [Policy::RoundRobin, Policy::LowestFirst, Policy::Greedy][rng.usize(..3)],
+        after_barrier: match rng.bool() {
+            true => AfterBarrier::FirstWarp,
+            false => AfterBarrier::NextWarp,
+        },
         order: match rng.bool() {
             true => DivergenceOrder::TakenFirst,
             false => DivergenceOrder::FallThroughFirst,

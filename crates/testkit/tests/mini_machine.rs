@@ -1,0 +1,47 @@
+//! What each rule of the mini-SIMT machine that the paper leaves open gives for TriangleSum: the table in
+//! `kernels/msimt/README.md`.
+
+use std::path::Path;
+
+use warpbound_driver::{LaunchFile, Machine, Session};
+
+/// Cycles of TriangleSum with 4 and with 16 threads, on the paper's machine with one line replaced.
+fn cycles(line: &str, other: &str) -> [u64; 2] {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).expect(name);
+    let text = read("machine/mini-simt/paper-2014.toml");
+    assert!(text.contains(line), "{line}");
+    let machine = Machine::parse("machine", &text.replace(line, other)).expect("a machine");
+    let program = read("kernels/msimt/triangle_sum.msimt");
+    let session = Session::open("triangle_sum.msimt", program.as_bytes()).expect("a program");
+    ["4x1", "16x4"].map(|name| {
+        let file = format!("kernels/msimt/triangle_sum.{name}.toml");
+        let launch = LaunchFile::parse(&file, &read(&file)).expect("a launch");
+        let kernel = session.launched(None, &launch).expect("one kernel");
+        let report = session.run(kernel, &launch, &machine, None, None);
+        report.expect("a run").cycles
+    })
+}
+
+#[test]
+fn each_choice_gives_what_the_readme_says() {
+    for (line, other, expected) in [
+        ("warps = 64", "warps = 64", [91, 688]),
+        ("\"first-warp\"", "\"next-warp\"", [91, 685]),
+        ("\"round-robin\"", "\"lowest-first\"", [91, 700]),
+        ("\"round-robin\"", "\"greedy\"", [91, 664]),
+        ("\"taken-first\"", "\"fall-through-first\"", [91, 685]),
+        (
+            "barrier_release = { cycles = [1, 1]",
+            "barrier_release = { cycles = [2, 2]",
+            [95, 704],
+        ),
+        (
+            "memory = { cycles = [10, 10]",
+            "memory = { cycles = [11, 11]",
+            [93, 696],
+        ),
+    ] {
+        assert_eq!(cycles(line, other), expected, "{other}");
+    }
+}
