@@ -116,9 +116,13 @@ impl<P: Copy + PartialEq> FrameStack<P> {
                 frame.to_do = 0;
                 return;
             }
-            // Lanes that are done stand at a meeting point, which no lane passes without them.
-            self.active |= frame.done;
+            let Frame { meets, done, .. } = *frame;
             self.frames.pop();
+            // All ways lead to the end through the meeting point, so nobody is left there; who were, would go on.
+            if let (Some(at), true) = (meets, done != 0) {
+                (self.next, self.active) = (at, done);
+                return;
+            }
         }
     }
 }
