@@ -48,10 +48,11 @@ pub struct Dependence {
     pub live_postdominators: Dominators,
     /// Loops.
     pub loops: LoopForest,
-    /// For each node, the nodes with several successors that decide whether it is executed, ascending.
-    controllers: Vec<Vec<usize>>,
-    /// The same among lanes that do not exit conditionally.
-    live_controllers: Vec<Vec<usize>>,
+    /// For each node, the nodes with several successors that decide directly whether it is executed,
+    /// ascending.
+    pub controllers: Vec<Vec<usize>>,
+    /// The same if a conditional EXIT, taken, is no way: what decides for lanes that are still live.
+    pub live_controllers: Vec<Vec<usize>>,
 }
 
 impl Dependence {
@@ -89,17 +90,6 @@ impl Dependence {
     /// The virtual exit.
     pub fn exit(&self) -> usize {
         self.graph.len() - 1
-    }
-
-    /// Nodes with several successors that decide directly whether `node` is executed, ascending.
-    pub fn controllers(&self, node: usize) -> &[usize] {
-        &self.controllers[node]
-    }
-
-    /// The same if a conditional EXIT, taken, is no way: nodes that decide whether a lane that is still
-    /// live executes `node`, ascending.
-    pub fn live_controllers(&self, node: usize) -> &[usize] {
-        &self.live_controllers[node]
     }
 
     /// Where all lanes that part at `node` surely come again: its immediate postdominator, which may be

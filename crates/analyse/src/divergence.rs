@@ -11,7 +11,7 @@
 //! at which they load from it apart. [`crate::meeting`] says where the machine may break the first of
 //! these; no bound rests on either.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use warpbound_ir::{Cell, Code, Control, Op, OpIndex, Value};
 use warpbound_isa::instr::Space;
@@ -108,6 +108,9 @@ pub struct Item {
     pub divergent: BTreeSet<NodeId>,
     /// Why, where that is shortest to say.
     pub chain: Option<Chain>,
+    /// For nodes in which they may, a branch before it that has sorted the lanes by just this value, so
+    /// that lanes which come here together may hold the same after all.
+    pub split: BTreeMap<NodeId, OpIndex>,
     /// Nodes in which it may be executed by some of the live lanes only: its guard is divergent, or a
     /// branch that decides whether it is reached.
     pub partial: BTreeSet<NodeId>,
@@ -137,6 +140,7 @@ impl Divergence {
         gsa.complete();
         let spread = Spread::run(code, thread, dependence, launch, &gsa);
         let parted = Parted::run(dependence, &gsa, &spread);
+        let sorted = Sorted::run(&gsa);
         let mut items: BTreeMap<(OpIndex, Kind), Item> = BTreeMap::new();
         for question in &asked {
             let item = items
@@ -148,6 +152,7 @@ impl Divergence {
                     nodes: Vec::new(),
                     divergent: BTreeSet::new(),
                     chain: None,
+                    split: BTreeMap::new(),
                     partial: BTreeSet::new(),
                     partial_chain: None,
                 });
@@ -155,6 +160,10 @@ impl Divergence {
             let chain = |inputs: &[Input]| spread.chain(&gsa, thread, question.node, inputs);
             if let Some(found) = chain(&question.values) {
                 item.divergent.insert(question.node);
+                if let Some(branch) = sorted.before(dependence, &spread, question) {
+                    let last = thread.space.block(branch).last;
+                    item.split.insert(question.node, last);
+                }
                 shorter(&mut item.chain, found);
             }
             let way = parted.by[question.node.index()].map(|value| Input {
@@ -451,7 +460,7 @@ impl Parted {
         let len = dependence.exit();
         let mut depends: Vec<Vec<usize>> = vec![Vec::new(); len];
         for node in 0..len {
-            for &branch in dependence.live_controllers(node) {
+            for &branch in &dependence.live_controllers[node] {
                 depends[branch].push(node);
             }
         }
@@ -471,5 +480,43 @@ impl Parted {
             }
         }
         Parted { by }
+    }
+}
+
+/// Which branches go by which values.
+struct Sorted {
+    by: HashMap<ValueId, Vec<NodeId>>,
+}
+
+impl Sorted {
+    fn run(gsa: &Gsa<'_>) -> Sorted {
+        let mut by: HashMap<ValueId, Vec<NodeId>> = HashMap::new();
+        for way in gsa.ids() {
+            if let (Definition::Way(branch), [input]) = (gsa.definition(way), gsa.inputs(way)) {
+                by.entry(input.value).or_default().push(branch);
+            }
+        }
+        Sorted { by }
+    }
+
+    /// The last branch that is surely passed before and goes by the one divergent value asked for.
+    fn before(
+        &self,
+        dependence: &Dependence,
+        spread: &Spread,
+        question: &Question,
+    ) -> Option<NodeId> {
+        let mut divergent = question.values.iter().map(|input| input.value);
+        let value = divergent.find(|&value| spread.is_divergent(value))?;
+        if divergent.any(|other| other != value && spread.is_divergent(other)) {
+            return None;
+        }
+        let here = question.node.index();
+        let above = |branch: &&NodeId| {
+            branch.index() != here && dependence.dominators.dominates(branch.index(), here)
+        };
+        let all = self.by.get(&value)?.iter().filter(above);
+        let closest = all.max_by_key(|branch| dependence.dominators.span(branch.index()).0);
+        closest.copied()
     }
 }

@@ -14,6 +14,7 @@ pub mod gsa;
 pub mod indirect;
 pub mod loops;
 pub mod meeting;
+pub mod opinion;
 pub mod refusal;
 pub mod space;
 pub mod thread;

@@ -4,6 +4,7 @@
 //! question that a user can ask of a cubin is a method that takes the kernel through load → decode → lift → analyse → bound and returns plain report data.
 
 mod bound;
+mod divergence;
 mod facts;
 mod facts_check;
 mod flow;

@@ -5,6 +5,8 @@
 pub mod bound;
 mod bound_text;
 mod bound_writer;
+pub mod divergence;
+mod divergence_text;
 mod dot;
 pub mod graph;
 mod graph_text;
@@ -15,6 +17,7 @@ mod table;
 
 pub use bound::KernelBound;
 pub use bound_writer::{BoundFormat, BoundWriter};
+pub use divergence::Divergence;
 pub use graph::Graph;
 pub use list::{Directory, FileReport};
 pub use listing::Listing;
