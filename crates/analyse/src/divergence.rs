@@ -6,10 +6,10 @@
 //! different operands; everything else is uniform. Over [`Gsa`] that is reachability, so the shortest way
 //! from a source explains a divergent value.
 //!
-//! The method takes for granted that lanes which part at a branch go on together, at the latest, at the
-//! branch's immediate postdominator, and that shared and global memory is not written between the moments
-//! at which they load from it apart. [`crate::meeting`] says where the machine may break the first of
-//! these; no bound rests on either.
+//! The method takes for granted that lanes which part at a branch meet again in the same round of the
+//! loops that they stay in ([`crate::meeting`] says how, and where the machine may do otherwise), and that
+//! shared and global memory is not written between the moments at which they load from it apart. No bound
+//! rests on either.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -67,6 +67,8 @@ pub struct Link {
     pub role: Role,
     /// The operation.
     pub at: OpIndex,
+    /// The node that contains it.
+    pub node: NodeId,
     /// The cell that holds the value.
     pub cell: Option<Cell>,
 }
@@ -362,30 +364,33 @@ impl Spread {
         loop {
             let definition = gsa.definition(input.value);
             let cause = self.causes[input.value.index()]?;
-            let place = |at: OpIndex, role| Link {
-                role,
-                at,
-                cell: input.cell,
+            let place = |node, at: OpIndex, role| {
+                let cell = input.cell;
+                Some(Link {
+                    role,
+                    at,
+                    node,
+                    cell,
+                })
             };
-            let first = |node: NodeId| thread.space.block(node).first;
-            let last = |node: NodeId| thread.space.block(node).last;
+            let first = |node, role| place(node, thread.space.block(node).first, role);
+            let last = |node, role| place(node, thread.space.block(node).last, role);
             links.extend(match definition {
-                Definition::Entry(_) => Some(place(first(thread.entry), Role::Entry)),
-                Definition::Op(_, at) => Some(place(at, Role::Written)),
+                Definition::Entry(_) => first(thread.entry, Role::Entry),
+                Definition::Op(node, at) => place(node, at, Role::Written),
                 // The operation itself is the next link where the value that it writes is the cause.
-                Definition::Conditional(_, at, _) => match cause {
+                Definition::Conditional(node, at, _) => match cause {
                     Cause::Input(next) if gsa.definition(next.value).is_op_at(at) => None,
-                    _ => Some(place(at, Role::Conditional)),
+                    _ => place(node, at, Role::Conditional),
                 },
-                Definition::Callee(at) => Some(place(last(at), Role::Callee)),
-                Definition::Gamma(at, _) => Some(place(first(at), Role::Gamma)),
-                Definition::Mu(at, _) => Some(place(first(at), Role::Mu)),
+                Definition::Callee(node) => last(node, Role::Callee),
+                Definition::Gamma(node, _) => first(node, Role::Gamma),
+                Definition::Mu(node, _) => first(node, Role::Mu),
                 Definition::Eta(left, ..) => {
-                    let headers = &gsa.dependence().loops.get(left).headers;
-                    let header = headers.first().map(|&h| first(NodeId(h as u32)));
-                    header.map(|at| place(at, Role::Eta))
+                    let header = gsa.dependence().loops.get(left).headers.first();
+                    header.and_then(|&header| first(NodeId(header as u32), Role::Eta))
                 }
-                Definition::Way(at) => Some(place(last(at), Role::Way)),
+                Definition::Way(node) => last(node, Role::Way),
                 Definition::Choice(..) | Definition::Leaving(_) => None,
             });
             match cause {

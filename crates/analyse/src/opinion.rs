@@ -12,7 +12,7 @@ use warpbound_simt::warp::{Via, WarpState};
 use warpbound_simt::{NodeId, Tag};
 
 use crate::agreement::{Launch, Rule, Used, apply};
-use crate::divergence::{Item, Kind};
+use crate::divergence::{Chain, Item, Kind, Link, Role};
 use crate::thread::ThreadCfg;
 use crate::warp::WarpCfg;
 
@@ -110,6 +110,31 @@ impl Agreement<'_> {
             );
         }
         Some(state)
+    }
+
+    /// The link of `chain` closest to its source that agreement holds for uniform: from there on, the chain
+    /// does not convince it.
+    pub fn doubts<'c>(&self, chain: &'c Chain) -> Option<&'c Link> {
+        chain
+            .links
+            .iter()
+            .rev()
+            .find(|link| self.holds_uniform(link))
+    }
+
+    fn holds_uniform(&self, link: &Link) -> bool {
+        let agrees = |at| {
+            let state = self.before(link.node, at);
+            let cell = link.cell.map(Cell::index);
+            state.is_some_and(|state| cell.is_some_and(|cell| state.active_agree([cell])))
+        };
+        match link.role {
+            Role::Way => !self.warp.divergent.contains(&link.node),
+            Role::Gamma | Role::Mu => agrees(link.at),
+            Role::Written | Role::Conditional => agrees(OpIndex(link.at.0 + 1)),
+            // The cell is looked at elsewhere: behind the loop, or in no state at all.
+            Role::Eta | Role::Entry | Role::Callee => false,
+        }
     }
 
     /// Where agreement on one of `cells` was lost that is missing when operation `at` of `node` is about to

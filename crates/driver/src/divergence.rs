@@ -168,16 +168,37 @@ impl Writer<'_> {
     /// Which of two different answers about values is more precise, and why.
     fn values_differ(&self, item: &Item, opinion: &Opinion) -> Option<String> {
         let sharper = item.divergent.difference(&opinion.divergent).next();
-        let sharper = sharper.map(|node| match item.split.get(node) {
-            Some(&branch) => format!(
-                "agreement is more precise: lanes that come here together were sorted by this value at {}",
-                self.prepared.addr(branch)
-            ),
-            None => "agreement is more precise: lanes that come here together have written the same, on each way for itself".to_owned(),
+        let sharper = sharper.map(|&node| {
+            let why = self.sharpened(item, node);
+            format!("agreement is more precise: {why}")
         });
         let blunter = opinion.divergent.difference(&item.divergent).next();
         let blunter = blunter.map(|&node| self.lost(item, node));
         joined(sharper, blunter)
+    }
+
+    /// Why agreement knows what gated values do not know.
+    fn sharpened(&self, item: &Item, node: NodeId) -> String {
+        let at = |op| self.prepared.addr(op);
+        if let Some(&branch) = item.split.get(&node) {
+            let branch = at(branch);
+            return format!("lanes that come here together were sorted by this value at {branch}");
+        }
+        let chain = item.chain.as_ref().filter(|chain| chain.node == node);
+        let link = chain.and_then(|chain| self.agreement.doubts(chain));
+        let cell = link.and_then(|link| link.cell).map(|cell| cell.to_string());
+        match (link.map(|link| (link.role, at(link.at))), cell) {
+            (Some((Role::Way, at)), _) => {
+                format!("it knows that lanes which come to {at} together go the same way")
+            }
+            (Some((Role::Gamma | Role::Mu, at)), Some(cell)) => {
+                format!("it knows that lanes which come to {at} together have the same {cell}")
+            }
+            (Some((_, at)), Some(cell)) => {
+                format!("it knows that {cell} is the same behind {at}")
+            }
+            _ => "lanes that come here together hold the same value".to_owned(),
+        }
     }
 
     /// Why agreement does not know what gated values know.

@@ -88,8 +88,10 @@ fn below(item: &Item, shown: &mut HashMap<Vec<Link>, String>, out: &mut String) 
             chain(guard, &item.at, shown, out);
         }
     }
-    let differences = [&item.values.difference, &item.partial.difference];
-    for difference in differences.into_iter().flatten() {
+    // Which lanes take part matters at barriers; elsewhere the columns say enough.
+    let of_barrier = item.partial.difference.as_ref();
+    let of_barrier = of_barrier.filter(|_| item.kind == ItemKind::Barrier);
+    for difference in item.values.difference.iter().chain(of_barrier) {
         out.push_str(&format!("      {difference}\n"));
     }
 }
