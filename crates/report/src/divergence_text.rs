@@ -146,7 +146,7 @@ fn apart(report: &Divergence, out: &mut String) {
     if report.apart.is_empty() {
         return;
     }
-    out.push_str("\nGated values take for granted that lanes which part meet again. Here that is not known:\n");
+    out.push_str("\nGated values take for granted that lanes which part meet again, in each round of a loop. Here that is not known:\n");
     for apart in &report.apart {
         let what = match apart.for_values {
             true => "",
