@@ -4,7 +4,7 @@
 //! Its Use in Optimization", 1987), by postdominators. Calls are part of the graph (nodes are blocks
 //! in a context), so the dependence crosses calls and returns.
 
-use warpbound_graph::{Digraph, Dominators, LoopForest, LoopIndex};
+use warpbound_graph::{Digraph, Dominators, Loop, LoopForest, LoopIndex};
 use warpbound_ir::{Cell, Code};
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::ControlOp;
@@ -33,6 +33,9 @@ pub enum Choice {
 
 /// Dominators, loops and control dependence of a thread-level graph.
 ///
+/// A branch decides whether a node is executed at all, or whether it is in this round of a loop around
+/// both; either is control dependence here. A round ends where the loop is closed or left.
+///
 /// Nodes are numbers of [`NodeId`]s; one more, the last, is the virtual exit.
 #[derive(Clone, Debug)]
 pub struct Dependence {
@@ -42,16 +45,16 @@ pub struct Dependence {
     pub reversed: Digraph,
     /// Dominators, from the kernel's entry.
     pub dominators: Dominators,
-    /// Postdominators, from the virtual exit.
-    pub postdominators: Dominators,
-    /// Postdominators if a conditional EXIT, taken, is no way, unless there is no other.
-    pub live_postdominators: Dominators,
     /// Loops.
     pub loops: LoopForest,
-    /// For each node, the nodes with several successors that decide whether it is executed, ascending.
-    controllers: Vec<Vec<usize>>,
-    /// The same among lanes that do not exit conditionally.
-    live_controllers: Vec<Vec<usize>>,
+    /// For each node, the nodes with several successors that decide directly whether it is executed,
+    /// ascending.
+    pub controllers: Vec<Vec<usize>>,
+    /// The same if a conditional EXIT, taken, is no way: what decides for lanes that are still live.
+    pub live_controllers: Vec<Vec<usize>>,
+    /// For each node, where lanes that part there and do not leave by a conditional EXIT surely come
+    /// again.
+    live_meetings: Vec<Option<usize>>,
 }
 
 impl Dependence {
@@ -65,23 +68,44 @@ impl Dependence {
             .filter(|&(from, _)| reached(from))
             .map(|(from, step)| (from.index(), step.to.map_or(exit, NodeId::index)));
         let graph = Digraph::new(exit + 1, edges);
-        let (postdominators, controllers) = controllers_of(exit, graph.edges());
-        let conditional =
-            |&(from, to): &(usize, usize)| to == exit && graph.successors(from).len() > 1;
-        let without = Digraph::new(exit + 1, graph.edges().filter(|edge| !conditional(edge)));
+        let conditional = |from: usize, to| to == exit && graph.successors(from).len() > 1;
+        let without = graph.edges().filter(|&(from, to)| !conditional(from, to));
         // A loop that is left by conditional EXITs only keeps them: else it would never end.
-        let ends = without.reversed().reachable([exit]);
-        let stays = |edge: &(usize, usize)| !conditional(edge) || !ends[edge.0];
-        let (live_postdominators, live_controllers) =
-            controllers_of(exit, graph.edges().filter(stays));
+        let ends = Digraph::new(exit + 1, without).reversed().reachable([exit]);
+        let dies = |from: usize, to: usize| conditional(from, to) && ends[from];
+
+        let whole = |_: usize, to: usize| if to == exit { Way::Ends } else { Way::GoesOn };
+        let live = |ways: &dyn Fn(usize, usize) -> Way, from, to| match dies(from, to) {
+            true => Way::None,
+            false => ways(from, to),
+        };
+        let all: Vec<usize> = (0..exit).collect();
+        let mut controllers = vec![Vec::new(); exit + 1];
+        let mut live_controllers = controllers.clone();
+        Scope::run(&graph, &all, whole).add_controllers(&mut controllers);
+        let living = Scope::run(&graph, &all, |from, to| live(&whole, from, to));
+        living.add_controllers(&mut live_controllers);
+        let loops = LoopForest::run(&graph, entry);
+        for (_, round) in loops.loops() {
+            let ways = |_: usize, to: usize| match round.contains(to) && !is_header(round, to) {
+                true => Way::GoesOn,
+                false => Way::Ends,
+            };
+            Scope::run(&graph, &round.body, ways).add_controllers(&mut controllers);
+            Scope::run(&graph, &round.body, |from, to| live(&ways, from, to))
+                .add_controllers(&mut live_controllers);
+        }
+        for list in controllers.iter_mut().chain(&mut live_controllers) {
+            list.sort_unstable();
+            list.dedup();
+        }
         Dependence {
             reversed: graph.reversed(),
             dominators: Dominators::run(&graph, entry),
-            postdominators,
-            live_postdominators,
-            loops: LoopForest::run(&graph, entry),
+            loops,
             controllers,
             live_controllers,
+            live_meetings: (0..exit).map(|node| living.meeting(node)).collect(),
             graph,
         }
     }
@@ -91,28 +115,35 @@ impl Dependence {
         self.graph.len() - 1
     }
 
-    /// Nodes with several successors that decide directly whether `node` is executed, ascending.
-    pub fn controllers(&self, node: usize) -> &[usize] {
-        &self.controllers[node]
-    }
-
-    /// The same if a conditional EXIT, taken, is no way: nodes that decide whether a lane that is still
-    /// live executes `node`, ascending.
-    pub fn live_controllers(&self, node: usize) -> &[usize] {
-        &self.live_controllers[node]
-    }
-
-    /// Where all lanes that part at `node` surely come again: its immediate postdominator, which may be
-    /// the virtual exit.
-    pub fn meeting(&self, node: usize) -> usize {
-        let found = self.postdominators.immediate(node);
-        found.unwrap_or_else(|| self.exit())
-    }
-
-    /// Where those come again that do not leave by a conditional EXIT.
+    /// Where lanes that part at `node` and do not leave by a conditional EXIT surely come again: its
+    /// immediate postdominator among them, which may be the virtual exit.
     pub fn live_meeting(&self, node: usize) -> usize {
-        let found = self.live_postdominators.immediate(node);
+        let found = self.live_meetings.get(node).copied().flatten();
         found.unwrap_or_else(|| self.exit())
+    }
+
+    /// Where lanes that part at `branch` in a round of the loop, and stay in the loop, come together: in
+    /// this round, or at its headers.
+    pub fn round_meetings(&self, index: LoopIndex, branches: &[usize]) -> Vec<(usize, usize)> {
+        let mut pairs = Vec::new();
+        if branches.is_empty() {
+            return pairs;
+        }
+        let round = self.loops.get(index);
+        let scope = Scope::run(&self.graph, &round.body, |_, to| {
+            match (round.contains(to), is_header(round, to)) {
+                (true, false) => Way::GoesOn,
+                (true, true) => Way::Ends,
+                (false, _) => Way::None,
+            }
+        });
+        for &branch in branches {
+            match scope.meeting(branch) {
+                Some(meeting) => pairs.push((branch, meeting)),
+                None => pairs.extend(round.headers.iter().map(|&header| (branch, header))),
+            }
+        }
+        pairs
     }
 
     /// What decides at a node with several successors; `None` at others.
@@ -226,34 +257,84 @@ impl Dependence {
     }
 }
 
-/// Postdominators, and for each node those that decide directly whether it is executed, in the graph of
-/// `edges` between the nodes up to the virtual exit `exit`.
-fn controllers_of(
-    exit: usize,
-    edges: impl Iterator<Item = (usize, usize)>,
-) -> (Dominators, Vec<Vec<usize>>) {
-    let graph = Digraph::new(exit + 1, edges);
-    let last = graph.edges().filter(|&(_, to)| to == exit);
-    let inside = graph.edges().filter(|&(_, to)| to != exit);
-    let postdominators = Dominators::post(&Digraph::new(exit, inside), last.map(|(from, _)| from));
-    let mut controllers = vec![Vec::new(); exit + 1];
-    for branch in 0..exit {
-        let ways = graph.successors(branch);
-        if ways.len() < 2 {
-            continue;
-        }
-        let meeting = postdominators.immediate(branch);
-        for &way in ways {
-            let mut at = Some(way);
-            while let Some(node) = at.filter(|_| at != meeting) {
-                // The ways may have the rest in common.
-                if controllers[node].last() == Some(&branch) {
-                    break;
+fn is_header(found: &Loop, node: usize) -> bool {
+    found.headers.binary_search(&node).is_ok()
+}
+
+/// What an edge is in a [`Scope`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// It leads to another node of the scope.
+    GoesOn,
+    /// The scope ends with it.
+    Ends,
+    /// It is not looked at.
+    None,
+}
+
+/// Some nodes, how lanes go on between them, and where the ways from each come together.
+struct Scope<'a> {
+    nodes: &'a [usize],
+    /// By position in `nodes`; the end is one more.
+    graph: Digraph,
+    postdominators: Dominators,
+}
+
+impl<'a> Scope<'a> {
+    /// `nodes` ascending; `ways` says what an edge of `graph` from one of them is.
+    fn run(graph: &Digraph, nodes: &'a [usize], ways: impl Fn(usize, usize) -> Way) -> Scope<'a> {
+        let end = nodes.len();
+        let mut edges = Vec::new();
+        for (at, &from) in nodes.iter().enumerate() {
+            for &to in graph.successors(from) {
+                match (ways(from, to), nodes.binary_search(&to)) {
+                    (Way::GoesOn, Ok(to)) => edges.push((at, to)),
+                    (Way::Ends, _) => edges.push((at, end)),
+                    _ => {}
                 }
-                controllers[node].push(branch);
-                at = postdominators.immediate(node);
+            }
+        }
+        let inside = edges.iter().copied().filter(|&(_, to)| to != end);
+        let last = edges.iter().filter(|&&(_, to)| to == end);
+        Scope {
+            nodes,
+            postdominators: Dominators::post(
+                &Digraph::new(end, inside),
+                last.map(|&(from, _)| from),
+            ),
+            graph: Digraph::new(end + 1, edges),
+        }
+    }
+
+    /// Where all ways from a node come together first; `None` at the end.
+    fn meeting(&self, node: usize) -> Option<usize> {
+        let at = self.nodes.binary_search(&node).ok()?;
+        let meeting = self.postdominators.immediate(at)?;
+        self.nodes.get(meeting).copied()
+    }
+
+    /// Adds, to the list of each node, the nodes that decide directly whether it is executed.
+    fn add_controllers(&self, lists: &mut [Vec<usize>]) {
+        for (branch, &name) in self.nodes.iter().enumerate() {
+            let ways = self.graph.successors(branch);
+            if ways.len() < 2 {
+                continue;
+            }
+            let meeting = self.postdominators.immediate(branch);
+            for &way in ways {
+                let mut at = Some(way);
+                while let Some(position) = at.filter(|_| at != meeting) {
+                    let Some(&node) = self.nodes.get(position) else {
+                        break;
+                    };
+                    // The ways may have the rest in common.
+                    if lists[node].last() == Some(&name) {
+                        break;
+                    }
+                    lists[node].push(name);
+                    at = self.postdominators.immediate(position);
+                }
             }
         }
     }
-    (postdominators, controllers)
 }

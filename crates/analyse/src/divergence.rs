@@ -6,12 +6,12 @@
 //! different operands; everything else is uniform. Over [`Gsa`] that is reachability, so the shortest way
 //! from a source explains a divergent value.
 //!
-//! The method takes for granted that lanes which part at a branch go on together, at the latest, at the
-//! branch's immediate postdominator, and that shared and global memory is not written between the moments
-//! at which they load from it apart. [`crate::meeting`] says where the machine may break the first of
-//! these; no bound rests on either.
+//! The method takes for granted that lanes which part at a branch meet again in the same round of the
+//! loops that they stay in ([`crate::meeting`] says how, and where the machine may do otherwise), and that
+//! shared and global memory is not written between the moments at which they load from it apart. No bound
+//! rests on either.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use warpbound_ir::{Cell, Code, Control, Op, OpIndex, Value};
 use warpbound_isa::instr::Space;
@@ -67,6 +67,8 @@ pub struct Link {
     pub role: Role,
     /// The operation.
     pub at: OpIndex,
+    /// The node that contains it.
+    pub node: NodeId,
     /// The cell that holds the value.
     pub cell: Option<Cell>,
 }
@@ -108,6 +110,9 @@ pub struct Item {
     pub divergent: BTreeSet<NodeId>,
     /// Why, where that is shortest to say.
     pub chain: Option<Chain>,
+    /// For nodes in which they may, a branch before it that has sorted the lanes by just this value, so
+    /// that lanes which come here together may hold the same after all.
+    pub split: BTreeMap<NodeId, OpIndex>,
     /// Nodes in which it may be executed by some of the live lanes only: its guard is divergent, or a
     /// branch that decides whether it is reached.
     pub partial: BTreeSet<NodeId>,
@@ -137,6 +142,7 @@ impl Divergence {
         gsa.complete();
         let spread = Spread::run(code, thread, dependence, launch, &gsa);
         let parted = Parted::run(dependence, &gsa, &spread);
+        let sorted = Sorted::run(&gsa);
         let mut items: BTreeMap<(OpIndex, Kind), Item> = BTreeMap::new();
         for question in &asked {
             let item = items
@@ -148,6 +154,7 @@ impl Divergence {
                     nodes: Vec::new(),
                     divergent: BTreeSet::new(),
                     chain: None,
+                    split: BTreeMap::new(),
                     partial: BTreeSet::new(),
                     partial_chain: None,
                 });
@@ -155,6 +162,10 @@ impl Divergence {
             let chain = |inputs: &[Input]| spread.chain(&gsa, thread, question.node, inputs);
             if let Some(found) = chain(&question.values) {
                 item.divergent.insert(question.node);
+                if let Some(branch) = sorted.before(dependence, &spread, question) {
+                    let last = thread.space.block(branch).last;
+                    item.split.insert(question.node, last);
+                }
                 shorter(&mut item.chain, found);
             }
             let way = parted.by[question.node.index()].map(|value| Input {
@@ -353,30 +364,33 @@ impl Spread {
         loop {
             let definition = gsa.definition(input.value);
             let cause = self.causes[input.value.index()]?;
-            let place = |at: OpIndex, role| Link {
-                role,
-                at,
-                cell: input.cell,
+            let place = |node, at: OpIndex, role| {
+                let cell = input.cell;
+                Some(Link {
+                    role,
+                    at,
+                    node,
+                    cell,
+                })
             };
-            let first = |node: NodeId| thread.space.block(node).first;
-            let last = |node: NodeId| thread.space.block(node).last;
+            let first = |node, role| place(node, thread.space.block(node).first, role);
+            let last = |node, role| place(node, thread.space.block(node).last, role);
             links.extend(match definition {
-                Definition::Entry(_) => Some(place(first(thread.entry), Role::Entry)),
-                Definition::Op(_, at) => Some(place(at, Role::Written)),
+                Definition::Entry(_) => first(thread.entry, Role::Entry),
+                Definition::Op(node, at) => place(node, at, Role::Written),
                 // The operation itself is the next link where the value that it writes is the cause.
-                Definition::Conditional(_, at, _) => match cause {
+                Definition::Conditional(node, at, _) => match cause {
                     Cause::Input(next) if gsa.definition(next.value).is_op_at(at) => None,
-                    _ => Some(place(at, Role::Conditional)),
+                    _ => place(node, at, Role::Conditional),
                 },
-                Definition::Callee(at) => Some(place(last(at), Role::Callee)),
-                Definition::Gamma(at, _) => Some(place(first(at), Role::Gamma)),
-                Definition::Mu(at, _) => Some(place(first(at), Role::Mu)),
+                Definition::Callee(node) => last(node, Role::Callee),
+                Definition::Gamma(node, _) => first(node, Role::Gamma),
+                Definition::Mu(node, _) => first(node, Role::Mu),
                 Definition::Eta(left, ..) => {
-                    let headers = &gsa.dependence().loops.get(left).headers;
-                    let header = headers.first().map(|&h| first(NodeId(h as u32)));
-                    header.map(|at| place(at, Role::Eta))
+                    let header = gsa.dependence().loops.get(left).headers.first();
+                    header.and_then(|&header| first(NodeId(header as u32), Role::Eta))
                 }
-                Definition::Way(at) => Some(place(last(at), Role::Way)),
+                Definition::Way(node) => last(node, Role::Way),
                 Definition::Choice(..) | Definition::Leaving(_) => None,
             });
             match cause {
@@ -451,7 +465,7 @@ impl Parted {
         let len = dependence.exit();
         let mut depends: Vec<Vec<usize>> = vec![Vec::new(); len];
         for node in 0..len {
-            for &branch in dependence.live_controllers(node) {
+            for &branch in &dependence.live_controllers[node] {
                 depends[branch].push(node);
             }
         }
@@ -471,5 +485,43 @@ impl Parted {
             }
         }
         Parted { by }
+    }
+}
+
+/// Which branches go by which values.
+struct Sorted {
+    by: HashMap<ValueId, Vec<NodeId>>,
+}
+
+impl Sorted {
+    fn run(gsa: &Gsa<'_>) -> Sorted {
+        let mut by: HashMap<ValueId, Vec<NodeId>> = HashMap::new();
+        for way in gsa.ids() {
+            if let (Definition::Way(branch), [input]) = (gsa.definition(way), gsa.inputs(way)) {
+                by.entry(input.value).or_default().push(branch);
+            }
+        }
+        Sorted { by }
+    }
+
+    /// The last branch that is surely passed before and goes by the one divergent value asked for.
+    fn before(
+        &self,
+        dependence: &Dependence,
+        spread: &Spread,
+        question: &Question,
+    ) -> Option<NodeId> {
+        let mut divergent = question.values.iter().map(|input| input.value);
+        let value = divergent.find(|&value| spread.is_divergent(value))?;
+        if divergent.any(|other| other != value && spread.is_divergent(other)) {
+            return None;
+        }
+        let here = question.node.index();
+        let above = |branch: &&NodeId| {
+            branch.index() != here && dependence.dominators.dominates(branch.index(), here)
+        };
+        let all = self.by.get(&value)?.iter().filter(above);
+        let closest = all.max_by_key(|branch| dependence.dominators.span(branch.index()).0);
+        closest.copied()
     }
 }

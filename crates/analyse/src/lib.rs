@@ -15,6 +15,7 @@ pub mod indirect;
 pub mod iterations;
 pub mod loops;
 pub mod meeting;
+pub mod opinion;
 pub mod outline;
 pub mod refusal;
 pub mod space;

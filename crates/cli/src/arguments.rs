@@ -85,6 +85,21 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t)]
         format: GraphFormat,
     },
+    /// Print which branches, loads and barriers may diverge, and why
+    Divergence {
+        #[command(flatten)]
+        input: Input,
+        /// Only this kernel; mangled or C++ name
+        #[arg(long, value_name = "K")]
+        kernel: Option<String>,
+        /// Output format
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+        #[command(flatten)]
+        launch: LaunchArguments,
+        #[command(flatten)]
+        domains: Domains,
+    },
     /// Print a facts file with one line per loop, ready to be filled
     Facts {
         #[command(flatten)]
@@ -257,7 +272,7 @@ pub(crate) enum GraphFormat {
     Svg,
 }
 
-#[derive(Clone, Copy, Default, ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     #[default]
     Text,

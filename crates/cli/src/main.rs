@@ -141,6 +141,21 @@ fn run(command: Command) -> Result<u8, Stop> {
             out.finish()?;
             Ok(if report.sound.is_some() { 0 } else { NO_BOUND })
         }
+        Command::Divergence {
+            input,
+            kernel,
+            format,
+            launch,
+            domains,
+        } => {
+            let options = Options {
+                block: launch.block,
+                warp_width: launch.warp_width,
+                model: domains.model(),
+                ..Options::default()
+            };
+            divergence(&input, kernel.as_deref(), &options, format)
+        }
         Command::Facts { input, kernel } => facts(&input, kernel.as_deref()),
         Command::Bound {
             input,
@@ -281,6 +296,39 @@ fn disasm(input: &Input, kernel: Option<&str>, style: Style) -> Result<u8, Stop>
         }
         Ok(out.write_all(text.as_bytes())?)
     })
+}
+
+fn divergence(
+    input: &Input,
+    kernel: Option<&str>,
+    options: &Options,
+    format: Format,
+) -> Result<u8, Stop> {
+    let mut first = true;
+    let mut refused = Vec::new();
+    let code = each_kernel(input, kernel, |session, index, out| {
+        let report = match session.divergence(session.kernel_at(index)?, options) {
+            Ok(report) => report,
+            // One kernel that cannot be followed is no reason to say nothing about the others.
+            Err(diagnostic) => {
+                refused.push(diagnostic);
+                return Ok(());
+            }
+        };
+        if !first && format == Format::Text {
+            out.write_all(b"\n")?;
+        }
+        first = false;
+        let text = match format {
+            Format::Text => report.text(),
+            Format::Json => to_json(&report),
+        };
+        Ok(out.write_all(text.as_bytes())?)
+    })?;
+    for diagnostic in &refused {
+        eprintln!("warpbound: {diagnostic}");
+    }
+    Ok(if refused.is_empty() { code } else { UNUSABLE })
 }
 
 fn facts(input: &Input, kernel: Option<&str>) -> Result<u8, Stop> {

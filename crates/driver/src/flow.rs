@@ -6,10 +6,14 @@ use warpbound_analyse::loops::Loops;
 use warpbound_analyse::space::Resolved;
 use warpbound_analyse::thread::Limits;
 use warpbound_analyse::{Launch, Refusal, ThreadCfg, WarpCfg};
+use warpbound_base::Diagnostic;
 use warpbound_ir::Code;
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::{CountInput, CountSystem};
 use warpbound_simt::warp::{Model, WarpState};
+
+use crate::prepared::Prepared;
+use crate::{Options, Session};
 
 /// The control flow of one kernel.
 pub struct Flow {
@@ -69,6 +73,28 @@ impl Flow {
             .flatten()
             .filter_map(external)
             .collect()
+    }
+}
+
+impl Session {
+    /// The control flow of a kernel.
+    ///
+    /// # Errors
+    ///
+    /// Where the kernel is refused.
+    pub(crate) fn flow(
+        &self,
+        prepared: &Prepared<'_>,
+        launch: &Launch,
+        options: &Options,
+    ) -> Result<Flow, Diagnostic> {
+        let flow = Flow::run(&prepared.code, launch, &options.model, &Limits::default());
+        flow.map_err(|refusal| {
+            let source = prepared.source(refusal.at);
+            let mut diagnostic = Diagnostic::from(refusal).in_kernel(prepared.kernel.demangled());
+            diagnostic.place.source = source;
+            self.locate(diagnostic)
+        })
     }
 }
 

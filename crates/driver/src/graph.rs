@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_analyse::thread::Limits;
 use warpbound_base::Diagnostic;
 use warpbound_load::Kernel;
 use warpbound_report::graph::{Edge, EdgeKind, Graph, Node};
@@ -38,14 +37,7 @@ impl Session {
         let launch = options
             .launch(kernel, self.image.isa())
             .map_err(|d| self.locate(d))?;
-        let flow = Flow::run(&prepared.code, &launch, &options.model, &Limits::default()).map_err(
-            |refusal| {
-                let source = prepared.source(refusal.at);
-                let mut diagnostic = Diagnostic::from(refusal).in_kernel(kernel.demangled());
-                diagnostic.place.source = source;
-                self.locate(diagnostic)
-            },
-        )?;
+        let flow = self.flow(&prepared, &launch, options)?;
         let steps = match level {
             Level::Thread => &flow.thread.steps,
             Level::Warp => &flow.warp.steps,

@@ -6,6 +6,7 @@
 pub mod block;
 mod bound;
 mod cta;
+mod divergence;
 mod facts;
 mod facts_check;
 mod flow;

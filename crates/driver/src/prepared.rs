@@ -4,7 +4,7 @@ use warpbound_analyse::blocks::Block;
 use warpbound_analyse::loops::{LoopSite, Loops};
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::LoopName;
-use warpbound_ir::{Code, Control, OpIndex, lift};
+use warpbound_ir::{Cell, Code, Control, OpIndex, lift};
 use warpbound_isa::{Arch, Program, mini, nvidia};
 use warpbound_load::{Isa, Kernel};
 
@@ -73,6 +73,15 @@ impl<'a> Prepared<'a> {
             Some(op) => self.place(op),
             None => addr.to_string(),
         }
+    }
+
+    /// The name of a cell: a register, or the variable that is in it.
+    pub(crate) fn cell(&self, cell: Cell) -> String {
+        let variable = match &self.program {
+            Program::Mini(program) => program.variables.get(cell.index()),
+            Program::Nvidia(_) => None,
+        };
+        variable.cloned().unwrap_or_else(|| cell.to_string())
     }
 
     /// The place of the last instruction of a block; the end of the code is none.

@@ -22,14 +22,24 @@ pub struct Claims<'a> {
 }
 
 impl<'a> Claims<'a> {
-    /// Analyses a program whose control flow is known.
-    pub fn run(code: &'a Code, launch: Launch, flow: &Flow) -> Claims<'a> {
-        let dependence = Dependence::run(&flow.thread);
+    /// Analyses a program whose control flow is known. A planted fault may change what the analysis is
+    /// told of the code, and what it is told of control dependence.
+    pub fn run(
+        code: &'a Code,
+        launch: Launch,
+        flow: &Flow,
+        told: Option<&Code>,
+        plant: impl FnOnce(&mut Dependence),
+    ) -> Claims<'a> {
+        let mut dependence = Dependence::run(&flow.thread);
+        let apart = apart(code, &flow.thread, &flow.warp, &dependence);
+        plant(&mut dependence);
+        let told = told.unwrap_or(code);
         Claims {
             code,
             launch,
-            divergence: Divergence::run(code, &flow.thread, &dependence, &launch),
-            apart: apart(code, &flow.thread, &flow.warp, &dependence),
+            divergence: Divergence::run(told, &flow.thread, &dependence, &launch),
+            apart,
         }
     }
 

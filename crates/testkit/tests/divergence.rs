@@ -1,26 +1,63 @@
 //! Random programs: what lanes find against the divergence analysis.
 
-use warpbound_analyse::Launch;
+use smallvec::SmallVec;
 use warpbound_analyse::thread::Limits;
+use warpbound_analyse::{Dependence, Launch};
+use warpbound_base::CodeAddr;
 use warpbound_driver::Flow;
+use warpbound_ir::{Cell, Code, Condition, Control, Op, OpIndex, Target, Value};
+use warpbound_isa::instr::{Space, Token};
 use warpbound_simt::warp::Model;
 use warpbound_testkit::divergence::Claims;
 use warpbound_testkit::execute::{RunSeed, mix};
 use warpbound_testkit::generate::{exotic, structured, unstructured};
 
-#[test]
-fn what_is_claimed_uniform_is_so_where_lanes_meet() {
-    let (mut programs, mut tested) = ([0, 0, 0], 0);
-    // Where lanes may miss each other, nothing is claimed; that it matters shows that the rest is a claim.
-    let (mut problems, mut elsewhere) = (Vec::new(), [0, 0]);
-    for program in 0..1_000u64 {
+/// What many runs found.
+#[derive(Debug, Default)]
+struct Found {
+    /// Programs: all, those of which the claims about values are tested, those about presence.
+    programs: [usize; 3],
+    /// Claims put to the test.
+    tested: usize,
+    /// Claims about values, and about presence, that a run contradicts although lanes meet.
+    broken: [Vec<String>; 2],
+    /// Runs that contradict one where lanes may not meet: nothing is claimed of those.
+    elsewhere: [usize; 2],
+}
+
+/// Makes most data constant, so that often nothing but the way that a lane has come makes values differ.
+fn mostly_constant(code: &mut Code, rng: &mut fastrand::Rng) {
+    for op in &mut code.ops {
+        let is_plain = op.control == Control::Next && op.meaning.is_none();
+        // Loops end by chains: operations that read what they write, and what is computed of them.
+        let is_chain = op.reads.iter().any(|cell| *cell == Cell::gpr(7));
+        if is_plain && !is_chain && rng.u8(0..10) < 7 {
+            op.reads.clear();
+            op.value = Value::Function;
+            op.condition = Condition::ALWAYS;
+        }
+    }
+}
+
+/// Runs random programs; `told` changes what the analysis believes that the code is, `plant` what it
+/// believes of control dependence.
+fn campaign(
+    programs: u64,
+    told: Option<&dyn Fn(&mut Code)>,
+    plant: &dyn Fn(&mut Dependence),
+) -> Found {
+    let mut total = Found::default();
+    for program in 0..programs {
         let seed = mix(&[17, program]);
         let mut rng = fastrand::Rng::with_seed(seed);
-        let (kind, code) = match rng.u8(0..4) {
+        let (kind, mut code) = match rng.u8(0..4) {
             0 => ("unstructured", unstructured(&mut rng)),
             1 => ("exotic", exotic(&mut rng)),
             _ => ("structured", structured(&mut rng)),
         };
+        if rng.bool() {
+            mostly_constant(&mut code, &mut rng);
+        }
         let launch = Launch {
             warp_width: 8,
             ..Launch::default()
@@ -32,9 +69,14 @@ fn what_is_claimed_uniform_is_so_where_lanes_meet() {
         let Ok(flow) = Flow::run(&code, &launch, &model, &Limits::default()) else {
             continue;
         };
-        let claims = Claims::run(&code, launch, &flow);
+        let told = told.map(|change| {
+            let mut told = code.clone();
+            change(&mut told);
+            told
+        });
+        let claims = Claims::run(&code, launch, &flow, told.as_ref(), plant);
         let (values, presence) = claims.rest_on();
-        for (count, holds) in programs.iter_mut().zip([true, values, presence]) {
+        for (count, holds) in total.programs.iter_mut().zip([true, values, presence]) {
             *count += usize::from(holds);
         }
         for run in 0..6 {
@@ -46,30 +88,151 @@ fn what_is_claimed_uniform_is_so_where_lanes_meet() {
                 fault: None,
             };
             let broken = claims.check(run);
-            tested += broken.tested;
+            total.tested += broken.tested;
             let parts = [(values, broken.values), (presence, broken.presence)];
-            for ((claimed, found), count) in parts.into_iter().zip(&mut elsewhere) {
+            for (i, (claimed, found)) in parts.into_iter().enumerate() {
                 let name = |what: &String| format!("{kind} {seed:#x} run {:#x}: {what}", run.seed);
                 match claimed {
-                    true => problems.extend(found.iter().take(2).map(name)),
-                    false => *count += usize::from(!found.is_empty()),
+                    true => total.broken[i].extend(found.iter().take(2).map(name)),
+                    false => total.elsewhere[i] += usize::from(!found.is_empty()),
                 }
             }
         }
     }
-    println!(
-        "{programs:?} programs (all, values claimed, presence claimed), {tested} claims tested, \
-         broken elsewhere in {elsewhere:?} runs"
-    );
-    let shown = &problems[..problems.len().min(10)];
+    total
+}
+
+#[test]
+fn what_is_claimed_is_so_where_lanes_meet() {
+    let found = campaign(1_000, None, &|_| {});
+    let counts = (found.programs, found.tested, found.elsewhere);
+    println!("{counts:?}");
+    for broken in &found.broken {
+        let shown = &broken[..broken.len().min(10)];
+        assert!(broken.is_empty(), "{} problems: {shown:#?}", broken.len());
+    }
+    let [all, values, presence] = found.programs;
+    assert!(values * 3 > all && presence * 3 > all, "{counts:?}");
+    assert!(found.tested > 10_000, "{counts:?}");
+    // The restriction is not for nothing.
+    assert!(found.elsewhere[1] > 0, "{counts:?}");
+}
+
+#[test]
+fn without_gates_it_is_caught() {
+    let plant = |dependence: &mut Dependence| {
+        let parts = [
+            &mut dependence.controllers,
+            &mut dependence.live_controllers,
+        ];
+        parts.into_iter().flatten().for_each(Vec::clear);
+    };
+    let found = campaign(300, None, &plant);
     assert!(
-        problems.is_empty(),
-        "{} problems: {shown:#?}",
-        problems.len()
+        found.broken.iter().all(|broken| !broken.is_empty()),
+        "{found:?}"
     );
+}
+
+#[test]
+fn a_lane_number_taken_for_a_constant_is_caught() {
+    let told = |code: &mut Code| {
+        for op in &mut code.ops {
+            if op.value == Value::Lane {
+                op.value = Value::Uniform;
+            }
+        }
+    };
+    let found = campaign(300, Some(&told), &|_| {});
+    assert!(!found.broken[0].is_empty(), "{found:?}");
+}
+
+#[test]
+fn forgotten_conditions_of_writes_are_caught() {
+    let told = |code: &mut Code| {
+        for op in &mut code.ops {
+            if op.control == Control::Next {
+                op.condition = Condition::ALWAYS;
+            }
+        }
+    };
+    let found = campaign(300, Some(&told), &|_| {});
+    assert!(!found.broken[0].is_empty(), "{found:?}");
+}
+
+/// Lanes leave a loop where a uniform predicate holds, but only some come by in each round.
+#[test]
+fn values_of_different_rounds_are_found_behind_a_loop() {
+    let (r, p) = (Cell::gpr, Cell::pred);
+    let mut code = Code {
+        group_bytes: 32,
+        ..Code::default()
+    };
+    let mut op = |guard: Option<u8>, reads: &[Cell], writes: &[Cell], value, control| {
+        let at = code.ops.len() as u32;
+        code.ops.push(Op {
+            addr: CodeAddr(at / 3 * 32 + at % 3 * 8 + 8),
+            condition: Condition {
+                guard: guard.map(p),
+                ..Condition::ALWAYS
+            },
+            reads: SmallVec::from_slice(reads),
+            writes: SmallVec::from_slice(writes),
+            value,
+            control,
+            barrier: false,
+            meaning: None,
+        });
+    };
+    let to = |at| Target::Op(OpIndex(at));
+    let (function, next) = (Value::Function, Control::Next);
+    op(None, &[], &[r(2)], Value::Lane, next.clone());
+    op(None, &[], &[r(1)], function, next.clone());
+    op(None, &[], &[], function, Control::Push(Token::Brk, to(12)));
+    op(None, &[r(1)], &[r(1)], function, next.clone()); // 3, header
+    op(None, &[r(1)], &[p(1)], function, next.clone());
+    op(None, &[r(1), r(2)], &[p(0)], function, next.clone());
+    op(None, &[], &[], function, Control::Push(Token::Sync, to(11)));
+    op(Some(0), &[], &[], function, Control::Jump(to(9)));
+    op(None, &[], &[], function, Control::Unwind(Token::Sync));
+    op(Some(1), &[], &[], function, Control::Unwind(Token::Brk)); // 9
+    op(None, &[], &[], function, Control::Unwind(Token::Sync));
+    op(None, &[], &[], function, Control::Jump(to(3))); // 11
+    op(None, &[r(1)], &[r(3)], Value::Load(Space::Shared), next); // 12
+    op(None, &[], &[], function, Control::Exit);
+
+    let launch = Launch {
+        warp_width: 8,
+        ..Launch::default()
+    };
+    let model = Model {
+        may_diverge: true,
+        ..Model::default()
+    };
+    let flow = Flow::run(&code, &launch, &model, &Limits::default()).expect("it is followed");
+    let claims = Claims::run(&code, launch, &flow, None, |_| {});
+    assert_eq!(claims.rest_on(), (true, true), "{:?}", claims.apart);
+    let blind = Claims::run(&code, launch, &flow, None, |dependence| {
+        dependence.controllers.iter_mut().for_each(Vec::clear);
+    });
+    let mut missed = 0;
+    for seed in 0..50 {
+        let run = RunSeed {
+            seed,
+            lanes: 255,
+            fall_through_first: None,
+            max_steps: 1_500,
+            fault: None,
+        };
+        let broken = claims.check(run);
+        assert!(
+            broken.values.is_empty() && broken.presence.is_empty(),
+            "{broken:?}"
+        );
+        missed += blind.check(run).values.len();
+    }
     assert!(
-        programs[1] * 2 > programs[0],
-        "too few programs: {programs:?}"
+        missed > 0,
+        "who looks at the loop's exits only would be wrong"
     );
-    assert!(tested > 10_000, "too few claims: {tested}");
 }

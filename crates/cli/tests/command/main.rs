@@ -3,6 +3,7 @@
 
 mod bound;
 mod damage;
+mod divergence;
 mod facts;
 mod files;
 mod kernels;

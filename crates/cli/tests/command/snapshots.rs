@@ -54,3 +54,15 @@ fn graph_of_if_else() {
 fn listing_of_an_early_exit() {
     expect("disasm.txt", &["disasm", "early_exit.sm_61.cubin"]);
 }
+
+#[test]
+fn divergence_of_a_loop_with_break() {
+    expect("divergence.txt", &["divergence", "break_loop.sm_61.cubin"]);
+}
+
+#[test]
+fn divergence_behind_calls_of_a_pointer() {
+    let kernel = ["--kernel", "callback"];
+    let arguments = ["divergence", "callback.sm_61.cubin"];
+    expect("divergence_callback.txt", &[arguments, kernel].concat());
+}

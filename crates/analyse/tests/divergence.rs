@@ -1,0 +1,352 @@
+//! Divergence of small programs written by hand.
+
+use smallvec::SmallVec;
+use warpbound_analyse::divergence::{Chain, Item, Kind, Role, Source};
+use warpbound_analyse::meeting::apart;
+use warpbound_analyse::opinion::Agreement;
+use warpbound_analyse::thread::Limits;
+use warpbound_analyse::{Dependence, Divergence, Launch, ThreadCfg, WarpCfg};
+use warpbound_base::CodeAddr;
+use warpbound_ir::{Cell, Code, Condition, Control, Op, OpIndex, Target, Value};
+use warpbound_isa::instr::{Space, Token};
+use warpbound_simt::warp::Model;
+
+/// One operation per method; its number is its place.
+#[derive(Default)]
+struct Program(Code);
+
+impl Program {
+    fn push(
+        mut self,
+        guard: Option<(u8, bool)>,
+        reads: &[Cell],
+        writes: &[Cell],
+        value: Value,
+        control: Control,
+    ) -> Self {
+        self.0.ops.push(Op {
+            addr: CodeAddr(self.0.ops.len() as u32 * 8),
+            condition: Condition {
+                guard: guard.map(|(p, _)| Cell::pred(p)),
+                negated: guard.is_some_and(|(_, negated)| negated),
+                tests_cc: false,
+            },
+            reads: SmallVec::from_slice(reads),
+            writes: SmallVec::from_slice(writes),
+            value,
+            control,
+            barrier: false,
+            meaning: None,
+        });
+        self
+    }
+
+    /// The cell gets a function of others.
+    fn set(self, cell: Cell, reads: &[Cell]) -> Self {
+        self.push(None, reads, &[cell], Value::Function, Control::Next)
+    }
+
+    /// The cell gets the lane's number.
+    fn lane(self, cell: Cell) -> Self {
+        self.push(None, &[], &[cell], Value::Lane, Control::Next)
+    }
+
+    fn load(self, cell: Cell, address: Cell) -> Self {
+        let value = Value::Load(Space::Shared);
+        self.push(None, &[address], &[cell], value, Control::Next)
+    }
+
+    fn barrier(self) -> Self {
+        let mut program = self.push(None, &[], &[], Value::Function, Control::Next);
+        if let Some(op) = program.0.ops.last_mut() {
+            op.barrier = true;
+        }
+        program
+    }
+
+    /// Jumps where the predicate holds.
+    fn jump_if(self, predicate: u8, to: u32) -> Self {
+        let jump = Control::Jump(Target::Op(OpIndex(to)));
+        self.push(Some((predicate, false)), &[], &[], Value::Function, jump)
+    }
+
+    fn control(self, control: Control) -> Self {
+        self.push(None, &[], &[], Value::Function, control)
+    }
+
+    fn jump(self, to: u32) -> Self {
+        self.control(Control::Jump(Target::Op(OpIndex(to))))
+    }
+
+    fn expect(self, to: u32) -> Self {
+        self.control(Control::Push(Token::Sync, Target::Op(OpIndex(to))))
+    }
+
+    fn sync(self) -> Self {
+        self.control(Control::Unwind(Token::Sync))
+    }
+
+    fn exit(self) -> Code {
+        self.control(Control::Exit).0
+    }
+}
+
+const fn width() -> Launch {
+    Launch {
+        warp_width: 8,
+        block: None,
+        global_is_stable: true,
+    }
+}
+
+fn analyse(code: &Code) -> Divergence {
+    let thread = ThreadCfg::run(code, &Limits::default()).expect("it is followed");
+    Divergence::run(code, &thread, &Dependence::run(&thread), &width())
+}
+
+fn item(found: &Divergence, at: u32) -> &Item {
+    let of = |item: &&Item| item.at == OpIndex(at);
+    found.items.iter().find(of).expect("it is asked for")
+}
+
+/// Roles and places of a chain.
+fn links(chain: &Option<Chain>) -> Vec<(Role, u32)> {
+    let links = chain.iter().flat_map(|chain| &chain.links);
+    links.map(|link| (link.role, link.at.0)).collect()
+}
+
+fn r(n: u8) -> Cell {
+    Cell::gpr(n)
+}
+
+fn p(n: u8) -> Cell {
+    Cell::pred(n)
+}
+
+/// Figure 2 of `abstract-cta-2014`, with SSY where this machine needs it: registers d=0, s=1, i=2, L=3,
+/// Tp=4, x=5; predicates of l08, l10 and l14 are P0, P1, P2.
+fn figure_2() -> Code {
+    Program::default()
+        .set(r(0), &[]) // 0 l00
+        .set(r(1), &[])
+        .lane(r(2)) // 2 l02: i = Tid
+        .set(r(3), &[r(2)])
+        .set(r(4), &[r(2)]) // 4 l06: Tp = Tid + 1
+        .expect(22)
+        .set(p(0), &[r(2), r(3)]) // 6 l07, header
+        .jump_if(0, 21) // 7 l08
+        .set(p(1), &[r(0), r(4)])
+        .expect(13)
+        .jump_if(1, 12) // 10 l10
+        .set(r(1), &[r(1)])
+        .sync()
+        .set(p(2), &[r(0)]) // 13 l13
+        .jump_if(2, 17) // 14 l14
+        .load(r(5), r(0)) // 15 l15, at a uniform address
+        .set(r(1), &[r(1), r(5)])
+        .barrier() // 17 l18
+        .set(r(0), &[r(0)])
+        .set(r(2), &[r(2)])
+        .jump(6)
+        .sync() // 21
+        .set(r(5), &[r(0)]) // 22 l24
+        .load(r(6), r(0))
+        .exit()
+}
+
+#[test]
+fn the_paper_s_example() {
+    let code = figure_2();
+    let found = analyse(&code);
+    // "GSA places a μ function at l07 that chains the branch predicate to the definition of i."
+    let loop_branch = item(&found, 7);
+    assert!(!loop_branch.divergent.is_empty());
+    let expected = [(Role::Written, 6), (Role::Mu, 6), (Role::Written, 2)];
+    assert_eq!(links(&loop_branch.chain), expected);
+    let source = loop_branch.chain.as_ref().map(|chain| chain.source);
+    assert_eq!(source, Some(Source::Lane));
+    // "Similarly, the branch at l10 is divergent."
+    assert!(!item(&found, 10).divergent.is_empty());
+    // "The branch at l14 is not divergent." Nor is the address of the load behind it.
+    assert!(item(&found, 14).divergent.is_empty());
+    assert!(item(&found, 15).divergent.is_empty());
+    // Lanes that have left the loop are missing at its barrier.
+    let barrier = item(&found, 17);
+    assert_eq!((barrier.kind, barrier.partial.len()), (Kind::Barrier, 1));
+    assert_eq!(links(&barrier.partial_chain)[0], (Role::Way, 7));
+    // Behind the loop all lanes are back, but d is from different rounds: an η with the loop's predicate.
+    let behind = item(&found, 23);
+    assert!(behind.partial.is_empty());
+    assert_eq!(links(&behind.chain)[..2], [(Role::Eta, 6), (Role::Way, 7)]);
+}
+
+#[test]
+fn agreement_knows_as_much_of_the_example() {
+    let code = figure_2();
+    let mut thread = ThreadCfg::run(&code, &Limits::default()).expect("it is followed");
+    let model = Model {
+        may_diverge: true,
+        ..Model::default()
+    };
+    let launch = width();
+    let warp = WarpCfg::run(&code, &mut thread, &launch, &model).expect("it is followed");
+    let dependence = Dependence::run(&thread);
+    let found = Divergence::run(&code, &thread, &dependence, &launch);
+    let agreement = Agreement {
+        code: &code,
+        thread: &thread,
+        warp: &warp,
+        launch: &launch,
+    };
+    for (item, opinion) in found.items.iter().zip(agreement.opinions(&found.items)) {
+        assert_eq!(item.divergent, opinion.divergent, "{item:?}");
+    }
+    // SSY stands where it must, so lanes meet.
+    assert_eq!(apart(&code, &thread, &warp, &dependence), []);
+}
+
+#[test]
+fn a_join_of_different_values_is_as_divergent_as_the_branch() {
+    let program = |by_lane: bool| {
+        let start = match by_lane {
+            true => Program::default().lane(p(0)),
+            false => Program::default().set(p(0), &[]),
+        };
+        start
+            .expect(7)
+            .jump_if(0, 5)
+            .set(r(1), &[])
+            .sync()
+            .set(r(1), &[]) // 5
+            .sync()
+            .set(p(1), &[r(1)]) // 7
+            .jump_if(1, 9)
+            .exit()
+    };
+    let expected = [
+        (Role::Written, 7),
+        (Role::Gamma, 7),
+        (Role::Way, 2),
+        (Role::Written, 0),
+    ];
+    assert_eq!(links(&item(&analyse(&program(true)), 8).chain), expected);
+    assert!(item(&analyse(&program(false)), 8).divergent.is_empty());
+}
+
+#[test]
+fn a_conditional_write_is_a_gate() {
+    let code = Program::default()
+        .lane(p(0))
+        .set(r(1), &[])
+        .push(
+            Some((0, false)),
+            &[],
+            &[r(1)],
+            Value::Function,
+            Control::Next,
+        )
+        .load(r(2), r(1)) // 3
+        .exit();
+    let found = analyse(&code);
+    let expected = [(Role::Conditional, 2), (Role::Written, 0)];
+    assert_eq!(links(&item(&found, 3).chain), expected);
+}
+
+/// A uniform predicate ends the loop, but only for lanes that come by.
+#[test]
+fn a_loop_left_from_inside_a_divergent_branch_is_left_in_different_rounds() {
+    let program = |by_lane: bool| {
+        let start = match by_lane {
+            true => Program::default().lane(p(0)),
+            false => Program::default().set(p(0), &[]),
+        };
+        start
+            .set(r(1), &[])
+            .expect(10)
+            .set(r(1), &[r(1)]) // 3, header
+            .set(p(1), &[r(1)])
+            .jump_if(0, 7)
+            .jump_if(2, 3) // 6
+            .jump_if(1, 9)
+            .jump(3)
+            .sync()
+            .load(r(2), r(1)) // 10
+            .exit()
+    };
+    let analysed = |by_lane| {
+        let mut code = program(by_lane);
+        // What P2 holds is not the question.
+        code.ops[1].writes.push(p(2));
+        analyse(&code)
+    };
+    let found = analysed(true);
+    assert!(item(&found, 6).divergent.is_empty());
+    assert!(item(&found, 7).divergent.is_empty());
+    // Every lane comes to 7 before it leaves, but not in each round.
+    let expected = [(Role::Eta, 3), (Role::Way, 5), (Role::Written, 0)];
+    assert_eq!(links(&item(&found, 10).chain), expected);
+    assert!(item(&analysed(false), 10).divergent.is_empty());
+}
+
+/// A branch without SSY inside a loop: its sides go round the loop one after the other.
+#[test]
+fn lanes_that_do_not_meet_are_reported() {
+    let code = Program::default()
+        .lane(p(0))
+        .set(r(1), &[])
+        .set(r(1), &[r(1)]) // 2, header
+        .jump_if(0, 5)
+        .set(r(2), &[])
+        .push(None, &[], &[p(1)], Value::Uniform, Control::Next) // 5: a vote
+        .jump_if(1, 2)
+        .exit();
+    let mut thread = ThreadCfg::run(&code, &Limits::default()).expect("it is followed");
+    let model = Model {
+        may_diverge: true,
+        ..Model::default()
+    };
+    let warp = WarpCfg::run(&code, &mut thread, &width(), &model).expect("it is followed");
+    let dependence = Dependence::run(&thread);
+    let found = Divergence::run(&code, &thread, &dependence, &width());
+    // True of the lanes that vote together,
+    assert!(item(&found, 6).divergent.is_empty());
+    // but nothing brings the two sides together.
+    let all = apart(&code, &thread, &warp, &dependence);
+    let last = |node| thread.space.block(node).last.0;
+    let places: Vec<_> = all.iter().map(|a| (last(a.branch), a.for_values)).collect();
+    assert_eq!(places, [(3, true)]);
+}
+
+#[test]
+fn a_callee_outside_the_file_leaves_anything() {
+    let code = Program::default()
+        .set(r(1), &[])
+        .control(Control::Call(Target::External("outside".into())))
+        .load(r(2), r(1))
+        .exit();
+    let found = analyse(&code);
+    let chain = &item(&found, 2).chain;
+    assert_eq!(links(chain), [(Role::Callee, 1)]);
+    assert_eq!(chain.as_ref().map(|c| c.source), Some(Source::Callee));
+}
+
+/// Ten thousand blocks, each with a join of two hundred cells.
+#[test]
+fn large_kernels_stay_fast() {
+    let mut program = Program::default().lane(p(0));
+    for round in 0..5_000u32 {
+        let at = program.0.ops.len() as u32;
+        let cell = r((round % 200) as u8);
+        program = program
+            .set(p(1), &[cell])
+            .jump_if((round % 2) as u8, at + 3)
+            .set(cell, &[cell])
+            .load(r(201), cell);
+    }
+    let code = program.exit();
+    let start = std::time::Instant::now();
+    let found = analyse(&code);
+    assert_eq!(found.items.len(), 10_000);
+    let taken = start.elapsed();
+    assert!(taken.as_secs() < 20, "{taken:?}");
+}

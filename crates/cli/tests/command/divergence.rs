@@ -1,0 +1,93 @@
+//! `divergence`.
+
+use serde_json::Value;
+
+use crate::support::{cubins, run};
+
+/// The reports of all kernels of a file, one after the other.
+fn reports(file: &str, more: &[&str]) -> Vec<Value> {
+    let said = run(&[&["divergence", file, "--format", "json"], more].concat());
+    let stream = serde_json::Deserializer::from_str(&said.stdout).into_iter();
+    stream.map(|report| report.expect("JSON")).collect()
+}
+
+fn chain(answer: &Value) -> &Vec<Value> {
+    answer["chain"].as_array().expect("a chain")
+}
+
+/// Every divergent answer has a chain that ends with a reason, and no other answer has one.
+#[test]
+fn chains_lead_to_a_source() {
+    let mut divergent = 0;
+    for file in cubins(".sm_61.cubin") {
+        for report in reports(&file, &[]) {
+            assert_eq!(report["schema"], "warpbound.divergence/1", "{file}");
+            let items = report["items"].as_array().expect("items");
+            let addresses: Vec<&str> = items.iter().filter_map(|i| i["at"].as_str()).collect();
+            assert!(addresses.is_sorted(), "{file}");
+            for item in items {
+                for answer in [&item["values"], &item["partial"]] {
+                    let links = chain(answer);
+                    assert_eq!(answer["gsa"], !links.is_empty(), "{file} {item:#}");
+                    let reasons = links.iter().map(|link| !link["because"].is_null());
+                    let expected = (1..=links.len()).map(|nth| nth == links.len());
+                    assert!(reasons.eq(expected), "{file} {item:#}");
+                    divergent += usize::from(!links.is_empty());
+                    // A difference is explained, and nothing else is.
+                    let differ = answer["gsa"] != answer["agreement"]
+                        || answer["gsa_contexts"] != answer["agreement_contexts"];
+                    let explained = !answer["difference"].is_null();
+                    assert!(explained || !differ, "{file} {item:#}");
+                }
+            }
+        }
+    }
+    assert!(divergent > 500, "only {divergent} divergent answers");
+}
+
+/// TID.Y is the same in a warp whose rows are full.
+#[test]
+fn the_shape_of_a_block_matters() {
+    let divergent = |block: &str| -> usize {
+        let file = "transpose.sm_61.cubin";
+        let all = reports(file, &["--block", block]);
+        let items = all
+            .iter()
+            .flat_map(|r| r["items"].as_array().expect("items"));
+        items.filter(|item| item["values"]["gsa"] == true).count()
+    };
+    assert!(divergent("32,8,1") <= divergent("16,16,1"));
+}
+
+#[test]
+fn text_has_a_line_for_each_operation() {
+    let file = "bitonic_sort.sm_61.cubin";
+    let text = run(&["divergence", file]).done();
+    for report in reports(file, &[]) {
+        let kernel = report["kernel"].as_str().expect("a name");
+        assert!(text.contains(&format!("{kernel}: ")), "{text}");
+        for item in report["items"].as_array().expect("items") {
+            let at = item["at"].as_str().expect("an address");
+            assert!(
+                text.lines().any(|l| l.starts_with(&format!("  {at}  "))),
+                "{at}"
+            );
+        }
+    }
+    let name = "void bitonic::block<int>(int*)";
+    let one = run(&["divergence", file, "--kernel", name]).done();
+    assert!(text.contains(&one), "{one}");
+}
+
+/// A kernel that cannot be followed does not hide the others.
+#[test]
+fn refused_kernels_are_named() {
+    let said = run(&["divergence", "infinite_loop.sm_61.cubin"]);
+    assert_eq!(said.code, Some(3));
+    assert!(
+        said.stderr.contains("kernel infinite_loop"),
+        "{}",
+        said.stderr
+    );
+    run(&["divergence", "if_else.sm_61.cubin", "--kernel", "nothing"]).refusal();
+}
