@@ -4,6 +4,7 @@
 //! `HELP`, what `--help` prints for it, and `run`, which gets the arguments after the command's name.
 
 mod audit;
+mod audit_mini;
 mod containers;
 mod cubin;
 mod disasm_compare;
@@ -95,6 +96,12 @@ const COMMANDS: &[Command] = &[
         summary: "concrete warps against every claim of the analyses",
         help: audit::HELP,
         run: audit::run,
+    },
+    Command {
+        name: "audit-mini",
+        summary: "the mini-SIMT machine against all that is said of its programs",
+        help: audit_mini::HELP,
+        run: audit_mini::run,
     },
 ];
 

@@ -493,6 +493,13 @@ fn check_bounds(
                     .problems
                     .push(format!("{cycles} cycles, more than the bound {bound}"));
             }
+            let [_, regions, whole] = result.outlines;
+            if regions + whole == 0 && finished.issued != result.bound.issues {
+                findings.problems.push(format!(
+                    "{} instructions, exactly {} are said",
+                    finished.issued, result.bound.issues
+                ));
+            }
             if finished.issued > result.bound.issues {
                 findings.problems.push(format!(
                     "{} instructions, more than {}",

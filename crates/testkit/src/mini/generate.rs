@@ -33,7 +33,6 @@ pub fn program(rng: &mut Rng, most: u32) -> Generated {
         labels: 0,
         counters: 0,
         barriers: rng.u8(0..3) == 0,
-        ends_early: false,
         most,
         budget: rng.usize(4..30),
         rng,
@@ -67,7 +66,6 @@ struct Generator<'r> {
     counters: usize,
     /// The program may have barriers, and then nobody leaves early.
     barriers: bool,
-    ends_early: bool,
     most: u32,
     /// Statements that may still be made.
     budget: usize,
@@ -119,10 +117,15 @@ impl Generator<'_> {
                     let number = self.rng.u8(0..2);
                     self.line(&format!("barrier {number}, threads"));
                 }
+                // A barrier that some threads may never come to, or that opens before all are there.
+                13 if self.barriers && self.rng.u8(0..4) == 0 => {
+                    let few = self.rng.u32(1..9).to_string();
+                    let expected = ["threads", few.as_str()][self.rng.usize(..2)];
+                    self.line(&format!("barrier 2, {expected}"));
+                }
                 13 if !self.barriers && self.rng.u8(0..3) == 0 => {
                     self.condition();
                     self.line("bnz p, end");
-                    self.ends_early = true;
                 }
                 _ => self.compute(),
             }
