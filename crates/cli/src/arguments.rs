@@ -57,7 +57,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         domains: Domains,
     },
-    /// Run a kernel on a simulated machine
+    /// Run a mini-SIMT kernel on a simulated machine, cycle by cycle
     Run {
         #[command(flatten)]
         input: Input,
@@ -73,7 +73,7 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t, conflicts_with = "trace")]
         format: Format,
     },
-    /// Estimate a block by abstract CTA simulation, and bound it
+    /// Estimate a block of a mini-SIMT kernel by abstract CTA simulation, and bound its cycles
     Cta {
         #[command(flatten)]
         input: Input,
@@ -170,7 +170,7 @@ pub(crate) struct LaunchInput {
 /// A file, and which of its images.
 #[derive(Args)]
 pub(crate) struct Input {
-    /// A cubin, or a file with cubins inside: fat binary, program, shared object, object file, archive
+    /// A cubin, a file with cubins inside (fat binary, program, shared object, object file, archive), or mini-SIMT text
     pub(crate) file: PathBuf,
     /// Only images for this architecture: sm_61
     #[arg(long, value_name = "SM")]
@@ -222,6 +222,7 @@ impl Domains {
             order: match self.divergence_order {
                 Order::Any => DivergenceOrder::Any,
                 Order::TakenFirst => DivergenceOrder::TakenFirst,
+                Order::FallThroughFirst => DivergenceOrder::FallThroughFirst,
             },
             stack: match self.stack {
                 Stack::Full => StackDomain::Full,
@@ -337,6 +338,7 @@ enum Order {
     #[default]
     Any,
     TakenFirst,
+    FallThroughFirst,
 }
 
 /// The same limits as in a facts file.

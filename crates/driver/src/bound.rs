@@ -411,12 +411,14 @@ impl Question<'_> {
                     .to_owned(),
             );
         }
-        let order = self.options.model.order;
-        if order == DivergenceOrder::TakenFirst && !self.flow.warp.divergent.is_empty() {
-            assume(
-                "taken-first",
-                "after a divergent branch the lanes that take it run first".to_owned(),
-            );
+        let first = match self.options.model.order {
+            DivergenceOrder::Any => None,
+            DivergenceOrder::TakenFirst => Some(("taken-first", "take it")),
+            DivergenceOrder::FallThroughFirst => Some(("fall-through-first", "do not take it")),
+        };
+        if let Some((id, lanes)) = first.filter(|_| !self.flow.warp.divergent.is_empty()) {
+            let text = format!("after a divergent branch the lanes that {lanes} run first");
+            assume(id, text);
         }
         if self.flow.warp.used.stable_global {
             assume(

@@ -111,10 +111,6 @@ pub fn one(seed: u64, planted: Option<Planted>) -> Findings {
             true => DivergenceOrder::TakenFirst,
             false => DivergenceOrder::FallThroughFirst,
         },
-        ..Machine::built_in(Machine::DEFAULT).unwrap_or_else(|error| {
-            // The file is part of the tool, and another test reads it.
-            unreachable!("{error}")
-        })
     };
     let constants = vec![threads, rng.u32(0..most + 1), rng.u32(0..most + 1)];
     let memory = |rng: &mut Rng| {
