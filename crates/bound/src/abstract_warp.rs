@@ -6,8 +6,13 @@ use warpbound_graph::{Digraph, Dominators, LoopForest, LoopIndex};
 /// Part of a block, in the order of execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Piece {
-    /// Instructions, by position: first, last.
-    Time(u32, u32),
+    /// Instructions.
+    Time {
+        /// Positions of the first and the last.
+        span: (u32, u32),
+        /// Cycles in which a warp issues them.
+        instr: u64,
+    },
     /// A memory read that ends the instructions before it, at this position.
     Memory(u32),
     /// A barrier that ends the instructions before it, at this position.
@@ -141,10 +146,10 @@ impl Builder<'_> {
                 push(
                     out,
                     match *piece {
-                        Piece::Time(first, last) => Element::Time {
-                            instr: u64::from(last - first) + 1,
+                        Piece::Time { span, instr } => Element::Time {
+                            instr,
                             shift: 0,
-                            span: (first, last),
+                            span,
                         },
                         Piece::Memory(at) => Element::Memory(at),
                         Piece::Barrier(at) => Element::Barrier(at),

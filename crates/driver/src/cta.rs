@@ -284,36 +284,31 @@ impl Estimator<'_> {
         }
     }
 
-    /// The instructions of a node, cut behind memory reads and barriers.
+    /// The instructions of a node, cut behind memory reads and barriers. Each is issued in one cycle.
     fn pieces(&self, id: NodeId) -> Vec<Piece> {
+        let time = |first: u32, last: u32| Piece::Time {
+            span: (first, last),
+            instr: u64::from(last - first) + 1,
+        };
         let mut pieces = Vec::new();
-        let mut first = None;
+        let mut open: Option<(u32, u32)> = None;
         for at in self.flow.thread.space.block(id).ops() {
             let Some(op) = self.prepared.code.get(at) else {
                 continue;
             };
-            if op.control == Control::End {
-                continue;
-            }
-            let begin = *first.get_or_insert(at.0);
             let cut = match op.meaning {
+                _ if op.control == Control::End => continue,
                 Some(Meaning::Load { .. }) => Piece::Memory(at.0),
                 _ if op.barrier => Piece::Barrier(at.0),
-                _ => continue,
+                _ => {
+                    open = Some((open.map_or(at.0, |(first, _)| first), at.0));
+                    continue;
+                }
             };
-            pieces.extend([Piece::Time(begin, at.0), cut]);
-            first = None;
+            let first = open.take().map_or(at.0, |(first, _)| first);
+            pieces.extend([time(first, at.0), cut]);
         }
-        let last = self.flow.thread.space.block(id).last;
-        if let Some(begin) = first {
-            let ends = self.prepared.code.get(last).map(|op| &op.control) == Some(&Control::End);
-            let last = if ends {
-                last.0.saturating_sub(1)
-            } else {
-                last.0
-            };
-            pieces.push(Piece::Time(begin, last));
-        }
+        pieces.extend(open.map(|(first, last)| time(first, last)));
         pieces
     }
 
