@@ -6,7 +6,7 @@ use warpbound_simt::warp::DivergenceOrder;
 
 use crate::execute::mix;
 use crate::mini::audit::{Case, Findings, Planted, Subject, audit};
-use crate::mini::generate::{MEMORY, READ_ONLY, program};
+use crate::mini::generate::{Generated, MEMORY, READ_ONLY, program};
 
 /// Totals.
 #[derive(Clone, Debug, Default)]
@@ -69,18 +69,21 @@ pub fn campaign(seed: u64, programs: usize, planted: Option<Planted>) -> Campaig
 
 /// The program of a seed, audited.
 pub fn one(seed: u64, planted: Option<Planted>) -> Findings {
+    let (generated, case) = case(seed);
+    match Subject::new(&generated.text) {
+        Ok(subject) => audit(&generated, &subject, &Case { planted, ..case }),
+        Err(problem) => Findings {
+            problems: vec![problem],
+            ..Findings::default()
+        },
+    }
+}
+
+/// The program of a seed, and a launch of it with three memories on a random machine.
+pub fn case(seed: u64) -> (Generated, Case) {
     let mut rng = Rng::with_seed(seed);
     let most = rng.u32(1..9);
     let generated = program(&mut rng, most);
-    let subject = match Subject::new(&generated.text) {
-        Ok(subject) => subject,
-        Err(problem) => {
-            return Findings {
-                problems: vec![problem],
-                ..Findings::default()
-            };
-        }
-    };
     let width = match rng.u8(0..4) {
         0 => rng.u32(1..65),
         1 => 1 << rng.u32(0..7),
@@ -121,15 +124,12 @@ pub fn one(seed: u64, planted: Option<Planted>) -> Findings {
         words
     };
     let memories = (0..3).map(|_| memory(&mut rng)).collect();
-    audit(
-        &generated,
-        &subject,
-        &Case {
-            machine,
-            threads,
-            constants,
-            memories,
-            planted,
-        },
-    )
+    let case = Case {
+        machine,
+        threads,
+        constants,
+        memories,
+        planted: None,
+    };
+    (generated, case)
 }
