@@ -54,3 +54,21 @@ fn graph_of_if_else() {
 fn listing_of_an_early_exit() {
     expect("disasm.txt", &["disasm", "early_exit.sm_61.cubin"]);
 }
+
+const TRIANGLE_SUM: [&str; 3] = [
+    "../msimt/triangle_sum.msimt",
+    "--launch",
+    "../msimt/triangle_sum.16x4.toml",
+];
+
+#[test]
+fn run_of_triangle_sum() {
+    expect("run.txt", &[&["run"], &TRIANGLE_SUM[..]].concat());
+}
+
+#[test]
+fn abstract_simulation_of_triangle_sum() {
+    expect("cta.txt", &[&["cta"], &TRIANGLE_SUM[..]].concat());
+    let dot = [&["cta"], &TRIANGLE_SUM[..], &["--format", "dot"]].concat();
+    expect("cta.dot", &dot);
+}
