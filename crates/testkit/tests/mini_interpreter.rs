@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fastrand::Rng;
 use tempfile::TempDir;
 use warpbound_driver::{LaunchFile, Machine, Session};
 use warpbound_machine::Latency;
@@ -15,8 +14,8 @@ use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simulate::{Simulation, Start};
 use warpbound_testkit::execute::mix;
 use warpbound_testkit::mini::audit::{Case, Subject};
-use warpbound_testkit::mini::campaign::case;
-use warpbound_testkit::mini::generate::PARAMS;
+use warpbound_testkit::mini::campaign::{case, tangled_case};
+use warpbound_testkit::mini::generate::{Generated, PARAMS};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/msimt");
 
@@ -181,7 +180,8 @@ fn machine_file(machine: &Machine) -> String {
     )
 }
 
-fn random_launches(folder: &TempDir) -> Vec<PathBuf> {
+/// Writes launches of random programs.
+fn random_launches(folder: &TempDir, case: fn(u64) -> (Generated, Case)) -> Vec<PathBuf> {
     (0..LAUNCHES)
         .map(|number| {
             let (generated, case) = case(mix(&[20261123, number]));
@@ -190,6 +190,18 @@ fn random_launches(folder: &TempDir) -> Vec<PathBuf> {
             write(folder.path(), &name, &generated.text, &case, words)
         })
         .collect()
+}
+
+/// The launches and what the interpreter says, when the machine says the same.
+fn same(folder: &TempDir, case: fn(u64) -> (Generated, Case)) -> (Vec<PathBuf>, Vec<Outcome>) {
+    let launches = random_launches(folder, case);
+    let theirs = theirs(&launches);
+    let ended = |outcome: &&Outcome| matches!(outcome, Outcome::Ended { .. });
+    let ended = theirs.iter().filter(ended).count();
+    println!("{LAUNCHES} launches, {ended} end");
+    assert!(ended > 150, "{ended}");
+    assert_eq!(differences(&launches, &theirs, |_| ()), [""; 0]);
+    (launches, theirs)
 }
 
 #[test]
@@ -202,13 +214,7 @@ fn examples_take_the_same_cycles_and_leave_the_same_memory() {
 #[test]
 fn random_programs_take_the_same_cycles_and_leave_the_same_memory() {
     let folder = TempDir::new().expect("a scratch folder");
-    let launches = random_launches(&folder);
-    let theirs = theirs(&launches);
-    let ended = |outcome: &&Outcome| matches!(outcome, Outcome::Ended { .. });
-    let ended = theirs.iter().filter(ended).count();
-    println!("{LAUNCHES} launches, {ended} end");
-    assert!(ended > 150, "{ended}");
-    assert_eq!(differences(&launches, &theirs, |_| ()), [""; 0]);
+    let (launches, theirs) = same(&folder, case);
     // Another machine is noticed, whatever is other about it.
     let changes: [fn(&mut Machine); 5] = [
         |machine| machine.plain.most.0 += 1,
@@ -228,78 +234,10 @@ fn random_programs_take_the_same_cycles_and_leave_the_same_memory() {
     }
 }
 
-/// A program whose branches and jumps go anywhere: loops with several ways in, branches that leave several loops, code
-/// that nobody reaches. Where ways come together there is a sync, so every branch has a meeting point.
-fn tangled(rng: &mut Rng) -> String {
-    let blocks = rng.usize(2..9);
-    let mut text = format!(
-        ".kernel Tangled\n.param {}\nconst a = Tid\n",
-        PARAMS.join(", ")
-    );
-    let fuel = rng.u32(3..20);
-    for block in 0..blocks {
-        let _ = writeln!(
-            text,
-            "l{block}: sync\nbinop f = f + 1\nbinop p = f > {fuel}"
-        );
-        // So that most of them end: all lanes that are tired go to the last label.
-        let _ = writeln!(text, "bnz p, l{blocks}\nsync");
-        for _ in 0..rng.usize(0..4) {
-            let to = rng.usize(..blocks + 1);
-            let (op, with) = (
-                ["+", "*", "^", ">>"][rng.usize(..4)],
-                ["Tid", "n", "3", "f"][rng.usize(..4)],
-            );
-            let _ = match rng.u8(0..9) {
-                0..=2 => writeln!(text, "binop a = a {op} {with}"),
-                3 => writeln!(text, "binop q = a & 63\nload a = q"),
-                4 => writeln!(text, "binop q = a & 63\nbinop q = q + 64\nstore q = a"),
-                5 => writeln!(text, "jump l{to}"),
-                6 if rng.u8(0..8) == 0 => writeln!(text, "barrier {}, threads", rng.u8(0..2)),
-                n => {
-                    let branch = ["bz", "bnz"][usize::from(n % 2)];
-                    writeln!(
-                        text,
-                        "binop p = a & {}\n{branch} p, l{to}\nsync",
-                        rng.u8(1..4)
-                    )
-                }
-            };
-        }
-    }
-    let _ = writeln!(
-        text,
-        "l{blocks}:{}",
-        [" sync\nstore a = f", ""][rng.usize(..2)]
-    );
-    text
-}
-
 #[test]
-fn tangled_programs_do_the_same() {
-    let mut rng = Rng::with_seed(20261124);
+fn tangled_programs_take_the_same_cycles_and_leave_the_same_memory() {
     let folder = TempDir::new().expect("a scratch folder");
-    let launches: Vec<PathBuf> = (0..LAUNCHES)
-        .map(|number| {
-            let (_, mut case) = case(mix(&[20261125, number]));
-            case.threads = case.threads.min(3 * case.machine.warp_width);
-            case.constants[0] = case.threads;
-            let name = format!("tangled{number}");
-            write(
-                folder.path(),
-                &name,
-                &tangled(&mut rng),
-                &case,
-                &case.memories[0],
-            )
-        })
-        .collect();
-    let theirs = theirs(&launches);
-    let ended = |outcome: &&Outcome| matches!(outcome, Outcome::Ended { .. });
-    let ended = theirs.iter().filter(ended).count();
-    println!("{LAUNCHES} launches, {ended} end");
-    assert_eq!(differences(&launches, &theirs, |_| ()), [""; 0]);
-    assert!(ended > 100, "{ended}");
+    same(&folder, tangled_case);
 }
 
 /// What random programs do not come to: faults, and rules that only matter at the edge.
