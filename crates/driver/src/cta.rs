@@ -20,6 +20,7 @@ use warpbound_simt::NodeId;
 use crate::block::{BlockLaunch, BlockResult, HeaderBound, NoBlockBound};
 use crate::facts::loop_line;
 use crate::prepared::{Prepared, loop_names};
+use crate::run::check_fit;
 use crate::{Flow, Options, Session};
 
 impl Session {
@@ -46,10 +47,11 @@ impl Session {
             loops: &BTreeMap::new(),
             outline_steps: BlockLaunch::OUTLINE_STEPS,
         };
+        check_fit(block.warps(), launch, machine)?;
         let analysed = block.launch();
         let model = block.model(analysed.live_lanes());
         let flow = Flow::run(&prepared.code, &analysed, &model, &Limits::default())
-            .map_err(|refusal| here(refusal.into()))?;
+            .map_err(|refusal| here(prepared.refused(&refusal)))?;
         let names = loop_names(&flow.loops);
         let facts = options
             .facts

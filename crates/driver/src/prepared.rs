@@ -1,5 +1,6 @@
 //! A kernel, decoded and lifted, with the names that people know its places by.
 
+use warpbound_analyse::Refusal;
 use warpbound_analyse::blocks::Block;
 use warpbound_analyse::loops::{LoopSite, Loops};
 use warpbound_base::{CodeAddr, Diagnostic};
@@ -106,6 +107,15 @@ impl<'a> Prepared<'a> {
                 instr.column
             )),
             None => diagnostic.at(self.addr(op)),
+        }
+    }
+
+    /// What an analysis refuses, with the place in the text where there is one.
+    pub(crate) fn refused(&self, refusal: &Refusal) -> Diagnostic {
+        let what = Diagnostic::new(refusal.reason.to_string());
+        match self.code.at(refusal.at) {
+            Some(op) => self.at_op(what, op),
+            None => what.at(refusal.at),
         }
     }
 

@@ -64,7 +64,8 @@ impl Session {
         let cells = prepared.launch_cells(launch)?;
         let simulation = Simulation::new(&prepared.code, machine)
             .map_err(|unknown| not_runnable(unknown.at, unknown.to_string()))?;
-        let warps = fitting_warps(&simulation, launch, machine)?;
+        let warps = simulation.warps(launch.threads);
+        check_fit(warps, launch, machine)?;
         let start = Start {
             threads: launch.threads,
             cells,
@@ -115,13 +116,12 @@ impl Session {
     }
 }
 
-/// The warps of a launch, which the machine must be able to hold.
-fn fitting_warps(
-    simulation: &Simulation<'_>,
+/// The machine must be able to hold the warps of a launch.
+pub(crate) fn check_fit(
+    warps: usize,
     launch: &LaunchFile,
     machine: &Machine,
-) -> Result<usize, Diagnostic> {
-    let warps = simulation.warps(launch.threads);
+) -> Result<(), Diagnostic> {
     if warps > machine.warps as usize {
         return Err(Diagnostic::new(format!(
             "{} threads make {warps} warps, machine {} holds {}",
@@ -129,7 +129,7 @@ fn fitting_warps(
         ))
         .in_file(launch.file.as_str()));
     }
-    Ok(warps)
+    Ok(())
 }
 
 impl Prepared<'_> {

@@ -8,6 +8,8 @@ mod facts;
 mod files;
 mod kernels;
 mod libraries;
+mod msimt;
+mod msimt_refusals;
 mod snapshots;
 mod support;
 mod usage;

@@ -66,3 +66,21 @@ fn divergence_behind_calls_of_a_pointer() {
     let arguments = ["divergence", "callback.sm_61.cubin"];
     expect("divergence_callback.txt", &[arguments, kernel].concat());
 }
+
+const TRIANGLE_SUM: [&str; 3] = [
+    "../msimt/triangle_sum.msimt",
+    "--launch",
+    "../msimt/triangle_sum.16x4.toml",
+];
+
+#[test]
+fn run_of_triangle_sum() {
+    expect("run.txt", &[&["run"], &TRIANGLE_SUM[..]].concat());
+}
+
+#[test]
+fn abstract_simulation_of_triangle_sum() {
+    expect("cta.txt", &[&["cta"], &TRIANGLE_SUM[..]].concat());
+    let dot = [&["cta"], &TRIANGLE_SUM[..], &["--format", "dot"]].concat();
+    expect("cta.dot", &dot);
+}

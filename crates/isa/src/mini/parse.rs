@@ -110,8 +110,12 @@ impl<'a> Reader<'a> {
 
     fn directive(&mut self, directive: Token<'a>, rest: &[Token<'a>]) -> Result<(), Diagnostic> {
         match directive.text {
-            // The file was cut into kernels at these lines.
-            "kernel" => Ok(()),
+            // The file was cut into kernels at the lines that begin with `.kernel`.
+            "kernel" if self.line == 0 => Ok(()),
+            "kernel" => Err(self.fault(
+                directive.column,
+                "this begins no kernel: only blanks may stand before .kernel, and none in it",
+            )),
             "param" => {
                 if !self.program.instrs.is_empty() {
                     return Err(self.fault(

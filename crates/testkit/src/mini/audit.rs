@@ -49,8 +49,8 @@ pub struct Subject {
     pub code: Code,
     /// Positions of labels.
     labels: BTreeMap<String, u32>,
-    /// Cells that launch constants are in.
-    params: Vec<Cell>,
+    /// Launch constants: names, and the cells that they are in.
+    pub params: Vec<(String, Cell)>,
 }
 
 impl Subject {
@@ -64,8 +64,8 @@ impl Subject {
         for at in 0..=program.instrs.len() as u32 {
             labels.extend(program.labels(at).map(|name| (name.to_owned(), at)));
         }
-        let params = (0u8..).zip(0..program.params).map(|(n, _)| Cell::gpr(n));
-        let params = params.collect();
+        let params = program.variables.iter().take(program.params);
+        let params = params.cloned().zip((0u8..).map(Cell::gpr)).collect();
         let code = lift(kernel, &Program::Mini(program)).map_err(fail)?;
         Ok(Subject {
             code,
@@ -119,8 +119,8 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &Case) -> Findings 
     let cells: Vec<(Cell, u32)> = subject
         .params
         .iter()
-        .copied()
-        .zip(case.constants.iter().copied())
+        .zip(&case.constants)
+        .map(|((_, cell), value)| (*cell, *value))
         .collect();
     let mut believed = case.machine.clone();
     if case.planted == Some(Planted::ShorterMemory) {

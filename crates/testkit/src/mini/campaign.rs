@@ -6,7 +6,7 @@ use warpbound_simt::warp::DivergenceOrder;
 
 use crate::execute::mix;
 use crate::mini::audit::{Case, Findings, Planted, Subject, audit};
-use crate::mini::generate::{MEMORY, READ_ONLY, program};
+use crate::mini::generate::{Generated, MEMORY, READ_ONLY, program, tangled};
 
 /// Totals.
 #[derive(Clone, Debug, Default)]
@@ -39,12 +39,18 @@ impl Campaign {
     }
 }
 
-/// Audits random programs, each in one random launch with three memories.
-pub fn campaign(seed: u64, programs: usize, planted: Option<Planted>) -> Campaign {
+/// Audits random programs, which `case` makes of seeds.
+pub fn campaign(
+    case: fn(u64) -> (Generated, Case),
+    seed: u64,
+    programs: usize,
+    planted: Option<Planted>,
+) -> Campaign {
     let mut total = Campaign::default();
     for number in 0..programs as u64 {
         let program_seed = mix(&[seed, number]);
-        let findings = one(program_seed, planted);
+        let (generated, case) = case(program_seed);
+        let findings = one(&generated, &Case { planted, ..case });
         total.programs += 1;
         total.runs += findings.runs.len();
         total.stuck += findings.stuck;
@@ -67,20 +73,37 @@ pub fn campaign(seed: u64, programs: usize, planted: Option<Planted>) -> Campaig
     total
 }
 
-/// The program of a seed, audited.
-pub fn one(seed: u64, planted: Option<Planted>) -> Findings {
+fn one(generated: &Generated, case: &Case) -> Findings {
+    match Subject::new(&generated.text) {
+        Ok(subject) => audit(generated, &subject, case),
+        Err(problem) => Findings {
+            problems: vec![problem],
+            ..Findings::default()
+        },
+    }
+}
+
+/// The program of a seed, and a launch of it with three memories on a random machine.
+pub fn case(seed: u64) -> (Generated, Case) {
     let mut rng = Rng::with_seed(seed);
     let most = rng.u32(1..9);
     let generated = program(&mut rng, most);
-    let subject = match Subject::new(&generated.text) {
-        Ok(subject) => subject,
-        Err(problem) => {
-            return Findings {
-                problems: vec![problem],
-                ..Findings::default()
-            };
-        }
-    };
+    let case = launch(&mut rng, most);
+    (generated, case)
+}
+
+/// The same with a program that is [`tangled`]. Its launches are small: most of its lanes go ways of their own.
+pub fn tangled_case(seed: u64) -> (Generated, Case) {
+    let mut rng = Rng::with_seed(seed);
+    let generated = tangled(&mut rng);
+    let mut case = launch(&mut rng, 8);
+    case.threads = case.threads.min(3 * case.machine.warp_width);
+    case.constants[0] = case.threads;
+    (generated, case)
+}
+
+/// A random launch on a random machine, with three memories; the numbers among the constants are at most `most`.
+fn launch(rng: &mut Rng, most: u32) -> Case {
     let width = match rng.u8(0..4) {
         0 => rng.u32(1..65),
         1 => 1 << rng.u32(0..7),
@@ -99,9 +122,9 @@ pub fn one(seed: u64, planted: Option<Planted>) -> Findings {
         name: "random".to_owned(),
         warp_width: width,
         warps: 64,
-        plain: Latency::exactly(often_one(&mut rng)),
+        plain: Latency::exactly(often_one(rng)),
         memory: Latency::exactly(rng.u64(0..201)),
-        barrier_release: Latency::exactly(often_one(&mut rng)),
+        barrier_release: Latency::exactly(often_one(rng)),
         policy: [Policy::RoundRobin, Policy::LowestFirst, Policy::Greedy][rng.usize(..3)],
         after_barrier: match rng.bool() {
             true => AfterBarrier::FirstWarp,
@@ -121,16 +144,12 @@ pub fn one(seed: u64, planted: Option<Planted>) -> Findings {
         }
         words
     };
-    let memories = (0..3).map(|_| memory(&mut rng)).collect();
-    audit(
-        &generated,
-        &subject,
-        &Case {
-            machine,
-            threads,
-            constants,
-            memories,
-            planted,
-        },
-    )
+    let memories = (0..3).map(|_| memory(rng)).collect();
+    Case {
+        machine,
+        threads,
+        constants,
+        memories,
+        planted: None,
+    }
 }

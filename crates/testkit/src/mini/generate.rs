@@ -57,6 +57,59 @@ pub fn program(rng: &mut Rng, most: u32) -> Generated {
     }
 }
 
+/// A program whose branches and jumps go anywhere: loops with several ways in, branches that leave several loops, code
+/// that nobody reaches. Where ways come together there is a sync, so every branch has a meeting point.
+///
+/// A fact says how often each block is executed at most, from the start to the end.
+pub fn tangled(rng: &mut Rng) -> Generated {
+    let blocks = rng.usize(2..9);
+    let mut text = format!(
+        ".kernel Tangled\n.param {}\nconst a = Tid\n",
+        PARAMS.join(", ")
+    );
+    let fuel = rng.u32(3..20);
+    for block in 0..blocks {
+        let _ = writeln!(
+            text,
+            "l{block}: sync\nbinop f = f + 1\nbinop p = f > {fuel}"
+        );
+        // So that most of them end: all lanes that are tired go to the last label.
+        let _ = writeln!(text, "bnz p, l{blocks}\nsync");
+        for _ in 0..rng.usize(0..4) {
+            let to = rng.usize(..blocks + 1);
+            let (op, with) = (
+                ["+", "*", "^", ">>"][rng.usize(..4)],
+                ["Tid", "n", "3", "f"][rng.usize(..4)],
+            );
+            let _ = match rng.u8(0..9) {
+                0..=2 => writeln!(text, "binop a = a {op} {with}"),
+                3 => writeln!(text, "binop q = a & 63\nload a = q"),
+                4 => writeln!(text, "binop q = a & 63\nbinop q = q + 64\nstore q = a"),
+                5 => writeln!(text, "jump l{to}"),
+                6 if rng.u8(0..8) == 0 => writeln!(text, "barrier {}, threads", rng.u8(0..2)),
+                n => {
+                    let branch = ["bz", "bnz"][usize::from(n % 2)];
+                    writeln!(
+                        text,
+                        "binop p = a & {}\n{branch} p, l{to}\nsync",
+                        rng.u8(1..4)
+                    )
+                }
+            };
+        }
+    }
+    let _ = writeln!(
+        text,
+        "l{blocks}:{}",
+        [" sync\nbinop q = a & 63\nbinop q = q + 64\nstore q = f", ""][rng.usize(..2)]
+    );
+    let facts = (0..blocks).map(|block| (format!("l{block}"), u64::from(fuel) + 2));
+    Generated {
+        facts: facts.collect(),
+        text,
+    }
+}
+
 const VARIABLES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 struct Generator<'r> {

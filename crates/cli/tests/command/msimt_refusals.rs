@@ -1,0 +1,309 @@
+//! mini-SIMT programs, launches and machines that cannot be used: what is said, and where it points.
+
+use crate::support::{built_folder, run, scratch};
+
+/// A launch of four threads that suits programs without constants.
+const LAUNCH: &str = "threads = 4\nmemory = 8\n";
+
+/// A program that suits every launch without constants.
+const PROGRAM: &str = ".kernel K\n    const x = 1\n";
+
+/// What `command` says of a program and a launch: the one line, in which the files are `program` and `launch`.
+#[track_caller]
+fn refusal(test: &str, command: &[&str], program: &str, launch: &str) -> String {
+    let program = scratch(&format!("{test}.msimt"), program);
+    let launch = scratch(&format!("{test}.toml"), launch);
+    let arguments = [&[command[0], &program, "--launch", &launch], &command[1..]].concat();
+    let line = run(&arguments).refusal();
+    line.replace(&program, "program").replace(&launch, "launch")
+}
+
+/// Programs that cannot be read or lifted: the text of each, and what is said of it behind file and kernel.
+const PROGRAMS: [(&str, &str); 16] = [
+    (
+        "    const x = 1\n    bz x, done\n",
+        "line 3, column 11: unknown label done",
+    ),
+    (
+        "    binop x = 1 + y\n    store 0 = x\n",
+        "line 2, column 19: unknown variable y; no instruction writes it; launch constants are declared with .param",
+    ),
+    (
+        "    const x = 1\n    barrier 0 4\n",
+        "line 3, column 15: \",\" is expected, not \"4\"",
+    ),
+    (
+        ".param a b\n    const x = a\n",
+        "line 2, column 10: a comma is missing",
+    ),
+    (
+        "    const x = Tid\n    bz x, l\n    const x = 1\nl:  store Tid = x\n",
+        "line 3, column 5: the ways from this branch meet at l, which is no sync; insert a sync there",
+    ),
+    (
+        "l:  const x = Tid\nl:  store Tid = x\n",
+        "line 3, column 1: second label l",
+    ),
+    (
+        "    const x = Tid\n.param n\n",
+        "line 3, column 2: .param must stand before the first instruction",
+    ),
+    (
+        ".param n, n\n    const x = n\n",
+        "line 2, column 11: second launch constant n",
+    ),
+    (
+        "    const Tid = 2\n",
+        "line 2, column 11: Tid is the number of the thread and cannot be changed",
+    ),
+    (
+        "    const x = 4294967296\n",
+        "line 2, column 15: \"4294967296\" is no number of 32 bits",
+    ),
+    (
+        "    binop x = 1 ** 2\n",
+        "line 2, column 18: a number or a variable is expected, not \"*\"",
+    ),
+    (
+        "    const x =\n",
+        "line 2, column 14: a number or a variable is missing",
+    ),
+    (
+        "    const x = 1 1\n",
+        "line 2, column 17: \"1\" is too much",
+    ),
+    (
+        "    frob x = 1\n",
+        "line 2, column 5: unknown instruction \"frob\"; there are bz, bnz, jump, store, load, binop, const, sync, barrier",
+    ),
+    (
+        "    const x = 1\n. kernel L\n    const x = 2\n",
+        "line 3, column 3: this begins no kernel: only blanks may stand before .kernel, and none in it",
+    ),
+    (
+        "; nothing\n",
+        "line 1, column 1: the kernel has no instructions",
+    ),
+];
+
+#[test]
+fn programs() {
+    for (body, expected) in PROGRAMS {
+        let program = format!(".kernel K\n{body}");
+        for command in ["run", "cta"] {
+            assert_eq!(
+                refusal("programs", &[command], &program, LAUNCH),
+                format!("program: kernel K: {expected}"),
+                "{program}"
+            );
+        }
+    }
+}
+
+/// Lines are those of the file, not of the kernel.
+#[test]
+fn lines_are_counted_in_the_file() {
+    let program =
+        "; two kernels\n.kernel A\n    const x = 1\n\n.kernel B\n    const x = 1\n    bz x, done\n";
+    assert_eq!(
+        refusal("second", &["run", "--kernel", "B"], program, LAUNCH),
+        "program: kernel B: line 7, column 11: unknown label done"
+    );
+    assert_eq!(
+        refusal("second", &["run"], program, LAUNCH),
+        "program: the file has several kernels; choose with --kernel"
+    );
+    let other = format!("kernel = \"C\"\n{LAUNCH}");
+    assert_eq!(
+        refusal("second", &["run"], program, &other),
+        "program: there is no kernel \"C\"; the file has A, B"
+    );
+}
+
+#[test]
+fn faults_of_runs() {
+    for (body, rest, expected) in [
+        (
+            "    binop x = 1 / Tid\n",
+            &[][..],
+            "line 2, column 5: #0: division by zero, in thread 0, at cycle 0",
+        ),
+        (
+            "    binop x = 2 - Tid\n    binop x = 1 % x\n",
+            &[],
+            "line 3, column 5: #1: division by zero, in thread 2, at cycle 1",
+        ),
+        (
+            "    binop x = Tid - 1\n    load x = x\n",
+            &[],
+            "line 3, column 5: #1: address -1 is outside the memory of 8 words, in thread 0, at cycle 1",
+        ),
+        (
+            "    binop x = Tid + 6\n    store x = 1\n",
+            &[],
+            "line 3, column 5: #1: address 8 is outside the memory of 8 words, in thread 2, at cycle 1",
+        ),
+        (
+            "l:  jump l\n",
+            &["--max-cycles", "50"],
+            "line 2, column 5: l: the kernel has not ended after 50 cycles, at cycle 50",
+        ),
+        (
+            "    barrier 0, 5\n",
+            &[],
+            "line 2, column 5: #0: barrier 0 can never be satisfied: 4 threads are there, it waits for 5, \
+             and nobody else can come, at cycle 1",
+        ),
+        (
+            "    barrier Tid, 4\n",
+            &[],
+            "line 2, column 5: #0: the lanes of the warp do not agree on the barrier and its number of threads, \
+             at cycle 0",
+        ),
+    ] {
+        let program = format!(".kernel K\n{body}");
+        assert_eq!(
+            refusal("faults", &[&["run"], rest].concat(), &program, LAUNCH),
+            format!("program: kernel K: {expected}"),
+            "{program}"
+        );
+    }
+}
+
+#[test]
+fn loops_without_end_are_not_bounded() {
+    assert_eq!(
+        refusal("endless", &["cta"], ".kernel K\n\nl:  jump l\n", LAUNCH),
+        "program: kernel K: line 3, column 5: infinite loop: no instruction reachable from here exits the kernel"
+    );
+}
+
+/// The limit of a launch file counts where the command line says nothing.
+#[test]
+fn the_shorter_way_to_say_that_a_run_is_too_long() {
+    let launch = format!("max_cycles = 7\n{LAUNCH}");
+    let program = ".kernel K\nl:  jump l\n";
+    let said = refusal("limit", &["run"], program, &launch);
+    assert!(said.contains("has not ended after 7 cycles"), "{said}");
+    let said = refusal("limit", &["run", "--max-cycles", "9"], program, &launch);
+    assert!(said.contains("has not ended after 9 cycles"), "{said}");
+}
+
+#[test]
+fn launches() {
+    for (launch, program, expected) in [
+        (
+            "threads = 257\nmemory = 0\n",
+            PROGRAM,
+            "launch: 257 threads make 65 warps, machine paper-2014 holds 64",
+        ),
+        (
+            "threads = 1\nmemory = 0\n[constants]\nm = 1\nn = 1\n",
+            ".kernel K\n.param n\n    const x = n\n",
+            "launch: kernel K: the kernel has no launch constant m",
+        ),
+        (
+            LAUNCH,
+            ".kernel K\n.param n\n    const x = n\n",
+            "launch: kernel K: launch constant n has no value",
+        ),
+        (
+            "threads = 1\nmemory = 0\nmachine = \"hopper\"\n",
+            PROGRAM,
+            "launch: there is no machine \"hopper\"; there are paper-2014, wide-8, and files",
+        ),
+        (
+            "threads = 1\nmemory = 0\n\nthread = 2\n",
+            PROGRAM,
+            "launch: line 4: unknown field `thread`, expected one of `kernel`, `machine`, `threads`, `memory`, \
+             `max_cycles`, `fails`, `constants`, `data`, `expect`",
+        ),
+        (
+            "threads = 1\n",
+            PROGRAM,
+            "launch: line 1: missing field `memory`",
+        ),
+        (
+            "threads = 0\nmemory = 0\n",
+            PROGRAM,
+            "launch: threads is 0; a block has 1 to 1048576",
+        ),
+    ] {
+        for command in ["run", "cta"] {
+            assert_eq!(
+                refusal("launches", &[command], program, launch),
+                expected,
+                "{command}"
+            );
+        }
+    }
+    let launch = "threads = 1\nmemory = 4\n[[expect]]\nat = 2\nvalues = [0, -1]\n";
+    assert_eq!(
+        refusal("launches", &["run"], PROGRAM, launch),
+        "launch: kernel K: the word at 3 is 0 at the end, not -1"
+    );
+}
+
+#[test]
+fn machines() {
+    let text =
+        std::fs::read_to_string(built_folder().join("../../machine/mini-simt/paper-2014.toml"))
+            .expect("a machine");
+    for (line, with, expected) in [
+        ("\nwarps = 64", "", "line 1: missing field `warps`"),
+        ("\nmemory = ", "\n# ", "line 13: missing field `memory`"),
+        (
+            "warp_width = 4",
+            "warp_width = 0",
+            "warp_width is 0; warps have 1 to 64 lanes",
+        ),
+        (
+            "\"round-robin\", source",
+            "\"oldest\", source",
+            "unknown policy \"oldest\"; there are \"round-robin\", \"lowest-first\" and \"greedy\"",
+        ),
+    ] {
+        let changed = text.replace(line, with);
+        assert_ne!(changed, text);
+        let machine = scratch("machines.machine.toml", changed);
+        for command in ["run", "cta"] {
+            let said = refusal(
+                "machines",
+                &[command, "--machine", &machine],
+                PROGRAM,
+                LAUNCH,
+            );
+            assert_eq!(said, format!("{machine}: {expected}"));
+        }
+        // The file that a launch names is beside the launch.
+        let launch = format!("machine = \"machines.machine.toml\"\n{LAUNCH}");
+        let said = refusal("machines", &["run"], PROGRAM, &launch);
+        assert_eq!(said, format!("{machine}: {expected}"));
+    }
+    let said = refusal(
+        "machines",
+        &["run", "--machine", "nowhere.toml"],
+        PROGRAM,
+        LAUNCH,
+    );
+    assert!(said.starts_with("nowhere.toml: cannot be read: "), "{said}");
+}
+
+/// Machine code cannot be run, and this is said by name.
+#[test]
+fn cubins_are_not_run() {
+    let launch = scratch("cubins.toml", LAUNCH);
+    for (file, kernel) in [
+        ("if_else.sm_61.cubin", "if_only"),
+        ("nested_loops.sm_62.cubin", "nested_fixed"),
+    ] {
+        let said = run(&["run", file, "--kernel", kernel, "--launch", &launch]).refusal();
+        let sm = &file[file.len() - 11..file.len() - 6];
+        assert_eq!(
+            said,
+            format!(
+                "{file}: kernel {kernel}: {sm} kernels cannot be run yet; mini-SIMT kernels can"
+            )
+        );
+    }
+}
