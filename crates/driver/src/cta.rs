@@ -9,7 +9,7 @@ use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::abstract_warp::{self, AbstractWarp, Piece, Structure};
 use warpbound_bound::block::Rule;
 use warpbound_bound::cta::{self, Iterations, NoEstimate};
-use warpbound_graph::{Digraph, LoopForest, LoopIndex};
+use warpbound_graph::{LoopForest, LoopIndex};
 use warpbound_ir::{Control, Meaning, OpIndex};
 use warpbound_load::{Kernel, LaunchFile};
 use warpbound_machine::Machine;
@@ -262,7 +262,7 @@ impl Estimator<'_> {
         let place = |index| header(index).map_or(String::new(), |op| self.prepared.place(op));
         report.abstract_warp = self.elements(&warp.elements, &place);
         let mut iterations = Iterations::new();
-        self.iterations(&warp.elements, &graph, &header, &mut iterations, report);
+        self.iterations(&warp.elements, &header, &mut iterations, report);
         let warps = self.block.warps() as u64;
         match cta::simulate(&warp, warps, report.memory_latency, &iterations) {
             Ok(estimate) => {
@@ -349,7 +349,6 @@ impl Estimator<'_> {
     fn iterations(
         &self,
         elements: &[abstract_warp::Element],
-        graph: &Digraph,
         header: &dyn Fn(LoopIndex) -> Option<OpIndex>,
         found: &mut Iterations,
         report: &mut CtaReport,
@@ -377,8 +376,8 @@ impl Estimator<'_> {
                     found.insert(*index, counts);
                 }
             }
-            self.iterations(head, graph, header, found, report);
-            self.iterations(body, graph, header, found, report);
+            self.iterations(head, header, found, report);
+            self.iterations(body, header, found, report);
         }
     }
 }

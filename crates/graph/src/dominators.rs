@@ -201,10 +201,11 @@ impl Dominators {
                 }
                 position += 1;
                 for &to in graph.successors(node) {
-                    if self.depths[to] <= depth && !std::mem::replace(&mut found[to], true) {
-                        if !std::mem::replace(&mut queued[to], true) {
-                            waiting.push((self.depths[to], to));
-                        }
+                    if self.depths[to] <= depth
+                        && !std::mem::replace(&mut found[to], true)
+                        && !std::mem::replace(&mut queued[to], true)
+                    {
+                        waiting.push((self.depths[to], to));
                     }
                 }
             }
