@@ -124,8 +124,19 @@ def find_meeting_points(kernel):
                 raise Fault(f"unknown label {operands[-1]}")
             operands[-1] = kernel.labels[operands[-1]]
             successors[at].append(operands[-1])
-    # For each position those that every way from it to the end comes through, itself included. Ways that never end keep all of them,
-    # and so do not count where ways are compared.
+    # Code that is never left counts as if the end could follow each of its instructions.
+    reached = [{to for to in successors[at]} for at in range(end)] + [set()]
+    grows = True
+    while grows:
+        grows = False
+        for at in range(end):
+            further = reached[at].union(*(reached[to] for to in reached[at]))
+            grows |= further != reached[at]
+            reached[at] = further
+    for at in range(end):
+        if end not in reached[at] and all(at in reached[to] for to in reached[at]):
+            successors[at].append(end)
+    # For each position those that every way from it to the end comes through, itself included.
     passes = [set(range(end + 1)) for _ in range(end)] + [{end}]
     changed = True
     while changed:

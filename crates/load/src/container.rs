@@ -68,10 +68,15 @@ pub(crate) fn magic(head: &[u8]) -> Result<Magic, Diagnostic> {
     }
     let start = head.get(..4).unwrap_or(head);
     if start != b"\x7fELF" {
-        return Err(fault(
+        let diagnostic = fault(
             0,
             "this is neither a cubin nor a file that holds cubins: it does not begin like one",
-        ));
+        );
+        let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+        return Err(match head.iter().all(is_text) {
+            true => diagnostic.hint("mini-SIMT text begins with a .kernel line or a comment"),
+            false => diagnostic,
+        });
     }
     if head.len() < 64 {
         return Err(fault(

@@ -445,6 +445,8 @@ impl<'a> Run<'a> {
             return Ok(true);
         }
         self.released = self.barriers.swap_remove(index).warps;
+        // Taken from the end, the lowest number first.
+        self.released.sort_unstable_by(|a, b| b.cmp(a));
         Ok(false)
     }
 

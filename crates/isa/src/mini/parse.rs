@@ -209,6 +209,12 @@ impl<'a> Reader<'a> {
                 Place::Text(text) if *text == token.text => continue,
                 Place::Text(_) => return Err(wrong()),
                 Place::Operator => Slot::Operator(table.operation(token.text).ok_or_else(wrong)?),
+                Place::Branch if token.text == TID => {
+                    let what = format!("{TID} cannot decide a branch");
+                    return Err(self
+                        .fault(token.column, what)
+                        .hint("copy it into a variable with const"));
+                }
                 Place::Write | Place::Branch => {
                     self.check_name(token)?;
                     let writes = *place == Place::Write;
