@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 
 use warpbound_graph::LoopIndex;
-use warpbound_ir::{BinaryOp, Cell, Code, Control, Expr, Meaning, OpIndex};
+use warpbound_ir::{BinaryOp, Cell, Code, Control, Expr, Meaning, OpIndex, UnaryOp};
 use warpbound_simt::NodeId;
 
 use crate::dependence::Dependence;
@@ -154,7 +154,7 @@ struct Counter<'c, 'a> {
     known: HashMap<ValueId, Option<Form>>,
 }
 
-impl Counter<'_, '_> {
+impl<'c> Counter<'c, '_> {
     fn all_threads(&mut self, predicate: ValueId, ends_at_zero: bool) -> Option<Vec<u64>> {
         let mut counts = Vec::with_capacity(self.given.threads as usize);
         for thread in 0..self.given.threads {
@@ -184,13 +184,7 @@ impl Counter<'_, '_> {
                 // What is not given begins with 0, in code that says what its cells begin with.
                 begins.then(|| Form::constant(given.map_or(0, |(_, v)| *v)))
             }
-            Definition::Op(node, at) => {
-                let code = self.code;
-                match &code.get(at)?.meaning {
-                    Some(Meaning::Set { value, .. }) => self.expr(value, node, at),
-                    _ => None,
-                }
-            }
+            Definition::Op(node, at) => self.expr(self.written(at)?, node, at),
             Definition::Mu(node, cell) if node == self.header => {
                 let [entering, closing] = self.gsa.entering_and_closing(node, cell);
                 let mut first = None;
@@ -217,6 +211,18 @@ impl Counter<'_, '_> {
         }
     }
 
+    /// What an operation writes to its only destination.
+    fn written(&self, at: OpIndex) -> Option<&'c Expr> {
+        let code = self.code;
+        match &code.get(at)?.meaning {
+            Some(Meaning::Set(writes)) => match writes.as_slice() {
+                [(_, value)] => Some(value),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// γ of values that are all the same.
     fn same_everywhere(&mut self, node: NodeId, cell: Cell) -> Option<Form> {
         let [values, _] = self.gsa.entering_and_closing(node, cell);
@@ -236,36 +242,30 @@ impl Counter<'_, '_> {
             return Some(0);
         }
         match self.gsa.definition(value) {
-            Definition::Op(node, at) => {
-                let code = self.code;
-                let Some(Meaning::Set { value, .. }) = &code.get(at)?.meaning else {
-                    return None;
-                };
-                match value {
-                    Expr::Cell(cell) => {
-                        let from = self.gsa.before(node, at, *cell);
-                        self.step_from(from, mu)
-                    }
-                    Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
-                        let mut constant = |expr: &Expr| match self.expr(expr, node, at)? {
-                            Form::Affine { first, step: 0 } => Some(first),
-                            _ => None,
-                        };
-                        let (base, more) = match (constant(a), constant(b), op) {
-                            (_, Some(n), BinaryOp::Add) => (a, n),
-                            (_, Some(n), _) => (a, -n),
-                            (Some(n), None, BinaryOp::Add) => (b, n),
-                            _ => return None,
-                        };
-                        let Expr::Cell(cell) = **base else {
-                            return None;
-                        };
-                        let from = self.gsa.before(node, at, cell);
-                        self.step_from(from, mu)?.checked_add(more)
-                    }
-                    _ => None,
+            Definition::Op(node, at) => match self.written(at)? {
+                Expr::Cell(cell) => {
+                    let from = self.gsa.before(node, at, *cell);
+                    self.step_from(from, mu)
                 }
-            }
+                Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
+                    let mut constant = |expr: &Expr| match self.expr(expr, node, at)? {
+                        Form::Affine { first, step: 0 } => Some(first),
+                        _ => None,
+                    };
+                    let (base, more) = match (constant(a), constant(b), op) {
+                        (_, Some(n), BinaryOp::Add) => (a, n),
+                        (_, Some(n), _) => (a, -n),
+                        (Some(n), None, BinaryOp::Add) => (b, n),
+                        _ => return None,
+                    };
+                    let Expr::Cell(cell) = **base else {
+                        return None;
+                    };
+                    let from = self.gsa.before(node, at, cell);
+                    self.step_from(from, mu)?.checked_add(more)
+                }
+                _ => None,
+            },
             Definition::Gamma(node, cell) => {
                 let [values, _] = self.gsa.entering_and_closing(node, cell);
                 let mut same = None;
@@ -289,11 +289,11 @@ impl Counter<'_, '_> {
                 let value = self.gsa.before(node, at, *cell);
                 self.form(value)
             }
-            Expr::Constant(..) => None,
-            Expr::Neg(a) => match self.expr(a, node, at)? {
+            Expr::Unary(UnaryOp::Neg, a) => match self.expr(a, node, at)? {
                 Form::Affine { first, step } => affine(first.checked_neg()?, step.checked_neg()?),
                 Form::Compared { .. } => None,
             },
+            Expr::Constant(..) | Expr::Special(_) | Expr::Unary(..) | Expr::Ternary(..) => None,
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.expr(a, node, at)?, self.expr(b, node, at)?);
                 combine(*op, a, b)

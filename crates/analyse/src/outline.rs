@@ -11,6 +11,7 @@
 
 use std::collections::BTreeSet;
 
+use smallvec::SmallVec;
 use warpbound_graph::{Digraph, Dominators, LoopForest, LoopIndex};
 use warpbound_ir::{Cell, Code, Control, Expr, Meaning, OpIndex, Target};
 use warpbound_simt::concrete::Mask;
@@ -275,10 +276,15 @@ impl<'r, 'a> Run<'r, 'a> {
             Expr::Const(n) => Some(*n),
             Expr::Cell(cell) => self.value(*cell, lane),
             Expr::ThreadId => Some(self.lanes.first.wrapping_add(lane as u32)),
-            Expr::Constant(..) => None,
-            Expr::Neg(a) => Some(self.evaluate(a, lane)?.wrapping_neg()),
+            Expr::Constant(..) | Expr::Special(_) => None,
+            Expr::Unary(op, a) => Some(op.apply(self.evaluate(a, lane)?)),
             // A division by zero stops every run, so anything may be said of what follows.
             Expr::Binary(op, a, b) => op.apply(self.evaluate(a, lane)?, self.evaluate(b, lane)?),
+            Expr::Ternary(op, a, b, c) => Some(op.apply(
+                self.evaluate(a, lane)?,
+                self.evaluate(b, lane)?,
+                self.evaluate(c, lane)?,
+            )),
         }
     }
 
@@ -290,10 +296,16 @@ impl<'r, 'a> Run<'r, 'a> {
         };
         let active = self.state.frames.active();
         match &op.meaning {
-            Some(Meaning::Set { dest, value }) => {
+            Some(Meaning::Set(writes)) => {
                 for lane in lanes_of(active) {
-                    let value = self.evaluate(value, lane);
-                    self.set(*dest, lane, value);
+                    // All of them read the state before.
+                    let values: SmallVec<[_; 2]> = writes
+                        .iter()
+                        .map(|(dest, value)| (*dest, self.evaluate(value, lane)))
+                        .collect();
+                    for (dest, value) in values {
+                        self.set(dest, lane, value);
+                    }
                 }
             }
             Some(Meaning::Barrier { number, threads }) => {

@@ -74,15 +74,17 @@ impl Values {
         if op.writes.is_empty() || op.condition.is_never() {
             return;
         }
-        let meaning = match &op.meaning {
-            Some(Meaning::Set { dest, value }) => Some((dest, self.evaluate(value, code))),
-            _ => None,
-        };
-        for &cell in &op.writes {
-            let new = match &meaning {
-                Some((dest, value)) if **dest == cell => value.clone(),
-                _ => AbstractValue::Any,
-            };
+        let value_of = |cell| op.meaning.as_ref().and_then(|m: &Meaning| m.value_of(cell));
+        // All of them read the state before.
+        let values: Vec<AbstractValue> = op
+            .writes
+            .iter()
+            .map(|&cell| match value_of(cell) {
+                Some(value) => self.evaluate(value, code),
+                None => AbstractValue::Any,
+            })
+            .collect();
+        for (&cell, new) in op.writes.iter().zip(values) {
             let new = if op.condition.is_always() {
                 new
             } else {
@@ -114,8 +116,13 @@ impl Values {
             Expr::Const(value) => AbstractValue::constant(*value),
             Expr::Cell(cell) => self.get(*cell),
             Expr::Constant(bank, address) => load(*bank, &eval(address), code),
-            Expr::ThreadId => AbstractValue::Any,
-            Expr::Neg(a) => pointwise(BinaryOp::Sub, &AbstractValue::constant(0), &eval(a)),
+            Expr::ThreadId | Expr::Special(_) | Expr::Ternary(..) => AbstractValue::Any,
+            Expr::Unary(op, a) => match eval(a) {
+                AbstractValue::OneOf(words) => {
+                    AbstractValue::OneOf(words.into_iter().map(|word| op.apply(word)).collect())
+                }
+                _ => AbstractValue::Any,
+            },
             Expr::Binary(op, a, b) => {
                 let (a, b) = (eval(a), eval(b));
                 let narrow = match op {

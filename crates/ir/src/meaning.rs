@@ -1,6 +1,122 @@
+use smallvec::{SmallVec, smallvec};
 use warpbound_isa::instr::Space;
 
 use crate::Cell;
+
+/// What a 32-bit value is made to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnaryOp {
+    /// Wrapping negation.
+    Neg,
+    /// All bits turned round.
+    Not,
+    /// The magnitude of a signed number; that of the smallest is itself.
+    AbsS,
+    /// The number of ones.
+    Popc,
+    /// The position of the highest one; all ones when there is none.
+    HighestOne,
+    /// The position of the highest bit that differs from the sign; all ones when there is none.
+    HighestOther,
+    /// The bits in reverse order.
+    Reverse,
+    /// The sign bit of the lowest 8 bits in all bits above them.
+    SignExtend8,
+    /// The sign bit of the lowest 16 bits in all bits above them.
+    SignExtend16,
+}
+
+impl UnaryOp {
+    /// The result.
+    #[inline(always)]
+    pub fn apply(self, a: u32) -> u32 {
+        match self {
+            UnaryOp::Neg => a.wrapping_neg(),
+            UnaryOp::Not => !a,
+            UnaryOp::AbsS => (a as i32).unsigned_abs(),
+            UnaryOp::Popc => a.count_ones(),
+            UnaryOp::HighestOne => 31u32.wrapping_sub(a.leading_zeros()),
+            UnaryOp::HighestOther => {
+                let other = if (a as i32) < 0 { !a } else { a };
+                31u32.wrapping_sub(other.leading_zeros())
+            }
+            UnaryOp::Reverse => a.reverse_bits(),
+            UnaryOp::SignExtend8 => a as i8 as u32,
+            UnaryOp::SignExtend16 => a as i16 as u32,
+        }
+    }
+}
+
+/// What three 32-bit values are combined to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TernaryOp {
+    /// The second where the first is not 0, else the third.
+    Select,
+    /// Bit by bit, the bit of the table whose number the three bits spell, that of the first highest.
+    Lut(u8),
+    /// The carry of the sum: 0, 1 or 2.
+    Carry,
+    /// The second is the high half of 64 bits, the first the low one: the low half after a shift to the right
+    /// by the third; shifts by 64 and more give 0.
+    FunnelRight,
+    /// The first is the low half of 64 bits, the second the high one: the high half after a shift to the left
+    /// by the third; shifts by 64 and more give 0.
+    FunnelLeft,
+    /// The bytes of the third and first (the first lowest) that the four digits of the second choose; a digit
+    /// of 8 and more repeats the sign of the byte.
+    Permute,
+}
+
+impl TernaryOp {
+    /// The result.
+    #[inline(always)]
+    pub fn apply(self, a: u32, b: u32, c: u32) -> u32 {
+        let wide = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        match self {
+            TernaryOp::Select => {
+                if a != 0 {
+                    b
+                } else {
+                    c
+                }
+            }
+            TernaryOp::Lut(table) => {
+                let mut result = 0;
+                for number in 0..8u32 {
+                    if table >> number & 1 == 1 {
+                        let pick = |value: u32, bit: u32| {
+                            if number >> bit & 1 == 1 {
+                                value
+                            } else {
+                                !value
+                            }
+                        };
+                        result |= pick(a, 2) & pick(b, 1) & pick(c, 0);
+                    }
+                }
+                result
+            }
+            TernaryOp::Carry => ((u64::from(a) + u64::from(b) + u64::from(c)) >> 32) as u32,
+            TernaryOp::FunnelRight => wide(a, b).checked_shr(c).unwrap_or(0) as u32,
+            TernaryOp::FunnelLeft => (wide(a, b).checked_shl(c).unwrap_or(0) >> 32) as u32,
+            TernaryOp::Permute => {
+                let bytes = wide(a, c).to_le_bytes();
+                let mut result = 0;
+                for place in 0..4 {
+                    let digit = b >> (4 * place) & 15;
+                    let byte = bytes[(digit & 7) as usize];
+                    let byte = if digit & 8 == 0 {
+                        byte
+                    } else {
+                        (byte as i8 >> 7) as u8
+                    };
+                    result |= u32::from(byte) << (8 * place);
+                }
+                result
+            }
+        }
+    }
+}
 
 /// What two 32-bit values are combined to. Signed numbers are two's complement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +141,16 @@ pub enum BinaryOp {
     Shl,
     /// Logical right shift; amounts of 32 and more give 0.
     Shr,
+    /// Arithmetic right shift; amounts of 32 and more give the sign in all bits.
+    Sar,
+    /// The high half of the product of unsigned numbers.
+    MulHighU,
+    /// The high half of the product of signed numbers.
+    MulHighS,
+    /// 1 where the first is smaller as an unsigned number, else 0.
+    LtU,
+    /// 1 where the first is not larger as an unsigned number, else 0.
+    LeU,
     /// 1 where the first is smaller as a signed number, else 0.
     LtS,
     /// 1 where the first is not larger as a signed number, else 0.
@@ -61,6 +187,11 @@ impl BinaryOp {
             BinaryOp::Xor => a ^ b,
             BinaryOp::Shl => a.checked_shl(b).unwrap_or(0),
             BinaryOp::Shr => a.checked_shr(b).unwrap_or(0),
+            BinaryOp::Sar => (sa >> b.min(31)) as u32,
+            BinaryOp::MulHighU => ((u64::from(a) * u64::from(b)) >> 32) as u32,
+            BinaryOp::MulHighS => ((i64::from(sa) * i64::from(sb)) >> 32) as u32,
+            BinaryOp::LtU => (a < b).into(),
+            BinaryOp::LeU => (a <= b).into(),
             BinaryOp::LtS => (sa < sb).into(),
             BinaryOp::LeS => (sa <= sb).into(),
             BinaryOp::Eq => (a == b).into(),
@@ -87,46 +218,74 @@ pub enum Expr {
     ThreadId,
     /// `c[bank][address]`, address in bytes.
     Constant(u8, Box<Expr>),
-    /// Wrapping negation.
-    Neg(Box<Expr>),
+    /// A special register, by its number.
+    Special(u8),
+    /// A value changed.
+    Unary(UnaryOp, Box<Expr>),
     /// Two values combined.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// Three values combined.
+    Ternary(TernaryOp, Box<Expr>, Box<Expr>, Box<Expr>),
 }
 
 impl Expr {
+    /// A value changed.
+    pub fn unary(op: UnaryOp, a: Expr) -> Expr {
+        Expr::Unary(op, a.into())
+    }
+
+    /// Three values combined.
+    pub fn ternary(op: TernaryOp, a: Expr, b: Expr, c: Expr) -> Expr {
+        Expr::Ternary(op, a.into(), b.into(), c.into())
+    }
+
     /// Two values combined.
     pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
         Expr::Binary(op, a.into(), b.into())
     }
 }
 
+/// How much of memory a register or two take, and what becomes of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Width {
+    /// A byte, zeros above it.
+    U8,
+    /// A byte, its sign above it.
+    S8,
+    /// Two bytes, zeros above them.
+    U16,
+    /// Two bytes, their sign above them.
+    S16,
+    /// One or more whole words, one for each cell.
+    Words,
+}
+
 /// What an operation does to data, over the state before it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Meaning {
-    /// A cell gets a value.
-    Set {
-        /// The cell written.
-        dest: Cell,
-        /// Its new value.
-        value: Expr,
-    },
-    /// A cell gets a word of memory.
+    /// Cells get values.
+    Set(SmallVec<[(Cell, Expr); 2]>),
+    /// Cells get what is in memory.
     Load {
-        /// The cell written.
-        dest: Cell,
+        /// The cells, those of the first words first; `None` takes a word that nobody wants.
+        dests: SmallVec<[Option<Cell>; 4]>,
+        /// How much.
+        width: Width,
         /// Which memory.
         space: Space,
-        /// The address, in the units of the memory.
-        address: Expr,
+        /// Where.
+        address: Address,
     },
-    /// A word of memory gets a value.
+    /// Values go to memory.
     Store {
+        /// The values, that of the first word first.
+        values: SmallVec<[Expr; 4]>,
+        /// How much of each.
+        width: Width,
         /// Which memory.
         space: Space,
-        /// The address, in the units of the memory.
-        address: Expr,
-        /// The value.
-        value: Expr,
+        /// Where.
+        address: Address,
     },
     /// The warp waits until enough threads of the block are at the barrier.
     Barrier {
@@ -135,4 +294,39 @@ pub enum Meaning {
         /// How many threads.
         threads: Expr,
     },
+}
+
+/// An address, in the units of the memory: bytes of GPUs, words of mini-SIMT.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Address {
+    /// The low 32 bits.
+    pub low: Expr,
+    /// The high ones, where addresses have 64.
+    pub high: Option<Expr>,
+}
+
+impl Meaning {
+    /// One cell gets a value.
+    pub fn set(dest: Cell, value: Expr) -> Meaning {
+        Meaning::Set(smallvec![(dest, value)])
+    }
+
+    /// The value that the operation computes for a cell; `None` when it does not write it, or takes it from
+    /// elsewhere.
+    pub fn value_of(&self, cell: Cell) -> Option<&Expr> {
+        match self {
+            Meaning::Set(writes) => {
+                let found = writes.iter().find(|(dest, _)| *dest == cell);
+                found.map(|(_, value)| value)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Address {
+    /// An address of 32 bits.
+    pub fn short(low: Expr) -> Address {
+        Address { low, high: None }
+    }
 }

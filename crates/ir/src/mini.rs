@@ -1,5 +1,6 @@
 //! What mini-SIMT instructions mean (`abstract-cta-2014`, section 4; `isa/mini-simt/README.md`).
 
+use smallvec::smallvec;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_graph::{Digraph, Dominators};
 use warpbound_isa::instr::Space;
@@ -7,7 +8,8 @@ use warpbound_isa::mini::{FlowKind, Instr, Operand, Operation, Program, Slot};
 use warpbound_load::Kernel;
 
 use crate::{
-    BinaryOp, Cell, Code, Condition, Control, Expr, Function, Meaning, Op, OpIndex, Target, Value,
+    Address, BinaryOp, Cell, Code, Condition, Control, Expr, Function, Meaning, Op, OpIndex,
+    Target, Value, Width,
 };
 
 /// Words of the block, which all its threads see.
@@ -82,18 +84,16 @@ fn op(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
     let dest = op.writes.first().copied();
     op.meaning = match (dest, reads.as_slice(), operator) {
         (Some(dest), [address], None) if row.loads => Some(Meaning::Load {
-            dest,
+            dests: smallvec![Some(dest)],
+            width: Width::Words,
             space: MEMORY,
-            address: address.clone(),
+            address: Address::short(address.clone()),
         }),
-        (Some(dest), [value], None) => Some(Meaning::Set {
-            dest,
-            value: value.clone(),
-        }),
-        (Some(dest), [a, b], Some(operator)) => Some(Meaning::Set {
-            dest,
-            value: binary(operator, a.clone(), b.clone()),
-        }),
+        (Some(dest), [value], None) => Some(Meaning::set(dest, value.clone())),
+        (Some(dest), [a, b], Some(operator)) => {
+            let value = binary(operator, a.clone(), b.clone());
+            Some(Meaning::set(dest, value))
+        }
         (None, [number, threads], None) if row.flow == FlowKind::Barrier => {
             Some(Meaning::Barrier {
                 number: number.clone(),
@@ -101,9 +101,10 @@ fn op(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
             })
         }
         (None, [address, value], None) => Some(Meaning::Store {
+            values: smallvec![value.clone()],
+            width: Width::Words,
             space: MEMORY,
-            address: address.clone(),
-            value: value.clone(),
+            address: Address::short(address.clone()),
         }),
         _ => None,
     };

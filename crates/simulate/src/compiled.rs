@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use warpbound_ir::{BinaryOp, Cell, Code, Control, Expr, Meaning, Op, OpIndex, Target};
+use warpbound_ir::{
+    Address, BinaryOp, Cell, Code, Control, Expr, Meaning, Op, OpIndex, Target, Width,
+};
 
 /// A row of values, one for each lane: a cell of the warp, or something that all warps share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,7 +89,10 @@ fn one(op: &Op) -> Option<Compiled> {
     let effect = match &op.meaning {
         None if op.writes.is_empty() && !op.barrier => Effect::Nothing,
         None => return None,
-        Some(Meaning::Set { dest, value }) => {
+        Some(Meaning::Set(writes)) => {
+            let [(dest, value)] = writes.as_slice() else {
+                return None;
+            };
             let dest = cell(*dest);
             match value {
                 Expr::Binary(binary, a, b) => Effect::Binary {
@@ -102,14 +107,31 @@ fn one(op: &Op) -> Option<Compiled> {
                 },
             }
         }
-        Some(Meaning::Load { dest, address, .. }) => Effect::Load {
-            dest: cell(*dest),
-            address: row(address)?,
+        Some(Meaning::Load {
+            dests,
+            width: Width::Words,
+            address: Address { low, high: None },
+            ..
+        }) => match dests.as_slice() {
+            [Some(dest)] => Effect::Load {
+                dest: cell(*dest),
+                address: row(low)?,
+            },
+            _ => return None,
         },
-        Some(Meaning::Store { address, value, .. }) => Effect::Store {
-            address: row(address)?,
-            value: row(value)?,
+        Some(Meaning::Store {
+            values,
+            width: Width::Words,
+            address: Address { low, high: None },
+            ..
+        }) => match values.as_slice() {
+            [value] => Effect::Store {
+                address: row(low)?,
+                value: row(value)?,
+            },
+            _ => return None,
         },
+        Some(Meaning::Load { .. } | Meaning::Store { .. }) => return None,
         Some(Meaning::Barrier { number, threads }) => Effect::Barrier {
             number: row(number)?,
             threads: row(threads)?,
@@ -145,6 +167,6 @@ fn row(expr: &Expr) -> Option<Row> {
         Expr::Const(n) => Row::Const(*n),
         Expr::Cell(c) => Row::Cell(cell(*c)),
         Expr::ThreadId => Row::ThreadId,
-        Expr::Constant(..) | Expr::Neg(_) | Expr::Binary(..) => return None,
+        _ => return None,
     })
 }

@@ -545,6 +545,6 @@ fn combine(
             }
         };
     }
-    all_lanes!(Add Sub Mul And Or Xor Shl Shr LtS LeS Eq Ne MinU MaxU MinS MaxS);
+    all_lanes!(Add Sub Mul MulHighU MulHighS And Or Xor Shl Shr Sar LtS LeS LtU LeU Eq Ne MinU MaxU MinS MaxS);
     Some(())
 }

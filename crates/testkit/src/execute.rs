@@ -1,9 +1,10 @@
 //! A concrete warp whose data is uninterpreted: each operation is an unknown but fixed function
 //! of what it reads. Control flow follows the SIMT rules exactly.
 
+use smallvec::SmallVec;
 use warpbound_analyse::Launch;
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Cell, Code, Control, Expr, Meaning, Op, OpIndex, Target, Value};
+use warpbound_ir::{Cell, Code, Control, Expr, Op, OpIndex, Target, Value};
 use warpbound_isa::instr::{Space, Token};
 use warpbound_simt::Tag;
 use warpbound_simt::concrete::{ActivationStack, Mask, NoMatchingEntry, Stage};
@@ -402,16 +403,23 @@ impl<'a, L: Labels> Warp<'a, L> {
             if op.value != Value::Uniform {
                 inputs.extend(reads);
             }
-            for (i, &cell) in op.writes.iter().enumerate() {
-                inputs.push(i as u64);
-                let unknown = mix(&inputs);
-                inputs.pop();
-                let value = match &op.meaning {
-                    Some(Meaning::Set { dest, value }) if *dest == cell => {
-                        u64::from(evaluate(value, &self.cells[lane], self.code, seed))
+            let cells = &self.cells[lane];
+            let values: SmallVec<[u64; 4]> = (0u64..)
+                .zip(&op.writes)
+                .map(|(i, &cell)| {
+                    let meaning = op.meaning.as_ref();
+                    match meaning.and_then(|meaning| meaning.value_of(cell)) {
+                        Some(value) => u64::from(evaluate(value, cells, self.code, seed)),
+                        None => {
+                            inputs.push(i);
+                            let unknown = mix(&inputs);
+                            inputs.pop();
+                            normal(cell.index(), unknown, seed ^ place)
+                        }
                     }
-                    _ => normal(cell.index(), unknown, seed ^ place),
-                };
+                })
+                .collect();
+            for (cell, value) in op.writes.iter().zip(values) {
                 self.cells[lane][cell.index()] = value;
             }
         }
@@ -466,8 +474,10 @@ fn evaluate(expr: &Expr, cells: &[u64], code: &Code, seed: u64) -> u32 {
         }
         // No generated program asks for it.
         Expr::ThreadId => 0,
-        Expr::Neg(a) => eval(a).wrapping_neg(),
+        Expr::Special(register) => mix(&[seed, 9, (*register).into()]) as u32,
+        Expr::Unary(op, a) => op.apply(eval(a)),
         Expr::Binary(op, a, b) => op.apply(eval(a), eval(b)).unwrap_or(0),
+        Expr::Ternary(op, a, b, c) => op.apply(eval(a), eval(b), eval(c)),
     }
 }
 

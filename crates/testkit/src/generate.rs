@@ -371,10 +371,7 @@ impl<'r> Writer<'r> {
                 },
                 control: Control::Next,
                 barrier: false,
-                meaning: Some(Meaning::Set {
-                    dest: register,
-                    value,
-                }),
+                meaning: Some(Meaning::set(register, value)),
             });
         }
         self.control(

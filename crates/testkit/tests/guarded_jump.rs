@@ -35,10 +35,7 @@ fn program() -> Code {
             meaning,
         });
     };
-    let zero = Meaning::Set {
-        dest: Cell::gpr(0),
-        value: Expr::Const(0),
-    };
+    let zero = Meaning::set(Cell::gpr(0), Expr::Const(0));
     let next = Control::Indirect {
         base: Some(Cell::gpr(0)),
         anchor: address(3).into(),

@@ -129,15 +129,19 @@ fn takes(code: &Code, at: u32, cells: &[u32]) -> bool {
 /// The data effect in one lane; `None` for a division by zero or an address outside.
 fn data(code: &Code, at: u32, thread: u32, cells: &mut [u32], memory: &[u32]) -> Option<()> {
     match &code.get(OpIndex(at))?.meaning {
-        Some(Meaning::Set { dest, value }) => {
-            cells[dest.index()] = evaluate(value, thread, cells)?;
+        Some(Meaning::Set(writes)) => {
+            for (dest, value) in writes {
+                cells[dest.index()] = evaluate(value, thread, cells)?;
+            }
         }
-        Some(Meaning::Load { dest, address, .. }) => {
-            let address = evaluate(address, thread, cells)?;
-            cells[dest.index()] = *memory.get(address as usize)?;
+        Some(Meaning::Load { dests, address, .. }) => {
+            let address = evaluate(&address.low, thread, cells)?;
+            for dest in dests.iter().flatten() {
+                cells[dest.index()] = *memory.get(address as usize)?;
+            }
         }
         Some(Meaning::Store { address, .. }) => {
-            memory.get(evaluate(address, thread, cells)? as usize)?;
+            memory.get(evaluate(&address.low, thread, cells)? as usize)?;
         }
         Some(Meaning::Barrier { .. }) | None => {}
     }
@@ -149,10 +153,10 @@ fn evaluate(expr: &Expr, thread: u32, cells: &[u32]) -> Option<u32> {
         Expr::Const(n) => Some(*n),
         Expr::Cell(cell) => Some(cells[cell.index()]),
         Expr::ThreadId => Some(thread),
-        Expr::Constant(..) => None,
-        Expr::Neg(a) => Some(evaluate(a, thread, cells)?.wrapping_neg()),
         Expr::Binary(op, a, b) => {
             op.apply(evaluate(a, thread, cells)?, evaluate(b, thread, cells)?)
         }
+        // Nothing of mini-SIMT is made of these.
+        Expr::Constant(..) | Expr::Special(_) | Expr::Unary(..) | Expr::Ternary(..) => None,
     }
 }

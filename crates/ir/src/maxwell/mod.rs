@@ -1,0 +1,27 @@
+//! What Maxwell and Pascal instructions compute (semantics: PTX manual for the operations that SASS shares with it,
+//! `pastis-2022` section 4, experiments with the compiler's output).
+//!
+//! An instruction with a modifier that is not spelled here has no meaning yet.
+
+mod compare;
+mod flags;
+mod integer;
+mod logic;
+mod memory;
+mod operands;
+#[cfg(test)]
+mod tests;
+
+use warpbound_isa::View;
+
+use crate::Meaning;
+use operands::Operands;
+
+/// What the instruction does to data; `None` when that is not known here.
+pub(crate) fn meaning(view: &View) -> Option<Meaning> {
+    let operands = Operands::of(view);
+    integer::meaning(view, &operands)
+        .or_else(|| logic::meaning(view, &operands))
+        .or_else(|| compare::meaning(view, &operands))
+        .or_else(|| memory::meaning(view, &operands))
+}

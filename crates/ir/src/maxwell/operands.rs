@@ -1,0 +1,172 @@
+//! Operands as expressions.
+
+use smallvec::SmallVec;
+use warpbound_isa::{Operand, Role, Value, View};
+
+use crate::{BinaryOp, Cell, Expr, Meaning, UnaryOp};
+
+/// The operands of an instruction by what becomes of them.
+pub(super) struct Operands<'v> {
+    pub(super) reads: SmallVec<[&'v Operand; 4]>,
+    pub(super) writes: SmallVec<[&'v Operand; 3]>,
+}
+
+impl<'v> Operands<'v> {
+    pub(super) fn of(view: &'v View) -> Operands<'v> {
+        let with = |role| view.operands.iter().filter(move |o| o.role == role);
+        Operands {
+            reads: with(Role::Read).collect(),
+            writes: with(Role::Write).collect(),
+        }
+    }
+
+    /// The read operand at a place, with its sign.
+    pub(super) fn word(&self, place: usize) -> Option<Expr> {
+        let operand = self.reads.get(place)?;
+        let plain = plain(operand).filter(|_| operand.select.is_empty() && !operand.invert)?;
+        Some(match operand.negate {
+            true => Expr::unary(UnaryOp::Neg, plain),
+            false => plain,
+        })
+    }
+
+    /// The read operand at a place as a bit pattern, which may be turned round.
+    pub(super) fn bits(&self, place: usize) -> Option<Expr> {
+        let operand = self.reads.get(place)?;
+        let plain = plain(operand).filter(|_| operand.select.is_empty() && !operand.negate)?;
+        Some(match operand.invert {
+            true => Expr::unary(UnaryOp::Not, plain),
+            false => plain,
+        })
+    }
+
+    /// The read operand at a place and whether a minus stands before it.
+    pub(super) fn signed(&self, place: usize) -> Option<(Expr, bool)> {
+        let operand = self.reads.get(place)?;
+        let plain = plain(operand).filter(|_| operand.select.is_empty() && !operand.invert)?;
+        Some((plain, operand.negate))
+    }
+
+    /// The read operand at a place without regard to which part of it is selected, and that part.
+    pub(super) fn selected(&self, place: usize) -> Option<(Expr, &'static str)> {
+        let operand = self.reads.get(place)?;
+        Some((
+            plain(operand).filter(|_| !operand.negate && !operand.invert)?,
+            operand.select,
+        ))
+    }
+
+    /// An integer that is part of the instruction.
+    pub(super) fn number(&self, place: usize) -> Option<u32> {
+        match self.reads.get(place)?.value {
+            Value::Int(number) => Some(number as u32),
+            _ => None,
+        }
+    }
+
+    /// The predicate at a place: 0 or 1.
+    pub(super) fn predicate(&self, place: usize) -> Option<Expr> {
+        let Value::Pred { pred, negated } = self.reads.get(place)?.value else {
+            return None;
+        };
+        Some(match (pred, negated) {
+            (None, negated) => Expr::Const((!negated).into()),
+            (Some(n), false) => Expr::Cell(Cell::pred(n)),
+            (Some(n), true) => {
+                Expr::binary(BinaryOp::Xor, Expr::Cell(Cell::pred(n)), Expr::Const(1))
+            }
+        })
+    }
+
+    /// The general register that is written; `None` inside for RZ.
+    pub(super) fn register(&self) -> Option<Option<Cell>> {
+        let mut registers = self
+            .writes
+            .iter()
+            .filter_map(|operand| match operand.value {
+                Value::Reg(register) => Some(register.map(Cell::gpr)),
+                _ => None,
+            });
+        registers.next()
+    }
+
+    /// The general register that is written, when no predicate is; `None` inside for RZ.
+    pub(super) fn only_register(&self) -> Option<Option<Cell>> {
+        let no_predicate = self.predicates().iter().all(Option::is_none);
+        self.register().filter(|_| no_predicate)
+    }
+
+    /// The predicates that are written, in their order; `None` inside for PT.
+    pub(super) fn predicates(&self) -> SmallVec<[Option<Cell>; 2]> {
+        self.writes
+            .iter()
+            .filter_map(|operand| match operand.value {
+                Value::Pred { pred, .. } => Some(pred.map(Cell::pred)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The condition code is written as well.
+    pub(super) fn sets_cc(&self) -> bool {
+        self.writes.iter().any(|operand| operand.sets_cc)
+    }
+
+    /// The register gets this value, and nothing else is written.
+    pub(super) fn result(&self, value: Expr) -> Option<Meaning> {
+        let register = self.only_register().filter(|_| !self.sets_cc())?;
+        Some(Meaning::Set(
+            register.map(|cell| (cell, value)).into_iter().collect(),
+        ))
+    }
+}
+
+fn plain(operand: &Operand) -> Option<Expr> {
+    if operand.absolute || operand.count > 1 {
+        return None;
+    }
+    Some(match operand.value {
+        Value::Reg(None) => Expr::Const(0),
+        Value::Reg(Some(n)) => Expr::Cell(Cell::gpr(n)),
+        Value::Int(value) => Expr::Const(value as u32),
+        Value::Const { bank, offset } => Expr::Constant(bank, Expr::Const(offset as u32).into()),
+        _ => return None,
+    })
+}
+
+pub(super) fn add(a: Expr, b: Expr) -> Expr {
+    Expr::binary(BinaryOp::Add, a, b)
+}
+
+pub(super) fn and(a: Expr, b: Expr) -> Expr {
+    Expr::binary(BinaryOp::And, a, b)
+}
+
+pub(super) fn or(a: Expr, b: Expr) -> Expr {
+    Expr::binary(BinaryOp::Or, a, b)
+}
+
+pub(super) fn shl(a: Expr, b: Expr) -> Expr {
+    Expr::binary(BinaryOp::Shl, a, b)
+}
+
+pub(super) fn shr(a: Expr, b: Expr) -> Expr {
+    Expr::binary(BinaryOp::Shr, a, b)
+}
+
+pub(super) fn not(a: Expr) -> Expr {
+    Expr::unary(UnaryOp::Not, a)
+}
+
+/// 1 for 0 and 0 for 1.
+pub(super) fn flipped(truth: Expr) -> Expr {
+    Expr::binary(BinaryOp::Xor, truth, Expr::Const(1))
+}
+
+/// The low half of a value without sign, or with it.
+pub(super) fn low_half(value: Expr, signed: bool) -> Expr {
+    match signed {
+        true => Expr::unary(UnaryOp::SignExtend16, value),
+        false => and(value, Expr::Const(0xffff)),
+    }
+}
