@@ -37,6 +37,9 @@ pub struct Counted {
     pub headers: Vec<u64>,
 }
 
+/// The longest chain of values that is followed; no loop counter needs more.
+const MOST_DEPTH: u32 = 200;
+
 /// The loops of `dependence` whose iterations are known, in its order.
 pub fn run(
     code: &Code,
@@ -105,6 +108,8 @@ fn count(
             header: NodeId(header as u32),
             thread: 0,
             known: HashMap::new(),
+            steps: HashMap::new(),
+            depth: 0,
         };
         let Some(iterations) = counter.all_threads(predicate, ends_at_zero) else {
             continue;
@@ -152,6 +157,10 @@ struct Counter<'c, 'a> {
     thread: u32,
     /// Forms of values, for this thread; `None` while a value is being evaluated, or when nothing is known.
     known: HashMap<ValueId, Option<Form>>,
+    /// By how much values are more than μ, for this thread, in the same way.
+    steps: HashMap<(ValueId, ValueId), Option<i64>>,
+    /// Values that are being evaluated, one for the other.
+    depth: u32,
 }
 
 impl<'c> Counter<'c, '_> {
@@ -160,6 +169,7 @@ impl<'c> Counter<'c, '_> {
         for thread in 0..self.given.threads {
             self.thread = thread;
             self.known.clear();
+            self.steps.clear();
             let form = self.form(predicate)?;
             counts.push(first_end(form, ends_at_zero)?.checked_add(1)?);
         }
@@ -171,9 +181,20 @@ impl<'c> Counter<'c, '_> {
             return *known;
         }
         self.known.insert(value, None);
-        let form = self.find(value);
+        let form = self.deeper(|counter| counter.find(value));
         self.known.insert(value, form);
         form
+    }
+
+    /// Evaluates what another value needs; chains that are too long have no form.
+    fn deeper<T>(&mut self, evaluate: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.depth >= MOST_DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let found = evaluate(self);
+        self.depth -= 1;
+        found
     }
 
     fn find(&mut self, value: ValueId) -> Option<Form> {
@@ -241,6 +262,16 @@ impl<'c> Counter<'c, '_> {
         if value == mu {
             return Some(0);
         }
+        if let Some(known) = self.steps.get(&(value, mu)) {
+            return *known;
+        }
+        self.steps.insert((value, mu), None);
+        let step = self.deeper(|counter| counter.find_step(value, mu));
+        self.steps.insert((value, mu), step);
+        step
+    }
+
+    fn find_step(&mut self, value: ValueId, mu: ValueId) -> Option<i64> {
         match self.gsa.definition(value) {
             Definition::Op(node, at) => match self.written(at)? {
                 Expr::Cell(cell) => {
@@ -321,13 +352,11 @@ fn combine(op: BinaryOp, a: Form, b: Form) -> Option<Form> {
     match op {
         BinaryOp::Add => affine(a + b, da + db),
         // A difference is zero when both are equal, however large it is otherwise.
-        BinaryOp::Sub => Some(Form::Compared {
+        BinaryOp::Sub => affine(a - b, da - db).or(Some(Form::Compared {
             op: BinaryOp::Ne,
             a: (a, da),
             b: (b, db),
-        })
-        .filter(|_| affine(a - b, da - db).is_none())
-        .or_else(|| affine(a - b, da - db)),
+        })),
         BinaryOp::Mul if da == 0 => affine(a.checked_mul(b)?, a.checked_mul(db)?),
         BinaryOp::Mul if db == 0 => affine(a.checked_mul(b)?, b.checked_mul(da)?),
         BinaryOp::LtS | BinaryOp::LeS | BinaryOp::Eq | BinaryOp::Ne => Some(Form::Compared {

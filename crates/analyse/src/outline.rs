@@ -82,7 +82,7 @@ pub struct Outliner<'a> {
 
 impl<'a> Outliner<'a> {
     /// Outlines of `code`, whose instructions are followed by the `waits` given, of at most `steps` instructions
-    /// altogether. `region` bounds what a number of lanes do in a region, whatever values they have.
+    /// of lanes altogether. `region` bounds what a number of lanes do in a region, whatever values they have.
     pub fn new(
         code: &'a Code,
         waits: &'a dyn Fn(OpIndex) -> u64,
@@ -203,7 +203,12 @@ impl<'r, 'a> Run<'r, 'a> {
     fn step(&mut self) -> Result<Outcome, Undecided> {
         let at = OpIndex(self.state.frames.next());
         let undecided = Undecided { at };
-        self.outliner.steps_left = self.outliner.steps_left.checked_sub(1).ok_or(undecided)?;
+        let lanes = u64::from(self.state.frames.active().count_ones());
+        self.outliner.steps_left = self
+            .outliner
+            .steps_left
+            .checked_sub(lanes)
+            .ok_or(undecided)?;
         let code = self.outliner.code;
         let op = code.get(at).ok_or(undecided)?;
         if self.enters_undecided_loop(at)? {

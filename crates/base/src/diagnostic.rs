@@ -57,6 +57,13 @@ impl Diagnostic {
         self
     }
 
+    /// Adds the line of a byte of a text, unless a position is known already.
+    #[must_use]
+    pub fn at_byte(self, text: &str, byte: usize) -> Self {
+        let before = text.get(..byte).unwrap_or(text);
+        self.at(format_args!("line {}", before.matches('\n').count() + 1))
+    }
+
     /// Adds a position, unless one is known already.
     #[must_use]
     pub fn at(mut self, position: impl fmt::Display) -> Self {

@@ -34,19 +34,24 @@ pub(crate) fn launch(
     machine: Option<&str>,
 ) -> Result<(LaunchFile, Machine), Diagnostic> {
     let launch = LaunchFile::parse(&path.display().to_string(), &text(path)?)?;
-    let (name, folder) = match (machine, &launch.machine) {
-        (Some(name), _) => (name, Path::new("")),
-        (None, Some(name)) => (name.as_str(), path.parent().unwrap_or(Path::new(""))),
-        (None, None) => (Machine::DEFAULT, Path::new("")),
-    };
-    let machine = match name.ends_with(".toml") {
-        true => {
-            let path = folder.join(name);
-            Machine::parse(&path.display().to_string(), &text(&path)?)?
+    let machine = match (machine, &launch.machine) {
+        (Some(name), _) => machine_of(name, Path::new(""))?,
+        (None, Some(name)) => {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            machine_of(name, folder).map_err(|d| d.in_file(launch.file.as_str()))?
         }
-        false => Machine::built_in(name).map_err(|d| d.in_file(launch.file.as_str()))?,
+        (None, None) => Machine::built_in(Machine::DEFAULT)?,
     };
     Ok((launch, machine))
+}
+
+/// The machine of a name, or of a file in a folder.
+fn machine_of(name: &str, folder: &Path) -> Result<Machine, Diagnostic> {
+    if !name.ends_with(".toml") {
+        return Machine::built_in(name);
+    }
+    let path = folder.join(name);
+    Machine::parse(&path.display().to_string(), &text(&path)?)
 }
 
 fn text(path: &Path) -> Result<String, Diagnostic> {

@@ -1,7 +1,7 @@
 //! The bound of a block: what each warp does, from outlines or integer programs, put together.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use warpbound_analyse::outline::{Lanes, Outliner, Region, RegionCost};
 use warpbound_analyse::thread::Limits;
@@ -55,7 +55,7 @@ pub struct BlockLaunch<'a> {
     pub cells: &'a [(Cell, u32)],
     /// What is known of loops, by the addresses of their headers.
     pub loops: &'a BTreeMap<Vec<CodeAddr>, HeaderBound>,
-    /// Instructions that the outlines of all warps may be made of; beyond, warps are bounded as a whole.
+    /// Instructions of lanes that the outlines of all warps may be made of; beyond, warps are bounded as a whole.
     pub outline_steps: u64,
 }
 
@@ -78,8 +78,8 @@ pub enum NoBlockBound {
 }
 
 impl BlockLaunch<'_> {
-    /// Enough for the outlines of large blocks, in less than some seconds.
-    pub const OUTLINE_STEPS: u64 = 20_000_000;
+    /// Enough for the outlines of large blocks, in some seconds.
+    pub const OUTLINE_STEPS: u64 = 200_000_000;
 
     /// What the analyses know of the launch.
     pub fn launch(&self) -> Launch {
@@ -131,12 +131,13 @@ impl BlockLaunch<'_> {
     /// Where a warp has no bound or the block certainly does not end.
     pub fn bound(&self, flow: &Flow) -> Result<BlockResult, NoBlockBound> {
         let waits = |at: OpIndex| self.waits(at);
+        let whole = loop_bodies(flow);
         let known: RefCell<HashMap<(Region, u32), Option<RegionCost>>> = RefCell::default();
         let region = |region: Region, lanes: u32| {
             if let Some(cost) = known.borrow().get(&(region, lanes)) {
                 return *cost;
             }
-            let cost = self.region(region, lanes);
+            let cost = self.region(region, lanes, &whole);
             known.borrow_mut().insert((region, lanes), cost);
             cost
         };
@@ -218,7 +219,16 @@ impl BlockLaunch<'_> {
 
     /// What `lanes` lanes do in a region at most: the region becomes a kernel of its own, which ends behind the
     /// meeting point.
-    fn region(&self, region: Region, lanes: u32) -> Option<RegionCost> {
+    ///
+    /// Cut out and entered elsewhere, code may have other loops with the same headers. What is known of a loop of the
+    /// whole code (`whole`) holds for one of the region that lies in it: as long as a thread stays in this, it stays in
+    /// that.
+    fn region(
+        &self,
+        region: Region,
+        lanes: u32,
+        whole: &BTreeMap<Vec<CodeAddr>, BTreeSet<OpIndex>>,
+    ) -> Option<RegionCost> {
         let mut code = self.code.clone();
         code.entry = region.from;
         code.agreed_at_entry.clear();
@@ -238,11 +248,17 @@ impl BlockLaunch<'_> {
         };
         let model = self.model(lanes.into());
         let flow = Flow::run(&code, &launch, &model, &Limits::default()).ok()?;
+        let bodies = loop_bodies(&flow);
         let bounds: Vec<Option<u64>> = flow
             .loops
             .sites
             .iter()
-            .map(|site| Some(self.loops.get(&site.headers)?.most()))
+            .map(|site| {
+                let inside = bodies.get(&site.headers)?;
+                let known = whole.get(&site.headers)?;
+                let bound = self.loops.get(&site.headers)?;
+                inside.is_subset(known).then(|| bound.most())
+            })
             .collect();
         Some(RegionCost {
             issues: self.solve(&code, &flow, &bounds, |_| 1).ok()?,
@@ -286,4 +302,19 @@ impl BlockLaunch<'_> {
             Outcome::SolverFailed(why) => Err(why.to_string()),
         }
     }
+}
+
+/// The operations of each loop, by the addresses of its headers; what is in it in any context.
+fn loop_bodies(flow: &Flow) -> BTreeMap<Vec<CodeAddr>, BTreeSet<OpIndex>> {
+    let space = &flow.thread.space;
+    let mut bodies: BTreeMap<Vec<CodeAddr>, BTreeSet<OpIndex>> = BTreeMap::new();
+    for counted in &flow.loops.loops {
+        if let Some(site) = flow.loops.sites.get(counted.fact) {
+            let body = bodies.entry(site.headers.clone()).or_default();
+            for &node in &counted.body {
+                body.extend(space.block(node).ops());
+            }
+        }
+    }
+    bodies
 }

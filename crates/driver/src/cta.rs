@@ -38,6 +38,7 @@ impl Session {
     ) -> Result<CtaReport, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
+        self.check_machine(&prepared).map_err(here)?;
         let cells = prepared.launch_cells(launch)?;
         let mut block = BlockLaunch {
             code: &prepared.code,
@@ -153,6 +154,8 @@ struct Counts {
     /// By the addresses of their headers.
     bounds: BTreeMap<Vec<CodeAddr>, HeaderBound>,
     sources: BTreeMap<Vec<CodeAddr>, &'static str>,
+    /// The branches that end the loops whose predicate says how often they iterate.
+    exits: BTreeMap<Vec<CodeAddr>, OpIndex>,
 }
 
 impl Counts {
@@ -171,7 +174,9 @@ impl Counts {
         let counted = iterations::run(block.code, &flow.thread, &dependence, &given);
         let width = block.machine.warp_width as usize;
         let mut by_header = BTreeMap::new();
+        let mut exits = BTreeMap::new();
         for (_, counted) in counted {
+            exits.insert(counted.header, counted.exit);
             let of_warp = |lanes: &[u64]| lanes.iter().copied().max().unwrap_or(0);
             let warps: Vec<u64> = counted.headers.chunks(width).map(of_warp).collect();
             // One loop in several contexts: the largest of them.
@@ -184,6 +189,7 @@ impl Counts {
         let mut counts = Counts {
             bounds: BTreeMap::new(),
             sources: BTreeMap::new(),
+            exits: BTreeMap::new(),
         };
         for (fact, site) in flow.loops.sites.iter().enumerate() {
             let nodes: BTreeSet<NodeId> = flow
@@ -212,6 +218,10 @@ impl Counts {
                 (None, None, Some(default)) => (HeaderBound::All(default), "--loop-default"),
                 (None, None, None) => continue,
             };
+            let exit = nodes.first().and_then(|node| exits.get(node));
+            if let (Some(&exit), HeaderBound::ByWarp(_)) = (exit, &bound) {
+                counts.exits.insert(site.headers.clone(), exit);
+            }
             counts.bounds.insert(site.headers.clone(), bound);
             counts.sources.insert(site.headers.clone(), source);
         }
@@ -356,8 +366,10 @@ impl Estimator<'_> {
                 let key = vec![self.prepared.addr(op)];
                 if let Some(bound) = self.counts.bounds.get(&key) {
                     // A loop that ends behind its last instruction executes its header once in each iteration;
-                    // others once more.
-                    let more = u64::from(!body.is_empty());
+                    // one that ends in its head, once more. Of facts nobody knows; most loops are like that.
+                    let in_head = |exit: &OpIndex| holds(head, exit.0);
+                    let ends_in_head = self.counts.exits.get(&key).is_none_or(in_head);
+                    let more = u64::from(!body.is_empty() && ends_in_head);
                     let warps = (0..self.block.warps()).map(|warp| match bound {
                         HeaderBound::All(bound) => *bound,
                         HeaderBound::ByWarp(bounds) => bounds.get(warp).copied().unwrap_or(0),
@@ -375,6 +387,14 @@ impl Estimator<'_> {
             self.iterations(body, header, found, report);
         }
     }
+}
+
+/// An instruction is among those of some time nodes.
+fn holds(elements: &[abstract_warp::Element], at: u32) -> bool {
+    elements.iter().any(|element| match element {
+        abstract_warp::Element::Time { span, .. } => (span.0..=span.1).contains(&at),
+        _ => false,
+    })
 }
 
 /// Runs of equal numbers: how many, which.
@@ -452,7 +472,7 @@ fn describe_bound(
         Err(NoBlockBound::Unsatisfied(unsatisfied)) => {
             let barrier = unsatisfied.barrier;
             report.no_sound = Some(format!(
-                "{}: possible deadlock: barrier {} waits for {} threads, {} come",
+                "{}: deadlock: barrier {} waits for {} threads, {} come",
                 prepared.place(OpIndex(barrier.at)),
                 barrier.number as i32,
                 barrier.expected,

@@ -55,12 +55,7 @@ impl Session {
         let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
         let not_runnable =
             |at: OpIndex, what: String| here(prepared.at_op(Diagnostic::new(what), at));
-        let Program::Mini(_) = &prepared.program else {
-            return Err(here(
-                Diagnostic::new(format!("{} kernels cannot be run yet", self.image.isa()))
-                    .hint("mini-SIMT kernels can"),
-            ));
-        };
+        self.check_machine(&prepared).map_err(here)?;
         let cells = prepared.launch_cells(launch)?;
         let simulation = Simulation::new(&prepared.code, machine)
             .map_err(|unknown| not_runnable(unknown.at, unknown.to_string()))?;
@@ -113,6 +108,20 @@ impl Session {
             stalled: finished.stalled,
             checked_words,
         })
+    }
+}
+
+impl Session {
+    /// There must be machines for the code.
+    pub(crate) fn check_machine(&self, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
+        match &prepared.program {
+            Program::Mini(_) => Ok(()),
+            Program::Nvidia(_) => Err(Diagnostic::new(format!(
+                "there is no machine for {} kernels yet",
+                self.image.isa()
+            ))
+            .hint("there are some for mini-SIMT")),
+        }
     }
 }
 

@@ -54,12 +54,9 @@ impl LaunchFile {
     pub fn parse(file: &str, text: &str) -> Result<LaunchFile, Diagnostic> {
         let fault = |what: String| Diagnostic::new(what).in_file(file);
         let raw: Raw = toml::from_str(text).map_err(|error| {
-            let before = error.span().and_then(|span| text.get(..span.start));
             let diagnostic = fault(error.message().trim().replace('\n', ", "));
-            match before {
-                Some(before) => {
-                    diagnostic.at(format_args!("line {}", before.matches('\n').count() + 1))
-                }
+            match error.span() {
+                Some(span) => diagnostic.at_byte(text, span.start),
                 None => diagnostic,
             }
         })?;

@@ -104,8 +104,12 @@ impl Machine {
             Some((name, text)) => Machine::parse(name, text),
             None => {
                 let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-                Err(Diagnostic::new(format!("there is no machine {name:?}"))
-                    .hint(format!("there are {}, and files", names.join(", "))))
+                Err(
+                    Diagnostic::new(format!("there is no machine {name:?}")).hint(format!(
+                        "there are {}, and files that end in .toml",
+                        names.join(", ")
+                    )),
+                )
             }
         }
     }
@@ -118,12 +122,9 @@ impl Machine {
     pub fn parse(file: &str, text: &str) -> Result<Machine, Diagnostic> {
         let fault = |what: String| Diagnostic::new(what).in_file(file);
         let raw: RawMachine = toml::from_str(text).map_err(|error| {
-            let before = error.span().and_then(|span| text.get(..span.start));
             let diagnostic = fault(error.message().trim().replace('\n', ", "));
-            match before {
-                Some(before) => {
-                    diagnostic.at(format_args!("line {}", before.matches('\n').count() + 1))
-                }
+            match error.span() {
+                Some(span) => diagnostic.at_byte(text, span.start),
                 None => diagnostic,
             }
         })?;

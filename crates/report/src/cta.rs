@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::bound::Assumption;
-use crate::table::{Align, grouped, table};
+use crate::table::{Align, counted, grouped, table};
 
 /// The result for one launch.
 #[derive(Clone, Debug, Serialize)]
@@ -149,12 +149,12 @@ impl CtaReport {
     /// One screen of text.
     pub fn text(&self) -> String {
         let mut out = format!(
-            "kernel {}  ({}, machine {})\n  {} threads in {} warps of width {}, memory latency {}\n",
+            "kernel {}  ({}, machine {})\n  {} in {} of width {}, memory latency {}\n",
             self.kernel,
             self.file,
             self.machine,
-            self.threads,
-            self.warps,
+            counted(self.threads as usize, "thread"),
+            counted(self.warps, "warp"),
             self.warp_width,
             self.memory_latency
         );
@@ -302,7 +302,7 @@ pub(crate) fn span(from: &str, to: &str) -> String {
 
 fn step_row(step: &Step) -> Vec<String> {
     let warps = |low: u64, high: u64| match low == high {
-        true => format!("{high} warps"),
+        true => counted(high as usize, "warp"),
         false => format!("{low} to {high} warps"),
     };
     match step {

@@ -1,7 +1,8 @@
 //! Random mini-SIMT programs: what the machine does, against everything that is said of it.
 
-use warpbound_testkit::mini::audit::Planted;
+use warpbound_testkit::mini::audit::{Case, Planted, Subject, audit};
 use warpbound_testkit::mini::campaign::{campaign, case, tangled_case};
+use warpbound_testkit::mini::generate::{Generated, MEMORY};
 
 #[test]
 fn nothing_that_is_said_of_random_programs_is_wrong() {
@@ -60,4 +61,46 @@ fn planted_faults_are_found() {
         );
     }
     assert_eq!(campaign(case, 20261122, 400, None).problems, [""; 0]);
+}
+
+/// Cut out and entered elsewhere, code has other loops with the same headers: here `b` is the header of a loop of two
+/// rounds, and of a larger one when the region begins at it.
+#[test]
+fn a_region_is_not_bounded_by_what_is_known_of_another_loop() {
+    let text = "
+.kernel A
+.param threads, n, m
+start: const c = 0
+h: binop c = c + 1
+   const k = 0
+   binop p = c > n
+   bnz p, M
+b: load x = c
+   bnz x, h
+   binop k = k + 1
+   binop p = k < 2
+   bnz p, b
+M: sync
+   const q = 0
+   bnz q, h
+E: sync
+   store 100 = c
+";
+    let generated = Generated {
+        text: text.to_owned(),
+        facts: Vec::new(),
+    };
+    let subject = Subject::new(text).expect("a program");
+    let (_, case) = case(1);
+    let findings = audit(
+        &generated,
+        &subject,
+        &Case {
+            threads: 4,
+            constants: vec![4, 50, 0],
+            memories: vec![(0..MEMORY).map(|at| at + 1).collect()],
+            ..case
+        },
+    );
+    assert_eq!(findings.problems, [""; 0]);
 }

@@ -210,7 +210,7 @@ fn launches() {
         (
             "threads = 1\nmemory = 0\nmachine = \"hopper\"\n",
             PROGRAM,
-            "launch: there is no machine \"hopper\"; there are paper-2014, wide-8, and files",
+            "launch: there is no machine \"hopper\"; there are paper-2014, wide-8, and files that end in .toml",
         ),
         (
             "threads = 1\nmemory = 0\n\nthread = 2\n",
@@ -297,13 +297,15 @@ fn cubins_are_not_run() {
         ("if_else.sm_61.cubin", "if_only"),
         ("nested_loops.sm_62.cubin", "nested_fixed"),
     ] {
-        let said = run(&["run", file, "--kernel", kernel, "--launch", &launch]).refusal();
         let sm = &file[file.len() - 11..file.len() - 6];
-        assert_eq!(
-            said,
-            format!(
-                "{file}: kernel {kernel}: {sm} kernels cannot be run yet; mini-SIMT kernels can"
-            )
-        );
+        for command in ["run", "cta"] {
+            let said = run(&[command, file, "--kernel", kernel, "--launch", &launch]).refusal();
+            assert_eq!(
+                said,
+                format!(
+                    "{file}: kernel {kernel}: there is no machine for {sm} kernels yet; there are some for mini-SIMT"
+                )
+            );
+        }
     }
 }

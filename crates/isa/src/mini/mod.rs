@@ -5,4 +5,4 @@ mod program;
 mod table;
 
 pub use program::{Instr, Operand, Program, Slot};
-pub use table::{FlowKind, Operation, Row, Timing, table};
+pub use table::{FlowKind, Operation, Row, table};

@@ -41,15 +41,6 @@ pub enum FlowKind {
     Barrier,
 }
 
-/// Which latency of the machine an instruction has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Timing {
-    /// That of plain instructions.
-    Plain,
-    /// That of memory reads.
-    Memory,
-}
-
 /// What `binop` computes; the meaning of each is written in `ir`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
@@ -86,8 +77,6 @@ pub struct Row {
     pub flow: FlowKind,
     /// What it writes comes from memory.
     pub loads: bool,
-    /// Which latency it has.
-    pub timing: Timing,
 }
 
 /// All instructions and operators.
@@ -175,11 +164,6 @@ fn row(line: &'static str) -> Option<Row> {
         loads: match column()? {
             "memory" => true,
             "function" | "-" => false,
-            _ => return None,
-        },
-        timing: match column()? {
-            "plain" => Timing::Plain,
-            "memory" => Timing::Memory,
             _ => return None,
         },
     };
