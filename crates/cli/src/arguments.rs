@@ -57,12 +57,21 @@ pub(crate) enum Command {
         #[command(flatten)]
         domains: Domains,
     },
-    /// Run a mini-SIMT kernel on a simulated machine, cycle by cycle
+    /// Run a mini-SIMT kernel on a simulated machine, cycle by cycle, or a GPU kernel without time
     Run {
         #[command(flatten)]
         input: Input,
         #[command(flatten)]
         launch: LaunchInput,
+        /// Run a GPU kernel without time: what it computes
+        #[arg(long, conflicts_with_all = ["trace", "max_cycles"])]
+        functional: bool,
+        /// With --functional: a line for each opcode
+        #[arg(long, requires = "functional")]
+        stats: bool,
+        /// With --functional: stop after so many warp instructions [default: 1000000000]
+        #[arg(long, value_name = "N", requires = "functional", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
+        max_instructions: Option<u64>,
         /// Print a line for each cycle: cycle, place, instruction, lanes
         #[arg(long)]
         trace: bool,

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Bytes, FactsFile, FileSource, LaunchFile, Library, Machine};
+use warpbound_driver::{Bytes, FactsFile, FileSource, GridFile, LaunchFile, Library, Machine};
 
 /// The largest input that comes through a pipe, and the largest facts file.
 const MOST_BYTES: u64 = 256 << 20;
@@ -43,6 +43,11 @@ pub(crate) fn launch(
         (None, None) => Machine::built_in(Machine::DEFAULT)?,
     };
     Ok((launch, machine))
+}
+
+/// A launch of a grid.
+pub(crate) fn grid(path: &Path) -> Result<GridFile, Diagnostic> {
+    GridFile::parse(&path.display().to_string(), &text(path)?)
 }
 
 /// The machine of a name, or of a file in a folder.

@@ -10,6 +10,7 @@ mod progress;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
@@ -114,9 +115,19 @@ fn run(command: Command) -> Result<u8, Stop> {
         Command::Run {
             input,
             launch,
+            functional: true,
+            stats,
+            max_instructions,
+            format,
+            ..
+        } => run_functional(&input, &launch, stats, max_instructions, format),
+        Command::Run {
+            input,
+            launch,
             trace,
             max_cycles,
             format,
+            ..
         } => run_kernel(&input, &launch, trace, max_cycles, format),
         Command::Cta {
             input,
@@ -204,6 +215,32 @@ fn facts_options(library: &Library, facts: FactsArguments) -> Result<Options, Di
         loop_default: facts.loop_default,
         ..Options::default()
     })
+}
+
+fn run_functional(
+    input: &Input,
+    launched: &LaunchInput,
+    stats: bool,
+    max_instructions: Option<u64>,
+    format: Format,
+) -> Result<u8, Stop> {
+    let library = input::library(&input.file)?;
+    let grid = input::grid(&launched.launch)?;
+    let images = library.select(&input.selection())?;
+    let session = match launched.kernel.as_deref().or(grid.kernel.as_deref()) {
+        Some(name) => library.only_kernel(&images, name)?.0,
+        None => Arc::new(library.only_session(&input.selection())?),
+    };
+    let kernel = session.launched_grid(launched.kernel.as_deref(), &grid)?;
+    let report = session.run_functional(kernel, &grid, max_instructions)?;
+    let mut out = Output::stdout();
+    let text = match format {
+        Format::Text => report.text(stats),
+        Format::Json => to_json(&report),
+    };
+    out.write_all(text.as_bytes())?;
+    out.finish()?;
+    Ok(0)
 }
 
 fn run_kernel(

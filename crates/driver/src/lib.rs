@@ -10,6 +10,7 @@ mod divergence;
 mod facts;
 mod facts_check;
 mod flow;
+mod functional;
 mod graph;
 mod jobs;
 mod library;
@@ -29,6 +30,6 @@ pub use session::Session;
 
 pub use warpbound_analyse::Launch;
 pub use warpbound_bound::FactsFile;
-pub use warpbound_load::{Bytes, FileSource, Kernel, LaunchFile, Sm, Source};
+pub use warpbound_load::{Bytes, FileSource, GridFile, Kernel, LaunchFile, Sm, Source};
 pub use warpbound_machine::Machine;
 pub use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, Model, StackDomain};

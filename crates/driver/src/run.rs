@@ -120,7 +120,7 @@ impl Session {
                 "there is no machine for {} kernels yet",
                 self.image.isa()
             ))
-            .hint("there are some for mini-SIMT")),
+            .hint("there are some for mini-SIMT; --functional runs without time")),
         }
     }
 }

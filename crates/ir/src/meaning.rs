@@ -291,7 +291,7 @@ pub enum Meaning {
     Barrier {
         /// Which barrier.
         number: Expr,
-        /// How many threads.
+        /// How many threads; on GPUs 0 stands for all of the block.
         threads: Expr,
     },
 }

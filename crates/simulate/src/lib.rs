@@ -5,6 +5,7 @@
 
 mod compiled;
 mod fault;
+pub mod functional;
 mod mini;
 mod scheduler;
 

@@ -1,4 +1,4 @@
-//! Loads, stores, special registers.
+//! Loads, stores, barriers, and what does nothing to data.
 
 use smallvec::SmallVec;
 use warpbound_isa::instr::Space;
@@ -9,6 +9,15 @@ use crate::{Address, Cell, Expr, Meaning, TernaryOp, Width};
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     let (space, loads) = match view.mnemonic {
+        // Control operations, fences and waits: nothing happens to data.
+        "NOP" | "MEMBAR" | "DEPBAR" | "BRA" | "SSY" | "SYNC" | "PBK" | "BRK" | "PCNT" | "CONT"
+        | "CAL" | "PRET" | "RET" | "EXIT" => return Some(Meaning::Set(SmallVec::new())),
+        "BAR" if view.modifiers == [".SYNC"] => {
+            return Some(Meaning::Barrier {
+                number: operands.word(0)?,
+                threads: operands.word(1)?,
+            });
+        }
         "LDC" if view.modifiers.is_empty() => {
             return operands.result(constant(operands.reads.first()?)?);
         }

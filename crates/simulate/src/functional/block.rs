@@ -2,8 +2,8 @@
 
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::Space;
-use warpbound_simt::concrete::ActivationStack;
 use warpbound_simt::Tag;
+use warpbound_simt::concrete::ActivationStack;
 
 use super::compile::{Access, At, Compiled, Effect, Flow, Program, Step};
 use super::fault::{Fault, FaultKind};
@@ -389,7 +389,9 @@ impl<'a> Block<'a> {
     fn deadlock(&mut self, number: u32, expected: u32) -> Fault {
         let (arrived, _) = self.waiting(number);
         let at = self.warps.iter().find(|warp| warp.waits.is_some());
-        let at = at.and_then(|warp| warp.stack.top()).map_or(0, |top| top.next);
+        let at = at
+            .and_then(|warp| warp.stack.top())
+            .map_or(0, |top| top.next);
         self.fault(
             at.saturating_sub(1),
             FaultKind::Deadlock {

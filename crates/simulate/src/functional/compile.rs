@@ -169,10 +169,6 @@ impl Compiler<'_> {
                     .map(|dest| Effect::Write(vec![(dest, At::Special(register))])),
                 _ => None,
             },
-            // Control operations, fences, and others that write nothing.
-            (None, _) if op.writes.is_empty() && !op.barrier && op.is_silent => {
-                Some(Effect::Write(Vec::new()))
-            }
             _ => None,
         };
         let tag = |token: Token| match token {
@@ -199,7 +195,11 @@ impl Compiler<'_> {
             never: condition.is_never(),
             steps: steps.list,
             effect: effect.unwrap_or(Effect::Unknown),
-            flow: if condition.tests_cc { Flow::Unknown } else { flow },
+            flow: if condition.tests_cc {
+                Flow::Unknown
+            } else {
+                flow
+            },
         }
     }
 

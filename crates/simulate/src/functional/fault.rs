@@ -69,7 +69,11 @@ impl fmt::Display for Fault {
                 address,
                 near,
             } => {
-                write!(f, "address 0x{address:x} is outside the {} memory", name(*space))?;
+                write!(
+                    f,
+                    "address 0x{address:x} is outside the {} memory",
+                    name(*space)
+                )?;
                 if let Some(near) = near {
                     write!(f, " ({near})")?;
                 }
@@ -95,7 +99,10 @@ impl fmt::Display for Fault {
                 "barrier {number} can never be satisfied: {arrived} threads are there, it waits for {expected}"
             )?,
             FaultKind::TooLong(limit) => {
-                write!(f, "the warps have issued {limit} instructions without coming to an end")?;
+                write!(
+                    f,
+                    "the warps have issued {limit} instructions without coming to an end"
+                )?;
             }
             FaultKind::RunsOffTheEnd => f.write_str("execution runs past the last instruction")?,
         }

@@ -1,0 +1,208 @@
+//! Running a GPU kernel without time: what it computes, and how often.
+
+use std::collections::BTreeMap;
+
+use warpbound_base::Diagnostic;
+use warpbound_isa::Program;
+use warpbound_load::{GridFile, Kernel, ParamValue};
+use warpbound_report::functional::{FunctionalReport, MnemonicCount};
+use warpbound_simulate::functional::{GlobalMemory, Launch, launch};
+
+use crate::Session;
+
+/// The most warp instructions of a run when nothing else is said.
+const MOST_INSTRUCTIONS: u64 = 1_000_000_000;
+
+/// Where the launch block of the constants has what (experiments with the compiler's output): threads of a block, blocks
+/// of the grid, the top of the local stack.
+const BLOCK_AT: usize = 0x8;
+const GRID_AT: usize = 0x14;
+const STACK_AT: usize = 0x20;
+
+impl Session {
+    /// The kernel of a launch of a grid.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such kernel, or a choice is left.
+    pub fn launched_grid<'a>(
+        &'a self,
+        name: Option<&str>,
+        grid: &GridFile,
+    ) -> Result<&'a Kernel, Diagnostic> {
+        let kernels = self.kernels(name.or(grid.kernel.as_deref()))?;
+        match kernels.as_slice() {
+            [kernel] => Ok(kernel),
+            _ => Err(self.locate(
+                Diagnostic::new("the file has several kernels").hint("choose with --kernel"),
+            )),
+        }
+    }
+
+    /// Runs all blocks of a grid to their end.
+    ///
+    /// # Errors
+    ///
+    /// Where the launch does not suit the kernel, the kernel does what it must not, what an instruction means is not
+    /// known yet, or a buffer holds something else at the end than the launch expects.
+    pub fn run_functional(
+        &self,
+        kernel: &Kernel,
+        grid: &GridFile,
+        max_instructions: Option<u64>,
+    ) -> Result<FunctionalReport, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
+        if !matches!(prepared.program, Program::Nvidia(_)) {
+            return Err(here(
+                Diagnostic::new("mini-SIMT kernels are run with time")
+                    .hint("leave --functional out"),
+            ));
+        }
+        let mut memory = GlobalMemory::default();
+        let constants = constants(kernel, grid, &mut memory)?;
+        let shared = kernel.static_shared.unwrap_or(0);
+        let run = Launch {
+            grid: grid.grid,
+            block: grid.block,
+            shared: shared.saturating_add(grid.dynamic_shared),
+            local: kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0),
+            constants,
+            max_instructions: max_instructions.unwrap_or(MOST_INSTRUCTIONS),
+        };
+        let counts = launch(&prepared.code, &run, &mut memory).map_err(|fault| {
+            let mut diagnostic = prepared.at_op(Diagnostic::new(fault.to_string()), fault.at);
+            diagnostic.place.source = prepared.source(prepared.addr(fault.at));
+            here(diagnostic)
+        })?;
+        let checked = check(kernel, grid, &memory)?;
+        let mut mnemonics: BTreeMap<&str, MnemonicCount> = BTreeMap::new();
+        for (at, &issues) in counts.issues.iter().enumerate() {
+            let name = prepared.program.mnemonic(at).unwrap_or("?");
+            let count = mnemonics.entry(name).or_insert_with(|| MnemonicCount {
+                mnemonic: name.to_owned(),
+                warp_instructions: 0,
+                thread_instructions: 0,
+            });
+            count.warp_instructions += issues;
+            count.thread_instructions += counts.active.get(at).copied().unwrap_or(0);
+        }
+        let mut mnemonics: Vec<MnemonicCount> = mnemonics
+            .into_values()
+            .filter(|count| count.warp_instructions > 0)
+            .collect();
+        mnemonics.sort_by(|a, b| {
+            (b.warp_instructions, &a.mnemonic).cmp(&(a.warp_instructions, &b.mnemonic))
+        });
+        Ok(FunctionalReport {
+            schema: FunctionalReport::SCHEMA,
+            file: self.file.clone(),
+            kernel: kernel.demangled(),
+            grid: grid.grid,
+            block: grid.block,
+            warp_instructions: counts.issues.iter().sum(),
+            thread_instructions: counts.active.iter().sum(),
+            divergences: counts.divergences.iter().sum(),
+            mnemonics,
+            checked_elements: checked,
+        })
+    }
+}
+
+/// The constant banks: what the file has, the launch block, the parameters.
+fn constants(
+    kernel: &Kernel,
+    grid: &GridFile,
+    memory: &mut GlobalMemory,
+) -> Result<Vec<(u8, Vec<u8>)>, Diagnostic> {
+    let fault = |what: String| {
+        Diagnostic::new(what)
+            .in_kernel(kernel.demangled())
+            .in_file(grid.file.as_str())
+    };
+    if grid.params.len() != kernel.params.len() {
+        return Err(fault(format!(
+            "the kernel has {} parameters, the launch {}",
+            kernel.params.len(),
+            grid.params.len()
+        )));
+    }
+    let (bank, first) = match &kernel.param_block {
+        Some(block) => (block.bank, usize::from(block.offset)),
+        None if grid.params.is_empty() => (0, 0),
+        None => {
+            return Err(fault(
+                "the file does not say where parameters lie".to_owned(),
+            ));
+        }
+    };
+    let mut launch_block = vec![0u8; 0x1000];
+    let mut put = |at: usize, bytes: &[u8]| {
+        for (to, from) in launch_block.iter_mut().skip(at).zip(bytes) {
+            *to = *from;
+        }
+    };
+    for (at, size) in [(BLOCK_AT, grid.block), (GRID_AT, grid.grid)] {
+        for (nth, number) in size.iter().enumerate() {
+            put(at + 4 * nth, &number.to_le_bytes());
+        }
+    }
+    let local = kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0);
+    put(STACK_AT, &local.to_le_bytes());
+    for (param, given) in kernel.params.iter().zip(&grid.params) {
+        let bytes = match &given.value {
+            ParamValue::Scalar(bytes) => bytes.clone(),
+            ParamValue::Buffer { bytes, .. } => {
+                let address = memory.add(&given.name, bytes.clone());
+                address.to_le_bytes().to_vec()
+            }
+        };
+        if bytes.len() != usize::from(param.size) {
+            return Err(fault(format!(
+                "parameter {} has {} bytes, that of the kernel {}",
+                given.name,
+                bytes.len(),
+                param.size
+            )));
+        }
+        put(first + usize::from(param.offset), &bytes);
+    }
+    let mut banks = vec![(bank, launch_block)];
+    for other in kernel.banks.iter().filter(|other| other.number != bank) {
+        banks.push((other.number, other.bytes().to_vec()));
+    }
+    Ok(banks)
+}
+
+/// Compares buffers with what the launch expects; the number of elements compared.
+fn check(kernel: &Kernel, grid: &GridFile, memory: &GlobalMemory) -> Result<usize, Diagnostic> {
+    let mut checked = 0;
+    let mut buffers = memory.buffers().iter();
+    for param in &grid.params {
+        let ParamValue::Buffer {
+            element, expect, ..
+        } = &param.value
+        else {
+            continue;
+        };
+        let (Some(buffer), Some(expect)) = (buffers.next(), expect) else {
+            continue;
+        };
+        let size = element.size();
+        let pairs = buffer.bytes.chunks(size).zip(expect.chunks(size));
+        for (index, (found, expected)) in pairs.enumerate() {
+            if found != expected {
+                return Err(Diagnostic::new(format!(
+                    "{}[{index}] is {} at the end, not {}",
+                    param.name,
+                    element.spell(found),
+                    element.spell(expected)
+                ))
+                .in_kernel(kernel.demangled())
+                .in_file(grid.file.as_str()));
+            }
+            checked += 1;
+        }
+    }
+    Ok(checked)
+}
