@@ -334,7 +334,7 @@ impl<'r, 'a> Run<'r, 'a> {
                 self.state.outline.epochs.push(epoch);
             }
             None if op.barrier => return Err(Undecided { at }),
-            Some(Meaning::Load { .. } | Meaning::Store { .. }) | None => {
+            Some(_) | None => {
                 for &cell in &op.writes {
                     for lane in lanes_of(active) {
                         self.set(cell, lane, None);

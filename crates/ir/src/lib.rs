@@ -15,4 +15,6 @@ mod nvidia;
 pub use cell::Cell;
 pub use code::{Code, Condition, Control, Function, Op, OpIndex, Target, Value};
 pub use lift::lift;
-pub use meaning::{Address, BinaryOp, Expr, Meaning, TernaryOp, UnaryOp, Width};
+pub use meaning::{
+    Address, BinaryOp, Expr, Meaning, ShuffleMode, TernaryOp, UnaryOp, VoteMode, Width,
+};

@@ -245,6 +245,52 @@ impl Expr {
     }
 }
 
+/// Which lane a value is taken from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ShuffleMode {
+    /// The one of this number in the segment.
+    Index,
+    /// So many below.
+    Up,
+    /// So many above.
+    Down,
+    /// The one whose number differs in these bits.
+    Butterfly,
+}
+
+impl ShuffleMode {
+    /// The lane that `own` takes from, and whether it is in range; out of range it is `own`.
+    #[inline]
+    pub fn source(self, own: u32, lane: u32, limit: u32) -> (u32, bool) {
+        let (lane, bound, segment) = (lane & 31, limit & 31, limit >> 8 & 31);
+        let last = own & segment | bound & !segment;
+        let (source, in_range) = match self {
+            ShuffleMode::Up => {
+                let source = own.wrapping_sub(lane);
+                (source, source as i32 >= last as i32)
+            }
+            ShuffleMode::Down => (own + lane, own + lane <= last),
+            ShuffleMode::Butterfly => (own ^ lane, own ^ lane <= last),
+            ShuffleMode::Index => {
+                let source = own & segment | lane & !segment;
+                (source, source <= last)
+            }
+        };
+        (if in_range { source & 31 } else { own }, in_range)
+    }
+}
+
+/// What is asked of a predicate in the active lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VoteMode {
+    /// Does it hold in all?
+    All,
+    /// Does it hold in some?
+    Any,
+    /// Is it the same in all?
+    Same,
+}
+
 /// How much of memory a register or two take, and what becomes of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Width {
@@ -286,6 +332,32 @@ pub enum Meaning {
         space: Space,
         /// Where.
         address: Address,
+    },
+    /// Each lane gets a value of another one (`SHFL`; PTX manual, `shfl`).
+    Shuffle {
+        /// The cell that gets it.
+        dest: Option<Cell>,
+        /// Gets 1 where the other lane is in range, else 0.
+        in_range: Option<Cell>,
+        /// Which lane.
+        mode: ShuffleMode,
+        /// The value that lanes offer.
+        value: Expr,
+        /// The lane, or how far it is.
+        lane: Expr,
+        /// Limit of the lane in bits 4:0, mask of the segment in bits 12:8.
+        limit: Expr,
+    },
+    /// What the active lanes say of a predicate (`VOTE`; PTX manual, `vote`).
+    Vote {
+        /// The cell that gets the lanes in which it holds, as bits.
+        ballot: Option<Cell>,
+        /// Gets 1 where the question is answered with yes, else 0.
+        result: Option<Cell>,
+        /// The question.
+        mode: VoteMode,
+        /// The predicate: 0 or 1.
+        predicate: Expr,
     },
     /// The warp waits until enough threads of the block are at the barrier.
     Barrier {

@@ -82,7 +82,6 @@ impl Links<'_> {
             None => self
                 .program
                 .view(instr)
-                .filter(|_| matches!(effects.source, Source::Function | Source::Memory))
                 .and_then(|view| maxwell::meaning(&view)),
             Some(_) => None,
         };

@@ -131,11 +131,11 @@ fn one(op: &Op) -> Option<Compiled> {
             },
             _ => return None,
         },
-        Some(Meaning::Load { .. } | Meaning::Store { .. }) => return None,
         Some(Meaning::Barrier { number, threads }) => Effect::Barrier {
             number: row(number)?,
             threads: row(threads)?,
         },
+        Some(_) => return None,
     };
     let condition = op.condition;
     let flow = match &op.control {

@@ -303,7 +303,7 @@ fn cubins_are_not_run() {
             assert_eq!(
                 said,
                 format!(
-                    "{file}: kernel {kernel}: there is no machine for {sm} kernels yet; there are some for mini-SIMT"
+                    "{file}: kernel {kernel}: there is no machine for {sm} kernels yet; there are some for mini-SIMT; --functional runs without time"
                 )
             );
         }

@@ -52,10 +52,12 @@ fn sum(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
 }
 
 fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
-    if !modifiers.is_empty() {
-        return None;
-    }
-    let mut sum = None;
+    let right_shifted = match modifiers {
+        [] => false,
+        [".RS"] => true,
+        _ => return None,
+    };
+    let mut parts = Vec::with_capacity(3);
     for place in 0..3 {
         let (value, part) = match operands.signed(place) {
             Some((value, minus)) => {
@@ -73,18 +75,23 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
             }
             None => operands.selected(place)?,
         };
-        let value = match part {
+        parts.push(match part {
             "" => value,
             ".H0" => low_half(value, false),
             ".H1" => shr(value, Expr::Const(16)),
             _ => return None,
-        };
-        sum = Some(match sum {
-            None => value,
-            Some(sum) => add(sum, value),
         });
     }
-    operands.result(sum?)
+    let [a, b, c] = <[Expr; 3]>::try_from(parts).ok()?;
+    let first = add(a.clone(), b.clone());
+    if !right_shifted {
+        return operands.result(add(first, c));
+    }
+    // The sum of the first two has 33 bits: compilers make the high words of products with it, which are right only
+    // if its carry is kept (experiment: unsigned division).
+    let carry = Expr::ternary(TernaryOp::Carry, a, b, Expr::Const(0));
+    let shifted = or(shr(first, Expr::Const(16)), shl(carry, Expr::Const(16)));
+    operands.result(add(shifted, c))
 }
 
 /// `(a << s) + b`, or the high word of that of a pair of words.
@@ -180,10 +187,7 @@ fn converted(modifiers: &[&str], operands: &Operands<'_>) -> Option<Expr> {
         return None;
     };
     let operand = operands.reads.first()?;
-    if operand.negate || operand.absolute {
-        return None;
-    }
-    let (value, part) = operands.selected(0)?;
+    let (value, part) = operands.unsigned_part(0)?;
     let place = match part {
         "" => 0,
         ".B1" => 8,
@@ -195,12 +199,20 @@ fn converted(modifiers: &[&str], operands: &Operands<'_>) -> Option<Expr> {
         0 => value,
         place => shr(value, Expr::Const(place)),
     };
-    Some(match *from {
+    let value = match *from {
         ".U8" => and(value, Expr::Const(0xff)),
         ".S8" => Expr::unary(UnaryOp::SignExtend8, value),
         ".U16" => low_half(value, false),
         ".S16" => low_half(value, true),
         ".U32" | ".S32" => value,
         _ => return None,
+    };
+    let value = match operand.absolute {
+        true => Expr::unary(UnaryOp::AbsS, value),
+        false => value,
+    };
+    Some(match operand.negate {
+        true => Expr::unary(UnaryOp::Neg, value),
+        false => value,
     })
 }

@@ -11,6 +11,7 @@ mod memory;
 mod operands;
 #[cfg(test)]
 mod tests;
+mod warp_wide;
 
 use warpbound_isa::View;
 
@@ -24,4 +25,5 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         .or_else(|| logic::meaning(view, &operands))
         .or_else(|| compare::meaning(view, &operands))
         .or_else(|| memory::meaning(view, &operands))
+        .or_else(|| warp_wide::meaning(view, &operands))
 }

@@ -56,6 +56,16 @@ impl<'v> Operands<'v> {
         ))
     }
 
+    /// The same, whatever stands before it: bars and a minus are left to the caller.
+    pub(super) fn unsigned_part(&self, place: usize) -> Option<(Expr, &'static str)> {
+        let operand = self.reads.get(place)?;
+        let bare = Operand {
+            absolute: false,
+            ..**operand
+        };
+        Some((plain(&bare)?, operand.select))
+    }
+
     /// An integer that is part of the instruction.
     pub(super) fn number(&self, place: usize) -> Option<u32> {
         match self.reads.get(place)?.value {

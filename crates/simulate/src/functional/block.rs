@@ -1,20 +1,15 @@
 //! One block of threads.
 
-use warpbound_ir::OpIndex;
+use warpbound_ir::{OpIndex, VoteMode};
 use warpbound_isa::instr::Space;
 use warpbound_simt::Tag;
 use warpbound_simt::concrete::ActivationStack;
 
-use super::compile::{Access, At, Compiled, Effect, Flow, Program, Step};
+use super::compile::{Access, At, Compiled, Effect, Flow, Program, Special, Step};
 use super::fault::{Fault, FaultKind};
 use super::lanes::{LANES, Mask, Row, binary, gather, lanes_of, spread, ternary, unary};
 use super::memory::{GlobalMemory, put_word, size_of, word_of};
 use super::{Counts, Launch, Size};
-
-/// Special registers (fact table of S2R).
-const LANEID: u8 = 0;
-const TID: u8 = 32;
-const CTAID: u8 = 36;
 
 struct Warp {
     stack: ActivationStack<u32>,
@@ -201,18 +196,15 @@ impl<'a> Block<'a> {
             At::Cc => warp.cc,
             At::Shared(row) => self.program.shared[usize::from(row)],
             At::Scratch(row) => self.scratch[usize::from(row)],
-            At::Special(register) => match register {
-                LANEID => std::array::from_fn(|lane| lane as u32),
-                3 => [warp.first / LANES as u32; LANES],
-                33..=35 => warp.place[usize::from(register - TID - 1)],
-                37..=39 => [self.index[usize::from(register - CTAID - 1)]; LANES],
-                // The masks of lanes that stand to the own one as asked.
-                56 => std::array::from_fn(|lane| 1 << lane),
-                57 => std::array::from_fn(|lane| (1 << lane) - 1),
-                58 => std::array::from_fn(|lane| u32::MAX >> (31 - lane)),
-                59 => std::array::from_fn(|lane| (u32::MAX << lane) << 1),
-                60 => std::array::from_fn(|lane| u32::MAX << lane),
-                _ => [0; LANES],
+            At::Special(special) => match special {
+                Special::Lane => std::array::from_fn(|lane| lane as u32),
+                Special::Thread(axis) => warp.place[usize::from(axis)],
+                Special::Block(axis) => [self.index[usize::from(axis)]; LANES],
+                Special::Equal => std::array::from_fn(|lane| 1 << lane),
+                Special::Below => std::array::from_fn(|lane| (1 << lane) - 1),
+                Special::BelowOrEqual => std::array::from_fn(|lane| u32::MAX >> (31 - lane)),
+                Special::Above => std::array::from_fn(|lane| (u32::MAX << lane) << 1),
+                Special::AboveOrEqual => std::array::from_fn(|lane| u32::MAX << lane),
             },
         }
     }
@@ -285,6 +277,52 @@ impl<'a> Block<'a> {
                             .map(|bytes| put_word(bytes, row[lane]));
                         done.map_err(|kind| self.lane_fault(at, number, lane, kind))?;
                     }
+                }
+                Ok(())
+            }
+            Effect::Shuffle {
+                dest,
+                in_range,
+                mode,
+                value,
+                lane,
+                limit,
+            } => {
+                let warp = &self.warps[number];
+                let [value, lane, limit] = [value, lane, limit].map(|&at| self.row(warp, at));
+                let (mut result, mut found) = ([0; LANES], 0);
+                for own in 0..LANES {
+                    let (from, in_range) = mode.source(own as u32, lane[own], limit[own]);
+                    result[own] = value[from as usize % LANES];
+                    found |= Mask::from(in_range) << own;
+                }
+                let warp = &mut self.warps[number];
+                if let Some(to) = dest {
+                    write(warp, *to, &result, taken);
+                }
+                if let Some(to) = in_range {
+                    write(warp, *to, &spread(found), taken);
+                }
+                Ok(())
+            }
+            Effect::Vote {
+                ballot,
+                result,
+                mode,
+                predicate,
+            } => {
+                let yes = gather(&self.row(&self.warps[number], *predicate)) & taken;
+                let answer = match mode {
+                    VoteMode::All => yes == taken,
+                    VoteMode::Any => yes != 0,
+                    VoteMode::Same => yes == taken || yes == 0,
+                };
+                let warp = &mut self.warps[number];
+                if let Some(to) = ballot {
+                    write(warp, *to, &[yes; LANES], taken);
+                }
+                if let Some(to) = result {
+                    write(warp, *to, &[answer.into(); LANES], taken);
                 }
                 Ok(())
             }

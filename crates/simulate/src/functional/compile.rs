@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use warpbound_ir::{
-    Address, BinaryOp, Cell, Code, Control, Expr, Meaning, Op, OpIndex, Target, TernaryOp, UnaryOp,
-    Value, Width,
+    Address, BinaryOp, Cell, Code, Control, Expr, Meaning, Op, OpIndex, ShuffleMode, Target,
+    TernaryOp, UnaryOp, Value, VoteMode, Width,
 };
 use warpbound_isa::instr::{Space, Token};
 use warpbound_simt::Tag;
@@ -23,11 +23,45 @@ pub(super) enum At {
     /// The condition code of the warp.
     Cc,
     /// A special register.
-    Special(u8),
+    Special(Special),
     /// The same in all warps.
     Shared(u16),
     /// A step before in the same operation.
     Scratch(u16),
+}
+
+/// A special register that a run without time can tell (numbers: fact table of S2R).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Special {
+    /// The number of the lane.
+    Lane,
+    /// The thread's place in its block along an axis.
+    Thread(u8),
+    /// The block's place in the grid along an axis.
+    Block(u8),
+    /// The masks of lanes that stand to the own one as said.
+    Equal,
+    Below,
+    BelowOrEqual,
+    Above,
+    AboveOrEqual,
+}
+
+impl Special {
+    /// `None` for those that depend on time, or on what is not modelled.
+    fn numbered(register: u8) -> Option<Special> {
+        Some(match register {
+            0 => Special::Lane,
+            33..=35 => Special::Thread(register - 33),
+            37..=39 => Special::Block(register - 37),
+            56 => Special::Equal,
+            57 => Special::Below,
+            58 => Special::BelowOrEqual,
+            59 => Special::Above,
+            60 => Special::AboveOrEqual,
+            _ => return None,
+        })
+    }
 }
 
 /// One step: its row is the next scratch row.
@@ -50,6 +84,20 @@ pub(super) enum Effect {
     Store {
         values: Vec<At>,
         access: Access,
+    },
+    Shuffle {
+        dest: Option<At>,
+        in_range: Option<At>,
+        mode: ShuffleMode,
+        value: At,
+        lane: At,
+        limit: At,
+    },
+    Vote {
+        ballot: Option<At>,
+        result: Option<At>,
+        mode: VoteMode,
+        predicate: At,
     },
     /// Barrier number, threads (`None`: all of the block).
     Barrier(At, Option<At>),
@@ -166,7 +214,8 @@ impl Compiler<'_> {
                 [] => Some(Effect::Write(Vec::new())),
                 [dest] => self
                     .cell(*dest)
-                    .map(|dest| Effect::Write(vec![(dest, At::Special(register))])),
+                    .zip(Special::numbered(register))
+                    .map(|(dest, special)| Effect::Write(vec![(dest, At::Special(special))])),
                 _ => None,
             },
             _ => None,
@@ -252,6 +301,40 @@ impl Compiler<'_> {
                     access,
                 }
             }
+            Meaning::Shuffle {
+                dest,
+                in_range,
+                mode,
+                value,
+                lane,
+                limit,
+            } => {
+                let value = self.expr(value, steps)?;
+                let lane = self.expr(lane, steps)?;
+                let limit = self.expr(limit, steps)?;
+                Effect::Shuffle {
+                    dest: self.optional(*dest)?,
+                    in_range: self.optional(*in_range)?,
+                    mode: *mode,
+                    value: self.at(value),
+                    lane: self.at(lane),
+                    limit: self.at(limit),
+                }
+            }
+            Meaning::Vote {
+                ballot,
+                result,
+                mode,
+                predicate,
+            } => {
+                let predicate = self.expr(predicate, steps)?;
+                Effect::Vote {
+                    ballot: self.optional(*ballot)?,
+                    result: self.optional(*result)?,
+                    mode: *mode,
+                    predicate: self.at(predicate),
+                }
+            }
             Meaning::Barrier { number, threads } => {
                 let number = self.expr(number, steps)?;
                 let threads = match threads {
@@ -289,6 +372,14 @@ impl Compiler<'_> {
         })
     }
 
+    /// The row of a cell, if there is a cell.
+    fn optional(&mut self, cell: Option<Cell>) -> Option<Option<At>> {
+        match cell {
+            None => Some(None),
+            Some(cell) => self.cell(cell).map(Some),
+        }
+    }
+
     /// The row of a cell.
     fn cell(&mut self, cell: Cell) -> Option<At> {
         if cell == Cell::CC {
@@ -320,7 +411,7 @@ impl Compiler<'_> {
         Some(match expr {
             Expr::Const(value) => Operand::Const(*value),
             Expr::Cell(cell) => Operand::At(self.cell(*cell)?),
-            Expr::Special(register) => Operand::At(At::Special(*register)),
+            Expr::Special(register) => Operand::At(At::Special(Special::numbered(*register)?)),
             Expr::ThreadId => return None,
             Expr::Constant(bank, address) => match self.expr(address, steps)? {
                 Operand::Const(address) => Operand::Const(self.word(*bank, address)?),

@@ -143,7 +143,7 @@ fn data(code: &Code, at: u32, thread: u32, cells: &mut [u32], memory: &[u32]) ->
         Some(Meaning::Store { address, .. }) => {
             memory.get(evaluate(&address.low, thread, cells)? as usize)?;
         }
-        Some(Meaning::Barrier { .. }) | None => {}
+        Some(_) | None => {}
     }
     Some(())
 }
