@@ -71,7 +71,10 @@ impl Session {
             max_instructions: max_instructions.unwrap_or(MOST_INSTRUCTIONS),
         };
         let counts = launch(&prepared.code, &run, &mut memory).map_err(|fault| {
-            let mut diagnostic = prepared.at_op(Diagnostic::new(fault.to_string()), fault.at);
+            let at = fault.at.0 as usize;
+            let name = prepared.program.mnemonic(at).unwrap_or("the end");
+            let what = Diagnostic::new(format!("{name}: {fault}"));
+            let mut diagnostic = prepared.at_op(what, fault.at);
             diagnostic.place.source = prepared.source(prepared.addr(fault.at));
             here(diagnostic)
         })?;

@@ -62,7 +62,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             FaultKind::NotRunnable => {
-                f.write_str("what this instruction means is not known yet, so it cannot be run")?;
+                f.write_str("what this instruction means is not known yet")?;
             }
             FaultKind::OutOfBounds {
                 space,
@@ -106,11 +106,12 @@ impl fmt::Display for Fault {
             }
             FaultKind::RunsOffTheEnd => f.write_str("execution runs past the last instruction")?,
         }
+        f.write_str(", in ")?;
         if let Some([x, y, z]) = self.thread {
-            write!(f, ", in thread ({x}, {y}, {z})")?;
+            write!(f, "thread ({x}, {y}, {z}) of ")?;
         }
         let [x, y, z] = self.block;
-        write!(f, " of block ({x}, {y}, {z})")
+        write!(f, "block ({x}, {y}, {z})")
     }
 }
 
