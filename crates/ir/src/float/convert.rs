@@ -255,17 +255,6 @@ pub fn float_to_float(
     }
 }
 
-/// A finite or infinite double as a half.
-#[inline]
-pub(super) fn narrow(x: u64, rounding: Rounding) -> u16 {
-    let bits = match Number::unpack(Format::Double, x) {
-        Number::Finite(number) => number.round(Format::Half, rounding),
-        Number::Infinite(negative) => exact::infinity(Format::Half, negative),
-        Number::Nan => Format::Half.nan(),
-    };
-    bits as u16
-}
-
 #[inline]
 fn flushed(x: u64, format: Format, flush: Flush) -> u64 {
     if format == Format::Single && flush != Flush::Keep {

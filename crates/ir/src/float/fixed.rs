@@ -141,3 +141,161 @@ fn cosine_of_small(angle: u32) -> Exact {
         significand: (1 << 64) - u128::from(alternating(angle, 1)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    //! Against 256 bits, by other formulas.
+
+    use num_bigint::BigInt;
+    use num_traits::{Signed, Zero};
+
+    use super::*;
+    use crate::float::{Format, Rounding};
+
+    const BITS: usize = 256;
+
+    fn one() -> BigInt {
+        BigInt::from(1) << BITS
+    }
+
+    fn exact(x: Exact) -> BigInt {
+        let shift = x.exponent + BITS as i32;
+        let n = BigInt::from(x.significand) << shift.max(0) >> (-shift).max(0);
+        if x.negative { -n } else { n }
+    }
+
+    /// |got / expected - 1| <= 2^-bits
+    fn close(got: &BigInt, expected: &BigInt, bits: usize) -> bool {
+        (got - expected).abs() << bits <= expected.abs()
+    }
+
+    /// Machin's formula.
+    fn pi() -> BigInt {
+        let atan = |n: u32| {
+            let (mut power, mut sum, mut k) = (one() / n, BigInt::zero(), 0);
+            while !power.is_zero() {
+                let term: BigInt = &power / (2 * k + 1);
+                sum += if k % 2 == 0 { term } else { -term };
+                power /= n * n;
+                k += 1;
+            }
+            sum
+        };
+        atan(5) * 16 - atan(239) * 4
+    }
+
+    /// 2^x for 0 <= x < 1 by its bits and repeated square roots.
+    fn power(x: &BigInt) -> BigInt {
+        let (mut root, mut product) = (one() * 2, one());
+        for bit in 1..=64 {
+            root = BigInt::sqrt(&(root << BITS));
+            if x.bit((BITS - bit) as u64) {
+                product = (product * &root) >> BITS;
+            }
+        }
+        product
+    }
+
+    /// SplitMix64's finalizer.
+    fn mixed(x: u64) -> u64 {
+        let x = x.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x ^ (x >> 31)
+    }
+
+    #[test]
+    fn constants() {
+        let two_over_pi: BigInt = (one() << (BITS + 1)) / pi();
+        for (i, word) in TWO_OVER_PI[1..].iter().enumerate() {
+            let expected: BigInt = (&two_over_pi >> (192 - 64 * i)) & BigInt::from(u64::MAX);
+            // The reference is a few units of 2^-256 off.
+            let distance = (expected - BigInt::from(*word)).abs();
+            assert!(distance < if i == 3 { 1 << 20 } else { 1 }.into());
+        }
+        let half_pi = BigInt::from(HALF_PI) << (BITS - 63);
+        assert!(close(&half_pi, &(pi() / 2), 64));
+        // 2^(1 / ln 2) = e = 1/0! + 1/1! + ...
+        let (mut e, mut term) = (BigInt::zero(), one());
+        for k in 1..60 {
+            e += &term;
+            term /= k;
+        }
+        let reciprocal = BigInt::from(TWO_OVER_LN_2) << (BITS - 63);
+        let raised = power(&(&reciprocal - one())) * 2;
+        assert!(close(&raised, &e, 62));
+        let product = BigInt::from(LN_2) * BigInt::from(TWO_OVER_LN_2);
+        assert!(close(&product, &(BigInt::from(1) << 127), 62));
+    }
+
+    #[test]
+    fn powers() {
+        for i in 0..2_000 {
+            let x = mixed(i) >> (i % 50);
+            let expected = power(&(BigInt::from(x) << (BITS - 64)));
+            let got = one() + (BigInt::from(power_of_two(x)) << (BITS - 64));
+            assert!(close(&got, &expected, 61), "{x:x}");
+        }
+    }
+
+    #[test]
+    fn logarithms() {
+        for i in 0..2_000 {
+            // Some at the ends of [1, 2).
+            let fraction =
+                (mixed(i) >> 41 >> (i % 23)) as u32 ^ if i % 3 == 0 { 0x7f_ffff } else { 0 };
+            let exponent = [-23, -24, 0, 90, -149][i as usize % 5];
+            let significand = 1 << 23 | fraction;
+            // Squaring doubles the logarithm.
+            let mut x = BigInt::from(significand) << (BITS - 23);
+            let mut expected = BigInt::from(exponent + 23);
+            for _ in 0..110 {
+                x = (&x * &x) >> BITS;
+                expected *= 2;
+                if x >= one() * 2 {
+                    x /= 2;
+                    expected += 1;
+                }
+            }
+            let expected = expected << (BITS - 110);
+            let got = exact(logarithm(exponent, significand));
+            assert!(close(&got, &expected, 59), "{exponent} {significand:x}");
+        }
+    }
+
+    #[test]
+    fn sines() {
+        let pi = pi();
+        for i in 1..2_000 {
+            let angle = (mixed(i) >> 41 >> (i % 23)) as u32 + 1;
+            // The sine of a 1024th part of the angle by its series, then ten times
+            // sin 2x = 2 sin x cos x, cos 2x = 1 - 2 (sin x)^2.
+            let x: BigInt = (BigInt::from(angle) * &pi) >> (24 + 10);
+            let square: BigInt = (&x * &x) >> BITS;
+            let (mut term, mut s) = (x, BigInt::zero());
+            for k in 1..20 {
+                s += &term;
+                term = -((&term * &square) >> BITS) / (2 * k * (2 * k + 1));
+            }
+            let mut c = BigInt::sqrt(&((one() << BITS) - &s * &s));
+            for _ in 0..10 {
+                let double: BigInt = (&s * &c) >> (BITS - 1);
+                c = one() - ((&s * &s) >> (BITS - 1));
+                s = double;
+            }
+            assert!(close(&exact(sine(angle)), &s, 60), "{angle:x}");
+        }
+    }
+
+    /// The sine is rounded correctly for every angle: no error within the bound changes a result.
+    #[test]
+    fn error_bound_suffices_for_sines() {
+        let nearest = |x: Exact| x.round(Format::Single, Rounding::Nearest);
+        for angle in 0..=QUARTER {
+            let x = sine(angle);
+            let error = x.significand >> 59;
+            let with = |significand| nearest(Exact { significand, ..x });
+            assert_eq!(with(x.significand - error), nearest(x), "{angle:x}");
+            assert_eq!(with(x.significand + error), nearest(x), "{angle:x}");
+        }
+    }
+}

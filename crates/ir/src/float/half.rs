@@ -6,7 +6,7 @@
 //! [`add_singles`] and its like. (What `.F32` means is an assumption: spellings alone are known.)
 
 use super::single::rounded_to_odd;
-use super::{Comparison, Flush, Format, Rounding, convert, single};
+use super::{Comparison, Flush, Format, single};
 
 const SIGN: u16 = 0x8000;
 
@@ -47,7 +47,7 @@ pub fn saturated(x: u16) -> u16 {
 /// The same number as a single; exact. NaNs become [`single::NAN`].
 ///
 /// Source: PTX ISA, "cvt".
-#[inline]
+#[inline(always)]
 pub fn widen(x: u16) -> u32 {
     let magnitude = u32::from(x & !SIGN);
     let sign = u32::from(x & SIGN) << 16;
@@ -68,7 +68,7 @@ pub fn widen(x: u16) -> u32 {
 /// HADD2: a + b, rounded to nearest.
 ///
 /// Source: PTX ISA, "add" for `.f16`.
-#[inline]
+#[inline(always)]
 pub fn add(a: u16, b: u16, flush: Flush) -> u16 {
     let (a, b) = (flushed(a, flush), flushed(b, flush));
     add_singles(widen(a), widen(b), flush)
@@ -77,7 +77,7 @@ pub fn add(a: u16, b: u16, flush: Flush) -> u16 {
 /// HMUL2: a * b, rounded to nearest.
 ///
 /// Source: PTX ISA, "mul" for `.f16`.
-#[inline]
+#[inline(always)]
 pub fn mul(a: u16, b: u16, flush: Flush) -> u16 {
     let (a, b) = (flushed(a, flush), flushed(b, flush));
     mul_singles(widen(a), widen(b), flush)
@@ -86,7 +86,7 @@ pub fn mul(a: u16, b: u16, flush: Flush) -> u16 {
 /// HFMA2: a * b + c, rounded once, to nearest.
 ///
 /// Source: PTX ISA, "fma" for `.f16`.
-#[inline]
+#[inline(always)]
 pub fn fma(a: u16, b: u16, c: u16, flush: Flush) -> u16 {
     let (a, b, c) = (flushed(a, flush), flushed(b, flush), flushed(c, flush));
     fma_singles(widen(a), widen(b), widen(c), flush)
@@ -94,7 +94,7 @@ pub fn fma(a: u16, b: u16, c: u16, flush: Flush) -> u16 {
 
 /// HADD2 of singles with a half result: the exact a + b, rounded once, to nearest. Singles that are
 /// subnormal are kept (assumption); flushing concerns the result.
-#[inline]
+#[inline(always)]
 pub fn add_singles(a: u32, b: u32, flush: Flush) -> u16 {
     let single = |x: u32| f64::from(f32::from_bits(x));
     narrow(rounded_to_odd(single(a), single(b)), flush)
@@ -102,7 +102,7 @@ pub fn add_singles(a: u32, b: u32, flush: Flush) -> u16 {
 
 /// HMUL2 of singles with a half result: the exact a * b, rounded once, to nearest; else as
 /// [`add_singles`].
-#[inline]
+#[inline(always)]
 pub fn mul_singles(a: u32, b: u32, flush: Flush) -> u16 {
     if flush == Flush::Fmz && (a << 1 == 0 || b << 1 == 0) {
         return 0;
@@ -113,7 +113,7 @@ pub fn mul_singles(a: u32, b: u32, flush: Flush) -> u16 {
 
 /// HFMA2 of singles with a half result: the exact a * b + c, rounded once, to nearest; else as
 /// [`add_singles`].
-#[inline]
+#[inline(always)]
 pub fn fma_singles(a: u32, b: u32, c: u32, flush: Flush) -> u16 {
     let legacy = flush == Flush::Fmz && (a << 1 == 0 || b << 1 == 0);
     let (a, b) = if legacy { (0, 0) } else { (a, b) };
@@ -122,18 +122,29 @@ pub fn fma_singles(a: u32, b: u32, c: u32, flush: Flush) -> u16 {
 }
 
 /// To half, to nearest.
-#[inline]
+#[inline(always)]
 fn narrow(x: f64, flush: Flush) -> u16 {
-    if x.is_nan() {
-        return NAN;
-    }
-    flushed(convert::narrow(x.to_bits(), Rounding::Nearest), flush)
+    let sign = (x.to_bits() >> 48) as u32 & 0x8000;
+    let magnitude = x.abs();
+    let bits = magnitude.to_bits();
+    // The sum has units of 2^-24, those of subnormal halves; it rounds as wanted.
+    const ANCHOR: f64 = (1u64 << 28) as f64;
+    let subnormal = (magnitude + ANCHOR)
+        .to_bits()
+        .wrapping_sub(ANCHOR.to_bits()) as u32;
+    // Rounds away 42 bits; a carry goes into the exponent.
+    let rounded = (bits.wrapping_add((1 << 41) - 1 + (bits >> 42 & 1)) >> 42) as u32;
+    let normal = rounded.wrapping_sub((1023 - 15) << 10).min(0x7c00);
+    let small = magnitude < 1.0 / f64::from(1 << 14);
+    let number = sign | if small { subnormal } else { normal };
+    let result = if x.is_nan() { NAN } else { number as u16 };
+    flushed(result, flush)
 }
 
 /// HSET2 and HSETP2: whether the comparison holds.
 ///
 /// Source: PTX ISA, "setp" for `.f16`; subnormal operands are flushed first with `.ftz`.
-#[inline]
+#[inline(always)]
 pub fn compare(comparison: Comparison, a: u16, b: u16, flush: Flush) -> bool {
     let (a, b) = (flushed(a, flush), flushed(b, flush));
     comparison.holds(f32::from_bits(widen(a)), f32::from_bits(widen(b)))

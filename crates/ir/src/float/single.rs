@@ -1,8 +1,9 @@
 //! Single precision: FADD, FMUL, FFMA, FMNMX, comparisons.
 //!
 //! The functions that end in `_nearest` have no branches, so that a loop over the lanes of a warp
-//! compiles to vector instructions, on x86-64 without extensions too. The others take the rounding
-//! as an argument.
+//! compiles to vector instructions, on x86-64 without extensions too. They are twice as fast where
+//! `flush` is a constant inside the loop: match on it outside. The others take the rounding as an
+//! argument, and call the fast ones where it is to nearest.
 
 use super::{Comparison, Flush, Format, Rounding, exact};
 
@@ -101,14 +102,13 @@ pub(super) fn rounded_to_odd(a: f64, b: f64) -> f64 {
     let sum = a + b;
     let of_b = sum - a;
     let error = (a - (sum - of_b)) + (b - of_b);
-    // False where the error is a NaN, which it is if an operand is infinite or a NaN.
-    let inexact = u64::from(error.abs() > 0.0).wrapping_neg();
-    let bits = sum.to_bits();
-    let even = (bits & 1).wrapping_sub(1);
-    // One step away from zero if the error has the sign of the sum, else one step towards zero.
-    let towards = (error.to_bits() ^ bits) >> 63;
-    let step = 1u64.wrapping_sub(towards << 1);
-    f64::from_bits(bits.wrapping_add(step & inexact & even))
+    // Below 0 if the sum is too far from zero, above if it is too near, 0 if exact, and a NaN if an
+    // operand is infinite or a NaN.
+    let beyond = error * sum;
+    let back = u64::from(beyond < 0.0).wrapping_neg();
+    let inexact = u64::from((beyond < 0.0) | (beyond > 0.0));
+    // One step towards zero if too far; then odd.
+    f64::from_bits(sum.to_bits().wrapping_add(back) | inexact)
 }
 
 /// All ones if one of the two is a zero.
@@ -120,13 +120,19 @@ fn zero_factor(a: u32, b: u32) -> u32 {
 /// FADD: a + b.
 ///
 /// Source: PTX ISA, "add".
-#[inline]
+#[inline(always)]
 pub fn add(a: u32, b: u32, rounding: Rounding, flush: Flush) -> u32 {
     if rounding == Rounding::Nearest {
-        return add_nearest(a, b, flush);
+        add_nearest(a, b, flush)
+    } else {
+        add_directed(a, b, rounding, flush)
     }
-    let (a, b) = (flushed(a, flush), flushed(b, flush));
-    let sum = exact::add(Format::Single, Format::Single, a.into(), b.into(), rounding);
+}
+
+#[inline(never)]
+fn add_directed(a: u32, b: u32, rounding: Rounding, flush: Flush) -> u32 {
+    let [a, b] = [a, b].map(|x| flushed(x, flush).into());
+    let sum = exact::add(Format::Single, Format::Single, a, b, rounding);
     finish(sum, flush)
 }
 
@@ -171,34 +177,55 @@ impl Scale {
 /// FMUL: a * b * 2^scale, rounded once.
 ///
 /// Source: PTX ISA, "mul"; [`Scale`].
-#[inline]
+#[inline(always)]
 pub fn mul(a: u32, b: u32, scale: Scale, rounding: Rounding, flush: Flush) -> u32 {
-    if rounding == Rounding::Nearest && scale == Scale::One {
-        return mul_nearest(a, b, flush);
+    if rounding != Rounding::Nearest {
+        mul_directed(a, b, scale, rounding, flush)
+    } else if scale == Scale::One {
+        mul_nearest(a, b, flush)
+    } else {
+        mul_scaled_nearest(a, b, scale, flush)
     }
+}
+
+/// FMUL with a scale, rounded to nearest.
+#[inline(always)]
+fn mul_scaled_nearest(a: u32, b: u32, scale: Scale, flush: Flush) -> u32 {
+    let (a, b) = (flushed(a, flush), flushed(b, flush));
+    let factor = f64::from_bits(((1023 + scale as i64) as u64) << 52);
+    // Exact in f64, as is the power of two.
+    let product = f64::from(f32::from_bits(a)) * f64::from(f32::from_bits(b)) * factor;
+    let product = flushed(canonical(product as f32), flush);
+    product & !(zero_factor(a, b) & flush.zero_mask())
+}
+
+#[inline(never)]
+fn mul_directed(a: u32, b: u32, scale: Scale, rounding: Rounding, flush: Flush) -> u32 {
     let (a, b) = (flushed(a, flush), flushed(b, flush));
     if zero_factor(a, b) & flush.zero_mask() != 0 {
         return 0;
     }
-    let product = exact::mul(
-        Format::Single,
-        Format::Single,
-        (a.into(), b.into()),
-        scale as i32,
-        rounding,
-    );
+    let operands = (a.into(), b.into());
+    let scale = scale as i32;
+    let product = exact::mul(Format::Single, Format::Single, operands, scale, rounding);
     finish(product, flush)
 }
 
 /// FFMA: a * b + c, rounded once.
 ///
 /// Source: PTX ISA, "fma".
-#[inline]
+#[inline(always)]
 pub fn fma(a: u32, b: u32, c: u32, rounding: Rounding, flush: Flush) -> u32 {
     if rounding == Rounding::Nearest {
-        return fma_nearest(a, b, c, flush);
+        fma_nearest(a, b, c, flush)
+    } else {
+        fma_directed(a, b, c, rounding, flush)
     }
-    let (a, b, c) = (flushed(a, flush), flushed(b, flush), flushed(c, flush));
+}
+
+#[inline(never)]
+fn fma_directed(a: u32, b: u32, c: u32, rounding: Rounding, flush: Flush) -> u32 {
+    let [a, b, c] = [a, b, c].map(|x| flushed(x, flush));
     let factor = !(zero_factor(a, b) & flush.zero_mask());
     let operands = [(a & factor).into(), (b & factor).into(), c.into()];
     let sum = exact::fma(Format::Single, Format::Single, operands, rounding);

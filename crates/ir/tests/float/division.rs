@@ -50,7 +50,7 @@ fn short_division_is_right_where_fchk_says_so() {
         let (p, q) = (exponent(&mut random), exponent(&mut random));
         let sign = 0x807f_ffff;
         check(a as u32 & sign | p << 23, b as u32 & sign | q << 23);
-        let distance = [123, 124, 125, 126][random.below(4) as usize];
+        let distance = 122 + random.below(7) as u32;
         if q + distance < 255 {
             check(
                 a as u32 & sign | (q + distance) << 23,
@@ -62,7 +62,7 @@ fn short_division_is_right_where_fchk_says_so() {
             );
         }
     }
-    assert!(short * 2 > all, "{short} of {all}");
+    assert!(short * 3 > all, "{short} of {all}");
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn holds(comparison: Comparison, order: Option<Ordering>) -> bool {
         "gt" => order == Ordering::Greater,
         "ne" => order != Ordering::Equal,
         "ge" => order != Ordering::Less,
-        _ => panic!("{name}"),
+        _ => unreachable!("{name}"),
     }
 }
 

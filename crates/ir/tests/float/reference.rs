@@ -157,7 +157,7 @@ pub(crate) fn round(format: Format, number: &Dyadic, negative: bool, rounding: R
         };
         return sign | if infinite { infinity } else { infinity - 1 };
     }
-    let n = u64::try_from(&magnitude).unwrap();
+    let n = magnitude.iter_u64_digits().next().unwrap_or(0);
     let field = if n >> (precision - 1) == 0 {
         0
     } else {
