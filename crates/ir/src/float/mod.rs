@@ -2,8 +2,8 @@
 //!
 //! Pure functions on `u16` (half), `u32` (single) and `u64` (double) patterns. Every result is the
 //! same on every platform: nothing depends on the host's NaNs or on its mathematical library. The
-//! host's own arithmetic is used only where IEEE 754 fixes the result: sums and products of f32 and
-//! f64 rounded to nearest, and conversions between the two.
+//! host's own arithmetic is used only where IEEE 754 fixes the result: sums, products, quotients and
+//! square roots of f32 and f64 rounded to nearest, comparisons, and conversions between the two.
 //!
 //! | module | instructions |
 //! |---|---|
