@@ -6,6 +6,7 @@
 
 mod cell;
 mod code;
+pub mod float;
 mod lift;
 mod maxwell;
 mod meaning;

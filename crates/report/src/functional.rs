@@ -49,7 +49,7 @@ impl FunctionalReport {
         let size = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
         let mut out = format!(
             "kernel {}  ({})\n  {} blocks of {} threads\n  {} warp instructions, {} active lanes on average; \
-             lanes parted {}\n",
+             diverged {}\n",
             self.kernel,
             self.file,
             size(self.grid),

@@ -140,7 +140,7 @@ impl<'a, L: Labels> Warp<'a, L> {
             votes: vec![Vec::new(); width],
             replay: None,
             // In most runs: else few loops end. Never where it jumps through a pointer, which must name a function.
-            small: mix(&[run.seed, 10]) % 4 != 0
+            small: !mix(&[run.seed, 10]).is_multiple_of(4)
                 && !code
                     .ops
                     .iter()

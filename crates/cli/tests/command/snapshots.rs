@@ -84,3 +84,18 @@ fn abstract_simulation_of_triangle_sum() {
     let dot = [&["cta"], &TRIANGLE_SUM[..], &["--format", "dot"]].concat();
     expect("cta.dot", &dot);
 }
+
+#[test]
+fn run_of_a_matrix_product() {
+    expect(
+        "functional.txt",
+        &[
+            "run",
+            "matmul_int.sm_61.cubin",
+            "--functional",
+            "--stats",
+            "--launch",
+            "../cuda/matmul_int.4x4.toml",
+        ],
+    );
+}

@@ -1,0 +1,285 @@
+//! Conversions: F2F, F2I, I2F, I2I.
+
+use super::exact::{self, Exact, Number};
+use super::{Flush, Format, Rounding};
+
+/// To which integer a number is rounded.
+///
+/// Source: PTX ISA, "cvt", integer rounding modifiers (`.rni .rmi .rpi .rzi`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Integral {
+    /// The nearest, the even one of two equally near (F2F `.ROUND`, F2I without suffix).
+    #[default]
+    Nearest,
+    /// The largest one not above (`.FLOOR`).
+    Floor,
+    /// The smallest one not below (`.CEIL`).
+    Ceil,
+    /// The one next to it towards zero (`.TRUNC`).
+    Trunc,
+}
+
+impl Integral {
+    /// All, in the order of the encoding (`names rndt` of `isa/nvidia/maxwell.names`).
+    pub const ALL: [Integral; 4] = [
+        Integral::Nearest,
+        Integral::Floor,
+        Integral::Ceil,
+        Integral::Trunc,
+    ];
+
+    /// The magnitude of the integer for `significand` * 2^`exponent` with the given sign.
+    #[inline]
+    fn magnitude(self, negative: bool, exponent: i32, significand: u64) -> u128 {
+        if exponent >= 0 {
+            // 2^65 is beyond every integer type, as is all above.
+            return u128::from(significand) << exponent.min(65);
+        }
+        let shift = -exponent as u32;
+        let kept = significand.checked_shr(shift).unwrap_or(0);
+        let back = kept.checked_shl(shift).unwrap_or(0);
+        let rest = significand - back;
+        let half = 1u64.checked_shl(shift - 1).unwrap_or(u64::MAX);
+        let away = match self {
+            Integral::Nearest => rest > half || (rest == half && kept & 1 != 0),
+            Integral::Floor => negative && rest != 0,
+            Integral::Ceil => !negative && rest != 0,
+            Integral::Trunc => false,
+        };
+        u128::from(kept + u64::from(away))
+    }
+}
+
+/// The integer types of conversions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Integer {
+    /// Unsigned, 8 bits.
+    U8,
+    /// Unsigned, 16 bits.
+    U16,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Unsigned, 64 bits.
+    U64,
+    /// Two's complement, 8 bits.
+    S8,
+    /// Two's complement, 16 bits.
+    S16,
+    /// Two's complement, 32 bits.
+    S32,
+    /// Two's complement, 64 bits.
+    S64,
+}
+
+impl Integer {
+    /// All, in the order of the encoding (`names ifmti` of `isa/nvidia/maxwell.names`).
+    pub const ALL: [Integer; 8] = [
+        Integer::U8,
+        Integer::U16,
+        Integer::U32,
+        Integer::U64,
+        Integer::S8,
+        Integer::S16,
+        Integer::S32,
+        Integer::S64,
+    ];
+
+    /// Bits.
+    pub const fn width(self) -> u32 {
+        match self {
+            Integer::U8 | Integer::S8 => 8,
+            Integer::U16 | Integer::S16 => 16,
+            Integer::U32 | Integer::S32 => 32,
+            Integer::U64 | Integer::S64 => 64,
+        }
+    }
+
+    /// Whether it has negative numbers.
+    pub const fn signed(self) -> bool {
+        matches!(
+            self,
+            Integer::S8 | Integer::S16 | Integer::S32 | Integer::S64
+        )
+    }
+
+    const fn least(self) -> i128 {
+        if self.signed() {
+            -(1 << (self.width() - 1))
+        } else {
+            0
+        }
+    }
+
+    const fn greatest(self) -> i128 {
+        (1 << (self.width() - self.signed() as u32)) - 1
+    }
+
+    /// The number in the low [`width`](Integer::width) bits; the others do not matter. The operand
+    /// modifiers `|x|` and `-x` of I2F and I2I are applied to it (assumption: without wrapping).
+    #[inline]
+    pub const fn read(self, bits: u64) -> i128 {
+        let unused = 64 - self.width();
+        if self.signed() {
+            ((bits << unused) as i64 >> unused) as i128
+        } else {
+            ((bits << unused) >> unused) as i128
+        }
+    }
+
+    /// A number of this type from the low [`width`](Integer::width) bits of `value`, extended to 64
+    /// bits by its sign.
+    #[inline]
+    const fn wrap(self, value: i128) -> u64 {
+        self.read(value as u64) as u64
+    }
+
+    #[inline]
+    fn clamp(self, value: i128) -> u64 {
+        value.clamp(self.least(), self.greatest()) as u64
+    }
+}
+
+/// I2I: the number as another type, wrapped, or clamped with `.SAT`; extended to 64 bits by its
+/// sign.
+///
+/// Source: PTX ISA, "cvt" (`.sat` clamps to MININT..MAXINT of the destination; else the high bits
+/// are chopped).
+#[inline]
+pub fn integer_to_integer(value: i128, to: Integer, saturate: bool) -> u64 {
+    if saturate {
+        to.clamp(value)
+    } else {
+        to.wrap(value)
+    }
+}
+
+/// I2F: the number in a floating-point format. Zero becomes +0; numbers beyond a half's range are
+/// rounded as IEEE 754 says, to an infinity or to the largest half.
+///
+/// Source: PTX ISA, "cvt".
+#[inline]
+pub fn integer_to_float(value: i128, to: Format, rounding: Rounding) -> u64 {
+    let exact = Exact {
+        negative: value < 0,
+        exponent: 0,
+        significand: value.unsigned_abs(),
+    };
+    exact.round(to, rounding)
+}
+
+/// F2I: rounds to an integer and clamps it to the range of the type; extended to 64 bits by its
+/// sign. A NaN becomes 0 where the source is no double and the destination has at most 32 bits, else
+/// the number of which only the highest bit is set. [`Flush`] concerns a single source only.
+///
+/// Source: PTX ISA, "cvt", integer notes; destinations of 8 bits do not exist.
+pub fn float_to_integer(
+    x: u64,
+    from: Format,
+    to: Integer,
+    integral: Integral,
+    flush: Flush,
+) -> u64 {
+    match Number::unpack(from, flushed(x, from, flush)) {
+        Number::Nan if from != Format::Double && to.width() <= 32 => 0,
+        Number::Nan => to.wrap(1 << (to.width() - 1)),
+        Number::Infinite(true) => to.least() as u64,
+        Number::Infinite(false) => to.greatest() as u64,
+        Number::Finite(x) => {
+            let magnitude =
+                integral.magnitude(x.negative, x.exponent, x.significand as u64) as i128;
+            to.clamp(if x.negative { -magnitude } else { magnitude })
+        }
+    }
+}
+
+/// F2F with `.ROUND`, `.FLOOR`, `.CEIL` or `.TRUNC`: an integral number in the same format; zeros
+/// keep the sign of the operand. NaNs as for [`float_to_float`].
+///
+/// Source: PTX ISA, "cvt", floating point notes.
+pub fn float_to_integral(
+    x: u64,
+    format: Format,
+    integral: Integral,
+    flush: Flush,
+    saturate: bool,
+) -> u64 {
+    let x = flushed(x, format, flush);
+    let result = match Number::unpack(format, x) {
+        Number::Nan => nan(x, format, format),
+        Number::Infinite(_) => x,
+        Number::Finite(number) if number.exponent >= 0 => x,
+        Number::Finite(number) => {
+            let significand = number.significand as u64;
+            let exact = Exact {
+                negative: number.negative,
+                exponent: 0,
+                significand: integral.magnitude(number.negative, number.exponent, significand),
+            };
+            exact.round(format, Rounding::Zero)
+        }
+    };
+    if saturate {
+        format.saturated(result)
+    } else {
+        result
+    }
+}
+
+/// F2F: the number in another format (or the same one), rounded once. [`Flush`] concerns single
+/// operands and results only; `.SAT` clamps to [0, 1].
+///
+/// NaNs: into a half `0x7fff`, from a half into a single `0x7fffffff` and from there into a double,
+/// between single and double sign and leading payload bits survive and the NaN becomes quiet, in the
+/// same format as results of arithmetic.
+///
+/// Source: PTX ISA, "cvt"; the NaNs: constants folded by ptxas 12.4 for sm_61 (between different
+/// formats), assumption (same format).
+pub fn float_to_float(
+    x: u64,
+    from: Format,
+    to: Format,
+    rounding: Rounding,
+    flush: Flush,
+    saturate: bool,
+) -> u64 {
+    let x = flushed(x, from, flush);
+    let result = match Number::unpack(from, x) {
+        Number::Nan => nan(x, from, to),
+        Number::Infinite(negative) => exact::infinity(to, negative),
+        Number::Finite(number) => flushed(number.round(to, rounding), to, flush),
+    };
+    if saturate {
+        to.saturated(result)
+    } else {
+        result
+    }
+}
+
+#[inline]
+fn flushed(x: u64, format: Format, flush: Flush) -> u64 {
+    if format == Format::Single && flush != Flush::Keep {
+        format.flushed(x)
+    } else {
+        x
+    }
+}
+
+fn nan(x: u64, from: Format, to: Format) -> u64 {
+    const QUIET: u64 = 1 << 51;
+    let widened = |x: u64| {
+        (x & Format::Single.sign()) << 32
+            | Format::Double.infinity()
+            | QUIET
+            | (x & 0x7f_ffff) << 29
+    };
+    match (from, to) {
+        (_, Format::Half) | (Format::Half | Format::Single, Format::Single) => to.nan(),
+        (Format::Half, Format::Double) => widened(Format::Single.nan()),
+        (Format::Single, Format::Double) => widened(x),
+        (Format::Double, Format::Double) => x | QUIET,
+        (Format::Double, Format::Single) => {
+            let sign = (x & Format::Double.sign()) >> 32;
+            sign | Format::Single.infinity() | 1 << 22 | ((x >> 29) & 0x7f_ffff)
+        }
+    }
+}

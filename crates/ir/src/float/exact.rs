@@ -1,0 +1,236 @@
+//! Exact arithmetic on finite numbers, and the one place that rounds.
+
+use super::{Format, Rounding};
+
+/// A finite number: `significand` * 2^`exponent`, negative or not. Zero has a sign too.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exact {
+    pub(super) negative: bool,
+    pub(super) exponent: i32,
+    pub(super) significand: u128,
+}
+
+/// What a pattern stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Number {
+    Nan,
+    /// Negative or not.
+    Infinite(bool),
+    Finite(Exact),
+}
+
+impl Number {
+    #[inline]
+    pub(super) fn unpack(format: Format, bits: u64) -> Number {
+        let negative = bits & format.sign() != 0;
+        let magnitude = bits & (format.sign() - 1);
+        if magnitude > format.infinity() {
+            return Number::Nan;
+        }
+        if magnitude == format.infinity() {
+            return Number::Infinite(negative);
+        }
+        let field = magnitude >> format.fraction();
+        let hidden = u64::from(field != 0) << format.fraction();
+        Number::Finite(Exact {
+            negative,
+            exponent: field.max(1) as i32 - 1 + format.lowest() - format.fraction() as i32,
+            significand: u128::from(magnitude & ((1 << format.fraction()) - 1) | hidden),
+        })
+    }
+
+    fn negative(self) -> bool {
+        match self {
+            Number::Nan => false,
+            Number::Infinite(negative) | Number::Finite(Exact { negative, .. }) => negative,
+        }
+    }
+}
+
+impl Exact {
+    /// The exponent of the leading bit; the significand must not be 0.
+    #[inline]
+    fn leading(self) -> i32 {
+        self.exponent + 127 - self.significand.leading_zeros() as i32
+    }
+
+    /// The product; significands of 64 bits at most.
+    #[inline]
+    fn times(self, other: Exact) -> Exact {
+        Exact {
+            negative: self.negative != other.negative,
+            exponent: self.exponent + other.exponent,
+            significand: self.significand * other.significand,
+        }
+    }
+
+    /// A number that rounds to any format with less than 64 bits of significand as the exact sum
+    /// does; significands of 106 bits at most. An exact zero of unlike signs is -0 if rounding down
+    /// (IEEE 754, 6.3).
+    fn plus(self, other: Exact, rounding: Rounding) -> Exact {
+        if self.significand == 0 && other.significand == 0 {
+            let negative = if self.negative == other.negative {
+                self.negative
+            } else {
+                rounding == Rounding::Down
+            };
+            return Exact { negative, ..self };
+        }
+        if self.significand == 0 {
+            return other;
+        }
+        if other.significand == 0 {
+            return self;
+        }
+        let (mut large, mut small) = (self, other);
+        if large.leading() < small.leading() {
+            (large, small) = (small, large);
+        }
+        // One bit for the carry; below it at least 19 zeros, so that a lost bit never decides about
+        // the position of the leading bit.
+        let up = large.significand.leading_zeros() - 2;
+        large.significand <<= up;
+        large.exponent -= up as i32;
+        let down = large.exponent - small.exponent;
+        small.significand = if down <= 0 {
+            small.significand << -down
+        } else {
+            shifted_right_sticky(small.significand, down as u32)
+        };
+        if large.negative == small.negative {
+            large.significand += small.significand;
+        } else if large.significand >= small.significand {
+            large.significand -= small.significand;
+            if large.significand == 0 {
+                large.negative = rounding == Rounding::Down;
+            }
+        } else {
+            large.significand = small.significand - large.significand;
+            large.negative = small.negative;
+        }
+        large
+    }
+
+    /// The pattern of the format for this number.
+    #[inline]
+    pub(super) fn round(self, format: Format, rounding: Rounding) -> u64 {
+        let sign = if self.negative { format.sign() } else { 0 };
+        if self.significand == 0 {
+            return sign;
+        }
+        let fraction = format.fraction() as i32;
+        let unit = self.leading().max(format.lowest()) - fraction;
+        let shift = unit - self.exponent;
+        let mut kept = if shift <= 0 {
+            (self.significand << -shift) as u64
+        } else {
+            let (kept, rest, half) = if shift < 128 {
+                let kept = self.significand >> shift;
+                let half = 1u128 << (shift - 1);
+                (kept as u64, self.significand ^ (kept << shift), half)
+            } else {
+                // At most half a unit, and only if all 128 bits are used.
+                let rest = if shift == 128 { self.significand } else { 1 };
+                (0, rest, 1 << 127)
+            };
+            let away = match rounding {
+                Rounding::Nearest => rest > half || (rest == half && kept & 1 != 0),
+                Rounding::Down => self.negative && rest != 0,
+                Rounding::Up => !self.negative && rest != 0,
+                Rounding::Zero => false,
+            };
+            kept + u64::from(away)
+        };
+        // The hidden bit of `kept` counts as one in the field of the exponent.
+        let field = unit - (format.lowest() - fraction);
+        if field >= 1 << (format.width() - 1 - format.fraction()) {
+            kept = u64::MAX;
+        } else {
+            kept = kept.saturating_add((field as u64) << fraction);
+        }
+        if kept >= format.infinity() {
+            let reached = match rounding {
+                Rounding::Nearest => true,
+                Rounding::Down => self.negative,
+                Rounding::Up => !self.negative,
+                Rounding::Zero => false,
+            };
+            kept = format.infinity() - u64::from(!reached);
+        }
+        sign | kept
+    }
+}
+
+/// Shifts right; the lowest bit becomes one if a one is lost.
+#[inline]
+pub(super) fn shifted_right_sticky(value: u128, shift: u32) -> u128 {
+    if shift >= 128 {
+        return u128::from(value != 0);
+    }
+    let kept = value >> shift;
+    kept | u128::from(kept << shift != value)
+}
+
+/// a + b, from one format to another; `None` where the result is a NaN.
+pub(super) fn add(from: Format, to: Format, a: u64, b: u64, rounding: Rounding) -> Option<u64> {
+    sum(
+        to,
+        Number::unpack(from, a),
+        Number::unpack(from, b),
+        rounding,
+    )
+}
+
+/// a * b * 2^`scale`; `None` where the result is a NaN.
+pub(super) fn mul(
+    from: Format,
+    to: Format,
+    (a, b): (u64, u64),
+    scale: i32,
+    rounding: Rounding,
+) -> Option<u64> {
+    match product(Number::unpack(from, a), Number::unpack(from, b)) {
+        Number::Nan => None,
+        Number::Infinite(negative) => Some(infinity(to, negative)),
+        Number::Finite(mut x) => {
+            x.exponent += scale;
+            Some(x.round(to, rounding))
+        }
+    }
+}
+
+/// a * b + c, rounded once; `None` where the result is a NaN.
+pub(super) fn fma(
+    from: Format,
+    to: Format,
+    [a, b, c]: [u64; 3],
+    rounding: Rounding,
+) -> Option<u64> {
+    let product = product(Number::unpack(from, a), Number::unpack(from, b));
+    sum(to, product, Number::unpack(from, c), rounding)
+}
+
+fn product(a: Number, b: Number) -> Number {
+    let negative = a.negative() != b.negative();
+    match (a, b) {
+        (Number::Finite(a), Number::Finite(b)) => Number::Finite(a.times(b)),
+        (Number::Nan, _) | (_, Number::Nan) => Number::Nan,
+        (Number::Finite(x), _) | (_, Number::Finite(x)) if x.significand == 0 => Number::Nan,
+        _ => Number::Infinite(negative),
+    }
+}
+
+fn sum(format: Format, a: Number, b: Number, rounding: Rounding) -> Option<u64> {
+    match (a, b) {
+        (Number::Finite(a), Number::Finite(b)) => Some(a.plus(b, rounding).round(format, rounding)),
+        (Number::Nan, _) | (_, Number::Nan) => None,
+        (Number::Infinite(a), Number::Infinite(b)) if a != b => None,
+        (Number::Infinite(negative), _) | (_, Number::Infinite(negative)) => {
+            Some(infinity(format, negative))
+        }
+    }
+}
+
+pub(super) fn infinity(format: Format, negative: bool) -> u64 {
+    format.infinity() | if negative { format.sign() } else { 0 }
+}

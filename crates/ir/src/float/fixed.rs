@@ -1,0 +1,301 @@
+//! Elementary functions in fixed point, with integers only.
+//!
+//! A `u64` x stands for x / 2^64 unless said otherwise. Each step truncates, which costs less than
+//! 2^-64 and is damped by the steps after it; the series stop where the next term is below 2^-65.
+
+use super::exact::Exact;
+
+/// ln 2.
+const LN_2: u64 = 0xb172_17f7_d1cf_79ac;
+/// 2 / ln 2, times 2^62.
+const TWO_OVER_LN_2: u64 = 0xb8aa_3b29_5c17_f0bc;
+/// Pi / 2, times 2^63.
+const HALF_PI: u64 = 0xc90f_daa2_2168_c235;
+/// 2 / pi: the first 256 bits behind the point, and 64 zeros before it.
+const TWO_OVER_PI: [u64; 5] = [
+    0,
+    0xa2f9_836e_4e44_1529,
+    0xfc27_57d1_f534_ddc0,
+    0xdb62_9599_3c43_9041,
+    0xfe51_63ab_debb_c561,
+];
+
+/// A quarter turn in the unit of [`turned`] and [`sine`].
+pub(super) const QUARTER: u32 = 1 << 23;
+
+#[inline(always)]
+fn times(a: u64, b: u64) -> u64 {
+    ((u128::from(a) * u128::from(b)) >> 64) as u64
+}
+
+/// 2^`fraction` - 1, with an error of at most 2^-61.
+pub(super) fn power_of_two(fraction: u64) -> u64 {
+    // e^y - 1 = y (1 + y/2 (1 + y/3 (...))); the variable holds what is added to each 1.
+    let y = times(fraction, LN_2);
+    let mut inner = 0;
+    for k in (2..=20).rev() {
+        let term = y / k;
+        inner = term + times(term, inner);
+    }
+    y + times(y, inner)
+}
+
+/// The binary logarithm of `significand` * 2^`exponent`, where the significand has its leading bit
+/// at 23; relative error at most 2^-59.
+pub(super) fn logarithm(exponent: i32, significand: u32) -> Exact {
+    // sqrt 2 * 2^23, roughly: the fraction of the logarithm is then at most about 1/2.
+    let upper = significand > 11_863_283;
+    let exponent = exponent + 23 + i32::from(upper);
+    let one = 1u64 << (23 + u32::from(upper));
+    // log2 m = 2 / ln 2 * atanh s, s = (m - 1) / (m + 1).
+    let difference = u64::from(significand).abs_diff(one);
+    let sum = u64::from(significand) + one;
+    let s = ((u128::from(difference) << 64) / u128::from(sum)) as u64;
+    let square = times(s, s);
+    let mut inner = 0;
+    for k in (1..=13).rev() {
+        inner = times(square, u64::MAX / (2 * k + 1) + inner);
+    }
+    // 2 / ln 2 * (atanh s) / s, times 2^62; times the difference, still to be divided by the sum.
+    let factor = TWO_OVER_LN_2 + times(TWO_OVER_LN_2, inner);
+    let product = u128::from(factor) * u128::from(difference);
+    if exponent == 0 {
+        let up = product.leading_zeros();
+        Exact {
+            negative: upper,
+            exponent: -62 - up as i32,
+            significand: (product << up.min(127)) / u128::from(sum),
+        }
+    } else {
+        let fraction = ((product << 2) / u128::from(sum)) as i128;
+        let value = (i128::from(exponent) << 64) + if upper { -fraction } else { fraction };
+        Exact {
+            negative: value < 0,
+            exponent: -64,
+            significand: value.unsigned_abs(),
+        }
+    }
+}
+
+/// The angle `significand` * 2^`exponent` (in radians; the significand below 2^24) in units of
+/// 1/2^23 of a quarter turn, rounded down, modulo a full turn. Exact: 103 more bits decide.
+pub(super) fn turned(exponent: i32, significand: u32) -> u32 {
+    // The bits of 2/pi that count: from weight 2^24 in the result downwards.
+    let first = 62 + exponent;
+    if first < 0 {
+        return 0;
+    }
+    let (word, bit) = (first as usize / 64, first as u32 % 64);
+    let at = |word: usize| TWO_OVER_PI.get(word).copied().unwrap_or(0);
+    let high = u128::from(at(word)) << 64 | u128::from(at(word + 1));
+    let low = if bit == 0 {
+        0
+    } else {
+        at(word + 2) >> (64 - bit)
+    };
+    let window = high << bit | u128::from(low);
+    (window.wrapping_mul(significand.into()) >> 103) as u32
+}
+
+/// The sine of an angle of at most a quarter turn ([`QUARTER`]); relative error at most 2^-60.
+pub(super) fn sine(angle: u32) -> Exact {
+    if angle > QUARTER / 2 {
+        cosine_of_small(QUARTER - angle)
+    } else {
+        sine_of_small(angle)
+    }
+}
+
+/// y/(first(first+1)) (1 - y/((first+2)(first+3)) (1 - ...)), with y the square of the angle.
+fn alternating(angle: u32, first: u64) -> u64 {
+    let radians = ((u128::from(angle) * u128::from(HALF_PI)) >> 22) as u64;
+    let square = times(radians, radians);
+    let mut inner = 0;
+    for k in (0..=9).rev() {
+        let term = square / ((first + 2 * k) * (first + 2 * k + 1));
+        inner = term - times(term, inner);
+    }
+    inner
+}
+
+fn sine_of_small(angle: u32) -> Exact {
+    let radians = u128::from(angle) * u128::from(HALF_PI);
+    // Leading bit at 62, for the product with at most 2^64.
+    let place = 127 - radians.leading_zeros().min(127) as i32;
+    let normal = if place > 62 {
+        radians >> (place - 62)
+    } else {
+        radians << (62 - place)
+    };
+    Exact {
+        negative: false,
+        exponent: place - 62 - 63 - 23 - 64,
+        significand: normal * ((1 << 64) - u128::from(alternating(angle, 2))),
+    }
+}
+
+fn cosine_of_small(angle: u32) -> Exact {
+    Exact {
+        negative: false,
+        exponent: -64,
+        significand: (1 << 64) - u128::from(alternating(angle, 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Against 256 bits, by other formulas.
+
+    use num_bigint::BigInt;
+    use num_traits::{Signed, Zero};
+
+    use super::*;
+    use crate::float::{Format, Rounding};
+
+    const BITS: usize = 256;
+
+    fn one() -> BigInt {
+        BigInt::from(1) << BITS
+    }
+
+    fn exact(x: Exact) -> BigInt {
+        let shift = x.exponent + BITS as i32;
+        let n = BigInt::from(x.significand) << shift.max(0) >> (-shift).max(0);
+        if x.negative { -n } else { n }
+    }
+
+    /// |got / expected - 1| <= 2^-bits
+    fn close(got: &BigInt, expected: &BigInt, bits: usize) -> bool {
+        (got - expected).abs() << bits <= expected.abs()
+    }
+
+    /// Machin's formula.
+    fn pi() -> BigInt {
+        let atan = |n: u32| {
+            let (mut power, mut sum, mut k) = (one() / n, BigInt::zero(), 0);
+            while !power.is_zero() {
+                let term: BigInt = &power / (2 * k + 1);
+                sum += if k % 2 == 0 { term } else { -term };
+                power /= n * n;
+                k += 1;
+            }
+            sum
+        };
+        atan(5) * 16 - atan(239) * 4
+    }
+
+    /// 2^x for 0 <= x < 1 by its bits and repeated square roots.
+    fn power(x: &BigInt) -> BigInt {
+        let (mut root, mut product) = (one() * 2, one());
+        for bit in 1..=64 {
+            root = BigInt::sqrt(&(root << BITS));
+            if x.bit((BITS - bit) as u64) {
+                product = (product * &root) >> BITS;
+            }
+        }
+        product
+    }
+
+    /// SplitMix64's finalizer.
+    fn mixed(x: u64) -> u64 {
+        let x = x.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x ^ (x >> 31)
+    }
+
+    #[test]
+    fn constants() {
+        let two_over_pi: BigInt = (one() << (BITS + 1)) / pi();
+        for (i, word) in TWO_OVER_PI[1..].iter().enumerate() {
+            let expected: BigInt = (&two_over_pi >> (192 - 64 * i)) & BigInt::from(u64::MAX);
+            // The reference is a few units of 2^-256 off.
+            let distance = (expected - BigInt::from(*word)).abs();
+            assert!(distance < if i == 3 { 1 << 20 } else { 1 }.into());
+        }
+        let half_pi = BigInt::from(HALF_PI) << (BITS - 63);
+        assert!(close(&half_pi, &(pi() / 2), 64));
+        // 2^(1 / ln 2) = e = 1/0! + 1/1! + ...
+        let (mut e, mut term) = (BigInt::zero(), one());
+        for k in 1..60 {
+            e += &term;
+            term /= k;
+        }
+        let reciprocal = BigInt::from(TWO_OVER_LN_2) << (BITS - 63);
+        let raised = power(&(&reciprocal - one())) * 2;
+        assert!(close(&raised, &e, 62));
+        let product = BigInt::from(LN_2) * BigInt::from(TWO_OVER_LN_2);
+        assert!(close(&product, &(BigInt::from(1) << 127), 62));
+    }
+
+    #[test]
+    fn powers() {
+        for i in 0..2_000 {
+            let x = mixed(i) >> (i % 50);
+            let expected = power(&(BigInt::from(x) << (BITS - 64)));
+            let got = one() + (BigInt::from(power_of_two(x)) << (BITS - 64));
+            assert!(close(&got, &expected, 61), "{x:x}");
+        }
+    }
+
+    #[test]
+    fn logarithms() {
+        for i in 0..2_000 {
+            // Some at the ends of [1, 2).
+            let fraction =
+                (mixed(i) >> 41 >> (i % 23)) as u32 ^ if i % 3 == 0 { 0x7f_ffff } else { 0 };
+            let exponent = [-23, -24, 0, 90, -149][i as usize % 5];
+            let significand = 1 << 23 | fraction;
+            // Squaring doubles the logarithm.
+            let mut x = BigInt::from(significand) << (BITS - 23);
+            let mut expected = BigInt::from(exponent + 23);
+            for _ in 0..110 {
+                x = (&x * &x) >> BITS;
+                expected *= 2;
+                if x >= one() * 2 {
+                    x /= 2;
+                    expected += 1;
+                }
+            }
+            let expected = expected << (BITS - 110);
+            let got = exact(logarithm(exponent, significand));
+            assert!(close(&got, &expected, 59), "{exponent} {significand:x}");
+        }
+    }
+
+    #[test]
+    fn sines() {
+        let pi = pi();
+        for i in 1..2_000 {
+            let angle = (mixed(i) >> 41 >> (i % 23)) as u32 + 1;
+            // The sine of a 1024th part of the angle by its series, then ten times
+            // sin 2x = 2 sin x cos x, cos 2x = 1 - 2 (sin x)^2.
+            let x: BigInt = (BigInt::from(angle) * &pi) >> (24 + 10);
+            let square: BigInt = (&x * &x) >> BITS;
+            let (mut term, mut s) = (x, BigInt::zero());
+            for k in 1..20 {
+                s += &term;
+                term = -((&term * &square) >> BITS) / (2 * k * (2 * k + 1));
+            }
+            let mut c = BigInt::sqrt(&((one() << BITS) - &s * &s));
+            for _ in 0..10 {
+                let double: BigInt = (&s * &c) >> (BITS - 1);
+                c = one() - ((&s * &s) >> (BITS - 1));
+                s = double;
+            }
+            assert!(close(&exact(sine(angle)), &s, 60), "{angle:x}");
+        }
+    }
+
+    /// The sine is rounded correctly for every angle: no error within the bound changes a result.
+    #[test]
+    fn error_bound_suffices_for_sines() {
+        let nearest = |x: Exact| x.round(Format::Single, Rounding::Nearest);
+        for angle in 0..=QUARTER {
+            let x = sine(angle);
+            let error = x.significand >> 59;
+            let with = |significand| nearest(Exact { significand, ..x });
+            assert_eq!(with(x.significand - error), nearest(x), "{angle:x}");
+            assert_eq!(with(x.significand + error), nearest(x), "{angle:x}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The three binary formats.
+
+/// A binary floating-point format of IEEE 754.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// binary16, `.F16`.
+    Half,
+    /// binary32, `.F32`.
+    Single,
+    /// binary64, `.F64`.
+    Double,
+}
+
+impl Format {
+    /// Bits in all.
+    pub const fn width(self) -> u32 {
+        match self {
+            Format::Half => 16,
+            Format::Single => 32,
+            Format::Double => 64,
+        }
+    }
+
+    /// Bits of the fraction, without the hidden one.
+    pub(super) const fn fraction(self) -> u32 {
+        match self {
+            Format::Half => 10,
+            Format::Single => 23,
+            Format::Double => 52,
+        }
+    }
+
+    /// The exponent of the smallest normal number.
+    pub(super) const fn lowest(self) -> i32 {
+        match self {
+            Format::Half => -14,
+            Format::Single => -126,
+            Format::Double => -1022,
+        }
+    }
+
+    /// The sign bit.
+    pub(super) const fn sign(self) -> u64 {
+        1 << (self.width() - 1)
+    }
+
+    /// +Inf.
+    pub(super) const fn infinity(self) -> u64 {
+        self.sign() - (1 << self.fraction())
+    }
+
+    /// The NaN of results (module documentation).
+    pub(super) const fn nan(self) -> u64 {
+        match self {
+            Format::Half => 0x7fff,
+            Format::Single => 0x7fff_ffff,
+            Format::Double => 0xfff8_0000_0000_0000,
+        }
+    }
+
+    /// 1.
+    pub(super) const fn one(self) -> u64 {
+        ((-self.lowest() + 1) as u64) << self.fraction()
+    }
+
+    /// Whether the pattern is a NaN.
+    #[inline]
+    pub(super) const fn is_nan(self, bits: u64) -> bool {
+        bits & (self.sign() - 1) > self.infinity()
+    }
+
+    /// A zero of the same sign for a subnormal number, else the pattern itself.
+    #[inline]
+    pub(super) const fn flushed(self, bits: u64) -> u64 {
+        if bits & self.infinity() == 0 {
+            bits & self.sign()
+        } else {
+            bits
+        }
+    }
+
+    /// [0, 1] for `.SAT`: +0 for NaNs and negative numbers, 1 for larger ones.
+    #[inline]
+    pub(super) const fn saturated(self, bits: u64) -> u64 {
+        if bits & self.sign() != 0 || self.is_nan(bits) {
+            0
+        } else if bits > self.one() {
+            self.one()
+        } else {
+            bits
+        }
+    }
+}

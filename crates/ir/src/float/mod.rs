@@ -1,0 +1,102 @@
+//! What the floating-point operations of Maxwell and Pascal compute, on bit patterns.
+//!
+//! Pure functions on `u16` (half), `u32` (single) and `u64` (double) patterns. Every result is the
+//! same on every platform: nothing depends on the host's NaNs or on its mathematical library. The
+//! host's own arithmetic is used only where IEEE 754 fixes the result: sums, products, quotients and
+//! square roots of f32 and f64 rounded to nearest, comparisons, and conversions between the two.
+//!
+//! | module | instructions |
+//! |---|---|
+//! | [`single`] | FADD FMUL FFMA FMNMX FSET FSETP FCMP and their `32I` forms |
+//! | [`double`] | DADD DMUL DFMA DMNMX DSET DSETP |
+//! | [`half`] | HADD2 HMUL2 HFMA2 HSET2 HSETP2, one half at a time |
+//! | [`convert`] | F2F F2I I2F I2I |
+//! | [`special`] | RRO MUFU |
+//! | [`divide`] | FCHK |
+//!
+//! The modifiers `|x|` and `-x` of operands are bit operations ([`single::absolute`],
+//! [`single::negate`] and so on), also of NaNs; apply them first.
+//!
+//! # NaNs
+//!
+//! | results | pattern | source |
+//! |---|---|---|
+//! | single | `0x7fffffff` | CUDA `math_constants.h` (`CUDART_NAN_F`), constants folded by ptxas 12.4 |
+//! | half | `0x7fff` | constants folded by ptxas 12.4 |
+//! | double, no NaN among the operands | `0xfff8000000000000` | CUDA `math_constants.h` (`CUDART_NAN`) |
+//! | double, else | the first NaN operand, made quiet | payloads survive: PTX ISA, "Floating-Point Instructions"; *the first* is an assumption |
+//!
+//! # Subnormal numbers
+//!
+//! [`Flush::Ftz`] replaces subnormal operands and results by zeros of the same sign (PTX ISA,
+//! "Floating-Point Instructions"). A result counts as subnormal if it is so after rounding
+//! (assumption: no vendor document says whether before or after).
+
+pub mod convert;
+pub mod divide;
+pub mod double;
+mod exact;
+mod fixed;
+mod format;
+pub mod half;
+mod relation;
+pub mod single;
+pub mod special;
+
+pub use format::Format;
+pub use relation::Comparison;
+
+/// Which of the two neighbouring numbers is taken for a result between them.
+///
+/// Source: PTX ISA, "Floating-Point Instructions", rounding modifiers; spellings by NVIDIA's
+/// disassembler.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Rounding {
+    /// The nearer one, the even one of two equally near (no suffix; `.rn` in PTX).
+    #[default]
+    Nearest,
+    /// The smaller one (`.RM`).
+    Down,
+    /// The larger one (`.RP`).
+    Up,
+    /// The one nearer to zero (`.RZ`).
+    Zero,
+}
+
+impl Rounding {
+    /// All, in the order of the encoding (`names rnd` of `isa/nvidia/maxwell.names`).
+    pub const ALL: [Rounding; 4] = [
+        Rounding::Nearest,
+        Rounding::Down,
+        Rounding::Up,
+        Rounding::Zero,
+    ];
+}
+
+/// What happens to subnormal numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Flush {
+    /// Nothing (no suffix).
+    #[default]
+    Keep,
+    /// Subnormal operands and results become zeros of the same sign (`.FTZ`; PTX ISA).
+    Ftz,
+    /// As [`Flush::Ftz`], and a product with a zero factor is +0 whatever the other factor is, also
+    /// an infinity or a NaN (`.FMZ`; not in PTX, the behaviour that graphics calls *legacy*
+    /// multiplication; assumption: the product is +0, never -0).
+    Fmz,
+}
+
+impl Flush {
+    /// All ones unless subnormals are kept.
+    #[inline(always)]
+    fn mask(self) -> u32 {
+        u32::from(self != Flush::Keep).wrapping_neg()
+    }
+
+    /// All ones if a zero factor makes a zero product.
+    #[inline(always)]
+    fn zero_mask(self) -> u32 {
+        u32::from(self == Flush::Fmz).wrapping_neg()
+    }
+}
