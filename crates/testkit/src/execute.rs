@@ -1,4 +1,4 @@
-//! A concrete warp whose data is uninterpreted: each operation is an unknown but fixed function
+//! A concrete warp. Each operation without a meaning is an unknown but fixed function
 //! of what it reads. Control flow follows the SIMT rules exactly.
 
 use smallvec::SmallVec;

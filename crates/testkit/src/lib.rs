@@ -1,4 +1,4 @@
-//! Oracles for the analyses: random programs, a concrete warp with uninterpreted data, and the
+//! Oracles for the analyses: random programs, a concrete warp, and the
 //! audit that compares what a warp does with what the analyses claim.
 
 pub mod audit;

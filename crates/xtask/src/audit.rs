@@ -9,7 +9,7 @@ use crate::repository::{Repository, files_with_extension};
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- audit [--runs COUNT] [--seed NUMBER]
 
-Runs warps with uninterpreted data through random programs (half of the runs) and through the control flow
+Runs warps through random programs (half of the runs) and through the control flow
 of kernels/built (the other half), in random launches and both orders of divergence, and compares
   - the trace of lanes in the warp with their traces alone,
   - each step, stack, relation of groups and agreement with what the analyses claim,
