@@ -64,6 +64,16 @@ impl Diagnostic {
         self.at(format_args!("line {}", before.matches('\n').count() + 1))
     }
 
+    /// What the reader of a text says of it, on one line and without control characters; `at` is the byte it means.
+    pub fn of_text(file: &str, text: &str, said: &str, at: Option<usize>) -> Self {
+        let said = said.trim().replace('\n', ", ");
+        let diagnostic = Diagnostic::new(said.replace(char::is_control, "\u{fffd}")).in_file(file);
+        match at {
+            Some(byte) => diagnostic.at_byte(text, byte),
+            None => diagnostic,
+        }
+    }
+
     /// Adds a position, unless one is known already.
     #[must_use]
     pub fn at(mut self, position: impl fmt::Display) -> Self {

@@ -20,7 +20,8 @@ use warpbound_report::bound::Status;
 use warpbound_report::{BoundWriter, KernelBound, to_json};
 
 use arguments::{
-    Arguments, Command, FactsArguments, Format, GraphFormat, Input, LaunchInput, Style,
+    Arguments, Command, Domains, FactsArguments, Format, GraphFormat, Input, LaunchArguments,
+    LaunchInput, Style,
 };
 use output::Output;
 use progress::Progress;
@@ -91,12 +92,7 @@ fn run(command: Command) -> Result<u8, Stop> {
             launch,
             domains,
         } => {
-            let options = Options {
-                block: launch.block,
-                warp_width: launch.warp_width,
-                model: domains.model(),
-                ..Options::default()
-            };
+            let options = flow_options(&launch, &domains);
             let library = input::library(&input.file)?;
             let images = library.select(&input.selection())?;
             let (session, index) = library.only_kernel(&images, &kernel)?;
@@ -159,12 +155,7 @@ fn run(command: Command) -> Result<u8, Stop> {
             launch,
             domains,
         } => {
-            let options = Options {
-                block: launch.block,
-                warp_width: launch.warp_width,
-                model: domains.model(),
-                ..Options::default()
-            };
+            let options = flow_options(&launch, &domains);
             divergence(&input, kernel.as_deref(), &options, format)
         }
         Command::Facts { input, kernel } => facts(&input, kernel.as_deref()),
@@ -203,6 +194,15 @@ fn run(command: Command) -> Result<u8, Stop> {
             };
             bound(&wanted, &options, jobs, report)
         }
+    }
+}
+
+fn flow_options(launch: &LaunchArguments, domains: &Domains) -> Options {
+    Options {
+        block: launch.block,
+        warp_width: launch.warp_width,
+        model: domains.model(),
+        ..Options::default()
     }
 }
 

@@ -179,11 +179,8 @@ impl GridFile {
     pub fn parse(file: &str, text: &str) -> Result<GridFile, Diagnostic> {
         let fault = |what: String| Diagnostic::new(what).in_file(file);
         let raw: Raw = toml::from_str(text).map_err(|error| {
-            let diagnostic = fault(error.message().trim().replace('\n', ", "));
-            match error.span() {
-                Some(span) => diagnostic.at_byte(text, span.start),
-                None => diagnostic,
-            }
+            let at = error.span().map(|span| span.start);
+            Diagnostic::of_text(file, text, error.message(), at)
         })?;
         let size = |name: &str, given: &[u32], most: u64| {
             let mut size = [1u32; 3];

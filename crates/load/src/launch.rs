@@ -54,11 +54,8 @@ impl LaunchFile {
     pub fn parse(file: &str, text: &str) -> Result<LaunchFile, Diagnostic> {
         let fault = |what: String| Diagnostic::new(what).in_file(file);
         let raw: Raw = toml::from_str(text).map_err(|error| {
-            let diagnostic = fault(error.message().trim().replace('\n', ", "));
-            match error.span() {
-                Some(span) => diagnostic.at_byte(text, span.start),
-                None => diagnostic,
-            }
+            let at = error.span().map(|span| span.start);
+            Diagnostic::of_text(file, text, error.message(), at)
         })?;
         if !(1..=LaunchFile::MOST_THREADS).contains(&raw.threads) {
             return Err(fault(format!(

@@ -122,11 +122,8 @@ impl Machine {
     pub fn parse(file: &str, text: &str) -> Result<Machine, Diagnostic> {
         let fault = |what: String| Diagnostic::new(what).in_file(file);
         let raw: RawMachine = toml::from_str(text).map_err(|error| {
-            let diagnostic = fault(error.message().trim().replace('\n', ", "));
-            match error.span() {
-                Some(span) => diagnostic.at_byte(text, span.start),
-                None => diagnostic,
-            }
+            let at = error.span().map(|span| span.start);
+            Diagnostic::of_text(file, text, error.message(), at)
         })?;
         if !(1..=64).contains(&raw.warp_width) {
             return Err(fault(format!(

@@ -1,5 +1,7 @@
 //! Meanings of encoded instructions against references that share no code with them: arithmetic on wide integers.
 
+use std::cmp::Ordering;
+
 use warpbound_isa::nvidia::Program;
 use warpbound_isa::{Arch, View};
 
@@ -204,6 +206,20 @@ fn carries() {
     }
 }
 
+/// The comparisons as instructions number them.
+fn holds(code: u64, order: Ordering) -> bool {
+    match code {
+        0 => false,
+        1 => order.is_lt(),
+        2 => order.is_eq(),
+        3 => order.is_le(),
+        4 => order.is_gt(),
+        5 => order.is_ne(),
+        6 => order.is_ge(),
+        _ => true,
+    }
+}
+
 /// Comparisons of 64 bits: the difference of the low words, then ISETP.X of the high ones.
 #[test]
 fn chained_comparisons() {
@@ -232,16 +248,7 @@ fn chained_comparisons() {
                 } else {
                     x.cmp(&y)
                 };
-                let expected = match code {
-                    0 => false,
-                    1 => order.is_lt(),
-                    2 => order.is_eq(),
-                    3 => order.is_le(),
-                    4 => order.is_gt(),
-                    5 => order.is_ne(),
-                    6 => order.is_ge(),
-                    _ => true,
-                };
+                let expected = holds(code, order);
                 assert_eq!(
                     lane.predicates[0],
                     u32::from(expected),
@@ -451,16 +458,7 @@ fn comparisons_and_choices() {
                 } else {
                     a.cmp(&b)
                 };
-                let expected = match code {
-                    0 => false,
-                    1 => order.is_lt(),
-                    2 => order.is_eq(),
-                    3 => order.is_le(),
-                    4 => order.is_gt(),
-                    5 => order.is_ne(),
-                    6 => order.is_ge(),
-                    _ => true,
-                };
+                let expected = holds(code, order);
                 seen[usize::from(expected)] = true;
                 assert_eq!(lane.predicates[0], u32::from(expected));
                 assert_eq!(lane.predicates[2], u32::from(!expected));
