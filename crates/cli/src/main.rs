@@ -232,7 +232,9 @@ fn run_functional(
         None => Arc::new(library.only_session(&input.selection())?),
     };
     let kernel = session.launched_grid(launched.kernel.as_deref(), &grid)?;
-    let report = session.run_functional(kernel, &grid, max_instructions)?;
+    let report = session
+        .run_functional(kernel, &grid, max_instructions)?
+        .report;
     let mut out = Output::stdout();
     let text = match format {
         Format::Text => report.text(stats),

@@ -19,6 +19,15 @@ const BLOCK_AT: usize = 0x8;
 const GRID_AT: usize = 0x14;
 const STACK_AT: usize = 0x20;
 
+/// A launch of a grid that came to its end.
+#[derive(Clone, Debug)]
+pub struct FunctionalRun {
+    /// What it was like.
+    pub report: FunctionalReport,
+    /// The buffers, in the order of the parameters.
+    pub memory: GlobalMemory,
+}
+
 impl Session {
     /// The kernel of a launch of a grid.
     ///
@@ -50,7 +59,7 @@ impl Session {
         kernel: &Kernel,
         grid: &GridFile,
         max_instructions: Option<u64>,
-    ) -> Result<FunctionalReport, Diagnostic> {
+    ) -> Result<FunctionalRun, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
         if !matches!(prepared.program, Program::Nvidia(_)) {
@@ -97,7 +106,7 @@ impl Session {
         mnemonics.sort_by(|a, b| {
             (b.warp_instructions, &a.mnemonic).cmp(&(a.warp_instructions, &b.mnemonic))
         });
-        Ok(FunctionalReport {
+        let report = FunctionalReport {
             schema: FunctionalReport::SCHEMA,
             file: self.file.clone(),
             kernel: kernel.demangled(),
@@ -108,7 +117,8 @@ impl Session {
             divergences: counts.divergences.iter().sum(),
             mnemonics,
             checked_elements: checked,
-        })
+        };
+        Ok(FunctionalRun { report, memory })
     }
 }
 
@@ -192,9 +202,9 @@ fn check(kernel: &Kernel, grid: &GridFile, memory: &GlobalMemory) -> Result<usiz
             continue;
         };
         let size = element.size();
-        let pairs = buffer.bytes.chunks(size).zip(expect.chunks(size));
+        let pairs = buffer.bytes.chunks(size).zip(expect.bytes.chunks(size));
         for (index, (found, expected)) in pairs.enumerate() {
-            if found != expected {
+            if !element.matches(found, expected, expect) {
                 return Err(Diagnostic::new(format!(
                     "{}[{index}] is {} at the end, not {}",
                     param.name,

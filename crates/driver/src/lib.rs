@@ -22,6 +22,7 @@ mod run;
 mod session;
 
 pub use flow::Flow;
+pub use functional::FunctionalRun;
 pub use graph::Level;
 pub use library::{Library, Selection};
 pub use options::{Options, Reading};

@@ -1,7 +1,7 @@
 //! Kernels of the repository run without time, against references in Rust.
 
 use warpbound_driver::Session;
-use warpbound_load::{Element, GridFile, GridParam, ParamValue};
+use warpbound_load::{Element, Expected, GridFile, GridParam, ParamValue};
 
 /// A parameter of a launch.
 enum Given<'a> {
@@ -36,17 +36,22 @@ fn launch(
             .flat_map(|number| number.to_le_bytes())
             .collect()
     };
+    let exactly = |bytes| Expected {
+        bytes,
+        relative: 0.0,
+        absolute: 0.0,
+    };
     let value = |given: &Given<'_>| match given {
         Given::Number(number) => ParamValue::Scalar(bytes(&[*number])),
         Given::Input(start) => ParamValue::Buffer {
             element: Element::S32,
             bytes: bytes(start),
-            expect: Some(bytes(start)),
+            expect: Some(exactly(bytes(start))),
         },
         Given::Output(start, end) => ParamValue::Buffer {
             element: Element::S32,
             bytes: bytes(start),
-            expect: Some(bytes(end)),
+            expect: Some(exactly(bytes(end))),
         },
     };
     let launch = GridFile {
@@ -67,10 +72,10 @@ fn launch(
     let kernel = session
         .launched_grid(None, &launch)
         .expect("it has the kernel");
-    let report = session
+    let run = session
         .run_functional(kernel, &launch, None)
         .map_err(|diagnostic| diagnostic.to_string())?;
-    assert!(report.checked_elements > 0);
+    assert!(run.report.checked_elements > 0);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use warpbound_base::Diagnostic;
 
 /// A launch of a grid.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct GridFile {
     /// The file's name.
     pub file: String,
@@ -21,7 +21,7 @@ pub struct GridFile {
 }
 
 /// A parameter of a launch.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct GridParam {
     /// The name that messages use.
     pub name: String,
@@ -30,7 +30,7 @@ pub struct GridParam {
 }
 
 /// What a parameter is.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum ParamValue {
     /// A number, as its bytes.
     Scalar(Vec<u8>),
@@ -41,8 +41,19 @@ pub enum ParamValue {
         /// What it holds at the start.
         bytes: Vec<u8>,
         /// What it holds at the end, when the file says so.
-        expect: Option<Vec<u8>>,
+        expect: Option<Expected>,
     },
+}
+
+/// What a buffer holds at the end.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Expected {
+    /// The numbers, as many as the buffer has.
+    pub bytes: Vec<u8>,
+    /// By how much of an expected number a float may differ from it.
+    pub relative: f64,
+    /// By how much a float may differ in any case.
+    pub absolute: f64,
 }
 
 /// The type of a number.
@@ -93,6 +104,30 @@ impl Element {
         let value = i128::from(value);
         let bytes = value.to_le_bytes();
         ((least..=most).contains(&value)).then(|| bytes[..self.size()].to_vec())
+    }
+
+    /// Whether a number is the expected one, or near enough for a float. NaN is near NaN; no float is near an
+    /// infinite one but itself.
+    pub fn matches(self, found: &[u8], expected: &[u8], near: &Expected) -> bool {
+        let number = |bytes: &[u8]| match (self, bytes) {
+            (Element::F32, &[a, b, c, d]) => Some(f64::from(f32::from_le_bytes([a, b, c, d]))),
+            (Element::F64, &[a, b, c, d, e, f, g, h]) => {
+                Some(f64::from_le_bytes([a, b, c, d, e, f, g, h]))
+            }
+            _ => None,
+        };
+        if found == expected {
+            return true;
+        }
+        let (Some(found), Some(expected)) = (number(found), number(expected)) else {
+            return false;
+        };
+        if near.relative == 0.0 && near.absolute == 0.0 {
+            return false;
+        }
+        let may = near.absolute.max(near.relative * expected.abs());
+        found.is_nan() && expected.is_nan()
+            || expected.is_finite() && (found - expected).abs() <= may
     }
 
     /// A number spelled out; nothing when the bytes are too few.
@@ -153,6 +188,10 @@ struct RawParam {
     fill: Option<Fill>,
     values: Option<Vec<Number>>,
     expect: Option<Vec<Number>>,
+    #[serde(default)]
+    relative: f64,
+    #[serde(default)]
+    absolute: f64,
 }
 
 /// How a buffer begins.
@@ -267,7 +306,11 @@ impl RawParam {
         Ok(ParamValue::Buffer {
             element: self.element,
             bytes,
-            expect,
+            expect: expect.map(|bytes| Expected {
+                bytes,
+                relative: self.relative,
+                absolute: self.absolute,
+            }),
         })
     }
 

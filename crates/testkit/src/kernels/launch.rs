@@ -1,0 +1,118 @@
+use warpbound_load::{Element, Expected, GridFile, GridParam, ParamValue};
+
+/// A number that buffers hold.
+pub trait Number: Copy {
+    /// Its type.
+    const ELEMENT: Element;
+
+    /// Its bytes, the lowest first.
+    fn bytes(self) -> Vec<u8>;
+}
+
+macro_rules! numbers {
+    ($($number:ty: $element:ident,)*) => {
+        $(impl Number for $number {
+            const ELEMENT: Element = Element::$element;
+
+            fn bytes(self) -> Vec<u8> {
+                self.to_le_bytes().to_vec()
+            }
+        })*
+    };
+}
+
+numbers! {
+    u8: U8, i8: S8, u16: U16, i16: S16, u32: U32, i32: S32, u64: U64, i64: S64, f32: F32, f64: F64,
+}
+
+/// A launch being written: its parameters in the order of the kernel's.
+pub struct Launch(GridFile);
+
+impl Launch {
+    /// A launch without parameters.
+    pub fn of(kernel: &str, grid: [u32; 3], block: [u32; 3]) -> Launch {
+        Launch(GridFile {
+            file: "launch".to_owned(),
+            kernel: Some(kernel.to_owned()),
+            grid,
+            block,
+            dynamic_shared: 0,
+            params: Vec::new(),
+        })
+    }
+
+    /// Bytes of shared memory that the launch adds.
+    #[must_use]
+    pub fn dynamic_shared(mut self, bytes: u32) -> Launch {
+        self.0.dynamic_shared = bytes;
+        self
+    }
+
+    /// A number.
+    #[must_use]
+    pub fn value<N: Number>(self, name: &str, value: N) -> Launch {
+        self.param(name, ParamValue::Scalar(value.bytes()))
+    }
+
+    /// A buffer that is only read: it holds the same at the end.
+    #[must_use]
+    pub fn input<N: Number>(self, name: &str, start: &[N]) -> Launch {
+        self.buffer(name, start, Some((start, 0.0, 0.0)))
+    }
+
+    /// A buffer that holds exactly this at the end.
+    #[must_use]
+    pub fn output<N: Number>(self, name: &str, start: &[N], end: &[N]) -> Launch {
+        self.buffer(name, start, Some((end, 0.0, 0.0)))
+    }
+
+    /// A buffer of floats that holds about this at the end.
+    #[must_use]
+    pub fn near<N: Number>(
+        self,
+        name: &str,
+        start: &[N],
+        end: &[N],
+        relative: f64,
+        absolute: f64,
+    ) -> Launch {
+        self.buffer(name, start, Some((end, relative, absolute)))
+    }
+
+    /// A buffer of which nothing is said.
+    #[must_use]
+    pub fn scratch<N: Number>(self, name: &str, start: &[N]) -> Launch {
+        self.buffer(name, start, None)
+    }
+
+    /// The launch.
+    pub fn done(self) -> GridFile {
+        self.0
+    }
+
+    fn buffer<N: Number>(self, name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> Launch {
+        let bytes = |numbers: &[N]| numbers.iter().flat_map(|n| n.bytes()).collect::<Vec<u8>>();
+        let expect = end.map(|(end, relative, absolute)| {
+            assert_eq!(start.len(), end.len(), "{name} changes its size");
+            Expected {
+                bytes: bytes(end),
+                relative,
+                absolute,
+            }
+        });
+        let value = ParamValue::Buffer {
+            element: N::ELEMENT,
+            bytes: bytes(start),
+            expect,
+        };
+        self.param(name, value)
+    }
+
+    fn param(mut self, name: &str, value: ParamValue) -> Launch {
+        self.0.params.push(GridParam {
+            name: name.to_owned(),
+            value,
+        });
+        self
+    }
+}

@@ -1,0 +1,37 @@
+//! What the kernels of the repository compute, written a second time: launches with what buffers hold at their end.
+//!
+//! A file for each source in `kernels/cuda`, which shares nothing with it but the algorithm's definition.
+
+mod launch;
+mod matmul_int;
+
+use warpbound_load::GridFile;
+
+pub use launch::{Launch, Number};
+
+/// A kernel and launches of it.
+pub struct Reference {
+    /// The source: `kernels/cuda/NAME.cu`, `kernels/built/NAME.CHIP.cubin`.
+    pub source: &'static str,
+    /// The kernel in it, as people name it.
+    pub kernel: &'static str,
+    /// The launch of a number. Those of 0 to 2 are chosen, ragged sizes among them; others are random with the number as
+    /// seed, and small enough for hundreds of them.
+    pub launch: fn(u64) -> GridFile,
+}
+
+/// All kernels with a reference, by source.
+pub fn all() -> Vec<Reference> {
+    [matmul_int::KERNELS]
+        .into_iter()
+        .flatten()
+        .map(|&(source, kernel, launch)| Reference {
+            source,
+            kernel,
+            launch,
+        })
+        .collect()
+}
+
+/// A row of a file's table: source, kernel, launches.
+type Row = (&'static str, &'static str, fn(u64) -> GridFile);
