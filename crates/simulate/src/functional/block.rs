@@ -9,15 +9,15 @@ use super::compile::{Access, At, Compiled, Effect, Flow, Program, Special, Step}
 use super::fault::{Fault, FaultKind};
 use super::lanes::{LANES, Mask, Row, binary, gather, lanes_of, spread, ternary, unary};
 use super::memory::{GlobalMemory, put_word, size_of, word_of};
-use super::{Counts, Launch, Size};
+use super::{Counts, Issue, Launch, Listener, Size};
 
-struct Warp {
-    stack: ActivationStack<u32>,
+pub(super) struct Warp {
+    pub(super) stack: ActivationStack<u32>,
     /// The number of its first thread.
-    first: u32,
-    registers: Vec<Row>,
-    predicates: [Mask; 8],
-    cc: Row,
+    pub(super) first: u32,
+    pub(super) registers: Vec<Row>,
+    pub(super) predicates: [Mask; 8],
+    pub(super) cc: Row,
     /// The thread's place in the block in x, y, z.
     place: [Row; 3],
     local: Vec<u8>,
@@ -78,6 +78,7 @@ impl<'a> Block<'a> {
         memory: &mut GlobalMemory,
         counts: &mut Counts,
         left: &mut u64,
+        listener: &mut dyn Listener,
     ) -> Result<(), Fault> {
         loop {
             let mut moved = false;
@@ -86,7 +87,8 @@ impl<'a> Block<'a> {
                     && let Some(top) = self.warps[number].stack.top().copied()
                 {
                     moved = true;
-                    self.step(number, top.next, top.mask as Mask, memory, counts, left)?;
+                    let active = top.mask as Mask;
+                    self.step(number, top.next, active, memory, counts, left, listener)?;
                 }
             }
             if !moved {
@@ -116,6 +118,7 @@ impl<'a> Block<'a> {
     }
 
     /// Executes the next instruction of a warp.
+    #[allow(clippy::too_many_arguments)]
     fn step(
         &mut self,
         number: usize,
@@ -124,6 +127,7 @@ impl<'a> Block<'a> {
         memory: &mut GlobalMemory,
         counts: &mut Counts,
         left: &mut u64,
+        listener: &mut dyn Listener,
     ) -> Result<(), Fault> {
         let program = self.program;
         let Some(op) = program.ops.get(at as usize) else {
@@ -144,6 +148,17 @@ impl<'a> Block<'a> {
                 active & if negated { !holds } else { holds }
             }
         };
+        let issue = Issue {
+            block: self.index,
+            warp: number as u32,
+            at: OpIndex(at),
+            active,
+            taken,
+            state: &self.warps[number],
+        };
+        if !listener.issue(&issue) {
+            return Err(self.fault(at, FaultKind::TooLong(self.launch.max_instructions)));
+        }
         if taken != 0 {
             self.effect(number, at, op, taken, memory)?;
         }

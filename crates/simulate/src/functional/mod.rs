@@ -9,7 +9,8 @@ mod fault;
 mod lanes;
 mod memory;
 
-use warpbound_ir::{Code, OpIndex};
+use warpbound_ir::{Cell, Code, OpIndex};
+use warpbound_simt::concrete::ActivationStack;
 
 pub use fault::{Fault, FaultKind};
 pub use memory::{Buffer, GlobalMemory};
@@ -57,6 +58,70 @@ pub struct Counts {
 ///
 /// For an operation that cannot be run yet when a warp comes to it, and for what a kernel must not do.
 pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result<Counts, Fault> {
+    struct Nobody;
+    impl Listener for Nobody {
+        fn issue(&mut self, _: &Issue<'_>) -> bool {
+            true
+        }
+    }
+    launch_with(code, launch, memory, &mut Nobody)
+}
+
+/// One instruction that a warp is about to execute.
+pub struct Issue<'a> {
+    /// The block.
+    pub block: Size,
+    /// The number of the warp in its block.
+    pub warp: u32,
+    /// The operation.
+    pub at: OpIndex,
+    /// Lanes that are active.
+    pub active: u32,
+    /// Those of them for which its guard holds.
+    pub taken: u32,
+    state: &'a block::Warp,
+}
+
+impl Issue<'_> {
+    /// The number in its block of the thread in lane 0.
+    pub fn first_thread(&self) -> u32 {
+        self.state.first
+    }
+
+    /// What a cell holds in each lane.
+    pub fn cell(&self, cell: Cell) -> [u32; 32] {
+        let zero = [0; 32];
+        match cell.index() {
+            n @ 0..256 => self.state.registers.get(n).copied().unwrap_or(zero),
+            n @ 256..264 => lanes::spread(self.state.predicates[n - 256]),
+            n if n == Cell::CC.index() => self.state.cc,
+            _ => zero,
+        }
+    }
+
+    /// The activation stack of the warp.
+    pub fn stack(&self) -> &ActivationStack<u32> {
+        &self.state.stack
+    }
+}
+
+/// Sees what warps do.
+pub trait Listener {
+    /// A warp is about to execute an instruction; whether to go on.
+    fn issue(&mut self, issue: &Issue<'_>) -> bool;
+}
+
+/// [`launch`], with a listener.
+///
+/// # Errors
+///
+/// As there.
+pub fn launch_with(
+    code: &Code,
+    launch: &Launch,
+    memory: &mut GlobalMemory,
+    listener: &mut dyn Listener,
+) -> Result<Counts, Fault> {
     let program = Program::of(code, launch);
     let mut counts = Counts {
         issues: vec![0; code.ops.len()],
@@ -68,7 +133,7 @@ pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result
         for y in 0..launch.grid[1] {
             for x in 0..launch.grid[0] {
                 let block = Block::new(&program, launch, [x, y, z], code.entry);
-                block.run(memory, &mut counts, &mut left)?;
+                block.run(memory, &mut counts, &mut left, listener)?;
             }
         }
     }
