@@ -69,7 +69,7 @@ impl Session {
         let most = max_instructions.unwrap_or(MOST_INSTRUCTIONS);
         let (run, mut memory) = start(kernel, grid, most)?;
         let counts = launch(&prepared.code, &run, &mut memory)
-            .map_err(|fault| self.locate(prepared.fault(&fault)))?;
+            .map_err(|fault| self.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
         let checked = check(kernel, grid, &memory)?;
         let mut mnemonics: BTreeMap<&str, MnemonicCount> = BTreeMap::new();
         for (at, &issues) in counts.issues.iter().enumerate() {
@@ -112,7 +112,7 @@ impl Prepared<'_> {
         let what = Diagnostic::new(format!("{name}: {fault}"));
         let mut diagnostic = self.at_op(what, fault.at);
         diagnostic.place.source = self.source(self.addr(fault.at));
-        diagnostic.in_kernel(self.kernel.demangled())
+        diagnostic
     }
 }
 

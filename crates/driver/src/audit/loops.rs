@@ -1,5 +1,7 @@
 //! How often each lane executes the headers of loops, counted as loop facts count.
 
+use std::cmp::Reverse;
+
 use warpbound_ir::Control;
 use warpbound_isa::instr::Token;
 use warpbound_simt::{NodeId, Tag};
@@ -109,7 +111,7 @@ impl LoopCounter {
     }
 }
 
-/// The most header executions that were seen of a loop, and who did them first.
+/// The most header executions that were seen of a loop, and the first thread that did them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Most {
     /// Header executions for one entry of the loop.
@@ -118,4 +120,12 @@ pub struct Most {
     pub thread: u32,
     /// The block.
     pub block: [u32; 3],
+}
+
+impl Most {
+    /// Of equal ones the first thread, whoever came first.
+    pub(crate) fn order(&self) -> impl Ord + use<> {
+        let [x, y, z] = self.block;
+        (self.count, Reverse(([z, y, x], self.thread)))
+    }
 }

@@ -59,7 +59,7 @@ impl Default for AuditRuns {
 pub struct Watched {
     /// What was seen, up to the fault if there was one.
     pub seen: Seen,
-    /// Why it did not come to its end.
+    /// Why it did not come to its end, and where in the kernel.
     pub fault: Option<Diagnostic>,
 }
 
@@ -151,7 +151,7 @@ impl Session {
         let done = launch_with(&prepared.code, &run, &mut memory, &mut watch);
         Ok(Watched {
             seen: watch.finish(),
-            fault: done.err().map(|fault| self.locate(prepared.fault(&fault))),
+            fault: done.err().map(|fault| prepared.fault(&fault)),
         })
     }
 

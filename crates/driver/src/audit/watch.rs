@@ -1,5 +1,6 @@
 //! Watches the warps of a launch and compares each step with what is claimed.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use warpbound_analyse::context::{ContextId, Contexts};
@@ -51,6 +52,14 @@ pub struct Worst {
     pub issued: u64,
     /// The warp.
     pub who: Who,
+}
+
+impl Worst {
+    /// Of equal ones the first warp, whoever came first.
+    fn order(&self) -> impl Ord + use<> {
+        let [x, y, z] = self.who.block;
+        (self.issued, Reverse(([z, y, x], self.who.warp)))
+    }
 }
 
 /// A listener that compares the warps of one launch with what is claimed of them.
@@ -192,12 +201,13 @@ impl<'a> Watch<'a> {
                 let Some(most) = self.seen.most.get_mut(fact) else {
                     return;
                 };
-                if most.is_none_or(|most| most.count < count) {
-                    *most = Some(Most {
-                        count,
-                        thread: issue.first_thread() + lane,
-                        block: issue.block,
-                    });
+                let new = Most {
+                    count,
+                    thread: issue.first_thread() + lane,
+                    block: issue.block,
+                };
+                if most.is_none_or(|old| new.order() > old.order()) {
+                    *most = Some(new);
                 }
             });
         }
@@ -227,21 +237,19 @@ impl Listener for Watch<'_> {
         let op = self.claims.code.get(issue.at);
         let leaves = op.is_some_and(|op| op.control == Control::Exit);
         // Where nobody is left, nothing is issued that would tell what came of it.
-        let all_leave = issue.taken == issue.active && issue.stack().pending().is_empty();
+        let mut stages = issue.stack().pending().iter().chain(issue.stack().top());
+        let all_leave = stages.all(|stage| stage.mask & !Mask::from(issue.taken) == 0);
         if leaves && all_leave {
             if !warp.lost {
                 self.follow(&mut warp, &ActivationStack::new(0, 0), &mut found);
             }
             self.seen.finished += 1;
-            if self
-                .seen
-                .worst
-                .is_none_or(|worst| worst.issued < warp.issued)
-            {
-                self.seen.worst = Some(Worst {
-                    issued: warp.issued,
-                    who,
-                });
+            let new = Worst {
+                issued: warp.issued,
+                who,
+            };
+            if self.seen.worst.is_none_or(|old| new.order() > old.order()) {
+                self.seen.worst = Some(new);
             }
         } else {
             self.running = Some((key, warp));
