@@ -6,7 +6,7 @@ use warpbound_base::Diagnostic;
 use warpbound_isa::Program;
 use warpbound_load::{GridFile, Kernel, ParamValue};
 use warpbound_report::functional::{FunctionalReport, MnemonicCount};
-use warpbound_simulate::functional::{Fault, GlobalMemory, Launch, launch};
+use warpbound_simulate::functional::{Fault, GlobalMemory, Launch, Order, launch};
 
 use crate::{Prepared, Session};
 
@@ -67,7 +67,7 @@ impl Session {
             return Err(self.locate(diagnostic.hint("leave --functional out")));
         }
         let most = max_instructions.unwrap_or(MOST_INSTRUCTIONS);
-        let (run, mut memory) = start(kernel, grid, most)?;
+        let (run, mut memory) = start(kernel, grid, Order::TakenFirst, most)?;
         let counts = launch(&prepared.code, &run, &mut memory)
             .map_err(|fault| self.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
         let checked = check(kernel, grid, &memory)?;
@@ -124,6 +124,7 @@ impl Prepared<'_> {
 pub(crate) fn start(
     kernel: &Kernel,
     grid: &GridFile,
+    order: Order,
     max_instructions: u64,
 ) -> Result<(Launch, GlobalMemory), Diagnostic> {
     let mut memory = GlobalMemory::default();
@@ -136,6 +137,7 @@ pub(crate) fn start(
         local: kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0),
         constants,
         max_instructions,
+        order,
     };
     Ok((launch, memory))
 }
@@ -180,6 +182,9 @@ fn constants(
     }
     let local = kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0);
     put(STACK_AT, &local.to_le_bytes());
+    for (at, word) in Launch::WINDOWS_AT {
+        put(at, &word.to_le_bytes());
+    }
     for (param, given) in kernel.params.iter().zip(&grid.params) {
         let bytes = match &given.value {
             ParamValue::Scalar(bytes) => bytes.clone(),

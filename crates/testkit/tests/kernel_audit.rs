@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use warpbound_driver::audit::{Broken, Claim, Claims, Seen, Stated};
+use warpbound_driver::audit::{Broken, Claim, Claims, Most, Order, Seen, Stated};
 use warpbound_driver::{Kernel, Options, Session};
 use warpbound_ir::{Cell, Op, OpIndex, Value};
 use warpbound_load::GridFile;
@@ -29,12 +29,17 @@ fn watch(file: &str, launch: &GridFile, plant: impl Fn(&mut Claims<'_>)) -> (See
     };
     let mut claims = session.claims(&prepared, &options).expect("it is followed");
     plant(&mut claims);
-    let watched = session.watch(&prepared, &claims, launch, MOST_INSTRUCTIONS);
+    let watched = session.watch(
+        &prepared,
+        &claims,
+        launch,
+        Order::TakenFirst,
+        MOST_INSTRUCTIONS,
+    );
     let watched = watched.expect("the launch suits the kernel");
     assert_eq!(watched.fault, None, "{file}");
     let seen = watched.seen;
-    let of_loop =
-        |most: &Option<_>| Some(most.map_or(0, |most: warpbound_driver::audit::Most| most.count));
+    let of_loop = |most: &Option<_>| Some(most.map_or(0, |most: Most| most.count));
     let loops: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
     let bound = claims.flow.bound(&loops);
     let bound = bound.map(|bound| u128::try_from(bound).expect("no warp issues less than nothing"));
@@ -184,7 +189,13 @@ fn thread_numbers_said_to_agree() {
         ..Options::default()
     };
     let claims = session.claims(&prepared, &other).expect("it is followed");
-    let watched = session.watch(&prepared, &claims, &launch, MOST_INSTRUCTIONS);
+    let watched = session.watch(
+        &prepared,
+        &claims,
+        &launch,
+        Order::TakenFirst,
+        MOST_INSTRUCTIONS,
+    );
     let seen = watched.expect("the launch suits the kernel").seen;
     let agreements = seen
         .violations

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
-use warpbound_driver::audit::{Broken, Claims, Stated};
+use warpbound_driver::audit::{Broken, Claims, Order, Stated};
 use warpbound_driver::{Options, Session};
 use warpbound_testkit::kernels::{self, Reference};
 
@@ -16,7 +16,7 @@ pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- audit-kernels [--runs COUNT] [NAME...]
 
 Runs every kernel that has a reference (those of kernels/cuda/NAME.cu only, where names are given), as built for each chip,
-in COUNT launches, on all cores, and compares
+in COUNT launches, the two sides of branches in either order, on all cores, and compares
   - each step, stack, relation of groups and agreement of each warp with what the analyses claim,
   - the instructions of each warp with the bound.
 The bound of a launch is that for the loop bounds that its own threads show: what somebody would state who knows the launch
@@ -195,7 +195,11 @@ fn audit(file: &str, contents: &[u8], reference: &Reference, runs: u64) -> anyho
                 place.insert(session.claims(&prepared, &options)?)
             }
         };
-        let watched = session.watch(&prepared, claims, &launch, MOST_INSTRUCTIONS)?;
+        let order = match number % 2 {
+            0 => Order::TakenFirst,
+            _ => Order::TakenLast,
+        };
+        let watched = session.watch(&prepared, claims, &launch, order, MOST_INSTRUCTIONS)?;
         let seen = watched.seen;
         row.runs += 1;
         row.warps += seen.finished;

@@ -25,6 +25,7 @@ use crate::{Options, Session};
 
 pub use claims::{Claim, Claims, Place, Point, Violation};
 pub use loops::{LoopCounter, Most};
+pub use warpbound_simulate::functional::Order;
 pub use watch::{Seen, Watch, Who, Worst};
 
 /// Findings and faults that a report shows.
@@ -144,9 +145,10 @@ impl Session {
         prepared: &Prepared<'_>,
         claims: &Claims<'_>,
         grid: &GridFile,
+        order: Order,
         max_instructions: u64,
     ) -> Result<Watched, Diagnostic> {
-        let (run, mut memory) = start(prepared.kernel, grid, max_instructions)?;
+        let (run, mut memory) = start(prepared.kernel, grid, order, max_instructions)?;
         let mut watch = Watch::new(claims);
         let done = launch_with(&prepared.code, &run, &mut memory, &mut watch);
         Ok(Watched {
@@ -179,7 +181,7 @@ impl Session {
             return Err(self.locate(what.in_kernel(kernel.demangled())));
         }
         // Also tells whether the launch suits the kernel.
-        start(kernel, grid, 0)?;
+        start(kernel, grid, Order::default(), 0)?;
         let bound = self.bound(kernel, &options)?;
         let mut report = self.empty_report(kernel, grid, &bound);
         let claims = match self.claims(&prepared, &options) {
@@ -204,14 +206,14 @@ impl Session {
         let mut limit = runs.max_instructions.unwrap_or(MOST_INSTRUCTIONS);
         for number in 1..=runs.runs {
             let varied;
-            let launch = match number {
-                1 => grid,
+            let (launch, order) = match number {
+                1 => (grid, Order::TakenFirst),
                 _ => {
                     varied = vary::variation(grid, runs.seed.wrapping_mul(1 << 32) ^ number);
-                    &varied
+                    (&varied.launch, varied.order)
                 }
             };
-            let watched = self.watch(&prepared, &claims, launch, limit)?;
+            let watched = self.watch(&prepared, &claims, launch, order, limit)?;
             if number == 1 {
                 let longer = watched.seen.issued.saturating_add(1000);
                 limit = limit.min(longer.saturating_mul(LONGER));

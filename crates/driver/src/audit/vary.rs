@@ -2,6 +2,7 @@
 
 use fastrand::Rng;
 use warpbound_load::{Element, GridFile, ParamValue};
+use warpbound_simulate::functional::Order;
 
 /// What a buffer is filled with.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +36,16 @@ const KINDS: [Contents; 10] = [
     Contents::Random,
 ];
 
+/// A launch like a given one.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Variation {
+    pub(super) launch: GridFile,
+    /// Who goes first where lanes part.
+    pub(super) order: Order,
+}
+
 /// The launch as given, with other contents of its buffers; nothing is said of how it ends. Same seed, same launch.
-pub(super) fn variation(given: &GridFile, seed: u64) -> GridFile {
+pub(super) fn variation(given: &GridFile, seed: u64) -> Variation {
     let mut rng = Rng::with_seed(seed);
     let mut launch = given.clone();
     for param in &mut launch.params {
@@ -56,7 +65,11 @@ pub(super) fn variation(given: &GridFile, seed: u64) -> GridFile {
             );
         }
     }
-    launch
+    let order = match rng.bool() {
+        true => Order::TakenFirst,
+        false => Order::TakenLast,
+    };
+    Variation { launch, order }
 }
 
 fn fill(element: Element, bytes: &mut [u8], contents: Contents, rng: &mut Rng) {
@@ -182,11 +195,11 @@ mod tests {
     #[test]
     fn a_seed_says_it_all_and_seeds_differ() {
         let given = launch(Element::S32);
-        let all: Vec<GridFile> = (0..50).map(|seed| variation(&given, seed)).collect();
+        let all: Vec<Variation> = (0..50).map(|seed| variation(&given, seed)).collect();
         for (seed, one) in (0..).zip(&all) {
             assert_eq!(*one, variation(&given, seed));
         }
-        let other = all.iter().filter(|one| **one != given).count();
+        let other = all.iter().filter(|one| one.launch != given).count();
         assert!(
             (20..50).contains(&other),
             "{other} of 50 differ from what is given"

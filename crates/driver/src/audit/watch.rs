@@ -216,11 +216,11 @@ impl<'a> Watch<'a> {
 
 impl Listener for Watch<'_> {
     fn issue(&mut self, issue: &Issue<'_>) -> bool {
-        let key = (issue.block, issue.warp);
         let who = Who {
             block: issue.block,
-            warp: issue.warp,
+            warp: issue.first_thread() / LANES as u32,
         };
+        let key = (who.block, who.warp);
         let mut warp = self.take(key, issue.active.into());
         warp.issued += 1;
         self.seen.issued += 1;

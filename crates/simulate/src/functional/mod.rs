@@ -3,20 +3,29 @@
 //! The lanes of a warp are executed together, operation by operation, on rows of 32 values; where they part, the
 //! activation stack of `simt` says who goes on. A warp runs until it comes to a barrier or to its end.
 
+mod access;
 mod block;
 mod compile;
+mod counts;
 mod fault;
 mod lanes;
+mod listen;
 mod memory;
+mod parallel;
+mod program;
+mod warp;
 
-use warpbound_ir::{Cell, Code, OpIndex};
-use warpbound_simt::concrete::ActivationStack;
+use std::num::NonZero;
 
-pub use fault::{Fault, FaultKind};
+use warpbound_ir::{Code, OpIndex};
+
+pub use counts::{Counts, Note, NoteKind};
+pub use fault::{Fault, FaultKind, Waiter};
+pub use listen::{Issue, Listener, Silent};
 pub use memory::{Buffer, GlobalMemory};
 
 use block::Block;
-use compile::Program;
+use program::Program;
 
 /// An operation that cannot be run yet.
 pub use crate::compiled::NotRunnable;
@@ -39,17 +48,36 @@ pub struct Launch {
     pub constants: Vec<(u8, Vec<u8>)>,
     /// The most instructions that the warps of the grid may issue together.
     pub max_instructions: u64,
+    /// Who goes first where lanes part.
+    pub order: Order,
 }
 
-/// What the warps of a grid did.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Counts {
-    /// For each operation, how often a warp issued it.
-    pub issues: Vec<u64>,
-    /// For each operation, how many lanes were active, over all its issues.
-    pub active: Vec<u64>,
-    /// For each operation, after how many of its issues lanes went different ways.
-    pub divergences: Vec<u64>,
+/// Who goes first after a branch at which the lanes of a warp part. Experiments see those that jump; no document says so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Order {
+    /// The lanes that jump.
+    #[default]
+    TakenFirst,
+    /// The lanes that fall through.
+    TakenLast,
+}
+
+impl Launch {
+    /// The blocks in the order in which they run.
+    fn blocks(&self) -> impl Iterator<Item = Size> + use<> {
+        let [width, height, depth] = self.grid;
+        (0..depth)
+            .flat_map(move |z| (0..height).flat_map(move |y| (0..width).map(move |x| [x, y, z])))
+    }
+
+    /// Where the launch block of the constants tells the windows of generic addresses: byte offsets of the low words of
+    /// shared and local memory, and of the high ones (experiments with the compiler's output).
+    pub const WINDOWS_AT: [(usize, u32); 4] = [
+        (0x0, memory::window::SHARED as u32),
+        (0x4, memory::window::LOCAL as u32),
+        (0x100, (memory::window::SHARED >> 32) as u32),
+        (0x104, (memory::window::LOCAL >> 32) as u32),
+    ];
 }
 
 /// Runs all blocks of a launch.
@@ -58,86 +86,61 @@ pub struct Counts {
 ///
 /// For an operation that cannot be run yet when a warp comes to it, and for what a kernel must not do.
 pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result<Counts, Fault> {
-    struct Nobody;
-    impl Listener for Nobody {
-        fn issue(&mut self, _: &Issue<'_>) -> bool {
-            true
-        }
-    }
-    launch_with(code, launch, memory, &mut Nobody)
+    launch_with(code, launch, memory, &mut Silent)
 }
 
-/// One instruction that a warp is about to execute.
-pub struct Issue<'a> {
-    /// The block.
-    pub block: Size,
-    /// The number of the warp in its block.
-    pub warp: u32,
-    /// The operation.
-    pub at: OpIndex,
-    /// Lanes that are active.
-    pub active: u32,
-    /// Those of them for which its guard holds.
-    pub taken: u32,
-    state: &'a block::Warp,
-}
-
-impl Issue<'_> {
-    /// The number in its block of the thread in lane 0.
-    pub fn first_thread(&self) -> u32 {
-        self.state.first
-    }
-
-    /// What a cell holds in each lane.
-    pub fn cell(&self, cell: Cell) -> [u32; 32] {
-        let zero = [0; 32];
-        match cell.index() {
-            n @ 0..256 => self.state.registers.get(n).copied().unwrap_or(zero),
-            n @ 256..264 => lanes::spread(self.state.predicates[n - 256]),
-            n if n == Cell::CC.index() => self.state.cc,
-            _ => zero,
-        }
-    }
-
-    /// The activation stack of the warp.
-    pub fn stack(&self) -> &ActivationStack<u32> {
-        &self.state.stack
-    }
-}
-
-/// Sees what warps do.
-pub trait Listener {
-    /// A warp is about to execute an instruction; whether to go on.
-    fn issue(&mut self, issue: &Issue<'_>) -> bool;
-}
-
-/// [`launch`], with a listener.
+/// Runs all blocks of a launch while somebody listens.
 ///
 /// # Errors
 ///
-/// As there.
+/// As [`launch`]; and when the listener has heard enough.
 pub fn launch_with(
     code: &Code,
     launch: &Launch,
     memory: &mut GlobalMemory,
-    listener: &mut dyn Listener,
+    listener: &mut impl Listener,
 ) -> Result<Counts, Fault> {
     let program = Program::of(code, launch);
-    let mut counts = Counts {
-        issues: vec![0; code.ops.len()],
-        active: vec![0; code.ops.len()],
-        divergences: vec![0; code.ops.len()],
-    };
+    let mut counts = Counts::new(code.ops.len());
     let mut left = launch.max_instructions;
-    for z in 0..launch.grid[2] {
-        for y in 0..launch.grid[1] {
-            for x in 0..launch.grid[0] {
-                let block = Block::new(&program, launch, [x, y, z], code.entry);
-                block.run(memory, &mut counts, &mut left, listener)?;
-            }
-        }
+    for index in launch.blocks() {
+        let block = Block::new(&program, launch, index);
+        block.run(memory, &mut counts, &mut left, listener)?;
+        listener.block_done(index);
     }
     Ok(counts)
+}
+
+/// Runs all blocks of a launch on several threads, with the result of one: what buffers hold, what is counted and which
+/// fault ends the run do not depend on their number. `done` hears after each block how many have come to their end.
+///
+/// # Errors
+///
+/// As [`launch`].
+pub fn launch_on(
+    code: &Code,
+    launch: &Launch,
+    memory: &mut GlobalMemory,
+    threads: NonZero<usize>,
+    done: &mut dyn FnMut(u64),
+) -> Result<Counts, Fault> {
+    if threads.get() > 1 {
+        return parallel::run(&Program::of(code, launch), launch, memory, threads, done);
+    }
+    launch_with(code, launch, memory, &mut Progress { done, blocks: 0 })
+}
+
+/// Listens for blocks only.
+struct Progress<'a> {
+    done: &'a mut dyn FnMut(u64),
+    blocks: u64,
+}
+
+impl Listener for Progress<'_> {
+    fn block_done(&mut self, _block: Size) {
+        self.blocks += 1;
+        (self.done)(self.blocks);
+    }
 }
 
 /// The operations of a code that cannot be run yet, ascending.
