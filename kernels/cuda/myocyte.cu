@@ -4,7 +4,7 @@
 // (Rush and Larsen 1978); voltage and calcium take a step of Euler's method.
 // Control flow: a uniform loop over steps, a divergent stimulus, a two-sided branch where a rate is 0/0; exponentials, a logarithm
 // and a power, with their special cases.
-// Launch: 1-D, one thread per cell; states stored by variable.
+// Launch: 1-D, one thread per cell; gates stored by gate.
 namespace myocyte {
 // A function, because there are twenty-odd of it.
 template <typename Real>
@@ -28,14 +28,14 @@ __device__ __noinline__ Real settle(Real gate, Real opening, Real closing, Real 
 }
 
 template <typename Real>
-__global__ void advance(Real *states, const Real *stimulus, const Real *celsius, int cells, int steps, int stimulated, Real dt)
+__global__ void advance(Real *voltages, Real *calciums, Real *gates, const Real *stimulus, const Real *celsius, int cells, int steps, int stimulated, Real dt)
 {
     int cell = blockIdx.x * blockDim.x + threadIdx.x;
     if (cell >= cells)
         return;
-    Real v = states[cell], calcium = states[cells + cell];
-    Real m = states[2 * cells + cell], h = states[3 * cells + cell], j = states[4 * cells + cell];
-    Real d = states[5 * cells + cell], f = states[6 * cells + cell], x = states[7 * cells + cell];
+    Real v = voltages[cell], calcium = calciums[cell];
+    Real m = gates[cell], h = gates[cells + cell], j = gates[2 * cells + cell];
+    Real d = gates[3 * cells + cell], f = gates[4 * cells + cell], x = gates[5 * cells + cell];
     // Gates are three times as fast when it is ten degrees warmer.
     Real gate_dt = dt * pow(Real(3), (celsius[cell] - Real(37)) / Real(10));
 #pragma unroll 1
@@ -63,16 +63,16 @@ __global__ void advance(Real *states, const Real *stimulus, const Real *celsius,
         calcium += dt * (Real(-1e-7) * inward + Real(0.07) * (Real(1e-7) - calcium));
         v -= dt * current;
     }
-    states[cell] = v;
-    states[cells + cell] = calcium;
-    states[2 * cells + cell] = m;
-    states[3 * cells + cell] = h;
-    states[4 * cells + cell] = j;
-    states[5 * cells + cell] = d;
-    states[6 * cells + cell] = f;
-    states[7 * cells + cell] = x;
+    voltages[cell] = v;
+    calciums[cell] = calcium;
+    gates[cell] = m;
+    gates[cells + cell] = h;
+    gates[2 * cells + cell] = j;
+    gates[3 * cells + cell] = d;
+    gates[4 * cells + cell] = f;
+    gates[5 * cells + cell] = x;
 }
 
-template __global__ void advance<float>(float *, const float *, const float *, int, int, int, float);
-template __global__ void advance<double>(double *, const double *, const double *, int, int, int, double);
+template __global__ void advance<float>(float *, float *, float *, const float *, const float *, int, int, int, float);
+template __global__ void advance<double>(double *, double *, double *, const double *, const double *, int, int, int, double);
 }

@@ -140,8 +140,11 @@ impl Layer {
     fn step(&mut self, images: usize, time: i32, rate: f64) {
         let slow = rate * (1.0 - SECOND_DECAY.powi(time)).sqrt() / (1.0 - FIRST_DECAY.powi(time));
         let averages = self.first.iter_mut().zip(&mut self.second);
-        for ((number, slot), (first, second)) in
-            self.numbers.iter_mut().zip(&mut self.gradient).zip(averages)
+        for ((number, slot), (first, second)) in self
+            .numbers
+            .iter_mut()
+            .zip(&mut self.gradient)
+            .zip(averages)
         {
             let gradient = *slot / images as f64 + WEIGHT_DECAY * *number;
             *first = FIRST_DECAY * *first + (1.0 - FIRST_DECAY) * gradient;
@@ -221,9 +224,7 @@ fn learn([first, second, third]: &mut [Layer; 3], input: &[f64], label: usize) {
     }
     let passed = |back: Vec<f64>, numbers: &[f64]| -> Vec<f64> {
         let pairs = back.into_iter().zip(numbers);
-        pairs
-            .map(|(b, &n)| if n > 0.0 { b } else { 0.0 })
-            .collect()
+        pairs.map(|(b, &n)| if n > 0.0 { b } else { 0.0 }).collect()
     };
     let change = passed(third.backward(&two, &change), &two);
     let change = passed(second.backward(&one, &change), &one);

@@ -2,8 +2,30 @@
 //!
 //! A file for each source in `kernels/cuda`, which shares nothing with it but the algorithm's definition.
 
+mod backprop;
+mod bfs;
+mod gaussian;
+mod histogram;
+mod hotspot;
+mod kmeans;
 mod launch;
+mod lud_diagonal;
+mod mandelbrot;
 mod matmul_int;
+mod matmul_tiled;
+mod myocyte;
+mod nbody;
+mod nearest_neighbour;
+mod needleman_wunsch;
+mod particle_filter;
+mod path_finder;
+mod perceptron;
+mod reduction;
+mod rounding;
+mod spmv;
+mod srad;
+mod stream_cluster;
+mod walsh_transform;
 
 use warpbound_load::GridFile;
 
@@ -22,15 +44,38 @@ pub struct Reference {
 
 /// All kernels with a reference, by source.
 pub fn all() -> Vec<Reference> {
-    [matmul_int::KERNELS]
-        .into_iter()
-        .flatten()
-        .map(|&(source, kernel, launch)| Reference {
-            source,
-            kernel,
-            launch,
-        })
-        .collect()
+    [
+        backprop::KERNELS,
+        bfs::KERNELS,
+        gaussian::KERNELS,
+        histogram::KERNELS,
+        hotspot::KERNELS,
+        kmeans::KERNELS,
+        lud_diagonal::KERNELS,
+        mandelbrot::KERNELS,
+        matmul_int::KERNELS,
+        matmul_tiled::KERNELS,
+        myocyte::KERNELS,
+        nbody::KERNELS,
+        nearest_neighbour::KERNELS,
+        needleman_wunsch::KERNELS,
+        particle_filter::KERNELS,
+        path_finder::KERNELS,
+        perceptron::KERNELS,
+        reduction::KERNELS,
+        spmv::KERNELS,
+        srad::KERNELS,
+        stream_cluster::KERNELS,
+        walsh_transform::KERNELS,
+    ]
+    .into_iter()
+    .flatten()
+    .map(|&(source, kernel, launch)| Reference {
+        source,
+        kernel,
+        launch,
+    })
+    .collect()
 }
 
 /// A row of a file's table: source, kernel, launches.

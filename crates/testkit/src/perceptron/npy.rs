@@ -108,7 +108,10 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let bytes = write(&[2, 3], &[1.5f32, -2.0, 0.0, f32::MAX, f32::MIN_POSITIVE, 1e-3]);
+        let bytes = write(
+            &[2, 3],
+            &[1.5f32, -2.0, 0.0, f32::MAX, f32::MIN_POSITIVE, 1e-3],
+        );
         assert_eq!(bytes.len() % 64, 24);
         assert_eq!(bytes.get(127), Some(&b'\n'));
         let back: Vec<f32> = read(&bytes, &[2, 3]).expect("it was just written");
