@@ -4,9 +4,10 @@ use warpbound_base::CodeAddr;
 use warpbound_ir::{OpIndex, VoteMode};
 use warpbound_simt::Tag;
 
+use super::access::Request;
 use super::fault::{Fault, FaultKind, Waiter};
 use super::lanes::{LANES, Mask, Row, binary, float, gather, lanes_of, spread, ternary, unary};
-use super::memory::{GlobalMemory, SharedMemory};
+use super::memory::{Global, SharedMemory};
 use super::program::{At, Compiled, Effect, Flow, Program, Step};
 use super::warp::{Rows, Wait, Warp};
 use super::{Counts, Issue, Launch, Listener, Order, Size};
@@ -42,7 +43,7 @@ impl<'a> Block<'a> {
     /// Runs to the end.
     pub(super) fn run(
         mut self,
-        memory: &mut GlobalMemory,
+        memory: &mut impl Global,
         counts: &mut Counts,
         left: &mut u64,
         listener: &mut impl Listener,
@@ -94,7 +95,7 @@ impl<'a> Block<'a> {
         number: usize,
         at: u32,
         active: Mask,
-        memory: &mut GlobalMemory,
+        memory: &mut impl Global,
         counts: &mut Counts,
         left: &mut u64,
         listener: &mut impl Listener,
@@ -253,12 +254,18 @@ impl<'a> Block<'a> {
         at: u32,
         op: &Compiled,
         taken: Mask,
-        memory: &mut GlobalMemory,
+        memory: &mut impl Global,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
         for (to, step) in &op.steps {
             self.make(number, at, usize::from(*to), step, taken)?;
         }
+        let request = |access| Request {
+            number,
+            at,
+            access,
+            taken,
+        };
         match &op.effect {
             Effect::Write(writes) => {
                 for &(to, from) in writes {
@@ -267,27 +274,19 @@ impl<'a> Block<'a> {
                 }
             }
             Effect::Load { dests, access } => {
-                self.load(number, at, (dests, access), taken, memory, counts)?;
+                self.load(request(access), dests, memory, counts)?;
             }
-            Effect::Store { values, access } => {
-                self.store(number, at, (values, access), taken, memory)?;
-            }
+            Effect::Store { values, access } => self.store(request(access), values, memory)?,
             Effect::Atomic {
                 dests,
                 op,
                 kind,
                 operands,
                 access,
-            } => self.atomic(
-                number,
-                at,
-                (*op, *kind),
-                dests,
-                (operands, access),
-                taken,
-                memory,
-                counts,
-            )?,
+            } => {
+                let what = (*op, *kind);
+                self.atomic(request(access), what, dests, operands, memory, counts)?;
+            }
             Effect::Shuffle {
                 dest,
                 in_range,
@@ -377,7 +376,16 @@ impl<'a> Block<'a> {
             }
             Step::Float { op, words, wide } => {
                 let high = behind.first_mut().filter(|_| *wide);
-                float(*op, words.map(|word| rows.get(word)), row, high);
+                let [a, b, c, d, e, f] = words;
+                let words = [
+                    rows.get(*a),
+                    rows.get(*b),
+                    rows.get(*c),
+                    rows.get(*d),
+                    rows.get(*e),
+                    rows.get(*f),
+                ];
+                float(*op, words, row, high);
             }
             Step::Constant(bank, addresses) => {
                 let bytes = self.launch.constants.get(usize::from(*bank));
