@@ -30,6 +30,8 @@ mod walsh_transform;
 use warpbound_load::GridFile;
 
 pub use launch::{Launch, Number};
+pub use perceptron::DenseLayer;
+pub use rounding::Float;
 
 /// A kernel and launches of it.
 pub struct Reference {

@@ -3,7 +3,7 @@
 use super::Number;
 
 /// A float that kernels compute with.
-pub(super) trait Float: Number {
+pub trait Float: Number {
     /// Half the distance from 1 to the next float: by how much of itself one rounding changes a number.
     const UNIT: f64;
 
@@ -15,6 +15,9 @@ pub(super) trait Float: Number {
 
     /// The same number.
     fn wide(self) -> f64;
+
+    /// The float of these bytes, the lowest first; what is missing is 0.
+    fn of_bytes(bytes: &[u8]) -> Self;
 }
 
 impl Float for f32 {
@@ -27,6 +30,10 @@ impl Float for f32 {
 
     fn wide(self) -> f64 {
         self.into()
+    }
+
+    fn of_bytes(bytes: &[u8]) -> f32 {
+        f32::from_le_bytes(array(bytes))
     }
 }
 
@@ -41,6 +48,18 @@ impl Float for f64 {
     fn wide(self) -> f64 {
         self
     }
+
+    fn of_bytes(bytes: &[u8]) -> f64 {
+        f64::from_le_bytes(array(bytes))
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut array = [0; N];
+    for (to, from) in array.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    array
 }
 
 /// A sum of products (or of single numbers), and what its error depends on.
