@@ -20,6 +20,7 @@ mod oracle;
 mod repository;
 mod survey;
 mod tables;
+mod train_perceptron;
 
 use std::process::ExitCode;
 
@@ -109,6 +110,12 @@ const COMMANDS: &[Command] = &[
         summary: "the mini-SIMT machine against all that is said of its programs",
         help: audit_mini::HELP,
         run: audit_mini::run,
+    },
+    Command {
+        name: "train-perceptron",
+        summary: "the weights of the digit perceptrons in kernels/data/perceptron",
+        help: train_perceptron::HELP,
+        run: train_perceptron::run,
     },
 ];
 
