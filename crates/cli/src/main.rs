@@ -9,13 +9,14 @@ mod output;
 mod progress;
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{FactsFile, Library, Options, Selection, Session};
+use warpbound_driver::{FactsFile, GridFile, Library, Options, Selection, Session};
 use warpbound_report::bound::Status;
 use warpbound_report::{BoundWriter, KernelBound, to_json};
 
@@ -232,17 +233,43 @@ fn run_functional(
         None => Arc::new(library.only_session(&input.selection())?),
     };
     let kernel = session.launched_grid(launched.kernel.as_deref(), &grid)?;
-    let report = session
-        .run_functional(kernel, &grid, max_instructions)?
-        .report;
+    let outputs = outputs(&launched.launch, &grid)?;
+    let run = session.execute(kernel, &grid, max_instructions)?;
+    for ((path, mut out), (_, contents)) in outputs.into_iter().zip(run.outputs(&grid)) {
+        let written = out.write_all(&contents).and_then(|()| out.finish());
+        written.map_err(|error| unwritable(&path, &error))?;
+    }
+    // Who expects something else wants to look at the outputs all the same.
+    if let Some(diagnostic) = run.unexpected {
+        return Err(diagnostic.into());
+    }
     let mut out = Output::stdout();
     let text = match format {
-        Format::Text => report.text(stats),
-        Format::Json => to_json(&report),
+        Format::Text => run.report.text(stats),
+        Format::Json => to_json(&run.report),
     };
     out.write_all(text.as_bytes())?;
     out.finish()?;
     Ok(0)
+}
+
+/// The files that a launch writes, beside the launch file. They are made before the run, which may be long.
+fn outputs(launch: &Path, grid: &GridFile) -> Result<Vec<(PathBuf, Output)>, Diagnostic> {
+    let folder = launch.parent().unwrap_or(Path::new(""));
+    let names = grid.buffers().filter_map(|(_, b)| b.output.as_deref());
+    let file = |name: &str| {
+        let path = folder.join(name);
+        match Output::file(&path) {
+            Ok(out) => Ok((path, out)),
+            Err(error) => Err(unwritable(&path, &error)),
+        }
+    };
+    names.map(file).collect()
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Diagnostic {
+    let what = format!("cannot be written: {error}");
+    Diagnostic::new(what).in_file(path.display().to_string())
 }
 
 fn run_kernel(

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
 use warpbound_isa::Program;
-use warpbound_load::{GridFile, Kernel, ParamValue};
+use warpbound_load::{GridFile, Kernel};
 use warpbound_report::functional::{FunctionalReport, MnemonicCount};
 use warpbound_simulate::functional::{GlobalMemory, Launch, launch};
 
 use crate::Session;
+
+mod buffers;
 
 /// The most warp instructions of a run when nothing else is said.
 const MOST_INSTRUCTIONS: u64 = 1_000_000_000;
@@ -24,8 +26,10 @@ const STACK_AT: usize = 0x20;
 pub struct FunctionalRun {
     /// What it was like.
     pub report: FunctionalReport,
-    /// The buffers, in the order of the parameters.
+    /// The buffers, in the order of the parameters that are buffers of their own.
     pub memory: GlobalMemory,
+    /// What is in a buffer and should not be, for the first element that is not as the launch expects.
+    pub unexpected: Option<Diagnostic>,
 }
 
 impl Session {
@@ -48,13 +52,31 @@ impl Session {
         }
     }
 
-    /// Runs all blocks of a grid to their end.
+    /// Runs all blocks of a grid to their end, and compares buffers with what the launch expects.
     ///
     /// # Errors
     ///
-    /// Where the launch does not suit the kernel, the kernel does what it must not, what an instruction means is not
-    /// known yet, or a buffer holds something else at the end than the launch expects.
+    /// Those of [`Session::execute`], and where a buffer holds something else at the end than the launch expects.
     pub fn run_functional(
+        &self,
+        kernel: &Kernel,
+        grid: &GridFile,
+        max_instructions: Option<u64>,
+    ) -> Result<FunctionalRun, Diagnostic> {
+        let mut run = self.execute(kernel, grid, max_instructions)?;
+        match run.unexpected.take() {
+            Some(diagnostic) => Err(diagnostic),
+            None => Ok(run),
+        }
+    }
+
+    /// Runs all blocks of a grid to their end, whatever buffers hold then.
+    ///
+    /// # Errors
+    ///
+    /// Where the launch does not suit the kernel, the kernel does what it must not, or what an instruction means is not
+    /// known yet.
+    pub fn execute(
         &self,
         kernel: &Kernel,
         grid: &GridFile,
@@ -87,7 +109,7 @@ impl Session {
             diagnostic.place.source = prepared.source(prepared.addr(fault.at));
             here(diagnostic)
         })?;
-        let checked = check(kernel, grid, &memory)?;
+        let compared = buffers::compare(kernel, grid, &memory);
         let mut mnemonics: BTreeMap<&str, MnemonicCount> = BTreeMap::new();
         for (at, &issues) in counts.issues.iter().enumerate() {
             let name = prepared.program.mnemonic(at).unwrap_or("?");
@@ -116,9 +138,13 @@ impl Session {
             thread_instructions: counts.active.iter().sum(),
             divergences: counts.divergences.iter().sum(),
             mnemonics,
-            checked_elements: checked,
+            checked_elements: compared.elements,
         };
-        Ok(FunctionalRun { report, memory })
+        Ok(FunctionalRun {
+            report,
+            memory,
+            unexpected: compared.unexpected,
+        })
     }
 }
 
@@ -162,14 +188,8 @@ fn constants(
     }
     let local = kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0);
     put(STACK_AT, &local.to_le_bytes());
-    for (param, given) in kernel.params.iter().zip(&grid.params) {
-        let bytes = match &given.value {
-            ParamValue::Scalar(bytes) => bytes.clone(),
-            ParamValue::Buffer { bytes, .. } => {
-                let address = memory.add(&given.name, bytes.clone());
-                address.to_le_bytes().to_vec()
-            }
-        };
+    let values = buffers::place(grid, memory);
+    for ((param, given), bytes) in kernel.params.iter().zip(&grid.params).zip(values) {
         if bytes.len() != usize::from(param.size) {
             return Err(fault(format!(
                 "parameter {} has {} bytes, that of the kernel {}",
@@ -185,37 +205,4 @@ fn constants(
         banks.push((other.number, other.bytes().to_vec()));
     }
     Ok(banks)
-}
-
-/// Compares buffers with what the launch expects; the number of elements compared.
-fn check(kernel: &Kernel, grid: &GridFile, memory: &GlobalMemory) -> Result<usize, Diagnostic> {
-    let mut checked = 0;
-    let mut buffers = memory.buffers().iter();
-    for param in &grid.params {
-        let ParamValue::Buffer {
-            element, expect, ..
-        } = &param.value
-        else {
-            continue;
-        };
-        let (Some(buffer), Some(expect)) = (buffers.next(), expect) else {
-            continue;
-        };
-        let size = element.size();
-        let pairs = buffer.bytes.chunks(size).zip(expect.bytes.chunks(size));
-        for (index, (found, expected)) in pairs.enumerate() {
-            if !element.matches(found, expected, expect) {
-                return Err(Diagnostic::new(format!(
-                    "{}[{index}] is {} at the end, not {}",
-                    param.name,
-                    element.spell(found),
-                    element.spell(expected)
-                ))
-                .in_kernel(kernel.demangled())
-                .in_file(grid.file.as_str()));
-            }
-            checked += 1;
-        }
-    }
-    Ok(checked)
 }
