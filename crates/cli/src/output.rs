@@ -84,6 +84,8 @@ fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
     if let Some(error) = handled {
         return Err(io::Error::other(error.to_string()));
     }
+    // Where there is no such folder, its error says so in fewer words.
+    fs::metadata(folder)?;
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {

@@ -1,16 +1,17 @@
 //! Running a GPU kernel without time: what it computes, and how often.
 
-use std::collections::BTreeMap;
-
 use warpbound_base::Diagnostic;
 use warpbound_isa::Program;
 use warpbound_load::{GridFile, Kernel};
-use warpbound_report::functional::{FunctionalReport, MnemonicCount};
+use warpbound_report::functional::FunctionalReport;
 use warpbound_simulate::functional::{GlobalMemory, Launch, launch};
 
 use crate::Session;
 
 mod buffers;
+mod statistics;
+
+use statistics::Statistics;
 
 /// The most warp instructions of a run when nothing else is said.
 const MOST_INSTRUCTIONS: u64 = 1_000_000_000;
@@ -110,35 +111,21 @@ impl Session {
             here(diagnostic)
         })?;
         let compared = buffers::compare(kernel, grid, &memory);
-        let mut mnemonics: BTreeMap<&str, MnemonicCount> = BTreeMap::new();
-        for (at, &issues) in counts.issues.iter().enumerate() {
-            let name = prepared.program.mnemonic(at).unwrap_or("?");
-            let count = mnemonics.entry(name).or_insert_with(|| MnemonicCount {
-                mnemonic: name.to_owned(),
-                warp_instructions: 0,
-                thread_instructions: 0,
-            });
-            count.warp_instructions += issues;
-            count.thread_instructions += counts.active.get(at).copied().unwrap_or(0);
-        }
-        let mut mnemonics: Vec<MnemonicCount> = mnemonics
-            .into_values()
-            .filter(|count| count.warp_instructions > 0)
-            .collect();
-        mnemonics.sort_by(|a, b| {
-            (b.warp_instructions, &a.mnemonic).cmp(&(a.warp_instructions, &b.mnemonic))
-        });
+        let statistics = Statistics::new(&prepared, &counts);
         let report = FunctionalReport {
             schema: FunctionalReport::SCHEMA,
             file: self.file.clone(),
             kernel: kernel.demangled(),
             grid: grid.grid,
             block: grid.block,
-            warp_instructions: counts.issues.iter().sum(),
-            thread_instructions: counts.active.iter().sum(),
+            issued: statistics.total(),
             divergences: counts.divergences.iter().sum(),
-            mnemonics,
             checked_elements: compared.elements,
+            classes: statistics.classes(),
+            mnemonics: statistics.mnemonics(),
+            branches: statistics.branches(),
+            memory: statistics.memory(),
+            lines: statistics.lines(),
         };
         Ok(FunctionalRun {
             report,

@@ -144,6 +144,7 @@ impl<'a> Block<'a> {
                 active & if negated { !holds } else { holds }
             }
         };
+        counts.executed[at as usize] += u64::from(taken.count_ones());
         if taken != 0 {
             self.effect(number, at, op, taken, memory)?;
         }

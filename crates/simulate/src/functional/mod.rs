@@ -47,6 +47,8 @@ pub struct Counts {
     pub issues: Vec<u64>,
     /// For each operation, how many lanes were active, over all its issues.
     pub active: Vec<u64>,
+    /// For each operation, in how many of them its condition held.
+    pub executed: Vec<u64>,
     /// For each operation, after how many of its issues lanes went different ways.
     pub divergences: Vec<u64>,
 }
@@ -61,6 +63,7 @@ pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result
     let mut counts = Counts {
         issues: vec![0; code.ops.len()],
         active: vec![0; code.ops.len()],
+        executed: vec![0; code.ops.len()],
         divergences: vec![0; code.ops.len()],
     };
     let mut left = launch.max_instructions;
