@@ -88,9 +88,9 @@ fn classes_agree_with_effects() {
             Some(Access {
                 space: Space::Texture | Space::Surface,
                 ..
-            }) => "texture, surface",
+            }) => "texture/surface",
             Some(_) if ["ATOM", "ATOMS", "RED"].contains(&form.mnemonic()) => "atomic",
-            Some(_) => "load, store",
+            Some(_) => "load/store",
             None if effects.barrier => "barrier",
             None => continue,
         };

@@ -56,7 +56,7 @@ impl std::ops::AddAssign for Issued {
 /// How often instructions of a class were issued.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClassCount {
-    /// The class; loads, stores and atomics are apart by space: `load, store global`.
+    /// The class; loads, stores and atomics are apart by space: `load/store global`.
     pub class: String,
     /// How often.
     #[serde(flatten)]

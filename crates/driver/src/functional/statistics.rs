@@ -64,7 +64,7 @@ impl<'a> Statistics<'a> {
         let class = |at| {
             let class = self.prepared.program.class(at).unwrap_or("other");
             match (class, self.prepared.program.access(at)) {
-                ("load, store" | "atomic", Some((access, _))) => {
+                ("load/store" | "atomic", Some((access, _))) => {
                     format!("{class} {}", space_name(access.space))
                 }
                 _ => class.to_owned(),

@@ -20,7 +20,7 @@ pub fn classes() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 impl Program {
-    /// The class of an instruction, as people name it: `integer`, `load, store`.
+    /// The class of an instruction, as people name it: `integer`, `load/store`.
     pub fn class(&self, instr: &Instr) -> &'static str {
         static TABLE: OnceLock<HashMap<&str, &str>> = OnceLock::new();
         let table = TABLE.get_or_init(|| classes().map(|(class, name)| (name, class)).collect());
