@@ -234,7 +234,13 @@ fn run_functional(
     };
     let kernel = session.launched_grid(launched.kernel.as_deref(), &grid)?;
     let outputs = outputs(&launched.launch, &grid)?;
-    let run = session.execute(kernel, &grid, max_instructions)?;
+    let mut progress = Progress::new();
+    let all = grid.grid.iter().map(|&n| u64::from(n)).product();
+    let run = session.execute(kernel, &grid, max_instructions, &mut |done| {
+        progress.blocks(done, all);
+    });
+    progress.clear();
+    let run = run?;
     for ((path, mut out), (_, contents)) in outputs.into_iter().zip(run.outputs(&grid)) {
         let written = out.write_all(&contents).and_then(|()| out.finish());
         written.map_err(|error| unwritable(&path, &error))?;

@@ -4,11 +4,12 @@ use warpbound_base::Diagnostic;
 use warpbound_isa::Program;
 use warpbound_load::{GridFile, Kernel};
 use warpbound_report::functional::FunctionalReport;
-use warpbound_simulate::functional::{GlobalMemory, Launch, launch};
+use warpbound_simulate::functional::{GlobalMemory, Launch, Listener, Order, launch_with};
 
 use crate::Session;
 
 mod buffers;
+mod notes;
 mod statistics;
 
 use statistics::Statistics;
@@ -31,6 +32,19 @@ pub struct FunctionalRun {
     pub memory: GlobalMemory,
     /// What is in a buffer and should not be, for the first element that is not as the launch expects.
     pub unexpected: Option<Diagnostic>,
+}
+
+/// Counts blocks.
+struct Blocks<'a> {
+    done: u64,
+    progress: &'a mut dyn FnMut(u64),
+}
+
+impl Listener for Blocks<'_> {
+    fn block_done(&mut self, _block: [u32; 3]) {
+        self.done += 1;
+        (self.progress)(self.done);
+    }
 }
 
 impl Session {
@@ -64,14 +78,15 @@ impl Session {
         grid: &GridFile,
         max_instructions: Option<u64>,
     ) -> Result<FunctionalRun, Diagnostic> {
-        let mut run = self.execute(kernel, grid, max_instructions)?;
+        let mut run = self.execute(kernel, grid, max_instructions, &mut |_| ())?;
         match run.unexpected.take() {
             Some(diagnostic) => Err(diagnostic),
             None => Ok(run),
         }
     }
 
-    /// Runs all blocks of a grid to their end, whatever buffers hold then.
+    /// Runs all blocks of a grid to their end, whatever buffers hold then; `progress` hears after each block how many are
+    /// done.
     ///
     /// # Errors
     ///
@@ -82,6 +97,7 @@ impl Session {
         kernel: &Kernel,
         grid: &GridFile,
         max_instructions: Option<u64>,
+        progress: &mut dyn FnMut(u64),
     ) -> Result<FunctionalRun, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
@@ -101,15 +117,18 @@ impl Session {
             local: kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0),
             constants,
             max_instructions: max_instructions.unwrap_or(MOST_INSTRUCTIONS),
+            order: Order::TakenFirst,
         };
-        let counts = launch(&prepared.code, &run, &mut memory).map_err(|fault| {
-            let at = fault.at.0 as usize;
-            let name = prepared.program.mnemonic(at).unwrap_or("the end");
-            let what = Diagnostic::new(format!("{name}: {fault}"));
-            let mut diagnostic = prepared.at_op(what, fault.at);
-            diagnostic.place.source = prepared.source(prepared.addr(fault.at));
-            here(diagnostic)
-        })?;
+        let mut blocks = Blocks { done: 0, progress };
+        let counts =
+            launch_with(&prepared.code, &run, &mut memory, &mut blocks).map_err(|fault| {
+                let at = fault.at.0 as usize;
+                let name = prepared.program.mnemonic(at).unwrap_or("the end");
+                let what = Diagnostic::new(format!("{name}: {fault}"));
+                let mut diagnostic = prepared.at_op(what, fault.at);
+                diagnostic.place.source = prepared.source(prepared.addr(fault.at));
+                here(diagnostic)
+            })?;
         let compared = buffers::compare(kernel, grid, &memory);
         let statistics = Statistics::new(&prepared, &counts);
         let report = FunctionalReport {
@@ -121,6 +140,7 @@ impl Session {
             issued: statistics.total(),
             divergences: counts.divergences.iter().sum(),
             checked_elements: compared.elements,
+            notes: notes::notes(&prepared, &counts),
             classes: statistics.classes(),
             mnemonics: statistics.mnemonics(),
             branches: statistics.branches(),
@@ -175,6 +195,9 @@ fn constants(
     }
     let local = kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0);
     put(STACK_AT, &local.to_le_bytes());
+    for (at, word) in Launch::WINDOWS_AT {
+        put(at, &word.to_le_bytes());
+    }
     let values = buffers::place(grid, memory);
     for ((param, given), bytes) in kernel.params.iter().zip(&grid.params).zip(values) {
         if bytes.len() != usize::from(param.size) {

@@ -1,4 +1,5 @@
 //! Launch files of grids: what they say, and what is refused.
+#![allow(clippy::panic, reason = "tests")]
 
 use warpbound_base::Diagnostic;
 use warpbound_load::{Array, Element, Expected, GridBuffer, GridFile, ParamValue};

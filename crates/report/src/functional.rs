@@ -22,6 +22,8 @@ pub struct FunctionalReport {
     pub divergences: u64,
     /// Elements of buffers that were compared with what the launch expects.
     pub checked_elements: usize,
+    /// What looks like a mistake of the kernel, in the order in which it happened first.
+    pub notes: Vec<RunNote>,
     /// By class, the most frequent first.
     pub classes: Vec<ClassCount>,
     /// By opcode, the most frequent first.
@@ -32,6 +34,23 @@ pub struct FunctionalReport {
     pub memory: Vec<MemoryCount>,
     /// By source line, the most frequent first; none where the file has no line table.
     pub lines: Vec<LineCount>,
+}
+
+/// Something that looks like a mistake of the kernel but did not end the run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct RunNote {
+    /// Address of the instruction.
+    pub address: String,
+    /// Its opcode.
+    pub mnemonic: String,
+    /// `file:line`, where the file has a line table.
+    pub source: Option<String>,
+    /// What happened.
+    pub what: String,
+    /// The block, and where it is about one the thread, in which it happened first.
+    pub place: String,
+    /// How often it happened at this instruction.
+    pub times: u64,
 }
 
 /// How often instructions were issued.

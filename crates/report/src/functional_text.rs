@@ -1,6 +1,6 @@
 //! A run without time as text.
 
-use crate::functional::{FunctionalReport, Issued};
+use crate::functional::{FunctionalReport, Issued, RunNote};
 use crate::table::{Align, counted, grouped, table};
 
 use Align::{Left, Right};
@@ -25,6 +25,9 @@ impl FunctionalReport {
             out.push_str(&format!(
                 "  {elements} of buffers are as the launch file expects\n"
             ));
+        }
+        for note in &self.notes {
+            out.push_str(&note_line(note));
         }
         if stats {
             self.statistics(&mut out);
@@ -96,6 +99,26 @@ impl FunctionalReport {
         let tenths = u128::from(issued.warp_instructions) * 1000 / all;
         format!("{}.{} %", tenths / 10, tenths % 10)
     }
+}
+
+/// A note on a line of its own.
+fn note_line(note: &RunNote) -> String {
+    let source = match &note.source {
+        Some(source) => format!(" ({source})"),
+        None => String::new(),
+    };
+    let times = match note.times {
+        1 => String::new(),
+        times => format!("; {} times in all", grouped(times)),
+    };
+    let RunNote {
+        address,
+        mnemonic,
+        what,
+        place,
+        ..
+    } = note;
+    format!("  note: {address}: {mnemonic}: {what}, in {place}{source}{times}\n")
 }
 
 /// A table behind an empty line; nothing where it has no rows.

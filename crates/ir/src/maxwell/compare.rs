@@ -120,7 +120,7 @@ fn chained_relation(op: &str, signed: bool, operands: &Operands<'_>) -> Option<E
     })
 }
 
-fn combined(op: &str, a: Expr, b: Expr) -> Option<Expr> {
+pub(super) fn combined(op: &str, a: Expr, b: Expr) -> Option<Expr> {
     Some(match op {
         ".AND" => and(a, b),
         ".OR" => or(a, b),
@@ -130,7 +130,7 @@ fn combined(op: &str, a: Expr, b: Expr) -> Option<Expr> {
 }
 
 /// The first predicate gets the truth combined with a third one, the second what its contrary gives.
-fn both_predicates(
+pub(super) fn both_predicates(
     truth: Expr,
     combine: &str,
     third: Expr,
@@ -150,6 +150,6 @@ fn both_predicates(
 }
 
 /// `yes` for 1, 0 for 0.
-fn mask(truth: Expr, yes: u32) -> Expr {
+pub(super) fn mask(truth: Expr, yes: u32) -> Expr {
     Expr::ternary(TernaryOp::Select, truth, Expr::Const(yes), Expr::Const(0))
 }

@@ -30,6 +30,16 @@ pub(super) fn zero() -> Expr {
     flag(ZERO)
 }
 
+/// The flags of a result that is no sum: no carry and no overflow (assumption).
+pub(super) fn flags_of(value: Expr) -> Expr {
+    let is_zero = Expr::binary(BinaryOp::Eq, value.clone(), Expr::Const(0));
+    let sign = shr(value, Expr::Const(31));
+    or(
+        shl(is_zero, Expr::Const(ZERO)),
+        shl(sign, Expr::Const(SIGN)),
+    )
+}
+
 /// The sum of two values and a carry of 0 or 1.
 pub(super) struct Sum {
     a: Expr,

@@ -3,8 +3,12 @@
 //!
 //! An instruction with a modifier that is not spelled here has no meaning yet.
 
+mod atomic;
 mod compare;
+mod convert;
 mod flags;
+mod float;
+mod half;
 mod integer;
 mod logic;
 mod memory;
@@ -24,6 +28,10 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
     integer::meaning(view, &operands)
         .or_else(|| logic::meaning(view, &operands))
         .or_else(|| compare::meaning(view, &operands))
+        .or_else(|| float::meaning(view, &operands))
+        .or_else(|| half::meaning(view, &operands))
+        .or_else(|| convert::meaning(view, &operands))
         .or_else(|| memory::meaning(view, &operands))
+        .or_else(|| atomic::meaning(view, &operands))
         .or_else(|| warp_wide::meaning(view, &operands))
 }

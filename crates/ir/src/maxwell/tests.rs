@@ -6,6 +6,7 @@ use warpbound_isa::nvidia::Program;
 use warpbound_isa::{Arch, View};
 
 use super::meaning;
+use crate::float::FloatOp;
 use crate::{Cell, Expr, Meaning};
 
 const A: u32 = 1;
@@ -48,6 +49,13 @@ impl Lane {
             Expr::Cell(cell) => self.registers[cell.index()],
             Expr::Unary(op, a) => op.apply(eval(a)),
             Expr::Binary(op, a, b) => op.apply(eval(a), eval(b)).expect("no division"),
+            Expr::Float(op, words, half) => {
+                let mut values = [0; FloatOp::MOST_WORDS];
+                for (value, word) in values.iter_mut().zip(words) {
+                    *value = eval(word);
+                }
+                half.of(op.apply(values))
+            }
             Expr::Ternary(op, a, b, c) => op.apply(eval(a), eval(b), eval(c)),
             Expr::Constant(..) | Expr::ThreadId | Expr::Special(_) => panic!("{expr:?}"),
         }

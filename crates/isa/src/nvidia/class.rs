@@ -38,7 +38,7 @@ impl Program {
         }
         let view = self.view(instr)?;
         let words = view.modifiers.iter().flat_map(|text| text.split('.'));
-        let sized = words.filter_map(|word| match word {
+        let sized = words.rev().find_map(|word| match word {
             "U8" | "S8" => Some(1),
             "U16" | "S16" => Some(2),
             "64" | "U64" | "S64" | "F64" => Some(8),
@@ -50,7 +50,6 @@ impl Program {
             let data = data.find(|operand| matches!(operand.value, Value::Reg(_)))?;
             Some(4 * u32::from(data.count))
         };
-        let sized = sized.last();
         match access.space {
             Space::Texture | Space::Surface => sized.or_else(registers),
             _ => Some(sized.unwrap_or(4)),

@@ -49,13 +49,23 @@ impl GlobalMemory {
         &self.buffers
     }
 
-    /// The bytes at an address; `None` when not all of them are in one buffer.
+    /// The buffer around an address.
     #[inline]
-    pub(super) fn bytes(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
+    pub(super) fn buffer(&self, address: u64) -> Option<&Buffer> {
+        self.buffers.get(self.place(address)?)
+    }
+
+    /// The buffer around an address.
+    #[inline]
+    pub(super) fn buffer_mut(&mut self, address: u64) -> Option<&mut Buffer> {
+        let place = self.place(address)?;
+        self.buffers.get_mut(place)
+    }
+
+    #[inline]
+    fn place(&self, address: u64) -> Option<usize> {
         let behind = self.buffers.partition_point(|b| b.address <= address);
-        let buffer = self.buffers.get_mut(behind.checked_sub(1)?)?;
-        let start = usize::try_from(address - buffer.address).ok()?;
-        buffer.bytes.get_mut(start..start.checked_add(size)?)
+        behind.checked_sub(1)
     }
 
     /// Which buffer lies before an address, and how far behind its beginning the address is.
@@ -69,6 +79,71 @@ impl GlobalMemory {
             buffer.bytes.len()
         ))
     }
+}
+
+/// The memory of a block, and which of its bytes somebody has written.
+pub(super) struct SharedMemory {
+    pub(super) bytes: Vec<u8>,
+    /// A bit for each byte of a word.
+    written: Vec<u8>,
+    /// Bytes that nobody has written.
+    unwritten: u32,
+}
+
+impl SharedMemory {
+    pub(super) fn new(size: u32) -> SharedMemory {
+        SharedMemory {
+            bytes: vec![0; size as usize],
+            written: vec![0; size.div_ceil(4) as usize],
+            unwritten: size,
+        }
+    }
+
+    /// Notes that somebody writes there; sizes are powers of 2 that divide the address.
+    #[inline]
+    pub(super) fn write(&mut self, address: u64, size: usize) {
+        if self.unwritten == 0 {
+            return;
+        }
+        let (words, bits) = words(address, size);
+        for written in self.written.get_mut(words).into_iter().flatten() {
+            self.unwritten -= (bits & !*written).count_ones();
+            *written |= bits;
+        }
+    }
+
+    /// Whether all bytes there have been written.
+    #[inline]
+    pub(super) fn is_written(&self, address: u64, size: usize) -> bool {
+        if self.unwritten == 0 {
+            return true;
+        }
+        let (words, bits) = words(address, size);
+        let words = self.written.get(words).unwrap_or_default();
+        words.iter().all(|written| written & bits == bits)
+    }
+}
+
+/// The words of an access, and which bytes of each it touches.
+#[inline]
+fn words(address: u64, size: usize) -> (std::ops::Range<usize>, u8) {
+    let first = address as usize / 4;
+    match size {
+        1 => (first..first + 1, 1 << (address % 4)),
+        2 => (first..first + 1, 3 << (address % 4)),
+        _ => (first..first + size / 4, 15),
+    }
+}
+
+/// Where generic addresses reach the memory of the block and of the thread: windows of 16 MiB, as the code that compilers
+/// write expects (they take the low 24 bits for the address inside). The bases stand in the constants of a launch.
+pub(super) mod window {
+    /// The memory of the block.
+    pub(in super::super) const SHARED: u64 = 0xf_0100_0000;
+    /// The memory of the thread.
+    pub(in super::super) const LOCAL: u64 = 0xf_0200_0000;
+    /// Bytes of a window.
+    pub(in super::super) const SIZE: u64 = 1 << 24;
 }
 
 /// Bytes that one access of a lane takes for each cell.

@@ -1,0 +1,374 @@
+//! Loads, stores and atomic operations of a warp.
+
+use warpbound_ir::{AtomicKind, AtomicOp, Width};
+use warpbound_isa::instr::Space;
+
+use super::Counts;
+use super::block::Block;
+use super::fault::{Fault, FaultKind};
+use super::lanes::{LANES, Mask, Row, lanes_of};
+use super::memory::{GlobalMemory, put_word, size_of, window, word_of};
+use super::program::{Access, At, Dest};
+
+/// Bytes in a row around an address, and the address of the first: one for all lanes in most cases.
+struct Window<B> {
+    space: Space,
+    base: u64,
+    bytes: B,
+}
+
+impl<B: AsRef<[u8]>> Window<B> {
+    /// Where the bytes of an access begin, when all of them are inside.
+    #[inline(always)]
+    fn start(&self, address: u64, size: usize) -> Option<usize> {
+        let start = address.wrapping_sub(self.base);
+        let length = self.bytes.as_ref().len() as u64;
+        (start <= length && length - start >= size as u64).then_some(start as usize)
+    }
+}
+
+/// Which memory an address belongs to, and the address of its first byte: a generic address may be of any.
+#[inline]
+fn space_of(space: Space, address: u64) -> (Space, u64) {
+    let in_window = |base: u64| address.wrapping_sub(base) < window::SIZE;
+    match space {
+        Space::Generic if in_window(window::SHARED) => (Space::Shared, window::SHARED),
+        Space::Generic if in_window(window::LOCAL) => (Space::Local, window::LOCAL),
+        Space::Generic => (Space::Global, 0),
+        space => (space, 0),
+    }
+}
+
+/// An access by the lanes of a warp.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'a> {
+    /// The warp in its block.
+    pub(super) number: usize,
+    /// The operation.
+    pub(super) at: u32,
+    pub(super) access: &'a Access,
+    pub(super) taken: Mask,
+}
+
+impl Block<'_> {
+    pub(super) fn load(
+        &mut self,
+        request: Request<'_>,
+        dests: &[Option<u16>],
+        memory: &GlobalMemory,
+        counts: &mut Counts,
+    ) -> Result<(), Fault> {
+        let width = request.access.width;
+        match (width, dests.len()) {
+            (Width::Words, 1) => {
+                let rows = self.gather(request, memory, counts, words::<4, 1>)?;
+                self.put(request, dests, &rows);
+            }
+            (Width::Words, 2) => {
+                let rows = self.gather(request, memory, counts, words::<8, 2>)?;
+                self.put(request, dests, &rows);
+            }
+            (Width::Words, _) => {
+                let rows = self.gather(request, memory, counts, words::<16, 4>)?;
+                self.put(request, dests, &rows);
+            }
+            (Width::U16 | Width::S16, _) => {
+                let read = |bytes: &[u8; 2]| [word_of(width, bytes)];
+                let rows = self.gather(request, memory, counts, read)?;
+                self.put(request, dests, &rows);
+            }
+            (Width::U8 | Width::S8, _) => {
+                let read = |bytes: &[u8; 1]| [word_of(width, bytes)];
+                let rows = self.gather(request, memory, counts, read)?;
+                self.put(request, dests, &rows);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the lanes find, a row for each word.
+    #[inline]
+    fn gather<const SIZE: usize, const WORDS: usize>(
+        &self,
+        request: Request<'_>,
+        memory: &GlobalMemory,
+        counts: &mut Counts,
+        read: impl Fn(&[u8; SIZE]) -> [u32; WORDS],
+    ) -> Result<[Row; WORDS], Fault> {
+        let addresses = self.addresses(request.number, request.access);
+        let mut rows = [[0; LANES]; WORDS];
+        let mut window = Window {
+            space: Space::Local,
+            base: 0,
+            bytes: &[][..],
+        };
+        for lane in lanes_of(request.taken) {
+            let address = addresses[lane];
+            self.aligned(request, address, SIZE, lane)?;
+            let known = window.start(address, SIZE);
+            let start = match known.filter(|_| window.space != Space::Local) {
+                Some(start) => Some(start),
+                None => {
+                    window = self.window(request, address, lane, memory);
+                    window.start(address, SIZE)
+                }
+            };
+            let chunk = start.and_then(|start| window.bytes[start..].first_chunk::<SIZE>());
+            let Some(chunk) = chunk else {
+                return Err(self.outside(request, address, lane, memory));
+            };
+            if window.space == Space::Shared {
+                self.note_unwritten(request, address - window.base, SIZE, lane, counts);
+            }
+            for (row, word) in rows.iter_mut().zip(read(chunk)) {
+                row[lane] = word;
+            }
+        }
+        Ok(rows)
+    }
+
+    fn put(&mut self, request: Request<'_>, dests: &[Option<u16>], rows: &[Row]) {
+        for (dest, row) in dests.iter().zip(rows) {
+            if let Some(dest) = dest {
+                self.warps[request.number].write(Dest::Own(*dest), row, request.taken);
+            }
+        }
+    }
+
+    pub(super) fn store(
+        &mut self,
+        request: Request<'_>,
+        values: &[At],
+        memory: &mut GlobalMemory,
+    ) -> Result<(), Fault> {
+        let each = size_of(request.access.width);
+        let size = each * values.len();
+        let addresses = self.addresses(request.number, request.access);
+        let mut rows = [[0; LANES]; 4];
+        for (row, &value) in rows.iter_mut().zip(values) {
+            *row = *self.rows(request.number).get(value);
+        }
+        for lane in lanes_of(request.taken) {
+            let address = addresses[lane];
+            self.aligned(request, address, size, lane)?;
+            let (space, base) = space_of(request.access.space, address);
+            let Some(bytes) = self.bytes_mut(request, (space, address - base), size, lane, memory)
+            else {
+                return Err(self.outside(request, address, lane, memory));
+            };
+            match bytes.as_chunks_mut::<4>() {
+                (chunks, []) => {
+                    for (chunk, row) in chunks.iter_mut().zip(&rows) {
+                        *chunk = row[lane].to_le_bytes();
+                    }
+                }
+                (_, bytes) => put_word(bytes, rows[0][lane]),
+            }
+            if space == Space::Shared {
+                self.shared.write(address - base, size);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lanes act one after the other, the lowest first.
+    pub(super) fn atomic(
+        &mut self,
+        request: Request<'_>,
+        (op, kind): (AtomicOp, AtomicKind),
+        dests: &[Option<u16>],
+        operands: &[At],
+        memory: &mut GlobalMemory,
+        counts: &mut Counts,
+    ) -> Result<(), Fault> {
+        let size = kind.size();
+        let addresses = self.addresses(request.number, request.access);
+        let mut rows = [[0; LANES]; 4];
+        for (row, &operand) in rows.iter_mut().zip(operands) {
+            *row = *self.rows(request.number).get(operand);
+        }
+        let wide =
+            |low: &Row, high: &Row, lane: usize| u64::from(low[lane]) | u64::from(high[lane]) << 32;
+        for lane in lanes_of(request.taken) {
+            let address = addresses[lane];
+            self.aligned(request, address, size, lane)?;
+            let (space, base) = space_of(request.access.space, address);
+            if space == Space::Shared {
+                self.note_unwritten(request, address - base, size, lane, counts);
+            }
+            let Some(bytes) = self.bytes_mut(request, (space, address - base), size, lane, memory)
+            else {
+                return Err(self.outside(request, address, lane, memory));
+            };
+            let mut old = [0; 8];
+            for (to, from) in old.iter_mut().zip(bytes.iter()) {
+                *to = *from;
+            }
+            let old = u64::from_le_bytes(old);
+            let (operand, other) = match size {
+                4 => (rows[0][lane].into(), rows[1][lane].into()),
+                _ => (
+                    wide(&rows[0], &rows[1], lane),
+                    wide(&rows[2], &rows[3], lane),
+                ),
+            };
+            let Some(new) = op.apply(kind, old, operand, other) else {
+                return Err(self.fault(request.at, FaultKind::NotRunnable));
+            };
+            for (to, from) in bytes.iter_mut().zip(new.to_le_bytes()) {
+                *to = from;
+            }
+            if space == Space::Shared {
+                self.shared.write(address - base, size);
+            }
+            let rows = &mut self.warps[request.number].rows;
+            for (word, dest) in dests.iter().enumerate() {
+                if let Some(row) = dest {
+                    rows[usize::from(*row)][lane] = (old >> (32 * word)) as u32;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn addresses(&self, number: usize, access: &Access) -> [u64; LANES] {
+        let rows = self.rows(number);
+        let low = rows.get(access.low);
+        let mut addresses = [0; LANES];
+        match access.high {
+            None => {
+                for (address, low) in addresses.iter_mut().zip(low) {
+                    *address = u64::from(*low);
+                }
+            }
+            Some(high) => {
+                for ((address, low), high) in addresses.iter_mut().zip(low).zip(rows.get(high)) {
+                    *address = u64::from(*high) << 32 | u64::from(*low);
+                }
+            }
+        }
+        addresses
+    }
+
+    #[inline(always)]
+    fn aligned(
+        &self,
+        request: Request<'_>,
+        address: u64,
+        size: usize,
+        lane: usize,
+    ) -> Result<(), Fault> {
+        if address & (size as u64 - 1) == 0 {
+            return Ok(());
+        }
+        let kind = FaultKind::Misaligned {
+            space: request.access.space,
+            address,
+            size: size as u32,
+        };
+        Err(self.lane_fault(request.at, request.number, lane, kind))
+    }
+
+    /// The bytes around an address; none where there is nothing.
+    #[inline]
+    fn window<'m>(
+        &'m self,
+        request: Request<'_>,
+        address: u64,
+        lane: usize,
+        memory: &'m GlobalMemory,
+    ) -> Window<&'m [u8]> {
+        let (space, base) = space_of(request.access.space, address);
+        let (base, bytes) = match space {
+            Space::Global => match memory.buffer(address) {
+                Some(buffer) => (buffer.address, buffer.bytes.as_slice()),
+                None => (0, &[][..]),
+            },
+            Space::Shared => (base, self.shared.bytes.as_slice()),
+            Space::Local => {
+                let each = self.launch.local as usize;
+                let local = &self.warps[request.number].local;
+                let own = local.get(lane * each..(lane + 1) * each);
+                (base, own.unwrap_or_default())
+            }
+            _ => (0, &[][..]),
+        };
+        Window { space, base, bytes }
+    }
+
+    /// The bytes of an access at an address in a memory; `None` where some of them do not exist.
+    #[inline]
+    fn bytes_mut<'m>(
+        &'m mut self,
+        request: Request<'_>,
+        (space, address): (Space, u64),
+        size: usize,
+        lane: usize,
+        memory: &'m mut GlobalMemory,
+    ) -> Option<&'m mut [u8]> {
+        let (start, bytes) = match space {
+            Space::Global => {
+                let buffer = memory.buffer_mut(address)?;
+                (address - buffer.address, buffer.bytes.as_mut_slice())
+            }
+            Space::Shared => (address, self.shared.bytes.as_mut_slice()),
+            Space::Local => {
+                let each = self.launch.local as usize;
+                let local = &mut self.warps[request.number].local;
+                (address, local.get_mut(lane * each..(lane + 1) * each)?)
+            }
+            _ => return None,
+        };
+        let start = usize::try_from(start).ok()?;
+        bytes.get_mut(start..start.checked_add(size)?)
+    }
+
+    #[inline]
+    fn note_unwritten(
+        &self,
+        request: Request<'_>,
+        address: u64,
+        size: usize,
+        lane: usize,
+        counts: &mut Counts,
+    ) {
+        if !self.shared.is_written(address, size) {
+            let thread = self.warps[request.number].place(self.program.registers, lane);
+            counts.note_unwritten(request.at, self.index, thread, address);
+        }
+    }
+
+    #[cold]
+    fn outside(
+        &self,
+        request: Request<'_>,
+        address: u64,
+        lane: usize,
+        memory: &GlobalMemory,
+    ) -> Fault {
+        let (space, base) = space_of(request.access.space, address);
+        let near = match space {
+            Space::Global => memory.near(address),
+            Space::Shared => Some(format!("it has {} bytes", self.launch.shared)),
+            Space::Local => Some(format!("it has {} bytes", self.launch.local)),
+            _ => None,
+        };
+        let kind = FaultKind::OutOfBounds {
+            space,
+            address: address - base,
+            near,
+        };
+        self.lane_fault(request.at, request.number, lane, kind)
+    }
+}
+
+/// The words of some bytes.
+#[inline(always)]
+fn words<const SIZE: usize, const WORDS: usize>(bytes: &[u8; SIZE]) -> [u32; WORDS] {
+    let mut words = [0; WORDS];
+    for (word, chunk) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
+        *word = u32::from_le_bytes(*chunk);
+    }
+    words
+}
