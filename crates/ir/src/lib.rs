@@ -16,6 +16,7 @@ mod nvidia;
 pub use cell::Cell;
 pub use code::{Code, Condition, Control, Function, Op, OpIndex, Target, Value};
 pub use lift::lift;
+pub use maxwell::{cc_test, meaning as meaning_of};
 pub use meaning::{
     Address, BinaryOp, Expr, Meaning, ShuffleMode, TernaryOp, UnaryOp, VoteMode, Width,
 };

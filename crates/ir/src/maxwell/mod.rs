@@ -4,26 +4,34 @@
 //! An instruction with a modifier that is not spelled here has no meaning yet.
 
 mod compare;
+mod convert;
 mod flags;
 mod integer;
 mod logic;
 mod memory;
+mod number;
 mod operands;
+mod products;
 #[cfg(test)]
 mod tests;
+mod video;
 mod warp_wide;
 
 use warpbound_isa::View;
 
 use crate::Meaning;
+pub use flags::cc_test;
 use operands::Operands;
 
 /// What the instruction does to data; `None` when that is not known here.
-pub(crate) fn meaning(view: &View) -> Option<Meaning> {
+pub fn meaning(view: &View) -> Option<Meaning> {
     let operands = Operands::of(view);
     integer::meaning(view, &operands)
+        .or_else(|| products::meaning(view, &operands))
+        .or_else(|| convert::meaning(view, &operands))
         .or_else(|| logic::meaning(view, &operands))
         .or_else(|| compare::meaning(view, &operands))
         .or_else(|| memory::meaning(view, &operands))
+        .or_else(|| video::meaning(view, &operands))
         .or_else(|| warp_wide::meaning(view, &operands))
 }

@@ -66,6 +66,11 @@ impl<'v> Operands<'v> {
         Some((plain(&bare)?, operand.select))
     }
 
+    /// A minus stands before the read operand at a place.
+    pub(super) fn is_negated(&self, place: usize) -> bool {
+        self.reads.get(place).is_some_and(|operand| operand.negate)
+    }
+
     /// An integer that is part of the instruction.
     pub(super) fn number(&self, place: usize) -> Option<u32> {
         match self.reads.get(place)?.value {
