@@ -1,0 +1,5 @@
+//! Instructions one by one: all their forms and modifiers, and what they compute according to references that share no
+//! code with the meanings.
+
+pub mod reference;
+pub mod variants;
