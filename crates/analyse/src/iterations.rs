@@ -324,7 +324,11 @@ impl<'c> Counter<'c, '_> {
                 Form::Affine { first, step } => affine(first.checked_neg()?, step.checked_neg()?),
                 Form::Compared { .. } => None,
             },
-            Expr::Constant(..) | Expr::Special(_) | Expr::Unary(..) | Expr::Ternary(..) => None,
+            Expr::Constant(..)
+            | Expr::Special(_)
+            | Expr::Unary(..)
+            | Expr::Ternary(..)
+            | Expr::Float(..) => None,
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.expr(a, node, at)?, self.expr(b, node, at)?);
                 combine(*op, a, b)

@@ -281,7 +281,7 @@ impl<'r, 'a> Run<'r, 'a> {
             Expr::Const(n) => Some(*n),
             Expr::Cell(cell) => self.value(*cell, lane),
             Expr::ThreadId => Some(self.lanes.first.wrapping_add(lane as u32)),
-            Expr::Constant(..) | Expr::Special(_) => None,
+            Expr::Constant(..) | Expr::Special(_) | Expr::Float(..) => None,
             Expr::Unary(op, a) => Some(op.apply(self.evaluate(a, lane)?)),
             // A division by zero stops every run, so anything may be said of what follows.
             Expr::Binary(op, a, b) => op.apply(self.evaluate(a, lane)?, self.evaluate(b, lane)?),

@@ -116,7 +116,9 @@ impl Values {
             Expr::Const(value) => AbstractValue::constant(*value),
             Expr::Cell(cell) => self.get(*cell),
             Expr::Constant(bank, address) => load(*bank, &eval(address), code),
-            Expr::ThreadId | Expr::Special(_) | Expr::Ternary(..) => AbstractValue::Any,
+            Expr::ThreadId | Expr::Special(_) | Expr::Ternary(..) | Expr::Float(..) => {
+                AbstractValue::Any
+            }
             Expr::Unary(op, a) => match eval(a) {
                 AbstractValue::OneOf(words) => {
                     AbstractValue::OneOf(words.into_iter().map(|word| op.apply(word)).collect())

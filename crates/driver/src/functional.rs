@@ -6,7 +6,7 @@ use warpbound_base::Diagnostic;
 use warpbound_isa::Program;
 use warpbound_load::{GridFile, Kernel, ParamValue};
 use warpbound_report::functional::{FunctionalReport, MnemonicCount};
-use warpbound_simulate::functional::{GlobalMemory, Launch, launch};
+use warpbound_simulate::functional::{GlobalMemory, Launch, Order, launch};
 
 use crate::Session;
 
@@ -78,6 +78,7 @@ impl Session {
             local: kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0),
             constants,
             max_instructions: max_instructions.unwrap_or(MOST_INSTRUCTIONS),
+            order: Order::TakenFirst,
         };
         let counts = launch(&prepared.code, &run, &mut memory).map_err(|fault| {
             let at = fault.at.0 as usize;
@@ -162,6 +163,9 @@ fn constants(
     }
     let local = kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0);
     put(STACK_AT, &local.to_le_bytes());
+    for (at, word) in Launch::WINDOWS_AT {
+        put(at, &word.to_le_bytes());
+    }
     for (param, given) in kernel.params.iter().zip(&grid.params) {
         let bytes = match &given.value {
             ParamValue::Scalar(bytes) => bytes.clone(),

@@ -4,6 +4,7 @@
 //! condition, reads, writes, control effect and, where there is one yet, a [`Meaning`]. [`lift`]
 //! makes it from decoded instructions.
 
+mod atomic;
 mod cell;
 mod code;
 pub mod float;
@@ -13,10 +14,11 @@ mod meaning;
 mod mini;
 mod nvidia;
 
+pub use atomic::{AtomicKind, AtomicOp};
 pub use cell::Cell;
 pub use code::{Code, Condition, Control, Function, Op, OpIndex, Target, Value};
 pub use lift::lift;
 pub use maxwell::{cc_test, meaning as meaning_of};
 pub use meaning::{
-    Address, BinaryOp, Expr, Meaning, ShuffleMode, TernaryOp, UnaryOp, VoteMode, Width,
+    Address, BinaryOp, Expr, Half, Meaning, ShuffleMode, TernaryOp, UnaryOp, VoteMode, Width,
 };

@@ -2,6 +2,8 @@ use smallvec::{SmallVec, smallvec};
 use warpbound_isa::instr::Space;
 
 use crate::Cell;
+use crate::atomic::{AtomicKind, AtomicOp};
+use crate::float::FloatOp;
 
 /// What a 32-bit value is made to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -226,6 +228,28 @@ pub enum Expr {
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     /// Three values combined.
     Ternary(TernaryOp, Box<Expr>, Box<Expr>, Box<Expr>),
+    /// A floating-point operation on [`FloatOp::words`] words.
+    Float(FloatOp, Box<[Expr]>, Half),
+}
+
+/// Which word of a result of 64 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Half {
+    /// The low one: all of a shorter result.
+    Low,
+    /// The high one.
+    High,
+}
+
+impl Half {
+    /// That word.
+    #[inline(always)]
+    pub fn of(self, value: u64) -> u32 {
+        match self {
+            Half::Low => value as u32,
+            Half::High => (value >> 32) as u32,
+        }
+    }
 }
 
 impl Expr {
@@ -237,6 +261,11 @@ impl Expr {
     /// Three values combined.
     pub fn ternary(op: TernaryOp, a: Expr, b: Expr, c: Expr) -> Expr {
         Expr::Ternary(op, a.into(), b.into(), c.into())
+    }
+
+    /// A floating-point operation whose result has 32 bits at most.
+    pub fn float(op: FloatOp, words: impl Into<Vec<Expr>>) -> Expr {
+        Expr::Float(op, words.into().into_boxed_slice(), Half::Low)
     }
 
     /// Two values combined.
@@ -358,6 +387,21 @@ pub enum Meaning {
         mode: VoteMode,
         /// The predicate: 0 or 1.
         predicate: Expr,
+    },
+    /// A cell of memory is read and written without anything in between (`ATOM`, `ATOMS`, `RED`; PTX manual, `atom`).
+    Atomic {
+        /// The cells that get the old value, the low word first; none for RZ and RED.
+        dests: SmallVec<[Option<Cell>; 2]>,
+        /// What is done.
+        op: AtomicOp,
+        /// What kind of number is in memory.
+        kind: AtomicKind,
+        /// Which memory.
+        space: Space,
+        /// Where.
+        address: Address,
+        /// The operands, each of one word or two: the value; for compare-and-swap what is compared, then the new one.
+        operands: SmallVec<[Expr; 4]>,
     },
     /// The warp waits until enough threads of the block are at the barrier.
     Barrier {

@@ -4,6 +4,7 @@
 use smallvec::SmallVec;
 use warpbound_analyse::Launch;
 use warpbound_base::CodeAddr;
+use warpbound_ir::float::FloatOp;
 use warpbound_ir::{Cell, Code, Control, Expr, Op, OpIndex, Target, Value};
 use warpbound_isa::instr::{Space, Token};
 use warpbound_simt::Tag;
@@ -495,6 +496,13 @@ fn evaluate(expr: &Expr, cells: &[u64], code: &Code, seed: u64, small: bool) -> 
         Expr::Unary(op, a) => op.apply(eval(a)),
         Expr::Binary(op, a, b) => op.apply(eval(a), eval(b)).unwrap_or(0),
         Expr::Ternary(op, a, b, c) => op.apply(eval(a), eval(b), eval(c)),
+        Expr::Float(op, operands, half) => {
+            let mut words = [0; FloatOp::MOST_WORDS];
+            for (word, operand) in words.iter_mut().zip(operands) {
+                *word = eval(operand);
+            }
+            half.of(op.apply(words))
+        }
     }
 }
 

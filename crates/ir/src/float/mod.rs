@@ -39,11 +39,13 @@ mod exact;
 mod fixed;
 mod format;
 pub mod half;
+mod operation;
 mod relation;
 pub mod single;
 pub mod special;
 
 pub use format::Format;
+pub use operation::FloatOp;
 pub use relation::Comparison;
 
 /// Which of the two neighbouring numbers is taken for a result between them.

@@ -1,77 +1,153 @@
-//! I2I: a part of a register as a number of another size.
+//! Conversions between floating-point formats and integers. (I2I is among the integers.)
 
-use warpbound_isa::View;
+use warpbound_isa::{Operand, Value, View};
 
-use super::flags::of_bits;
-use super::number::{Number, SIGNED, UNSIGNED, part};
-use super::operands::Operands;
-use crate::{Expr, Meaning, UnaryOp};
+use super::float::Modifiers;
+use super::operands::{Operands, and, shr, with_sign, word_of};
+use crate::float::convert::{Integer, Integral};
+use crate::float::{FloatOp, Format};
+use crate::{Expr, Meaning};
 
-/// A number's size and sign.
-fn format(name: &str) -> Option<(u32, bool)> {
+pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
+    if operands.sets_cc() {
+        return None;
+    }
+    let mut modifiers = Modifiers::of(view.modifiers.as_slice());
+    let operand = operands.reads.first()?;
+    match view.mnemonic {
+        "F2F" => {
+            let flush = modifiers.flush();
+            let (to, from) = (format(modifiers.next()?)?, format(modifiers.next()?)?);
+            let op = match integral(&mut modifiers) {
+                Some(integral) if from == to => FloatOp::ToIntegral {
+                    format: to,
+                    integral,
+                    flush,
+                    saturate: modifiers.takes(".SAT"),
+                },
+                Some(_) => return None,
+                None => FloatOp::ToFormat {
+                    from,
+                    to,
+                    rounding: modifiers.rounding(),
+                    flush,
+                    saturate: modifiers.takes(".SAT"),
+                },
+            };
+            modifiers.done()?;
+            result(op, float_words(operand, from)?, to.width(), operands)
+        }
+        "F2I" => {
+            let flush = modifiers.flush();
+            let (to, from) = (integer(modifiers.next()?)?, format(modifiers.next()?)?);
+            let integral = integral(&mut modifiers).unwrap_or(Integral::Nearest);
+            modifiers.done()?;
+            let op = FloatOp::ToInteger {
+                from,
+                to,
+                integral,
+                flush,
+            };
+            result(op, float_words(operand, from)?, to.width(), operands)
+        }
+        "I2F" => {
+            let (to, from) = (format(modifiers.next()?)?, integer(modifiers.next()?)?);
+            let rounding = modifiers.rounding();
+            modifiers.done()?;
+            let op = FloatOp::FromInteger {
+                from,
+                to,
+                rounding,
+                absolute: operand.absolute,
+                negate: operand.negate,
+            };
+            result(op, integer_words(operand, from)?, to.width(), operands)
+        }
+        _ => None,
+    }
+}
+
+/// One register or two get the result.
+fn result(op: FloatOp, words: Vec<Expr>, width: u32, operands: &Operands<'_>) -> Option<Meaning> {
+    match width {
+        64 => operands.pair(|half| Expr::Float(op, words.clone().into(), half)),
+        _ => operands.result(Expr::float(op, words)),
+    }
+}
+
+fn format(name: &str) -> Option<Format> {
     Some(match name {
-        ".U8" => (8, false),
-        ".S8" => (8, true),
-        ".U16" => (16, false),
-        ".S16" => (16, true),
-        ".U32" => (32, false),
-        ".S32" => (32, true),
+        ".F16" => Format::Half,
+        ".F32" => Format::Single,
+        ".F64" => Format::Double,
         _ => return None,
     })
 }
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    if view.mnemonic != "I2I" {
-        return None;
-    }
-    let (to, from, saturated) = match view.modifiers.as_slice() {
-        [to, from] => (*to, *from, false),
-        [to, from, ".SAT"] => (*to, *from, true),
+fn integer(name: &str) -> Option<Integer> {
+    const NAMES: [&str; 8] = [".U8", ".U16", ".U32", ".U64", ".S8", ".S16", ".S32", ".S64"];
+    let number = NAMES.iter().position(|spelled| *spelled == name)?;
+    Integer::ALL.get(number).copied()
+}
+
+fn integral(modifiers: &mut Modifiers<'_>) -> Option<Integral> {
+    let names = [
+        (".ROUND", Integral::Nearest),
+        (".FLOOR", Integral::Floor),
+        (".CEIL", Integral::Ceil),
+        (".TRUNC", Integral::Trunc),
+    ];
+    let found = names.iter().find(|(name, _)| modifiers.takes(name));
+    found.map(|(_, integral)| *integral)
+}
+
+/// The words of a float, with its bars and its minus.
+fn float_words(operand: &Operand, format: Format) -> Option<Vec<Expr>> {
+    let words = match (operand.value, format) {
+        (Value::Half(bits), Format::Half) => vec![Expr::Const(bits.into())],
+        (Value::Single(bits), Format::Single) => vec![Expr::Const(bits)],
+        (Value::Double(bits), Format::Double) => {
+            vec![Expr::Const(bits as u32), Expr::Const((bits >> 32) as u32)]
+        }
+        (_, Format::Double) => vec![word_of(operand, 0)?, word_of(operand, 1)?],
+        _ => vec![word_of(operand, 0)?],
+    };
+    let words = match (operand.select, format) {
+        ("", _) => words,
+        (".H1", Format::Half) => words
+            .into_iter()
+            .map(|word| shr(word, Expr::Const(16)))
+            .collect(),
         _ => return None,
     };
-    let ((to_bits, to_signed), (bits, signed)) = (format(to)?, format(from)?);
-    let operand = operands.reads.first()?;
-    let (value, select) = operands.unsigned_part(0)?;
-    let at = match (select, bits) {
-        ("", _) => 0,
+    // The sign is in the last word.
+    let sign = 1 << ((format.width() - 1) % 32);
+    let mut words = words;
+    let last = words.pop()?;
+    words.push(with_sign(last, operand, sign));
+    Some(words)
+}
+
+/// The words of an integer.
+fn integer_words(operand: &Operand, kind: Integer) -> Option<Vec<Expr>> {
+    let count = kind.width().div_ceil(32) as u8;
+    let words = match operand.value {
+        Value::Int(value) => (0..count)
+            .map(|number| Some(Expr::Const((value >> (32 * number)) as u32)))
+            .collect::<Option<Vec<Expr>>>()?,
+        _ => (0..count)
+            .map(|number| word_of(operand, number))
+            .collect::<Option<Vec<Expr>>>()?,
+    };
+    let place = match (operand.select, kind.width()) {
+        ("", _) => return Some(words),
         (".B1", 8) => 8,
-        (".B2", 8) | (".H1", 16) => 16,
+        (".B2", 8) => 16,
         (".B3", 8) => 24,
+        (".H1", 16) => 16,
         _ => return None,
     };
-    let mut value = part(value, at, bits, signed);
-    if !saturated {
-        // Without saturation the compiler writes conversions to 32 bits only, and cuts numbers by other means.
-        if to_bits < 32 {
-            return None;
-        }
-        let mut word = value.low();
-        if operand.absolute {
-            word = Expr::unary(UnaryOp::AbsS, word);
-        }
-        if operand.negate {
-            word = Expr::unary(UnaryOp::Neg, word);
-        }
-        return of_bits(word, false, operands);
-    }
-    // Whether the magnitude of the smallest number has 33 bits here, and so on, is not known.
-    if bits == 32 && (operand.absolute || operand.negate) {
-        return None;
-    }
-    if operand.absolute {
-        value = value.magnitude()?;
-    }
-    if operand.negate {
-        value = value.negated()?;
-    }
-    let range = match (to_bits, to_signed) {
-        (32, true) => SIGNED,
-        (32, false) => UNSIGNED,
-        (bits, true) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-        (bits, false) => (0, (1 << bits) - 1),
-    };
-    // Compilers repeat the sign of a short result before they use more of the register than it has: bits above are
-    // taken to be copies of the sign, as everywhere.
-    let clamped: Number = value.clamped(range)?;
-    of_bits(clamped.low(), false, operands)
+    let used = Expr::Const(u32::MAX >> (32 - kind.width()));
+    let shifted = |word| and(shr(word, Expr::Const(place)), used.clone());
+    Some(words.into_iter().map(shifted).collect())
 }

@@ -106,10 +106,14 @@ pub(super) fn flags_of_bits(
     if !operands.sets_cc() {
         return None;
     }
-    let own = Expr::binary(BinaryOp::Eq, value.clone(), Expr::Const(0));
-    let is_zero = if chained { and(own, zero()) } else { own };
-    let sign = shl(shr(value, Expr::Const(31)), Expr::Const(SIGN));
-    Some((Cell::CC, or(is_zero, sign)))
+    let flags = flags_of(value);
+    Some((
+        Cell::CC,
+        match chained {
+            true => and(flags, or(Expr::Const(!1), zero())),
+            false => flags,
+        },
+    ))
 }
 
 /// The carry.
@@ -120,6 +124,16 @@ pub(super) fn carry() -> Expr {
 /// The last result, and those before it of a chain, were 0.
 pub(super) fn zero() -> Expr {
     flag(ZERO)
+}
+
+/// The flags of a result that is no sum: no carry and no overflow (source: a public translator of shaders).
+pub(super) fn flags_of(value: Expr) -> Expr {
+    let is_zero = Expr::binary(BinaryOp::Eq, value.clone(), Expr::Const(0));
+    let sign = shr(value, Expr::Const(31));
+    or(
+        shl(is_zero, Expr::Const(ZERO)),
+        shl(sign, Expr::Const(SIGN)),
+    )
 }
 
 /// The sum of two values and a carry of 0 or 1.

@@ -4,23 +4,25 @@ use smallvec::SmallVec;
 use warpbound_isa::instr::Space;
 use warpbound_isa::{Operand, Value, View};
 
-use super::operands::{Operands, add};
-use crate::{Address, Cell, Expr, Meaning, TernaryOp, Width};
+use super::operands::{Operands, add, and, shl, shr};
+use crate::{Address, Cell, Expr, Half, Meaning, TernaryOp, UnaryOp, Width};
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     let (space, loads) = match view.mnemonic {
         // Control operations, fences and waits: nothing happens to data.
         "NOP" | "MEMBAR" | "DEPBAR" | "BRA" | "SSY" | "SYNC" | "PBK" | "BRK" | "PCNT" | "CONT"
-        | "CAL" | "PRET" | "RET" | "EXIT" => return Some(Meaning::Set(SmallVec::new())),
+        | "CAL" | "PRET" | "RET" | "EXIT" | "BRX" | "JMX" | "TEXDEPBAR" => {
+            return Some(Meaning::Set(SmallVec::new()));
+        }
         "BAR" if view.modifiers == [".SYNC"] => {
             return Some(Meaning::Barrier {
                 number: operands.word(0)?,
                 threads: operands.word(1)?,
             });
         }
-        "LDC" if view.modifiers.is_empty() => {
-            return operands.result(constant(operands.reads.first()?)?);
-        }
+        "LDC" => return constants(view, operands),
+        "LD" => (Space::Generic, true),
+        "ST" => (Space::Generic, false),
         "LDG" => (Space::Global, true),
         "LDS" => (Space::Shared, true),
         "LDL" => (Space::Local, true),
@@ -47,9 +49,18 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             _ => return None,
         };
     }
-    // A predicate that is written or read as well belongs to sparse textures.
+    // LD and ST read a predicate that is made with the address (`LEA.HI.X P0, ...`) and says something of it; which
+    // memory an address belongs to follows from the address alone.
+    let mut reads = operands.reads.as_slice();
+    if space == Space::Generic
+        && let [rest @ .., last] = reads
+        && matches!(last.value, Value::Pred { .. })
+    {
+        reads = rest;
+    }
+    // A predicate that is written as well belongs to sparse textures.
     if loads {
-        let ([dest], [from]) = (operands.writes.as_slice(), operands.reads.as_slice()) else {
+        let ([dest], [from]) = (operands.writes.as_slice(), reads) else {
             return None;
         };
         let dests = registers(dest)?.map(|register| register.map(Cell::gpr));
@@ -60,7 +71,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             address: address(from, long)?,
         })
     } else {
-        let [to, from] = operands.reads.as_slice() else {
+        let [to, from] = reads else {
             return None;
         };
         let value = |register: Option<u8>| match register {
@@ -77,7 +88,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
 }
 
 /// The registers of an operand, lowest word first; `None` inside for RZ.
-fn registers(operand: &Operand) -> Option<impl Iterator<Item = Option<u8>> + use<>> {
+pub(super) fn registers(operand: &Operand) -> Option<impl Iterator<Item = Option<u8>> + use<>> {
     let Value::Reg(first) = operand.value else {
         return None;
     };
@@ -89,7 +100,7 @@ fn registers(operand: &Operand) -> Option<impl Iterator<Item = Option<u8>> + use
 }
 
 /// `[register+offset]`.
-fn address(operand: &Operand, long: bool) -> Option<Address> {
+pub(super) fn address(operand: &Operand, long: bool) -> Option<Address> {
     let Value::Memory { base, offset } = operand.value else {
         return None;
     };
@@ -117,15 +128,36 @@ fn address(operand: &Operand, long: bool) -> Option<Address> {
     })
 }
 
-/// `c[bank][base+offset]`, one word.
-fn constant(operand: &Operand) -> Option<Expr> {
-    let Value::ConstIndexed { bank, base, offset } = operand.value else {
+/// LDC: `c[bank][base+offset]`, one word, two, or a part of one.
+fn constants(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
+    let Value::ConstIndexed { bank, base, offset } = operands.reads.first()?.value else {
         return None;
     };
-    let offset = Expr::Const(offset as u32);
-    let address = match base {
-        None => offset,
-        Some(n) => add(Expr::Cell(Cell::gpr(n)), offset),
+    let address = |more: i32| {
+        let offset = Expr::Const(offset.wrapping_add(more) as u32);
+        match base {
+            None => offset,
+            Some(n) => add(Expr::Cell(Cell::gpr(n)), offset),
+        }
     };
-    Some(Expr::Constant(bank, address.into()))
+    let word = |more| Expr::Constant(bank, address(more).into());
+    // The part of an aligned word: the address says which.
+    let part = |mask: u32| {
+        let aligned = and(address(0), Expr::Const(!3));
+        let place = shl(and(address(0), Expr::Const(mask)), Expr::Const(3));
+        shr(Expr::Constant(bank, aligned.into()), place)
+    };
+    let signed = |op, value| Expr::unary(op, value);
+    match view.modifiers.as_slice() {
+        [] => operands.result(word(0)),
+        [".64"] => operands.pair(|half| match half {
+            Half::Low => word(0),
+            Half::High => word(4),
+        }),
+        [".U8"] => operands.result(and(part(3), Expr::Const(0xff))),
+        [".S8"] => operands.result(signed(UnaryOp::SignExtend8, part(3))),
+        [".U16"] => operands.result(and(part(2), Expr::Const(0xffff))),
+        [".S16"] => operands.result(signed(UnaryOp::SignExtend16, part(2))),
+        _ => None,
+    }
 }

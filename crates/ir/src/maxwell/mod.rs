@@ -3,15 +3,19 @@
 //!
 //! An instruction with a modifier that is not spelled here has no meaning yet.
 
+mod atomic;
 mod compare;
 mod convert;
 mod flags;
+mod float;
+mod half;
 mod integer;
 mod logic;
 mod memory;
 mod number;
 mod operands;
 mod products;
+mod resize;
 #[cfg(test)]
 mod tests;
 mod video;
@@ -28,10 +32,14 @@ pub fn meaning(view: &View) -> Option<Meaning> {
     let operands = Operands::of(view);
     integer::meaning(view, &operands)
         .or_else(|| products::meaning(view, &operands))
-        .or_else(|| convert::meaning(view, &operands))
+        .or_else(|| resize::meaning(view, &operands))
         .or_else(|| logic::meaning(view, &operands))
         .or_else(|| compare::meaning(view, &operands))
+        .or_else(|| float::meaning(view, &operands))
+        .or_else(|| half::meaning(view, &operands))
+        .or_else(|| convert::meaning(view, &operands))
         .or_else(|| memory::meaning(view, &operands))
         .or_else(|| video::meaning(view, &operands))
+        .or_else(|| atomic::meaning(view, &operands))
         .or_else(|| warp_wide::meaning(view, &operands))
 }

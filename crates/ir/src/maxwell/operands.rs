@@ -1,9 +1,9 @@
 //! Operands as expressions.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use warpbound_isa::{Operand, Role, Value, View};
 
-use crate::{BinaryOp, Cell, Expr, Meaning, UnaryOp};
+use crate::{BinaryOp, Cell, Expr, Half, Meaning, UnaryOp};
 
 /// The operands of an instruction by what becomes of them.
 pub(super) struct Operands<'v> {
@@ -71,6 +71,53 @@ impl<'v> Operands<'v> {
         self.reads.get(place).is_some_and(|operand| operand.negate)
     }
 
+    /// The read operand at a place as a single, with its bars and its minus.
+    pub(super) fn single(&self, place: usize) -> Option<Expr> {
+        let operand = self.reads.get(place)?;
+        if operand.invert || !operand.select.is_empty() || operand.count > 1 {
+            return None;
+        }
+        let value = match operand.value {
+            Value::Single(bits) => Expr::Const(bits),
+            _ => word_of(operand, 0)?,
+        };
+        Some(with_sign(value, operand, SINGLE_SIGN))
+    }
+
+    /// The words of the read operand at a place as a double, the low one first, with its bars and its minus.
+    pub(super) fn double(&self, place: usize) -> Option<[Expr; 2]> {
+        let operand = self.reads.get(place)?;
+        if operand.invert || !operand.select.is_empty() {
+            return None;
+        }
+        let (low, high) = match operand.value {
+            Value::Double(bits) => (Expr::Const(bits as u32), Expr::Const((bits >> 32) as u32)),
+            _ => (word_of(operand, 0)?, word_of(operand, 1)?),
+        };
+        Some([low, with_sign(high, operand, SINGLE_SIGN)])
+    }
+
+    /// Two registers get the halves of a value, and nothing else is written.
+    pub(super) fn pair(&self, value: impl Fn(Half) -> Expr) -> Option<Meaning> {
+        let register = self.writes.iter().find_map(|operand| match operand.value {
+            Value::Reg(register) => Some(register),
+            _ => None,
+        })?;
+        let no_predicate = self.predicates().iter().all(Option::is_none);
+        if !no_predicate || self.sets_cc() {
+            return None;
+        }
+        let Some(first) = register else {
+            return Some(Meaning::Set(SmallVec::new()));
+        };
+        // The last register has none behind it.
+        let second = first.checked_add(1).filter(|&second| second < 255)?;
+        Some(Meaning::Set(smallvec![
+            (Cell::gpr(first), value(Half::Low)),
+            (Cell::gpr(second), value(Half::High)),
+        ]))
+    }
+
     /// An integer that is part of the instruction.
     pub(super) fn number(&self, place: usize) -> Option<u32> {
         match self.reads.get(place)?.value {
@@ -136,6 +183,35 @@ impl<'v> Operands<'v> {
     }
 }
 
+/// The sign bit of a single, and of the high word of a double.
+pub(super) const SINGLE_SIGN: u32 = 1 << 31;
+
+/// A value with the bars and the minus of its operand, which are about this bit.
+pub(super) fn with_sign(value: Expr, operand: &Operand, sign: u32) -> Expr {
+    let value = match operand.absolute {
+        true => and(value, Expr::Const(!sign)),
+        false => value,
+    };
+    match operand.negate {
+        true => xor(value, Expr::Const(sign)),
+        false => value,
+    }
+}
+
+/// The word of an operand of a number, the low one 0, without what stands before the operand.
+pub(super) fn word_of(operand: &Operand, number: u8) -> Option<Expr> {
+    Some(match operand.value {
+        Value::Reg(None) => Expr::Const(0),
+        // The last register has none behind it.
+        Value::Reg(Some(n)) => Expr::Cell(Cell::gpr(n.checked_add(number).filter(|&n| n < 255)?)),
+        Value::Const { bank, offset } => {
+            let offset = offset.checked_add(4 * i32::from(number))?;
+            Expr::Constant(bank, Expr::Const(offset as u32).into())
+        }
+        _ => return None,
+    })
+}
+
 fn plain(operand: &Operand) -> Option<Expr> {
     if operand.absolute || operand.count > 1 {
         return None;
@@ -159,6 +235,10 @@ pub(super) fn and(a: Expr, b: Expr) -> Expr {
 
 pub(super) fn or(a: Expr, b: Expr) -> Expr {
     Expr::binary(BinaryOp::Or, a, b)
+}
+
+pub(super) fn xor(a: Expr, b: Expr) -> Expr {
+    Expr::binary(BinaryOp::Xor, a, b)
 }
 
 pub(super) fn shl(a: Expr, b: Expr) -> Expr {

@@ -6,6 +6,7 @@ use warpbound_isa::nvidia::Program;
 use warpbound_isa::{Arch, View};
 
 use super::meaning;
+use crate::float::FloatOp;
 use crate::{Cell, Expr, Meaning};
 
 const A: u32 = 1;
@@ -48,6 +49,13 @@ impl Lane {
             Expr::Cell(cell) => self.registers[cell.index()],
             Expr::Unary(op, a) => op.apply(eval(a)),
             Expr::Binary(op, a, b) => op.apply(eval(a), eval(b)).expect("no division"),
+            Expr::Float(op, words, half) => {
+                let mut values = [0; FloatOp::MOST_WORDS];
+                for (value, word) in values.iter_mut().zip(words) {
+                    *value = eval(word);
+                }
+                half.of(op.apply(values))
+            }
             Expr::Ternary(op, a, b, c) => op.apply(eval(a), eval(b), eval(c)),
             Expr::Constant(..) | Expr::ThreadId | Expr::Special(_) => panic!("{expr:?}"),
         }
@@ -496,12 +504,12 @@ fn run_once(word: u64, a: u32, b: u32) -> Lane {
 /// What is not known is not said.
 #[test]
 fn unknown_modifiers_have_no_meaning() {
-    // IADD.SAT, SHL.X, XMAD.CSFU, LOP.AND.CC
+    // IADD.X.SAT, SHL.X, XMAD.CSFU, SHL.CC
     for word in [
-        two_registers(IADD) | 1 << 50,
+        two_registers(IADD) | 1 << 50 | 1 << 43,
         two_registers(0x5c48_0000_0000_0000) | 1 << 43,
         registers(0x5b00_0000_0000_0000) | 3 << 50,
-        two_registers(0x5c40_0000_0000_0000) | 7 << 48 | 1 << 47,
+        two_registers(0x5c48_0000_0000_0000) | 1 << 47,
     ] {
         assert_eq!(meaning(&view(word)), None, "{:?}", view(word));
     }

@@ -1,186 +1,27 @@
-//! Operations in the form in which a warp executes them: what is the same in all lanes of the grid is computed once,
-//! the rest is a list of steps on rows.
+//! From operations to steps: what is the same in all lanes of the grid is computed once, the rest is a list of steps on
+//! rows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use warpbound_ir::float::FloatOp;
 use warpbound_ir::{
-    Address, BinaryOp, Cell, Code, Control, Expr, Meaning, Op, OpIndex, ShuffleMode, Target,
-    TernaryOp, UnaryOp, Value, VoteMode, Width,
+    Address, BinaryOp, Cell, Code, Control, Expr, Half, Meaning, Op, Target, TernaryOp, Value,
+    Width,
 };
 use warpbound_isa::instr::{Space, Token};
 use warpbound_simt::Tag;
 
 use super::Launch;
-use super::lanes::{Row, binary, ternary, unary};
+use super::lanes::{LANES, Row, binary, ternary};
+use super::program::{Access, At, Compiled, Dest, Effect, Flow, Own, Step};
 
-/// Where a row is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum At {
-    /// A general register of the warp, by its row.
-    Register(u16),
-    /// A predicate of the warp.
-    Predicate(u8),
-    /// The condition code of the warp.
-    Cc,
-    /// A special register.
-    Special(Special),
-    /// The same in all warps.
-    Shared(u16),
-    /// A step before in the same operation.
-    Scratch(u16),
-}
-
-/// A special register that a run without time can tell (numbers: fact table of S2R).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Special {
-    /// The number of the lane.
-    Lane,
-    /// The thread's place in its block along an axis.
-    Thread(u8),
-    /// The block's place in the grid along an axis.
-    Block(u8),
-    /// The masks of lanes that stand to the own one as said.
-    Equal,
-    Below,
-    BelowOrEqual,
-    Above,
-    AboveOrEqual,
-}
-
-impl Special {
-    /// `None` for those that depend on time, or on what is not modelled.
-    fn numbered(register: u8) -> Option<Special> {
-        Some(match register {
-            0 => Special::Lane,
-            33..=35 => Special::Thread(register - 33),
-            37..=39 => Special::Block(register - 37),
-            56 => Special::Equal,
-            57 => Special::Below,
-            58 => Special::BelowOrEqual,
-            59 => Special::Above,
-            60 => Special::AboveOrEqual,
-            _ => return None,
-        })
-    }
-}
-
-/// One step: its row is the next scratch row.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
-    Unary(UnaryOp, At),
-    Binary(BinaryOp, At, At),
-    Ternary(TernaryOp, At, At, At),
-}
-
-/// What is done with the rows once all steps are.
-#[derive(Clone, Debug)]
-pub(super) enum Effect {
-    /// Cells get rows.
-    Write(Vec<(At, At)>),
-    Load {
-        dests: Vec<Option<u16>>,
-        access: Access,
-    },
-    Store {
-        values: Vec<At>,
-        access: Access,
-    },
-    Shuffle {
-        dest: Option<At>,
-        in_range: Option<At>,
-        mode: ShuffleMode,
-        value: At,
-        lane: At,
-        limit: At,
-    },
-    Vote {
-        ballot: Option<At>,
-        result: Option<At>,
-        mode: VoteMode,
-        predicate: At,
-    },
-    /// Barrier number, threads (`None`: all of the block).
-    Barrier(At, Option<At>),
-    /// What it means is not known.
-    Unknown,
-}
-
-/// An access to memory.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Access {
-    pub(super) space: Space,
-    pub(super) width: Width,
-    pub(super) low: At,
-    pub(super) high: Option<At>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Flow {
-    Next,
-    Jump(u32),
-    Push(Tag, u32),
-    Call(u32),
-    Unwind(Tag),
-    Exit,
-    Unknown,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Compiled {
-    /// `None`: always. Else the predicate and whether it must not hold.
-    pub(super) guard: Option<(u8, bool)>,
-    /// The guard is `!PT`.
-    pub(super) never: bool,
-    pub(super) steps: Vec<Step>,
-    pub(super) effect: Effect,
-    pub(super) flow: Flow,
-}
-
-/// A kernel, ready to be launched.
-pub(super) struct Program {
-    pub(super) ops: Vec<Compiled>,
-    /// Rows that all warps share.
-    pub(super) shared: Vec<Row>,
-    /// General registers of a thread.
+pub(super) struct Compiler<'a> {
+    pub(super) launch: &'a Launch,
     pub(super) registers: usize,
-    /// The most scratch rows of an operation.
+    pub(super) shared: Vec<Row>,
+    /// The rows that are the same in all lanes, by their value.
+    pub(super) known: HashMap<u32, u16>,
     pub(super) scratch: usize,
-}
-
-impl Program {
-    pub(super) fn of(code: &Code, launch: &Launch) -> Program {
-        let mut compiler = Compiler {
-            launch,
-            shared: Vec::new(),
-            known: HashMap::new(),
-            registers: 0,
-        };
-        let ops: Vec<Compiled> = code.ops.iter().map(|op| compiler.op(op)).collect();
-        Program {
-            scratch: ops.iter().map(|op| op.steps.len()).max().unwrap_or(0),
-            ops,
-            shared: compiler.shared,
-            registers: compiler.registers,
-        }
-    }
-
-    pub(super) fn unknown(&self) -> Vec<OpIndex> {
-        let is_unknown = |op: &Compiled| {
-            matches!(op.effect, Effect::Unknown) || matches!(op.flow, Flow::Unknown)
-        };
-        (0u32..)
-            .zip(&self.ops)
-            .filter(|(_, op)| is_unknown(op))
-            .map(|(at, _)| OpIndex(at))
-            .collect()
-    }
-}
-
-struct Compiler<'a> {
-    launch: &'a Launch,
-    shared: Vec<Row>,
-    known: HashMap<u32, u16>,
-    registers: usize,
 }
 
 /// An operand while its operation is being compiled.
@@ -193,19 +34,37 @@ enum Operand {
 /// The steps of one operation, each made once.
 #[derive(Default)]
 struct Steps {
-    list: Vec<Step>,
-    known: HashMap<(StepKind, [Operand; 3]), At>,
+    list: Vec<(u16, Step)>,
+    /// Scratch rows in use.
+    rows: u16,
+    known: HashMap<(StepKind, [Operand; FloatOp::MOST_WORDS]), At>,
+    /// Rows that hold 0 or 1.
+    truths: HashSet<At>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 enum StepKind {
+    Predicate,
     Unary(u32),
     Binary(u32),
     Ternary(u32, u8),
+    /// Its spelling stands for the operation and all that it is made of.
+    Float(String),
+    Constant(u16),
 }
 
 impl Compiler<'_> {
-    fn op(&mut self, op: &Op) -> Compiled {
+    /// General registers that a code names.
+    pub(super) fn registers_of(code: &Code) -> usize {
+        let named = |op: &Op| {
+            let cells = op.reads.iter().chain(&op.writes).copied();
+            let general = cells.filter(|cell| cell.index() < 256);
+            general.map(|cell| cell.index() + 1).max().unwrap_or(0)
+        };
+        code.ops.iter().map(named).max().unwrap_or(0)
+    }
+
+    pub(super) fn op(&mut self, op: &Op) -> Compiled {
         let condition = op.condition;
         let mut steps = Steps::default();
         let effect = match (&op.meaning, op.value) {
@@ -213,13 +72,31 @@ impl Compiler<'_> {
             (None, Value::Special(register)) => match op.writes.as_slice() {
                 [] => Some(Effect::Write(Vec::new())),
                 [dest] => self
-                    .cell(*dest)
-                    .zip(Special::numbered(register))
-                    .map(|(dest, special)| Effect::Write(vec![(dest, At::Special(special))])),
+                    .dest(*dest)
+                    .zip(self.special(register))
+                    .map(|(dest, from)| Effect::Write(vec![(dest, from)])),
                 _ => None,
             },
             _ => None,
         };
+        let effect = effect.unwrap_or(Effect::Unknown);
+        let flow = if condition.tests_cc {
+            Flow::Unknown
+        } else {
+            self.flow(&op.control)
+        };
+        self.scratch = self.scratch.max(usize::from(steps.rows));
+        let guard = condition.guard.filter(|guard| guard.is_predicate());
+        Compiled {
+            guard: guard.map(|cell| ((cell.index() - 256) as u8, condition.negated)),
+            never: condition.is_never(),
+            steps: steps.list,
+            effect,
+            flow,
+        }
+    }
+
+    fn flow(&mut self, control: &Control) -> Flow {
         let tag = |token: Token| match token {
             Token::Sync => Some(Tag::Sync),
             Token::Brk => Some(Tag::Brk),
@@ -227,38 +104,56 @@ impl Compiler<'_> {
             Token::Ret => Some(Tag::Ret),
             Token::LongJmp | Token::Exit => None,
         };
-        let flow = match &op.control {
+        match control {
             Control::Next => Flow::Next,
             Control::Jump(Target::Op(to)) => Flow::Jump(to.0),
             Control::Call(Target::Op(to)) => Flow::Call(to.0),
+            Control::Call(Target::External(name)) => Flow::Outside(name.clone()),
             Control::Push(token, Target::Op(to)) => {
                 tag(*token).map_or(Flow::Unknown, |tag| Flow::Push(tag, to.0))
             }
             Control::Unwind(token) => tag(*token).map_or(Flow::Unknown, Flow::Unwind),
             Control::Exit => Flow::Exit,
+            Control::Indirect {
+                base,
+                anchor,
+                relative: true,
+            } => {
+                let base = match base {
+                    None => Operand::Const(0),
+                    Some(cell) => match self.own(*cell) {
+                        Some(at) => Operand::At(at),
+                        None => return Flow::Unknown,
+                    },
+                };
+                Flow::Indirect(self.at(base), *anchor)
+            }
+            Control::Indirect {
+                relative: false, ..
+            } => Flow::Outside("a function outside the file".to_owned()),
             _ => Flow::Unknown,
-        };
-        let guard = condition.guard.filter(|guard| guard.is_predicate());
-        Compiled {
-            guard: guard.map(|cell| ((cell.index() - 256) as u8, condition.negated)),
-            never: condition.is_never(),
-            steps: steps.list,
-            effect: effect.unwrap_or(Effect::Unknown),
-            flow: if condition.tests_cc {
-                Flow::Unknown
-            } else {
-                flow
-            },
         }
     }
 
     fn effect(&mut self, meaning: &Meaning, steps: &mut Steps) -> Option<Effect> {
         Some(match meaning {
             Meaning::Set(writes) => {
-                let mut list = Vec::with_capacity(writes.len());
+                let mut list: Vec<(Dest, At)> = Vec::with_capacity(writes.len());
                 for (cell, value) in writes {
                     let value = self.expr(value, steps)?;
-                    list.push((self.cell(*cell)?, self.at(value)));
+                    list.push((self.dest(*cell)?, self.at(value)));
+                }
+                // What an earlier write changes is read before.
+                for number in 1..list.len() {
+                    let (written, rest) = list.split_at_mut(number);
+                    let from = &mut rest[0].1;
+                    let changed = |&(dest, _): &(Dest, At)| match (dest, *from) {
+                        (Dest::Own(row), At::Own(read)) => row == read,
+                        _ => false,
+                    };
+                    if written.iter().any(changed) {
+                        *from = steps.push(Step::Copy(*from), 1);
+                    }
                 }
                 Effect::Write(list)
             }
@@ -267,40 +162,33 @@ impl Compiler<'_> {
                 width,
                 space,
                 address,
-            } => {
-                let access = self.access(*space, *width, address, steps)?;
-                let mut rows = Vec::with_capacity(dests.len());
-                for dest in dests {
-                    rows.push(match dest {
-                        None => None,
-                        Some(cell) => match self.cell(*cell)? {
-                            At::Register(row) => Some(row),
-                            _ => return None,
-                        },
-                    });
-                }
-                Effect::Load {
-                    dests: rows,
-                    access,
-                }
-            }
+            } => Effect::Load {
+                dests: self.rows_of(dests)?,
+                access: self.access(*space, *width, address, steps)?,
+            },
             Meaning::Store {
                 values,
                 width,
                 space,
                 address,
-            } => {
-                let access = self.access(*space, *width, address, steps)?;
-                let mut rows = Vec::with_capacity(values.len());
-                for value in values {
-                    let value = self.expr(value, steps)?;
-                    rows.push(self.at(value));
-                }
-                Effect::Store {
-                    values: rows,
-                    access,
-                }
-            }
+            } => Effect::Store {
+                values: self.values(values, steps)?,
+                access: self.access(*space, *width, address, steps)?,
+            },
+            Meaning::Atomic {
+                dests,
+                op,
+                kind,
+                space,
+                address,
+                operands,
+            } => Effect::Atomic {
+                dests: self.rows_of(dests)?,
+                op: *op,
+                kind: *kind,
+                operands: self.values(operands, steps)?,
+                access: self.access(*space, Width::Words, address, steps)?,
+            },
             Meaning::Shuffle {
                 dest,
                 in_range,
@@ -309,16 +197,14 @@ impl Compiler<'_> {
                 lane,
                 limit,
             } => {
-                let value = self.expr(value, steps)?;
-                let lane = self.expr(lane, steps)?;
-                let limit = self.expr(limit, steps)?;
+                let [value, lane, limit] = [value, lane, limit].map(|e| self.expr(e, steps));
                 Effect::Shuffle {
                     dest: self.optional(*dest)?,
                     in_range: self.optional(*in_range)?,
                     mode: *mode,
-                    value: self.at(value),
-                    lane: self.at(lane),
-                    limit: self.at(limit),
+                    value: self.at(value?),
+                    lane: self.at(lane?),
+                    limit: self.at(limit?),
                 }
             }
             Meaning::Vote {
@@ -349,6 +235,15 @@ impl Compiler<'_> {
         })
     }
 
+    fn values(&mut self, values: &[Expr], steps: &mut Steps) -> Option<Vec<At>> {
+        let mut rows = Vec::with_capacity(values.len());
+        for value in values {
+            let value = self.expr(value, steps)?;
+            rows.push(self.at(value));
+        }
+        Some(rows)
+    }
+
     fn access(
         &mut self,
         space: Space,
@@ -372,24 +267,70 @@ impl Compiler<'_> {
         })
     }
 
-    /// The row of a cell, if there is a cell.
-    fn optional(&mut self, cell: Option<Cell>) -> Option<Option<At>> {
+    /// The rows of general registers.
+    fn rows_of(&self, cells: &[Option<Cell>]) -> Option<Vec<Option<u16>>> {
+        let row = |cell: &Option<Cell>| match cell {
+            None => Some(None),
+            Some(cell) => match self.own(*cell) {
+                Some(At::Own(row)) => Some(Some(row)),
+                _ => None,
+            },
+        };
+        cells.iter().map(row).collect()
+    }
+
+    /// What gets a row, if there is a cell.
+    fn optional(&self, cell: Option<Cell>) -> Option<Option<Dest>> {
         match cell {
             None => Some(None),
-            Some(cell) => self.cell(cell).map(Some),
+            Some(cell) => self.dest(cell).map(Some),
         }
     }
 
-    /// The row of a cell.
-    fn cell(&mut self, cell: Cell) -> Option<At> {
-        if cell == Cell::CC {
-            return Some(At::Cc);
-        }
+    fn dest(&self, cell: Cell) -> Option<Dest> {
         if cell.is_predicate() {
-            return Some(At::Predicate((cell.index() - 256) as u8));
+            return Some(Dest::Predicate((cell.index() - 256) as u8));
         }
-        self.registers = self.registers.max(cell.index() + 1);
-        u16::try_from(cell.index()).ok().map(At::Register)
+        match self.own(cell)? {
+            At::Own(row) => Some(Dest::Own(row)),
+            _ => None,
+        }
+    }
+
+    /// The row of a cell that is no predicate.
+    fn own(&self, cell: Cell) -> Option<At> {
+        let index = match cell {
+            Cell::CC => self.registers + Own::Cc.index(),
+            cell if cell.index() < self.registers => cell.index(),
+            _ => return None,
+        };
+        u16::try_from(index).ok().map(At::Own)
+    }
+
+    /// A special register that a run without time can tell (numbers: fact table of S2R); `None` for those that depend
+    /// on time, or on what is not modelled.
+    fn special(&mut self, register: u8) -> Option<At> {
+        let row: Row = match register {
+            0 => std::array::from_fn(|lane| lane as u32),
+            33..=35 => {
+                let own = self.registers + Own::Thread(register - 33).index();
+                return u16::try_from(own).ok().map(At::Own);
+            }
+            37..=39 => return Some(At::Block(register - 37)),
+            // The masks of the lanes that stand to the own one as the name says: EQ, LT, LE, GT, GE.
+            56 => std::array::from_fn(|lane| 1 << lane),
+            57 => std::array::from_fn(|lane| (1 << lane) - 1),
+            58 => std::array::from_fn(|lane| u32::MAX >> (31 - lane)),
+            59 => std::array::from_fn(|lane| (u32::MAX << lane) << 1),
+            60 => std::array::from_fn(|lane| u32::MAX << lane),
+            _ => return None,
+        };
+        let place = self.shared.iter().position(|known| *known == row);
+        let place = place.unwrap_or(self.shared.len());
+        if place == self.shared.len() {
+            self.shared.push(row);
+        }
+        Some(At::Shared(place as u16))
     }
 
     /// A row for an operand.
@@ -400,7 +341,7 @@ impl Compiler<'_> {
                 let fresh = self.shared.len() as u16;
                 let row = *self.known.entry(value).or_insert(fresh);
                 if row == fresh {
-                    self.shared.push([value; 32]);
+                    self.shared.push([value; LANES]);
                 }
                 At::Shared(row)
             }
@@ -410,55 +351,163 @@ impl Compiler<'_> {
     fn expr(&mut self, expr: &Expr, steps: &mut Steps) -> Option<Operand> {
         Some(match expr {
             Expr::Const(value) => Operand::Const(*value),
-            Expr::Cell(cell) => Operand::At(self.cell(*cell)?),
-            Expr::Special(register) => Operand::At(At::Special(Special::numbered(*register)?)),
+            Expr::Cell(cell) if cell.is_predicate() => {
+                let number = (cell.index() - 256) as u8;
+                let operand = Operand::Const(number.into());
+                let made = steps.add(StepKind::Predicate, &[operand], Step::Predicate(number), 1);
+                steps.truths.insert(made);
+                Operand::At(made)
+            }
+            Expr::Cell(cell) => Operand::At(self.own(*cell)?),
+            Expr::Special(register) => Operand::At(self.special(*register)?),
             Expr::ThreadId => return None,
             Expr::Constant(bank, address) => match self.expr(address, steps)? {
                 Operand::Const(address) => Operand::Const(self.word(*bank, address)?),
-                // An index into a constant bank.
-                Operand::At(_) => return None,
-            },
-            Expr::Unary(op, a) => {
-                let a = self.expr(a, steps)?;
-                match a {
-                    Operand::Const(a) => Operand::Const(unary(*op, &[a; 32])[0]),
-                    Operand::At(at) => {
-                        let kind = StepKind::Unary(*op as u32);
-                        steps.add(kind, [a, a, a], Step::Unary(*op, at))
-                    }
+                Operand::At(address) => {
+                    let banks = &self.launch.constants;
+                    let place = banks.iter().position(|(number, _)| number == bank)? as u16;
+                    let step = Step::Constant(place, address);
+                    let operands = [Operand::At(address)];
+                    Operand::At(steps.add(StepKind::Constant(place), &operands, step, 1))
                 }
-            }
+            },
+            Expr::Unary(op, a) => match self.expr(a, steps)? {
+                Operand::Const(a) => Operand::Const(op.apply(a)),
+                Operand::At(at) => {
+                    let kind = StepKind::Unary(*op as u32);
+                    Operand::At(steps.add(kind, &[Operand::At(at)], Step::Unary(*op, at), 1))
+                }
+            },
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.expr(a, steps)?, self.expr(b, steps)?);
-                if let (Operand::Const(a), Operand::Const(b)) = (a, b) {
-                    return Some(Operand::Const(binary(*op, &[a; 32], &[b; 32])[0]));
-                }
-                let kind = StepKind::Binary(*op as u32);
-                steps.add(kind, [a, b, b], Step::Binary(*op, self.at(a), self.at(b)))
+                self.binary(*op, a, b, steps)
             }
             Expr::Ternary(op, a, b, c) => {
                 let a = self.expr(a, steps)?;
                 let b = self.expr(b, steps)?;
                 let c = self.expr(c, steps)?;
-                if let (Operand::Const(a), Operand::Const(b), Operand::Const(c)) = (a, b, c) {
-                    let row = ternary(*op, &[a; 32], &[b; 32], &[c; 32]);
-                    return Some(Operand::Const(row[0]));
+                self.ternary(*op, [a, b, c], steps)
+            }
+            Expr::Float(op, words, half) => {
+                let mut operands = Vec::with_capacity(words.len());
+                for word in words {
+                    operands.push(self.expr(word, steps)?);
                 }
-                let kind = match op {
-                    TernaryOp::Select => StepKind::Ternary(0, 0),
-                    TernaryOp::Lut(table) => StepKind::Ternary(1, *table),
-                    TernaryOp::Carry => StepKind::Ternary(2, 0),
-                    TernaryOp::FunnelRight => StepKind::Ternary(3, 0),
-                    TernaryOp::FunnelLeft => StepKind::Ternary(4, 0),
-                    TernaryOp::Permute => StepKind::Ternary(5, 0),
-                };
-                let step = Step::Ternary(*op, self.at(a), self.at(b), self.at(c));
-                steps.add(kind, [a, b, c], step)
+                self.float(*op, &operands, *half, steps)?
             }
         })
     }
 
-    /// A word of a constant bank; bytes that nobody gave are 0.
+    fn binary(&mut self, op: BinaryOp, a: Operand, b: Operand, steps: &mut Steps) -> Operand {
+        let is_truth = |operand: &Operand| match operand {
+            Operand::Const(value) => *value <= 1,
+            Operand::At(at) => steps.truths.contains(at),
+        };
+        let truths = is_truth(&a) && is_truth(&b);
+        match (op, a, b) {
+            (_, Operand::Const(a), Operand::Const(b)) => {
+                return Operand::Const(binary(op, &[a; LANES], &[b; LANES])[0]);
+            }
+            (BinaryOp::And, x, Operand::Const(u32::MAX))
+            | (BinaryOp::And, Operand::Const(u32::MAX), x) => return x,
+            (BinaryOp::And, x, Operand::Const(1)) | (BinaryOp::And, Operand::Const(1), x)
+                if truths =>
+            {
+                return x;
+            }
+            (BinaryOp::And, _, Operand::Const(0)) | (BinaryOp::And, Operand::Const(0), _) => {
+                return Operand::Const(0);
+            }
+            (
+                BinaryOp::Or
+                | BinaryOp::Xor
+                | BinaryOp::Add
+                | BinaryOp::Sub
+                | BinaryOp::Shl
+                | BinaryOp::Shr
+                | BinaryOp::Sar,
+                x,
+                Operand::Const(0),
+            )
+            | (BinaryOp::Or | BinaryOp::Xor | BinaryOp::Add, Operand::Const(0), x) => return x,
+            _ => {}
+        }
+        let kind = StepKind::Binary(op as u32);
+        let step = Step::Binary(op, self.at(a), self.at(b));
+        let made = steps.add(kind, &[a, b], step, 1);
+        let compares = matches!(
+            op,
+            BinaryOp::LtU
+                | BinaryOp::LeU
+                | BinaryOp::LtS
+                | BinaryOp::LeS
+                | BinaryOp::Eq
+                | BinaryOp::Ne
+        );
+        let combines = matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
+        if compares || combines && truths {
+            steps.truths.insert(made);
+        }
+        Operand::At(made)
+    }
+
+    fn ternary(&mut self, op: TernaryOp, operands: [Operand; 3], steps: &mut Steps) -> Operand {
+        match (op, operands) {
+            (_, [Operand::Const(a), Operand::Const(b), Operand::Const(c)]) => {
+                let row = ternary(op, &[a; LANES], &[b; LANES], &[c; LANES]);
+                return Operand::Const(row[0]);
+            }
+            (TernaryOp::Select, [Operand::Const(choice), b, c]) => {
+                return if choice != 0 { b } else { c };
+            }
+            (TernaryOp::Carry, [_, Operand::Const(0), Operand::Const(0)])
+            | (TernaryOp::Carry, [Operand::Const(0), _, Operand::Const(0)]) => {
+                return Operand::Const(0);
+            }
+            _ => {}
+        }
+        let kind = match op {
+            TernaryOp::Select => StepKind::Ternary(0, 0),
+            TernaryOp::Lut(table) => StepKind::Ternary(1, table),
+            TernaryOp::Carry => StepKind::Ternary(2, 0),
+            TernaryOp::FunnelRight => StepKind::Ternary(3, 0),
+            TernaryOp::FunnelLeft => StepKind::Ternary(4, 0),
+            TernaryOp::Permute => StepKind::Ternary(5, 0),
+        };
+        let [a, b, c] = operands.map(|operand| self.at(operand));
+        Operand::At(steps.add(kind, &operands, Step::Ternary(op, a, b, c), 1))
+    }
+
+    fn float(
+        &mut self,
+        op: FloatOp,
+        operands: &[Operand],
+        half: Half,
+        steps: &mut Steps,
+    ) -> Option<Operand> {
+        if operands.len() != op.words() {
+            return None;
+        }
+        let zero = self.at(Operand::Const(0));
+        let mut words = [zero; FloatOp::MOST_WORDS];
+        for (word, operand) in words.iter_mut().zip(operands) {
+            *word = self.at(*operand);
+        }
+        let wide = op.is_wide();
+        let kind = StepKind::Float(format!("{op:?}"));
+        let step = Step::Float { op, words, wide };
+        let made = steps.add(kind, operands, step, if wide { 2 } else { 1 });
+        if op.is_truth() {
+            steps.truths.insert(made);
+        }
+        Some(match (half, made) {
+            (Half::Low, at) => Operand::At(at),
+            (Half::High, At::Scratch(row)) if wide => Operand::At(At::Scratch(row + 1)),
+            (Half::High, _) => Operand::Const(0),
+        })
+    }
+
+    /// A word of a constant bank.
     fn word(&self, bank: u8, address: u32) -> Option<u32> {
         let (_, bytes) = self.launch.constants.iter().find(|(n, _)| *n == bank)?;
         let start = address as usize;
@@ -468,13 +517,25 @@ impl Compiler<'_> {
 }
 
 impl Steps {
-    /// The row of a step, which is made when it is not known yet.
-    fn add(&mut self, kind: StepKind, operands: [Operand; 3], step: Step) -> Operand {
-        let next = At::Scratch(self.list.len() as u16);
-        let at = *self.known.entry((kind, operands)).or_insert(next);
-        if at == next {
-            self.list.push(step);
+    /// The row of a step, which is made when it is not known yet, with so many rows.
+    fn add(&mut self, kind: StepKind, operands: &[Operand], step: Step, rows: u16) -> At {
+        let mut key = [Operand::Const(0); FloatOp::MOST_WORDS];
+        for (place, operand) in key.iter_mut().zip(operands) {
+            *place = *operand;
         }
-        Operand::At(at)
+        if let Some(&known) = self.known.get(&(kind.clone(), key)) {
+            return known;
+        }
+        let made = self.push(step, rows);
+        self.known.insert((kind, key), made);
+        made
+    }
+
+    /// Adds a step.
+    fn push(&mut self, step: Step, rows: u16) -> At {
+        let made = At::Scratch(self.rows);
+        self.list.push((self.rows, step));
+        self.rows += rows;
+        made
     }
 }

@@ -44,18 +44,43 @@ pub enum FaultKind {
     /// SYNC, BRK, CONT or RET without an entry on the stack.
     NoEntry(&'static str),
     /// Warps wait at barriers and nobody else can come.
-    Deadlock {
-        /// The barrier.
-        number: u32,
-        /// Threads that are there.
-        arrived: u32,
-        /// Threads that it waits for.
-        expected: u32,
-    },
+    Deadlock(Vec<Waiter>),
+    /// An indirect jump to an address at which no instruction stands.
+    JumpsNowhere(i64),
+    /// Control goes to code that the file does not contain.
+    LeavesTheFile(String),
+    /// The listener has heard enough.
+    Stopped,
     /// More instructions than allowed.
     TooLong(u64),
     /// The code ends without an EXIT.
     RunsOffTheEnd,
+}
+
+/// A warp that waits at a barrier.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiter {
+    /// Its number in the block.
+    pub warp: u32,
+    /// The operation.
+    pub at: OpIndex,
+    /// The barrier.
+    pub barrier: u32,
+    /// For how many threads it waits; `None` is all of the block.
+    pub threads: Option<u32>,
+}
+
+/// How many of the waiting warps a message names.
+const MOST_WAITERS: usize = 8;
+
+impl fmt::Display for Waiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "warp {} at barrier {}", self.warp, self.barrier)?;
+        match self.threads {
+            None => Ok(()),
+            Some(threads) => write!(f, " for {threads} threads"),
+        }
+    }
 }
 
 impl fmt::Display for Fault {
@@ -90,14 +115,23 @@ impl fmt::Display for Fault {
             FaultKind::NoEntry(tag) => {
                 write!(f, "there is no {tag} entry on the stack")?;
             }
-            FaultKind::Deadlock {
-                number,
-                arrived,
-                expected,
-            } => write!(
-                f,
-                "barrier {number} can never be satisfied: {arrived} threads are there, it waits for {expected}"
-            )?,
+            FaultKind::Deadlock(waiters) => {
+                f.write_str("nobody can come to the barriers at which warps wait: ")?;
+                for (place, waiter) in waiters.iter().take(MOST_WAITERS).enumerate() {
+                    let comma = if place == 0 { "" } else { ", " };
+                    write!(f, "{comma}{waiter}")?;
+                }
+                if waiters.len() > MOST_WAITERS {
+                    write!(f, " and {} more", waiters.len() - MOST_WAITERS)?;
+                }
+            }
+            FaultKind::JumpsNowhere(address) => {
+                write!(f, "there is no instruction at 0x{address:x}")?;
+            }
+            FaultKind::LeavesTheFile(name) => {
+                write!(f, "goes to {name}, which is not in the file")?
+            }
+            FaultKind::Stopped => f.write_str("the run was stopped")?,
             FaultKind::TooLong(limit) => {
                 write!(
                     f,

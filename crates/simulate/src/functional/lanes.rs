@@ -1,6 +1,8 @@
 //! Rows of 32 values, one for each lane, and what is done with them.
 
-use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp};
+use warpbound_ir::float::single::{self, Scale};
+use warpbound_ir::float::{FloatOp, Flush, Rounding};
+use warpbound_ir::{BinaryOp, Half, TernaryOp, UnaryOp};
 
 /// Lanes of a warp.
 pub(super) const LANES: usize = 32;
@@ -51,6 +53,74 @@ pub(super) fn ternary(op: TernaryOp, a: &Row, b: &Row, c: &Row) -> Row {
         };
     }
     all!(Select Carry FunnelRight FunnelLeft Permute)
+}
+
+/// A floating-point operation: its low words, and its high ones where they are wanted. Words beyond those that it reads
+/// do not matter.
+pub(super) fn float(
+    op: FloatOp,
+    words: [&Row; FloatOp::MOST_WORDS],
+    low: &mut Row,
+    high: Option<&mut Row>,
+) {
+    let [a, b, c, ..] = words;
+    // The frequent operations have loops of their own, in which nothing is decided again for each lane.
+    macro_rules! each_flush {
+        ($flush:ident, |$lane:ident, $known:ident| $value:expr) => {
+            match $flush {
+                Flush::Keep => {
+                    const $known: Flush = Flush::Keep;
+                    *low = std::array::from_fn(|$lane| $value);
+                }
+                Flush::Ftz => {
+                    const $known: Flush = Flush::Ftz;
+                    *low = std::array::from_fn(|$lane| $value);
+                }
+                Flush::Fmz => {
+                    const $known: Flush = Flush::Fmz;
+                    *low = std::array::from_fn(|$lane| $value);
+                }
+            }
+        };
+    }
+    match op {
+        FloatOp::AddSingle(Rounding::Nearest, flush) => {
+            each_flush!(flush, |lane, KNOWN| single::add_nearest(
+                a[lane], b[lane], KNOWN
+            ));
+        }
+        FloatOp::MulSingle(Scale::One, Rounding::Nearest, flush) => {
+            each_flush!(flush, |lane, KNOWN| single::mul_nearest(
+                a[lane], b[lane], KNOWN
+            ));
+        }
+        FloatOp::FmaSingle(Rounding::Nearest, flush) => {
+            each_flush!(flush, |lane, KNOWN| single::fma_nearest(
+                a[lane], b[lane], c[lane], KNOWN
+            ));
+        }
+        FloatOp::MinSingle(flush) => {
+            each_flush!(flush, |lane, KNOWN| single::min(a[lane], b[lane], KNOWN));
+        }
+        FloatOp::MaxSingle(flush) => {
+            each_flush!(flush, |lane, KNOWN| single::max(a[lane], b[lane], KNOWN));
+        }
+        FloatOp::CompareSingle(comparison, flush) => {
+            each_flush!(flush, |lane, KNOWN| single::compare(
+                comparison, a[lane], b[lane], KNOWN
+            )
+            .into());
+        }
+        FloatOp::SaturateSingle => *low = a.map(single::saturated),
+        _ => {
+            let results: [u64; LANES] =
+                std::array::from_fn(|lane| op.apply(words.map(|row| row[lane])));
+            *low = results.map(|value| Half::Low.of(value));
+            if let Some(high) = high {
+                *high = results.map(|value| Half::High.of(value));
+            }
+        }
+    }
 }
 
 /// 1 in the lanes of a mask, else 0.

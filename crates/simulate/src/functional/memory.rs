@@ -17,6 +17,8 @@ pub struct Buffer {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GlobalMemory {
     buffers: Vec<Buffer>,
+    /// The buffer that was accessed last.
+    last: usize,
 }
 
 impl GlobalMemory {
@@ -52,8 +54,15 @@ impl GlobalMemory {
     /// The bytes at an address; `None` when not all of them are in one buffer.
     #[inline]
     pub(super) fn bytes(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
-        let behind = self.buffers.partition_point(|b| b.address <= address);
-        let buffer = self.buffers.get_mut(behind.checked_sub(1)?)?;
+        let is_last = self
+            .buffers
+            .get(self.last)
+            .is_some_and(|buffer| address.wrapping_sub(buffer.address) < buffer.bytes.len() as u64);
+        if !is_last {
+            let behind = self.buffers.partition_point(|b| b.address <= address);
+            self.last = behind.checked_sub(1)?;
+        }
+        let buffer = self.buffers.get_mut(self.last)?;
         let start = usize::try_from(address - buffer.address).ok()?;
         buffer.bytes.get_mut(start..start.checked_add(size)?)
     }
@@ -69,6 +78,71 @@ impl GlobalMemory {
             buffer.bytes.len()
         ))
     }
+}
+
+/// The memory of a block, and which of its bytes somebody has written.
+pub(super) struct SharedMemory {
+    bytes: Vec<u8>,
+    /// A bit for each byte of a word.
+    written: Vec<u8>,
+}
+
+impl SharedMemory {
+    pub(super) fn new(size: u32) -> SharedMemory {
+        SharedMemory {
+            bytes: vec![0; size as usize],
+            written: vec![0; size.div_ceil(4) as usize],
+        }
+    }
+
+    /// The bytes at an address; sizes are 1, 2, 4, 8 or 16, and divide the address.
+    #[inline]
+    pub(super) fn bytes(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
+        let start = usize::try_from(address).ok()?;
+        self.bytes.get_mut(start..start.checked_add(size)?)
+    }
+
+    /// Notes that somebody writes there.
+    #[inline]
+    pub(super) fn write(&mut self, address: u64, size: usize) {
+        for (word, bits) in words(address, size) {
+            if let Some(written) = self.written.get_mut(word) {
+                *written |= bits;
+            }
+        }
+    }
+
+    /// Whether all bytes there have been written.
+    #[inline]
+    pub(super) fn is_written(&self, address: u64, size: usize) -> bool {
+        words(address, size).all(|(word, bits)| {
+            let written = self.written.get(word);
+            written.is_some_and(|&written| written & bits == bits)
+        })
+    }
+}
+
+/// The words of an access, and which bytes of each it touches.
+#[inline]
+fn words(address: u64, size: usize) -> impl Iterator<Item = (usize, u8)> {
+    let first = address as usize / 4;
+    let bits = match size {
+        1 => 1 << (address % 4),
+        2 => 3 << (address % 4),
+        _ => 15,
+    };
+    (first..first + size.div_ceil(4)).map(move |word| (word, bits))
+}
+
+/// Where generic addresses reach the memory of the block and of the thread: windows of 16 MiB, as the code that compilers
+/// write expects (they take the low 24 bits for the address inside). The bases stand in the constants of a launch.
+pub(super) mod window {
+    /// The memory of the block.
+    pub(in super::super) const SHARED: u64 = 0xf_0100_0000;
+    /// The memory of the thread.
+    pub(in super::super) const LOCAL: u64 = 0xf_0200_0000;
+    /// Bytes of a window.
+    pub(in super::super) const SIZE: u64 = 1 << 24;
 }
 
 /// Bytes that one access of a lane takes for each cell.

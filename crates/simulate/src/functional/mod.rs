@@ -3,19 +3,26 @@
 //! The lanes of a warp are executed together, operation by operation, on rows of 32 values; where they part, the
 //! activation stack of `simt` says who goes on. A warp runs until it comes to a barrier or to its end.
 
+mod access;
 mod block;
 mod compile;
+mod counts;
 mod fault;
 mod lanes;
+mod listen;
 mod memory;
+mod program;
+mod warp;
 
 use warpbound_ir::{Code, OpIndex};
 
-pub use fault::{Fault, FaultKind};
+pub use counts::{Counts, Note, NoteKind};
+pub use fault::{Fault, FaultKind, Waiter};
+pub use listen::{Issue, Listener, Silent};
 pub use memory::{Buffer, GlobalMemory};
 
 use block::Block;
-use compile::Program;
+use program::Program;
 
 /// An operation that cannot be run yet.
 pub use crate::compiled::NotRunnable;
@@ -38,17 +45,29 @@ pub struct Launch {
     pub constants: Vec<(u8, Vec<u8>)>,
     /// The most instructions that the warps of the grid may issue together.
     pub max_instructions: u64,
+    /// Who goes first where lanes part.
+    pub order: Order,
 }
 
-/// What the warps of a grid did.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Counts {
-    /// For each operation, how often a warp issued it.
-    pub issues: Vec<u64>,
-    /// For each operation, how many lanes were active, over all its issues.
-    pub active: Vec<u64>,
-    /// For each operation, after how many of its issues lanes went different ways.
-    pub divergences: Vec<u64>,
+/// Who goes first after a branch at which the lanes of a warp part. Experiments see those that jump; no document says so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Order {
+    /// The lanes that jump.
+    #[default]
+    TakenFirst,
+    /// The lanes that fall through.
+    TakenLast,
+}
+
+impl Launch {
+    /// Where the launch block of the constants tells the windows of generic addresses: byte offsets of the low words of
+    /// shared and local memory, and of the high ones (experiments with the compiler's output).
+    pub const WINDOWS_AT: [(usize, u32); 4] = [
+        (0x0, memory::window::SHARED as u32),
+        (0x4, memory::window::LOCAL as u32),
+        (0x100, (memory::window::SHARED >> 32) as u32),
+        (0x104, (memory::window::LOCAL >> 32) as u32),
+    ];
 }
 
 /// Runs all blocks of a launch.
@@ -57,18 +76,29 @@ pub struct Counts {
 ///
 /// For an operation that cannot be run yet when a warp comes to it, and for what a kernel must not do.
 pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result<Counts, Fault> {
+    launch_with(code, launch, memory, &mut Silent)
+}
+
+/// Runs all blocks of a launch while somebody listens.
+///
+/// # Errors
+///
+/// As [`launch`]; and when the listener has heard enough.
+pub fn launch_with(
+    code: &Code,
+    launch: &Launch,
+    memory: &mut GlobalMemory,
+    listener: &mut impl Listener,
+) -> Result<Counts, Fault> {
     let program = Program::of(code, launch);
-    let mut counts = Counts {
-        issues: vec![0; code.ops.len()],
-        active: vec![0; code.ops.len()],
-        divergences: vec![0; code.ops.len()],
-    };
+    let mut counts = Counts::new(code.ops.len());
     let mut left = launch.max_instructions;
     for z in 0..launch.grid[2] {
         for y in 0..launch.grid[1] {
             for x in 0..launch.grid[0] {
-                let block = Block::new(&program, launch, [x, y, z], code.entry);
-                block.run(memory, &mut counts, &mut left)?;
+                let block = Block::new(&program, launch, [x, y, z]);
+                block.run(memory, &mut counts, &mut left, listener)?;
+                listener.block_done([x, y, z]);
             }
         }
     }

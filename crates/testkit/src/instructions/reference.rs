@@ -36,15 +36,15 @@ pub fn file_of(mnemonic: &str) -> Option<&'static str> {
 
 fn rule(mnemonic: &str) -> Option<(&'static str, Rule)> {
     Some(match mnemonic {
-        "IADD" | "IADD32I" | "IADD3" | "ISCADD" | "ISCADD32I" | "LEA" | "IMUL" | "IMUL32I" | "IMAD"
-        | "IMAD32I" | "XMAD" | "IMNMX" | "I2I" => ("arithmetic", arithmetic::outputs),
-        "LOP" | "LOP32I" | "LOP3" | "SHL" | "SHR" | "SHF" | "BFE" | "BFI" | "POPC" | "FLO" | "PRMT"
-        | "SEL" | "MOV" | "MOV32I" | "S2R" | "CS2R" => ("bits", bits::outputs),
+        "IADD" | "IADD32I" | "IADD3" | "ISCADD" | "ISCADD32I" | "LEA" | "IMUL" | "IMUL32I"
+        | "IMAD" | "IMAD32I" | "XMAD" | "IMNMX" | "I2I" => ("arithmetic", arithmetic::outputs),
+        "LOP" | "LOP32I" | "LOP3" | "SHL" | "SHR" | "SHF" | "BFE" | "BFI" | "POPC" | "FLO"
+        | "PRMT" | "SEL" | "MOV" | "MOV32I" => ("bits", bits::outputs),
         "ISET" | "ISETP" | "ICMP" | "PSET" | "PSETP" | "CSET" | "CSETP" | "P2R" | "R2P" => {
             ("compare", compare::outputs)
         }
-        "VADD" | "VABSDIFF" | "VMNMX" | "VSHL" | "VSHR" | "VSET" | "VSETP" | "VMAD" | "VABSDIFF4"
-        | "IDP" => ("video", video::outputs),
+        "VADD" | "VABSDIFF" | "VMNMX" | "VSHL" | "VSHR" | "VSET" | "VSETP" | "VMAD"
+        | "VABSDIFF4" | "IDP" => ("video", video::outputs),
         _ => return None,
     })
 }
@@ -158,7 +158,10 @@ impl<'a> Case<'a> {
             .into_iter()
             .collect();
         if let Some(flags) = flags.filter(|_| self.sets_cc()) {
-            let bits = flags.iter().rev().fold(0, |bits, &flag| bits << 1 | u32::from(flag));
+            let bits = flags
+                .iter()
+                .rev()
+                .fold(0, |bits, &flag| bits << 1 | u32::from(flag));
             out.push((Cell::CC, bits));
         }
         out

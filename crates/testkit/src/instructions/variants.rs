@@ -1,7 +1,7 @@
 //! Every way in which the words of an encoding form can be modified.
 
-use warpbound_isa::nvidia::{Form, OperandKind, table};
-use warpbound_isa::{Arch, FormId, Operand, Program, View};
+use warpbound_isa::nvidia::{Form, OperandKind, Program, table};
+use warpbound_isa::{Arch, FormId, Operand, View};
 
 /// Of a form with more choices of modifiers only so many, spread evenly, are looked at.
 pub const MOST_VARIANTS: u64 = 1 << 20;
@@ -39,7 +39,9 @@ impl Shape {
     /// Choices of modifiers.
     pub fn count(&self) -> u64 {
         let bits = self.form.modifier_bits().count_ones();
-        1u64.checked_shl(bits).unwrap_or(u64::MAX).min(MOST_VARIANTS)
+        1u64.checked_shl(bits)
+            .unwrap_or(u64::MAX)
+            .min(MOST_VARIANTS)
     }
 
     /// The word with the modifiers of a number below [`Shape::count`]. Registers that are read are R1, R2 and so on, the one
@@ -83,7 +85,9 @@ impl Shape {
     pub fn view(&self, arch: Arch, word: u64) -> Option<View> {
         let program = decoded(arch, word)?;
         let instr = program.instrs.first()?;
-        let view = program.view(instr).filter(|_| instr.form == Some(self.id))?;
+        let view = program
+            .view(instr)
+            .filter(|_| instr.form == Some(self.id))?;
         let invalid = |text: &str| text.contains("INVALID") || text.contains("???");
         let wrong = view.modifiers.iter().any(|text| invalid(text))
             || view.operands.iter().any(|operand| invalid(operand.select));

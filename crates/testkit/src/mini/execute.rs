@@ -157,6 +157,10 @@ fn evaluate(expr: &Expr, thread: u32, cells: &[u32]) -> Option<u32> {
             op.apply(evaluate(a, thread, cells)?, evaluate(b, thread, cells)?)
         }
         // Nothing of mini-SIMT is made of these.
-        Expr::Constant(..) | Expr::Special(_) | Expr::Unary(..) | Expr::Ternary(..) => None,
+        Expr::Constant(..)
+        | Expr::Special(_)
+        | Expr::Unary(..)
+        | Expr::Ternary(..)
+        | Expr::Float(..) => None,
     }
 }

@@ -1,0 +1,135 @@
+//! Atomic operations on a cell of memory.
+
+use crate::float::{Flush, Rounding, double, half, single};
+
+/// What an atomic operation writes, from the old value and an operand (PTX manual, `atom`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtomicOp {
+    /// The sum.
+    Add,
+    /// The smaller one.
+    Min,
+    /// The larger one.
+    Max,
+    /// The old value and 1; 0 where it is not below the operand.
+    Increment,
+    /// The old value less 1; the operand where it is 0 or above the operand.
+    Decrement,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// The operand.
+    Exchange,
+    /// The second operand where the old value is the first, else the old value.
+    CompareSwap,
+}
+
+/// What kind of number an atomic operation works on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtomicKind {
+    /// 32 bits without sign.
+    U32,
+    /// 32 bits with a sign.
+    S32,
+    /// 64 bits without sign.
+    U64,
+    /// 64 bits with a sign.
+    S64,
+    /// A single, rounded to nearest, subnormals flushed.
+    F32,
+    /// Two halves, each rounded to nearest.
+    F16x2(Flush),
+    /// A double, rounded to nearest.
+    F64,
+}
+
+impl AtomicKind {
+    /// Bytes in memory.
+    pub fn size(self) -> usize {
+        match self {
+            AtomicKind::U32 | AtomicKind::S32 | AtomicKind::F32 | AtomicKind::F16x2(_) => 4,
+            AtomicKind::U64 | AtomicKind::S64 | AtomicKind::F64 => 8,
+        }
+    }
+}
+
+impl AtomicOp {
+    /// The new value of a cell; `other` is the second operand of compare-and-swap. `None` where the operation does not
+    /// exist for the kind of number.
+    pub fn apply(self, kind: AtomicKind, old: u64, operand: u64, other: u64) -> Option<u64> {
+        use AtomicKind::{F16x2, F32, F64, S32, S64, U32, U64};
+        let narrow = kind.size() == 4;
+        let mask = if narrow {
+            u64::from(u32::MAX)
+        } else {
+            u64::MAX
+        };
+        let signed = |value: u64| match kind {
+            S32 => i64::from(value as i32),
+            _ => value as i64,
+        };
+        let smaller = match kind {
+            U32 | U64 => old < operand,
+            S32 | S64 => signed(old) < signed(operand),
+            F32 | F16x2(_) | F64 => match self {
+                AtomicOp::Min | AtomicOp::Max => return None,
+                _ => false,
+            },
+        };
+        Some(match (self, kind) {
+            (AtomicOp::Add, U32 | S32 | U64 | S64) => old.wrapping_add(operand) & mask,
+            (AtomicOp::Add, F32) => {
+                let sum = single::add_nearest(old as u32, operand as u32, Flush::Ftz);
+                sum.into()
+            }
+            (AtomicOp::Add, F16x2(flush)) => {
+                let sum = |at: u32| half::add((old >> at) as u16, (operand >> at) as u16, flush);
+                u64::from(sum(0)) | u64::from(sum(16)) << 16
+            }
+            (AtomicOp::Add, F64) => double::add(old, operand, Rounding::Nearest),
+            (AtomicOp::Min, _) => {
+                if smaller {
+                    old
+                } else {
+                    operand
+                }
+            }
+            (AtomicOp::Max, _) => {
+                if smaller {
+                    operand
+                } else {
+                    old
+                }
+            }
+            (AtomicOp::Increment, U32 | U64) => {
+                if old >= operand {
+                    0
+                } else {
+                    old + 1
+                }
+            }
+            (AtomicOp::Decrement, U32 | U64) => {
+                if old == 0 || old > operand {
+                    operand
+                } else {
+                    old - 1
+                }
+            }
+            (AtomicOp::And, _) => old & operand,
+            (AtomicOp::Or, _) => old | operand,
+            (AtomicOp::Xor, _) => old ^ operand,
+            (AtomicOp::Exchange, _) => operand,
+            (AtomicOp::CompareSwap, _) => {
+                if old == operand {
+                    other
+                } else {
+                    old
+                }
+            }
+            (AtomicOp::Increment | AtomicOp::Decrement, _) => return None,
+        })
+    }
+}

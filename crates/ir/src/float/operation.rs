@@ -1,0 +1,242 @@
+//! The floating-point operations as meanings name them: functions of 32-bit words.
+
+use super::convert::{self, Integer, Integral};
+use super::special::{self, Special};
+use super::{Comparison, Flush, Format, Rounding, divide, double, half, single};
+
+/// What a floating-point operation or a conversion is made of, with its modifiers.
+///
+/// Operands and results are words; numbers of 64 bits are two, the low one first. Halves are the low 16 bits of a
+/// word, those above are ignored, and are 0 in results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum FloatOp {
+    /// [`single::add`]
+    AddSingle(Rounding, Flush),
+    /// [`single::mul`]
+    MulSingle(single::Scale, Rounding, Flush),
+    /// [`single::fma`]
+    FmaSingle(Rounding, Flush),
+    /// [`single::min`]
+    MinSingle(Flush),
+    /// [`single::max`]
+    MaxSingle(Flush),
+    /// [`single::compare`]: 1 or 0
+    CompareSingle(Comparison, Flush),
+    /// [`single::saturated`]
+    SaturateSingle,
+    /// [`double::add`]
+    AddDouble(Rounding),
+    /// [`double::mul`]
+    MulDouble(Rounding),
+    /// [`double::fma`]
+    FmaDouble(Rounding),
+    /// [`double::min`]
+    MinDouble,
+    /// [`double::max`]
+    MaxDouble,
+    /// [`double::compare`]: 1 or 0
+    CompareDouble(Comparison),
+    /// [`half::add`]
+    AddHalf(Flush),
+    /// [`half::mul`]
+    MulHalf(Flush),
+    /// [`half::fma`]
+    FmaHalf(Flush),
+    /// [`half::add_singles`]
+    AddSinglesToHalf(Flush),
+    /// [`half::mul_singles`]
+    MulSinglesToHalf(Flush),
+    /// [`half::fma_singles`]
+    FmaSinglesToHalf(Flush),
+    /// [`half::compare`]: 1 or 0
+    CompareHalf(Comparison, Flush),
+    /// [`half::saturated`]
+    SaturateHalf,
+    /// [`half::widen`], after [`half::flushed`]
+    WidenHalf(Flush),
+    /// [`Special::apply`]
+    Special(Special),
+    /// [`special::reduce_angle`]
+    ReduceAngle,
+    /// [`special::reduce_exponent`]
+    ReduceExponent,
+    /// [`divide::needs_slow_path`]: 1 or 0
+    NeedsSlowPath,
+    /// [`convert::float_to_float`]
+    ToFormat {
+        from: Format,
+        to: Format,
+        rounding: Rounding,
+        flush: Flush,
+        saturate: bool,
+    },
+    /// [`convert::float_to_integral`]
+    ToIntegral {
+        format: Format,
+        integral: Integral,
+        flush: Flush,
+        saturate: bool,
+    },
+    /// [`convert::float_to_integer`]
+    ToInteger {
+        from: Format,
+        to: Integer,
+        integral: Integral,
+        flush: Flush,
+    },
+    /// [`convert::integer_to_float`], of the magnitude or the negative number where that is asked for
+    FromInteger {
+        from: Integer,
+        to: Format,
+        rounding: Rounding,
+        absolute: bool,
+        negate: bool,
+    },
+}
+
+impl FloatOp {
+    /// The most words that an operation reads.
+    pub const MOST_WORDS: usize = 6;
+
+    /// Words that it reads.
+    pub const fn words(self) -> usize {
+        match self {
+            FloatOp::AddSingle(..)
+            | FloatOp::MulSingle(..)
+            | FloatOp::MinSingle(_)
+            | FloatOp::MaxSingle(_)
+            | FloatOp::CompareSingle(..)
+            | FloatOp::AddHalf(_)
+            | FloatOp::MulHalf(_)
+            | FloatOp::AddSinglesToHalf(_)
+            | FloatOp::MulSinglesToHalf(_)
+            | FloatOp::CompareHalf(..)
+            | FloatOp::NeedsSlowPath => 2,
+            FloatOp::FmaSingle(..) | FloatOp::FmaHalf(_) | FloatOp::FmaSinglesToHalf(_) => 3,
+            FloatOp::AddDouble(_)
+            | FloatOp::MulDouble(_)
+            | FloatOp::MinDouble
+            | FloatOp::MaxDouble
+            | FloatOp::CompareDouble(_) => 4,
+            FloatOp::FmaDouble(_) => 6,
+            FloatOp::SaturateSingle
+            | FloatOp::SaturateHalf
+            | FloatOp::WidenHalf(_)
+            | FloatOp::Special(_)
+            | FloatOp::ReduceAngle
+            | FloatOp::ReduceExponent => 1,
+            FloatOp::ToFormat { from, .. }
+            | FloatOp::ToInteger { from, .. }
+            | FloatOp::ToIntegral { format: from, .. } => from.width().div_ceil(32) as usize,
+            FloatOp::FromInteger { from, .. } => from.width().div_ceil(32) as usize,
+        }
+    }
+
+    /// Whether the result has 64 bits.
+    pub const fn is_wide(self) -> bool {
+        match self {
+            FloatOp::AddDouble(_)
+            | FloatOp::MulDouble(_)
+            | FloatOp::FmaDouble(_)
+            | FloatOp::MinDouble
+            | FloatOp::MaxDouble => true,
+            FloatOp::ToFormat { to, .. }
+            | FloatOp::ToIntegral { format: to, .. }
+            | FloatOp::FromInteger { to, .. } => to.width() == 64,
+            FloatOp::ToInteger { to, .. } => to.width() == 64,
+            _ => false,
+        }
+    }
+
+    /// Whether the result is 0 or 1.
+    pub const fn is_truth(self) -> bool {
+        matches!(
+            self,
+            FloatOp::CompareSingle(..)
+                | FloatOp::CompareDouble(_)
+                | FloatOp::CompareHalf(..)
+                | FloatOp::NeedsSlowPath
+        )
+    }
+
+    /// The result, in the low word where it has no more than 32 bits. Words beyond [`FloatOp::words`] do not matter.
+    #[inline]
+    pub fn apply(self, words: [u32; FloatOp::MOST_WORDS]) -> u64 {
+        let [a, b, c, ..] = words;
+        let wide = |place: usize| u64::from(words[place]) | u64::from(words[place + 1]) << 32;
+        let (x, y) = (wide(0), wide(2));
+        let halves = [a, b, c].map(|word| word as u16);
+        let [h, i, j] = halves;
+        match self {
+            FloatOp::AddSingle(rounding, flush) => single::add(a, b, rounding, flush).into(),
+            FloatOp::MulSingle(scale, rounding, flush) => {
+                single::mul(a, b, scale, rounding, flush).into()
+            }
+            FloatOp::FmaSingle(rounding, flush) => single::fma(a, b, c, rounding, flush).into(),
+            FloatOp::MinSingle(flush) => single::min(a, b, flush).into(),
+            FloatOp::MaxSingle(flush) => single::max(a, b, flush).into(),
+            FloatOp::CompareSingle(comparison, flush) => {
+                single::compare(comparison, a, b, flush).into()
+            }
+            FloatOp::SaturateSingle => single::saturated(a).into(),
+            FloatOp::AddDouble(rounding) => double::add(x, y, rounding),
+            FloatOp::MulDouble(rounding) => double::mul(x, y, rounding),
+            FloatOp::FmaDouble(rounding) => double::fma(x, y, wide(4), rounding),
+            FloatOp::MinDouble => double::min(x, y),
+            FloatOp::MaxDouble => double::max(x, y),
+            FloatOp::CompareDouble(comparison) => double::compare(comparison, x, y).into(),
+            FloatOp::AddHalf(flush) => half::add(h, i, flush).into(),
+            FloatOp::MulHalf(flush) => half::mul(h, i, flush).into(),
+            FloatOp::FmaHalf(flush) => half::fma(h, i, j, flush).into(),
+            FloatOp::AddSinglesToHalf(flush) => half::add_singles(a, b, flush).into(),
+            FloatOp::MulSinglesToHalf(flush) => half::mul_singles(a, b, flush).into(),
+            FloatOp::FmaSinglesToHalf(flush) => half::fma_singles(a, b, c, flush).into(),
+            FloatOp::CompareHalf(comparison, flush) => {
+                half::compare(comparison, h, i, flush).into()
+            }
+            FloatOp::SaturateHalf => half::saturated(h).into(),
+            FloatOp::WidenHalf(flush) => half::widen(half::flushed(h, flush)).into(),
+            FloatOp::Special(special) => special.apply(a).into(),
+            FloatOp::ReduceAngle => special::reduce_angle(a).into(),
+            FloatOp::ReduceExponent => special::reduce_exponent(a).into(),
+            FloatOp::NeedsSlowPath => divide::needs_slow_path(a, b).into(),
+            FloatOp::ToFormat {
+                from,
+                to,
+                rounding,
+                flush,
+                saturate,
+            } => convert::float_to_float(x & mask(from), from, to, rounding, flush, saturate),
+            FloatOp::ToIntegral {
+                format,
+                integral,
+                flush,
+                saturate,
+            } => convert::float_to_integral(x & mask(format), format, integral, flush, saturate),
+            FloatOp::ToInteger {
+                from,
+                to,
+                integral,
+                flush,
+            } => convert::float_to_integer(x & mask(from), from, to, integral, flush),
+            FloatOp::FromInteger {
+                from,
+                to,
+                rounding,
+                absolute,
+                negate,
+            } => {
+                let number = from.read(x);
+                let number = if absolute { number.abs() } else { number };
+                let number = if negate { -number } else { number };
+                convert::integer_to_float(number, to, rounding)
+            }
+        }
+    }
+}
+
+/// The bits of a number.
+const fn mask(format: Format) -> u64 {
+    u64::MAX >> (64 - format.width())
+}

@@ -1,0 +1,288 @@
+//! Floating-point arithmetic of singles and doubles.
+
+use warpbound_isa::View;
+
+use super::compare::{both_predicates, combined, mask};
+use super::flags::flags_of;
+use super::operands::Operands;
+use crate::float::special::Special;
+use crate::float::{Comparison, FloatOp, Flush, Rounding, single};
+use crate::{Cell, Expr, Meaning, TernaryOp};
+
+pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
+    // What the flags of the condition code say of a float is not known; FSET and DSET make a mask.
+    if operands.sets_cc() && !matches!(view.mnemonic, "FSET" | "DSET") {
+        return None;
+    }
+    let mut modifiers = Modifiers::of(view.modifiers.as_slice());
+    match view.mnemonic {
+        "FADD" | "FADD32I" => {
+            let (flush, rounding) = (modifiers.flush(), modifiers.rounding());
+            let saturates = modifiers.takes(".SAT");
+            modifiers.done()?;
+            let op = FloatOp::AddSingle(rounding, flush);
+            let sum = Expr::float(op, [operands.single(0)?, operands.single(1)?]);
+            operands.result(saturated(sum, saturates))
+        }
+        "FMUL" | "FMUL32I" => {
+            let (flush, scale) = (modifiers.flush(), modifiers.scale());
+            let rounding = modifiers.rounding();
+            let saturates = modifiers.takes(".SAT");
+            modifiers.done()?;
+            let op = FloatOp::MulSingle(scale, rounding, flush);
+            let product = Expr::float(op, [operands.single(0)?, operands.single(1)?]);
+            operands.result(saturated(product, saturates))
+        }
+        "FFMA" | "FFMA32I" => {
+            let (flush, rounding) = (modifiers.flush(), modifiers.rounding());
+            let saturates = modifiers.takes(".SAT");
+            modifiers.done()?;
+            let words = [
+                operands.single(0)?,
+                operands.single(1)?,
+                operands.single(2)?,
+            ];
+            let sum = Expr::float(FloatOp::FmaSingle(rounding, flush), words);
+            operands.result(saturated(sum, saturates))
+        }
+        "FMNMX" => {
+            let flush = modifiers.flush();
+            modifiers.done()?;
+            let of = |op| Some(Expr::float(op, [operands.single(0)?, operands.single(1)?]));
+            let (smaller, larger) = (FloatOp::MinSingle(flush), FloatOp::MaxSingle(flush));
+            operands.result(match operands.predicate(2)? {
+                Expr::Const(0) => of(larger)?,
+                Expr::Const(_) => of(smaller)?,
+                choice => Expr::ternary(TernaryOp::Select, choice, of(smaller)?, of(larger)?),
+            })
+        }
+        "FCMP" => {
+            // `.GT` is not spelled.
+            let comparison = modifiers.comparison().unwrap_or(Comparison::Gt);
+            let flush = modifiers.flush();
+            modifiers.done()?;
+            let op = FloatOp::CompareSingle(comparison, flush);
+            let truth = Expr::float(op, [operands.single(2)?, Expr::Const(0)]);
+            let (a, b) = (operands.single(0)?, operands.single(1)?);
+            operands.result(Expr::ternary(TernaryOp::Select, truth, a, b))
+        }
+        "FSET" | "FSETP" => {
+            let as_float = modifiers.takes(".BF");
+            let comparison = modifiers.comparison()?;
+            let op = FloatOp::CompareSingle(comparison, modifiers.flush());
+            let truth = Expr::float(op, [operands.single(0)?, operands.single(1)?]);
+            set(view, truth, as_float, modifiers, operands)
+        }
+        "DSET" | "DSETP" => {
+            let as_float = modifiers.takes(".BF");
+            let op = FloatOp::CompareDouble(modifiers.comparison()?);
+            let truth = Expr::float(op, doubles::<2>(operands)?);
+            set(view, truth, as_float, modifiers, operands)
+        }
+        "DADD" | "DMUL" | "DFMA" => {
+            let rounding = modifiers.rounding();
+            modifiers.done()?;
+            match view.mnemonic {
+                "DADD" => pair(
+                    FloatOp::AddDouble(rounding),
+                    doubles::<2>(operands)?,
+                    operands,
+                ),
+                "DMUL" => pair(
+                    FloatOp::MulDouble(rounding),
+                    doubles::<2>(operands)?,
+                    operands,
+                ),
+                _ => pair(
+                    FloatOp::FmaDouble(rounding),
+                    doubles::<3>(operands)?,
+                    operands,
+                ),
+            }
+        }
+        "DMNMX" => {
+            modifiers.done()?;
+            let words = doubles::<2>(operands)?;
+            let choice = operands.predicate(2)?;
+            operands.pair(|half| {
+                let of = |op| Expr::Float(op, words.clone().into(), half);
+                match &choice {
+                    Expr::Const(0) => of(FloatOp::MaxDouble),
+                    Expr::Const(_) => of(FloatOp::MinDouble),
+                    choice => Expr::ternary(
+                        TernaryOp::Select,
+                        choice.clone(),
+                        of(FloatOp::MinDouble),
+                        of(FloatOp::MaxDouble),
+                    ),
+                }
+            })
+        }
+        "MUFU" => {
+            let name = modifiers.next()?;
+            let function = FUNCTIONS.iter().find(|(spelled, _)| *spelled == name)?.1;
+            let saturates = modifiers.takes(".SAT");
+            modifiers.done()?;
+            let value = Expr::float(FloatOp::Special(function), [operands.single(0)?]);
+            operands.result(saturated(value, saturates))
+        }
+        "RRO" => {
+            let op = match modifiers.next()? {
+                ".SINCOS" => FloatOp::ReduceAngle,
+                ".EX2" => FloatOp::ReduceExponent,
+                _ => return None,
+            };
+            operands.result(Expr::float(op, [operands.single(0)?]))
+        }
+        "FCHK" => {
+            let [".DIVIDE"] = view.modifiers.as_slice() else {
+                return None;
+            };
+            let words = [operands.single(0)?, operands.single(1)?];
+            let truth = Expr::float(FloatOp::NeedsSlowPath, words);
+            let predicate = operands.predicates().first().copied().flatten();
+            Some(Meaning::Set(
+                predicate.map(|cell| (cell, truth)).into_iter().collect(),
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// The functions of MUFU as they are spelled.
+const FUNCTIONS: [(&str, Special); 9] = [
+    (".COS", Special::Cos),
+    (".SIN", Special::Sin),
+    (".EX2", Special::Ex2),
+    (".LG2", Special::Lg2),
+    (".RCP", Special::Rcp),
+    (".RSQ", Special::Rsq),
+    (".RCP64H", Special::Rcp64h),
+    (".RSQ64H", Special::Rsq64h),
+    (".SQRT", Special::Sqrt),
+];
+
+/// What stands behind a mnemonic, read from the left.
+pub(super) struct Modifiers<'m> {
+    rest: &'m [&'static str],
+}
+
+impl<'m> Modifiers<'m> {
+    pub(super) fn of(rest: &'m [&'static str]) -> Modifiers<'m> {
+        Modifiers { rest }
+    }
+
+    /// The next one.
+    pub(super) fn next(&mut self) -> Option<&'static str> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(first)
+    }
+
+    /// Whether the next one is this.
+    pub(super) fn takes(&mut self, name: &str) -> bool {
+        let is = self.rest.first() == Some(&name);
+        if is {
+            self.rest = self.rest.get(1..).unwrap_or_default();
+        }
+        is
+    }
+
+    /// Nothing is left.
+    pub(super) fn done(&self) -> Option<()> {
+        self.rest.is_empty().then_some(())
+    }
+
+    /// Of several spellings the one that is next, if any.
+    fn one_of<T: Copy>(&mut self, spellings: &[(&str, T)], otherwise: T) -> T {
+        for &(name, value) in spellings {
+            if self.takes(name) {
+                return value;
+            }
+        }
+        otherwise
+    }
+
+    pub(super) fn flush(&mut self) -> Flush {
+        let names = [(".FTZ", Flush::Ftz), (".FMZ", Flush::Fmz)];
+        self.one_of(&names, Flush::Keep)
+    }
+
+    pub(super) fn rounding(&mut self) -> Rounding {
+        let names = [
+            (".RM", Rounding::Down),
+            (".RP", Rounding::Up),
+            (".RZ", Rounding::Zero),
+        ];
+        self.one_of(&names, Rounding::Nearest)
+    }
+
+    fn scale(&mut self) -> single::Scale {
+        use single::Scale;
+        let names = [
+            (".D2", Scale::D2),
+            (".D4", Scale::D4),
+            (".D8", Scale::D8),
+            (".M2", Scale::M2),
+            (".M4", Scale::M4),
+            (".M8", Scale::M8),
+        ];
+        self.one_of(&names, Scale::One)
+    }
+
+    pub(super) fn comparison(&mut self) -> Option<Comparison> {
+        let number = COMPARISONS.iter().position(|spelled| self.takes(spelled))?;
+        Comparison::ALL.get(number).copied()
+    }
+}
+
+/// The comparisons as they are spelled, by number.
+const COMPARISONS: [&str; 16] = [
+    ".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".NUM", ".NAN", ".LTU", ".EQU", ".LEU", ".GTU",
+    ".NEU", ".GEU", ".T",
+];
+
+pub(super) fn saturated(value: Expr, saturates: bool) -> Expr {
+    match saturates {
+        true => Expr::float(FloatOp::SaturateSingle, [value]),
+        false => value,
+    }
+}
+
+/// The words of the first operands, each a double.
+fn doubles<const N: usize>(operands: &Operands<'_>) -> Option<Vec<Expr>> {
+    let mut words = Vec::with_capacity(2 * N);
+    for place in 0..N {
+        words.extend(operands.double(place)?);
+    }
+    Some(words)
+}
+
+/// Two registers get a result of 64 bits.
+fn pair(op: FloatOp, words: Vec<Expr>, operands: &Operands<'_>) -> Option<Meaning> {
+    operands.pair(|half| Expr::Float(op, words.clone().into(), half))
+}
+
+/// FSET, FSETP, DSET, DSETP: a truth combined with a predicate, in a register or in two predicates.
+fn set(
+    view: &View,
+    truth: Expr,
+    as_float: bool,
+    mut modifiers: Modifiers<'_>,
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let combine = modifiers.next()?;
+    modifiers.done()?;
+    let third = operands.predicate(2)?;
+    if view.mnemonic.ends_with('P') {
+        return both_predicates(truth, combine, third, operands);
+    }
+    let yes = if as_float { 1.0f32.to_bits() } else { u32::MAX };
+    let value = mask(combined(combine, truth, third)?, yes);
+    if !operands.sets_cc() {
+        return operands.result(value);
+    }
+    let register = operands.only_register()?.map(|cell| (cell, value.clone()));
+    let flags = (Cell::CC, flags_of(value));
+    Some(Meaning::Set(register.into_iter().chain([flags]).collect()))
+}

@@ -1,0 +1,193 @@
+//! Arithmetic of pairs of halves. Results of other layouts (`.F32`, `.MRG_H0`, `.MRG_H1`) have no meaning yet: no source
+//! says what becomes of the other half.
+
+use warpbound_isa::{Operand, Value, View};
+
+use super::compare::{both_predicates, combined, mask};
+use super::float::Modifiers;
+use super::operands::{Operands, SINGLE_SIGN, and, or, shl, shr, with_sign, word_of};
+use crate::float::{Comparison, FloatOp, Flush};
+use crate::{Expr, Meaning};
+
+pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = Modifiers::of(view.modifiers.as_slice());
+    let (arithmetic, count) = match view.mnemonic {
+        "HADD2" | "HADD2_32I" => (ADD, 2),
+        "HMUL2" | "HMUL2_32I" => (MUL, 2),
+        "HFMA2" | "HFMA2_32I" => (FMA, 3),
+        "HSET2" | "HSETP2" => return set(view, modifiers, operands),
+        _ => return None,
+    };
+    let flush = modifiers.flush();
+    let saturates = modifiers.takes(".SAT");
+    modifiers.done()?;
+    let (pairs, _) = pairs(operands, count)?;
+    let of = |lane: fn(&Pair) -> &Number| {
+        let numbers: Vec<&Number> = pairs.iter().map(lane).collect();
+        let value = arithmetic.of(&numbers, flush);
+        match saturates {
+            true => Expr::float(FloatOp::SaturateHalf, [value]),
+            false => value,
+        }
+    };
+    let (low, high) = (of(|pair| &pair.low), of(|pair| &pair.high));
+    operands.result(or(low, shl(high, Expr::Const(16))))
+}
+
+/// A number of an operand: a half in the low bits of a word, or a single.
+#[derive(Clone)]
+enum Number {
+    Half(Expr),
+    Single(Expr),
+}
+
+impl Number {
+    fn widened(&self, flush: Flush) -> Expr {
+        match self {
+            Number::Half(half) => Expr::float(FloatOp::WidenHalf(flush), [half.clone()]),
+            Number::Single(single) => single.clone(),
+        }
+    }
+}
+
+/// What an operand gives to the low half of the result and to the high one.
+struct Pair {
+    low: Number,
+    high: Number,
+}
+
+/// An operation on halves, and on singles for a half.
+struct Arithmetic {
+    halves: fn(Flush) -> FloatOp,
+    singles: fn(Flush) -> FloatOp,
+}
+
+const ADD: Arithmetic = Arithmetic {
+    halves: FloatOp::AddHalf,
+    singles: FloatOp::AddSinglesToHalf,
+};
+const MUL: Arithmetic = Arithmetic {
+    halves: FloatOp::MulHalf,
+    singles: FloatOp::MulSinglesToHalf,
+};
+const FMA: Arithmetic = Arithmetic {
+    halves: FloatOp::FmaHalf,
+    singles: FloatOp::FmaSinglesToHalf,
+};
+
+impl Arithmetic {
+    fn of(&self, numbers: &[&Number], flush: Flush) -> Expr {
+        match all_halves(numbers) {
+            Some(halves) => Expr::float((self.halves)(flush), halves),
+            None => {
+                let wide: Vec<Expr> = numbers.iter().map(|n| n.widened(flush)).collect();
+                Expr::float((self.singles)(flush), wide)
+            }
+        }
+    }
+}
+
+fn all_halves(numbers: &[&Number]) -> Option<Vec<Expr>> {
+    let halves = numbers.iter().map(|number| match number {
+        Number::Half(half) => Some(half.clone()),
+        Number::Single(_) => None,
+    });
+    halves.collect()
+}
+
+/// HSET2: a mask for each half. HSETP2: a predicate for each half, or with `.H_AND` one for both.
+fn set(view: &View, mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+    let as_float = modifiers.takes(".BF");
+    let comparison = modifiers.comparison()?;
+    let both = modifiers.takes(".H_AND");
+    let flush = modifiers.flush();
+    let combine = modifiers.next()?;
+    modifiers.done()?;
+    let (pairs, next) = pairs(operands, 2)?;
+    let third = operands.predicate(next)?;
+    let truth = |lane: fn(&Pair) -> &Number| {
+        let numbers: Vec<&Number> = pairs.iter().map(lane).collect();
+        compared(comparison, &numbers, flush)
+    };
+    let (low, high) = (truth(|pair| &pair.low), truth(|pair| &pair.high));
+    if view.mnemonic == "HSET2" {
+        let yes = if as_float { 0x3c00 } else { 0xffff };
+        let low = mask(combined(combine, low, third.clone())?, yes);
+        let high = mask(combined(combine, high, third)?, yes);
+        return operands.result(or(low, shl(high, Expr::Const(16))));
+    }
+    let predicates = operands.predicates();
+    if both {
+        // What the second predicate gets is not known.
+        let first_only = predicates.get(1).is_none_or(Option::is_none);
+        return first_only
+            .then(|| both_predicates(and(low, high), combine, third, operands))
+            .flatten();
+    }
+    let truths = [
+        combined(combine, low, third.clone())?,
+        combined(combine, high, third)?,
+    ];
+    Some(Meaning::Set(
+        predicates
+            .into_iter()
+            .zip(truths)
+            .filter_map(|(cell, truth)| Some((cell?, truth)))
+            .collect(),
+    ))
+}
+
+fn compared(comparison: Comparison, numbers: &[&Number], flush: Flush) -> Expr {
+    match all_halves(numbers) {
+        Some(halves) => Expr::float(FloatOp::CompareHalf(comparison, flush), halves),
+        None => {
+            let wide: Vec<Expr> = numbers.iter().map(|n| n.widened(flush)).collect();
+            Expr::float(FloatOp::CompareSingle(comparison, Flush::Keep), wide)
+        }
+    }
+}
+
+/// The first operands, and the place of the one behind them: an immediate takes two places, the high half first.
+fn pairs(operands: &Operands<'_>, count: usize) -> Option<(Vec<Pair>, usize)> {
+    let mut place = 0;
+    let mut pairs = Vec::with_capacity(count);
+    for _ in 0..count {
+        let operand = operands.reads.get(place)?;
+        place += 1;
+        let Value::Half(high) = operand.value else {
+            pairs.push(pair(operand)?);
+            continue;
+        };
+        let Value::Half(low) = operands.reads.get(place)?.value else {
+            return None;
+        };
+        place += 1;
+        let half = |bits: u16| Number::Half(Expr::Const(bits.into()));
+        pairs.push(Pair {
+            low: half(low),
+            high: half(high),
+        });
+    }
+    Some((pairs, place))
+}
+
+fn pair(operand: &Operand) -> Option<Pair> {
+    const SIGN: u32 = 1 << 15;
+    let word = word_of(operand, 0)?;
+    let low = || Number::Half(with_sign(word.clone(), operand, SIGN));
+    let high = || {
+        let half = shr(word.clone(), Expr::Const(16));
+        Number::Half(with_sign(half, operand, SIGN))
+    };
+    let (low, high) = match operand.select {
+        "" => (low(), high()),
+        ".H0_H0" => (low(), low()),
+        ".H1_H1" => (high(), high()),
+        ".F32" => {
+            let single = Number::Single(with_sign(word, operand, SINGLE_SIGN));
+            (single.clone(), single)
+        }
+        _ => return None,
+    };
+    Some(Pair { low, high })
+}

@@ -1,0 +1,196 @@
+//! Operations in the form in which a warp executes them.
+
+use std::collections::HashMap;
+
+use warpbound_ir::float::FloatOp;
+use warpbound_ir::{
+    AtomicKind, AtomicOp, BinaryOp, Code, OpIndex, ShuffleMode, TernaryOp, UnaryOp, VoteMode, Width,
+};
+use warpbound_isa::instr::Space;
+use warpbound_simt::Tag;
+
+use super::Launch;
+use super::compile::Compiler;
+use super::lanes::Row;
+
+/// Where a row is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum At {
+    /// A row of the warp: general registers, then those of [`Own`].
+    Own(u16),
+    /// The same in all warps of the grid.
+    Shared(u16),
+    /// The same in all warps of a block: its place in the grid along an axis.
+    Block(u8),
+    /// What a step before in the same operation made.
+    Scratch(u16),
+}
+
+/// The rows of a warp behind its general registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Own {
+    /// The condition code.
+    Cc,
+    /// The thread's place in its block along an axis.
+    Thread(u8),
+}
+
+impl Own {
+    pub(super) const COUNT: usize = 4;
+
+    pub(super) fn index(self) -> usize {
+        match self {
+            Own::Cc => 0,
+            Own::Thread(axis) => 1 + usize::from(axis),
+        }
+    }
+}
+
+/// One step on rows, and the scratch row that gets what it makes.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// A row as it is.
+    Copy(At),
+    /// 1 where a predicate holds, else 0.
+    Predicate(u8),
+    Unary(UnaryOp, At),
+    Binary(BinaryOp, At, At),
+    Ternary(TernaryOp, At, At, At),
+    /// The low words; and the high ones into the next row.
+    Float {
+        op: FloatOp,
+        words: [At; FloatOp::MOST_WORDS],
+        wide: bool,
+    },
+    /// Words of a constant bank, by its place among those of the launch, at addresses that lanes compute.
+    Constant(u16, At),
+}
+
+/// What gets a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Dest {
+    /// A row of the warp.
+    Own(u16),
+    /// A predicate: it holds where the row is not 0.
+    Predicate(u8),
+}
+
+/// What is done with the rows once all steps are.
+#[derive(Clone, Debug)]
+pub(super) enum Effect {
+    /// Rows are written one after the other.
+    Write(Vec<(Dest, At)>),
+    Load {
+        dests: Vec<Option<u16>>,
+        access: Access,
+    },
+    Store {
+        values: Vec<At>,
+        access: Access,
+    },
+    Atomic {
+        dests: Vec<Option<u16>>,
+        op: AtomicOp,
+        kind: AtomicKind,
+        operands: Vec<At>,
+        access: Access,
+    },
+    Shuffle {
+        dest: Option<Dest>,
+        in_range: Option<Dest>,
+        mode: ShuffleMode,
+        value: At,
+        lane: At,
+        limit: At,
+    },
+    Vote {
+        ballot: Option<Dest>,
+        result: Option<Dest>,
+        mode: VoteMode,
+        predicate: At,
+    },
+    /// Barrier number, threads (`None`: all of the block).
+    Barrier(At, Option<At>),
+    /// What it means is not known.
+    Unknown,
+}
+
+/// An access to memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub(super) space: Space,
+    pub(super) width: Width,
+    pub(super) low: At,
+    pub(super) high: Option<At>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Flow {
+    Next,
+    Jump(u32),
+    /// To the row's value and the anchor: an address of the code.
+    Indirect(At, i64),
+    Push(Tag, u32),
+    Call(u32),
+    Unwind(Tag),
+    Exit,
+    /// Leaves the file.
+    Outside(String),
+    Unknown,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Compiled {
+    /// `None`: always. Else the predicate and whether it must not hold.
+    pub(super) guard: Option<(u8, bool)>,
+    /// The guard is `!PT`.
+    pub(super) never: bool,
+    /// Each with the scratch row that gets what it makes.
+    pub(super) steps: Vec<(u16, Step)>,
+    pub(super) effect: Effect,
+    pub(super) flow: Flow,
+}
+
+/// A kernel, ready to be launched.
+pub(super) struct Program<'a> {
+    pub(super) code: &'a Code,
+    pub(super) ops: Vec<Compiled>,
+    /// Rows that all warps share.
+    pub(super) shared: Vec<Row>,
+    /// General registers of a thread.
+    pub(super) registers: usize,
+    /// The most scratch rows of an operation.
+    pub(super) scratch: usize,
+}
+
+impl<'a> Program<'a> {
+    pub(super) fn of(code: &'a Code, launch: &Launch) -> Program<'a> {
+        let mut compiler = Compiler {
+            launch,
+            registers: Compiler::registers_of(code),
+            shared: Vec::new(),
+            known: HashMap::new(),
+            scratch: 0,
+        };
+        let ops = code.ops.iter().map(|op| compiler.op(op)).collect();
+        Program {
+            code,
+            ops,
+            scratch: compiler.scratch,
+            shared: compiler.shared,
+            registers: compiler.registers,
+        }
+    }
+
+    pub(super) fn unknown(&self) -> Vec<OpIndex> {
+        let is_unknown = |op: &Compiled| {
+            matches!(op.effect, Effect::Unknown)
+                || matches!(op.flow, Flow::Unknown | Flow::Outside(_))
+        };
+        (0u32..)
+            .zip(&self.ops)
+            .filter(|(_, op)| is_unknown(op))
+            .map(|(at, _)| OpIndex(at))
+            .collect()
+    }
+}

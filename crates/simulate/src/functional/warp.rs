@@ -1,0 +1,118 @@
+//! The state of a warp.
+
+use warpbound_simt::concrete::ActivationStack;
+
+use super::Size;
+use super::lanes::{LANES, Mask, Row, gather};
+use super::program::{At, Dest, Own, Program};
+
+/// A warp: 4 bytes for each register and thread, 16 more for its place and its condition code, and a hundred or two for
+/// all of its threads.
+pub(super) struct Warp {
+    pub(super) stack: ActivationStack<u32>,
+    /// The number of its first thread in the block.
+    pub(super) first: u32,
+    /// General registers, then the rows of [`Own`].
+    pub(super) rows: Vec<Row>,
+    pub(super) predicates: [Mask; 8],
+    /// Bytes of the threads, one behind the other.
+    pub(super) local: Vec<u8>,
+    /// The barrier at which it waits.
+    pub(super) waits: Option<Wait>,
+}
+
+/// A warp waits at a barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Wait {
+    /// The barrier.
+    pub(super) barrier: u32,
+    /// For how many threads; `None` is all that have not left.
+    pub(super) threads: Option<u32>,
+    /// The instruction.
+    pub(super) at: u32,
+}
+
+impl Warp {
+    /// A warp at the beginning of a kernel; registers hold 0.
+    pub(super) fn new(
+        program: &Program<'_>,
+        entry: u32,
+        number: u32,
+        block: Size,
+        local: u32,
+    ) -> Warp {
+        let [x, y, _] = block;
+        let first = number * LANES as u32;
+        let count = (block.iter().product::<u32>() - first).min(LANES as u32);
+        let mut rows = vec![[0; LANES]; program.registers + Own::COUNT];
+        for (axis, place) in [
+            (0, |thread, x, _| thread % x),
+            (1, |thread, x, y| thread / x % y),
+            (2, |thread, x, y| thread / x / y),
+        ] as [(u8, fn(u32, u32, u32) -> u32); 3]
+        {
+            let row = &mut rows[program.registers + Own::Thread(axis).index()];
+            *row = std::array::from_fn(|lane| place(first + lane as u32, x, y));
+        }
+        Warp {
+            stack: ActivationStack::new(entry, u64::from(u32::MAX >> (32 - count))),
+            first,
+            rows,
+            predicates: [0; 8],
+            local: vec![0; local as usize * count as usize],
+            waits: None,
+        }
+    }
+
+    /// The lane's place in its block.
+    pub(super) fn place(&self, registers: usize, lane: usize) -> Size {
+        [0, 1, 2].map(|axis| self.rows[registers + Own::Thread(axis).index()][lane])
+    }
+
+    /// Writes a row in some lanes.
+    #[inline(always)]
+    pub(super) fn write(&mut self, to: Dest, row: &Row, taken: Mask) {
+        match to {
+            Dest::Own(own) => blend(&mut self.rows[usize::from(own)], row, taken),
+            Dest::Predicate(number) => self.write_predicate(number, gather(row), taken),
+        }
+    }
+
+    /// Writes a predicate in some lanes.
+    #[inline(always)]
+    pub(super) fn write_predicate(&mut self, number: u8, holds: Mask, taken: Mask) {
+        let mask = &mut self.predicates[usize::from(number & 7)];
+        *mask = *mask & !taken | holds & taken;
+    }
+}
+
+#[inline(always)]
+fn blend(old: &mut Row, new: &Row, taken: Mask) {
+    if taken == Mask::MAX {
+        *old = *new;
+        return;
+    }
+    for (lane, (old, new)) in old.iter_mut().zip(new).enumerate() {
+        *old = if taken >> lane & 1 == 1 { *new } else { *old };
+    }
+}
+
+/// The rows that an operation can read.
+pub(super) struct Rows<'a> {
+    pub(super) own: &'a [Row],
+    pub(super) shared: &'a [Row],
+    pub(super) block: &'a [Row; 3],
+    pub(super) scratch: &'a [Row],
+}
+
+impl<'a> Rows<'a> {
+    #[inline(always)]
+    pub(super) fn get(&self, at: At) -> &'a Row {
+        match at {
+            At::Own(row) => &self.own[usize::from(row)],
+            At::Shared(row) => &self.shared[usize::from(row)],
+            At::Block(axis) => &self.block[usize::from(axis)],
+            At::Scratch(row) => &self.scratch[usize::from(row)],
+        }
+    }
+}
