@@ -2,6 +2,7 @@
 
 use warpbound_ir::{Cell, Expr, Meaning, meaning_of};
 use warpbound_isa::{Arch, View};
+use warpbound_testkit::instructions::census::{FLOATS, document};
 use warpbound_testkit::instructions::reference::{Inputs, file_of, outputs};
 use warpbound_testkit::instructions::variants::{Shape, decoded, shapes};
 
@@ -200,4 +201,55 @@ fn compare() {
 #[test]
 fn video() {
     check_file("video");
+}
+
+/// A value that an instruction computes was compared with something.
+#[test]
+fn no_meaning_is_without_a_reference() {
+    let mut missing = Vec::new();
+    for shape in shapes(Arch::Sm61) {
+        let is_tested = file_of(shape.mnemonic).is_some() || FLOATS.contains(&shape.mnemonic);
+        // A load from constant memory: what is loaded is compared by runs of kernels.
+        if is_tested || shape.mnemonic == "LDC" {
+            continue;
+        }
+        let computes = (0..shape.count().min(1 << 12)).any(|number| {
+            let view = shape.view(Arch::Sm61, shape.word(number, &mut || 5));
+            let meaning = view.and_then(|view| meaning_of(&view));
+            matches!(meaning, Some(Meaning::Set(writes)) if !writes.is_empty())
+        });
+        if computes {
+            missing.push(shape.mnemonic);
+        }
+    }
+    missing.dedup();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+
+/// `cargo xtask meanings` writes it.
+#[test]
+fn the_table_in_docs_is_up_to_date() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/instructions.md");
+    let written = std::fs::read_to_string(path).expect("it exists");
+    assert!(written == document(), "run `cargo xtask meanings`");
+}
+
+/// The comparison bites: a reference of another instruction differs.
+#[test]
+fn a_wrong_meaning_is_found() {
+    let shapes = shapes(Arch::Sm61);
+    let shape = shapes.iter().find(|shape| shape.mnemonic == "IADD3");
+    let shape = shape.expect("it exists");
+    let view = shape.view(Arch::Sm61, shape.word(0, &mut || 5)).expect("a word");
+    let meaning = meaning_of(&view).expect("a meaning");
+    let mut wrong = view.clone();
+    wrong.operands[3].negate = true;
+    let mut random = Random(99);
+    let differ = std::panic::catch_unwind(move || {
+        for _ in 0..100 {
+            checked(&wrong, &meaning, &random.inputs(), "IADD3");
+        }
+    });
+    assert!(differ.is_err());
 }
