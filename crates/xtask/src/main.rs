@@ -4,6 +4,7 @@
 //! `HELP`, what `--help` prints for it, and `run`, which gets the arguments after the command's name.
 
 mod audit;
+mod audit_kernels;
 mod audit_mini;
 mod containers;
 mod cubin;
@@ -19,6 +20,7 @@ mod oracle;
 mod repository;
 mod survey;
 mod tables;
+mod train_perceptron;
 
 use std::process::ExitCode;
 
@@ -98,10 +100,22 @@ const COMMANDS: &[Command] = &[
         run: audit::run,
     },
     Command {
+        name: "audit-kernels",
+        summary: "kernels with a reference, run without time, against every claim and their bounds",
+        help: audit_kernels::HELP,
+        run: audit_kernels::run,
+    },
+    Command {
         name: "audit-mini",
         summary: "the mini-SIMT machine against all that is said of its programs",
         help: audit_mini::HELP,
         run: audit_mini::run,
+    },
+    Command {
+        name: "train-perceptron",
+        summary: "the weights of the digit perceptrons in kernels/data/perceptron",
+        help: train_perceptron::HELP,
+        run: train_perceptron::run,
     },
 ];
 
