@@ -7,5 +7,6 @@ pub mod execute;
 pub mod generate;
 pub mod kernels;
 pub mod mini;
+pub mod perceptron;
 pub mod random;
 pub mod targets;
