@@ -311,11 +311,12 @@ impl Audit<'_> {
             report.faulted += 1;
             report.given_faulted |= run == 1;
             let what = fault.to_string();
-            match report.faults.iter_mut().find(|known| known.what == what) {
-                Some(known) => known.runs += 1,
-                None if report.faults.len() < SHOWN => {
+            let faults = &mut report.faults;
+            match faults.iter().position(|known| known.what == what) {
+                Some(known) => faults[known].runs += 1,
+                None if faults.len() < SHOWN => {
                     let runs = 1;
-                    report.faults.push(AuditFault { run, runs, what });
+                    faults.push(AuditFault { run, runs, what });
                 }
                 None => {}
             }
