@@ -1,14 +1,16 @@
 //! `warpbound`: bounds of GPU kernels from their machine code.
 //!
-//! The only crate that prints. Exit codes: 0 done, 2 some kernel has no bound, 3 unusable input,
-//! 64 wrong usage.
+//! The only crate that prints. Exit codes: 0 done, 1 an audit found a violation, 2 some kernel has no bound,
+//! 3 unusable input, 64 wrong usage.
 
 mod arguments;
+mod audit;
 mod input;
 mod output;
 mod progress;
 
 use std::io::{self, Write};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,7 +18,8 @@ use std::sync::Arc;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{FactsFile, GridFile, Library, Options, Selection, Session};
+use warpbound_driver::audit::AuditRuns;
+use warpbound_driver::{Execution, FactsFile, GridFile, Library, Options, Selection, Session};
 use warpbound_report::bound::Status;
 use warpbound_report::{BoundWriter, KernelBound, to_json};
 
@@ -27,6 +30,7 @@ use arguments::{
 use output::Output;
 use progress::Progress;
 
+const VIOLATED: u8 = 1;
 const NO_BOUND: u8 = 2;
 const UNUSABLE: u8 = 3;
 const USAGE: u8 = 64;
@@ -114,10 +118,18 @@ fn run(command: Command) -> Result<u8, Stop> {
             launch,
             functional: true,
             stats,
+            threads,
             max_instructions,
             format,
             ..
-        } => run_functional(&input, &launch, stats, max_instructions, format),
+        } => {
+            let mut how = Execution {
+                threads: cores(threads),
+                ..Execution::default()
+            };
+            how.max_instructions = max_instructions.unwrap_or(how.max_instructions);
+            run_functional(&input, &launch, stats, how, format)
+        }
         Command::Run {
             input,
             launch,
@@ -148,6 +160,22 @@ fn run(command: Command) -> Result<u8, Stop> {
             out.write_all(text.as_bytes())?;
             out.finish()?;
             Ok(if report.sound.is_some() { 0 } else { NO_BOUND })
+        }
+        Command::Audit {
+            input,
+            launch,
+            facts,
+            runs,
+            seed,
+            max_instructions,
+            format,
+        } => {
+            let runs = AuditRuns {
+                runs,
+                seed,
+                max_instructions,
+            };
+            audit::audit(&input, &launch, facts, &runs, format)
         }
         Command::Divergence {
             input,
@@ -182,7 +210,7 @@ fn run(command: Command) -> Result<u8, Stop> {
                 call_default,
                 ..facts_options(&library, facts)?
             };
-            let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
+            let jobs = cores(jobs).get();
             let out = match &output {
                 Some(path) => Output::file(path)?,
                 None => Output::stdout(),
@@ -218,25 +246,35 @@ fn facts_options(library: &Library, facts: FactsArguments) -> Result<Options, Di
     })
 }
 
+/// The image whose kernel is launched: the one that has it, or the only one.
+fn launched_session(
+    library: &Library,
+    input: &Input,
+    kernel: Option<&str>,
+    grid: &GridFile,
+) -> Result<Arc<Session>, Diagnostic> {
+    let images = library.select(&input.selection())?;
+    match kernel.or(grid.kernel.as_deref()) {
+        Some(name) => Ok(library.only_kernel(&images, name)?.0),
+        None => Ok(Arc::new(library.only_session(&input.selection())?)),
+    }
+}
+
 fn run_functional(
     input: &Input,
     launched: &LaunchInput,
     stats: bool,
-    max_instructions: Option<u64>,
+    how: Execution,
     format: Format,
 ) -> Result<u8, Stop> {
     let library = input::library(&input.file)?;
     let grid = input::grid(&launched.launch)?;
-    let images = library.select(&input.selection())?;
-    let session = match launched.kernel.as_deref().or(grid.kernel.as_deref()) {
-        Some(name) => library.only_kernel(&images, name)?.0,
-        None => Arc::new(library.only_session(&input.selection())?),
-    };
+    let session = launched_session(&library, input, launched.kernel.as_deref(), &grid)?;
     let kernel = session.launched_grid(launched.kernel.as_deref(), &grid)?;
     let outputs = outputs(&launched.launch, &grid)?;
     let mut progress = Progress::new();
     let all = grid.grid.iter().map(|&n| u64::from(n)).product();
-    let run = session.execute(kernel, &grid, max_instructions, &mut |done| {
+    let run = session.execute(kernel, &grid, how, &mut |done| {
         progress.blocks(done, all);
     });
     progress.clear();
@@ -257,6 +295,12 @@ fn run_functional(
     out.write_all(text.as_bytes())?;
     out.finish()?;
     Ok(0)
+}
+
+/// So many threads, or as many as there are cores.
+fn cores(threads: Option<u64>) -> NonZero<usize> {
+    let asked = threads.and_then(|n| NonZero::new(usize::try_from(n).ok()?));
+    asked.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN))
 }
 
 /// The files that a launch writes, beside the launch file. They are made before the run, which may be long.
@@ -463,11 +507,10 @@ struct Wanted<'a> {
 fn bound(
     wanted: &Wanted<'_>,
     options: &Options,
-    jobs: Option<usize>,
+    jobs: usize,
     mut report: BoundWriter<Output>,
 ) -> Result<u8, Stop> {
     let images = wanted.library.select(&wanted.selection)?;
-    let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let mut progress = Progress::new();
     let (mut none, mut code) = (true, 0);
     let each = |result: Result<KernelBound, Diagnostic>| {

@@ -1,12 +1,14 @@
 //! Running a GPU kernel without time: what it computes, and how often.
 
+use std::num::NonZero;
+
 use warpbound_base::Diagnostic;
 use warpbound_isa::Program;
 use warpbound_load::{GridFile, Kernel};
 use warpbound_report::functional::FunctionalReport;
-use warpbound_simulate::functional::{GlobalMemory, Launch, Listener, Order, launch_with};
+use warpbound_simulate::functional::{Fault, GlobalMemory, Launch, Order, launch_on};
 
-use crate::Session;
+use crate::{Prepared, Session};
 
 mod buffers;
 mod notes;
@@ -15,7 +17,7 @@ mod statistics;
 use statistics::Statistics;
 
 /// The most warp instructions of a run when nothing else is said.
-const MOST_INSTRUCTIONS: u64 = 1_000_000_000;
+pub(crate) const MOST_INSTRUCTIONS: u64 = 1_000_000_000;
 
 /// Where the launch block of the constants has what (experiments with the compiler's output): threads of a block, blocks
 /// of the grid, the top of the local stack.
@@ -34,16 +36,21 @@ pub struct FunctionalRun {
     pub unexpected: Option<Diagnostic>,
 }
 
-/// Counts blocks.
-struct Blocks<'a> {
-    done: u64,
-    progress: &'a mut dyn FnMut(u64),
+/// How a launch is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution {
+    /// The most instructions that all warps issue together.
+    pub max_instructions: u64,
+    /// Threads of the host; what comes out does not depend on their number.
+    pub threads: NonZero<usize>,
 }
 
-impl Listener for Blocks<'_> {
-    fn block_done(&mut self, _block: [u32; 3]) {
-        self.done += 1;
-        (self.progress)(self.done);
+impl Default for Execution {
+    fn default() -> Execution {
+        Execution {
+            max_instructions: MOST_INSTRUCTIONS,
+            threads: NonZero::<usize>::MIN,
+        }
     }
 }
 
@@ -78,7 +85,9 @@ impl Session {
         grid: &GridFile,
         max_instructions: Option<u64>,
     ) -> Result<FunctionalRun, Diagnostic> {
-        let mut run = self.execute(kernel, grid, max_instructions, &mut |_| ())?;
+        let mut how = Execution::default();
+        how.max_instructions = max_instructions.unwrap_or(how.max_instructions);
+        let mut run = self.execute(kernel, grid, how, &mut |_| ())?;
         match run.unexpected.take() {
             Some(diagnostic) => Err(diagnostic),
             None => Ok(run),
@@ -96,39 +105,18 @@ impl Session {
         &self,
         kernel: &Kernel,
         grid: &GridFile,
-        max_instructions: Option<u64>,
+        how: Execution,
         progress: &mut dyn FnMut(u64),
     ) -> Result<FunctionalRun, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
         if !matches!(prepared.program, Program::Nvidia(_)) {
-            return Err(here(
-                Diagnostic::new("mini-SIMT kernels are run with time")
-                    .hint("leave --functional out"),
-            ));
+            let what = Diagnostic::new("mini-SIMT kernels are run with time");
+            let diagnostic = what.in_kernel(kernel.demangled());
+            return Err(self.locate(diagnostic.hint("leave --functional out")));
         }
-        let mut memory = GlobalMemory::default();
-        let constants = constants(kernel, grid, &mut memory)?;
-        let shared = kernel.static_shared.unwrap_or(0);
-        let run = Launch {
-            grid: grid.grid,
-            block: grid.block,
-            shared: shared.saturating_add(grid.dynamic_shared),
-            local: kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0),
-            constants,
-            max_instructions: max_instructions.unwrap_or(MOST_INSTRUCTIONS),
-            order: Order::TakenFirst,
-        };
-        let mut blocks = Blocks { done: 0, progress };
-        let counts =
-            launch_with(&prepared.code, &run, &mut memory, &mut blocks).map_err(|fault| {
-                let at = fault.at.0 as usize;
-                let name = prepared.program.mnemonic(at).unwrap_or("the end");
-                let what = Diagnostic::new(format!("{name}: {fault}"));
-                let mut diagnostic = prepared.at_op(what, fault.at);
-                diagnostic.place.source = prepared.source(prepared.addr(fault.at));
-                here(diagnostic)
-            })?;
+        let (run, mut memory) = start(kernel, grid, Order::TakenFirst, how.max_instructions)?;
+        let counts = launch_on(&prepared.code, &run, &mut memory, how.threads, progress)
+            .map_err(|fault| self.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
         let compared = buffers::compare(kernel, grid, &memory);
         let statistics = Statistics::new(&prepared, &counts);
         let report = FunctionalReport {
@@ -153,6 +141,43 @@ impl Session {
             unexpected: compared.unexpected,
         })
     }
+}
+
+impl Prepared<'_> {
+    /// What stopped a launch, and where.
+    pub(crate) fn fault(&self, fault: &Fault) -> Diagnostic {
+        let name = self.program.mnemonic(fault.at.index()).unwrap_or("the end");
+        let what = Diagnostic::new(format!("{name}: {fault}"));
+        let mut diagnostic = self.at_op(what, fault.at);
+        diagnostic.place.source = self.source(self.addr(fault.at));
+        diagnostic
+    }
+}
+
+/// A launch of at most so many warp instructions, and the memory that it begins with.
+///
+/// # Errors
+///
+/// Where the launch does not suit the kernel.
+pub(crate) fn start(
+    kernel: &Kernel,
+    grid: &GridFile,
+    order: Order,
+    max_instructions: u64,
+) -> Result<(Launch, GlobalMemory), Diagnostic> {
+    let mut memory = GlobalMemory::default();
+    let constants = constants(kernel, grid, &mut memory)?;
+    let shared = kernel.static_shared.unwrap_or(0);
+    let launch = Launch {
+        grid: grid.grid,
+        block: grid.block,
+        shared: shared.saturating_add(grid.dynamic_shared),
+        local: kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0),
+        constants,
+        max_instructions,
+        order,
+    };
+    Ok((launch, memory))
 }
 
 /// The constant banks: what the file has, the launch block, the parameters.

@@ -7,7 +7,7 @@ use warpbound_simt::Tag;
 use super::access::Request;
 use super::fault::{Fault, FaultKind, Waiter};
 use super::lanes::{LANES, Mask, Row, binary, float, gather, lanes_of, spread, ternary, unary};
-use super::memory::{GlobalMemory, SharedMemory};
+use super::memory::{Global, SharedMemory};
 use super::program::{At, Compiled, Effect, Flow, Program, Step};
 use super::warp::{Rows, Wait, Warp};
 use super::{Counts, Issue, Launch, Listener, Order, Size};
@@ -43,7 +43,7 @@ impl<'a> Block<'a> {
     /// Runs to the end.
     pub(super) fn run(
         mut self,
-        memory: &mut GlobalMemory,
+        memory: &mut impl Global,
         counts: &mut Counts,
         left: &mut u64,
         listener: &mut impl Listener,
@@ -95,7 +95,7 @@ impl<'a> Block<'a> {
         number: usize,
         at: u32,
         active: Mask,
-        memory: &mut GlobalMemory,
+        memory: &mut impl Global,
         counts: &mut Counts,
         left: &mut u64,
         listener: &mut impl Listener,
@@ -254,7 +254,7 @@ impl<'a> Block<'a> {
         at: u32,
         op: &Compiled,
         taken: Mask,
-        memory: &mut GlobalMemory,
+        memory: &mut impl Global,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
         for (to, step) in &op.steps {

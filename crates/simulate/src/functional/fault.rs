@@ -57,6 +57,13 @@ pub enum FaultKind {
     RunsOffTheEnd,
 }
 
+impl Fault {
+    /// It is about the number of instructions.
+    pub(super) fn is_too_long(&self) -> bool {
+        matches!(self.kind, FaultKind::TooLong(_))
+    }
+}
+
 /// A warp that waits at a barrier.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Waiter {

@@ -2,8 +2,19 @@
 //!
 //! A file for each source in `kernels/cuda`, which shares nothing with it but the algorithm's definition.
 
+mod btree_search;
+mod cfd_flux;
+mod heart_wall;
+mod hotspot_3d;
+mod huffman;
+mod hybrid_sort;
 mod launch;
+mod lava_md;
+mod leukocyte;
 mod matmul_int;
+mod mum_match;
+mod rounded;
+mod wavelet_2d;
 
 use warpbound_load::GridFile;
 
@@ -22,15 +33,27 @@ pub struct Reference {
 
 /// All kernels with a reference, by source.
 pub fn all() -> Vec<Reference> {
-    [matmul_int::KERNELS]
-        .into_iter()
-        .flatten()
-        .map(|&(source, kernel, launch)| Reference {
-            source,
-            kernel,
-            launch,
-        })
-        .collect()
+    [
+        btree_search::KERNELS,
+        cfd_flux::KERNELS,
+        heart_wall::KERNELS,
+        hotspot_3d::KERNELS,
+        huffman::KERNELS,
+        hybrid_sort::KERNELS,
+        lava_md::KERNELS,
+        leukocyte::KERNELS,
+        matmul_int::KERNELS,
+        mum_match::KERNELS,
+        wavelet_2d::KERNELS,
+    ]
+    .into_iter()
+    .flatten()
+    .map(|&(source, kernel, launch)| Reference {
+        source,
+        kernel,
+        launch,
+    })
+    .collect()
 }
 
 /// A row of a file's table: source, kernel, launches.
