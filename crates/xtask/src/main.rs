@@ -15,12 +15,14 @@ mod kernels;
 mod launches;
 mod life_ranges;
 mod listing_speed;
+mod meanings;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
 mod repository;
 mod survey;
 mod tables;
+mod train_perceptron;
 
 use std::process::ExitCode;
 
@@ -100,6 +102,12 @@ const COMMANDS: &[Command] = &[
         run: tables::run,
     },
     Command {
+        name: "meanings",
+        summary: "write docs/instructions.md, or count the instructions of kernels that have a meaning",
+        help: meanings::HELP,
+        run: meanings::run,
+    },
+    Command {
         name: "audit",
         summary: "concrete warps against every claim of the analyses",
         help: audit::HELP,
@@ -116,6 +124,12 @@ const COMMANDS: &[Command] = &[
         summary: "the mini-SIMT machine against all that is said of its programs",
         help: audit_mini::HELP,
         run: audit_mini::run,
+    },
+    Command {
+        name: "train-perceptron",
+        summary: "the weights of the digit perceptrons in kernels/data/perceptron",
+        help: train_perceptron::HELP,
+        run: train_perceptron::run,
     },
 ];
 

@@ -51,13 +51,9 @@ pub(super) fn variation(given: &GridFile, seed: u64) -> Variation {
     for param in &mut launch.params {
         if let ParamValue::Buffer(buffer) = &mut param.value {
             buffer.expect = None;
-            let kind = KINDS.get(rng.usize(..KINDS.len()));
-            fill(
-                buffer.element,
-                &mut buffer.bytes,
-                kind.copied().unwrap_or(Contents::Given),
-                &mut rng,
-            );
+            let kind = KINDS.get(rng.usize(..KINDS.len())).copied();
+            let kind = kind.unwrap_or(Contents::Given);
+            fill(buffer.element, &mut buffer.bytes, kind, &mut rng);
         }
     }
     let order = match rng.bool() {
@@ -216,9 +212,10 @@ mod tests {
     fn sizes_stay_and_shuffling_keeps_the_numbers() {
         for element in Element::ALL {
             let given = launch(element);
-            let ParamValue::Buffer(GridBuffer { bytes, .. }) = &given.params[0].value else {
+            let ParamValue::Buffer(buffer) = &given.params[0].value else {
                 unreachable!("a buffer")
             };
+            let bytes = &buffer.bytes;
             for kind in KINDS {
                 let mut filled = bytes.clone();
                 fill(element, &mut filled, kind, &mut Rng::with_seed(1));
