@@ -8,5 +8,6 @@ pub mod generate;
 pub mod instructions;
 pub mod kernels;
 pub mod mini;
+pub mod perceptron;
 pub mod random;
 pub mod targets;

@@ -226,7 +226,6 @@ fn no_meaning_is_without_a_reference() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-
 /// `cargo xtask meanings` writes it.
 #[test]
 fn the_table_in_docs_is_up_to_date() {
@@ -241,7 +240,9 @@ fn a_wrong_meaning_is_found() {
     let shapes = shapes(Arch::Sm61);
     let shape = shapes.iter().find(|shape| shape.mnemonic == "IADD3");
     let shape = shape.expect("it exists");
-    let view = shape.view(Arch::Sm61, shape.word(0, &mut || 5)).expect("a word");
+    let view = shape
+        .view(Arch::Sm61, shape.word(0, &mut || 5))
+        .expect("a word");
     let meaning = meaning_of(&view).expect("a meaning");
     let mut wrong = view.clone();
     wrong.operands[3].negate = true;

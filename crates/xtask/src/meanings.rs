@@ -99,7 +99,9 @@ impl Counts {
 
 /// The opcode with its modifiers, without guard and operands; with `.CC` where an operand says so.
 fn opcode(text: &str) -> String {
-    let mut words = text.split_whitespace().filter(|word| !word.starts_with('@'));
+    let mut words = text
+        .split_whitespace()
+        .filter(|word| !word.starts_with('@'));
     let opcode = words.next().unwrap_or("?").trim_end_matches(';').to_owned();
     let rest: Vec<&str> = words.collect();
     let flags = rest.iter().any(|word| word.contains(".CC"));

@@ -2,6 +2,7 @@
 
 mod arch;
 mod bits;
+mod class;
 mod control;
 mod effects;
 mod form;
@@ -16,6 +17,7 @@ mod timing;
 
 pub use arch::Arch;
 pub use bits::{OperandBits, OperandKind};
+pub use class::classes;
 pub use control::Control;
 pub use form::{Form, FormId};
 pub use lookup::{Table, table};

@@ -7,141 +7,230 @@ use super::Counts;
 use super::block::Block;
 use super::fault::{Fault, FaultKind};
 use super::lanes::{LANES, Mask, Row, lanes_of};
-use super::memory::{GlobalMemory, put_word, size_of, window, word_of};
-use super::program::{Access, At};
+use super::memory::{Global, put_word, size_of, window, word_of};
+use super::program::{Access, At, Dest};
 
-/// An access of one lane.
-#[derive(Clone, Copy)]
-struct Place {
+/// Bytes in a row around an address, and the address of the first: one for all lanes in most cases.
+struct Window<B> {
     space: Space,
-    address: u64,
-    size: usize,
-    lane: usize,
+    base: u64,
+    bytes: B,
+}
+
+impl<B: AsRef<[u8]>> Window<B> {
+    /// Where the bytes of an access begin, when all of them are inside.
+    #[inline(always)]
+    fn start(&self, address: u64, size: usize) -> Option<usize> {
+        let start = address.wrapping_sub(self.base);
+        let length = self.bytes.as_ref().len() as u64;
+        (start <= length && length - start >= size as u64).then_some(start as usize)
+    }
+}
+
+/// Which memory an address belongs to, and the address of its first byte: a generic address may be of any.
+#[inline]
+fn space_of(space: Space, address: u64) -> (Space, u64) {
+    let in_window = |base: u64| address.wrapping_sub(base) < window::SIZE;
+    match space {
+        Space::Generic if in_window(window::SHARED) => (Space::Shared, window::SHARED),
+        Space::Generic if in_window(window::LOCAL) => (Space::Local, window::LOCAL),
+        Space::Generic => (Space::Global, 0),
+        space => (space, 0),
+    }
+}
+
+/// An access by the lanes of a warp.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'a> {
+    /// The warp in its block.
+    pub(super) number: usize,
+    /// The operation.
+    pub(super) at: u32,
+    pub(super) access: &'a Access,
+    pub(super) taken: Mask,
 }
 
 impl Block<'_> {
     pub(super) fn load(
         &mut self,
-        number: usize,
-        at: u32,
-        (dests, access): (&[Option<u16>], &Access),
-        taken: Mask,
-        memory: &mut GlobalMemory,
+        request: Request<'_>,
+        dests: &[Option<u16>],
+        memory: &mut impl Global,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
-        let each = size_of(access.width);
-        let size = each * dests.len();
-        let addresses = self.addresses(number, access);
-        for lane in lanes_of(taken) {
-            let place = self.place(number, at, access, addresses[lane], size, lane)?;
-            if place.space == Space::Shared && !self.shared.is_written(place.address, size) {
-                let thread = self.warps[number].place(self.program.registers, lane);
-                counts.note_unwritten(at, self.index, thread, place.address);
+        let width = request.access.width;
+        match (width, dests.len()) {
+            (Width::Words, 1) => {
+                let rows = self.gather(request, memory, counts, words::<4, 1>)?;
+                self.put(request, dests, &rows);
             }
-            // The words are read before any register is written.
-            let mut words = [0; 4];
-            match self.bytes(number, &place, memory) {
-                Some(bytes) if access.width == Width::Words => {
-                    let (chunks, _) = bytes.as_chunks::<4>();
-                    for (word, chunk) in words.iter_mut().zip(chunks) {
-                        *word = u32::from_le_bytes(*chunk);
-                    }
-                }
-                Some(bytes) => words[0] = word_of(access.width, bytes),
-                None => return Err(self.outside(number, at, &place, memory)),
+            (Width::Words, 2) => {
+                let rows = self.gather(request, memory, counts, words::<8, 2>)?;
+                self.put(request, dests, &rows);
             }
-            let rows = &mut self.warps[number].rows;
-            for (dest, word) in dests.iter().zip(words) {
-                if let Some(row) = dest {
-                    rows[usize::from(*row)][lane] = word;
-                }
+            (Width::Words, _) => {
+                let rows = self.gather(request, memory, counts, words::<16, 4>)?;
+                self.put(request, dests, &rows);
+            }
+            (Width::U16 | Width::S16, _) => {
+                let read = |bytes: &[u8; 2]| [word_of(width, bytes)];
+                let rows = self.gather(request, memory, counts, read)?;
+                self.put(request, dests, &rows);
+            }
+            (Width::U8 | Width::S8, _) => {
+                let read = |bytes: &[u8; 1]| [word_of(width, bytes)];
+                let rows = self.gather(request, memory, counts, read)?;
+                self.put(request, dests, &rows);
             }
         }
         Ok(())
     }
 
+    /// What the lanes find, a row for each word.
+    #[inline]
+    fn gather<const SIZE: usize, const WORDS: usize>(
+        &self,
+        request: Request<'_>,
+        memory: &mut impl Global,
+        counts: &mut Counts,
+        read: impl Fn(&[u8; SIZE]) -> [u32; WORDS],
+    ) -> Result<[Row; WORDS], Fault> {
+        let addresses = self.addresses(request.number, request.access);
+        let mut rows = [[0; LANES]; WORDS];
+        if matches!(request.access.space, Space::Global | Space::Generic) {
+            for lane in lanes_of(request.taken) {
+                memory.note_read(addresses[lane], SIZE);
+            }
+        }
+        let memory = &*memory;
+        let mut window = Window {
+            space: Space::Local,
+            base: 0,
+            bytes: &[][..],
+        };
+        for lane in lanes_of(request.taken) {
+            let address = addresses[lane];
+            self.aligned(request, address, SIZE, lane)?;
+            let known = window.start(address, SIZE);
+            let start = match known.filter(|_| window.space != Space::Local) {
+                Some(start) => Some(start),
+                None => {
+                    window = self.window(request, address, lane, memory);
+                    window.start(address, SIZE)
+                }
+            };
+            let chunk = start.and_then(|start| window.bytes[start..].first_chunk::<SIZE>());
+            let Some(chunk) = chunk else {
+                return Err(self.outside(request, address, lane, memory));
+            };
+            if window.space == Space::Shared {
+                self.note_unwritten(request, address - window.base, SIZE, lane, counts);
+            }
+            for (row, word) in rows.iter_mut().zip(read(chunk)) {
+                row[lane] = word;
+            }
+        }
+        Ok(rows)
+    }
+
+    fn put(&mut self, request: Request<'_>, dests: &[Option<u16>], rows: &[Row]) {
+        for (dest, row) in dests.iter().zip(rows) {
+            if let Some(dest) = dest {
+                self.warps[request.number].write(Dest::Own(*dest), row, request.taken);
+            }
+        }
+    }
+
     pub(super) fn store(
         &mut self,
-        number: usize,
-        at: u32,
-        (values, access): (&[At], &Access),
-        taken: Mask,
-        memory: &mut GlobalMemory,
+        request: Request<'_>,
+        values: &[At],
+        memory: &mut impl Global,
     ) -> Result<(), Fault> {
-        let each = size_of(access.width);
+        let each = size_of(request.access.width);
         let size = each * values.len();
-        let addresses = self.addresses(number, access);
-        let rows: smallvec::SmallVec<[Row; 1]> = values
-            .iter()
-            .map(|&value| *self.rows(number).get(value))
-            .collect();
-        for lane in lanes_of(taken) {
-            let place = self.place(number, at, access, addresses[lane], size, lane)?;
-            let Some(bytes) = self.bytes(number, &place, memory) else {
-                return Err(self.outside(number, at, &place, memory));
+        let addresses = self.addresses(request.number, request.access);
+        let mut rows = [[0; LANES]; 4];
+        for (row, &value) in rows.iter_mut().zip(values) {
+            *row = *self.rows(request.number).get(value);
+        }
+        for lane in lanes_of(request.taken) {
+            let address = addresses[lane];
+            self.aligned(request, address, size, lane)?;
+            let (space, base) = space_of(request.access.space, address);
+            let Some(bytes) = self.bytes_mut(request, (space, address - base), size, lane, memory)
+            else {
+                return Err(self.outside(request, address, lane, memory));
             };
-            for (part, row) in bytes.chunks_exact_mut(each).zip(&rows) {
-                put_word(part, row[lane]);
+            match bytes.as_chunks_mut::<4>() {
+                (chunks, []) => {
+                    for (chunk, row) in chunks.iter_mut().zip(&rows) {
+                        *chunk = row[lane].to_le_bytes();
+                    }
+                }
+                (_, bytes) => put_word(bytes, rows[0][lane]),
             }
-            if place.space == Space::Shared {
-                self.shared.write(place.address, size);
+            if space == Space::Shared {
+                self.shared.write(address - base, size);
             }
         }
         Ok(())
     }
 
     /// Lanes act one after the other, the lowest first.
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn atomic(
         &mut self,
-        number: usize,
-        at: u32,
+        request: Request<'_>,
         (op, kind): (AtomicOp, AtomicKind),
         dests: &[Option<u16>],
-        (operands, access): (&[At], &Access),
-        taken: Mask,
-        memory: &mut GlobalMemory,
+        operands: &[At],
+        memory: &mut impl Global,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
         let size = kind.size();
-        let addresses = self.addresses(number, access);
-        let rows: smallvec::SmallVec<[Row; 2]> = operands
-            .iter()
-            .map(|&operand| *self.rows(number).get(operand))
-            .collect();
-        let words = size / 4;
-        // The operand of a number, from one row or two.
-        let operand = |which: usize, lane: usize| {
-            let word = |place: usize| rows.get(which * words + place).map_or(0, |row| row[lane]);
-            match words {
-                1 => u64::from(word(0)),
-                _ => u64::from(word(0)) | u64::from(word(1)) << 32,
+        let addresses = self.addresses(request.number, request.access);
+        let mut rows = [[0; LANES]; 4];
+        for (row, &operand) in rows.iter_mut().zip(operands) {
+            *row = *self.rows(request.number).get(operand);
+        }
+        let wide =
+            |low: &Row, high: &Row, lane: usize| u64::from(low[lane]) | u64::from(high[lane]) << 32;
+        for lane in lanes_of(request.taken) {
+            let address = addresses[lane];
+            self.aligned(request, address, size, lane)?;
+            let (space, base) = space_of(request.access.space, address);
+            if space == Space::Shared {
+                self.note_unwritten(request, address - base, size, lane, counts);
             }
-        };
-        for lane in lanes_of(taken) {
-            let place = self.place(number, at, access, addresses[lane], size, lane)?;
-            if place.space == Space::Shared && !self.shared.is_written(place.address, size) {
-                let thread = self.warps[number].place(self.program.registers, lane);
-                counts.note_unwritten(at, self.index, thread, place.address);
+            if space == Space::Global {
+                memory.note_read(address, size);
             }
-            let Some(bytes) = self.bytes(number, &place, memory) else {
-                return Err(self.outside(number, at, &place, memory));
+            let Some(bytes) = self.bytes_mut(request, (space, address - base), size, lane, memory)
+            else {
+                return Err(self.outside(request, address, lane, memory));
             };
-            let mut low = [0; 8];
-            for (to, from) in low.iter_mut().zip(bytes.iter()) {
+            let mut old = [0; 8];
+            for (to, from) in old.iter_mut().zip(bytes.iter()) {
                 *to = *from;
             }
-            let old = u64::from_le_bytes(low);
-            let Some(new) = op.apply(kind, old, operand(0, lane), operand(1, lane)) else {
-                return Err(self.fault(at, FaultKind::NotRunnable));
+            let old = u64::from_le_bytes(old);
+            let (operand, other) = match size {
+                4 => (rows[0][lane].into(), rows[1][lane].into()),
+                _ => (
+                    wide(&rows[0], &rows[1], lane),
+                    wide(&rows[2], &rows[3], lane),
+                ),
+            };
+            let Some(new) = op.apply(kind, old, operand, other) else {
+                return Err(self.fault(request.at, FaultKind::NotRunnable));
             };
             for (to, from) in bytes.iter_mut().zip(new.to_le_bytes()) {
                 *to = from;
             }
-            if place.space == Space::Shared {
-                self.shared.write(place.address, size);
+            if space == Space::Shared {
+                self.shared.write(address - base, size);
             }
-            let rows = &mut self.warps[number].rows;
+            let rows = &mut self.warps[request.number].rows;
             for (word, dest) in dests.iter().enumerate() {
                 if let Some(row) = dest {
                     rows[usize::from(*row)][lane] = (old >> (32 * word)) as u32;
@@ -151,89 +240,138 @@ impl Block<'_> {
         Ok(())
     }
 
+    #[inline]
     fn addresses(&self, number: usize, access: &Access) -> [u64; LANES] {
         let rows = self.rows(number);
         let low = rows.get(access.low);
+        let mut addresses = [0; LANES];
         match access.high {
-            None => low.map(u64::from),
+            None => {
+                for (address, low) in addresses.iter_mut().zip(low) {
+                    *address = u64::from(*low);
+                }
+            }
             Some(high) => {
-                let high = rows.get(high);
-                std::array::from_fn(|lane| u64::from(high[lane]) << 32 | u64::from(low[lane]))
+                for ((address, low), high) in addresses.iter_mut().zip(low).zip(rows.get(high)) {
+                    *address = u64::from(*high) << 32 | u64::from(*low);
+                }
             }
         }
+        addresses
     }
 
-    /// Where an access of a lane goes: a generic address belongs to the memory of the block, of the thread, or of all.
-    #[inline]
-    fn place(
+    #[inline(always)]
+    fn aligned(
         &self,
-        number: usize,
-        at: u32,
-        access: &Access,
+        request: Request<'_>,
         address: u64,
         size: usize,
         lane: usize,
-    ) -> Result<Place, Fault> {
-        if address & (size as u64 - 1) != 0 {
-            let kind = FaultKind::Misaligned {
-                space: access.space,
-                address,
-                size: size as u32,
-            };
-            return Err(self.lane_fault(at, number, lane, kind));
+    ) -> Result<(), Fault> {
+        if address & (size as u64 - 1) == 0 {
+            return Ok(());
         }
-        let in_window = |base: u64| address.wrapping_sub(base) < window::SIZE;
-        let (space, address) = match access.space {
-            Space::Generic if in_window(window::SHARED) => {
-                (Space::Shared, address - window::SHARED)
-            }
-            Space::Generic if in_window(window::LOCAL) => (Space::Local, address - window::LOCAL),
-            Space::Generic => (Space::Global, address),
-            space => (space, address),
-        };
-        Ok(Place {
-            space,
+        let kind = FaultKind::Misaligned {
+            space: request.access.space,
             address,
-            size,
-            lane,
-        })
+            size: size as u32,
+        };
+        Err(self.lane_fault(request.at, request.number, lane, kind))
     }
 
-    /// The bytes of an access; `None` where some of them do not exist.
+    /// The bytes around an address; none where there is nothing.
     #[inline]
-    fn bytes<'m>(
-        &'m mut self,
-        number: usize,
-        place: &Place,
-        memory: &'m mut GlobalMemory,
-    ) -> Option<&'m mut [u8]> {
-        match place.space {
-            Space::Global => memory.bytes(place.address, place.size),
-            Space::Shared => self.shared.bytes(place.address, place.size),
+    fn window<'m>(
+        &'m self,
+        request: Request<'_>,
+        address: u64,
+        lane: usize,
+        memory: &'m impl Global,
+    ) -> Window<&'m [u8]> {
+        let (space, base) = space_of(request.access.space, address);
+        let (base, bytes) = match space {
+            Space::Global => memory.around(address).unwrap_or_default(),
+            Space::Shared => (base, self.shared.bytes.as_slice()),
             Space::Local => {
                 let each = self.launch.local as usize;
-                let start = usize::try_from(place.address).ok()?;
-                let end = start.checked_add(place.size).filter(|&end| end <= each)?;
-                let first = place.lane * each;
-                self.warps[number].local.get_mut(first + start..first + end)
+                let local = &self.warps[request.number].local;
+                let own = local.get(lane * each..(lane + 1) * each);
+                (base, own.unwrap_or_default())
             }
-            _ => None,
+            _ => (0, &[][..]),
+        };
+        Window { space, base, bytes }
+    }
+
+    /// The bytes of an access at an address in a memory; `None` where some of them do not exist.
+    #[inline]
+    fn bytes_mut<'m>(
+        &'m mut self,
+        request: Request<'_>,
+        (space, address): (Space, u64),
+        size: usize,
+        lane: usize,
+        memory: &'m mut impl Global,
+    ) -> Option<&'m mut [u8]> {
+        let bytes = match space {
+            Space::Global => return memory.bytes_mut(address, size),
+            Space::Shared => self.shared.bytes.as_mut_slice(),
+            Space::Local => {
+                let each = self.launch.local as usize;
+                let local = &mut self.warps[request.number].local;
+                local.get_mut(lane * each..(lane + 1) * each)?
+            }
+            _ => return None,
+        };
+        let start = usize::try_from(address).ok()?;
+        bytes.get_mut(start..start.checked_add(size)?)
+    }
+
+    #[inline]
+    fn note_unwritten(
+        &self,
+        request: Request<'_>,
+        address: u64,
+        size: usize,
+        lane: usize,
+        counts: &mut Counts,
+    ) {
+        if !self.shared.is_written(address, size) {
+            let thread = self.warps[request.number].place(self.program.registers, lane);
+            counts.note_unwritten(request.at, self.index, thread, address);
         }
     }
 
     #[cold]
-    fn outside(&self, number: usize, at: u32, place: &Place, memory: &GlobalMemory) -> Fault {
-        let near = match place.space {
-            Space::Global => memory.near(place.address),
+    fn outside(
+        &self,
+        request: Request<'_>,
+        address: u64,
+        lane: usize,
+        memory: &impl Global,
+    ) -> Fault {
+        let (space, base) = space_of(request.access.space, address);
+        let near = match space {
+            Space::Global => memory.near(address),
             Space::Shared => Some(format!("it has {} bytes", self.launch.shared)),
             Space::Local => Some(format!("it has {} bytes", self.launch.local)),
             _ => None,
         };
         let kind = FaultKind::OutOfBounds {
-            space: place.space,
-            address: place.address,
+            space,
+            address: address - base,
             near,
         };
-        self.lane_fault(at, number, place.lane, kind)
+        self.lane_fault(request.at, request.number, lane, kind)
     }
+}
+
+/// The words of some bytes.
+#[inline(always)]
+fn words<const SIZE: usize, const WORDS: usize>(bytes: &[u8; SIZE]) -> [u32; WORDS] {
+    let mut words = [0; WORDS];
+    for (word, chunk) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
+        *word = u32::from_le_bytes(*chunk);
+    }
+    words
 }

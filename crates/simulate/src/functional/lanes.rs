@@ -113,11 +113,14 @@ pub(super) fn float(
         }
         FloatOp::SaturateSingle => *low = a.map(single::saturated),
         _ => {
-            let results: [u64; LANES] =
-                std::array::from_fn(|lane| op.apply(words.map(|row| row[lane])));
-            *low = results.map(|value| Half::Low.of(value));
-            if let Some(high) = high {
-                *high = results.map(|value| Half::High.of(value));
+            let [a, b, c, d, e, f] = words;
+            let mut unwanted = [0; LANES];
+            let high = high.unwrap_or(&mut unwanted);
+            for lane in 0..LANES {
+                let words = [a[lane], b[lane], c[lane], d[lane], e[lane], f[lane]];
+                let value = op.apply(words);
+                low[lane] = Half::Low.of(value);
+                high[lane] = Half::High.of(value);
             }
         }
     }

@@ -17,8 +17,6 @@ pub struct Buffer {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GlobalMemory {
     buffers: Vec<Buffer>,
-    /// The buffer that was accessed last.
-    last: usize,
 }
 
 impl GlobalMemory {
@@ -51,26 +49,54 @@ impl GlobalMemory {
         &self.buffers
     }
 
-    /// The bytes at an address; `None` when not all of them are in one buffer.
+    /// The buffer around an address.
     #[inline]
-    pub(super) fn bytes(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
-        let is_last = self
-            .buffers
-            .get(self.last)
-            .is_some_and(|buffer| address.wrapping_sub(buffer.address) < buffer.bytes.len() as u64);
-        if !is_last {
-            let behind = self.buffers.partition_point(|b| b.address <= address);
-            self.last = behind.checked_sub(1)?;
-        }
-        let buffer = self.buffers.get_mut(self.last)?;
+    pub(super) fn buffer(&self, address: u64) -> Option<&Buffer> {
+        self.buffers.get(self.place(address)?)
+    }
+
+    #[inline]
+    fn place(&self, address: u64) -> Option<usize> {
+        let behind = self.buffers.partition_point(|b| b.address <= address);
+        behind.checked_sub(1)
+    }
+}
+
+/// Global memory as blocks see it.
+pub(super) trait Global {
+    /// Bytes around an address, the address of the first before them; `None` where there are none.
+    fn around(&self, address: u64) -> Option<(u64, &[u8])>;
+
+    /// Somebody reads there; sizes are powers of 2, at most 16, that divide the address.
+    fn note_read(&mut self, address: u64, size: usize);
+
+    /// The bytes of an access that writes all of them; `None` when not all of them are in one buffer.
+    fn bytes_mut(&mut self, address: u64, size: usize) -> Option<&mut [u8]>;
+
+    /// Which buffer lies before an address, and how far behind its beginning the address is.
+    fn near(&self, address: u64) -> Option<String>;
+}
+
+impl Global for GlobalMemory {
+    #[inline]
+    fn around(&self, address: u64) -> Option<(u64, &[u8])> {
+        let buffer = self.buffer(address)?;
+        Some((buffer.address, &buffer.bytes))
+    }
+
+    #[inline(always)]
+    fn note_read(&mut self, _address: u64, _size: usize) {}
+
+    #[inline]
+    fn bytes_mut(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
+        let place = self.place(address)?;
+        let buffer = self.buffers.get_mut(place)?;
         let start = usize::try_from(address - buffer.address).ok()?;
         buffer.bytes.get_mut(start..start.checked_add(size)?)
     }
 
-    /// Which buffer lies before an address, and how far behind its beginning the address is.
-    pub(super) fn near(&self, address: u64) -> Option<String> {
-        let behind = self.buffers.partition_point(|b| b.address <= address);
-        let buffer = self.buffers.get(behind.checked_sub(1)?)?;
+    fn near(&self, address: u64) -> Option<String> {
+        let buffer = self.buffer(address)?;
         Some(format!(
             "byte {} of {}, which has {}",
             address - buffer.address,
@@ -82,9 +108,11 @@ impl GlobalMemory {
 
 /// The memory of a block, and which of its bytes somebody has written.
 pub(super) struct SharedMemory {
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     /// A bit for each byte of a word.
     written: Vec<u8>,
+    /// Bytes that nobody has written.
+    unwritten: u32,
 }
 
 impl SharedMemory {
@@ -92,46 +120,44 @@ impl SharedMemory {
         SharedMemory {
             bytes: vec![0; size as usize],
             written: vec![0; size.div_ceil(4) as usize],
+            unwritten: size,
         }
     }
 
-    /// The bytes at an address; sizes are 1, 2, 4, 8 or 16, and divide the address.
-    #[inline]
-    pub(super) fn bytes(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
-        let start = usize::try_from(address).ok()?;
-        self.bytes.get_mut(start..start.checked_add(size)?)
-    }
-
-    /// Notes that somebody writes there.
+    /// Notes that somebody writes there; sizes are powers of 2 that divide the address.
     #[inline]
     pub(super) fn write(&mut self, address: u64, size: usize) {
-        for (word, bits) in words(address, size) {
-            if let Some(written) = self.written.get_mut(word) {
-                *written |= bits;
-            }
+        if self.unwritten == 0 {
+            return;
+        }
+        let (words, bits) = words(address, size);
+        for written in self.written.get_mut(words).into_iter().flatten() {
+            self.unwritten -= (bits & !*written).count_ones();
+            *written |= bits;
         }
     }
 
     /// Whether all bytes there have been written.
     #[inline]
     pub(super) fn is_written(&self, address: u64, size: usize) -> bool {
-        words(address, size).all(|(word, bits)| {
-            let written = self.written.get(word);
-            written.is_some_and(|&written| written & bits == bits)
-        })
+        if self.unwritten == 0 {
+            return true;
+        }
+        let (words, bits) = words(address, size);
+        let words = self.written.get(words).unwrap_or_default();
+        words.iter().all(|written| written & bits == bits)
     }
 }
 
 /// The words of an access, and which bytes of each it touches.
 #[inline]
-fn words(address: u64, size: usize) -> impl Iterator<Item = (usize, u8)> {
+fn words(address: u64, size: usize) -> (std::ops::Range<usize>, u8) {
     let first = address as usize / 4;
-    let bits = match size {
-        1 => 1 << (address % 4),
-        2 => 3 << (address % 4),
-        _ => 15,
-    };
-    (first..first + size.div_ceil(4)).map(move |word| (word, bits))
+    match size {
+        1 => (first..first + 1, 1 << (address % 4)),
+        2 => (first..first + 1, 3 << (address % 4)),
+        _ => (first..first + size / 4, 15),
+    }
 }
 
 /// Where generic addresses reach the memory of the block and of the thread: windows of 16 MiB, as the code that compilers

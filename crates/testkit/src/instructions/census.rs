@@ -19,15 +19,52 @@ const GRAPHICS: &[&str] = &[
 
 /// Instructions whose operations `crates/ir/tests/float` compares with exact arithmetic.
 pub const FLOATS: &[&str] = &[
-    "DADD", "DFMA", "DMNMX", "DMUL", "DSET", "DSETP", "F2F", "F2I", "FADD", "FADD32I", "FCHK",
-    "FCMP", "FFMA", "FFMA32I", "FMNMX", "FMUL", "FMUL32I", "FSET", "FSETP", "HADD2", "HADD2_32I",
-    "HFMA2", "HFMA2_32I", "HMUL2", "HMUL2_32I", "HSET2", "HSETP2", "I2F", "MUFU", "RRO",
+    "DADD",
+    "DFMA",
+    "DMNMX",
+    "DMUL",
+    "DSET",
+    "DSETP",
+    "F2F",
+    "F2I",
+    "FADD",
+    "FADD32I",
+    "FCHK",
+    "FCMP",
+    "FFMA",
+    "FFMA32I",
+    "FMNMX",
+    "FMUL",
+    "FMUL32I",
+    "FSET",
+    "FSETP",
+    "HADD2",
+    "HADD2_32I",
+    "HFMA2",
+    "HFMA2_32I",
+    "HMUL2",
+    "HMUL2_32I",
+    "HSET2",
+    "HSETP2",
+    "I2F",
+    "MUFU",
+    "RRO",
 ];
 
 /// Special registers that a run can tell.
 const SPECIAL: &[&str] = &[
-    "SR_LANEID", "SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z",
-    "SR_EQMASK", "SR_LTMASK", "SR_LEMASK", "SR_GTMASK", "SR_GEMASK",
+    "SR_LANEID",
+    "SR_TID.X",
+    "SR_TID.Y",
+    "SR_TID.Z",
+    "SR_CTAID.X",
+    "SR_CTAID.Y",
+    "SR_CTAID.Z",
+    "SR_EQMASK",
+    "SR_LTMASK",
+    "SR_LEMASK",
+    "SR_GTMASK",
+    "SR_GEMASK",
 ];
 
 /// An operation that a run can execute.
@@ -80,10 +117,13 @@ fn add(shape: &Shape, row: &mut Row) {
             continue;
         };
         let special = |view: &View| {
-            let mut words = view.operands.iter().filter_map(|operand| match operand.value {
-                warpbound_isa::Value::Word(text) => Some(text),
-                _ => None,
-            });
+            let mut words = view
+                .operands
+                .iter()
+                .filter_map(|operand| match operand.value {
+                    warpbound_isa::Value::Word(text) => Some(text),
+                    _ => None,
+                });
             matches!(view.mnemonic, "S2R" | "CS2R") && words.all(|text| SPECIAL.contains(&text))
         };
         let known = views
