@@ -106,8 +106,8 @@ fn extreme(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
 /// The sum of the first two, which may be shifted by 16 to either side, and the third.
 fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let mut parts = Vec::with_capacity(3);
-    let mut negated = false;
-    for place in 0..3 {
+    let mut minus = [false; 3];
+    for (place, minus) in minus.iter_mut().enumerate() {
         let operand = operands.reads.get(place)?;
         let (value, part) = operands.unsigned_part(place)?;
         let value = match (value, operand.value) {
@@ -121,12 +121,13 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
             ".H1" => shr(value, Expr::Const(16)),
             _ => return None,
         };
-        negated |= operand.negate;
+        *minus = operand.negate;
         parts.push(match operand.negate {
             true => Expr::unary(UnaryOp::Neg, value),
             false => value,
         });
     }
+    let negated = minus.contains(&true);
     let [a, b, c] = <[Expr; 3]>::try_from(parts).ok()?;
     let first = add(a.clone(), b.clone());
     match modifiers {
@@ -136,7 +137,7 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
         [".LS"] => operands.result(add(shl(first, Expr::Const(16)), c)),
         // The sum of the first two has 33 bits: compilers make the high words of products with it, which are right
         // only if its carry is kept (experiment: unsigned division).
-        [".RS"] if !negated => {
+        [".RS"] if !minus[0] && !minus[1] => {
             let carry = Expr::ternary(TernaryOp::Carry, a, b, Expr::Const(0));
             let shifted = or(shr(first, Expr::Const(16)), shl(carry, Expr::Const(16)));
             operands.result(add(shifted, c))

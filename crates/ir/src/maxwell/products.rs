@@ -19,13 +19,12 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
 
 /// XMAD: the product of two halves, and a third operand.
 fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
-    let (mut shifted, mut merged, mut extended) = (false, false, false);
+    let (mut shifted, mut merged) = (false, false);
     let (mut signed_a, mut signed_b, mut mode) = (false, false, "");
     for &modifier in modifiers {
         match modifier {
             ".PSL" => shifted = true,
             ".MRG" => merged = true,
-            ".X" => extended = true,
             ".S16.U16" => signed_a = true,
             ".U16.S16" => signed_b = true,
             ".S16.S16" => (signed_a, signed_b) = (true, true),
@@ -50,8 +49,8 @@ fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meanin
     let (b, _) = operands.selected(1)?;
     let b_high = shl(b, Expr::Const(16));
     let (third, minus) = operands.signed(2)?;
-    // Neither a carry out nor one that comes in is seen in what the compiler writes.
-    if minus || operands.sets_cc() || extended {
+    // What the condition code gets, or gives with `.X`, is not seen in what the compiler writes.
+    if minus || operands.sets_cc() {
         return None;
     }
     let third = match mode {
