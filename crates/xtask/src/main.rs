@@ -12,8 +12,10 @@ mod disasm_compare;
 mod each_kernel;
 mod extract;
 mod kernels;
+mod launches;
 mod life_ranges;
 mod listing_speed;
+mod meanings;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
@@ -50,6 +52,12 @@ const COMMANDS: &[Command] = &[
         summary: "build kernels/cuda/*.cu into kernels/built/, or check that they are up to date",
         help: kernels::HELP,
         run: kernels::run,
+    },
+    Command {
+        name: "launches",
+        summary: "write launch files of our kernels from their references, or check that they are up to date",
+        help: launches::HELP,
+        run: launches::run,
     },
     Command {
         name: "containers",
@@ -92,6 +100,12 @@ const COMMANDS: &[Command] = &[
         summary: "the evaluation of warp-cfg-2023: domains switched off, divergence edges, times",
         help: tables::HELP,
         run: tables::run,
+    },
+    Command {
+        name: "meanings",
+        summary: "write docs/instructions.md, or count the instructions of kernels that have a meaning",
+        help: meanings::HELP,
+        run: meanings::run,
     },
     Command {
         name: "audit",

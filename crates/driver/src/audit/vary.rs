@@ -1,4 +1,4 @@
-//! Other launches like a given one: other contents of buffers.
+//! Other launches like a given one.
 
 use fastrand::Rng;
 use warpbound_load::{Element, GridFile, ParamValue};
@@ -44,25 +44,26 @@ pub(super) struct Variation {
     pub(super) order: Order,
 }
 
-/// The launch as given, with other contents of its buffers; nothing is said of how it ends. Same seed, same launch.
+/// The launch as given, with other contents of its buffers, and other numbers where it says which; nothing is said of how
+/// it ends. Same seed, same launch.
 pub(super) fn variation(given: &GridFile, seed: u64) -> Variation {
     let mut rng = Rng::with_seed(seed);
     let mut launch = given.clone();
     for param in &mut launch.params {
-        if let ParamValue::Buffer {
-            element,
-            bytes,
-            expect,
-        } = &mut param.value
-        {
-            *expect = None;
-            let kind = KINDS.get(rng.usize(..KINDS.len()));
-            fill(
-                *element,
+        match &mut param.value {
+            ParamValue::Scalar {
                 bytes,
-                kind.copied().unwrap_or(Contents::Given),
-                &mut rng,
-            );
+                vary: Some(vary),
+                ..
+            } => *bytes = vary.bytes(rng.u64(..)),
+            ParamValue::Scalar { .. } | ParamValue::Same { .. } => {}
+            ParamValue::Buffer(buffer) => {
+                buffer.expect = None;
+                buffer.output = None;
+                let kind = KINDS.get(rng.usize(..KINDS.len())).copied();
+                let kind = kind.unwrap_or(Contents::Given);
+                fill(buffer.element, &mut buffer.bytes, kind, &mut rng);
+            }
         }
     }
     let order = match rng.bool() {
@@ -123,9 +124,18 @@ fn each(bytes: &mut [u8], size: usize, mut word: impl FnMut() -> u64) {
 /// The bits of a small number.
 fn small(element: Element, number: u64) -> u64 {
     match element {
+        Element::F16 => half(number),
         Element::F32 => (number as f32).to_bits().into(),
         Element::F64 => (number as f64).to_bits(),
         _ => number,
+    }
+}
+
+/// The bits of a whole number of 0 to 1024 as a float of 16 bits.
+fn half(number: u64) -> u64 {
+    match number.checked_ilog2() {
+        None => 0,
+        Some(log) => u64::from(15 + log) << 10 | (number << (10 - log.min(10)) & 0x3ff),
     }
 }
 
@@ -161,6 +171,13 @@ fn edges(element: Element) -> Vec<u64> {
             ];
             most.iter().chain(&odd).map(|x| x.to_bits()).collect()
         }
+        Element::F16 => {
+            // As below: the largest, the least, then the odd ones.
+            let all = [
+                0x7bff, 0xfbff, 0x0400, 1, 0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00,
+            ];
+            all.to_vec()
+        }
         _ => {
             let top = 1u64 << (8 * element.size() - 1);
             vec![0, 1, 2, u64::MAX, top, top - 1, top + 1]
@@ -171,7 +188,7 @@ fn edges(element: Element) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpbound_load::GridParam;
+    use warpbound_load::{GridBuffer, GridParam};
 
     fn launch(element: Element) -> GridFile {
         let bytes = (0..20 * element.size()).map(|n| n as u8).collect();
@@ -183,11 +200,13 @@ mod tests {
             dynamic_shared: 0,
             params: vec![GridParam {
                 name: "buffer".to_owned(),
-                value: ParamValue::Buffer {
+                value: ParamValue::Buffer(GridBuffer {
                     element,
+                    shape: vec![20],
                     bytes,
                     expect: None,
-                },
+                    output: None,
+                }),
             }],
         }
     }
@@ -210,9 +229,10 @@ mod tests {
     fn sizes_stay_and_shuffling_keeps_the_numbers() {
         for element in [Element::U8, Element::S16, Element::F32, Element::F64] {
             let given = launch(element);
-            let ParamValue::Buffer { bytes, .. } = &given.params[0].value else {
+            let ParamValue::Buffer(buffer) = &given.params[0].value else {
                 unreachable!("a buffer")
             };
+            let bytes = &buffer.bytes;
             for kind in KINDS {
                 let mut filled = bytes.clone();
                 fill(element, &mut filled, kind, &mut Rng::with_seed(1));
@@ -228,6 +248,20 @@ mod tests {
                     assert_eq!(sorted(&filled), sorted(bytes));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn small_halves() {
+        for (number, bits) in [
+            (0, 0),
+            (1, 0x3c00),
+            (2, 0x4000),
+            (3, 0x4200),
+            (7, 0x4700),
+            (100, 0x5640),
+        ] {
+            assert_eq!(half(number), bits, "{number}");
         }
     }
 
