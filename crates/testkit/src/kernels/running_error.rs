@@ -6,7 +6,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::Number;
+use super::Float;
 
 /// A number and how far from it the float of a kernel may be.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Rounded {
 }
 
 /// The same of the floats in which references compute.
-const OWN: f64 = f64::EPSILON / 2.0;
+const OWN: f64 = f64::UNIT;
 
 impl Rounded {
     /// The kernel has exactly this number, whatever its floats.
@@ -30,25 +30,17 @@ impl Rounded {
         }
     }
 
+    /// A float that the kernel has exactly.
+    pub(super) fn of<F: Float>(value: F) -> Rounded {
+        Rounded {
+            unit: F::UNIT,
+            ..Rounded::exact(value.wide())
+        }
+    }
+
     /// An integer that the kernel converts to a single.
     pub(super) fn converted(value: i64) -> Rounded {
-        Rounded::single(0.0).step(value as f64, 0.0, f64::from(f32::EPSILON) / 2.0)
-    }
-
-    /// A single.
-    pub(super) fn single(value: f32) -> Rounded {
-        Rounded {
-            unit: f64::from(f32::EPSILON) / 2.0,
-            ..Rounded::exact(value.into())
-        }
-    }
-
-    /// A double.
-    pub(super) fn double(value: f64) -> Rounded {
-        Rounded {
-            unit: OWN,
-            ..Rounded::exact(value)
-        }
+        Rounded::exact(0.0).step(value as f64, 0.0, f32::UNIT)
     }
 
     /// A result whose operands' errors make up `error`, rounded.
@@ -173,7 +165,7 @@ impl Div for Rounded {
 /// What a buffer holds at the end, and by how much each of its numbers may differ.
 ///
 /// Panics if that is more than a thousandth of the largest number: nothing would be compared.
-pub(super) fn ends<N: Number>(numbers: &[Rounded], to_float: impl Fn(f64) -> N) -> (Vec<N>, f64) {
+pub(super) fn ends<F: Float>(numbers: &[Rounded]) -> (Vec<F>, f64) {
     let largest = numbers.iter().fold(0f64, |m, n| m.max(n.value.abs()));
     let most = numbers.iter().fold(0f64, |most, n| {
         // The expected number is rounded too.
@@ -183,7 +175,7 @@ pub(super) fn ends<N: Number>(numbers: &[Rounded], to_float: impl Fn(f64) -> N) 
         most <= 1e-3 * largest,
         "errors up to {most} of numbers up to {largest}"
     );
-    (numbers.iter().map(|n| to_float(n.value)).collect(), most)
+    (numbers.iter().map(|n| F::of(n.value)).collect(), most)
 }
 
 #[cfg(test)]
@@ -197,7 +189,7 @@ mod tests {
         let mut nearest = f64::INFINITY;
         for _ in 0..100_000 {
             let [a, b, c, d] = [(); 4].map(|()| rng.f32() * 4.0 + 0.125);
-            let [ra, rb, rc, rd] = [a, b, c, d].map(Rounded::single);
+            let [ra, rb, rc, rd] = [a, b, c, d].map(Rounded::of);
             let found = (a * b - c) / d + (a + d).sqrt();
             let fused = a.mul_add(b, -c) / d + (a + d).sqrt();
             let bound = (ra * rb - rc) / rd + (ra + rd).sqrt();
