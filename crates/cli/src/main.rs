@@ -1,9 +1,10 @@
 //! `warpbound`: bounds of GPU kernels from their machine code.
 //!
-//! The only crate that prints. Exit codes: 0 done, 2 some kernel has no bound, 3 unusable input,
-//! 64 wrong usage.
+//! The only crate that prints. Exit codes: 0 done, 1 an audit found a violation, 2 some kernel has no bound,
+//! 3 unusable input, 64 wrong usage.
 
 mod arguments;
+mod audit;
 mod input;
 mod output;
 mod progress;
@@ -15,7 +16,8 @@ use std::sync::Arc;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{FactsFile, Library, Options, Selection, Session};
+use warpbound_driver::audit::AuditRuns;
+use warpbound_driver::{FactsFile, GridFile, Library, Options, Selection, Session};
 use warpbound_report::bound::Status;
 use warpbound_report::{BoundWriter, KernelBound, to_json};
 
@@ -26,6 +28,7 @@ use arguments::{
 use output::Output;
 use progress::Progress;
 
+const VIOLATED: u8 = 1;
 const NO_BOUND: u8 = 2;
 const UNUSABLE: u8 = 3;
 const USAGE: u8 = 64;
@@ -148,6 +151,22 @@ fn run(command: Command) -> Result<u8, Stop> {
             out.finish()?;
             Ok(if report.sound.is_some() { 0 } else { NO_BOUND })
         }
+        Command::Audit {
+            input,
+            launch,
+            facts,
+            runs,
+            seed,
+            max_instructions,
+            format,
+        } => {
+            let runs = AuditRuns {
+                runs,
+                seed,
+                max_instructions,
+            };
+            audit::audit(&input, &launch, facts, &runs, format)
+        }
         Command::Divergence {
             input,
             kernel,
@@ -217,6 +236,20 @@ fn facts_options(library: &Library, facts: FactsArguments) -> Result<Options, Di
     })
 }
 
+/// The image whose kernel is launched: the one that has it, or the only one.
+fn launched_session(
+    library: &Library,
+    input: &Input,
+    kernel: Option<&str>,
+    grid: &GridFile,
+) -> Result<Arc<Session>, Diagnostic> {
+    let images = library.select(&input.selection())?;
+    match kernel.or(grid.kernel.as_deref()) {
+        Some(name) => Ok(library.only_kernel(&images, name)?.0),
+        None => Ok(Arc::new(library.only_session(&input.selection())?)),
+    }
+}
+
 fn run_functional(
     input: &Input,
     launched: &LaunchInput,
@@ -226,11 +259,7 @@ fn run_functional(
 ) -> Result<u8, Stop> {
     let library = input::library(&input.file)?;
     let grid = input::grid(&launched.launch)?;
-    let images = library.select(&input.selection())?;
-    let session = match launched.kernel.as_deref().or(grid.kernel.as_deref()) {
-        Some(name) => library.only_kernel(&images, name)?.0,
-        None => Arc::new(library.only_session(&input.selection())?),
-    };
+    let session = launched_session(&library, input, launched.kernel.as_deref(), &grid)?;
     let kernel = session.launched_grid(launched.kernel.as_deref(), &grid)?;
     let report = session
         .run_functional(kernel, &grid, max_instructions)?

@@ -29,6 +29,16 @@ impl Progress {
         }
     }
 
+    /// So many of some runs are done.
+    pub(crate) fn runs(&mut self, done: u64, all: u64) {
+        if !self.on_terminal || self.last.elapsed() < EVERY {
+            return;
+        }
+        self.last = Instant::now();
+        self.shown = true;
+        write(&format!("\r\x1b[K{done} of {all} runs"));
+    }
+
     /// A kernel is done; it is in the image at this place of so many.
     pub(crate) fn show(&mut self, kernel: &KernelBound, place: usize, images: usize) {
         self.done += 1;

@@ -6,12 +6,12 @@ use warpbound_base::Diagnostic;
 use warpbound_isa::Program;
 use warpbound_load::{GridFile, Kernel, ParamValue};
 use warpbound_report::functional::{FunctionalReport, MnemonicCount};
-use warpbound_simulate::functional::{GlobalMemory, Launch, Order, launch};
+use warpbound_simulate::functional::{Fault, GlobalMemory, Launch, Order, launch};
 
-use crate::Session;
+use crate::{Prepared, Session};
 
 /// The most warp instructions of a run when nothing else is said.
-const MOST_INSTRUCTIONS: u64 = 1_000_000_000;
+pub(crate) const MOST_INSTRUCTIONS: u64 = 1_000_000_000;
 
 /// Where the launch block of the constants has what (experiments with the compiler's output): threads of a block, blocks
 /// of the grid, the top of the local stack.
@@ -61,33 +61,15 @@ impl Session {
         max_instructions: Option<u64>,
     ) -> Result<FunctionalRun, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
         if !matches!(prepared.program, Program::Nvidia(_)) {
-            return Err(here(
-                Diagnostic::new("mini-SIMT kernels are run with time")
-                    .hint("leave --functional out"),
-            ));
+            let what = Diagnostic::new("mini-SIMT kernels are run with time");
+            let diagnostic = what.in_kernel(kernel.demangled());
+            return Err(self.locate(diagnostic.hint("leave --functional out")));
         }
-        let mut memory = GlobalMemory::default();
-        let constants = constants(kernel, grid, &mut memory)?;
-        let shared = kernel.static_shared.unwrap_or(0);
-        let run = Launch {
-            grid: grid.grid,
-            block: grid.block,
-            shared: shared.saturating_add(grid.dynamic_shared),
-            local: kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0),
-            constants,
-            max_instructions: max_instructions.unwrap_or(MOST_INSTRUCTIONS),
-            order: Order::TakenFirst,
-        };
-        let counts = launch(&prepared.code, &run, &mut memory).map_err(|fault| {
-            let at = fault.at.0 as usize;
-            let name = prepared.program.mnemonic(at).unwrap_or("the end");
-            let what = Diagnostic::new(format!("{name}: {fault}"));
-            let mut diagnostic = prepared.at_op(what, fault.at);
-            diagnostic.place.source = prepared.source(prepared.addr(fault.at));
-            here(diagnostic)
-        })?;
+        let most = max_instructions.unwrap_or(MOST_INSTRUCTIONS);
+        let (run, mut memory) = start(kernel, grid, Order::TakenFirst, most)?;
+        let counts = launch(&prepared.code, &run, &mut memory)
+            .map_err(|fault| self.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
         let checked = check(kernel, grid, &memory)?;
         let mut mnemonics: BTreeMap<&str, MnemonicCount> = BTreeMap::new();
         for (at, &issues) in counts.issues.iter().enumerate() {
@@ -121,6 +103,43 @@ impl Session {
         };
         Ok(FunctionalRun { report, memory })
     }
+}
+
+impl Prepared<'_> {
+    /// What stopped a launch, and where.
+    pub(crate) fn fault(&self, fault: &Fault) -> Diagnostic {
+        let name = self.program.mnemonic(fault.at.index()).unwrap_or("the end");
+        let what = Diagnostic::new(format!("{name}: {fault}"));
+        let mut diagnostic = self.at_op(what, fault.at);
+        diagnostic.place.source = self.source(self.addr(fault.at));
+        diagnostic
+    }
+}
+
+/// A launch of at most so many warp instructions, and the memory that it begins with.
+///
+/// # Errors
+///
+/// Where the launch does not suit the kernel.
+pub(crate) fn start(
+    kernel: &Kernel,
+    grid: &GridFile,
+    order: Order,
+    max_instructions: u64,
+) -> Result<(Launch, GlobalMemory), Diagnostic> {
+    let mut memory = GlobalMemory::default();
+    let constants = constants(kernel, grid, &mut memory)?;
+    let shared = kernel.static_shared.unwrap_or(0);
+    let launch = Launch {
+        grid: grid.grid,
+        block: grid.block,
+        shared: shared.saturating_add(grid.dynamic_shared),
+        local: kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0),
+        constants,
+        max_instructions,
+        order,
+    };
+    Ok((launch, memory))
 }
 
 /// The constant banks: what the file has, the launch block, the parameters.

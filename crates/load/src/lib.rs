@@ -36,6 +36,7 @@ mod relocation;
 mod sm;
 mod source;
 mod text;
+mod variable;
 
 pub use bytes::Bytes;
 
@@ -53,3 +54,4 @@ pub use metadata::{IndirectBranch, IndirectKind, Param, ParamBlock};
 pub use relocation::{Relocation, Symbol};
 pub use sm::Sm;
 pub use source::{FileSource, Source};
+pub use variable::{Variable, VariablePlace};

@@ -4,6 +4,7 @@
 //! `HELP`, what `--help` prints for it, and `run`, which gets the arguments after the command's name.
 
 mod audit;
+mod audit_kernels;
 mod audit_mini;
 mod containers;
 mod cubin;
@@ -97,6 +98,12 @@ const COMMANDS: &[Command] = &[
         summary: "concrete warps against every claim of the analyses",
         help: audit::HELP,
         run: audit::run,
+    },
+    Command {
+        name: "audit-kernels",
+        summary: "kernels with a reference, run without time, against every claim and their bounds",
+        help: audit_kernels::HELP,
+        run: audit_kernels::run,
     },
     Command {
         name: "audit-mini",

@@ -4,15 +4,24 @@
 
 mod backprop;
 mod bfs;
+mod btree_search;
+mod cfd_flux;
 mod gaussian;
+mod heart_wall;
 mod histogram;
 mod hotspot;
+mod hotspot_3d;
+mod huffman;
+mod hybrid_sort;
 mod kmeans;
 mod launch;
+mod lava_md;
+mod leukocyte;
 mod lud_diagonal;
 mod mandelbrot;
 mod matmul_int;
 mod matmul_tiled;
+mod mum_match;
 mod myocyte;
 mod nbody;
 mod nearest_neighbour;
@@ -21,11 +30,13 @@ mod particle_filter;
 mod path_finder;
 mod perceptron;
 mod reduction;
+mod rounded;
 mod rounding;
 mod spmv;
 mod srad;
 mod stream_cluster;
 mod walsh_transform;
+mod wavelet_2d;
 
 use warpbound_load::GridFile;
 
@@ -49,14 +60,23 @@ pub fn all() -> Vec<Reference> {
     [
         backprop::KERNELS,
         bfs::KERNELS,
+        btree_search::KERNELS,
+        cfd_flux::KERNELS,
         gaussian::KERNELS,
+        heart_wall::KERNELS,
         histogram::KERNELS,
         hotspot::KERNELS,
+        hotspot_3d::KERNELS,
+        huffman::KERNELS,
+        hybrid_sort::KERNELS,
         kmeans::KERNELS,
+        lava_md::KERNELS,
+        leukocyte::KERNELS,
         lud_diagonal::KERNELS,
         mandelbrot::KERNELS,
         matmul_int::KERNELS,
         matmul_tiled::KERNELS,
+        mum_match::KERNELS,
         myocyte::KERNELS,
         nbody::KERNELS,
         nearest_neighbour::KERNELS,
@@ -69,6 +89,7 @@ pub fn all() -> Vec<Reference> {
         srad::KERNELS,
         stream_cluster::KERNELS,
         walsh_transform::KERNELS,
+        wavelet_2d::KERNELS,
     ]
     .into_iter()
     .flatten()
