@@ -49,20 +49,11 @@ pub(super) fn variation(given: &GridFile, seed: u64) -> Variation {
     let mut rng = Rng::with_seed(seed);
     let mut launch = given.clone();
     for param in &mut launch.params {
-        if let ParamValue::Buffer {
-            element,
-            bytes,
-            expect,
-        } = &mut param.value
-        {
-            *expect = None;
-            let kind = KINDS.get(rng.usize(..KINDS.len()));
-            fill(
-                *element,
-                bytes,
-                kind.copied().unwrap_or(Contents::Given),
-                &mut rng,
-            );
+        if let ParamValue::Buffer(buffer) = &mut param.value {
+            buffer.expect = None;
+            let kind = KINDS.get(rng.usize(..KINDS.len())).copied();
+            let kind = kind.unwrap_or(Contents::Given);
+            fill(buffer.element, &mut buffer.bytes, kind, &mut rng);
         }
     }
     let order = match rng.bool() {
@@ -171,7 +162,7 @@ fn edges(element: Element) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpbound_load::GridParam;
+    use warpbound_load::{GridBuffer, GridParam};
 
     fn launch(element: Element) -> GridFile {
         let bytes = (0..20 * element.size()).map(|n| n as u8).collect();
@@ -183,11 +174,13 @@ mod tests {
             dynamic_shared: 0,
             params: vec![GridParam {
                 name: "buffer".to_owned(),
-                value: ParamValue::Buffer {
+                value: ParamValue::Buffer(GridBuffer {
                     element,
+                    shape: vec![20],
                     bytes,
                     expect: None,
-                },
+                    output: None,
+                }),
             }],
         }
     }
@@ -210,9 +203,10 @@ mod tests {
     fn sizes_stay_and_shuffling_keeps_the_numbers() {
         for element in [Element::U8, Element::S16, Element::F32, Element::F64] {
             let given = launch(element);
-            let ParamValue::Buffer { bytes, .. } = &given.params[0].value else {
+            let ParamValue::Buffer(buffer) = &given.params[0].value else {
                 unreachable!("a buffer")
             };
+            let bytes = &buffer.bytes;
             for kind in KINDS {
                 let mut filled = bytes.clone();
                 fill(element, &mut filled, kind, &mut Rng::with_seed(1));
