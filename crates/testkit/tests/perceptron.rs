@@ -7,7 +7,7 @@ use warpbound_testkit::kernels::{DenseLayer, Float};
 use warpbound_testkit::perceptron::{Digits, Network, class_of};
 
 /// The chips for which kernels are built.
-const CHIPS: [&str; 2] = ["sm_61", "sm_62"];
+const CHIPS: [&str; 3] = ["sm_50", "sm_61", "sm_62"];
 
 /// By how much outputs of up to 60 differ at most from those of the reference. The paper saw differences from the
 /// 14th decimal digit of probabilities on.

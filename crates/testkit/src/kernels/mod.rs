@@ -6,6 +6,8 @@ mod backprop;
 mod bfs;
 mod btree_search;
 mod cfd_flux;
+#[cfg(test)]
+mod convolution_texture;
 mod gaussian;
 mod heart_wall;
 mod histogram;
