@@ -9,6 +9,9 @@ pub trait Number: Copy {
 
     /// Its bytes, the lowest first.
     fn bytes(self) -> Vec<u8>;
+
+    /// The number of these bytes, the lowest first; bytes that are missing are 0.
+    fn of_bytes(bytes: &[u8]) -> Self;
 }
 
 macro_rules! numbers {
@@ -18,6 +21,14 @@ macro_rules! numbers {
 
             fn bytes(self) -> Vec<u8> {
                 self.to_le_bytes().to_vec()
+            }
+
+            fn of_bytes(bytes: &[u8]) -> $number {
+                let mut array = [0; size_of::<$number>()];
+                for (to, from) in array.iter_mut().zip(bytes) {
+                    *to = *from;
+                }
+                <$number>::from_le_bytes(array)
             }
         })*
     };

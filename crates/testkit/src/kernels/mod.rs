@@ -7,6 +7,7 @@ mod bfs;
 mod btree_search;
 mod cfd_flux;
 mod convolution;
+mod convolution_texture;
 mod gaussian;
 mod heart_wall;
 mod histogram;

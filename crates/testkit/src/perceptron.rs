@@ -1,9 +1,11 @@
 //! Handwritten digits and a perceptron of three layers that tells them apart, computed in `f64`: the reference for
 //! `kernels/cuda/perceptron.cu`, after Adalbert, Carle, Rochange, "PasTiS" (ERTS 2022), section V.
 
-pub mod npy;
-
 use std::path::Path;
+
+use warpbound_load::Array;
+
+use crate::kernels::Number;
 
 /// Pixels of an image on each side.
 pub const SIDE: usize = 8;
@@ -237,14 +239,30 @@ pub fn class_of(outputs: &[f64]) -> usize {
     best
 }
 
-fn read<T: npy::Item>(path: &Path, shape: &[usize]) -> Result<Vec<T>, String> {
-    let contents = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    npy::read(&contents, shape).map_err(|what| format!("{}: {what}", path.display()))
+fn read<T: Number>(path: &Path, shape: &[usize]) -> Result<Vec<T>, String> {
+    let fault = |what: String| format!("{}: {what}", path.display());
+    let contents = std::fs::read(path).map_err(|error| fault(error.to_string()))?;
+    let array = Array::of_npy(&contents).map_err(|error| fault(error.to_string()))?;
+    let expected: Vec<u64> = shape.iter().map(|&size| size as u64).collect();
+    if array.element != T::ELEMENT || array.shape != expected {
+        return Err(fault(format!(
+            "{:?} of {:?}, not {expected:?} of {:?}",
+            array.shape,
+            array.element,
+            T::ELEMENT
+        )));
+    }
+    let numbers = array.bytes.chunks(T::ELEMENT.size());
+    Ok(numbers.map(T::of_bytes).collect())
 }
 
-fn write<T: npy::Item>(path: &Path, shape: &[usize], numbers: &[T]) -> Result<(), String> {
-    std::fs::write(path, npy::write(shape, numbers))
-        .map_err(|error| format!("{}: {error}", path.display()))
+fn write<T: Number>(path: &Path, shape: &[usize], numbers: &[T]) -> Result<(), String> {
+    let array = Array {
+        element: T::ELEMENT,
+        shape: shape.iter().map(|&size| size as u64).collect(),
+        bytes: numbers.iter().flat_map(|number| number.bytes()).collect(),
+    };
+    std::fs::write(path, array.to_npy()).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]
