@@ -312,13 +312,11 @@ impl Audit<'_> {
             report.given_faulted |= run == 1;
             let what = fault.to_string();
             let faults = &mut report.faults;
-            match faults.iter().position(|known| known.what == what) {
-                Some(known) => faults[known].runs += 1,
-                None if faults.len() < SHOWN => {
-                    let runs = 1;
-                    faults.push(AuditFault { run, runs, what });
-                }
-                None => {}
+            if let Some(known) = faults.iter_mut().find(|known| known.what == what) {
+                known.runs += 1;
+            } else if faults.len() < SHOWN {
+                let runs = 1;
+                faults.push(AuditFault { run, runs, what });
             }
         }
     }
