@@ -9,6 +9,7 @@ mod containers;
 mod cubin;
 mod disasm_compare;
 mod each_kernel;
+mod expressions;
 mod extract;
 mod kernels;
 mod life_ranges;
@@ -96,6 +97,12 @@ const COMMANDS: &[Command] = &[
         summary: "concrete warps against every claim of the analyses",
         help: audit::HELP,
         run: audit::run,
+    },
+    Command {
+        name: "expressions",
+        summary: "random expressions of CUDA C, compiled and run, against Rust",
+        help: expressions::HELP,
+        run: expressions::run,
     },
     Command {
         name: "audit-mini",
