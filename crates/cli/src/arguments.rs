@@ -66,7 +66,7 @@ pub(crate) enum Command {
         /// Run a GPU kernel without time: what it computes
         #[arg(long, conflicts_with_all = ["trace", "max_cycles"])]
         functional: bool,
-        /// With --functional: a line for each opcode
+        /// With --functional: what was issued by class, opcode, branch, memory and source line
         #[arg(long, requires = "functional")]
         stats: bool,
         /// With --functional: stop after so many warp instructions [default: 1000000000]

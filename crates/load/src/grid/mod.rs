@@ -7,6 +7,7 @@ mod half;
 mod npy;
 mod number;
 mod param;
+mod vary;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -15,6 +16,7 @@ use warpbound_base::Diagnostic;
 pub use compare::Expected;
 pub use element::Element;
 pub use npy::Array;
+pub use vary::Vary;
 
 use param::{Content, RawParam, Reading};
 
@@ -56,6 +58,8 @@ pub enum ParamValue {
         element: Option<Element>,
         /// Its bytes.
         bytes: Vec<u8>,
+        /// Between which numbers it may lie in launches like this one (`vary`).
+        vary: Option<Vary>,
     },
     /// A buffer of global memory; the parameter is its address.
     Buffer(GridBuffer),

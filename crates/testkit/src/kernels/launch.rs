@@ -54,6 +54,7 @@ impl Launch {
         let value = ParamValue::Scalar {
             element: Some(N::ELEMENT),
             bytes: value.bytes(),
+            vary: None,
         };
         self.param(name, value)
     }
