@@ -1,4 +1,6 @@
-use warpbound_load::{Element, Expected, GridBuffer, GridFile, GridParam, ParamValue};
+use warpbound_load::{
+    Element, Expected, GridBuffer, GridFile, GridParam, GridVariable, ParamValue,
+};
 
 /// A number that buffers hold.
 pub trait Number: Copy {
@@ -7,6 +9,9 @@ pub trait Number: Copy {
 
     /// Its bytes, the lowest first.
     fn bytes(self) -> Vec<u8>;
+
+    /// The number of these bytes, the lowest first; bytes that are missing are 0.
+    fn of_bytes(bytes: &[u8]) -> Self;
 }
 
 macro_rules! numbers {
@@ -16,6 +21,14 @@ macro_rules! numbers {
 
             fn bytes(self) -> Vec<u8> {
                 self.to_le_bytes().to_vec()
+            }
+
+            fn of_bytes(bytes: &[u8]) -> $number {
+                let mut array = [0; size_of::<$number>()];
+                for (to, from) in array.iter_mut().zip(bytes) {
+                    *to = *from;
+                }
+                <$number>::from_le_bytes(array)
             }
         })*
     };
@@ -37,6 +50,7 @@ impl Launch {
             grid,
             block,
             dynamic_shared: 0,
+            variables: Vec::new(),
             params: Vec::new(),
         })
     }
@@ -90,29 +104,23 @@ impl Launch {
         self.buffer(name, start, None)
     }
 
+    /// A variable of the module, from its first element on, and what it holds at the end, if that is said.
+    #[must_use]
+    pub fn variable<N: Number>(mut self, name: &str, start: &[N], end: Option<&[N]>) -> Launch {
+        self.0.variables.push(GridVariable {
+            name: name.to_owned(),
+            buffer: grid_buffer(name, start, end.map(|end| (end, 0.0, 0.0))),
+        });
+        self
+    }
+
     /// The launch.
     pub fn done(self) -> GridFile {
         self.0
     }
 
     fn buffer<N: Number>(self, name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> Launch {
-        let bytes = |numbers: &[N]| numbers.iter().flat_map(|n| n.bytes()).collect::<Vec<u8>>();
-        let expect = end.map(|(end, relative, absolute)| {
-            assert_eq!(start.len(), end.len(), "{name} changes its size");
-            Expected {
-                bytes: bytes(end),
-                relative,
-                absolute,
-            }
-        });
-        let buffer = GridBuffer {
-            element: N::ELEMENT,
-            shape: vec![start.len() as u64],
-            bytes: bytes(start),
-            expect,
-            output: None,
-        };
-        self.param(name, ParamValue::Buffer(buffer))
+        self.param(name, ParamValue::Buffer(grid_buffer(name, start, end)))
     }
 
     fn param(mut self, name: &str, value: ParamValue) -> Launch {
@@ -121,5 +129,24 @@ impl Launch {
             value,
         });
         self
+    }
+}
+
+fn grid_buffer<N: Number>(name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> GridBuffer {
+    let bytes = |numbers: &[N]| numbers.iter().flat_map(|n| n.bytes()).collect::<Vec<u8>>();
+    let expect = end.map(|(end, relative, absolute)| {
+        assert_eq!(start.len(), end.len(), "{name} changes its size");
+        Expected {
+            bytes: bytes(end),
+            relative,
+            absolute,
+        }
+    });
+    GridBuffer {
+        element: N::ELEMENT,
+        shape: vec![start.len() as u64],
+        bytes: bytes(start),
+        expect,
+        output: None,
     }
 }
