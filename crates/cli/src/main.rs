@@ -10,6 +10,8 @@ mod output;
 mod progress;
 
 use std::io::{self, Write};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -17,7 +19,7 @@ use clap::Parser as _;
 use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::AuditRuns;
-use warpbound_driver::{FactsFile, GridFile, Library, Options, Selection, Session};
+use warpbound_driver::{Execution, FactsFile, GridFile, Library, Options, Selection, Session};
 use warpbound_report::bound::Status;
 use warpbound_report::{BoundWriter, KernelBound, to_json};
 
@@ -116,10 +118,18 @@ fn run(command: Command) -> Result<u8, Stop> {
             launch,
             functional: true,
             stats,
+            threads,
             max_instructions,
             format,
             ..
-        } => run_functional(&input, &launch, stats, max_instructions, format),
+        } => {
+            let mut how = Execution {
+                threads: cores(threads),
+                ..Execution::default()
+            };
+            how.max_instructions = max_instructions.unwrap_or(how.max_instructions);
+            run_functional(&input, &launch, stats, how, format)
+        }
         Command::Run {
             input,
             launch,
@@ -200,7 +210,7 @@ fn run(command: Command) -> Result<u8, Stop> {
                 call_default,
                 ..facts_options(&library, facts)?
             };
-            let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
+            let jobs = cores(jobs).get();
             let out = match &output {
                 Some(path) => Output::file(path)?,
                 None => Output::stdout(),
@@ -254,24 +264,62 @@ fn run_functional(
     input: &Input,
     launched: &LaunchInput,
     stats: bool,
-    max_instructions: Option<u64>,
+    how: Execution,
     format: Format,
 ) -> Result<u8, Stop> {
     let library = input::library(&input.file)?;
     let grid = input::grid(&launched.launch)?;
     let session = launched_session(&library, input, launched.kernel.as_deref(), &grid)?;
     let kernel = session.launched_grid(launched.kernel.as_deref(), &grid)?;
-    let report = session
-        .run_functional(kernel, &grid, max_instructions)?
-        .report;
+    let outputs = outputs(&launched.launch, &grid)?;
+    let mut progress = Progress::new();
+    let all = grid.grid.iter().map(|&n| u64::from(n)).product();
+    let run = session.execute(kernel, &grid, how, &mut |done| {
+        progress.blocks(done, all);
+    });
+    progress.clear();
+    let run = run?;
+    for ((path, mut out), (_, contents)) in outputs.into_iter().zip(run.outputs(&grid)) {
+        let written = out.write_all(&contents).and_then(|()| out.finish());
+        written.map_err(|error| unwritable(&path, &error))?;
+    }
+    // Who expects something else wants to look at the outputs all the same.
+    if let Some(diagnostic) = run.unexpected {
+        return Err(diagnostic.into());
+    }
     let mut out = Output::stdout();
     let text = match format {
-        Format::Text => report.text(stats),
-        Format::Json => to_json(&report),
+        Format::Text => run.report.text(stats),
+        Format::Json => to_json(&run.report),
     };
     out.write_all(text.as_bytes())?;
     out.finish()?;
     Ok(0)
+}
+
+/// So many threads, or as many as there are cores.
+fn cores(threads: Option<u64>) -> NonZero<usize> {
+    let asked = threads.and_then(|n| NonZero::new(usize::try_from(n).ok()?));
+    asked.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN))
+}
+
+/// The files that a launch writes, beside the launch file. They are made before the run, which may be long.
+fn outputs(launch: &Path, grid: &GridFile) -> Result<Vec<(PathBuf, Output)>, Diagnostic> {
+    let folder = launch.parent().unwrap_or(Path::new(""));
+    let names = grid.buffers().filter_map(|(_, b)| b.output.as_deref());
+    let file = |name: &str| {
+        let path = folder.join(name);
+        match Output::file(&path) {
+            Ok(out) => Ok((path, out)),
+            Err(error) => Err(unwritable(&path, &error)),
+        }
+    };
+    names.map(file).collect()
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Diagnostic {
+    let what = format!("cannot be written: {error}");
+    Diagnostic::new(what).in_file(path.display().to_string())
 }
 
 fn run_kernel(
@@ -459,11 +507,10 @@ struct Wanted<'a> {
 fn bound(
     wanted: &Wanted<'_>,
     options: &Options,
-    jobs: Option<usize>,
+    jobs: usize,
     mut report: BoundWriter<Output>,
 ) -> Result<u8, Stop> {
     let images = wanted.library.select(&wanted.selection)?;
-    let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let mut progress = Progress::new();
     let (mut none, mut code) = (true, 0);
     let each = |result: Result<KernelBound, Diagnostic>| {

@@ -1,14 +1,20 @@
 //! Running a GPU kernel without time: what it computes, and how often.
 
-use std::collections::BTreeMap;
+use std::num::NonZero;
 
 use warpbound_base::Diagnostic;
 use warpbound_isa::Program;
-use warpbound_load::{GridFile, Kernel, ParamValue};
-use warpbound_report::functional::{FunctionalReport, MnemonicCount};
-use warpbound_simulate::functional::{Fault, GlobalMemory, Launch, Order, launch};
+use warpbound_load::{GridFile, Kernel};
+use warpbound_report::functional::FunctionalReport;
+use warpbound_simulate::functional::{Fault, GlobalMemory, Launch, Order, launch_on};
 
 use crate::{Prepared, Session};
+
+mod buffers;
+mod notes;
+mod statistics;
+
+use statistics::Statistics;
 
 /// The most warp instructions of a run when nothing else is said.
 pub(crate) const MOST_INSTRUCTIONS: u64 = 1_000_000_000;
@@ -24,8 +30,28 @@ const STACK_AT: usize = 0x20;
 pub struct FunctionalRun {
     /// What it was like.
     pub report: FunctionalReport,
-    /// The buffers, in the order of the parameters.
+    /// The buffers, in the order of the parameters that are buffers of their own.
     pub memory: GlobalMemory,
+    /// What is in a buffer and should not be, for the first element that is not as the launch expects.
+    pub unexpected: Option<Diagnostic>,
+}
+
+/// How a launch is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution {
+    /// The most instructions that all warps issue together.
+    pub max_instructions: u64,
+    /// Threads of the host; what comes out does not depend on their number.
+    pub threads: NonZero<usize>,
+}
+
+impl Default for Execution {
+    fn default() -> Execution {
+        Execution {
+            max_instructions: MOST_INSTRUCTIONS,
+            threads: NonZero::<usize>::MIN,
+        }
+    }
 }
 
 impl Session {
@@ -48,17 +74,39 @@ impl Session {
         }
     }
 
-    /// Runs all blocks of a grid to their end.
+    /// Runs all blocks of a grid to their end, and compares buffers with what the launch expects.
     ///
     /// # Errors
     ///
-    /// Where the launch does not suit the kernel, the kernel does what it must not, what an instruction means is not
-    /// known yet, or a buffer holds something else at the end than the launch expects.
+    /// Those of [`Session::execute`], and where a buffer holds something else at the end than the launch expects.
     pub fn run_functional(
         &self,
         kernel: &Kernel,
         grid: &GridFile,
         max_instructions: Option<u64>,
+    ) -> Result<FunctionalRun, Diagnostic> {
+        let mut how = Execution::default();
+        how.max_instructions = max_instructions.unwrap_or(how.max_instructions);
+        let mut run = self.execute(kernel, grid, how, &mut |_| ())?;
+        match run.unexpected.take() {
+            Some(diagnostic) => Err(diagnostic),
+            None => Ok(run),
+        }
+    }
+
+    /// Runs all blocks of a grid to their end, whatever buffers hold then; `progress` hears after each block how many are
+    /// done.
+    ///
+    /// # Errors
+    ///
+    /// Where the launch does not suit the kernel, the kernel does what it must not, or what an instruction means is not
+    /// known yet.
+    pub fn execute(
+        &self,
+        kernel: &Kernel,
+        grid: &GridFile,
+        how: Execution,
+        progress: &mut dyn FnMut(u64),
     ) -> Result<FunctionalRun, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         if !matches!(prepared.program, Program::Nvidia(_)) {
@@ -66,42 +114,32 @@ impl Session {
             let diagnostic = what.in_kernel(kernel.demangled());
             return Err(self.locate(diagnostic.hint("leave --functional out")));
         }
-        let most = max_instructions.unwrap_or(MOST_INSTRUCTIONS);
-        let (run, mut memory) = start(kernel, grid, Order::TakenFirst, most)?;
-        let counts = launch(&prepared.code, &run, &mut memory)
+        let (run, mut memory) = start(kernel, grid, Order::TakenFirst, how.max_instructions)?;
+        let counts = launch_on(&prepared.code, &run, &mut memory, how.threads, progress)
             .map_err(|fault| self.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
-        let checked = check(kernel, grid, &memory)?;
-        let mut mnemonics: BTreeMap<&str, MnemonicCount> = BTreeMap::new();
-        for (at, &issues) in counts.issues.iter().enumerate() {
-            let name = prepared.program.mnemonic(at).unwrap_or("?");
-            let count = mnemonics.entry(name).or_insert_with(|| MnemonicCount {
-                mnemonic: name.to_owned(),
-                warp_instructions: 0,
-                thread_instructions: 0,
-            });
-            count.warp_instructions += issues;
-            count.thread_instructions += counts.active.get(at).copied().unwrap_or(0);
-        }
-        let mut mnemonics: Vec<MnemonicCount> = mnemonics
-            .into_values()
-            .filter(|count| count.warp_instructions > 0)
-            .collect();
-        mnemonics.sort_by(|a, b| {
-            (b.warp_instructions, &a.mnemonic).cmp(&(a.warp_instructions, &b.mnemonic))
-        });
+        let compared = buffers::compare(kernel, grid, &memory);
+        let statistics = Statistics::new(&prepared, &counts);
         let report = FunctionalReport {
             schema: FunctionalReport::SCHEMA,
             file: self.file.clone(),
             kernel: kernel.demangled(),
             grid: grid.grid,
             block: grid.block,
-            warp_instructions: counts.issues.iter().sum(),
-            thread_instructions: counts.active.iter().sum(),
+            issued: statistics.total(),
             divergences: counts.divergences.iter().sum(),
-            mnemonics,
-            checked_elements: checked,
+            checked_elements: compared.elements,
+            notes: notes::notes(&prepared, &counts),
+            classes: statistics.classes(),
+            mnemonics: statistics.mnemonics(),
+            branches: statistics.branches(),
+            memory: statistics.memory(),
+            lines: statistics.lines(),
         };
-        Ok(FunctionalRun { report, memory })
+        Ok(FunctionalRun {
+            report,
+            memory,
+            unexpected: compared.unexpected,
+        })
     }
 }
 
@@ -185,14 +223,8 @@ fn constants(
     for (at, word) in Launch::WINDOWS_AT {
         put(at, &word.to_le_bytes());
     }
-    for (param, given) in kernel.params.iter().zip(&grid.params) {
-        let bytes = match &given.value {
-            ParamValue::Scalar(bytes) => bytes.clone(),
-            ParamValue::Buffer { bytes, .. } => {
-                let address = memory.add(&given.name, bytes.clone());
-                address.to_le_bytes().to_vec()
-            }
-        };
+    let values = buffers::place(grid, memory);
+    for ((param, given), bytes) in kernel.params.iter().zip(&grid.params).zip(values) {
         if bytes.len() != usize::from(param.size) {
             return Err(fault(format!(
                 "parameter {} has {} bytes, that of the kernel {}",
@@ -208,37 +240,4 @@ fn constants(
         banks.push((other.number, other.bytes().to_vec()));
     }
     Ok(banks)
-}
-
-/// Compares buffers with what the launch expects; the number of elements compared.
-fn check(kernel: &Kernel, grid: &GridFile, memory: &GlobalMemory) -> Result<usize, Diagnostic> {
-    let mut checked = 0;
-    let mut buffers = memory.buffers().iter();
-    for param in &grid.params {
-        let ParamValue::Buffer {
-            element, expect, ..
-        } = &param.value
-        else {
-            continue;
-        };
-        let (Some(buffer), Some(expect)) = (buffers.next(), expect) else {
-            continue;
-        };
-        let size = element.size();
-        let pairs = buffer.bytes.chunks(size).zip(expect.bytes.chunks(size));
-        for (index, (found, expected)) in pairs.enumerate() {
-            if !element.matches(found, expected, expect) {
-                return Err(Diagnostic::new(format!(
-                    "{}[{index}] is {} at the end, not {}",
-                    param.name,
-                    element.spell(found),
-                    element.spell(expected)
-                ))
-                .in_kernel(kernel.demangled())
-                .in_file(grid.file.as_str()));
-            }
-            checked += 1;
-        }
-    }
-    Ok(checked)
 }

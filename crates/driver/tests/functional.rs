@@ -1,7 +1,7 @@
 //! Kernels of the repository run without time, against references in Rust.
 
 use warpbound_driver::Session;
-use warpbound_load::{Element, Expected, GridFile, GridParam, ParamValue};
+use warpbound_load::{Element, Expected, GridBuffer, GridFile, GridParam, ParamValue};
 
 /// A parameter of a launch.
 enum Given<'a> {
@@ -41,18 +41,22 @@ fn launch(
         relative: 0.0,
         absolute: 0.0,
     };
-    let value = |given: &Given<'_>| match given {
-        Given::Number(number) => ParamValue::Scalar(bytes(&[*number])),
-        Given::Input(start) => ParamValue::Buffer {
+    let buffer = |start: &[i32], end: &[i32]| {
+        ParamValue::Buffer(GridBuffer {
             element: Element::S32,
-            bytes: bytes(start),
-            expect: Some(exactly(bytes(start))),
-        },
-        Given::Output(start, end) => ParamValue::Buffer {
-            element: Element::S32,
+            shape: vec![start.len() as u64],
             bytes: bytes(start),
             expect: Some(exactly(bytes(end))),
+            output: None,
+        })
+    };
+    let value = |given: &Given<'_>| match given {
+        Given::Number(number) => ParamValue::Scalar {
+            element: Some(Element::S32),
+            bytes: bytes(&[*number]),
         },
+        Given::Input(start) => buffer(start, start),
+        Given::Output(start, end) => buffer(start, end),
     };
     let launch = GridFile {
         file: "launch".to_owned(),

@@ -43,7 +43,7 @@ pub use bytes::Bytes;
 pub use attribute::Attribute;
 pub use bank::ConstBank;
 pub use fatbin::{Entry, EntryKind, Packing};
-pub use grid::{Element, Expected, GridFile, GridParam, ParamValue};
+pub use grid::{Array, Element, Expected, Files, GridBuffer, GridFile, GridParam, ParamValue};
 pub use image::{Image, Linkage, Other, OtherKind};
 pub use isa::Isa;
 pub use kernel::{Function, Kernel, demangle};

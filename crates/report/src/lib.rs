@@ -13,6 +13,7 @@ pub mod divergence;
 mod divergence_text;
 mod dot;
 pub mod functional;
+mod functional_text;
 pub mod graph;
 mod graph_text;
 pub mod list;

@@ -12,6 +12,7 @@ mod disasm_compare;
 mod each_kernel;
 mod extract;
 mod kernels;
+mod launches;
 mod life_ranges;
 mod listing_speed;
 mod nvdisasm;
@@ -50,6 +51,12 @@ const COMMANDS: &[Command] = &[
         summary: "build kernels/cuda/*.cu into kernels/built/, or check that they are up to date",
         help: kernels::HELP,
         run: kernels::run,
+    },
+    Command {
+        name: "launches",
+        summary: "write launch files of our kernels from their references, or check that they are up to date",
+        help: launches::HELP,
+        run: launches::run,
     },
     Command {
         name: "containers",

@@ -6,6 +6,7 @@ mod damage;
 mod divergence;
 mod facts;
 mod files;
+mod functional;
 mod kernels;
 mod libraries;
 mod msimt;

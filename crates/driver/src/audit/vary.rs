@@ -49,17 +49,12 @@ pub(super) fn variation(given: &GridFile, seed: u64) -> Variation {
     let mut rng = Rng::with_seed(seed);
     let mut launch = given.clone();
     for param in &mut launch.params {
-        if let ParamValue::Buffer {
-            element,
-            bytes,
-            expect,
-        } = &mut param.value
-        {
-            *expect = None;
+        if let ParamValue::Buffer(buffer) = &mut param.value {
+            buffer.expect = None;
             let kind = KINDS.get(rng.usize(..KINDS.len()));
             fill(
-                *element,
-                bytes,
+                buffer.element,
+                &mut buffer.bytes,
                 kind.copied().unwrap_or(Contents::Given),
                 &mut rng,
             );
@@ -123,6 +118,11 @@ fn each(bytes: &mut [u8], size: usize, mut word: impl FnMut() -> u64) {
 /// The bits of a small number.
 fn small(element: Element, number: u64) -> u64 {
     match element {
+        // Without its leading one the number is the fraction; 15 is the exponent of 1.
+        Element::F16 => match number.checked_ilog2() {
+            None => 0,
+            Some(exponent) => u64::from(15 + exponent) << 10 | (number << 10 >> exponent) & 0x3ff,
+        },
         Element::F32 => (number as f32).to_bits().into(),
         Element::F64 => (number as f64).to_bits(),
         _ => number,
@@ -132,6 +132,10 @@ fn small(element: Element, number: u64) -> u64 {
 /// Bits of the numbers at the ends of a type.
 fn edges(element: Element) -> Vec<u64> {
     match element {
+        // The same numbers as below.
+        Element::F16 => vec![
+            0x7bff, 0xfbff, 0x0400, 0x0001, 0x0000, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00,
+        ],
         Element::F32 => {
             let most = [f32::MAX, f32::MIN, f32::MIN_POSITIVE, f32::from_bits(1)];
             let odd = [
@@ -171,7 +175,7 @@ fn edges(element: Element) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpbound_load::GridParam;
+    use warpbound_load::{GridBuffer, GridParam};
 
     fn launch(element: Element) -> GridFile {
         let bytes = (0..20 * element.size()).map(|n| n as u8).collect();
@@ -183,11 +187,13 @@ mod tests {
             dynamic_shared: 0,
             params: vec![GridParam {
                 name: "buffer".to_owned(),
-                value: ParamValue::Buffer {
+                value: ParamValue::Buffer(GridBuffer {
                     element,
+                    shape: vec![20],
                     bytes,
                     expect: None,
-                },
+                    output: None,
+                }),
             }],
         }
     }
@@ -208,9 +214,9 @@ mod tests {
 
     #[test]
     fn sizes_stay_and_shuffling_keeps_the_numbers() {
-        for element in [Element::U8, Element::S16, Element::F32, Element::F64] {
+        for element in Element::ALL {
             let given = launch(element);
-            let ParamValue::Buffer { bytes, .. } = &given.params[0].value else {
+            let ParamValue::Buffer(GridBuffer { bytes, .. }) = &given.params[0].value else {
                 unreachable!("a buffer")
             };
             for kind in KINDS {
@@ -227,6 +233,17 @@ mod tests {
                     assert_ne!(filled, *bytes);
                     assert_eq!(sorted(&filled), sorted(bytes));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn small_numbers_are_what_they_are_called() {
+        for element in [Element::F16, Element::F32, Element::F64] {
+            for number in 0..=100 {
+                let bits = small(element, number).to_le_bytes();
+                let value = element.float(&bits[..element.size()]);
+                assert_eq!(value, Some(number as f64), "{element}");
             }
         }
     }

@@ -1,4 +1,4 @@
-use warpbound_load::{Element, Expected, GridFile, GridParam, ParamValue};
+use warpbound_load::{Element, Expected, GridBuffer, GridFile, GridParam, ParamValue};
 
 /// A number that buffers hold.
 pub trait Number: Copy {
@@ -51,7 +51,11 @@ impl Launch {
     /// A number.
     #[must_use]
     pub fn value<N: Number>(self, name: &str, value: N) -> Launch {
-        self.param(name, ParamValue::Scalar(value.bytes()))
+        let value = ParamValue::Scalar {
+            element: Some(N::ELEMENT),
+            bytes: value.bytes(),
+        };
+        self.param(name, value)
     }
 
     /// A buffer that is only read: it holds the same at the end.
@@ -100,12 +104,14 @@ impl Launch {
                 absolute,
             }
         });
-        let value = ParamValue::Buffer {
+        let buffer = GridBuffer {
             element: N::ELEMENT,
+            shape: vec![start.len() as u64],
             bytes: bytes(start),
             expect,
+            output: None,
         };
-        self.param(name, value)
+        self.param(name, ParamValue::Buffer(buffer))
     }
 
     fn param(mut self, name: &str, value: ParamValue) -> Launch {
