@@ -174,6 +174,8 @@ pub(crate) fn start(
         shared: shared.saturating_add(grid.dynamic_shared),
         local: kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0),
         constants,
+        textures: Vec::new(),
+        surfaces: Vec::new(),
         max_instructions,
         order,
     };

@@ -13,8 +13,10 @@ mod integer;
 mod logic;
 mod memory;
 mod operands;
+mod surface;
 #[cfg(test)]
 mod tests;
+mod texture;
 mod warp_wide;
 
 use warpbound_isa::View;
@@ -33,5 +35,7 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         .or_else(|| convert::meaning(view, &operands))
         .or_else(|| memory::meaning(view, &operands))
         .or_else(|| atomic::meaning(view, &operands))
+        .or_else(|| texture::meaning(view, &operands))
+        .or_else(|| surface::meaning(view, &operands))
         .or_else(|| warp_wide::meaning(view, &operands))
 }
