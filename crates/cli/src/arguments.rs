@@ -75,6 +75,12 @@ pub(crate) enum Command {
         /// With --functional: stop after so many warp instructions [default: 1000000000]
         #[arg(long, value_name = "N", requires = "functional", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
         max_instructions: Option<u64>,
+        /// With --functional: threads that run blocks at the same time; the result does not depend on it [default: 1]
+        #[arg(long, value_name = "N", requires = "functional", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
+        threads: Option<u64>,
+        /// With --functional: which lanes go on first where they part [default: taken-first]
+        #[arg(long, value_enum, requires = "functional")]
+        order: Option<LaneOrder>,
         /// Print a line for each cycle: cycle, place, instruction, lanes
         #[arg(long)]
         trace: bool,
@@ -388,6 +394,15 @@ enum Order {
 /// The same limits as in a facts file.
 fn loop_default() -> RangedU64ValueParser {
     RangedU64ValueParser::new().range(1..=FactsFile::MOST_BOUND)
+}
+
+/// Which lanes of a warp go on first where they part.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum LaneOrder {
+    /// Those that jump, as experiments with GPUs see it
+    TakenFirst,
+    /// Those that fall through
+    FallThroughFirst,
 }
 
 /// Limits of CUDA for compute capability 5.0 and later: 1024 threads, 1024 in x and y, 64 in z.

@@ -18,14 +18,14 @@ use std::sync::Arc;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::AuditRuns;
-use warpbound_driver::{Execution, FactsFile, GridFile, Library, Options, Selection, Session};
+use warpbound_driver::audit::{AuditRuns, Order};
+use warpbound_driver::{FactsFile, GridFile, Library, Options, RunOptions, Selection, Session};
 use warpbound_report::bound::Status;
 use warpbound_report::{BoundWriter, KernelBound, to_json};
 
 use arguments::{
-    Arguments, Command, Domains, FactsArguments, Format, GraphFormat, Input, LaunchArguments,
-    LaunchInput, Style,
+    Arguments, Command, Domains, FactsArguments, Format, GraphFormat, Input, LaneOrder,
+    LaunchArguments, LaunchInput, Style,
 };
 use output::Output;
 use progress::Progress;
@@ -118,17 +118,24 @@ fn run(command: Command) -> Result<u8, Stop> {
             launch,
             functional: true,
             stats,
-            threads,
             max_instructions,
+            threads,
+            order,
             format,
             ..
         } => {
-            let mut how = Execution {
-                threads: cores(threads),
-                ..Execution::default()
+            let threads = threads.and_then(|threads| usize::try_from(threads).ok());
+            let options = RunOptions {
+                max_instructions,
+                order: match order {
+                    None | Some(LaneOrder::TakenFirst) => Order::TakenFirst,
+                    Some(LaneOrder::FallThroughFirst) => Order::TakenLast,
+                },
+                threads: threads
+                    .and_then(NonZero::new)
+                    .unwrap_or(NonZero::<usize>::MIN),
             };
-            how.max_instructions = max_instructions.unwrap_or(how.max_instructions);
-            run_functional(&input, &launch, stats, how, format)
+            run_functional(&input, &launch, stats, &options, format)
         }
         Command::Run {
             input,
@@ -210,7 +217,7 @@ fn run(command: Command) -> Result<u8, Stop> {
                 call_default,
                 ..facts_options(&library, facts)?
             };
-            let jobs = cores(jobs).get();
+            let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
             let out = match &output {
                 Some(path) => Output::file(path)?,
                 None => Output::stdout(),
@@ -264,7 +271,7 @@ fn run_functional(
     input: &Input,
     launched: &LaunchInput,
     stats: bool,
-    how: Execution,
+    options: &RunOptions,
     format: Format,
 ) -> Result<u8, Stop> {
     let library = input::library(&input.file)?;
@@ -274,7 +281,7 @@ fn run_functional(
     let outputs = outputs(&launched.launch, &grid)?;
     let mut progress = Progress::new();
     let all = grid.grid.iter().map(|&n| u64::from(n)).product();
-    let run = session.execute(kernel, &grid, how, &mut |done| {
+    let run = session.execute(kernel, &grid, options, &mut |done| {
         progress.blocks(done, all);
     });
     progress.clear();
@@ -295,12 +302,6 @@ fn run_functional(
     out.write_all(text.as_bytes())?;
     out.finish()?;
     Ok(0)
-}
-
-/// So many threads, or as many as there are cores.
-fn cores(threads: Option<u64>) -> NonZero<usize> {
-    let asked = threads.and_then(|n| NonZero::new(usize::try_from(n).ok()?));
-    asked.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN))
 }
 
 /// The files that a launch writes, beside the launch file. They are made before the run, which may be long.
@@ -507,10 +508,11 @@ struct Wanted<'a> {
 fn bound(
     wanted: &Wanted<'_>,
     options: &Options,
-    jobs: usize,
+    jobs: Option<usize>,
     mut report: BoundWriter<Output>,
 ) -> Result<u8, Stop> {
     let images = wanted.library.select(&wanted.selection)?;
+    let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let mut progress = Progress::new();
     let (mut none, mut code) = (true, 0);
     let each = |result: Result<KernelBound, Diagnostic>| {

@@ -38,17 +38,20 @@ pub struct FunctionalRun {
 
 /// How a launch is run.
 #[derive(Clone, Copy, Debug)]
-pub struct Execution {
-    /// The most instructions that all warps issue together.
-    pub max_instructions: u64,
-    /// Threads of the host; what comes out does not depend on their number.
+pub struct RunOptions {
+    /// The most warp instructions; `None`: 1,000,000,000.
+    pub max_instructions: Option<u64>,
+    /// Who goes first where lanes part.
+    pub order: Order,
+    /// Threads that run blocks; nothing but the time depends on their number.
     pub threads: NonZero<usize>,
 }
 
-impl Default for Execution {
-    fn default() -> Execution {
-        Execution {
-            max_instructions: MOST_INSTRUCTIONS,
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
+            max_instructions: None,
+            order: Order::TakenFirst,
             threads: NonZero::<usize>::MIN,
         }
     }
@@ -85,9 +88,11 @@ impl Session {
         grid: &GridFile,
         max_instructions: Option<u64>,
     ) -> Result<FunctionalRun, Diagnostic> {
-        let mut how = Execution::default();
-        how.max_instructions = max_instructions.unwrap_or(how.max_instructions);
-        let mut run = self.execute(kernel, grid, how, &mut |_| ())?;
+        let options = RunOptions {
+            max_instructions,
+            ..RunOptions::default()
+        };
+        let mut run = self.execute(kernel, grid, &options, &mut |_| ())?;
         match run.unexpected.take() {
             Some(diagnostic) => Err(diagnostic),
             None => Ok(run),
@@ -105,7 +110,7 @@ impl Session {
         &self,
         kernel: &Kernel,
         grid: &GridFile,
-        how: Execution,
+        options: &RunOptions,
         progress: &mut dyn FnMut(u64),
     ) -> Result<FunctionalRun, Diagnostic> {
         let prepared = self.prepare(kernel)?;
@@ -114,8 +119,9 @@ impl Session {
             let diagnostic = what.in_kernel(kernel.demangled());
             return Err(self.locate(diagnostic.hint("leave --functional out")));
         }
-        let (run, mut memory) = start(kernel, grid, Order::TakenFirst, how.max_instructions)?;
-        let counts = launch_on(&prepared.code, &run, &mut memory, how.threads, progress)
+        let most = options.max_instructions.unwrap_or(MOST_INSTRUCTIONS);
+        let (run, mut memory) = start(kernel, grid, options.order, most)?;
+        let counts = launch_on(&prepared.code, &run, &mut memory, options.threads, progress)
             .map_err(|fault| self.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
         let compared = buffers::compare(kernel, grid, &memory);
         let statistics = Statistics::new(&prepared, &counts);

@@ -23,7 +23,7 @@ mod run;
 mod session;
 
 pub use flow::Flow;
-pub use functional::{Execution, FunctionalRun};
+pub use functional::{FunctionalRun, RunOptions};
 pub use graph::Level;
 pub use library::{Library, Selection};
 pub use options::{Options, Reading};

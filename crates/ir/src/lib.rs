@@ -20,6 +20,7 @@ pub use cell::Cell;
 pub use code::{Code, Condition, Control, Function, Op, OpIndex, Target, Value};
 pub use image::{ImageKind, Outside, SurfaceAccess, SurfaceWhat, TextureRead, TextureWhat};
 pub use lift::lift;
+pub use maxwell::{cc_test, meaning as meaning_of};
 pub use meaning::{
     Address, BinaryOp, Expr, Half, Meaning, ShuffleMode, TernaryOp, UnaryOp, VoteMode, Width,
 };

@@ -5,6 +5,7 @@ pub mod audit;
 pub mod divergence;
 pub mod execute;
 pub mod generate;
+pub mod instructions;
 pub mod kernels;
 pub mod mini;
 pub mod perceptron;

@@ -15,6 +15,7 @@ mod kernels;
 mod launches;
 mod life_ranges;
 mod listing_speed;
+mod meanings;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
@@ -99,6 +100,12 @@ const COMMANDS: &[Command] = &[
         summary: "the evaluation of warp-cfg-2023: domains switched off, divergence edges, times",
         help: tables::HELP,
         run: tables::run,
+    },
+    Command {
+        name: "meanings",
+        summary: "write docs/instructions.md, or count the instructions of kernels that have a meaning",
+        help: meanings::HELP,
+        run: meanings::run,
     },
     Command {
         name: "audit",

@@ -51,13 +51,9 @@ pub(super) fn variation(given: &GridFile, seed: u64) -> Variation {
     for param in &mut launch.params {
         if let ParamValue::Buffer(buffer) = &mut param.value {
             buffer.expect = None;
-            let kind = KINDS.get(rng.usize(..KINDS.len()));
-            fill(
-                buffer.element,
-                &mut buffer.bytes,
-                kind.copied().unwrap_or(Contents::Given),
-                &mut rng,
-            );
+            let kind = KINDS.get(rng.usize(..KINDS.len())).copied();
+            let kind = kind.unwrap_or(Contents::Given);
+            fill(buffer.element, &mut buffer.bytes, kind, &mut rng);
         }
     }
     let order = match rng.bool() {
@@ -118,11 +114,6 @@ fn each(bytes: &mut [u8], size: usize, mut word: impl FnMut() -> u64) {
 /// The bits of a small number.
 fn small(element: Element, number: u64) -> u64 {
     match element {
-        // Without its leading one the number is the fraction; 15 is the exponent of 1.
-        Element::F16 => match number.checked_ilog2() {
-            None => 0,
-            Some(exponent) => u64::from(15 + exponent) << 10 | (number << 10 >> exponent) & 0x3ff,
-        },
         Element::F32 => (number as f32).to_bits().into(),
         Element::F64 => (number as f64).to_bits(),
         _ => number,
@@ -132,10 +123,6 @@ fn small(element: Element, number: u64) -> u64 {
 /// Bits of the numbers at the ends of a type.
 fn edges(element: Element) -> Vec<u64> {
     match element {
-        // The same numbers as below.
-        Element::F16 => vec![
-            0x7bff, 0xfbff, 0x0400, 0x0001, 0x0000, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00,
-        ],
         Element::F32 => {
             let most = [f32::MAX, f32::MIN, f32::MIN_POSITIVE, f32::from_bits(1)];
             let odd = [
@@ -214,11 +201,12 @@ mod tests {
 
     #[test]
     fn sizes_stay_and_shuffling_keeps_the_numbers() {
-        for element in Element::ALL {
+        for element in [Element::U8, Element::S16, Element::F32, Element::F64] {
             let given = launch(element);
-            let ParamValue::Buffer(GridBuffer { bytes, .. }) = &given.params[0].value else {
+            let ParamValue::Buffer(buffer) = &given.params[0].value else {
                 unreachable!("a buffer")
             };
+            let bytes = &buffer.bytes;
             for kind in KINDS {
                 let mut filled = bytes.clone();
                 fill(element, &mut filled, kind, &mut Rng::with_seed(1));
@@ -233,17 +221,6 @@ mod tests {
                     assert_ne!(filled, *bytes);
                     assert_eq!(sorted(&filled), sorted(bytes));
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn small_numbers_are_what_they_are_called() {
-        for element in [Element::F16, Element::F32, Element::F64] {
-            for number in 0..=100 {
-                let bits = small(element, number).to_le_bytes();
-                let value = element.float(&bits[..element.size()]);
-                assert_eq!(value, Some(number as f64), "{element}");
             }
         }
     }

@@ -1,6 +1,7 @@
 //! NVIDIA Maxwell (sm_50, sm_52, sm_53) and Pascal (sm_60, sm_61, sm_62).
 
 mod arch;
+mod bits;
 mod class;
 mod control;
 mod effects;
@@ -15,6 +16,7 @@ mod text;
 mod timing;
 
 pub use arch::Arch;
+pub use bits::{OperandBits, OperandKind};
 pub use class::classes;
 pub use control::Control;
 pub use form::{Form, FormId};
