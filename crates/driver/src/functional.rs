@@ -11,6 +11,7 @@ use warpbound_simulate::functional::{Fault, GlobalMemory, Launch, Order, launch_
 use crate::{Prepared, Session};
 
 mod buffers;
+mod images;
 mod notes;
 mod statistics;
 
@@ -173,6 +174,7 @@ pub(crate) fn start(
 ) -> Result<(Launch, GlobalMemory), Diagnostic> {
     let mut memory = GlobalMemory::default();
     let constants = constants(kernel, grid, &mut memory)?;
+    let (textures, surfaces) = images::bind(grid, &memory)?;
     let shared = kernel.static_shared.unwrap_or(0);
     let launch = Launch {
         grid: grid.grid,
@@ -180,8 +182,8 @@ pub(crate) fn start(
         shared: shared.saturating_add(grid.dynamic_shared),
         local: kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0),
         constants,
-        textures: Vec::new(),
-        surfaces: Vec::new(),
+        textures,
+        surfaces,
         max_instructions,
         order,
     };

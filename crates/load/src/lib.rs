@@ -43,7 +43,10 @@ pub use bytes::Bytes;
 pub use attribute::Attribute;
 pub use bank::ConstBank;
 pub use fatbin::{Entry, EntryKind, Packing};
-pub use grid::{Array, Element, Expected, Files, GridBuffer, GridFile, GridParam, ParamValue};
+pub use grid::{
+    Array, Element, Expected, Files, GridAddress, GridBuffer, GridFile, GridImage, GridKind,
+    GridParam, GridTexels, GridTexture, ParamValue,
+};
 pub use image::{Image, Linkage, Other, OtherKind};
 pub use isa::Isa;
 pub use kernel::{Function, Kernel, demangle};

@@ -1,7 +1,7 @@
 //! Other launches like a given one: other contents of buffers.
 
 use fastrand::Rng;
-use warpbound_load::{Element, GridFile, ParamValue};
+use warpbound_load::{Element, GridBuffer, GridFile, ParamValue};
 use warpbound_simulate::functional::Order;
 
 /// What a buffer is filled with.
@@ -48,13 +48,19 @@ pub(super) struct Variation {
 pub(super) fn variation(given: &GridFile, seed: u64) -> Variation {
     let mut rng = Rng::with_seed(seed);
     let mut launch = given.clone();
-    for param in &mut launch.params {
-        if let ParamValue::Buffer(buffer) = &mut param.value {
-            buffer.expect = None;
-            let kind = KINDS.get(rng.usize(..KINDS.len())).copied();
-            let kind = kind.unwrap_or(Contents::Given);
-            fill(buffer.element, &mut buffer.bytes, kind, &mut rng);
-        }
+    let params = launch.params.iter_mut().map(|param| &mut param.value);
+    let mut buffers: Vec<&mut GridBuffer> = params
+        .filter_map(|value| match value {
+            ParamValue::Buffer(buffer) => Some(buffer),
+            _ => None,
+        })
+        .collect();
+    buffers.extend(launch.texels.iter_mut().map(|texels| &mut texels.buffer));
+    for buffer in buffers {
+        buffer.expect = None;
+        let kind = KINDS.get(rng.usize(..KINDS.len())).copied();
+        let kind = kind.unwrap_or(Contents::Given);
+        fill(buffer.element, &mut buffer.bytes, kind, &mut rng);
     }
     let order = match rng.bool() {
         true => Order::TakenFirst,
@@ -162,7 +168,7 @@ fn edges(element: Element) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpbound_load::{GridBuffer, GridParam};
+    use warpbound_load::GridParam;
 
     fn launch(element: Element) -> GridFile {
         let bytes = (0..20 * element.size()).map(|n| n as u8).collect();
@@ -182,6 +188,9 @@ mod tests {
                     output: None,
                 }),
             }],
+            texels: Vec::new(),
+            textures: Vec::new(),
+            surfaces: Vec::new(),
         }
     }
 

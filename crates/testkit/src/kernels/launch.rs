@@ -1,4 +1,7 @@
-use warpbound_load::{Element, Expected, GridBuffer, GridFile, GridParam, ParamValue};
+use warpbound_load::{
+    Element, Expected, GridAddress, GridBuffer, GridFile, GridImage, GridKind, GridParam,
+    GridTexels, GridTexture, ParamValue,
+};
 
 /// A number that buffers hold.
 pub trait Number: Copy {
@@ -38,6 +41,9 @@ impl Launch {
             block,
             dynamic_shared: 0,
             params: Vec::new(),
+            texels: Vec::new(),
+            textures: Vec::new(),
+            surfaces: Vec::new(),
         })
     }
 
@@ -89,29 +95,107 @@ impl Launch {
         self.buffer(name, start, None)
     }
 
+    /// A texture object; its texels lie in a buffer of their own and stay as they are. `set` chooses how it is read: it
+    /// begins with one channel, no filter, whole coordinates and clamps.
+    ///
+    /// # Panics
+    ///
+    /// Where the texels are fewer than the sizes say.
+    #[must_use]
+    pub fn texture<N: Number>(
+        self,
+        name: &str,
+        kind: GridKind,
+        sizes: &[u32],
+        texels: &[N],
+        set: impl FnOnce(&mut GridTexture),
+    ) -> Launch {
+        let (mut launch, image) = self.image(name, kind, sizes, texels, texels);
+        let mut texture = GridTexture {
+            image,
+            linear_memory: false,
+            normalized_read: false,
+            linear_filter: false,
+            address: [GridAddress::Clamp; 3],
+            normalized_coordinates: false,
+        };
+        set(&mut texture);
+        let number = launch.0.textures.len();
+        launch.0.textures.push(texture);
+        launch.param(name, ParamValue::Texture(number))
+    }
+
+    /// A surface object, what it holds at the start and exactly at the end; the channels of a texel follow each other.
+    ///
+    /// # Panics
+    ///
+    /// Where the texels are fewer than the sizes say.
+    #[must_use]
+    pub fn surface<N: Number>(
+        self,
+        name: &str,
+        kind: GridKind,
+        sizes: &[u32],
+        channels: u8,
+        start: &[N],
+        end: &[N],
+    ) -> Launch {
+        let (mut launch, mut image) = self.image(name, kind, sizes, start, end);
+        image.channels = channels;
+        let number = launch.0.surfaces.len();
+        launch.0.surfaces.push(image);
+        launch.param(name, ParamValue::Surface(number))
+    }
+
+    fn image<N: Number>(
+        mut self,
+        name: &str,
+        kind: GridKind,
+        sizes: &[u32],
+        start: &[N],
+        end: &[N],
+    ) -> (Launch, GridImage) {
+        let all: u32 = sizes.iter().product();
+        assert!(start.len() >= all as usize, "{name} has too few texels");
+        let (axes, layers) = match (kind, sizes) {
+            (GridKind::Layered1 | GridKind::Layered2, [axes @ .., layers]) => (axes, *layers),
+            _ => (sizes, 1),
+        };
+        let mut size = [1; 3];
+        size[..axes.len()].copy_from_slice(axes);
+        // See `done`.
+        let buffer = self.0.texels.len();
+        self.0.texels.push(GridTexels {
+            name: format!("{name}_texels"),
+            buffer: contents(name, start, Some((end, 0.0, 0.0))),
+        });
+        let image = GridImage {
+            name: name.to_owned(),
+            buffer,
+            kind,
+            size,
+            layers,
+            channels: 1,
+        };
+        (self, image)
+    }
+
     /// The launch.
-    pub fn done(self) -> GridFile {
+    pub fn done(mut self) -> GridFile {
+        // Until here images count the buffers of texels only; those that are parameters come before them.
+        let params = self.0.params.iter();
+        let before = params
+            .filter(|param| matches!(param.value, ParamValue::Buffer(_)))
+            .count();
+        let textures = self.0.textures.iter_mut().map(|texture| &mut texture.image);
+        for image in textures.chain(&mut self.0.surfaces) {
+            image.buffer += before;
+        }
         self.0
     }
 
     fn buffer<N: Number>(self, name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> Launch {
-        let bytes = |numbers: &[N]| numbers.iter().flat_map(|n| n.bytes()).collect::<Vec<u8>>();
-        let expect = end.map(|(end, relative, absolute)| {
-            assert_eq!(start.len(), end.len(), "{name} changes its size");
-            Expected {
-                bytes: bytes(end),
-                relative,
-                absolute,
-            }
-        });
-        let buffer = GridBuffer {
-            element: N::ELEMENT,
-            shape: vec![start.len() as u64],
-            bytes: bytes(start),
-            expect,
-            output: None,
-        };
-        self.param(name, ParamValue::Buffer(buffer))
+        self.param(name, ParamValue::Buffer(contents(name, start, end)))
     }
 
     fn param(mut self, name: &str, value: ParamValue) -> Launch {
@@ -120,5 +204,24 @@ impl Launch {
             value,
         });
         self
+    }
+}
+
+fn contents<N: Number>(name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> GridBuffer {
+    let bytes = |numbers: &[N]| numbers.iter().flat_map(|n| n.bytes()).collect::<Vec<u8>>();
+    let expect = end.map(|(end, relative, absolute)| {
+        assert_eq!(start.len(), end.len(), "{name} changes its size");
+        Expected {
+            bytes: bytes(end),
+            relative,
+            absolute,
+        }
+    });
+    GridBuffer {
+        element: N::ELEMENT,
+        shape: vec![start.len() as u64],
+        bytes: bytes(start),
+        expect,
+        output: None,
     }
 }
