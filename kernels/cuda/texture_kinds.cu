@@ -51,14 +51,15 @@ extern "C" __global__ void fetch_integers(cudaTextureObject_t bytes, cudaTexture
     out[i + n] = two.x - 11 * two.y;
 }
 
-// The texture object comes from memory.
-extern "C" __global__ void choose_texture(const cudaTextureObject_t *objects, cudaTextureObject_t first, cudaTextureObject_t second, const float *x, float *out, int n)
+// Which object a thread reads is not known before: the handle is in a register.
+extern "C" __global__ void choose_texture(const unsigned long long *offset, cudaTextureObject_t first, cudaTextureObject_t second, const float *x, float *out, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n)
         return;
-    cudaTextureObject_t chosen = objects[0] + (i % 2 == 0 ? first : second);
-    out[i] = tex2D<float>(chosen, x[i], 0.5f) + tex1Dfetch<float>(objects[1] + first, 0);
+    cudaTextureObject_t chosen = offset[0] + (i % 2 == 0 ? first : second);
+    out[i] = tex2D<float>(chosen, x[i], 0.5f);
+    out[i + n] = tex2DLod<float>(chosen, 0.5f, x[i], 0.0f);
 }
 
 // Surfaces of all kinds, bytes from one and 16 at a time, and what lies outside.
