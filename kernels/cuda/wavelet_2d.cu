@@ -3,8 +3,8 @@
 // result is the coarse line, the upper half the details.
 // Control flow: strided loops with barriers between the lifting steps; a walk down a column that keeps what the next step
 // needs in registers; a loop over steps that reads its factor from initialised constant memory.
-// Launch: wavelet_rows and wavelet_97 a block per row, four bytes of dynamic shared memory per column; wavelet_columns 1-D,
-// one thread per column.
+// Launch: wavelet_rows and wavelet_97 a block per row, four bytes of dynamic shared memory per column, the columns rounded
+// up to a pair because the compiler loads pairs; wavelet_columns 1-D, one thread per column.
 extern __shared__ int line[];
 extern __shared__ float samples[];
 

@@ -69,9 +69,6 @@ pub(crate) enum Command {
         /// With --functional: what was issued by class, opcode, branch, memory and source line
         #[arg(long, requires = "functional")]
         stats: bool,
-        /// With --functional: threads; what comes out does not depend on their number [default: one for each core]
-        #[arg(long, value_name = "N", requires = "functional", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
-        threads: Option<u64>,
         /// With --functional: stop after so many warp instructions [default: 1000000000]
         #[arg(long, value_name = "N", requires = "functional", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
         max_instructions: Option<u64>,

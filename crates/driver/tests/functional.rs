@@ -54,6 +54,7 @@ fn launch(
         Given::Number(number) => ParamValue::Scalar {
             element: Some(Element::S32),
             bytes: bytes(&[*number]),
+            vary: None,
         },
         Given::Input(start) => buffer(start, start),
         Given::Output(start, end) => buffer(start, end),

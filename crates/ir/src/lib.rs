@@ -22,5 +22,6 @@ pub use image::{ImageKind, Outside, SurfaceAccess, SurfaceWhat, TextureRead, Tex
 pub use lift::lift;
 pub use maxwell::{cc_test, meaning as meaning_of};
 pub use meaning::{
-    Address, BinaryOp, Expr, Half, Meaning, ShuffleMode, TernaryOp, UnaryOp, VoteMode, Width,
+    Address, Arrival, BinaryOp, Expr, Half, Meaning, Question, ShuffleMode, TernaryOp, UnaryOp,
+    VoteMode, Width,
 };

@@ -641,3 +641,45 @@ fn shared_buffers() {
         assert!(refused(&text).contains(message), "{}", refused(&text));
     }
 }
+
+#[test]
+fn numbers_that_may_vary() {
+    let read = |text: &str| match params(&format!("[[param]]\n{text}")).as_slice() {
+        [(_, ParamValue::Scalar { bytes, vary, .. })] => (bytes.clone(), *vary),
+        other => panic!("{other:?}"),
+    };
+    let (bytes, vary) = read("type = \"s16\"\nvalue = 7\nvary = [-1, 2]");
+    assert_eq!(bytes, [7, 0], "the launch itself has the value");
+    let vary = vary.expect("it may vary");
+    let number = |seed| match vary.bytes(seed).as_slice() {
+        &[low, high] => i16::from_le_bytes([low, high]),
+        other => panic!("{other:?}"),
+    };
+    let mut numbers: Vec<i16> = (0..100).map(number).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers, [-1, 0, 1, 2]);
+    assert_eq!(read("type = \"s16\"\nvalue = 7").1, None);
+    for (text, message) in [
+        (
+            "value = 1\nvary = [2, 1]",
+            "line 6: parameter 0: nothing is between 2 and 1",
+        ),
+        (
+            "value = 1\nvary = [0, 256]",
+            "256 is no bound of a random u8",
+        ),
+        (
+            "value = 1\nvary = [0, 0.5]",
+            "0.5 is no bound of a random u8",
+        ),
+        (
+            "vary = [0, 1]",
+            "line 5: parameter 0: vary needs a value, which the launch has itself",
+        ),
+        ("shape = [2]\nvary = [0, 1]", "does not go with"),
+    ] {
+        let said = refused(&format!("[[param]]\ntype = \"u8\"\n{text}"));
+        assert!(said.contains(message), "{said}");
+    }
+}

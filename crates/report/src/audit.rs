@@ -45,7 +45,7 @@ pub struct AuditReport {
     pub ratio: Option<f64>,
     /// The loops.
     pub loops: Vec<AuditedLoop>,
-    /// The first faults.
+    /// The first different faults.
     pub faults: Vec<AuditFault>,
 }
 
@@ -80,11 +80,13 @@ pub struct AuditedLoop {
     pub most: u64,
 }
 
-/// A run that did not come to its end.
+/// Why runs did not come to their end.
 #[derive(Clone, Debug, Serialize)]
 pub struct AuditFault {
-    /// The run, from 1.
+    /// The first of them, from 1.
     pub run: u64,
+    /// How many there are.
+    pub runs: u64,
     /// What happened.
     pub what: String,
 }
@@ -170,9 +172,13 @@ impl AuditReport {
         if !self.faults.is_empty() {
             out.push_str("  faults:\n");
             for fault in &self.faults {
-                out.push_str(&format!("    run {}: {}\n", fault.run, fault.what));
+                let others = match fault.runs {
+                    0 | 1 => String::new(),
+                    n => format!(" and {} more", n - 1),
+                };
+                out.push_str(&format!("    run {}{others}: {}\n", fault.run, fault.what));
             }
-            if self.faulted > self.faults.len() as u64 {
+            if self.faulted > self.faults.iter().map(|fault| fault.runs).sum() {
                 out.push_str("    and more\n");
             }
         }

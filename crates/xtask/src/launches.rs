@@ -115,6 +115,7 @@ fn written(name: &str, kernel: &str, launch: &GridFile) -> anyhow::Result<Files>
             ParamValue::Scalar {
                 element: Some(element),
                 bytes,
+                ..
             } => {
                 let value = spelled(*element, bytes);
                 writeln!(text, "type = \"{element}\"\nvalue = {value}")?;
@@ -122,6 +123,7 @@ fn written(name: &str, kernel: &str, launch: &GridFile) -> anyhow::Result<Files>
             ParamValue::Scalar {
                 element: None,
                 bytes,
+                ..
             } => writeln!(text, "bytes = {bytes:?}")?,
             ParamValue::Same { buffer, offset } => {
                 let other = launch.params.get(*buffer).context("no such parameter")?;

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::support::{Said, built_folder, run};
 
 /// An empty folder for one test.
@@ -166,4 +168,153 @@ fn examples_of_the_documentation() {
         files(&folder),
         ["launch.toml", "matrix.npy", "product.npy", "transposed.npy"]
     );
+}
+
+/// Some of the committed launches, as a user runs them.
+#[test]
+fn committed_launches() {
+    for launch in [
+        "matmul_int.matmul_int.1",
+        "matmul_int.matmul_int_fixed_11.0",
+    ] {
+        let path = built_folder().join(format!("../launches/{launch}.toml"));
+        let said = launched(MATMUL, &path, &[]).done();
+        assert!(
+            said.contains("elements of buffers are as the launch file expects"),
+            "{said}"
+        );
+    }
+}
+
+const HISTOGRAM: &str = "grid = [64]\nblock = [64]\n\
+    [[param]]\ntype = \"u32\"\nshape = [20000]\nfill = { random = 1 }\nhigh = 4294967295\n\
+    [[param]]\ntype = \"u32\"\nshape = [256]\noutput = \"bins.npy\"\n\
+    [[param]]\ntype = \"s32\"\nvalue = 20000\n";
+
+/// What comes out does not depend on the number of threads, not even where blocks add to the same counters.
+#[test]
+fn threads_change_nothing() {
+    let folder = folder("functional_threads");
+    let launch = folder.join("launch.toml");
+    std::fs::write(&launch, HISTOGRAM).expect("a launch file");
+    let output = |threads: &str| {
+        let format = ["--format", "json", "--threads", threads];
+        let said = launched("histogram.sm_61.cubin", &launch, &format).done();
+        (said, std::fs::read(folder.join("bins.npy")).expect("it"))
+    };
+    let one = output("1");
+    let counts = one.1[128..]
+        .as_chunks()
+        .0
+        .iter()
+        .map(|b| u32::from_le_bytes(*b));
+    assert_eq!(counts.sum::<u32>(), 4 * 20000);
+    for threads in ["2", "5"] {
+        assert!(output(threads) == one, "{threads} threads");
+    }
+}
+
+/// The keys that programs read.
+#[test]
+fn statistics_as_json() {
+    let folder = folder("functional_json");
+    let launch = folder.join("launch.toml");
+    std::fs::write(&launch, HISTOGRAM).expect("a launch file");
+    let said = launched("histogram.sm_61.cubin", &launch, &["--format", "json"]).done();
+    let report: Value = serde_json::from_str(&said).expect("JSON");
+    let keys = |value: &Value| -> Vec<String> {
+        let object = value.as_object().expect("an object");
+        object.keys().cloned().collect()
+    };
+    let issued = [
+        "executed_thread_instructions",
+        "thread_instructions",
+        "warp_instructions",
+    ];
+    let with = |own: &[&str]| {
+        let mut keys: Vec<String> = own.iter().chain(&issued).map(|k| (*k).to_owned()).collect();
+        keys.sort();
+        keys
+    };
+    assert_eq!(report["schema"], "warpbound.functional/2");
+    assert_eq!(
+        keys(&report),
+        with(&[
+            "block",
+            "branches",
+            "checked_elements",
+            "classes",
+            "divergences",
+            "file",
+            "grid",
+            "kernel",
+            "lines",
+            "memory",
+            "mnemonics",
+            "notes",
+            "schema",
+        ])
+    );
+    for (list, own) in [
+        ("classes", &["class"][..]),
+        ("mnemonics", &["mnemonic"]),
+        (
+            "branches",
+            &["address", "divergences", "mnemonic", "source"],
+        ),
+        ("lines", &["divergences", "source"]),
+    ] {
+        assert_eq!(keys(&report[list][0]), with(own), "{list}");
+    }
+    assert_eq!(
+        keys(&report["memory"][0]),
+        [
+            "access",
+            "bytes",
+            "space",
+            "thread_accesses",
+            "warp_accesses"
+        ]
+    );
+}
+
+/// Without --stats the text stays short.
+#[test]
+fn short_text() {
+    let folder = folder("functional_short");
+    let launch = product(&folder, "expect = [7, 10, 15, 22]");
+    let short = launched(MATMUL, &launch, &[]).done();
+    assert_eq!(short.lines().count(), 4, "{short}");
+    let long = launched(MATMUL, &launch, &["--stats"]).done();
+    assert!(long.starts_with(&short));
+    for head in ["class ", "opcode ", "branch ", "memory ", "line "] {
+        assert!(long.contains(&format!("\n\n    {head}")), "{head}");
+    }
+}
+
+/// A kernel that reads shared memory that nobody wrote runs to its end, and that is said.
+#[test]
+fn notes() {
+    let folder = folder("functional_notes");
+    let launch = folder.join("launch.toml");
+    // 2 threads for 8 numbers: half of the tree stays unwritten.
+    let text = "grid = [1]\nblock = [2]\n[[param]]\ntype = \"s32\"\nshape = [8]\n\
+                [[param]]\ntype = \"s32\"\nshape = [8]\n[[param]]\ntype = \"s32\"\nvalue = 8\n";
+    std::fs::write(&launch, text).expect("a launch file");
+    let said = launched("prefix_scan.sm_61.cubin", &launch, &[]).done();
+    let notes: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains("  note: 0x"))
+        .collect();
+    assert!(!notes.is_empty(), "{said}");
+    for note in notes {
+        assert!(
+            note.contains("LDS: byte ") && note.contains("(prefix_scan.cu:"),
+            "{note}"
+        );
+        assert!(
+            note.contains("which nobody in the block has written, in thread ("),
+            "{note}"
+        );
+    }
 }

@@ -15,6 +15,9 @@ use warpbound_simt::{Entry, EntryId, NodeId, Tag};
 use super::loops::LoopIndex;
 use crate::Flow;
 
+/// So many of the uppermost entries of a stack are compared with each other: recursion without end would take for ever.
+const DEEPEST: usize = 32;
+
 /// A program point with a label that observers attach (a calling context).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Point<C> {
@@ -230,6 +233,9 @@ impl<'a> Claims<'a> {
                 return tell(Claim::Stack, what);
             };
             ids.push(id);
+            if ids.len() > DEEPEST {
+                continue;
+            }
             groups.push((slot, stage.mask));
             for cell in disagreed(state.agreement(slot), stage.mask) {
                 let lanes = spell(stage);
@@ -350,7 +356,8 @@ fn spell(stage: &Stage<Place>) -> String {
 
 /// The invariant that `StackGraph::filter` rests on.
 fn check_nesting(stack: &ActivationStack<Place>, tell: &mut dyn FnMut(Claim, String)) {
-    for (depth, lower) in stack.pending().iter().enumerate() {
+    let deeper = stack.pending().len().saturating_sub(DEEPEST);
+    for (depth, lower) in stack.pending().iter().enumerate().skip(deeper) {
         let above = stack.pending().iter().skip(depth + 1).chain(stack.top());
         let nested = |upper: &Stage<Place>| match lower.tag {
             Tag::Nil => upper.mask & lower.mask == 0,

@@ -29,7 +29,7 @@ pub use warpbound_simulate::functional::Order;
 pub use watch::{Seen, Watch, Who, Worst};
 
 /// Findings and faults that a report shows.
-const SHOWN: usize = 50;
+const SHOWN: usize = 20;
 
 /// A run that nobody has tried may issue so many times the instructions of the launch as given.
 const LONGER: u64 = 16;
@@ -310,9 +310,15 @@ impl Audit<'_> {
         if let Some(fault) = fault {
             report.faulted += 1;
             report.given_faulted |= run == 1;
-            if report.faults.len() < SHOWN {
-                let what = fault.to_string();
-                report.faults.push(AuditFault { run, what });
+            let what = fault.to_string();
+            let faults = &mut report.faults;
+            match faults.iter().position(|known| known.what == what) {
+                Some(known) => faults[known].runs += 1,
+                None if faults.len() < SHOWN => {
+                    let runs = 1;
+                    faults.push(AuditFault { run, runs, what });
+                }
+                None => {}
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Other launches like a given one: other contents of buffers.
+//! Other launches like a given one.
 
 use fastrand::Rng;
 use warpbound_load::{Element, GridBuffer, GridFile, ParamValue};
@@ -44,23 +44,34 @@ pub(super) struct Variation {
     pub(super) order: Order,
 }
 
-/// The launch as given, with other contents of its buffers; nothing is said of how it ends. Same seed, same launch.
+/// The launch as given, with other contents of its buffers, and other numbers where it says which; nothing is said of how
+/// it ends. Same seed, same launch.
 pub(super) fn variation(given: &GridFile, seed: u64) -> Variation {
     let mut rng = Rng::with_seed(seed);
     let mut launch = given.clone();
-    let params = launch.params.iter_mut().map(|param| &mut param.value);
-    let mut buffers: Vec<&mut GridBuffer> = params
-        .filter_map(|value| match value {
-            ParamValue::Buffer(buffer) => Some(buffer),
-            _ => None,
-        })
-        .collect();
-    buffers.extend(launch.texels.iter_mut().map(|texels| &mut texels.buffer));
-    for buffer in buffers {
+    let vary = |buffer: &mut GridBuffer, rng: &mut Rng| {
         buffer.expect = None;
+        buffer.output = None;
         let kind = KINDS.get(rng.usize(..KINDS.len())).copied();
         let kind = kind.unwrap_or(Contents::Given);
-        fill(buffer.element, &mut buffer.bytes, kind, &mut rng);
+        fill(buffer.element, &mut buffer.bytes, kind, rng);
+    };
+    for param in &mut launch.params {
+        match &mut param.value {
+            ParamValue::Scalar {
+                bytes,
+                vary: Some(vary),
+                ..
+            } => *bytes = vary.bytes(rng.u64(..)),
+            ParamValue::Buffer(buffer) => vary(buffer, &mut rng),
+            ParamValue::Scalar { .. }
+            | ParamValue::Same { .. }
+            | ParamValue::Texture(_)
+            | ParamValue::Surface(_) => {}
+        }
+    }
+    for texels in &mut launch.texels {
+        vary(&mut texels.buffer, &mut rng);
     }
     let order = match rng.bool() {
         true => Order::TakenFirst,
@@ -120,9 +131,18 @@ fn each(bytes: &mut [u8], size: usize, mut word: impl FnMut() -> u64) {
 /// The bits of a small number.
 fn small(element: Element, number: u64) -> u64 {
     match element {
+        Element::F16 => half(number),
         Element::F32 => (number as f32).to_bits().into(),
         Element::F64 => (number as f64).to_bits(),
         _ => number,
+    }
+}
+
+/// The bits of a whole number of 0 to 1024 as a float of 16 bits.
+fn half(number: u64) -> u64 {
+    match number.checked_ilog2() {
+        None => 0,
+        Some(log) => u64::from(15 + log) << 10 | (number << (10 - log.min(10)) & 0x3ff),
     }
 }
 
@@ -157,6 +177,13 @@ fn edges(element: Element) -> Vec<u64> {
                 f64::NAN,
             ];
             most.iter().chain(&odd).map(|x| x.to_bits()).collect()
+        }
+        Element::F16 => {
+            // As below: the largest, the least, then the odd ones.
+            let all = [
+                0x7bff, 0xfbff, 0x0400, 1, 0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00,
+            ];
+            all.to_vec()
         }
         _ => {
             let top = 1u64 << (8 * element.size() - 1);
@@ -231,6 +258,20 @@ mod tests {
                     assert_eq!(sorted(&filled), sorted(bytes));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn small_halves() {
+        for (number, bits) in [
+            (0, 0),
+            (1, 0x3c00),
+            (2, 0x4000),
+            (3, 0x4200),
+            (7, 0x4700),
+            (100, 0x5640),
+        ] {
+            assert_eq!(half(number), bits, "{number}");
         }
     }
 

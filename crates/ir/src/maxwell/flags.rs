@@ -27,8 +27,18 @@ pub(super) fn sign() -> Expr {
 }
 
 /// The overflow.
-fn overflow() -> Expr {
+pub(super) fn overflow() -> Expr {
     flag(OVERFLOW)
+}
+
+/// The bits of the condition code for 0, 1 or 2 carries: one in the carry, one in the overflow.
+pub(super) fn two_carries(count: Expr) -> Expr {
+    let second = shr(count.clone(), Expr::Const(1));
+    let first = or(and(count, Expr::Const(1)), second.clone());
+    or(
+        shl(first, Expr::Const(CARRY)),
+        shl(second, Expr::Const(OVERFLOW)),
+    )
 }
 
 /// The condition code that says how two words stand to each other, for [`sign`] and [`zero`].

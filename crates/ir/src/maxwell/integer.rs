@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 use warpbound_isa::{Value, View};
 
-use super::flags::{Sum, order, sign, zero};
+use super::flags::{Sum, carry, flags_of_bits, order, overflow, sign, two_carries, zero};
 use super::number::{Number, SIGNED};
 use super::operands::{Operands, add, low_half, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp, UnaryOp};
@@ -103,12 +103,11 @@ fn extreme(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// The sum of the first two, which may be shifted by 16 to either side, and the third. What the carries of three
-/// summands are in the condition code, and which of them `.X` adds, is not known.
+/// The sum of the first two, which may be shifted by 16 to either side, and the third.
 fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let mut parts = Vec::with_capacity(3);
-    let mut negated = false;
-    for place in 0..3 {
+    let mut minus = [false; 3];
+    for (place, minus) in minus.iter_mut().enumerate() {
         let operand = operands.reads.get(place)?;
         let (value, part) = operands.unsigned_part(place)?;
         let value = match (value, operand.value) {
@@ -122,26 +121,57 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
             ".H1" => shr(value, Expr::Const(16)),
             _ => return None,
         };
-        negated |= operand.negate && place < 2;
+        *minus = operand.negate;
         parts.push(match operand.negate {
             true => Expr::unary(UnaryOp::Neg, value),
             false => value,
         });
     }
+    let negated = minus.contains(&true);
     let [a, b, c] = <[Expr; 3]>::try_from(parts).ok()?;
     let first = add(a.clone(), b.clone());
     match modifiers {
+        [".X"] if !negated => sum_with_carries([a, b, c], true, operands),
+        [] if !negated => sum_with_carries([a, b, c], false, operands),
         [] => operands.result(add(first, c)),
         [".LS"] => operands.result(add(shl(first, Expr::Const(16)), c)),
         // The sum of the first two has 33 bits: compilers make the high words of products with it, which are right
         // only if its carry is kept (experiment: unsigned division).
-        [".RS"] if !negated => {
+        [".RS"] if !minus[0] && !minus[1] => {
             let carry = Expr::ternary(TernaryOp::Carry, a, b, Expr::Const(0));
             let shifted = or(shr(first, Expr::Const(16)), shl(carry, Expr::Const(16)));
             operands.result(add(shifted, c))
         }
         _ => None,
     }
+}
+
+/// Three summands and the carries of three lower ones, which are 0, 1 or 2 (experiment: the compiler's sum of three numbers
+/// of 64 bits is right for all of them only so). Carry and overflow hold one each; no other instruction takes them so.
+fn sum_with_carries(
+    [a, b, c]: [Expr; 3],
+    extended: bool,
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let (sum, carries) = (
+        add(add(a.clone(), b.clone()), c.clone()),
+        Expr::ternary(TernaryOp::Carry, a, b, c),
+    );
+    let (sum, carries) = match extended {
+        false => (sum, carries),
+        true => {
+            let below = add(carry(), overflow());
+            let more = Expr::ternary(TernaryOp::Carry, sum.clone(), below.clone(), Expr::Const(0));
+            (add(sum, below), add(carries, more))
+        }
+    };
+    let register = operands.only_register()?;
+    let mut writes = smallvec![];
+    writes.extend(register.map(|cell| (cell, sum.clone())));
+    if let Some((cell, flags)) = flags_of_bits(sum, extended, operands) {
+        writes.push((cell, or(flags, two_carries(carries))));
+    }
+    Some(Meaning::Set(writes))
 }
 
 /// `(a << s) + b`, or the high word of that of a pair of words.

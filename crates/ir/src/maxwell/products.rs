@@ -19,13 +19,12 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
 
 /// XMAD: the product of two halves, and a third operand.
 fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
-    let (mut shifted, mut merged, mut extended) = (false, false, false);
+    let (mut shifted, mut merged) = (false, false);
     let (mut signed_a, mut signed_b, mut mode) = (false, false, "");
     for &modifier in modifiers {
         match modifier {
             ".PSL" => shifted = true,
             ".MRG" => merged = true,
-            ".X" => extended = true,
             ".S16.U16" => signed_a = true,
             ".U16.S16" => signed_b = true,
             ".S16.S16" => (signed_a, signed_b) = (true, true),
@@ -50,22 +49,23 @@ fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meanin
     let (b, _) = operands.selected(1)?;
     let b_high = shl(b, Expr::Const(16));
     let (third, minus) = operands.signed(2)?;
+    // What the condition code gets, or gives with `.X`, is not seen in what the compiler writes.
+    if minus || operands.sets_cc() {
+        return None;
+    }
     let third = match mode {
-        _ if minus => return None,
         "" => third,
         ".CLO" => low_half(third, false),
         ".CHI" => shr(third, Expr::Const(16)),
-        // Two sums: which of their carries the condition code gets is not known.
-        _ if operands.sets_cc() || extended => return None,
         ".CSFU" if signed_a && signed_b && !shifted && !merged => sign_fixed(third, operands)?,
         ".CSFU" => return None,
         _ => add(third, b_high.clone()),
     };
-    let sum = Sum::of((product, false), (third, false), extended)?;
-    match merged {
-        false => sum.result(operands),
-        true => operands.result(or(low_half(sum.value(), false), b_high)),
-    }
+    let sum = add(product, third);
+    operands.result(match merged {
+        false => sum,
+        true => or(low_half(sum, false), b_high),
+    })
 }
 
 /// The third operand of XMAD.CSFU, which adds the product of high halves with sign to the rest of a 64-bit product. The

@@ -8,6 +8,7 @@ mod image;
 mod npy;
 mod number;
 mod param;
+mod vary;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -17,6 +18,7 @@ pub use compare::Expected;
 pub use element::Element;
 pub use image::{GridAddress, GridImage, GridKind, GridTexture};
 pub use npy::Array;
+pub use vary::Vary;
 
 use image::{RawSurface, RawTexture};
 use param::{Content, RawParam, Reading};
@@ -74,6 +76,8 @@ pub enum ParamValue {
         element: Option<Element>,
         /// Its bytes.
         bytes: Vec<u8>,
+        /// Between which numbers it may lie in launches like this one (`vary`).
+        vary: Option<Vary>,
     },
     /// A buffer of global memory; the parameter is its address.
     Buffer(GridBuffer),

@@ -6,7 +6,7 @@ use warpbound_base::Diagnostic;
 
 use super::fill::Fill;
 use super::number::{Number, Numbers};
-use super::{Array, Element, Expected, Files, GridBuffer, GridFile, ParamValue};
+use super::{Array, Element, Expected, Files, GridBuffer, GridFile, ParamValue, Vary};
 
 /// The most axes of a buffer, as many as NumPy has.
 const MOST_AXES: usize = 32;
@@ -26,6 +26,7 @@ pub(super) struct RawParam {
     #[serde(rename = "type")]
     element: Option<Spanned<Element>>,
     value: Option<Spanned<Number>>,
+    vary: Option<Spanned<[Number; 2]>>,
     bytes: Option<Spanned<Vec<u8>>>,
     fields: Option<Spanned<Vec<RawField>>>,
     same_as: Option<Spanned<String>>,
@@ -155,10 +156,21 @@ impl RawParam {
         if let Some((&number, place)) = located(&self.value) {
             let element = self.element(place)?;
             let bytes = at(encode(element, &[number], "value"), place)?;
+            let vary = match located(&self.vary) {
+                None => None,
+                Some((&[low, high], place)) => {
+                    let vary = Vary::new(element, low, high).map_err(Diagnostic::new);
+                    Some(at(vary, place)?)
+                }
+            };
             return Ok(Content::Value(ParamValue::Scalar {
                 element: Some(element),
                 bytes,
+                vary,
             }));
+        }
+        if let Some((_, place)) = located(&self.vary) {
+            return fault("vary needs a value, which the launch has itself", place);
         }
         let structure = match (located(&self.bytes), located(&self.fields)) {
             (Some((bytes, place)), _) => Some((bytes.clone(), place)),
@@ -173,6 +185,7 @@ impl RawParam {
             return Ok(Content::Value(ParamValue::Scalar {
                 element: None,
                 bytes,
+                vary: None,
             }));
         }
         if let Some((name, place)) = located(&self.texture) {
@@ -216,8 +229,8 @@ impl RawParam {
                 [$((stringify!($name), located(&self.$name).map(|(_, place)| place), Kind::$kind),)*]
             };
         }
-        let keys: [Key; 18] = keys! {
-            value: Value, bytes: Structure, fields: Structure, same_as: Same,
+        let keys: [Key; 19] = keys! {
+            value: Value, vary: Value, bytes: Structure, fields: Structure, same_as: Same,
             texture: Object, surface: Object,
             values: Buffer, fill: Buffer, file: Buffer, raw: Buffer, shape: Buffer,
             low: Buffer, high: Buffer, output: Buffer, expect: Buffer,

@@ -23,6 +23,8 @@ pub struct Fault {
 pub enum FaultKind {
     /// What the operation means is not known yet.
     NotRunnable,
+    /// The program stops itself.
+    Trap,
     /// An access outside the memory.
     OutOfBounds {
         /// Which memory.
@@ -127,6 +129,7 @@ impl fmt::Display for Fault {
             FaultKind::NotRunnable => {
                 f.write_str("what this instruction means is not known yet")?;
             }
+            FaultKind::Trap => f.write_str("the kernel stops itself (trap)")?,
             FaultKind::OutOfBounds {
                 space,
                 address,

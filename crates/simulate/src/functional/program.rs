@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{
-    AtomicKind, AtomicOp, BinaryOp, Code, ImageKind, OpIndex, Outside, ShuffleMode, TernaryOp,
-    TextureWhat, UnaryOp, VoteMode, Width,
+    AtomicKind, AtomicOp, BinaryOp, Code, ImageKind, OpIndex, Outside, Question, ShuffleMode,
+    TernaryOp, TextureWhat, UnaryOp, VoteMode, Width,
 };
 use warpbound_isa::instr::Space;
 use warpbound_simt::Tag;
@@ -114,8 +114,16 @@ pub(super) enum Effect {
     /// The object, and which components of the size go where.
     TextureSize(At, Vec<(u8, u16)>),
     Surface(Box<SurfaceEffect>),
-    /// Barrier number, threads (`None`: all of the block).
-    Barrier(At, Option<At>),
+    /// Barrier number, threads (`None`: all of the block), whether the warp waits, what is asked of which predicate.
+    Barrier {
+        number: At,
+        threads: Option<At>,
+        waits: bool,
+        question: Option<(Question, At)>,
+    },
+    /// What the last question at a barrier was answered with: as a number, and whether it is not 0.
+    BarrierResult(Option<Dest>, Option<Dest>),
+    Trap,
     /// What it means is not known.
     Unknown,
 }
@@ -184,6 +192,8 @@ pub(super) struct Compiled {
     pub(super) guard: Option<(u8, bool)>,
     /// The guard is `!PT`.
     pub(super) never: bool,
+    /// The steps that make a row from the condition code, and the row: lanes with 0 do not take part.
+    pub(super) test: Option<(Vec<(u16, Step)>, At)>,
     /// Each with the scratch row that gets what it makes.
     pub(super) steps: Vec<(u16, Step)>,
     pub(super) effect: Effect,

@@ -73,3 +73,54 @@ impl Surface {
         Landing::At(image.address + rows * row + byte)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use warpbound_ir::ImageKind;
+
+    use super::*;
+    use crate::functional::TexelElement;
+
+    /// Two layers of three rows of 5 texels of 4 bytes, from byte 100 on.
+    fn surface() -> Surface {
+        Surface {
+            name: "s".to_owned(),
+            handle: 1,
+            image: Image {
+                kind: ImageKind::Layered2,
+                size: [5, 3, 1],
+                layers: 2,
+                element: TexelElement::U16,
+                channels: 2,
+                address: 100,
+            },
+        }
+    }
+
+    #[test]
+    fn places_inside_and_outside() {
+        use Landing::{At, Misaligned, Nowhere, Trap};
+        // Byte, row, layer, size; where zero, clamp and trap lead.
+        for (byte, row, layer, size, landings) in [
+            (0, 0, 0, 4, [At(100); 3]),
+            (16, 2, 1, 4, [At(100 + 60 + 40 + 16); 3]),
+            (19, 0, 0, 1, [At(119); 3]),
+            (20, 0, 0, 4, [Nowhere, At(116), Trap]),
+            (-4, 0, 0, 4, [Nowhere, At(100), Trap]),
+            (i32::MIN, 1, 0, 4, [Nowhere, At(120), Trap]),
+            (0, 3, 0, 4, [Nowhere, At(140), Trap]),
+            (0, -1, 1, 4, [Nowhere, At(160), Trap]),
+            (0, 0, 2, 4, [Nowhere, At(160), Trap]),
+            // The last 8 bytes of a row of 20 that begin at a multiple of 8.
+            (16, 0, 0, 8, [Nowhere, At(108), Trap]),
+            (16, 0, 0, 16, [Nowhere, At(100), Trap]),
+            (2, 0, 0, 4, [Misaligned; 3]),
+        ] {
+            let modes = [Outside::Zero, Outside::Clamp, Outside::Trap];
+            for (outside, landing) in modes.into_iter().zip(landings) {
+                let found = surface().landing([byte, row, 0], layer, size, outside);
+                assert_eq!(found, landing, "{byte} {row} {layer} {size} {outside:?}");
+            }
+        }
+    }
+}

@@ -430,3 +430,6 @@ fn integer(whole: f64) -> i64 {
     const MOST: f64 = (1i64 << 52) as f64;
     whole.clamp(-MOST, MOST) as i64
 }
+
+#[cfg(test)]
+mod tests;

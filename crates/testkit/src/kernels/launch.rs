@@ -60,6 +60,7 @@ impl Launch {
         let value = ParamValue::Scalar {
             element: Some(N::ELEMENT),
             bytes: value.bytes(),
+            vary: None,
         };
         self.param(name, value)
     }

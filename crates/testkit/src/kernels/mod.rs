@@ -32,9 +32,13 @@ mod perceptron;
 mod reduction;
 mod rounded;
 mod rounding;
+mod sampling;
 mod spmv;
 mod srad;
 mod stream_cluster;
+mod surface;
+mod texture;
+mod texture_kinds;
 mod walsh_transform;
 mod wavelet_2d;
 
@@ -88,6 +92,9 @@ pub fn all() -> Vec<Reference> {
         spmv::KERNELS,
         srad::KERNELS,
         stream_cluster::KERNELS,
+        surface::KERNELS,
+        texture::KERNELS,
+        texture_kinds::KERNELS,
         walsh_transform::KERNELS,
         wavelet_2d::KERNELS,
     ]

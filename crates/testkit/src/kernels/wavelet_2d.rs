@@ -58,7 +58,7 @@ fn rows(number: u64) -> GridFile {
     let image = image(&mut rng, (width, height));
     let end: Vec<i32> = image.chunks(width).flat_map(transform_53).collect();
     Launch::of("wavelet_rows", [height as u32, 1, 1], [48, 1, 1])
-        .dynamic_shared(4 * width as u32)
+        .dynamic_shared(4 * width.next_multiple_of(2) as u32)
         .input("in", &image)
         .output("out", &vec![0; image.len()], &end)
         .value("width", width as i32)
@@ -113,7 +113,7 @@ fn singles(number: u64) -> GridFile {
     let all: Vec<Rounded> = image.chunks(width).flat_map(transform_97).collect();
     let (end, may) = ends(&all, |x| x as f32);
     Launch::of("wavelet_97", [height as u32, 1, 1], [48, 1, 1])
-        .dynamic_shared(4 * width as u32)
+        .dynamic_shared(4 * width.next_multiple_of(2) as u32)
         .input("in", &image)
         .near("out", &vec![0f32; image.len()], &end, 0.0, may)
         .value("width", width as i32)

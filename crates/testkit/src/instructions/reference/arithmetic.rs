@@ -72,8 +72,22 @@ fn sum_of_three(case: &Case<'_>) -> Option<Outputs> {
         let of = |value: i128| i128::from(value as u32);
         return case.plain(((of(a) + of(b)) >> 16) + c);
     }
-    let scale = if case.has(".LS") { 1 << 16 } else { 1 };
-    case.plain((a + b) * scale + c)
+    if case.has(".LS") {
+        return case.plain((a + b) * (1 << 16) + c);
+    }
+    let chained = case.has(".X");
+    let below = i128::from(case.carry()) + i128::from(case.flag(3));
+    if chained || case.sets_cc() {
+        // Words without sign: what is carried is 0, 1 or 2, one of it in the carry and one in the overflow.
+        let words = [a, b, c].map(|value| i128::from(value as u32));
+        let sum = words.iter().sum::<i128>() + if chained { below } else { 0 };
+        let value = sum as u32;
+        let is_zero = value == 0 && (!chained || case.zero());
+        let carries = sum >> 32;
+        let flags = [is_zero, value >> 31 == 1, carries > 0, carries > 1];
+        return Some(case.with(sum, Some(flags)));
+    }
+    case.plain(a + b + c)
 }
 
 fn scaled(case: &Case<'_>) -> Option<Outputs> {
