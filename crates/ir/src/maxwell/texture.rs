@@ -348,3 +348,6 @@ fn pairs(
     }
     Some(dests)
 }
+
+#[cfg(test)]
+mod tests;
