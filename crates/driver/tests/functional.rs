@@ -74,6 +74,9 @@ fn launch(
                 value: value(given),
             })
             .collect(),
+        texels: Vec::new(),
+        textures: Vec::new(),
+        surfaces: Vec::new(),
     };
     let kernel = session
         .launched_grid(None, &launch)

@@ -35,9 +35,13 @@ mod perceptron;
 mod reduction;
 mod rounding;
 mod running_error;
+mod sampling;
 mod spmv;
 mod srad;
 mod stream_cluster;
+mod surface;
+mod texture;
+mod texture_kinds;
 mod walsh_transform;
 mod wavelet_2d;
 
@@ -93,6 +97,9 @@ pub fn all() -> Vec<Reference> {
         spmv::KERNELS,
         srad::KERNELS,
         stream_cluster::KERNELS,
+        surface::KERNELS,
+        texture::KERNELS,
+        texture_kinds::KERNELS,
         walsh_transform::KERNELS,
         wavelet_2d::KERNELS,
     ]
