@@ -1,7 +1,92 @@
 //! Convolution through textures: what reads of a texture give (CUDA C++ Programming Guide, "Texture Fetching"), and sums of
-//! them. No launches yet: they need textures among the parameters of a launch.
+//! them.
 
-use super::rounding::Sum;
+use fastrand::Rng;
+use warpbound_load::{GridFile, GridKind};
+
+use super::rounding::{Sum, rounded, signed};
+use super::{Launch, Row};
+
+pub(super) const KERNELS: &[Row] = &[
+    ("convolution_texture", "convolution_texture", by_pixels),
+    ("convolution_texture", "convolution_texture_linear", by_rows),
+    ("convolution_texture", "convolution_texture_pairs", by_pairs),
+];
+
+/// Width and height of an image, and the radius of a filter.
+fn sizes(number: u64, rng: &mut Rng) -> [usize; 3] {
+    match number {
+        0 => [16, 8, 1],
+        1 => [13, 11, 2],
+        2 => [1, 3, 3],
+        _ => [rng.usize(1..40), rng.usize(1..20), rng.usize(0..4)],
+    }
+}
+
+/// A kernel on an image with its launch: blocks of 16 x 8 threads.
+fn started(kernel: &str, [width, height, _]: [usize; 3]) -> Launch {
+    let blocks = [width.div_ceil(16) as u32, height.div_ceil(8) as u32, 1];
+    Launch::of(kernel, blocks, [16, 8, 1])
+}
+
+fn ended(launch: Launch, sums: &[Sum], [width, height, last]: [usize; 3]) -> GridFile {
+    let (result, error) = rounded::<f32>(sums);
+    launch
+        .near("out", &vec![0.0; result.len()], &result, 0.0, error)
+        .value("width", width as i32)
+        .value("height", height as i32)
+        .value("last", last as i32)
+        .done()
+}
+
+fn by_pixels(number: u64) -> GridFile {
+    let mut rng = Rng::with_seed(number);
+    let sizes @ [width, height, radius] = sizes(number, &mut rng);
+    let pixels: Vec<f32> = signed(&mut rng, width * height);
+    let taps: Vec<f32> = signed(&mut rng, (2 * radius + 1) * (2 * radius + 1));
+    let sums = Image::of(&pixels, sizes).filtered(&taps, radius as i64);
+    let axes = [width as u32, height as u32];
+    let launch = started("convolution_texture", sizes)
+        .texture("image", GridKind::D2, &axes, &pixels, |_| ())
+        .input("taps", &taps);
+    ended(launch, &sums, sizes)
+}
+
+fn by_rows(number: u64) -> GridFile {
+    let mut rng = Rng::with_seed(number);
+    let sizes @ [width, height, radius] = sizes(number, &mut rng);
+    let pixels: Vec<f32> = signed(&mut rng, width * height);
+    let taps: Vec<f32> = signed(&mut rng, 2 * radius + 1);
+    let sums = Image::of(&pixels, sizes).filtered_rows(&taps, radius as i64);
+    let length = [(width * height) as u32];
+    let launch = started("convolution_texture_linear", sizes)
+        .texture("pixels", GridKind::D1, &length, &pixels, |texture| {
+            texture.linear_memory = true;
+        })
+        .input("taps", &taps);
+    ended(launch, &sums, sizes)
+}
+
+fn by_pairs(number: u64) -> GridFile {
+    let mut rng = Rng::with_seed(number);
+    let [width, height, count] = sizes(number, &mut rng);
+    let sizes = [width, height, count + 1];
+    let pixels: Vec<f32> = signed(&mut rng, width * height);
+    // Multiples of 2^-8, so that no weight lies between two that the hardware has.
+    let pairs: Vec<(f32, f32)> = (0..sizes[2])
+        .map(|_| (rng.i32(-900..900) as f32 / 256.0, rng.f32() * 4.0 - 2.0))
+        .collect();
+    let sums = Image::of(&pixels, sizes).paired(&pairs);
+    let (places, weights): (Vec<f32>, Vec<f32>) = pairs.into_iter().unzip();
+    let axes = [width as u32, height as u32];
+    let launch = started("convolution_texture_pairs", sizes)
+        .texture("image", GridKind::D2, &axes, &pixels, |texture| {
+            texture.linear_filter = true;
+        })
+        .input("places", &places)
+        .input("weights", &weights);
+    ended(launch, &sums, sizes)
+}
 
 /// An image behind a texture with unnormalised coordinates that clamps them.
 struct Image<'a> {
@@ -10,7 +95,14 @@ struct Image<'a> {
     height: i64,
 }
 
-impl Image<'_> {
+impl<'a> Image<'a> {
+    fn of(pixels: &'a [f32], [width, height, _]: [usize; 3]) -> Image<'a> {
+        Image {
+            pixels,
+            width: width as i64,
+            height: height as i64,
+        }
+    }
     /// The pixel of a column and row, or the nearest on the border.
     fn pixel(&self, column: i64, row: i64) -> f64 {
         let (column, row) = (
@@ -76,6 +168,7 @@ impl Image<'_> {
     }
 }
 
+#[cfg(test)]
 mod tests {
     use super::*;
 
