@@ -1,91 +1,117 @@
 //! Convolution through textures: what reads of a texture give (CUDA C++ Programming Guide, "Texture Fetching"), and sums of
-//! them.
+//! them. Pixels are integers up to 255, so that reads are exact in `f32`, filtered ones too.
 
-use fastrand::Rng;
 use warpbound_load::{GridFile, GridKind};
 
 use super::rounding::{Sum, rounded, signed};
 use super::{Launch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
-    ("convolution_texture", "convolution_texture", by_pixels),
-    ("convolution_texture", "convolution_texture_linear", by_rows),
-    ("convolution_texture", "convolution_texture_pairs", by_pairs),
+    ("convolution_texture", "convolution_texture_linear", rows),
+    ("convolution_texture", "convolution_texture_pairs", pairs),
+    ("convolution_texture", "convolution_texture", square),
 ];
 
-/// Width and height of an image, and the radius of a filter.
-fn sizes(number: u64, rng: &mut Rng) -> [usize; 3] {
+/// Width, height and the filter's radius.
+fn size(number: u64, rng: &mut fastrand::Rng) -> (u32, u32, i64) {
     match number {
-        0 => [16, 8, 1],
-        1 => [13, 11, 2],
-        2 => [1, 3, 3],
-        _ => [rng.usize(1..40), rng.usize(1..20), rng.usize(0..4)],
+        0 => (16, 16, 1),
+        1 => (37, 21, 3),
+        2 => (1, 5, 2),
+        _ => (rng.u32(1..50), rng.u32(1..40), rng.i64(0..4)),
     }
 }
 
-/// A kernel on an image with its launch: blocks of 16 x 8 threads.
-fn started(kernel: &str, [width, height, _]: [usize; 3]) -> Launch {
-    let blocks = [width.div_ceil(16) as u32, height.div_ceil(8) as u32, 1];
+fn pixels(rng: &mut fastrand::Rng, width: u32, height: u32) -> Vec<f32> {
+    (0..width * height).map(|_| rng.u8(..).into()).collect()
+}
+
+fn launch(kernel: &str, width: u32, height: u32) -> Launch {
+    let blocks = [width.div_ceil(16), height.div_ceil(8), 1];
     Launch::of(kernel, blocks, [16, 8, 1])
 }
 
-fn ended(launch: Launch, sums: &[Sum], [width, height, last]: [usize; 3]) -> GridFile {
-    let (result, error) = rounded::<f32>(sums);
+/// The parameters that all kernels end with.
+fn finish(launch: Launch, image: &Image<'_>, sums: &[Sum], last: (&str, i64)) -> GridFile {
+    let (out, error) = rounded::<f32>(sums);
     launch
-        .near("out", &vec![0.0; result.len()], &result, 0.0, error)
-        .value("width", width as i32)
-        .value("height", height as i32)
-        .value("last", last as i32)
+        .near("out", &vec![-1.0; out.len()], &out, 0.0, error)
+        .value("width", image.width as i32)
+        .value("height", image.height as i32)
+        .value(last.0, last.1 as i32)
         .done()
 }
 
-fn by_pixels(number: u64) -> GridFile {
-    let mut rng = Rng::with_seed(number);
-    let sizes @ [width, height, radius] = sizes(number, &mut rng);
-    let pixels: Vec<f32> = signed(&mut rng, width * height);
-    let taps: Vec<f32> = signed(&mut rng, (2 * radius + 1) * (2 * radius + 1));
-    let sums = Image::of(&pixels, sizes).filtered(&taps, radius as i64);
-    let axes = [width as u32, height as u32];
-    let launch = started("convolution_texture", sizes)
-        .texture("image", GridKind::D2, &axes, &pixels, |_| ())
+fn square(number: u64) -> GridFile {
+    let mut rng = fastrand::Rng::with_seed(number);
+    let (width, height, radius) = size(number, &mut rng);
+    let pixels = pixels(&mut rng, width, height);
+    let taps: Vec<f32> = signed(&mut rng, (2 * radius + 1).pow(2) as usize);
+    let image = Image::of(&pixels, width, height);
+    let launch = launch("convolution_texture", width, height)
+        .texture("image", GridKind::D2, &[width, height], &pixels, |_| ())
         .input("taps", &taps);
-    ended(launch, &sums, sizes)
+    finish(
+        launch,
+        &image,
+        &image.filtered(&taps, radius),
+        ("radius", radius),
+    )
 }
 
-fn by_rows(number: u64) -> GridFile {
-    let mut rng = Rng::with_seed(number);
-    let sizes @ [width, height, radius] = sizes(number, &mut rng);
-    let pixels: Vec<f32> = signed(&mut rng, width * height);
-    let taps: Vec<f32> = signed(&mut rng, 2 * radius + 1);
-    let sums = Image::of(&pixels, sizes).filtered_rows(&taps, radius as i64);
-    let length = [(width * height) as u32];
-    let launch = started("convolution_texture_linear", sizes)
-        .texture("pixels", GridKind::D1, &length, &pixels, |texture| {
-            texture.linear_memory = true;
-        })
-        .input("taps", &taps);
-    ended(launch, &sums, sizes)
-}
-
-fn by_pairs(number: u64) -> GridFile {
-    let mut rng = Rng::with_seed(number);
-    let [width, height, count] = sizes(number, &mut rng);
-    let sizes = [width, height, count + 1];
-    let pixels: Vec<f32> = signed(&mut rng, width * height);
-    // Multiples of 2^-8, so that no weight lies between two that the hardware has.
-    let pairs: Vec<(f32, f32)> = (0..sizes[2])
-        .map(|_| (rng.i32(-900..900) as f32 / 256.0, rng.f32() * 4.0 - 2.0))
+fn pairs(number: u64) -> GridFile {
+    let mut rng = fastrand::Rng::with_seed(number);
+    let (width, height, radius) = size(number, &mut rng);
+    let pixels = pixels(&mut rng, width, height);
+    // Places of 8 bits of fraction: how other places are rounded is for the tests of textures.
+    let places: Vec<f32> = (0..=radius)
+        .map(|_| rng.i32(-1200..1200) as f32 / 256.0)
         .collect();
-    let sums = Image::of(&pixels, sizes).paired(&pairs);
-    let (places, weights): (Vec<f32>, Vec<f32>) = pairs.into_iter().unzip();
-    let axes = [width as u32, height as u32];
-    let launch = started("convolution_texture_pairs", sizes)
-        .texture("image", GridKind::D2, &axes, &pixels, |texture| {
-            texture.linear_filter = true;
-        })
+    let weights: Vec<f32> = signed(&mut rng, places.len());
+    let both: Vec<(f32, f32)> = places
+        .iter()
+        .copied()
+        .zip(weights.iter().copied())
+        .collect();
+    let image = Image::of(&pixels, width, height);
+    let launch = launch("convolution_texture_pairs", width, height)
+        .texture(
+            "image",
+            GridKind::D2,
+            &[width, height],
+            &pixels,
+            |texture| {
+                texture.linear_filter = true;
+            },
+        )
         .input("places", &places)
         .input("weights", &weights);
-    ended(launch, &sums, sizes)
+    finish(launch, &image, &image.paired(&both), ("pairs", radius + 1))
+}
+
+fn rows(number: u64) -> GridFile {
+    let mut rng = fastrand::Rng::with_seed(number);
+    let (width, height, radius) = size(number, &mut rng);
+    let pixels = pixels(&mut rng, width, height);
+    let taps: Vec<f32> = signed(&mut rng, 2 * radius as usize + 1);
+    let image = Image::of(&pixels, width, height);
+    let launch = launch("convolution_texture_linear", width, height)
+        .texture(
+            "pixels",
+            GridKind::D1,
+            &[width * height],
+            &pixels,
+            |texture| {
+                texture.linear_memory = true;
+            },
+        )
+        .input("taps", &taps);
+    finish(
+        launch,
+        &image,
+        &image.filtered_rows(&taps, radius),
+        ("radius", radius),
+    )
 }
 
 /// An image behind a texture with unnormalised coordinates that clamps them.
@@ -96,13 +122,14 @@ struct Image<'a> {
 }
 
 impl<'a> Image<'a> {
-    fn of(pixels: &'a [f32], [width, height, _]: [usize; 3]) -> Image<'a> {
+    fn of(pixels: &'a [f32], width: u32, height: u32) -> Image<'a> {
         Image {
             pixels,
-            width: width as i64,
-            height: height as i64,
+            width: width.into(),
+            height: height.into(),
         }
     }
+
     /// The pixel of a column and row, or the nearest on the border.
     fn pixel(&self, column: i64, row: i64) -> f64 {
         let (column, row) = (
