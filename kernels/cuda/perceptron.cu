@@ -3,11 +3,10 @@
 // Control flow: a loop over tiles with two barriers, the inner product unrolled, guards for partial tiles in all three sizes.
 // Launch: blocks of 16 x 16 threads, grid of (outputs / 16, batch / 16) blocks, rounded up.
 namespace perceptron {
-const int TILE = 16;
-
 template <typename Real, bool ACTIVE>
 __global__ void layer(const Real *inputs, const Real *weights, const Real *biases, Real *outputs, int batch, int wide, int narrow)
 {
+    const int TILE = 16;
     __shared__ Real left[TILE][TILE], right[TILE][TILE];
     int x = threadIdx.x, y = threadIdx.y;
     int row = blockIdx.y * TILE + y, column = blockIdx.x * TILE + x;

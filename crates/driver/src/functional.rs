@@ -6,11 +6,12 @@ use warpbound_base::Diagnostic;
 use warpbound_isa::Program;
 use warpbound_load::{GridFile, Kernel};
 use warpbound_report::functional::FunctionalReport;
-use warpbound_simulate::functional::{Fault, GlobalMemory, Launch, Order, launch_on};
+use warpbound_simulate::functional::{Fault, GlobalMemory, Order, launch_on};
 
 use crate::{Prepared, Session};
 
 mod buffers;
+mod constants;
 mod images;
 mod notes;
 mod statistics;
@@ -19,12 +20,6 @@ use statistics::Statistics;
 
 /// The most warp instructions of a run when nothing else is said.
 pub(crate) const MOST_INSTRUCTIONS: u64 = 1_000_000_000;
-
-/// Where the launch block of the constants has what (experiments with the compiler's output): threads of a block, blocks
-/// of the grid, the top of the local stack.
-const BLOCK_AT: usize = 0x8;
-const GRID_AT: usize = 0x14;
-const STACK_AT: usize = 0x20;
 
 /// A launch of a grid that came to its end.
 #[derive(Clone, Debug)]
@@ -121,7 +116,7 @@ impl Session {
             return Err(self.locate(diagnostic.hint("leave --functional out")));
         }
         let most = options.max_instructions.unwrap_or(MOST_INSTRUCTIONS);
-        let (run, mut memory) = start(kernel, grid, options.order, most)?;
+        let (run, mut memory) = self.start(kernel, grid, options.order, most)?;
         let counts = launch_on(&prepared.code, &run, &mut memory, options.threads, progress)
             .map_err(|fault| self.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
         let compared = buffers::compare(kernel, grid, &memory);
@@ -159,95 +154,4 @@ impl Prepared<'_> {
         diagnostic.place.source = self.source(self.addr(fault.at));
         diagnostic
     }
-}
-
-/// A launch of at most so many warp instructions, and the memory that it begins with.
-///
-/// # Errors
-///
-/// Where the launch does not suit the kernel.
-pub(crate) fn start(
-    kernel: &Kernel,
-    grid: &GridFile,
-    order: Order,
-    max_instructions: u64,
-) -> Result<(Launch, GlobalMemory), Diagnostic> {
-    let mut memory = GlobalMemory::default();
-    let constants = constants(kernel, grid, &mut memory)?;
-    let (textures, surfaces) = images::bind(grid, &memory)?;
-    let shared = kernel.static_shared.unwrap_or(0);
-    let launch = Launch {
-        grid: grid.grid,
-        block: grid.block,
-        shared: shared.saturating_add(grid.dynamic_shared),
-        local: kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0),
-        constants,
-        textures,
-        surfaces,
-        max_instructions,
-        order,
-    };
-    Ok((launch, memory))
-}
-
-/// The constant banks: what the file has, the launch block, the parameters.
-fn constants(
-    kernel: &Kernel,
-    grid: &GridFile,
-    memory: &mut GlobalMemory,
-) -> Result<Vec<(u8, Vec<u8>)>, Diagnostic> {
-    let fault = |what: String| {
-        Diagnostic::new(what)
-            .in_kernel(kernel.demangled())
-            .in_file(grid.file.as_str())
-    };
-    if grid.params.len() != kernel.params.len() {
-        return Err(fault(format!(
-            "the kernel has {} parameters, the launch {}",
-            kernel.params.len(),
-            grid.params.len()
-        )));
-    }
-    let (bank, first) = match &kernel.param_block {
-        Some(block) => (block.bank, usize::from(block.offset)),
-        None if grid.params.is_empty() => (0, 0),
-        None => {
-            return Err(fault(
-                "the file does not say where parameters lie".to_owned(),
-            ));
-        }
-    };
-    let mut launch_block = vec![0u8; 0x1000];
-    let mut put = |at: usize, bytes: &[u8]| {
-        for (to, from) in launch_block.iter_mut().skip(at).zip(bytes) {
-            *to = *from;
-        }
-    };
-    for (at, size) in [(BLOCK_AT, grid.block), (GRID_AT, grid.grid)] {
-        for (nth, number) in size.iter().enumerate() {
-            put(at + 4 * nth, &number.to_le_bytes());
-        }
-    }
-    let local = kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0);
-    put(STACK_AT, &local.to_le_bytes());
-    for (at, word) in Launch::WINDOWS_AT {
-        put(at, &word.to_le_bytes());
-    }
-    let values = buffers::place(grid, memory);
-    for ((param, given), bytes) in kernel.params.iter().zip(&grid.params).zip(values) {
-        if bytes.len() != usize::from(param.size) {
-            return Err(fault(format!(
-                "parameter {} has {} bytes, that of the kernel {}",
-                given.name,
-                bytes.len(),
-                param.size
-            )));
-        }
-        put(first + usize::from(param.offset), &bytes);
-    }
-    let mut banks = vec![(bank, launch_block)];
-    for other in kernel.banks.iter().filter(|other| other.number != bank) {
-        banks.push((other.number, other.bytes().to_vec()));
-    }
-    Ok(banks)
 }

@@ -65,6 +65,7 @@ fn launch(
         grid,
         block,
         dynamic_shared: 0,
+        variables: Vec::new(),
         params: params
             .iter()
             .enumerate()

@@ -74,10 +74,9 @@ impl AtomicOp {
         let smaller = match kind {
             U32 | U64 => old < operand,
             S32 | S64 => signed(old) < signed(operand),
-            F32 | F16x2(_) | F64 => match self {
-                AtomicOp::Min | AtomicOp::Max => return None,
-                _ => false,
-            },
+            // Floats are only added (PTX manual, `atom`).
+            F32 | F16x2(_) | F64 if self != AtomicOp::Add => return None,
+            F32 | F16x2(_) | F64 => false,
         };
         Some(match (self, kind) {
             (AtomicOp::Add, U32 | S32 | U64 | S64) => old.wrapping_add(operand) & mask,

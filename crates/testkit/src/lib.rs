@@ -4,6 +4,7 @@
 pub mod audit;
 pub mod divergence;
 pub mod execute;
+pub mod expressions;
 pub mod generate;
 pub mod instructions;
 pub mod kernels;

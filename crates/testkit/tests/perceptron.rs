@@ -7,12 +7,12 @@ use warpbound_testkit::kernels::{DenseLayer, Float};
 use warpbound_testkit::perceptron::{Digits, Network, class_of};
 
 /// The chips for which kernels are built.
-const CHIPS: [&str; 2] = ["sm_61", "sm_62"];
+const CHIPS: [&str; 3] = ["sm_50", "sm_61", "sm_62"];
 
 /// By how much outputs of up to 60 differ at most from those of the reference. The paper saw differences from the
 /// 14th decimal digit of probabilities on.
-const NEAR_F64: f64 = 1e-13;
-const NEAR_F32: f64 = 1e-4;
+const NEAR_F64: f64 = 5e-14;
+const NEAR_F32: f64 = 5e-5;
 
 fn data() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/data/perceptron")
@@ -40,10 +40,9 @@ fn outputs<F: Float>(session: &Session, network: &Network, images: &[Vec<f32>]) 
         let launch = layer.launch(&numbers);
         let kernel = session.launched_grid(None, &launch).expect("it is there");
         let run = session.run_functional(kernel, &launch, None);
-        let run = run.unwrap_or_else(|diagnostic| panic!("{diagnostic}"));
-        let [.., found] = run.memory.buffers() else {
-            panic!("four buffers");
-        };
+        let run = run.map_err(|diagnostic| diagnostic.to_string());
+        let run = run.expect("it computes what the layer's reference does");
+        let found = run.memory.buffers().last().expect("there are four");
         assert_eq!(found.name, "outputs");
         numbers = found
             .bytes

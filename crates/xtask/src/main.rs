@@ -10,6 +10,7 @@ mod containers;
 mod cubin;
 mod disasm_compare;
 mod each_kernel;
+mod expressions;
 mod extract;
 mod kernels;
 mod launches;
@@ -118,6 +119,12 @@ const COMMANDS: &[Command] = &[
         summary: "kernels with a reference, run without time, against every claim and their bounds",
         help: audit_kernels::HELP,
         run: audit_kernels::run,
+    },
+    Command {
+        name: "expressions",
+        summary: "random expressions of CUDA C, compiled and run, against Rust",
+        help: expressions::HELP,
+        run: expressions::run,
     },
     Command {
         name: "audit-mini",

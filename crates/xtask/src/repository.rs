@@ -41,6 +41,11 @@ impl Repository {
         self.root.join("kernels/launches")
     }
 
+    /// Kernels of random expressions; see the command `expressions`.
+    pub(crate) fn expressions(&self) -> PathBuf {
+        self.root.join("kernels/expressions")
+    }
+
     /// Third-party tools, never committed; see the command `oracle`.
     pub(crate) fn oracle(&self) -> PathBuf {
         self.root.join("oracle")

@@ -19,7 +19,7 @@ use warpbound_report::audit::{AuditFault, AuditReport, AuditedLoop, Finding};
 use warpbound_report::bound::Origin;
 use warpbound_simulate::functional::{Size, launch_with};
 
-use crate::functional::{MOST_INSTRUCTIONS, start};
+use crate::functional::MOST_INSTRUCTIONS;
 use crate::prepared::Prepared;
 use crate::{Options, Session};
 
@@ -148,7 +148,7 @@ impl Session {
         order: Order,
         max_instructions: u64,
     ) -> Result<Watched, Diagnostic> {
-        let (run, mut memory) = start(prepared.kernel, grid, order, max_instructions)?;
+        let (run, mut memory) = self.start(prepared.kernel, grid, order, max_instructions)?;
         let mut watch = Watch::new(claims);
         let done = launch_with(&prepared.code, &run, &mut memory, &mut watch);
         Ok(Watched {
@@ -181,7 +181,7 @@ impl Session {
             return Err(self.locate(what.in_kernel(kernel.demangled())));
         }
         // Also tells whether the launch suits the kernel.
-        start(kernel, grid, Order::default(), 0)?;
+        self.start(kernel, grid, Order::default(), 0)?;
         let bound = self.bound(kernel, &options)?;
         let mut report = self.empty_report(kernel, grid, &bound);
         let claims = match self.claims(&prepared, &options) {
@@ -312,13 +312,11 @@ impl Audit<'_> {
             report.given_faulted |= run == 1;
             let what = fault.to_string();
             let faults = &mut report.faults;
-            match faults.iter().position(|known| known.what == what) {
-                Some(known) => faults[known].runs += 1,
-                None if faults.len() < SHOWN => {
-                    let runs = 1;
-                    faults.push(AuditFault { run, runs, what });
-                }
-                None => {}
+            if let Some(known) = faults.iter_mut().find(|known| known.what == what) {
+                known.runs += 1;
+            } else if faults.len() < SHOWN {
+                let runs = 1;
+                faults.push(AuditFault { run, runs, what });
             }
         }
     }

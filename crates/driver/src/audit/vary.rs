@@ -178,13 +178,6 @@ fn edges(element: Element) -> Vec<u64> {
             ];
             most.iter().chain(&odd).map(|x| x.to_bits()).collect()
         }
-        Element::F16 => {
-            // As below: the largest, the least, then the odd ones.
-            let all = [
-                0x7bff, 0xfbff, 0x0400, 1, 0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00,
-            ];
-            all.to_vec()
-        }
         _ => {
             let top = 1u64 << (8 * element.size() - 1);
             vec![0, 1, 2, u64::MAX, top, top - 1, top + 1]
@@ -205,6 +198,7 @@ mod tests {
             grid: [1; 3],
             block: [1; 3],
             dynamic_shared: 0,
+            variables: Vec::new(),
             params: vec![GridParam {
                 name: "buffer".to_owned(),
                 value: ParamValue::Buffer(GridBuffer {

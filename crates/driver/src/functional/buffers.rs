@@ -1,8 +1,8 @@
 //! Buffers of a launch: where they lie, what they hold at the end.
 
 use warpbound_base::Diagnostic;
-use warpbound_load::{Array, GridFile, GridParam, Kernel, ParamValue};
-use warpbound_simulate::functional::GlobalMemory;
+use warpbound_load::{Array, GridBuffer, GridFile, GridParam, Kernel, ParamValue, demangle};
+use warpbound_simulate::functional::{Buffer, GlobalMemory};
 
 use super::{FunctionalRun, images};
 
@@ -32,6 +32,27 @@ pub(super) fn place(grid: &GridFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>> 
     grid.params.iter().zip(&addresses).map(value).collect()
 }
 
+/// The buffers of a launch and the variables in global memory that it names, with what they hold.
+fn ends<'a>(
+    grid: &'a GridFile,
+    memory: &'a GlobalMemory,
+) -> impl Iterator<Item = (&'a str, &'a GridBuffer, &'a Buffer)> {
+    let params = grid.buffers().zip(memory.buffers());
+    let params = params.map(|((name, buffer), end)| (name, buffer, end));
+    let variables = grid.variables.iter().filter_map(|given| {
+        let is =
+            |buffer: &&Buffer| buffer.name == given.name || demangle(&buffer.name) == given.name;
+        // Behind the buffers, which may have the same names.
+        let end = memory
+            .buffers()
+            .iter()
+            .skip(grid.buffers().count())
+            .find(is)?;
+        Some((given.name.as_str(), &given.buffer, end))
+    });
+    params.chain(variables)
+}
+
 /// Buffers beside what the launch expects.
 pub(super) struct Compared {
     /// Elements that were compared.
@@ -46,7 +67,7 @@ pub(super) fn compare(kernel: &Kernel, grid: &GridFile, memory: &GlobalMemory) -
         elements: 0,
         unexpected: None,
     };
-    for ((name, buffer), found) in grid.buffers().zip(memory.buffers()) {
+    for (name, buffer, found) in ends(grid, memory) {
         let (Some(expect), element) = (&buffer.expect, buffer.element) else {
             continue;
         };
@@ -92,13 +113,12 @@ fn indices(shape: &[u64], index: usize) -> String {
 impl FunctionalRun {
     /// The files that the launch wants: name as the launch file has it, NPY contents.
     pub fn outputs<'a>(&'a self, grid: &'a GridFile) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
-        let buffers = grid.buffers().zip(self.memory.buffers());
-        buffers.filter_map(|((_, buffer), end)| {
+        ends(grid, &self.memory).filter_map(|(_, buffer, end)| {
             let name = buffer.output.as_deref()?;
             let array = Array {
                 element: buffer.element,
                 shape: buffer.shape.clone(),
-                bytes: end.bytes.clone(),
+                bytes: end.bytes.iter().take(buffer.bytes.len()).copied().collect(),
             };
             Some((name, array.to_npy()))
         })

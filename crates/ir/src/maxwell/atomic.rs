@@ -64,6 +64,8 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 }
             }
             Value::RegPair(None) => values.extend((0..2 * words).map(|_| Expr::Const(0))),
+            // One of a compare-and-swap's operands is 0.
+            Value::Word("RZ") => values.extend((0..words).map(|_| Expr::Const(0))),
             Value::Reg(_) => {
                 let value = |register: Option<u8>| match register {
                     Some(n) => Expr::Cell(Cell::gpr(n)),

@@ -123,6 +123,10 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             let function = FUNCTIONS.iter().find(|(spelled, _)| *spelled == name)?.1;
             let saturates = modifiers.takes(".SAT");
             modifiers.done()?;
+            // The high word of a double is no single that could be clamped.
+            if saturates && matches!(function, Special::Rcp64h | Special::Rsq64h) {
+                return None;
+            }
             let value = Expr::float(FloatOp::Special(function), [operands.single(0)?]);
             operands.result(saturated(value, saturates))
         }

@@ -1,5 +1,8 @@
-//! Arithmetic of pairs of halves. Results of other layouts (`.F32`, `.MRG_H0`, `.MRG_H1`) have no meaning yet: no source
-//! says what becomes of the other half.
+//! Arithmetic of pairs of halves.
+//!
+//! A result is a pair, or with `.F32` a half as a single: compilers write `HADD2.F32` for `add.f16` and the `cvt.f32.f16`
+//! of its result. Which half of a pair that would be is not known, so it has a meaning only where both are the same.
+//! Results that go into one half of a register (`.MRG_H0`, `.MRG_H1`) have none yet.
 
 use warpbound_isa::{Operand, Value, View};
 
@@ -18,6 +21,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         "HSET2" | "HSETP2" => return set(view, modifiers, operands),
         _ => return None,
     };
+    let to_single = modifiers.takes(".F32");
     let flush = modifiers.flush();
     let saturates = modifiers.takes(".SAT");
     modifiers.done()?;
@@ -31,11 +35,20 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         }
     };
     let (low, high) = (of(|pair| &pair.low), of(|pair| &pair.high));
+    if to_single {
+        let is_half = |pair: &Pair| pair.low == pair.high && matches!(pair.low, Number::Half(_));
+        let widen = FloatOp::WidenHalf(Flush::Keep);
+        return pairs
+            .iter()
+            .all(is_half)
+            .then(|| operands.result(Expr::float(widen, [low])))
+            .flatten();
+    }
     operands.result(or(low, shl(high, Expr::Const(16))))
 }
 
 /// A number of an operand: a half in the low bits of a word, or a single.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 enum Number {
     Half(Expr),
     Single(Expr),
@@ -180,6 +193,8 @@ fn pair(operand: &Operand) -> Option<Pair> {
         Number::Half(with_sign(half, operand, SIGN))
     };
     let (low, high) = match operand.select {
+        // RZ is a pair of zeros.
+        "" if operand.value == Value::Reg(None) => (low(), low()),
         "" => (low(), high()),
         ".H0_H0" => (low(), low()),
         ".H1_H1" => (high(), high()),

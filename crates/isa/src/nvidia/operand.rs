@@ -169,6 +169,8 @@ pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> Vi
         .filter_map(|piece| match piece {
             Piece::Item(item) => Some(operand(item, names, word, addr)),
             Piece::Name { .. } => Some(word_operand(modifier(piece, names, word))),
+            // A register that needs no field: the word says which.
+            Piece::Literal("RZ") => Some(word_operand("RZ")),
             Piece::Literal(_) | Piece::Flag { .. } => None,
         })
         .collect();

@@ -41,12 +41,23 @@ pub struct GridFile {
     pub dynamic_shared: u32,
     /// The parameters, by position.
     pub params: Vec<GridParam>,
+    /// What variables of the module hold (`cudaMemcpyToSymbol`), in the order of the file.
+    pub variables: Vec<GridVariable>,
     /// Buffers that are no parameters, for texels.
     pub texels: Vec<GridTexels>,
     /// Textures.
     pub textures: Vec<GridTexture>,
     /// Surfaces.
     pub surfaces: Vec<GridImage>,
+}
+
+/// A variable of the module.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GridVariable {
+    /// Its name, mangled or as in C++.
+    pub name: String,
+    /// What it holds, from its first byte on.
+    pub buffer: GridBuffer,
 }
 
 /// A buffer that is no parameter.
@@ -120,6 +131,7 @@ struct Raw {
     #[serde(default)]
     param: Vec<Spanned<RawParam>>,
     #[serde(default)]
+    variable: Vec<Spanned<RawParam>>,
     buffer: Vec<Spanned<RawParam>>,
     #[serde(default)]
     texture: Vec<Spanned<RawTexture>>,
@@ -181,6 +193,29 @@ impl GridFile {
                 content,
             });
         }
+        let mut variables: Vec<GridVariable> = Vec::new();
+        for variable in &raw.variable {
+            let (span, raw) = (variable.span().start, variable.get_ref());
+            let Some(name) = raw.name.clone() else {
+                let what = Diagnostic::new("a variable has no name");
+                return Err(at(what, span));
+            };
+            let fault = |mut diagnostic: Diagnostic, byte: Option<usize>| {
+                diagnostic.what = format!("variable {name}: {}", diagnostic.what);
+                at(diagnostic, byte.unwrap_or(span))
+            };
+            if variables.iter().any(|other| other.name == name) {
+                return Err(fault(Diagnostic::new("it is there twice"), None));
+            }
+            let content = raw.read(&mut reading).map_err(|(d, byte)| fault(d, byte))?;
+            let (Content::Value(ParamValue::Buffer(buffer)), None) = (content, &raw.position)
+            else {
+                let what = Diagnostic::new("it is no buffer")
+                    .hint("give it a type, and values, a file or a shape");
+                return Err(fault(what, None));
+            };
+            variables.push(GridVariable { name, buffer });
+        }
         let params = in_order(placed).map_err(|(diagnostic, span)| at(diagnostic, span))?;
         let mut launch = GridFile {
             file: file.to_owned(),
@@ -189,6 +224,7 @@ impl GridFile {
             kernel: raw.kernel,
             dynamic_shared: raw.dynamic_shared,
             params,
+            variables,
             texels: Vec::new(),
             textures: Vec::new(),
             surfaces: Vec::new(),

@@ -2,7 +2,7 @@
 
 use warpbound_load::GridFile;
 
-use super::rounded::{Rounded, ends};
+use super::running_error::{Rounded, ends};
 use super::{Launch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -55,14 +55,14 @@ struct Fluid {
 
 impl Fluid {
     fn of(state: &[f32; VARIABLES]) -> Fluid {
-        let variables = state.map(Rounded::single);
+        let variables = state.map(Rounded::of);
         let [density, x, y, z, energy] = variables;
-        let moving = Rounded::single(0.5) * (x * x + y * y + z * z) / density;
-        let pressure = Rounded::single(GAMMA - 1.0) * (energy - moving);
+        let moving = Rounded::of(0.5f32) * (x * x + y * y + z * z) / density;
+        let pressure = Rounded::of(GAMMA - 1.0) * (energy - moving);
         Fluid {
             variables,
             pressure,
-            sound: (Rounded::single(GAMMA) * pressure / density).sqrt(),
+            sound: (Rounded::of(GAMMA) * pressure / density).sqrt(),
         }
     }
 
@@ -93,10 +93,10 @@ fn step_factor(number: u64) -> GridFile {
         let fluid = Fluid::of(state);
         let [density, x, y, z, _] = fluid.variables;
         let speed = (x * x + y * y + z * z).sqrt() / density;
-        Rounded::single(0.5) / (Rounded::single(area).sqrt() * (speed + fluid.sound))
+        Rounded::of(0.5f32) / (Rounded::of(area).sqrt() * (speed + fluid.sound))
     };
     let factors: Vec<Rounded> = states.iter().zip(&areas).map(factor).collect();
-    let (end, may) = ends(&factors, |x| x as f32);
+    let (end, may) = ends(&factors);
     launch("cfd_step_factor", cells)
         .input("variables", &by_variable(&states))
         .input("areas", &areas)
@@ -116,13 +116,13 @@ fn flux(number: u64) -> GridFile {
     let normals: Vec<[[f32; 3]; FACES]> = (0..cells)
         .map(|_| [(); FACES].map(|()| [(); 3].map(|()| rng.f32() - 0.5)))
         .collect();
-    let half = Rounded::single(0.5);
+    let half = Rounded::of(0.5f32);
     let all: Vec<[Rounded; VARIABLES]> = (0..cells)
         .map(|cell| {
             let here = Fluid::of(&states[cell]);
-            let mut sum = [Rounded::single(0.0); VARIABLES];
+            let mut sum = [Rounded::of(0.0f32); VARIABLES];
             for face in 0..FACES {
-                let normal = normals[cell][face].map(Rounded::single);
+                let normal = normals[cell][face].map(Rounded::of);
                 let other = match neighbours[cell][face] {
                     -1 => {
                         // Nothing flows through a wall.
@@ -152,7 +152,7 @@ fn flux(number: u64) -> GridFile {
         .collect();
     // The kernel adds the terms of a momentum in another order (both pressures first) and takes energy and pressure
     // together before multiplying: as many steps on numbers of the same size, up to the factor.
-    let (end, may) = ends(&fluxes, |x| x as f32);
+    let (end, may) = ends(&fluxes);
     let by_face = |part: &dyn Fn(usize, usize) -> f32| -> Vec<f32> {
         (0..FACES * 3)
             .flat_map(|row| (0..cells).map(move |cell| (row, cell)))
@@ -187,11 +187,11 @@ fn advance(number: u64) -> GridFile {
     let factors: Vec<f32> = (0..cells).map(|_| rng.f32()).collect();
     let after: Vec<Rounded> = (0..VARIABLES * cells)
         .map(|at| {
-            let change = Rounded::single(factors[at % cells]) * Rounded::single(fluxes[at]);
-            Rounded::single(start[at]) - change
+            let change = Rounded::of(factors[at % cells]) * Rounded::of(fluxes[at]);
+            Rounded::of(start[at]) - change
         })
         .collect();
-    let (end, may) = ends(&after, |x| x as f32);
+    let (end, may) = ends(&after);
     launch("cfd_advance", cells)
         .near("variables", &start, &end, 0.0, may)
         .input("fluxes", &fluxes)

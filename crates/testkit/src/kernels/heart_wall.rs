@@ -2,7 +2,7 @@
 
 use warpbound_load::GridFile;
 
-use super::rounded::{Rounded, ends};
+use super::running_error::{Rounded, ends};
 use super::{Launch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("heart_wall", "heart_wall", follow)];
@@ -37,7 +37,7 @@ fn correlation(a: &[i64], b: &[i64]) -> Rounded {
     let products = |a: &[i64], b: &[i64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<i64>();
     let moment = |a: &[i64], b: &[i64]| PIXELS as i64 * products(a, b) - sum(a) * sum(b);
     if moment(a, a) == 0 || moment(b, b) == 0 {
-        return Rounded::single(0.0);
+        return Rounded::of(0.0f32);
     }
     let variances = Rounded::converted(moment(a, a)) * Rounded::converted(moment(b, b));
     Rounded::converted(moment(a, b)) / variances.sqrt()
@@ -105,13 +105,13 @@ fn follow(number: u64) -> GridFile {
         };
         let wide: Vec<i64> = template.iter().map(|&pixel| pixel.into()).collect();
         let found = best(&frame, &wide, point, reach);
-        let (place, fit) = found.unwrap_or(((-1, -1), Rounded::single(-2.0)));
+        let (place, fit) = found.unwrap_or(((-1, -1), Rounded::of(-2.0f32)));
         flat_points.extend([point.0 as i16, point.1 as i16]);
         templates.extend(template);
         places.extend([place.0, place.1]);
         fits.push(fit);
     }
-    let (end, may) = ends(&fits, |x| x as f32);
+    let (end, may) = ends(&fits);
     Launch::of("heart_wall", [points as u32, 1, 1], [threads, 1, 1])
         .input("frame", &frame.pixels)
         .value("width", width as i32)

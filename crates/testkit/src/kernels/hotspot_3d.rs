@@ -2,27 +2,18 @@
 
 use warpbound_load::GridFile;
 
-use super::rounded::{Rounded, ends};
-use super::{Launch, Number, Row};
+use super::running_error::{Rounded, ends};
+use super::{Float, Launch, Row};
 
 const SINGLE: &str = "void hotspot_3d<float>(float const*, float const*, float*, int, int, int, float, float, float, float, float, float)";
 const DOUBLE: &str = "void hotspot_3d<double>(double const*, double const*, double*, int, int, int, double, double, double, double, double, double)";
 
 pub(super) const KERNELS: &[Row] = &[
-    ("hotspot_3d", SINGLE, |number| {
-        step(number, SINGLE, Rounded::single, |x| x as f32)
-    }),
-    ("hotspot_3d", DOUBLE, |number| {
-        step(number, DOUBLE, Rounded::double, |x| x)
-    }),
+    ("hotspot_3d", SINGLE, |number| step::<f32>(number, SINGLE)),
+    ("hotspot_3d", DOUBLE, |number| step::<f64>(number, DOUBLE)),
 ];
 
-fn step<N: Number>(
-    number: u64,
-    kernel: &str,
-    rounded: fn(N) -> Rounded,
-    to_float: fn(f64) -> N,
-) -> GridFile {
+fn step<F: Float>(number: u64, kernel: &str) -> GridFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height, depth) = match number {
         0 => (16, 8, 4),
@@ -31,9 +22,9 @@ fn step<N: Number>(
         _ => (rng.usize(1..40), rng.usize(1..24), rng.usize(1..6)),
     };
     let count = width * height * depth;
-    let mut floats = |count: usize, least: f64, most: f64| -> Vec<N> {
+    let mut floats = |count: usize, least: f64, most: f64| -> Vec<F> {
         (0..count)
-            .map(|_| to_float(least + (most - least) * rng.f64()))
+            .map(|_| F::of(least + (most - least) * rng.f64()))
             .collect()
     };
     let power = floats(count, 0.0, 5.0);
@@ -41,7 +32,7 @@ fn step<N: Number>(
     // Parts of the cell, its neighbours in the three directions, of its power, and what comes from around.
     let factors = floats(6, 0.05, 0.3);
     let [centre, across, along, upright, heating, leak] =
-        std::array::from_fn(|at| rounded(factors[at]));
+        std::array::from_fn(|at| Rounded::of(factors[at]));
     // A cell beyond a side is the one at that side.
     let cell = |x: usize, y: usize, z: usize, dx: i64, dy: i64, dz: i64| {
         let moved =
@@ -51,7 +42,7 @@ fn step<N: Number>(
             moved(y, dy, height),
             moved(z, dz, depth),
         );
-        rounded(before[(z * height + y) * width + x])
+        Rounded::of(before[(z * height + y) * width + x])
     };
     let after: Vec<Rounded> = (0..count)
         .map(|at| {
@@ -61,16 +52,16 @@ fn step<N: Number>(
                 + across * (near(-1, 0, 0) + near(1, 0, 0))
                 + along * (near(0, -1, 0) + near(0, 1, 0))
                 + upright * (near(0, 0, -1) + near(0, 0, 1))
-                + heating * rounded(power[at])
+                + heating * Rounded::of(power[at])
                 + leak
         })
         .collect();
-    let (end, may) = ends(&after, to_float);
+    let (end, may) = ends::<F>(&after);
     let grid = [width.div_ceil(16) as u32, height.div_ceil(8) as u32, 1];
     let mut launch = Launch::of(kernel, grid, [16, 8, 1])
         .input("power", &power)
         .input("before", &before)
-        .near("after", &vec![to_float(0.0); count], &end, 0.0, may)
+        .near("after", &vec![F::of(0.0); count], &end, 0.0, may)
         .value("width", width as i32)
         .value("height", height as i32)
         .value("depth", depth as i32);

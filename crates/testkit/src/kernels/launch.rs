@@ -1,6 +1,6 @@
 use warpbound_load::{
     Element, Expected, GridAddress, GridBuffer, GridFile, GridImage, GridKind, GridParam,
-    GridTexels, GridTexture, ParamValue,
+    GridTexels, GridTexture, GridVariable, ParamValue,
 };
 
 /// A number that buffers hold.
@@ -10,6 +10,9 @@ pub trait Number: Copy {
 
     /// Its bytes, the lowest first.
     fn bytes(self) -> Vec<u8>;
+
+    /// The number of these bytes, the lowest first; bytes that are missing are 0.
+    fn of_bytes(bytes: &[u8]) -> Self;
 }
 
 macro_rules! numbers {
@@ -19,6 +22,14 @@ macro_rules! numbers {
 
             fn bytes(self) -> Vec<u8> {
                 self.to_le_bytes().to_vec()
+            }
+
+            fn of_bytes(bytes: &[u8]) -> $number {
+                let mut array = [0; size_of::<$number>()];
+                for (to, from) in array.iter_mut().zip(bytes) {
+                    *to = *from;
+                }
+                <$number>::from_le_bytes(array)
             }
         })*
     };
@@ -40,6 +51,7 @@ impl Launch {
             grid,
             block,
             dynamic_shared: 0,
+            variables: Vec::new(),
             params: Vec::new(),
             texels: Vec::new(),
             textures: Vec::new(),
@@ -94,6 +106,16 @@ impl Launch {
     #[must_use]
     pub fn scratch<N: Number>(self, name: &str, start: &[N]) -> Launch {
         self.buffer(name, start, None)
+    }
+
+    /// A variable of the module, from its first element on, and what it holds at the end, if that is said.
+    #[must_use]
+    pub fn variable<N: Number>(mut self, name: &str, start: &[N], end: Option<&[N]>) -> Launch {
+        self.0.variables.push(GridVariable {
+            name: name.to_owned(),
+            buffer: contents(name, start, end.map(|end| (end, 0.0, 0.0))),
+        });
+        self
     }
 
     /// A texture object; its texels lie in a buffer of their own and stay as they are. `set` chooses how it is read: it

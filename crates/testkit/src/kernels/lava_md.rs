@@ -2,27 +2,18 @@
 
 use warpbound_load::GridFile;
 
-use super::rounded::{Rounded, ends};
-use super::{Launch, Number, Row};
+use super::running_error::{Rounded, ends};
+use super::{Float, Launch, Row};
 
 const SINGLE: &str = "void lava::boxes<float>(lava::Four<float> const*, int const*, int const*, int const*, lava::Four<float>*, float)";
 const DOUBLE: &str = "void lava::boxes<double>(lava::Four<double> const*, int const*, int const*, int const*, lava::Four<double>*, double)";
 
 pub(super) const KERNELS: &[Row] = &[
-    ("lava_md", SINGLE, |number| {
-        boxes(number, SINGLE, Rounded::single, |x| x as f32)
-    }),
-    ("lava_md", DOUBLE, |number| {
-        boxes(number, DOUBLE, Rounded::double, |x| x)
-    }),
+    ("lava_md", SINGLE, |number| boxes::<f32>(number, SINGLE)),
+    ("lava_md", DOUBLE, |number| boxes::<f64>(number, DOUBLE)),
 ];
 
-fn boxes<N: Number>(
-    number: u64,
-    kernel: &str,
-    rounded: fn(N) -> Rounded,
-    to_float: fn(f64) -> N,
-) -> GridFile {
+fn boxes<F: Float>(number: u64, kernel: &str) -> GridFile {
     let mut rng = fastrand::Rng::with_seed(number);
     // Boxes in each direction, the most particles of a box.
     let (sides, most) = match number {
@@ -48,8 +39,8 @@ fn boxes<N: Number>(
             rng.usize(0..=most)
         };
         for _ in 0..inside {
-            let at = place(number).map(|corner| to_float(corner as f64 + rng.f64()));
-            particles.push([at[0], at[1], at[2], to_float(rng.f64() * 2.0 - 1.0)]);
+            let at = place(number).map(|corner| F::of(corner as f64 + rng.f64()));
+            particles.push([at[0], at[1], at[2], F::of(rng.f64() * 2.0 - 1.0)]);
         }
         starts.push(particles.len() as i32);
     }
@@ -62,22 +53,22 @@ fn boxes<N: Number>(
         neighbours.extend((0..count).filter(is_near).map(|b| b as i32));
         neighbour_starts.push(neighbours.len() as i32);
     }
-    let falloff = to_float(0.3 + rng.f64());
+    let falloff = F::of(0.3 + rng.f64());
     let of_box = |number: usize| &particles[starts[number] as usize..starts[number + 1] as usize];
     let mut results = Vec::new();
     for number in 0..count {
         let entries = neighbour_starts[number] as usize..neighbour_starts[number + 1] as usize;
         for own in of_box(number) {
-            let own = own.map(rounded);
+            let own = own.map(Rounded::of);
             // Force, then potential.
-            let mut sum = [(); 4].map(|()| rounded(to_float(0.0)));
+            let mut sum = [(); 4].map(|()| Rounded::of(F::of(0.0)));
             for &neighbour in &neighbours[entries.clone()] {
                 for other in of_box(neighbour as usize) {
-                    let other = other.map(rounded);
+                    let other = other.map(Rounded::of);
                     let away = [0, 1, 2].map(|axis| own[axis] - other[axis]);
                     let square = away[0] * away[0] + away[1] * away[1] + away[2] * away[2];
-                    let part = other[3] * (-rounded(falloff) * square).exp();
-                    let strength = Rounded::exact(2.0) * rounded(falloff) * part;
+                    let part = other[3] * (-Rounded::of(falloff) * square).exp();
+                    let strength = Rounded::exact(2.0) * Rounded::of(falloff) * part;
                     for axis in 0..3 {
                         sum[axis] = sum[axis] + strength * away[axis];
                     }
@@ -87,15 +78,15 @@ fn boxes<N: Number>(
             results.extend(sum);
         }
     }
-    let (end, may) = ends(&results, to_float);
-    let flat: Vec<N> = particles.into_iter().flatten().collect();
+    let (end, may) = ends::<F>(&results);
+    let flat: Vec<F> = particles.into_iter().flatten().collect();
     let threads = most.max(3) as u32;
     Launch::of(kernel, [count as u32, 1, 1], [threads, 1, 1])
         .input("particles", &flat)
         .input("starts", &starts)
         .input("neighbour_starts", &neighbour_starts)
         .input("neighbours", &neighbours)
-        .near("results", &vec![to_float(0.0); flat.len()], &end, 0.0, may)
+        .near("results", &vec![F::of(0.0); flat.len()], &end, 0.0, may)
         .value("falloff", falloff)
         .done()
 }

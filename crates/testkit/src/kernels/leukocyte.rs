@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use warpbound_load::GridFile;
 
-use super::rounded::{Rounded, ends};
+use super::running_error::{Rounded, ends};
 use super::{Launch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -38,15 +38,14 @@ fn score(number: u64) -> GridFile {
     };
     let best_at = |pixel: usize| {
         let (x, y) = ((pixel % width) as i64, (pixel / width) as i64);
-        let mut best = Rounded::single(0.0);
+        let mut best = Rounded::of(0.0f32);
         for radius in least..=most {
             let mut outward = Vec::new();
             for (cosine, sine) in (0..POINTS).map(direction) {
                 // One product of singles, rounded to the nearest integer.
                 let moved = |part: f32| (radius as f32 * part).round_ties_even() as i64;
                 if let Some(at) = inside(x + moved(cosine), y + moved(sine)) {
-                    let part =
-                        |part: f32, of: &[f32]| Rounded::single(part) * Rounded::single(of[at]);
+                    let part = |part: f32, of: &[f32]| Rounded::of(part) * Rounded::of(of[at]);
                     outward.push(part(cosine, &across) + part(sine, &down));
                 }
             }
@@ -54,18 +53,18 @@ fn score(number: u64) -> GridFile {
                 continue;
             }
             let count = Rounded::converted(outward.len() as i64);
-            let zero = Rounded::single(0.0);
+            let zero = Rounded::of(0.0f32);
             let sum = outward.iter().fold(zero, |sum, &x| sum + x);
             let squares = outward.iter().fold(zero, |sum, &x| sum + x * x);
             let mean = sum / count;
             let others = Rounded::converted(outward.len() as i64 - 1);
             let variance = (squares - sum * mean) / others;
-            best = best.max(mean * mean / (variance + Rounded::single(0.0625)));
+            best = best.max(mean * mean / (variance + Rounded::of(0.0625f32)));
         }
         best
     };
     let scores: Vec<Rounded> = (0..width * height).map(best_at).collect();
-    let (end, may) = ends(&scores, |x| x as f32);
+    let (end, may) = ends(&scores);
     let blocks = (width * height).div_ceil(64) as u32;
     Launch::of("leukocyte_score", [blocks, 1, 1], [64, 1, 1])
         .input("gradient_x", &across)

@@ -6,6 +6,8 @@ mod backprop;
 mod bfs;
 mod btree_search;
 mod cfd_flux;
+mod convolution;
+mod convolution_texture;
 mod gaussian;
 mod heart_wall;
 mod histogram;
@@ -21,6 +23,7 @@ mod lud_diagonal;
 mod mandelbrot;
 mod matmul_int;
 mod matmul_tiled;
+mod module_variables;
 mod mum_match;
 mod myocyte;
 mod nbody;
@@ -30,8 +33,8 @@ mod particle_filter;
 mod path_finder;
 mod perceptron;
 mod reduction;
-mod rounded;
 mod rounding;
+mod running_error;
 mod sampling;
 mod spmv;
 mod srad;
@@ -66,6 +69,7 @@ pub fn all() -> Vec<Reference> {
         bfs::KERNELS,
         btree_search::KERNELS,
         cfd_flux::KERNELS,
+        convolution::KERNELS,
         gaussian::KERNELS,
         heart_wall::KERNELS,
         histogram::KERNELS,
@@ -80,6 +84,7 @@ pub fn all() -> Vec<Reference> {
         mandelbrot::KERNELS,
         matmul_int::KERNELS,
         matmul_tiled::KERNELS,
+        module_variables::KERNELS,
         mum_match::KERNELS,
         myocyte::KERNELS,
         nbody::KERNELS,

@@ -15,9 +15,6 @@ pub trait Float: Number {
 
     /// The same number.
     fn wide(self) -> f64;
-
-    /// The float of these bytes, the lowest first; what is missing is 0.
-    fn of_bytes(bytes: &[u8]) -> Self;
 }
 
 impl Float for f32 {
@@ -30,10 +27,6 @@ impl Float for f32 {
 
     fn wide(self) -> f64 {
         self.into()
-    }
-
-    fn of_bytes(bytes: &[u8]) -> f32 {
-        f32::from_le_bytes(array(bytes))
     }
 }
 
@@ -48,18 +41,6 @@ impl Float for f64 {
     fn wide(self) -> f64 {
         self
     }
-
-    fn of_bytes(bytes: &[u8]) -> f64 {
-        f64::from_le_bytes(array(bytes))
-    }
-}
-
-fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    let mut array = [0; N];
-    for (to, from) in array.iter_mut().zip(bytes) {
-        *to = *from;
-    }
-    array
 }
 
 /// A sum of products (or of single numbers), and what its error depends on.

@@ -2,7 +2,7 @@
 
 use warpbound_load::GridFile;
 
-use super::rounded::{Rounded, ends};
+use super::running_error::{Rounded, ends};
 use super::{Launch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -91,16 +91,16 @@ const SCALING: f32 = 1.149_604_4;
 
 /// The 9/7 transform: in turn the odd and the even elements take part of their neighbours, then all are scaled.
 fn transform_97(line: &[f32]) -> Vec<Rounded> {
-    let mut line: Vec<Rounded> = line.iter().map(|&x| Rounded::single(x)).collect();
+    let mut line: Vec<Rounded> = line.iter().map(|&x| Rounded::of(x)).collect();
     for (step, &factor) in STEPS.iter().enumerate() {
         let before = line.clone();
         for x in (0..line.len()).filter(|x| x % 2 != step % 2) {
             let near = |at: i64| before[mirrored(at, before.len())];
             let both = near(x as i64 - 1) + near(x as i64 + 1);
-            line[x] = before[x] + Rounded::single(factor) * both;
+            line[x] = before[x] + Rounded::of(factor) * both;
         }
     }
-    let scaling = Rounded::single(SCALING);
+    let scaling = Rounded::of(SCALING);
     let low = line.iter().step_by(2).map(|&x| x / scaling);
     let high = line.iter().skip(1).step_by(2).map(|&x| x * scaling);
     low.chain(high).collect()
@@ -111,7 +111,7 @@ fn singles(number: u64) -> GridFile {
     let (width, height) = size(number, &mut rng);
     let image: Vec<f32> = (0..width * height).map(|_| rng.f32() * 255.0).collect();
     let all: Vec<Rounded> = image.chunks(width).flat_map(transform_97).collect();
-    let (end, may) = ends(&all, |x| x as f32);
+    let (end, may) = ends(&all);
     Launch::of("wavelet_97", [height as u32, 1, 1], [48, 1, 1])
         .dynamic_shared(4 * width.next_multiple_of(2) as u32)
         .input("in", &image)

@@ -1,0 +1,302 @@
+//! Random expressions, and kernels that compute many.
+
+use super::rows::{Row, rows};
+use super::value::Type;
+
+/// Functions that the kernels use: halves by instructions of PTX.
+const PRELUDE: &str = r#"static __device__ float float_of_half(unsigned x) {
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"((unsigned short)x));
+    return f;
+}
+static __device__ float half_of(float x) {
+    unsigned short h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
+    return float_of_half(h);
+}
+static __device__ float half_sum(unsigned a, unsigned b) {
+    unsigned short h;
+    asm("add.f16 %0, %1, %2;" : "=h"(h) : "h"((unsigned short)a), "h"((unsigned short)b));
+    return float_of_half(h);
+}
+static __device__ float half_product(unsigned a, unsigned b) {
+    unsigned short h;
+    asm("{ .reg .f16 z; mov.b16 z, 0x8000U; fma.rn.f16 %0, %1, %2, z; }"
+        : "=h"(h) : "h"((unsigned short)a), "h"((unsigned short)b));
+    return float_of_half(h);
+}
+"#;
+
+/// Variables of each type.
+pub(super) const VARIABLES: usize = 3;
+
+/// The most operators and functions on a path.
+const DEPTH: usize = 5;
+
+/// An expression.
+pub enum Expression {
+    /// A variable of a type, by number.
+    Variable(Type, usize),
+    /// A constant, as its bits.
+    Constant(Type, u64),
+    /// An operator or a function of operands.
+    Apply(&'static Row, Vec<Expression>),
+}
+
+impl Expression {
+    /// Its type.
+    pub fn result(&self) -> Type {
+        match self {
+            Expression::Variable(of, _) | Expression::Constant(of, _) => *of,
+            Expression::Apply(row, _) => row.result,
+        }
+    }
+
+    /// By how many units of the last place it may be off.
+    pub fn ulps(&self) -> u32 {
+        match self {
+            Expression::Apply(row, _) => row.ulps,
+            _ => 0,
+        }
+    }
+
+    /// Its value as bits; `variable` gives those of variables.
+    pub fn value(&self, variable: &impl Fn(Type, usize) -> u64) -> u64 {
+        match self {
+            Expression::Variable(of, number) => variable(*of, *number),
+            Expression::Constant(_, bits) => *bits,
+            Expression::Apply(row, operands) => {
+                let operands: Vec<u64> = operands.iter().map(|o| o.value(variable)).collect();
+                (row.value)(&operands)
+            }
+        }
+    }
+
+    /// As CUDA C.
+    pub fn text(&self) -> String {
+        match self {
+            Expression::Variable(of, number) => format!("{}{number}", of.spelled().1),
+            Expression::Constant(of, bits) => of.constant(*bits),
+            Expression::Apply(row, operands) => {
+                let mut parts = row.template.split('$');
+                let mut text = parts.next().unwrap_or_default().to_owned();
+                for part in parts {
+                    let (digit, rest) = part.split_at(1.min(part.len()));
+                    let operand = digit.parse().ok().and_then(|n: usize| operands.get(n));
+                    text.push_str(&operand.map(Expression::text).unwrap_or_default());
+                    text.push_str(rest);
+                }
+                format!("({text})")
+            }
+        }
+    }
+}
+
+/// Expressions that one kernel computes.
+pub struct Batch {
+    /// The seed that they come from.
+    pub seed: u64,
+    /// The expressions.
+    pub expressions: Vec<Expression>,
+}
+
+impl Batch {
+    /// So many random expressions.
+    pub fn new(seed: u64, count: usize) -> Batch {
+        let mut random = Random(seed);
+        let expressions = (0..count).map(|_| {
+            let of = random.choose(&Type::ALL);
+            random.expression(of, DEPTH, true)
+        });
+        Batch {
+            seed,
+            expressions: expressions.collect(),
+        }
+    }
+
+    /// The source of a kernel `expressions` that computes each from arrays of variables.
+    pub fn source(&self) -> String {
+        let mut text = format!(
+            "// {} random expressions of seed {}; `cargo xtask expressions` writes such files.\n",
+            self.expressions.len(),
+            self.seed
+        );
+        text.push_str(PRELUDE);
+        text.push_str("extern \"C\" __global__ void expressions(");
+        for of in Type::ALL {
+            let (name, letter) = of.spelled();
+            text.push_str(&format!("const {name}* {letter}, "));
+        }
+        text.push_str("unsigned long long* out, int n) {\n");
+        text.push_str(
+            "    int t = blockIdx.x * blockDim.x + threadIdx.x;\n    if (t >= n) return;\n",
+        );
+        for of in Type::ALL {
+            let (name, letter) = of.spelled();
+            for number in 0..VARIABLES {
+                text.push_str(&format!(
+                    "    {name} {letter}{number} = {letter}[{number} * n + t];\n"
+                ));
+            }
+        }
+        for (number, expression) in self.expressions.iter().enumerate() {
+            let bits = expression.result().bits_of(&expression.text());
+            text.push_str(&format!("    out[{number} * n + t] = {bits};\n"));
+        }
+        text.push_str("}\n");
+        text
+    }
+}
+
+/// SplitMix64: the same numbers for ever.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    pub(super) fn below(&mut self, limit: usize) -> usize {
+        (self.bits() % limit.max(1) as u64) as usize
+    }
+
+    fn choose<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+
+    fn expression(&mut self, of: Type, depth: usize, is_root: bool) -> Expression {
+        let stops = if is_root { 0 } else { 2 };
+        if depth == 0 || self.below(10) < stops {
+            return match self.below(5) {
+                0 => Expression::Constant(of, self.constant(of)),
+                _ => Expression::Variable(of, self.below(VARIABLES)),
+            };
+        }
+        let all: Vec<&'static Row> = rows()
+            .filter(|row| row.result == of && (is_root || row.ulps == 0))
+            .collect();
+        let row = self.choose(&all);
+        let operands = row.operands.iter().map(|&operand| match row.of_variables {
+            true => Expression::Variable(operand, self.below(VARIABLES)),
+            false => self.expression(operand, depth - 1, false),
+        });
+        Expression::Apply(row, operands.collect())
+    }
+
+    /// A constant that CUDA C can spell.
+    fn constant(&mut self, of: Type) -> u64 {
+        let small = self.below(200) as i64 - 100;
+        match of {
+            Type::I32 | Type::U32 => match self.below(3) {
+                0 => u64::from(self.bits() as u32),
+                _ => u64::from(small as u32),
+            },
+            Type::I64 | Type::U64 => match self.below(3) {
+                0 => self.bits(),
+                _ => small as u64,
+            },
+            Type::F32 => {
+                let power = self.below(60) as i32 - 30;
+                u64::from((small as f32 * 1.1 * 2f32.powi(power)).to_bits())
+            }
+            Type::F64 => {
+                let power = self.below(200) as i32 - 100;
+                (small as f64 * 1.1 * 2f64.powi(power)).to_bits()
+            }
+        }
+    }
+
+    /// The bits of a variable: any, small, or at an edge.
+    pub(super) fn variable(&mut self, of: Type) -> u64 {
+        let any = self.bits();
+        let exponents = |low: i32, high: i32, random: &mut Random| {
+            low + random.below((high - low) as usize) as i32
+        };
+        match of {
+            Type::I32 | Type::U32 => {
+                let edges = [
+                    0,
+                    1,
+                    2,
+                    31,
+                    32,
+                    0x7fff_ffff,
+                    0x8000_0000,
+                    0x8000_0001,
+                    0xffff_ffff,
+                    0xffff,
+                    0x10000,
+                ];
+                match self.below(4) {
+                    0 => self.choose(&edges),
+                    1 => u64::from((any as u32) >> self.below(32)),
+                    _ => u64::from(any as u32),
+                }
+            }
+            Type::I64 | Type::U64 => match self.below(5) {
+                0 => self.choose(&[
+                    0,
+                    1,
+                    u64::MAX,
+                    1 << 63,
+                    i64::MAX as u64,
+                    1 << 32,
+                    0xffff_ffff,
+                ]),
+                1 | 2 => any >> self.below(64),
+                _ => any,
+            },
+            Type::F32 => match self.below(8) {
+                0 => u64::from(any as u32),
+                1 => {
+                    let edges = [
+                        0u32,
+                        1,
+                        0x7f_ffff,
+                        0x80_0000,
+                        0x3f80_0000,
+                        0x3f7f_ffff,
+                        0x4b00_0000,
+                        0x4f00_0000,
+                        0x7f7f_ffff,
+                        0x7f80_0000,
+                        0x7fc0_0000,
+                        0x3f00_0000,
+                    ];
+                    u64::from(self.choose(&edges) | (any as u32) & 1 << 31)
+                }
+                2 => u64::from(((any % 2000) as f32 / 4.0 - 250.0).to_bits()),
+                _ => {
+                    let exponent = 127 + exponents(-20, 30, self);
+                    u64::from((any as u32) & 0x807f_ffff | (exponent as u32) << 23)
+                }
+            },
+            Type::F64 => match self.below(8) {
+                0 => any,
+                1 => {
+                    let edges = [
+                        0u64,
+                        1,
+                        0x000f_ffff_ffff_ffff,
+                        0x0010_0000_0000_0000,
+                        0x3ff0_0000_0000_0000,
+                        0x41e0_0000_0000_0000,
+                        0x7fef_ffff_ffff_ffff,
+                        0x7ff0_0000_0000_0000,
+                        0x7ff8_0000_0000_0000,
+                    ];
+                    self.choose(&edges) | any & 1 << 63
+                }
+                2 => ((any % 2000) as f64 / 4.0 - 250.0).to_bits(),
+                _ => {
+                    let exponent = 1023 + exponents(-40, 60, self);
+                    any & 0x800f_ffff_ffff_ffff | (exponent as u64) << 52
+                }
+            },
+        }
+    }
+}
