@@ -132,6 +132,7 @@ struct Raw {
     param: Vec<Spanned<RawParam>>,
     #[serde(default)]
     variable: Vec<Spanned<RawParam>>,
+    #[serde(default)]
     buffer: Vec<Spanned<RawParam>>,
     #[serde(default)]
     texture: Vec<Spanned<RawTexture>>,

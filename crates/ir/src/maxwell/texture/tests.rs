@@ -129,10 +129,8 @@ fn registers_and_what_they_hold() {
             "sample 3D of c180 at R4 R5 R6 to R4x R5y R8z R9w",
         ),
         // TEXS that writes one pair, or one register.
-        (
-            0xd820_0500_0057_0404 | 0xff << 28,
-            "sample 2D of c140 at R4 R5 to R4x R5y",
-        ),
+        (0xd830050ff0570404, "sample 2D of c140 at R4 R5 to R4x R5y"),
+        (0xd820050ff0570404, "sample 2D of c140 at R4 R5 to R4x"),
         // TEX with offsets; at a level too.
         (
             0xc0780607c0070404,
