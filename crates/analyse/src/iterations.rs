@@ -97,7 +97,7 @@ fn count(
             .is_some_and(|next| body.contains(next.index()));
         // The branch is taken where the guard is zero or is not; one of the two ends the loop.
         let ends_at_zero = op.condition.negated == stays_behind;
-        if op.condition.tests_cc || ways.iter().all(leaves) {
+        if op.condition.tests_cc() || ways.iter().all(leaves) {
             continue;
         }
         let predicate = gsa.before(node, at, guard);

@@ -226,7 +226,7 @@ impl<'r, 'a> Run<'r, 'a> {
                     meet,
                 },
                 Some(guard),
-            ) if !op.condition.tests_cc => {
+            ) if !op.condition.tests_cc() => {
                 let mut taken = 0;
                 for lane in lanes_of(active) {
                     match self.value(guard, lane) {
@@ -313,7 +313,11 @@ impl<'r, 'a> Run<'r, 'a> {
                     }
                 }
             }
-            Some(Meaning::Barrier { number, threads }) => {
+            Some(Meaning::Barrier {
+                number,
+                threads,
+                arrival: warpbound_ir::Arrival::Wait,
+            }) => {
                 let mut found = None;
                 for lane in lanes_of(active) {
                     let number = self.evaluate(number, lane).ok_or(Undecided { at })?;

@@ -8,7 +8,7 @@ use warpbound_analyse::thread::Limits;
 use warpbound_analyse::{Dependence, Divergence, Launch, ThreadCfg, WarpCfg};
 use warpbound_base::CodeAddr;
 use warpbound_ir::{Cell, Code, Condition, Control, Op, OpIndex, Target, Value};
-use warpbound_isa::instr::{Space, Token};
+use warpbound_isa::instr::{CcTest, Space, Token};
 use warpbound_simt::warp::Model;
 
 /// One operation per method; its number is its place.
@@ -29,7 +29,7 @@ impl Program {
             condition: Condition {
                 guard: guard.map(|(p, _)| Cell::pred(p)),
                 negated: guard.is_some_and(|(_, negated)| negated),
-                tests_cc: false,
+                cc_test: CcTest::TRUE,
             },
             reads: SmallVec::from_slice(reads),
             writes: SmallVec::from_slice(writes),

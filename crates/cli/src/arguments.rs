@@ -14,7 +14,7 @@ use warpbound_report::BoundFormat;
 #[derive(Parser)]
 #[command(name = "warpbound", version)]
 #[command(
-    after_help = "Exit codes: 0 done, 2 some kernel has no bound, 3 the input cannot be used, 64 wrong usage."
+    after_help = "Exit codes: 0 done, 1 an audit found a violation, 2 some kernel has no bound, 3 the input cannot be used, 64 wrong usage."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -66,12 +66,18 @@ pub(crate) enum Command {
         /// Run a GPU kernel without time: what it computes
         #[arg(long, conflicts_with_all = ["trace", "max_cycles"])]
         functional: bool,
-        /// With --functional: a line for each opcode
+        /// With --functional: what was issued by class, opcode, branch, memory and source line
         #[arg(long, requires = "functional")]
         stats: bool,
         /// With --functional: stop after so many warp instructions [default: 1000000000]
         #[arg(long, value_name = "N", requires = "functional", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
         max_instructions: Option<u64>,
+        /// With --functional: threads that run blocks at the same time; the result does not depend on it [default: 1]
+        #[arg(long, value_name = "N", requires = "functional", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
+        threads: Option<u64>,
+        /// With --functional: which lanes go on first where they part [default: taken-first]
+        #[arg(long, value_enum, requires = "functional")]
+        order: Option<LaneOrder>,
         /// Print a line for each cycle: cycle, place, instruction, lanes
         #[arg(long)]
         trace: bool,
@@ -93,6 +99,27 @@ pub(crate) enum Command {
         /// Output format; dot and svg draw the abstract warp
         #[arg(long, value_enum, default_value_t)]
         format: GraphFormat,
+    },
+    /// Run a GPU kernel without time and compare each step of its warps with what is claimed of it
+    Audit {
+        #[command(flatten)]
+        input: Input,
+        #[command(flatten)]
+        launch: GridInput,
+        #[command(flatten)]
+        facts: FactsArguments,
+        /// Runs: first the launch as given, then others with other contents of its buffers
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
+        runs: u64,
+        /// Start of the random sequence of those
+        #[arg(long, value_name = "S", default_value_t = 1)]
+        seed: u64,
+        /// Stop the first run after so many warp instructions [default: 1000000000]
+        #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
+        max_instructions: Option<u64>,
+        /// Output format
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
     },
     /// Print which branches, loads and barriers may diverge, and why
     Divergence {
@@ -174,6 +201,17 @@ pub(crate) struct LaunchInput {
     /// The machine: a file, or the name of one that comes with warpbound [default: that of the launch file]
     #[arg(long, value_name = "M")]
     pub(crate) machine: Option<String>,
+}
+
+/// What is launched of a grid.
+#[derive(Args)]
+pub(crate) struct GridInput {
+    /// The kernel [default: the one that the launch file names]
+    #[arg(long, value_name = "K")]
+    pub(crate) kernel: Option<String>,
+    /// The launch: grid, block, parameters
+    #[arg(long, value_name = "FILE")]
+    pub(crate) launch: PathBuf,
 }
 
 /// A file, and which of its images.
@@ -353,6 +391,15 @@ enum Order {
 /// The same limits as in a facts file.
 fn loop_default() -> RangedU64ValueParser {
     RangedU64ValueParser::new().range(1..=FactsFile::MOST_BOUND)
+}
+
+/// Which lanes of a warp go on first where they part.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum LaneOrder {
+    /// Those that jump, as experiments with GPUs see it
+    TakenFirst,
+    /// Those that fall through
+    FallThroughFirst,
 }
 
 /// Limits of CUDA for compute capability 5.0 and later: 1024 threads, 1024 in x and y, 64 in z.

@@ -10,6 +10,9 @@ use warpbound_driver::{Bytes, FactsFile, FileSource, GridFile, LaunchFile, Libra
 /// The largest input that comes through a pipe, and the largest facts file.
 const MOST_BYTES: u64 = 256 << 20;
 
+/// The largest file with numbers of a buffer: all buffers together, and a header.
+const MOST_DATA: u64 = GridFile::MOST_BYTES + (1 << 20);
+
 /// A file with machine code. Of a regular file only what is asked for is read.
 pub(crate) fn library(path: &Path) -> Result<Library, Diagnostic> {
     let name = path.display().to_string();
@@ -19,7 +22,7 @@ pub(crate) fn library(path: &Path) -> Result<Library, Diagnostic> {
         let source = FileSource::new(file).map_err(unreadable)?;
         return Library::open(&name, source);
     }
-    Library::open(&name, Bytes::from(read(file, &name)?))
+    Library::open(&name, Bytes::from(read(file, &name, MOST_BYTES)?))
 }
 
 pub(crate) fn facts(library: &Library, path: &Path) -> Result<FactsFile, Diagnostic> {
@@ -47,7 +50,14 @@ pub(crate) fn launch(
 
 /// A launch of a grid.
 pub(crate) fn grid(path: &Path) -> Result<GridFile, Diagnostic> {
-    GridFile::parse(&path.display().to_string(), &text(path)?)
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let contents = |name: &str| {
+        let path = folder.join(name);
+        let name = path.display().to_string();
+        let file = File::open(&path).map_err(|error| unreadable(&name, &error))?;
+        read(file, &name, MOST_DATA)
+    };
+    GridFile::parse(&path.display().to_string(), &text(path)?, &contents)
 }
 
 /// The machine of a name, or of a file in a folder.
@@ -62,7 +72,7 @@ fn machine_of(name: &str, folder: &Path) -> Result<Machine, Diagnostic> {
 fn text(path: &Path) -> Result<String, Diagnostic> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
-    let contents = read(file, &name)?;
+    let contents = read(file, &name, MOST_BYTES)?;
     String::from_utf8(contents).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let before = error.as_bytes().get(..valid).unwrap_or_default();
@@ -73,15 +83,15 @@ fn text(path: &Path) -> Result<String, Diagnostic> {
     })
 }
 
-/// The contents of a file, which may be a pipe but not one without end.
-fn read(file: File, name: &str) -> Result<Vec<u8>, Diagnostic> {
+/// The contents of a file of at most so many bytes, which may be a pipe but not one without end.
+fn read(file: File, name: &str, most: u64) -> Result<Vec<u8>, Diagnostic> {
     let mut contents = Vec::new();
-    let mut limited = file.take(MOST_BYTES + 1);
+    let mut limited = file.take(most + 1);
     limited
         .read_to_end(&mut contents)
         .map_err(|error| unreadable(name, &error))?;
-    if contents.len() as u64 > MOST_BYTES {
-        let most = MOST_BYTES >> 20;
+    if contents.len() as u64 > most {
+        let most = most >> 20;
         return Err(Diagnostic::new(format!(
             "larger than {most} MiB, which no input of warpbound is"
         ))

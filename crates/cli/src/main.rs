@@ -1,31 +1,36 @@
 //! `warpbound`: bounds of GPU kernels from their machine code.
 //!
-//! The only crate that prints. Exit codes: 0 done, 2 some kernel has no bound, 3 unusable input,
-//! 64 wrong usage.
+//! The only crate that prints. Exit codes: 0 done, 1 an audit found a violation, 2 some kernel has no bound,
+//! 3 unusable input, 64 wrong usage.
 
 mod arguments;
+mod audit;
 mod input;
 mod output;
 mod progress;
 
 use std::io::{self, Write};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{FactsFile, Library, Options, Selection, Session};
+use warpbound_driver::audit::{AuditRuns, Order};
+use warpbound_driver::{FactsFile, GridFile, Library, Options, RunOptions, Selection, Session};
 use warpbound_report::bound::Status;
 use warpbound_report::{BoundWriter, KernelBound, to_json};
 
 use arguments::{
-    Arguments, Command, Domains, FactsArguments, Format, GraphFormat, Input, LaunchArguments,
-    LaunchInput, Style,
+    Arguments, Command, Domains, FactsArguments, Format, GraphFormat, Input, LaneOrder,
+    LaunchArguments, LaunchInput, Style,
 };
 use output::Output;
 use progress::Progress;
 
+const VIOLATED: u8 = 1;
 const NO_BOUND: u8 = 2;
 const UNUSABLE: u8 = 3;
 const USAGE: u8 = 64;
@@ -114,9 +119,24 @@ fn run(command: Command) -> Result<u8, Stop> {
             functional: true,
             stats,
             max_instructions,
+            threads,
+            order,
             format,
             ..
-        } => run_functional(&input, &launch, stats, max_instructions, format),
+        } => {
+            let threads = threads.and_then(|threads| usize::try_from(threads).ok());
+            let options = RunOptions {
+                max_instructions,
+                order: match order {
+                    None | Some(LaneOrder::TakenFirst) => Order::TakenFirst,
+                    Some(LaneOrder::FallThroughFirst) => Order::TakenLast,
+                },
+                threads: threads
+                    .and_then(NonZero::new)
+                    .unwrap_or(NonZero::<usize>::MIN),
+            };
+            run_functional(&input, &launch, stats, &options, format)
+        }
         Command::Run {
             input,
             launch,
@@ -147,6 +167,22 @@ fn run(command: Command) -> Result<u8, Stop> {
             out.write_all(text.as_bytes())?;
             out.finish()?;
             Ok(if report.sound.is_some() { 0 } else { NO_BOUND })
+        }
+        Command::Audit {
+            input,
+            launch,
+            facts,
+            runs,
+            seed,
+            max_instructions,
+            format,
+        } => {
+            let runs = AuditRuns {
+                runs,
+                seed,
+                max_instructions,
+            };
+            audit::audit(&input, &launch, facts, &runs, format)
         }
         Command::Divergence {
             input,
@@ -217,32 +253,74 @@ fn facts_options(library: &Library, facts: FactsArguments) -> Result<Options, Di
     })
 }
 
+/// The image whose kernel is launched: the one that has it, or the only one.
+fn launched_session(
+    library: &Library,
+    input: &Input,
+    kernel: Option<&str>,
+    grid: &GridFile,
+) -> Result<Arc<Session>, Diagnostic> {
+    let images = library.select(&input.selection())?;
+    match kernel.or(grid.kernel.as_deref()) {
+        Some(name) => Ok(library.only_kernel(&images, name)?.0),
+        None => Ok(Arc::new(library.only_session(&input.selection())?)),
+    }
+}
+
 fn run_functional(
     input: &Input,
     launched: &LaunchInput,
     stats: bool,
-    max_instructions: Option<u64>,
+    options: &RunOptions,
     format: Format,
 ) -> Result<u8, Stop> {
     let library = input::library(&input.file)?;
     let grid = input::grid(&launched.launch)?;
-    let images = library.select(&input.selection())?;
-    let session = match launched.kernel.as_deref().or(grid.kernel.as_deref()) {
-        Some(name) => library.only_kernel(&images, name)?.0,
-        None => Arc::new(library.only_session(&input.selection())?),
-    };
+    let session = launched_session(&library, input, launched.kernel.as_deref(), &grid)?;
     let kernel = session.launched_grid(launched.kernel.as_deref(), &grid)?;
-    let report = session
-        .run_functional(kernel, &grid, max_instructions)?
-        .report;
+    let outputs = outputs(&launched.launch, &grid)?;
+    let mut progress = Progress::new();
+    let all = grid.grid.iter().map(|&n| u64::from(n)).product();
+    let run = session.execute(kernel, &grid, options, &mut |done| {
+        progress.blocks(done, all);
+    });
+    progress.clear();
+    let run = run?;
+    for ((path, mut out), (_, contents)) in outputs.into_iter().zip(run.outputs(&grid)) {
+        let written = out.write_all(&contents).and_then(|()| out.finish());
+        written.map_err(|error| unwritable(&path, &error))?;
+    }
+    // Who expects something else wants to look at the outputs all the same.
+    if let Some(diagnostic) = run.unexpected {
+        return Err(diagnostic.into());
+    }
     let mut out = Output::stdout();
     let text = match format {
-        Format::Text => report.text(stats),
-        Format::Json => to_json(&report),
+        Format::Text => run.report.text(stats),
+        Format::Json => to_json(&run.report),
     };
     out.write_all(text.as_bytes())?;
     out.finish()?;
     Ok(0)
+}
+
+/// The files that a launch writes, beside the launch file. They are made before the run, which may be long.
+fn outputs(launch: &Path, grid: &GridFile) -> Result<Vec<(PathBuf, Output)>, Diagnostic> {
+    let folder = launch.parent().unwrap_or(Path::new(""));
+    let names = grid.buffers().filter_map(|(_, b)| b.output.as_deref());
+    let file = |name: &str| {
+        let path = folder.join(name);
+        match Output::file(&path) {
+            Ok(out) => Ok((path, out)),
+            Err(error) => Err(unwritable(&path, &error)),
+        }
+    };
+    names.map(file).collect()
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Diagnostic {
+    let what = format!("cannot be written: {error}");
+    Diagnostic::new(what).in_file(path.display().to_string())
 }
 
 fn run_kernel(

@@ -1,9 +1,9 @@
-//! Where the output goes.
+//! Where output goes.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tempfile::NamedTempFile;
 
@@ -39,21 +39,7 @@ impl Output {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let half_written = Arc::new(Mutex::new(None::<PathBuf>));
-        let to_remove = Arc::clone(&half_written);
-        ctrlc::set_handler(move || {
-            let path = to_remove.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(path) = &*path {
-                // It may just have become the report.
-                let _ = fs::remove_file(path);
-            }
-            std::process::exit(INTERRUPTED);
-        })
-        .map_err(io::Error::other)?;
-        let mut path_of_temporary = half_written.lock().unwrap_or_else(PoisonError::into_inner);
         let temporary = new_file(folder)?;
-        *path_of_temporary = Some(temporary.path().to_owned());
-        drop(path_of_temporary);
         Ok(Output::File {
             temporary: BufWriter::new(temporary),
             path,
@@ -67,7 +53,9 @@ impl Output {
             Output::Special(mut out) => out.flush(),
             Output::File { temporary, path } => {
                 let temporary = temporary.into_inner().map_err(|error| error.into_error())?;
+                let own = temporary.path().to_owned();
                 temporary.persist(path)?;
+                half_written().retain(|other| *other != own);
                 Ok(())
             }
         }
@@ -82,15 +70,42 @@ impl Output {
     }
 }
 
-/// A new file with the permissions that files usually get.
+/// Files that an interrupt removes.
+static HALF_WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn half_written() -> MutexGuard<'static, Vec<PathBuf>> {
+    HALF_WRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A new file with the permissions that files usually get, which an interrupt removes.
 fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
+    static HANDLED: OnceLock<Option<ctrlc::Error>> = OnceLock::new();
+    let handled = HANDLED.get_or_init(|| ctrlc::set_handler(stop).err());
+    if let Some(error) = handled {
+        return Err(io::Error::other(error.to_string()));
+    }
+    // Where there is no such folder, its error says so in fewer words.
+    fs::metadata(folder)?;
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder)
+    // An interrupt waits until the file is on the list.
+    let mut list = half_written();
+    let file = builder.tempfile_in(folder)?;
+    list.push(file.path().to_owned());
+    Ok(file)
+}
+
+/// Removes what is half written and ends the process.
+fn stop() {
+    for path in &*half_written() {
+        // It may just have become what it was to be.
+        let _ = fs::remove_file(path);
+    }
+    std::process::exit(INTERRUPTED);
 }
 
 impl Write for Output {

@@ -1,4 +1,4 @@
-//! A line on the terminal while kernels are worked on; nothing where nobody looks.
+//! A line on the terminal while there is work; nothing where nobody looks.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
@@ -29,6 +29,16 @@ impl Progress {
         }
     }
 
+    /// So many of some runs are done.
+    pub(crate) fn runs(&mut self, done: u64, all: u64) {
+        if !self.on_terminal || self.last.elapsed() < EVERY {
+            return;
+        }
+        self.last = Instant::now();
+        self.shown = true;
+        write(&format!("\r\x1b[K{done} of {all} runs"));
+    }
+
     /// A kernel is done; it is in the image at this place of so many.
     pub(crate) fn show(&mut self, kernel: &KernelBound, place: usize, images: usize) {
         self.done += 1;
@@ -50,6 +60,21 @@ impl Progress {
             }
         };
         write(&format!("\r\x1b[K{bar}{} kernels, {name}", self.done));
+    }
+
+    /// So many blocks of a launch are done.
+    pub(crate) fn blocks(&mut self, done: u64, all: u64) {
+        if !self.on_terminal || self.last.elapsed() < EVERY {
+            return;
+        }
+        self.last = Instant::now();
+        self.shown = true;
+        let of = |whole: u64| u128::from(done) * u128::from(whole) / u128::from(all.max(1));
+        let filled = usize::try_from(of(WIDTH as u64)).unwrap_or(WIDTH);
+        let (bar, percent) = ("#".repeat(filled), of(100));
+        write(&format!(
+            "\r\x1b[K[{bar:<WIDTH$}] {percent:3} %  {done} of {all} blocks"
+        ));
     }
 
     pub(crate) fn clear(&mut self) {

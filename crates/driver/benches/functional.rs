@@ -3,6 +3,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use warpbound_base::Diagnostic;
 use warpbound_driver::Session;
 use warpbound_load::GridFile;
 
@@ -92,7 +93,10 @@ fn run(bencher: Bencher, case: &Case) {
     );
     let bytes = std::fs::read(path).expect("the cubin is in the repository");
     let session = Session::open(case.file, &bytes).expect("it loads");
-    let grid = GridFile::parse("launch", case.launch).expect("a launch");
+    let grid = GridFile::parse("launch", case.launch, &|name| {
+        Err(Diagnostic::new("no launch here names files").in_file(name))
+    })
+    .expect("a launch");
     let kernel = session
         .launched_grid(Some(case.kernel), &grid)
         .expect("it has the kernel");
@@ -101,6 +105,6 @@ fn run(bencher: Bencher, case: &Case) {
             .run_functional(kernel, &grid, None)
             .expect("it runs")
     };
-    let count = run().report.warp_instructions;
+    let count = run().report.issued.warp_instructions;
     bencher.counter(ItemsCount::new(count)).bench_local(run);
 }

@@ -7,6 +7,7 @@ use warpbound_analyse::space::Resolved;
 use warpbound_analyse::thread::Limits;
 use warpbound_analyse::{Launch, Refusal, ThreadCfg, WarpCfg};
 use warpbound_base::Diagnostic;
+use warpbound_bound::{Effort, Ipet, Outcome, solve};
 use warpbound_ir::Code;
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::{CountInput, CountSystem};
@@ -62,6 +63,21 @@ impl Flow {
         let state = |node| warp.state(node);
         self.counts = CountSystem::of_paper(&input(launch, thread, warp, loops, &state));
         self
+    }
+
+    /// The bound in warp instructions for these bounds of loops (a number for each of [`Loops::sites`]), functions
+    /// outside the file not counted; `None` when there is none.
+    pub fn bound(&self, loops: &[Option<u64>]) -> Option<i128> {
+        let cost = |node| self.thread.space.block(node).instructions;
+        let ipet = Ipet::new(&self.counts, cost, loops).ok()?;
+        let effort = Effort {
+            nodes: 0,
+            ..Effort::default()
+        };
+        match solve(&ipet.model, effort) {
+            Outcome::Bounded(certified) => Some(certified.bound),
+            _ => None,
+        }
     }
 
     /// Functions outside the file that are called, each once, by name.

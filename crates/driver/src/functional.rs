@@ -1,31 +1,55 @@
 //! Running a GPU kernel without time: what it computes, and how often.
 
-use std::collections::BTreeMap;
+use std::num::NonZero;
 
 use warpbound_base::Diagnostic;
 use warpbound_isa::Program;
-use warpbound_load::{GridFile, Kernel, ParamValue};
-use warpbound_report::functional::{FunctionalReport, MnemonicCount};
-use warpbound_simulate::functional::{GlobalMemory, Launch, Order, launch};
+use warpbound_load::{GridFile, Kernel};
+use warpbound_report::functional::FunctionalReport;
+use warpbound_simulate::functional::{Fault, GlobalMemory, Order, launch_on};
 
-use crate::Session;
+use crate::{Prepared, Session};
+
+mod buffers;
+mod constants;
+mod notes;
+mod statistics;
+
+use statistics::Statistics;
 
 /// The most warp instructions of a run when nothing else is said.
-const MOST_INSTRUCTIONS: u64 = 1_000_000_000;
-
-/// Where the launch block of the constants has what (experiments with the compiler's output): threads of a block, blocks
-/// of the grid, the top of the local stack.
-const BLOCK_AT: usize = 0x8;
-const GRID_AT: usize = 0x14;
-const STACK_AT: usize = 0x20;
+pub(crate) const MOST_INSTRUCTIONS: u64 = 1_000_000_000;
 
 /// A launch of a grid that came to its end.
 #[derive(Clone, Debug)]
 pub struct FunctionalRun {
     /// What it was like.
     pub report: FunctionalReport,
-    /// The buffers, in the order of the parameters.
+    /// The buffers, in the order of the parameters that are buffers of their own.
     pub memory: GlobalMemory,
+    /// What is in a buffer and should not be, for the first element that is not as the launch expects.
+    pub unexpected: Option<Diagnostic>,
+}
+
+/// How a launch is run.
+#[derive(Clone, Copy, Debug)]
+pub struct RunOptions {
+    /// The most warp instructions; `None`: 1,000,000,000.
+    pub max_instructions: Option<u64>,
+    /// Who goes first where lanes part.
+    pub order: Order,
+    /// Threads that run blocks; nothing but the time depends on their number.
+    pub threads: NonZero<usize>,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
+            max_instructions: None,
+            order: Order::TakenFirst,
+            threads: NonZero::<usize>::MIN,
+        }
+    }
 }
 
 impl Session {
@@ -48,178 +72,85 @@ impl Session {
         }
     }
 
-    /// Runs all blocks of a grid to their end.
+    /// Runs all blocks of a grid to their end, and compares buffers with what the launch expects.
     ///
     /// # Errors
     ///
-    /// Where the launch does not suit the kernel, the kernel does what it must not, what an instruction means is not
-    /// known yet, or a buffer holds something else at the end than the launch expects.
+    /// Those of [`Session::execute`], and where a buffer holds something else at the end than the launch expects.
     pub fn run_functional(
         &self,
         kernel: &Kernel,
         grid: &GridFile,
         max_instructions: Option<u64>,
     ) -> Result<FunctionalRun, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
-        if !matches!(prepared.program, Program::Nvidia(_)) {
-            return Err(here(
-                Diagnostic::new("mini-SIMT kernels are run with time")
-                    .hint("leave --functional out"),
-            ));
-        }
-        let mut memory = GlobalMemory::default();
-        let constants = constants(kernel, grid, &mut memory)?;
-        let shared = kernel.static_shared.unwrap_or(0);
-        let run = Launch {
-            grid: grid.grid,
-            block: grid.block,
-            shared: shared.saturating_add(grid.dynamic_shared),
-            local: kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0),
-            constants,
-            max_instructions: max_instructions.unwrap_or(MOST_INSTRUCTIONS),
-            order: Order::TakenFirst,
+        let options = RunOptions {
+            max_instructions,
+            ..RunOptions::default()
         };
-        let counts = launch(&prepared.code, &run, &mut memory).map_err(|fault| {
-            let at = fault.at.0 as usize;
-            let name = prepared.program.mnemonic(at).unwrap_or("the end");
-            let what = Diagnostic::new(format!("{name}: {fault}"));
-            let mut diagnostic = prepared.at_op(what, fault.at);
-            diagnostic.place.source = prepared.source(prepared.addr(fault.at));
-            here(diagnostic)
-        })?;
-        let checked = check(kernel, grid, &memory)?;
-        let mut mnemonics: BTreeMap<&str, MnemonicCount> = BTreeMap::new();
-        for (at, &issues) in counts.issues.iter().enumerate() {
-            let name = prepared.program.mnemonic(at).unwrap_or("?");
-            let count = mnemonics.entry(name).or_insert_with(|| MnemonicCount {
-                mnemonic: name.to_owned(),
-                warp_instructions: 0,
-                thread_instructions: 0,
-            });
-            count.warp_instructions += issues;
-            count.thread_instructions += counts.active.get(at).copied().unwrap_or(0);
+        let mut run = self.execute(kernel, grid, &options, &mut |_| ())?;
+        match run.unexpected.take() {
+            Some(diagnostic) => Err(diagnostic),
+            None => Ok(run),
         }
-        let mut mnemonics: Vec<MnemonicCount> = mnemonics
-            .into_values()
-            .filter(|count| count.warp_instructions > 0)
-            .collect();
-        mnemonics.sort_by(|a, b| {
-            (b.warp_instructions, &a.mnemonic).cmp(&(a.warp_instructions, &b.mnemonic))
-        });
+    }
+
+    /// Runs all blocks of a grid to their end, whatever buffers hold then; `progress` hears after each block how many are
+    /// done.
+    ///
+    /// # Errors
+    ///
+    /// Where the launch does not suit the kernel, the kernel does what it must not, or what an instruction means is not
+    /// known yet.
+    pub fn execute(
+        &self,
+        kernel: &Kernel,
+        grid: &GridFile,
+        options: &RunOptions,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<FunctionalRun, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        if !matches!(prepared.program, Program::Nvidia(_)) {
+            let what = Diagnostic::new("mini-SIMT kernels are run with time");
+            let diagnostic = what.in_kernel(kernel.demangled());
+            return Err(self.locate(diagnostic.hint("leave --functional out")));
+        }
+        let most = options.max_instructions.unwrap_or(MOST_INSTRUCTIONS);
+        let (run, mut memory) = self.start(kernel, grid, options.order, most)?;
+        let counts = launch_on(&prepared.code, &run, &mut memory, options.threads, progress)
+            .map_err(|fault| self.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
+        let compared = buffers::compare(kernel, grid, &memory);
+        let statistics = Statistics::new(&prepared, &counts);
         let report = FunctionalReport {
             schema: FunctionalReport::SCHEMA,
             file: self.file.clone(),
             kernel: kernel.demangled(),
             grid: grid.grid,
             block: grid.block,
-            warp_instructions: counts.issues.iter().sum(),
-            thread_instructions: counts.active.iter().sum(),
+            issued: statistics.total(),
             divergences: counts.divergences.iter().sum(),
-            mnemonics,
-            checked_elements: checked,
+            checked_elements: compared.elements,
+            notes: notes::notes(&prepared, &counts),
+            classes: statistics.classes(),
+            mnemonics: statistics.mnemonics(),
+            branches: statistics.branches(),
+            memory: statistics.memory(),
+            lines: statistics.lines(),
         };
-        Ok(FunctionalRun { report, memory })
+        Ok(FunctionalRun {
+            report,
+            memory,
+            unexpected: compared.unexpected,
+        })
     }
 }
 
-/// The constant banks: what the file has, the launch block, the parameters.
-fn constants(
-    kernel: &Kernel,
-    grid: &GridFile,
-    memory: &mut GlobalMemory,
-) -> Result<Vec<(u8, Vec<u8>)>, Diagnostic> {
-    let fault = |what: String| {
-        Diagnostic::new(what)
-            .in_kernel(kernel.demangled())
-            .in_file(grid.file.as_str())
-    };
-    if grid.params.len() != kernel.params.len() {
-        return Err(fault(format!(
-            "the kernel has {} parameters, the launch {}",
-            kernel.params.len(),
-            grid.params.len()
-        )));
+impl Prepared<'_> {
+    /// What stopped a launch, and where.
+    pub(crate) fn fault(&self, fault: &Fault) -> Diagnostic {
+        let name = self.program.mnemonic(fault.at.index()).unwrap_or("the end");
+        let what = Diagnostic::new(format!("{name}: {fault}"));
+        let mut diagnostic = self.at_op(what, fault.at);
+        diagnostic.place.source = self.source(self.addr(fault.at));
+        diagnostic
     }
-    let (bank, first) = match &kernel.param_block {
-        Some(block) => (block.bank, usize::from(block.offset)),
-        None if grid.params.is_empty() => (0, 0),
-        None => {
-            return Err(fault(
-                "the file does not say where parameters lie".to_owned(),
-            ));
-        }
-    };
-    let mut launch_block = vec![0u8; 0x1000];
-    let mut put = |at: usize, bytes: &[u8]| {
-        for (to, from) in launch_block.iter_mut().skip(at).zip(bytes) {
-            *to = *from;
-        }
-    };
-    for (at, size) in [(BLOCK_AT, grid.block), (GRID_AT, grid.grid)] {
-        for (nth, number) in size.iter().enumerate() {
-            put(at + 4 * nth, &number.to_le_bytes());
-        }
-    }
-    let local = kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0);
-    put(STACK_AT, &local.to_le_bytes());
-    for (at, word) in Launch::WINDOWS_AT {
-        put(at, &word.to_le_bytes());
-    }
-    for (param, given) in kernel.params.iter().zip(&grid.params) {
-        let bytes = match &given.value {
-            ParamValue::Scalar(bytes) => bytes.clone(),
-            ParamValue::Buffer { bytes, .. } => {
-                let address = memory.add(&given.name, bytes.clone());
-                address.to_le_bytes().to_vec()
-            }
-        };
-        if bytes.len() != usize::from(param.size) {
-            return Err(fault(format!(
-                "parameter {} has {} bytes, that of the kernel {}",
-                given.name,
-                bytes.len(),
-                param.size
-            )));
-        }
-        put(first + usize::from(param.offset), &bytes);
-    }
-    let mut banks = vec![(bank, launch_block)];
-    for other in kernel.banks.iter().filter(|other| other.number != bank) {
-        banks.push((other.number, other.bytes().to_vec()));
-    }
-    Ok(banks)
-}
-
-/// Compares buffers with what the launch expects; the number of elements compared.
-fn check(kernel: &Kernel, grid: &GridFile, memory: &GlobalMemory) -> Result<usize, Diagnostic> {
-    let mut checked = 0;
-    let mut buffers = memory.buffers().iter();
-    for param in &grid.params {
-        let ParamValue::Buffer {
-            element, expect, ..
-        } = &param.value
-        else {
-            continue;
-        };
-        let (Some(buffer), Some(expect)) = (buffers.next(), expect) else {
-            continue;
-        };
-        let size = element.size();
-        let pairs = buffer.bytes.chunks(size).zip(expect.bytes.chunks(size));
-        for (index, (found, expected)) in pairs.enumerate() {
-            if !element.matches(found, expected, expect) {
-                return Err(Diagnostic::new(format!(
-                    "{}[{index}] is {} at the end, not {}",
-                    param.name,
-                    element.spell(found),
-                    element.spell(expected)
-                ))
-                .in_kernel(kernel.demangled())
-                .in_file(grid.file.as_str()));
-            }
-            checked += 1;
-        }
-    }
-    Ok(checked)
 }

@@ -3,6 +3,7 @@
 //! [`Library::open`] reads the directory of a file and [`Library::session`] loads one cubin of it; each
 //! question that a user can ask of a cubin is a method that takes the kernel through load → decode → lift → analyse → bound and returns plain report data.
 
+pub mod audit;
 pub mod block;
 mod bound;
 mod cta;
@@ -22,7 +23,7 @@ mod run;
 mod session;
 
 pub use flow::Flow;
-pub use functional::FunctionalRun;
+pub use functional::{FunctionalRun, RunOptions};
 pub use graph::Level;
 pub use library::{Library, Selection};
 pub use options::{Options, Reading};

@@ -1,7 +1,7 @@
 //! Kernels of the repository run without time, against references in Rust.
 
 use warpbound_driver::Session;
-use warpbound_load::{Element, Expected, GridFile, GridParam, ParamValue};
+use warpbound_load::{Element, Expected, GridBuffer, GridFile, GridParam, ParamValue};
 
 /// A parameter of a launch.
 enum Given<'a> {
@@ -12,9 +12,9 @@ enum Given<'a> {
     Output(&'a [i32], &'a [i32]),
 }
 
-/// Runs a kernel as compiled for both chips of the family; all elements of outputs are compared.
+/// Runs a kernel as compiled for each chip; all elements of outputs are compared.
 fn run(file: &str, kernel: &str, grid: [u32; 3], block: [u32; 3], params: &[Given<'_>]) {
-    for chip in ["sm_61", "sm_62"] {
+    for chip in ["sm_50", "sm_61", "sm_62"] {
         let file = format!("{file}.{chip}.cubin");
         assert_eq!(launch(&file, kernel, grid, block, params).err(), None);
     }
@@ -41,18 +41,23 @@ fn launch(
         relative: 0.0,
         absolute: 0.0,
     };
-    let value = |given: &Given<'_>| match given {
-        Given::Number(number) => ParamValue::Scalar(bytes(&[*number])),
-        Given::Input(start) => ParamValue::Buffer {
+    let buffer = |start: &[i32], end: &[i32]| {
+        ParamValue::Buffer(GridBuffer {
             element: Element::S32,
-            bytes: bytes(start),
-            expect: Some(exactly(bytes(start))),
-        },
-        Given::Output(start, end) => ParamValue::Buffer {
-            element: Element::S32,
+            shape: vec![start.len() as u64],
             bytes: bytes(start),
             expect: Some(exactly(bytes(end))),
+            output: None,
+        })
+    };
+    let value = |given: &Given<'_>| match given {
+        Given::Number(number) => ParamValue::Scalar {
+            element: Some(Element::S32),
+            bytes: bytes(&[*number]),
+            vary: None,
         },
+        Given::Input(start) => buffer(start, start),
+        Given::Output(start, end) => buffer(start, end),
     };
     let launch = GridFile {
         file: "launch".to_owned(),
@@ -60,6 +65,7 @@ fn launch(
         grid,
         block,
         dynamic_shared: 0,
+        variables: Vec::new(),
         params: params
             .iter()
             .enumerate()

@@ -1,6 +1,6 @@
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
-use warpbound_isa::instr::{Space, Token};
+use warpbound_isa::instr::{CcTest, Space, Token};
 
 use crate::{Cell, Meaning};
 
@@ -28,8 +28,8 @@ pub struct Condition {
     pub guard: Option<Cell>,
     /// The guard is negated.
     pub negated: bool,
-    /// The test of the condition code is not the constant true.
-    pub tests_cc: bool,
+    /// The test of the condition code.
+    pub cc_test: CcTest,
 }
 
 impl Condition {
@@ -37,8 +37,13 @@ impl Condition {
     pub const ALWAYS: Condition = Condition {
         guard: None,
         negated: false,
-        tests_cc: false,
+        cc_test: CcTest::TRUE,
     };
+
+    /// The test of the condition code is not the constant true.
+    pub fn tests_cc(self) -> bool {
+        self.cc_test != CcTest::TRUE
+    }
 
     /// Holds in every lane.
     pub fn is_always(self) -> bool {
@@ -54,14 +59,14 @@ impl Condition {
     pub fn cells(self) -> impl Iterator<Item = Cell> {
         self.guard
             .into_iter()
-            .chain(self.tests_cc.then_some(Cell::CC))
+            .chain(self.tests_cc().then_some(Cell::CC))
     }
 
     /// The only cell that decides it, when there is one with two values: the lanes for which the condition
     /// holds agree on it, and so do the others.
     pub fn decided_by(self) -> Option<Cell> {
         self.guard
-            .filter(|guard| !self.tests_cc && guard.is_predicate())
+            .filter(|guard| !self.tests_cc() && guard.is_predicate())
     }
 }
 

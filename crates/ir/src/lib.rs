@@ -18,6 +18,8 @@ pub use atomic::{AtomicKind, AtomicOp};
 pub use cell::Cell;
 pub use code::{Code, Condition, Control, Function, Op, OpIndex, Target, Value};
 pub use lift::lift;
+pub use maxwell::{cc_test, meaning as meaning_of};
 pub use meaning::{
-    Address, BinaryOp, Expr, Half, Meaning, ShuffleMode, TernaryOp, UnaryOp, VoteMode, Width,
+    Address, Arrival, BinaryOp, Expr, Half, Meaning, Question, ShuffleMode, TernaryOp, UnaryOp,
+    VoteMode, Width,
 };

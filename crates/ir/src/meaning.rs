@@ -403,13 +403,47 @@ pub enum Meaning {
         /// The operands, each of one word or two: the value; for compare-and-swap what is compared, then the new one.
         operands: SmallVec<[Expr; 4]>,
     },
-    /// The warp waits until enough threads of the block are at the barrier.
+    /// The warp is at a barrier, which opens when enough threads of the block are.
     Barrier {
         /// Which barrier.
         number: Expr,
         /// How many threads; on GPUs 0 stands for all of the block.
         threads: Expr,
+        /// What it does there.
+        arrival: Arrival,
     },
+    /// What the last barrier with a question that the warp was at has found (`B2R.RESULT`; experiment: it follows
+    /// `BAR.RED` where PTX's `bar.red` has a result).
+    BarrierResult {
+        /// The cell that gets the answer: a number of threads, or 1 or 0.
+        dest: Option<Cell>,
+        /// Gets 1 where the answer is not 0, else 0.
+        truth: Option<Cell>,
+    },
+    /// The launch ends with an error (`BPT.TRAP`; PTX manual, `trap`).
+    Trap,
+}
+
+/// What a warp does at a barrier (PTX manual, `bar`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Arrival {
+    /// It waits.
+    Wait,
+    /// It goes on: its threads are counted.
+    Pass,
+    /// It waits, and a question about a predicate is answered over all threads at the barrier.
+    Ask(Question, Expr),
+}
+
+/// What is asked of a predicate in the threads at a barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Question {
+    /// In how many does it hold?
+    Count,
+    /// Does it hold in all?
+    All,
+    /// Does it hold in some?
+    Any,
 }
 
 /// An address, in the units of the memory: bytes of GPUs, words of mini-SIMT.

@@ -8,8 +8,8 @@ use warpbound_isa::mini::{FlowKind, Instr, Operand, Operation, Program, Slot};
 use warpbound_load::Kernel;
 
 use crate::{
-    Address, BinaryOp, Cell, Code, Condition, Control, Expr, Function, Meaning, Op, OpIndex,
-    Target, Value, Width,
+    Address, Arrival, BinaryOp, Cell, Code, Condition, Control, Expr, Function, Meaning, Op,
+    OpIndex, Target, Value, Width,
 };
 
 /// Words of the block, which all its threads see.
@@ -98,6 +98,7 @@ fn op(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
             Some(Meaning::Barrier {
                 number: number.clone(),
                 threads: threads.clone(),
+                arrival: Arrival::Wait,
             })
         }
         (None, [address, value], None) => Some(Meaning::Store {

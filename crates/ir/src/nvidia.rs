@@ -1,7 +1,7 @@
 //! Maxwell and Pascal instructions to [`Code`].
 
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_isa::instr::{self, CcTest, Flow, Source};
+use warpbound_isa::instr::{self, Flow, Source};
 use warpbound_isa::nvidia::Program;
 use warpbound_isa::{Effects, Instr};
 use warpbound_load::{Kernel, Relocation};
@@ -90,7 +90,7 @@ impl Links<'_> {
             condition: Condition {
                 guard: effects.guard.pred.map(Cell::pred),
                 negated: effects.guard.negated,
-                tests_cc: effects.cc_test != CcTest::TRUE,
+                cc_test: effects.cc_test,
             },
             reads: effects.reads.iter().map(|&r| r.into()).collect(),
             writes: effects.writes.iter().map(|&r| r.into()).collect(),

@@ -1,5 +1,6 @@
 //! The decoded instructions of one kernel, of any instruction set.
 
+use crate::instr::Access;
 use crate::{TargetStyle, mini, nvidia};
 
 /// The decoded instructions of one kernel.
@@ -45,6 +46,27 @@ impl Program {
         match self {
             Program::Nvidia(_) => None,
             Program::Mini(program) => Some(program.instrs.get(position)?.line),
+        }
+    }
+
+    /// The class of the instruction at a position, by which runs are counted; `None` where there are no classes.
+    pub fn class(&self, position: usize) -> Option<&'static str> {
+        match self {
+            Program::Nvidia(program) => Some(program.class(program.instrs.get(position)?)),
+            Program::Mini(_) => None,
+        }
+    }
+
+    /// What the instruction at a position loads or stores, and how many bytes in each lane; `None` where it accesses no
+    /// memory, and where memory is no bytes.
+    pub fn access(&self, position: usize) -> Option<(Access, u32)> {
+        match self {
+            Program::Nvidia(program) => {
+                let instr = program.instrs.get(position)?;
+                let bytes = program.access_bytes(instr)?;
+                Some((program.effects(instr).access?, bytes))
+            }
+            Program::Mini(_) => None,
         }
     }
 }

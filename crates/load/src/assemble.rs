@@ -17,6 +17,7 @@ use crate::line::{self, LineTable};
 use crate::metadata::{Metadata, ParamBlock};
 use crate::relocation::Relocation;
 use crate::sm::Sm;
+use crate::variable;
 
 /// Builds the image.
 pub(crate) fn image(
@@ -35,6 +36,7 @@ pub(crate) fn image(
             .collect(),
         kernels: Vec::new(),
         others: inventory::others(elf, &code_sections),
+        variables: variable::variables(file, elf),
         other_attributes: Vec::new(),
         warnings: Vec::new(),
     };

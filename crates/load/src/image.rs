@@ -13,6 +13,7 @@ use crate::isa::Isa;
 use crate::kernel::{Kernel, demangle};
 use crate::sm::Sm;
 use crate::text;
+use crate::variable::Variable;
 
 /// A cubin, or a file of mini-SIMT text.
 #[derive(Clone, Debug)]
@@ -22,6 +23,7 @@ pub struct Image {
     pub(crate) kernel_names: Vec<Arc<str>>,
     pub(crate) kernels: Vec<Kernel>,
     pub(crate) others: Vec<Other>,
+    pub(crate) variables: Vec<Variable>,
     pub(crate) other_attributes: Vec<Attribute>,
     pub(crate) warnings: Vec<Diagnostic>,
 }
@@ -156,6 +158,11 @@ impl Image {
     /// What the file holds besides kernels and their parts, in the order of the file: symbols, then sections.
     pub fn others(&self) -> &[Other] {
         &self.others
+    }
+
+    /// The variables that a host program can name, in the order of the file.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
     }
 
     /// Attributes of the whole file (`.nv.info`) that no kernel's field stands for.

@@ -18,9 +18,9 @@ const SHT_REL: u32 = 9;
 pub(crate) const SHT_CUDA_INFO: u32 = 0x7000_0000;
 
 /// Symbol types; 13 is NVIDIA's type for variables of relocatable files.
-const STT_OBJECT: u8 = 1;
+pub(crate) const STT_OBJECT: u8 = 1;
 const STT_FUNC: u8 = 2;
-const STT_CUDA_OBJECT: u8 = 13;
+pub(crate) const STT_CUDA_OBJECT: u8 = 13;
 
 /// The bit of `st_other` that marks a kernel (`STO_CUDA_ENTRY`).
 const STO_CUDA_ENTRY: u8 = 0x10;

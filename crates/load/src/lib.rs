@@ -36,13 +36,17 @@ mod relocation;
 mod sm;
 mod source;
 mod text;
+mod variable;
 
 pub use bytes::Bytes;
 
 pub use attribute::Attribute;
 pub use bank::ConstBank;
 pub use fatbin::{Entry, EntryKind, Packing};
-pub use grid::{Element, Expected, GridFile, GridParam, ParamValue};
+pub use grid::{
+    Array, Element, Expected, Files, GridBuffer, GridFile, GridParam, GridVariable, ParamValue,
+    Vary,
+};
 pub use image::{Image, Linkage, Other, OtherKind};
 pub use isa::Isa;
 pub use kernel::{Function, Kernel, demangle};
@@ -53,3 +57,4 @@ pub use metadata::{IndirectBranch, IndirectKind, Param, ParamBlock};
 pub use relocation::{Relocation, Symbol};
 pub use sm::Sm;
 pub use source::{FileSource, Source};
+pub use variable::{Variable, VariablePlace};

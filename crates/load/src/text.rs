@@ -23,6 +23,7 @@ pub(crate) fn image(file: &Bytes) -> Result<Image, Diagnostic> {
         kernel_names: Vec::new(),
         kernels: Vec::new(),
         others: Vec::new(),
+        variables: Vec::new(),
         other_attributes: Vec::new(),
         warnings: Vec::new(),
     };

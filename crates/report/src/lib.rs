@@ -2,6 +2,7 @@
 //!
 //! Nothing here computes; what a report says was decided before. All addresses are spelled already.
 
+pub mod audit;
 pub mod bound;
 mod bound_text;
 mod bound_writer;
@@ -12,6 +13,7 @@ pub mod divergence;
 mod divergence_text;
 mod dot;
 pub mod functional;
+mod functional_text;
 pub mod graph;
 mod graph_text;
 pub mod list;
@@ -20,6 +22,7 @@ pub mod run;
 mod svg;
 mod table;
 
+pub use audit::AuditReport;
 pub use bound::KernelBound;
 pub use bound_writer::{BoundFormat, BoundWriter};
 pub use cta::CtaReport;

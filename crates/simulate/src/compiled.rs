@@ -3,7 +3,7 @@
 use std::fmt;
 
 use warpbound_ir::{
-    Address, BinaryOp, Cell, Code, Control, Expr, Meaning, Op, OpIndex, Target, Width,
+    Address, Arrival, BinaryOp, Cell, Code, Control, Expr, Meaning, Op, OpIndex, Target, Width,
 };
 
 /// A row of values, one for each lane: a cell of the warp, or something that all warps share.
@@ -131,7 +131,11 @@ fn one(op: &Op) -> Option<Compiled> {
             },
             _ => return None,
         },
-        Some(Meaning::Barrier { number, threads }) => Effect::Barrier {
+        Some(Meaning::Barrier {
+            number,
+            threads,
+            arrival: Arrival::Wait,
+        }) => Effect::Barrier {
             number: row(number)?,
             threads: row(threads)?,
         },
@@ -144,7 +148,7 @@ fn one(op: &Op) -> Option<Compiled> {
         Control::Branch {
             to: Target::Op(to),
             meet,
-        } if !condition.tests_cc => Flow::Branch {
+        } if !condition.tests_cc() => Flow::Branch {
             cell: cell(condition.guard?),
             if_zero: condition.negated,
             to: to.0,

@@ -12,6 +12,8 @@ use warpbound_simt::concrete::{ActivationStack, Mask, NoMatchingEntry, Stage};
 
 use crate::audit::lanes;
 
+pub use warpbound_driver::audit::Point;
+
 /// Runs stop when this many entries are pending.
 const MAX_DEPTH: usize = 32;
 
@@ -52,15 +54,6 @@ pub enum Ending {
     Underflow(Tag),
     /// A lane would execute what has no operation or no concrete meaning.
     Stuck,
-}
-
-/// A program point with a label that observers attach (a calling context).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Point<C> {
-    /// The operation.
-    pub op: OpIndex,
-    /// The label.
-    pub label: C,
 }
 
 /// How to label points: what a call does to the label.
@@ -220,7 +213,7 @@ impl<'a, L: Labels> Warp<'a, L> {
         let holds = |lane: &usize| {
             let cells = &self.cells[*lane];
             let guard = op.condition.guard.is_none_or(|p| cells[p.index()] == 1);
-            let cc = !op.condition.tests_cc
+            let cc = !op.condition.tests_cc()
                 || mix(&[self.run.seed, 2, op.addr.0.into(), cells[Cell::CC.index()]]) & 1 == 0;
             (guard != op.condition.negated) && cc
         };

@@ -5,7 +5,7 @@ use warpbound_base::CodeAddr;
 use warpbound_ir::{
     BinaryOp, Cell, Code, Condition, Control, Expr, Function, Meaning, Op, OpIndex, Target, Value,
 };
-use warpbound_isa::instr::{Space, Token};
+use warpbound_isa::instr::{CcTest, Space, Token};
 
 /// Number of general registers and of predicates that random programs use.
 const REGISTERS: u8 = 6;
@@ -232,7 +232,10 @@ impl<'r> Writer<'r> {
         Condition {
             guard: Some(Cell::pred(self.rng.u8(0..PREDICATES))),
             negated: self.rng.bool(),
-            tests_cc: self.rng.u8(0..12) == 0,
+            cc_test: match self.rng.u8(0..12) {
+                0 => CcTest(1),
+                _ => CcTest::TRUE,
+            },
         }
     }
 
@@ -275,7 +278,7 @@ impl<'r> Writer<'r> {
     /// time. Chains that begin with a constant agree.
     fn fresh_predicate(&mut self) -> Condition {
         let mut condition = self.predicate();
-        condition.tests_cc = false;
+        condition.cc_test = CcTest::TRUE;
         let chain = Cell::gpr(REGISTERS + 1);
         let Some(guard) = condition.guard else {
             return condition;

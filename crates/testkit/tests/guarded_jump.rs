@@ -79,7 +79,7 @@ fn both_sides_behind_it_are_counted() {
         ..Model::default()
     };
     let analysed = Analysed::run(&code, launch, &model, &Limits::default()).expect("followed");
-    assert_eq!(analysed.bound(&[]), Some(4 + 2 * 21));
+    assert_eq!(analysed.claims.flow.bound(&[]), Some(4 + 2 * 21));
     for seed in 0..8 {
         let run = RunSeed {
             seed,

@@ -1,37 +1,69 @@
 //! Every kernel with a reference computes what the reference says.
 
 use warpbound_driver::Session;
+use warpbound_simulate::functional::GlobalMemory;
 use warpbound_testkit::kernels::{self, Reference};
 
-/// The chips for which kernels are built.
-const CHIPS: [&str; 2] = ["sm_61", "sm_62"];
+/// The chips for which kernels are built, one of each encoding and family.
+const CHIPS: [&str; 3] = ["sm_50", "sm_61", "sm_62"];
+
+/// Sources that use what a chip has not.
+const IMPOSSIBLE: [(&str, &str); 2] = [("f16_arithmetic", "sm_50"), ("integer_mix", "sm_50")];
 
 /// Launches of each kernel.
 const LAUNCHES: u64 = 6;
 
 /// Runs the launches of a kernel; what went wrong.
 fn problems(reference: &Reference) -> Vec<String> {
+    let chips = CHIPS
+        .into_iter()
+        .filter(|&chip| !IMPOSSIBLE.contains(&(reference.source, chip)));
+    let sessions: Vec<(String, Session)> = chips
+        .map(|chip| {
+            let file = format!("{}.{chip}.cubin", reference.source);
+            let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
+            let contents = std::fs::read(path).expect("the cubin is in the repository");
+            let session = Session::open(&file, &contents).expect("it loads");
+            (file, session)
+        })
+        .collect();
     let mut problems = Vec::new();
-    for chip in CHIPS {
-        let file = format!("{}.{chip}.cubin", reference.source);
-        let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
-        let contents = std::fs::read(path).expect("the cubin is in the repository");
-        let session = Session::open(&file, &contents).expect("it loads");
-        for number in 0..LAUNCHES {
-            let launch = (reference.launch)(number);
+    for number in 0..LAUNCHES {
+        let launch = (reference.launch)(number);
+        let mut first: Option<(&str, GlobalMemory)> = None;
+        for (file, session) in &sessions {
             let done = session
                 .launched_grid(Some(reference.kernel), &launch)
                 .and_then(|kernel| session.run_functional(kernel, &launch, None));
-            match done {
-                Ok(run) if run.report.checked_elements == 0 => {
-                    problems.push(format!("{file} launch {number}: nothing is compared"));
+            let run = match done {
+                Ok(run) => run,
+                Err(diagnostic) => {
+                    problems.push(format!("launch {number}: {diagnostic}"));
+                    continue;
                 }
-                Ok(_) => {}
-                Err(diagnostic) => problems.push(format!("launch {number}: {diagnostic}")),
+            };
+            if run.report.checked_elements == 0 {
+                problems.push(format!("{file} launch {number}: nothing is compared"));
+            }
+            let Some((other, memory)) = &first else {
+                first = Some((file, run.memory));
+                continue;
+            };
+            for name in differing(memory, &run.memory) {
+                problems.push(format!(
+                    "launch {number}: {name} differs between {other} and {file}"
+                ));
             }
         }
     }
     problems
+}
+
+/// The buffers that differ in a bit.
+fn differing<'a>(a: &'a GlobalMemory, b: &'a GlobalMemory) -> impl Iterator<Item = &'a str> {
+    assert_eq!(a.buffers().len(), b.buffers().len());
+    let pairs = a.buffers().iter().zip(b.buffers());
+    pairs.filter(|(a, b)| a != b).map(|(a, _)| a.name.as_str())
 }
 
 #[test]

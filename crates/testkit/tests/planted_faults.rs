@@ -100,18 +100,18 @@ fn audit(plant: &Plant<'_>) -> Caught {
         else {
             continue;
         };
-        analysed.code = &code;
+        analysed.claims.code = &code;
         if let Some(change) = plant.results {
             change(&mut analysed);
         }
         if let Some(launch) = plant.runs_with {
-            analysed.launch = launch;
+            analysed.claims.launch = launch;
         }
         analysed.less = plant.less;
         for run in 0..RUNS {
             let run = RunSeed {
                 seed: mix(&[13, program, run]),
-                lanes: u64::MAX >> (64 - analysed.launch.live_lanes()),
+                lanes: u64::MAX >> (64 - analysed.claims.launch.live_lanes()),
                 fall_through_first: None,
                 max_steps: 1_500,
                 fault: plant.machine,
@@ -131,8 +131,8 @@ fn nothing_is_found_where_nothing_is_planted() {
 #[test]
 fn dropped_resume_edge() {
     let drop_resumes = |analysed: &mut Analysed<'_>| {
-        let entries = &analysed.thread.space.entries;
-        for steps in &mut analysed.warp.steps {
+        let entries = &analysed.claims.flow.thread.space.entries;
+        for steps in &mut analysed.claims.flow.warp.steps {
             steps.retain(|s| !matches!(s.via, Via::Resume(id) if entries.get(id).tag == Tag::Sync));
         }
     };
@@ -146,8 +146,8 @@ fn dropped_resume_edge() {
 #[test]
 fn dropped_divergence_edge() {
     let drop_divergence = |analysed: &mut Analysed<'_>| {
-        let entries = &analysed.thread.space.entries;
-        for steps in &mut analysed.warp.steps {
+        let entries = &analysed.claims.flow.thread.space.entries;
+        for steps in &mut analysed.claims.flow.warp.steps {
             steps.retain(|s| !matches!(s.via, Via::Resume(id) if entries.get(id).tag == Tag::Nil));
         }
     };
@@ -161,7 +161,7 @@ fn dropped_divergence_edge() {
 #[test]
 fn push_missing_on_the_divergent_outcome_of_a_branch() {
     let drop_pushes = |analysed: &mut Analysed<'_>| {
-        for step in analysed.warp.steps.iter_mut().flatten() {
+        for step in analysed.claims.flow.warp.steps.iter_mut().flatten() {
             step.pushes.clear();
         }
     };
@@ -216,6 +216,8 @@ fn loop_bounds_one_too_small() {
 fn warp_counts_not_tied_to_thread_counts() {
     let untie = |analysed: &mut Analysed<'_>| {
         analysed
+            .claims
+            .flow
             .counts
             .rows
             .retain(|row| row.family != Family::ThreadFlow);
@@ -230,7 +232,7 @@ fn warp_counts_not_tied_to_thread_counts() {
 #[test]
 fn lanes_that_arrive_over_another_step_forgotten() {
     let forget = |analysed: &mut Analysed<'_>| {
-        for row in &mut analysed.counts.rows {
+        for row in &mut analysed.claims.flow.counts.rows {
             if row.family == Family::ThreadFlow {
                 let mut lanes = 0;
                 row.terms.retain(|(_, factor)| {
@@ -255,15 +257,15 @@ fn counts(
 ) -> CountSystem {
     let state = |node| match no_state {
         true => None,
-        false => analysed.warp.state(node),
+        false => analysed.claims.flow.warp.state(node),
     };
     CountSystem::run(&CountInput {
-        lanes: analysed.launch.live_lanes(),
-        entry: analysed.thread.entry,
-        thread: &analysed.thread.steps,
-        warp: &analysed.warp.steps,
-        entries: &analysed.thread.space.entries,
-        loops: &analysed.loops.loops,
+        lanes: analysed.claims.launch.live_lanes(),
+        entry: analysed.claims.flow.thread.entry,
+        thread: &analysed.claims.flow.thread.steps,
+        warp: &analysed.claims.flow.warp.steps,
+        entries: &analysed.claims.flow.thread.space.entries,
+        loops: &analysed.claims.flow.loops.loops,
         shared_returns,
         state: &state,
     })
@@ -273,8 +275,17 @@ fn counts(
 fn every_loop_said_to_iterate_together() {
     // Where nothing is pending at a header, no lane waits that could reach it.
     let claim = |analysed: &mut Analysed<'_>| {
-        analysed.counts = counts(analysed, true, &analysed.loops.shared_returns);
-        assert!(analysed.counts.together.iter().all(|&together| together));
+        analysed.claims.flow.counts =
+            counts(analysed, true, &analysed.claims.flow.loops.shared_returns);
+        assert!(
+            analysed
+                .claims
+                .flow
+                .counts
+                .together
+                .iter()
+                .all(|&together| together)
+        );
     };
     let caught = audit(&Plant {
         results: Some(&claim),
@@ -286,9 +297,9 @@ fn every_loop_said_to_iterate_together() {
 #[test]
 fn loops_that_iterate_together_entered_by_walking_only() {
     let walk_only = |analysed: &mut Analysed<'_>| {
-        let variables = &analysed.counts.variables;
+        let variables = &analysed.claims.flow.counts.variables;
         let resumes = |var: &CountVar| matches!(&variables[var.0], Counted::WarpStep(_, step) if step.via != Via::Walk);
-        for row in &mut analysed.counts.rows {
+        for row in &mut analysed.claims.flow.counts.rows {
             if row.family == Family::LoopTogether {
                 row.terms.retain(|(var, factor)| {
                     !(matches!(factor, Factor::TimesBound(..)) && resumes(var))
@@ -326,6 +337,8 @@ fn fewer_lanes_than_live() {
 fn pushes_not_counted() {
     let forget = |analysed: &mut Analysed<'_>| {
         for row in analysed
+            .claims
+            .flow
             .counts
             .rows
             .iter_mut()
@@ -352,7 +365,12 @@ fn without_call_strings(analysed: &mut Analysed<'_>) {
         may_diverge: true,
         ..Model::default()
     };
-    if let Ok(again) = Analysed::run(analysed.code, analysed.launch, &model, &limits) {
+    if let Ok(again) = Analysed::run(
+        analysed.claims.code,
+        analysed.claims.launch,
+        &model,
+        &limits,
+    ) {
         *analysed = again;
     }
 }
@@ -362,6 +380,8 @@ fn call_strings_off_and_pops_not_tied_to_pushes() {
     let merge = |analysed: &mut Analysed<'_>| {
         without_call_strings(analysed);
         analysed
+            .claims
+            .flow
             .counts
             .rows
             .retain(|row| row.family != Family::Pops);
@@ -377,7 +397,7 @@ fn call_strings_off_and_pops_not_tied_to_pushes() {
 fn returns_from_a_shared_context_said_to_be_of_one_call() {
     let merge = |analysed: &mut Analysed<'_>| {
         without_call_strings(analysed);
-        analysed.counts = counts(analysed, false, &BTreeSet::new());
+        analysed.claims.flow.counts = counts(analysed, false, &BTreeSet::new());
     };
     let caught = audit(&Plant {
         results: Some(&merge),

@@ -12,15 +12,20 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask kernels [--check] [NAME...]
 
 Compiles kernels/cuda/NAME.cu (all of them without NAME) with NVRTC, with line tables, into
-  kernels/built/NAME.sm_61.cubin and kernels/built/NAME.sm_62.cubin
+  kernels/built/NAME.sm_50.cubin, kernels/built/NAME.sm_61.cubin and kernels/built/NAME.sm_62.cubin
 Same source, same bytes. Needs oracle/lib, which `cargo xtask oracle` fetches.
 
   --check   write nothing; fail if a built file is missing, differs, or has no source";
 
 /// The GPUs the kernels are built for.
-const ARCHITECTURES: &[&str] = &["sm_61", "sm_62"];
+const ARCHITECTURES: &[&str] = &["sm_50", "sm_61", "sm_62"];
 
-/// NVRTC says this for every Pascal build.
+/// Sources that use what a GPU has not.
+///
+/// Source: the compiler refuses half-precision arithmetic before sm_53 and four-way byte products before sm_61.
+const IMPOSSIBLE: &[(&str, &str)] = &[("f16_arithmetic", "sm_50"), ("integer_mix", "sm_50")];
+
+/// NVRTC says this for every build.
 const EXPECTED_WARNING: &str = "Architectures prior to '<compute/sm>_75' are deprecated";
 
 /// One output file: which source, for which GPU.
@@ -112,6 +117,9 @@ fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target
     for source in sources {
         for &architecture in ARCHITECTURES {
             let name = stem(&source);
+            if IMPOSSIBLE.contains(&(name.as_str(), architecture)) {
+                continue;
+            }
             let output = repository
                 .built_kernels()
                 .join(format!("{name}.{architecture}.cubin"));

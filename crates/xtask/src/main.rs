@@ -4,6 +4,7 @@
 //! `HELP`, what `--help` prints for it, and `run`, which gets the arguments after the command's name.
 
 mod audit;
+mod audit_kernels;
 mod audit_mini;
 mod containers;
 mod cubin;
@@ -12,14 +13,17 @@ mod each_kernel;
 mod expressions;
 mod extract;
 mod kernels;
+mod launches;
 mod life_ranges;
 mod listing_speed;
+mod meanings;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
 mod repository;
 mod survey;
 mod tables;
+mod train_perceptron;
 
 use std::process::ExitCode;
 
@@ -49,6 +53,12 @@ const COMMANDS: &[Command] = &[
         summary: "build kernels/cuda/*.cu into kernels/built/, or check that they are up to date",
         help: kernels::HELP,
         run: kernels::run,
+    },
+    Command {
+        name: "launches",
+        summary: "write launch files of our kernels from their references, or check that they are up to date",
+        help: launches::HELP,
+        run: launches::run,
     },
     Command {
         name: "containers",
@@ -93,6 +103,12 @@ const COMMANDS: &[Command] = &[
         run: tables::run,
     },
     Command {
+        name: "meanings",
+        summary: "write docs/instructions.md, or count the instructions of kernels that have a meaning",
+        help: meanings::HELP,
+        run: meanings::run,
+    },
+    Command {
         name: "audit",
         summary: "concrete warps against every claim of the analyses",
         help: audit::HELP,
@@ -105,10 +121,22 @@ const COMMANDS: &[Command] = &[
         run: expressions::run,
     },
     Command {
+        name: "audit-kernels",
+        summary: "kernels with a reference, run without time, against every claim and their bounds",
+        help: audit_kernels::HELP,
+        run: audit_kernels::run,
+    },
+    Command {
         name: "audit-mini",
         summary: "the mini-SIMT machine against all that is said of its programs",
         help: audit_mini::HELP,
         run: audit_mini::run,
+    },
+    Command {
+        name: "train-perceptron",
+        summary: "the weights of the digit perceptrons in kernels/data/perceptron",
+        help: train_perceptron::HELP,
+        run: train_perceptron::run,
     },
 ];
 

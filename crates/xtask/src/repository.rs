@@ -41,6 +41,11 @@ impl Repository {
         self.root.join("kernels/expressions")
     }
 
+    /// Launch files of them, with what they compute.
+    pub(crate) fn launches(&self) -> PathBuf {
+        self.root.join("kernels/launches")
+    }
+
     /// Third-party tools, never committed; see the command `oracle`.
     pub(crate) fn oracle(&self) -> PathBuf {
         self.root.join("oracle")

@@ -1,11 +1,13 @@
 //! The `warpbound` command, end to end, on our own kernels.
 #![allow(clippy::panic, reason = "tests")]
 
+mod audit;
 mod bound;
 mod damage;
 mod divergence;
 mod facts;
 mod files;
+mod functional;
 mod kernels;
 mod libraries;
 mod msimt;

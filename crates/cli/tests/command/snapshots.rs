@@ -99,3 +99,20 @@ fn run_of_a_matrix_product() {
         ],
     );
 }
+
+#[test]
+fn audit_of_a_matrix_product() {
+    expect(
+        "audit.txt",
+        &[
+            "audit",
+            "matmul_int.sm_61.cubin",
+            "--launch",
+            "../cuda/matmul_int.8x8.toml",
+            "--loop-default",
+            "9",
+            "--runs",
+            "5",
+        ],
+    );
+}

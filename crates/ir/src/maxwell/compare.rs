@@ -1,10 +1,10 @@
 //! Comparisons and predicates.
 
 use smallvec::SmallVec;
-use warpbound_isa::View;
+use warpbound_isa::{Value, View};
 
-use super::flags::Sum;
-use super::operands::{Operands, and, flipped, or};
+use super::flags::{Sum, cc_test_named, of_bits};
+use super::operands::{Operands, add, and, flipped, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp};
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
@@ -20,8 +20,12 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 rest => (u32::MAX, rest),
             };
             let (truth, combine) = compared(modifiers, operands)?;
+            // What a chain of comparisons leaves in the condition code is not known.
+            if operands.sets_cc() && view.has(".X") {
+                return None;
+            }
             let truth = combined(combine, truth, operands.predicate(2)?)?;
-            operands.result(mask(truth, yes))
+            of_bits(mask(truth, yes), false, operands)
         }
         "ICMP" => {
             let (op, modifiers) = modifiers.split_first()?;
@@ -41,6 +45,30 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             let truth = combined(first, operands.predicate(0)?, operands.predicate(1)?)?;
             both_predicates(truth, second, operands.predicate(2)?, operands)
         }
+        "CSET" => {
+            let (yes, modifiers) = match modifiers {
+                [".BF", rest @ ..] => (1.0f32.to_bits(), rest),
+                rest => (u32::MAX, rest),
+            };
+            let [test, combine] = modifiers else {
+                return None;
+            };
+            let truth = combined(combine, cc_test_named(test)?, operands.predicate(0)?)?;
+            of_bits(mask(truth, yes), false, operands)
+        }
+        "CSETP" => {
+            let [test, combine] = modifiers else {
+                return None;
+            };
+            both_predicates(
+                cc_test_named(test)?,
+                combine,
+                operands.predicate(0)?,
+                operands,
+            )
+        }
+        "P2R" => to_register(modifiers, operands),
+        "R2P" => from_register(operands),
         "PSET" => {
             let (yes, modifiers) = match modifiers {
                 [".BF", rest @ ..] => (1.0f32.to_bits(), rest),
@@ -51,7 +79,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             };
             let truth = combined(first, operands.predicate(0)?, operands.predicate(1)?)?;
             let truth = combined(second, truth, operands.predicate(2)?)?;
-            operands.result(mask(truth, yes))
+            of_bits(mask(truth, yes), false, operands)
         }
         _ => None,
     }
@@ -106,7 +134,11 @@ fn chained_relation(op: &str, signed: bool, operands: &Operands<'_>) -> Option<E
         // What is not carried out is borrowed.
         false => flipped(difference.carry_out()),
     };
-    let equal = difference.is_zero();
+    related(op, less, difference.is_zero())
+}
+
+/// The truth of a comparison, from whether the first is less and whether both are equal.
+pub(super) fn related(op: &str, less: Expr, equal: Expr) -> Option<Expr> {
     Some(match op {
         ".F" => Expr::Const(0),
         ".T" => Expr::Const(1),
@@ -152,4 +184,89 @@ pub(super) fn both_predicates(
 /// `yes` for 1, 0 for 0.
 pub(super) fn mask(truth: Expr, yes: u32) -> Expr {
     Expr::ternary(TernaryOp::Select, truth, Expr::Const(yes), Expr::Const(0))
+}
+
+/// Predicates that `PR` stands for; PT is none of them.
+const PREDICATES: u8 = 7;
+/// Flags of the condition code.
+const FLAGS: u8 = 4;
+
+/// What stands for `PR` or `CC` among the operands: how many bits it has.
+fn all_bits<'o>(mut operands: impl Iterator<Item = &'o warpbound_isa::Operand>) -> Option<u8> {
+    operands.find_map(|operand| match operand.value {
+        Value::AllPreds => Some(PREDICATES),
+        Value::ConditionCode => Some(FLAGS),
+        _ => None,
+    })
+}
+
+/// Where a byte begins.
+fn byte_at(select: &str) -> Option<u32> {
+    Some(match select {
+        "" => 0,
+        ".B1" => 8,
+        ".B2" => 16,
+        ".B3" => 24,
+        _ => return None,
+    })
+}
+
+/// P2R: the register's byte gets the predicates, or the flags, that the mask names.
+fn to_register(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+    let from = match modifiers {
+        [] => 0,
+        [select] => byte_at(select)?,
+        _ => return None,
+    };
+    let count = all_bits(operands.reads.iter().copied())?;
+    let mask = operands.number(2)?;
+    // Whether bits above are cleared is not known.
+    if mask >> count != 0 {
+        return None;
+    }
+    let bits = match count {
+        FLAGS => Expr::Cell(Cell::CC),
+        count => (1..count).fold(Expr::Cell(Cell::pred(0)), |bits, n| {
+            let place = Expr::Const(n.into());
+            add(bits, shl(Expr::Cell(Cell::pred(n)), place))
+        }),
+    };
+    let bits = shl(and(bits, Expr::Const(mask)), Expr::Const(from));
+    let kept = and(operands.word(1)?, Expr::Const(!(mask << from)));
+    operands.result(or(kept, bits))
+}
+
+/// R2P: the predicates, or the flags, that the mask names get the bits of the register's byte.
+fn from_register(operands: &Operands<'_>) -> Option<Meaning> {
+    let count = all_bits(operands.writes.iter().copied())?;
+    let (value, select) = operands.selected(0)?;
+    let from = byte_at(select)?;
+    let mask = operands.word(1)?;
+    if count == FLAGS {
+        let mask = and(mask, Expr::Const(15));
+        let new = and(shr(value, Expr::Const(from)), mask.clone());
+        let old = and(Expr::Cell(Cell::CC), not(mask));
+        return Some(Meaning::set(Cell::CC, or(old, new)));
+    }
+    let bit = |value: &Expr, at: u32| {
+        let moved = shr(value.clone(), Expr::Const(at));
+        and(moved, Expr::Const(1))
+    };
+    let mut writes = SmallVec::new();
+    for n in 0..count {
+        let cell = Cell::pred(n);
+        let new = bit(&value, from + u32::from(n));
+        let written = match &mask {
+            Expr::Const(mask) if mask >> n & 1 == 0 => continue,
+            Expr::Const(_) => new,
+            mask => Expr::ternary(
+                TernaryOp::Select,
+                bit(mask, n.into()),
+                new,
+                Expr::Cell(cell),
+            ),
+        };
+        writes.push((cell, written));
+    }
+    Some(Meaning::Set(writes))
 }

@@ -1,10 +1,11 @@
 //! The condition code: four flags of the last result that asked for it.
 //!
-//! Where they stand in the cell is our own choice; no instruction with a meaning shows it.
+//! They stand in the cell as P2R shows them (public translators of shaders agree on that).
 
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
+use warpbound_isa::CcTest;
 
-use super::operands::{Operands, add, and, not, or, shl, shr};
+use super::operands::{Operands, add, and, flipped, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp};
 
 const ZERO: u32 = 0;
@@ -20,6 +21,111 @@ fn flag(place: u32) -> Expr {
     )
 }
 
+/// The sign.
+pub(super) fn sign() -> Expr {
+    flag(SIGN)
+}
+
+/// The overflow.
+pub(super) fn overflow() -> Expr {
+    flag(OVERFLOW)
+}
+
+/// The bits of the condition code for 0, 1 or 2 carries: one in the carry, one in the overflow.
+pub(super) fn two_carries(count: Expr) -> Expr {
+    let second = shr(count.clone(), Expr::Const(1));
+    let first = or(and(count, Expr::Const(1)), second.clone());
+    or(
+        shl(first, Expr::Const(CARRY)),
+        shl(second, Expr::Const(OVERFLOW)),
+    )
+}
+
+/// The condition code that says how two words stand to each other, for [`sign`] and [`zero`].
+pub(super) fn order(less: Expr, equal: Expr) -> Expr {
+    or(shl(equal, Expr::Const(ZERO)), shl(less, Expr::Const(SIGN)))
+}
+
+/// Whether a test of the condition code holds, 1 or 0: what `@P BRA.LT` asks beside its guard.
+///
+/// `None` for the tests that ask for state of graphics pipelines. The flags of a float's comparison say with sign and
+/// zero at once that there is no order. Source: two public translators of shaders, which agree on every test.
+pub fn cc_test(test: CcTest) -> Option<Expr> {
+    let xor = |a, b| Expr::binary(BinaryOp::Xor, a, b);
+    let above_zero = || flipped(zero());
+    Some(match test.0 {
+        0 => Expr::Const(0),
+        1 => xor(and(sign(), above_zero()), overflow()),
+        2 => and(flipped(sign()), zero()),
+        3 => xor(sign(), or(zero(), overflow())),
+        4 => and(flipped(xor(sign(), overflow())), above_zero()),
+        5 => above_zero(),
+        6 => flipped(xor(sign(), overflow())),
+        7 => flipped(and(sign(), zero())),
+        8 => and(sign(), zero()),
+        9 => xor(sign(), overflow()),
+        10 => zero(),
+        11 => or(xor(sign(), overflow()), zero()),
+        12 => xor(flipped(sign()), or(zero(), overflow())),
+        13 => or(sign(), above_zero()),
+        14 => xor(or(flipped(sign()), zero()), overflow()),
+        15 => Expr::Const(1),
+        16 => flipped(overflow()),
+        17 => flipped(carry()),
+        18 => flipped(sign()),
+        19 => or(zero(), flipped(carry())),
+        20 => and(carry(), above_zero()),
+        21 => sign(),
+        22 => carry(),
+        23 => overflow(),
+        30 => or(sign(), zero()),
+        31 => and(flipped(sign()), above_zero()),
+        _ => return None,
+    })
+}
+
+/// The names of the tests, by number.
+const TESTS: [&str; 32] = [
+    ".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".NUM", ".NAN", ".LTU", ".EQU", ".LEU", ".GTU",
+    ".NEU", ".GEU", ".T", ".OFF", ".LO", ".SFF", ".LS", ".HI", ".SFT", ".HS", ".OFT", ".CSM_TA",
+    ".CSM_TR", ".CSM_MX", ".FCSM_TA", ".FCSM_TR", ".FCSM_MX", ".RLE", ".RGT",
+];
+
+/// A test by its modifier.
+pub(super) fn cc_test_named(name: &str) -> Option<Expr> {
+    let number = TESTS.iter().position(|&test| test == name)?;
+    cc_test(CcTest(u8::try_from(number).ok()?))
+}
+
+/// The register gets a value; where it is asked for, the condition code says whether it is 0 and its sign, without carry
+/// and overflow. In a chain it is 0 only when the words before it were.
+pub(super) fn of_bits(value: Expr, chained: bool, operands: &Operands<'_>) -> Option<Meaning> {
+    let register = operands.only_register()?;
+    let mut writes: SmallVec<[(Cell, Expr); 2]> = smallvec![];
+    writes.extend(register.map(|cell| (cell, value.clone())));
+    writes.extend(flags_of_bits(value, chained, operands));
+    Some(Meaning::Set(writes))
+}
+
+/// What the condition code gets, if it gets anything.
+pub(super) fn flags_of_bits(
+    value: Expr,
+    chained: bool,
+    operands: &Operands<'_>,
+) -> Option<(Cell, Expr)> {
+    if !operands.sets_cc() {
+        return None;
+    }
+    let flags = flags_of(value);
+    Some((
+        Cell::CC,
+        match chained {
+            true => and(flags, or(Expr::Const(!1), zero())),
+            false => flags,
+        },
+    ))
+}
+
 /// The carry.
 pub(super) fn carry() -> Expr {
     flag(CARRY)
@@ -30,7 +136,7 @@ pub(super) fn zero() -> Expr {
     flag(ZERO)
 }
 
-/// The flags of a result that is no sum: no carry and no overflow (assumption).
+/// The flags of a result that is no sum: no carry and no overflow (source: a public translator of shaders).
 pub(super) fn flags_of(value: Expr) -> Expr {
     let is_zero = Expr::binary(BinaryOp::Eq, value.clone(), Expr::Const(0));
     let sign = shr(value, Expr::Const(31));

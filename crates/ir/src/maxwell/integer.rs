@@ -1,42 +1,30 @@
-//! Integer arithmetic.
+//! Sums, scaled addresses, smaller and larger.
 
-use warpbound_isa::View;
+use smallvec::smallvec;
+use warpbound_isa::{Value, View};
 
-use super::flags::Sum;
-use super::operands::{Operands, add, and, low_half, or, shl, shr};
-use crate::{BinaryOp, Expr, Meaning, TernaryOp, UnaryOp};
+use super::flags::{Sum, carry, flags_of_bits, order, overflow, sign, two_carries, zero};
+use super::number::{Number, SIGNED};
+use super::operands::{Operands, add, low_half, not, or, shl, shr};
+use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp, UnaryOp};
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     let modifiers = view.modifiers.as_slice();
     match view.mnemonic {
         "IADD" | "IADD32I" => sum(modifiers, operands),
         "IADD3" => sum_of_three(modifiers, operands),
-        "ISCADD" | "ISCADD32I" if modifiers.is_empty() => {
+        "ISCADD" | "ISCADD32I" => {
             let (a, minus) = operands.signed(0)?;
             let shifted = shl(a, Expr::Const(operands.number(2)?));
-            Sum::of((shifted, minus), operands.signed(1)?, false)?.result(operands)
+            let b = operands.signed(1)?;
+            match modifiers {
+                [] => Sum::of((shifted, minus), b, false)?.result(operands),
+                [".PO"] => Sum::plus_one(shifted, b.0).result(operands),
+                _ => None,
+            }
         }
         "LEA" => scaled_address(modifiers, operands),
-        "XMAD" => multiply_halves(modifiers, operands),
-        "IMUL" | "IMUL32I" => operands.result(product(modifiers, operands)?),
-        "IMAD" | "IMAD32I" => {
-            let product = product(modifiers, operands)?;
-            Sum::of((product, false), operands.signed(2)?, false)?.result(operands)
-        }
-        "IMNMX" => {
-            let (smaller, larger) = match modifiers {
-                [] => (BinaryOp::MinS, BinaryOp::MaxS),
-                [".U32"] => (BinaryOp::MinU, BinaryOp::MaxU),
-                _ => return None,
-            };
-            let of = |op| Some(Expr::binary(op, operands.word(0)?, operands.word(1)?));
-            operands.result(match operands.predicate(2)? {
-                Expr::Const(0) => of(larger)?,
-                Expr::Const(_) => of(smaller)?,
-                choice => Expr::ternary(TernaryOp::Select, choice, of(smaller)?, of(larger)?),
-            })
-        }
-        "I2I" => operands.result(converted(modifiers, operands)?),
+        "IMNMX" => extreme(modifiers, operands),
         _ => None,
     }
 }
@@ -47,51 +35,143 @@ fn sum(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
         [] => Sum::of(a, b, false)?.result(operands),
         [".X"] => Sum::of(a, b, true)?.result(operands),
         [".PO"] => Sum::plus_one(a.0, b.0).result(operands),
+        // The nearest number of 32 bits with a sign (PTX manual, `add.sat`).
+        [".SAT"] if !operands.sets_cc() => {
+            let [x, y] = [&a.0, &b.0].map(|value| Number::word(value.clone(), true));
+            let sum = match (a.1, b.1) {
+                (false, false) => x.plus(&y),
+                (false, true) => x.minus(&y),
+                (true, false) => y.minus(&x),
+                (true, true) => None,
+            };
+            operands.result(sum?.clamped(SIGNED)?.low())
+        }
         _ => None,
     }
 }
 
-fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
-    let right_shifted = match modifiers {
-        [] => false,
-        [".RS"] => true,
-        _ => return None,
+/// The smaller of two where the predicate holds, else the larger. Of numbers of 64 bits the high words go first, their
+/// order goes to the condition code, and the low words follow it (experiment: the compiler's minimum of 64 bits).
+fn extreme(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+    let (signed, part) = match modifiers {
+        [".U32", rest @ ..] => (false, rest),
+        rest => (true, rest),
     };
-    let mut parts = Vec::with_capacity(3);
-    for place in 0..3 {
-        let (value, part) = match operands.signed(place) {
-            Some((value, minus)) => {
-                // Spelled without a sign, unlike the immediates of all similar instructions; nothing says
-                // whether the 20 bits are extended by their first.
-                if matches!(value, Expr::Const(n) if place == 1 && n & 1 << 19 != 0) {
-                    return None;
-                }
-                let value = if minus {
-                    Expr::unary(UnaryOp::Neg, value)
-                } else {
-                    value
+    let (a, b) = (operands.word(0)?, operands.word(1)?);
+    let (smaller, larger) = match signed {
+        true => (BinaryOp::MinS, BinaryOp::MaxS),
+        false => (BinaryOp::MinU, BinaryOp::MaxU),
+    };
+    let of = |op| Expr::binary(op, a.clone(), b.clone());
+    let either = |smaller: Expr, larger: Expr| {
+        Some(match operands.predicate(2)? {
+            Expr::Const(0) => larger,
+            Expr::Const(_) => smaller,
+            choice => Expr::ternary(TernaryOp::Select, choice, smaller, larger),
+        })
+    };
+    let plain = either(of(smaller), of(larger))?;
+    match part {
+        [] => operands.result(plain),
+        [".XHI"] => {
+            let register = operands.only_register()?;
+            let mut writes = smallvec![];
+            writes.extend(register.map(|cell| (cell, plain)));
+            if operands.sets_cc() {
+                let less = match signed {
+                    true => BinaryOp::LtS,
+                    false => BinaryOp::LtU,
                 };
-                (value, "")
+                writes.push((Cell::CC, order(of(less), of(BinaryOp::Eq))));
             }
-            None => operands.selected(place)?,
+            Some(Meaning::Set(writes))
+        }
+        // Of the low words the order is that of numbers without sign.
+        [".XLO"] if !signed => {
+            let by_high_words = either(
+                Expr::ternary(TernaryOp::Select, sign(), a.clone(), b.clone()),
+                Expr::ternary(TernaryOp::Select, sign(), b.clone(), a.clone()),
+            )?;
+            operands.result(Expr::ternary(
+                TernaryOp::Select,
+                zero(),
+                plain,
+                by_high_words,
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// The sum of the first two, which may be shifted by 16 to either side, and the third.
+fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut parts = Vec::with_capacity(3);
+    let mut minus = [false; 3];
+    for (place, minus) in minus.iter_mut().enumerate() {
+        let operand = operands.reads.get(place)?;
+        let (value, part) = operands.unsigned_part(place)?;
+        let value = match (value, operand.value) {
+            // An immediate of 20 bits, spelled without a sign but used with one.
+            (Expr::Const(n), Value::Int(_)) => Expr::Const(((n << 12) as i32 >> 12) as u32),
+            (value, _) => value,
         };
-        parts.push(match part {
+        let value = match part {
             "" => value,
             ".H0" => low_half(value, false),
             ".H1" => shr(value, Expr::Const(16)),
             _ => return None,
+        };
+        *minus = operand.negate;
+        parts.push(match operand.negate {
+            true => Expr::unary(UnaryOp::Neg, value),
+            false => value,
         });
     }
+    let negated = minus.contains(&true);
     let [a, b, c] = <[Expr; 3]>::try_from(parts).ok()?;
     let first = add(a.clone(), b.clone());
-    if !right_shifted {
-        return operands.result(add(first, c));
+    match modifiers {
+        [".X"] if !negated => sum_with_carries([a, b, c], true, operands),
+        [] if !negated => sum_with_carries([a, b, c], false, operands),
+        [] => operands.result(add(first, c)),
+        [".LS"] => operands.result(add(shl(first, Expr::Const(16)), c)),
+        // The sum of the first two has 33 bits: compilers make the high words of products with it, which are right
+        // only if its carry is kept (experiment: unsigned division).
+        [".RS"] if !minus[0] && !minus[1] => {
+            let carry = Expr::ternary(TernaryOp::Carry, a, b, Expr::Const(0));
+            let shifted = or(shr(first, Expr::Const(16)), shl(carry, Expr::Const(16)));
+            operands.result(add(shifted, c))
+        }
+        _ => None,
     }
-    // The sum of the first two has 33 bits: compilers make the high words of products with it, which are right only
-    // if its carry is kept (experiment: unsigned division).
-    let carry = Expr::ternary(TernaryOp::Carry, a, b, Expr::Const(0));
-    let shifted = or(shr(first, Expr::Const(16)), shl(carry, Expr::Const(16)));
-    operands.result(add(shifted, c))
+}
+
+/// Three summands and the carries of three lower ones, which are 0, 1 or 2 (experiment: the compiler's sum of three numbers
+/// of 64 bits is right for all of them only so). Carry and overflow hold one each; no other instruction takes them so.
+fn sum_with_carries(
+    [a, b, c]: [Expr; 3],
+    extended: bool,
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let (sum, carries) = (
+        add(add(a.clone(), b.clone()), c.clone()),
+        Expr::ternary(TernaryOp::Carry, a, b, c),
+    );
+    let (sum, carries) = match extended {
+        false => (sum, carries),
+        true => {
+            let below = add(carry(), overflow());
+            let more = Expr::ternary(TernaryOp::Carry, sum.clone(), below.clone(), Expr::Const(0));
+            (add(sum, below), add(carries, more))
+        }
+    };
+    let register = operands.only_register()?;
+    let mut writes = smallvec![];
+    writes.extend(register.map(|cell| (cell, sum.clone())));
+    if let Some((cell, flags)) = flags_of_bits(sum, extended, operands) {
+        writes.push((cell, or(flags, two_carries(carries))));
+    }
+    Some(Meaning::Set(writes))
 }
 
 /// `(a << s) + b`, or the high word of that of a pair of words.
@@ -102,6 +182,15 @@ fn scaled_address(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning
             let shifted = shl(a, Expr::Const(operands.number(2)?));
             Sum::of((shifted, minus), operands.signed(1)?, false)?.result(operands)
         }
+        // The high word of minus the pair, shifted; with a carry or its flags it is not known how they chain.
+        [".HI"] if minus && !operands.sets_cc() => {
+            let shift = Expr::Const(operands.number(3)?);
+            let borrow = Expr::binary(BinaryOp::Eq, a.clone(), Expr::Const(0));
+            let high = add(not(operands.word(2)?), borrow);
+            let low = Expr::unary(UnaryOp::Neg, a);
+            let high = Expr::ternary(TernaryOp::FunnelLeft, low, high, shift);
+            operands.result(add(high, operands.word(1)?))
+        }
         [".HI"] | [".HI", ".X"] if !minus => {
             let shift = Expr::Const(operands.number(3)?);
             let high = Expr::ternary(TernaryOp::FunnelLeft, a, operands.word(2)?, shift);
@@ -110,109 +199,4 @@ fn scaled_address(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning
         }
         _ => None,
     }
-}
-
-/// XMAD: the product of two halves, and a third operand.
-fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
-    let (mut shifted, mut merged, mut extended) = (false, false, false);
-    let (mut signed_a, mut signed_b, mut mode) = (false, false, "");
-    for &modifier in modifiers {
-        match modifier {
-            ".PSL" => shifted = true,
-            ".MRG" => merged = true,
-            ".X" => extended = true,
-            ".S16.U16" => signed_a = true,
-            ".U16.S16" => signed_b = true,
-            ".S16.S16" => (signed_a, signed_b) = (true, true),
-            ".CLO" | ".CHI" | ".CBCC" => mode = modifier,
-            _ => return None,
-        }
-    }
-    let half = |place, signed| {
-        let (value, part) = operands.selected(place)?;
-        let value = match part {
-            "" => value,
-            ".H1" => shr(value, Expr::Const(16)),
-            _ => return None,
-        };
-        Some(low_half(value, signed))
-    };
-    let product = Expr::binary(BinaryOp::Mul, half(0, signed_a)?, half(1, signed_b)?);
-    let product = match shifted {
-        true => shl(product, Expr::Const(16)),
-        false => product,
-    };
-    let (b, _) = operands.selected(1)?;
-    let b_high = shl(b, Expr::Const(16));
-    let (third, minus) = operands.signed(2)?;
-    let third = match mode {
-        _ if minus => return None,
-        "" => third,
-        ".CLO" => low_half(third, false),
-        ".CHI" => shr(third, Expr::Const(16)),
-        // Two sums: which of their carries the condition code gets is not known.
-        _ if operands.sets_cc() || extended => return None,
-        _ => add(third, b_high.clone()),
-    };
-    let sum = Sum::of((product, false), (third, false), extended)?;
-    match merged {
-        false => sum.result(operands),
-        true => operands.result(or(low_half(sum.value(), false), b_high)),
-    }
-}
-
-/// The product of the first two operands: its low word or its high one.
-fn product(modifiers: &[&str], operands: &Operands<'_>) -> Option<Expr> {
-    let high = match modifiers {
-        [] | [".U32.U32"] => None,
-        [".U32.U32", ".HI"] => Some(BinaryOp::MulHighU),
-        [".HI"] => Some(BinaryOp::MulHighS),
-        _ => return None,
-    };
-    let (a, b) = (operands.signed(0)?, operands.signed(1)?);
-    match high {
-        Some(op) if !a.1 && !b.1 => Some(Expr::binary(op, a.0, b.0)),
-        Some(_) => None,
-        None => Some(Expr::binary(
-            BinaryOp::Mul,
-            operands.word(0)?,
-            operands.word(1)?,
-        )),
-    }
-}
-
-/// I2I to 32 bits.
-fn converted(modifiers: &[&str], operands: &Operands<'_>) -> Option<Expr> {
-    let [".U32" | ".S32", from] = modifiers else {
-        return None;
-    };
-    let operand = operands.reads.first()?;
-    let (value, part) = operands.unsigned_part(0)?;
-    let place = match part {
-        "" => 0,
-        ".B1" => 8,
-        ".B2" | ".H1" => 16,
-        ".B3" => 24,
-        _ => return None,
-    };
-    let value = match place {
-        0 => value,
-        place => shr(value, Expr::Const(place)),
-    };
-    let value = match *from {
-        ".U8" => and(value, Expr::Const(0xff)),
-        ".S8" => Expr::unary(UnaryOp::SignExtend8, value),
-        ".U16" => low_half(value, false),
-        ".S16" => low_half(value, true),
-        ".U32" | ".S32" => value,
-        _ => return None,
-    };
-    let value = match operand.absolute {
-        true => Expr::unary(UnaryOp::AbsS, value),
-        false => value,
-    };
-    Some(match operand.negate {
-        true => Expr::unary(UnaryOp::Neg, value),
-        false => value,
-    })
 }

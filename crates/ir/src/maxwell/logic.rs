@@ -2,21 +2,20 @@
 
 use warpbound_isa::View;
 
+use super::flags::{flags_of_bits, of_bits};
 use super::operands::{Operands, add, and, flipped, not, or, shl, shr};
 use crate::{BinaryOp, Expr, Meaning, TernaryOp, UnaryOp};
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     let modifiers = view.modifiers.as_slice();
     match (view.mnemonic, modifiers) {
-        // The second operand of MOV says which lanes of a quad are written.
-        ("MOV" | "MOV32I", []) if operands.number(1).is_none_or(|lanes| lanes == 15) => {
-            operands.result(operands.word(0)?)
-        }
+        ("MOV" | "MOV32I", []) => moved(operands),
         ("SEL", []) => {
             let (choice, a, b) = (operands.predicate(2)?, operands.word(0)?, operands.word(1)?);
             operands.result(Expr::ternary(TernaryOp::Select, choice, a, b))
         }
-        ("LOP" | "LOP32I", [op, test @ ..]) => {
+        ("LOP" | "LOP32I", [op, rest @ ..]) => {
+            let (chained, test) = chained(rest);
             let (a, b) = (operands.bits(0)?, operands.bits(1)?);
             let value = match *op {
                 ".AND" => and(a, b),
@@ -25,28 +24,34 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 ".PASS_B" => b,
                 _ => return None,
             };
-            with_test(value, test, operands)
+            with_test(value, chained, test, operands)
         }
-        ("LOP3", [".LUT", test @ ..]) => {
+        ("LOP3", [".LUT", rest @ ..]) => {
+            let (chained, test) = chained(rest);
             let table = u8::try_from(operands.number(3)?).ok()?;
             let [a, b, c] = [operands.word(0)?, operands.word(1)?, operands.word(2)?];
             with_test(
                 Expr::ternary(TernaryOp::Lut(table), a, b, c),
+                chained,
                 test,
                 operands,
             )
         }
         ("SHL", rest) => {
-            let amount = amount(operands.word(1)?, rest, &[])?;
+            let amount = amount(operands.word(1)?, rest)?;
             operands.result(shl(operands.word(0)?, amount))
         }
-        ("SHR", [".U32", rest @ ..]) => {
-            let amount = amount(operands.word(1)?, rest, &[])?;
-            operands.result(shr(operands.word(0)?, amount))
-        }
         ("SHR", rest) => {
-            let amount = amount(operands.word(1)?, rest, &[])?;
-            operands.result(Expr::binary(BinaryOp::Sar, operands.word(0)?, amount))
+            let (op, rest) = match rest {
+                [".U32", rest @ ..] => (BinaryOp::Shr, rest),
+                rest => (BinaryOp::Sar, rest),
+            };
+            let (value, rest) = match rest {
+                [rest @ .., ".BREV"] => (Expr::unary(UnaryOp::Reverse, operands.word(0)?), rest),
+                rest => (operands.word(0)?, rest),
+            };
+            let amount = amount(operands.word(1)?, rest)?;
+            operands.result(Expr::binary(op, value, amount))
         }
         ("SHF", [".L", rest @ ..]) => funnel(TernaryOp::FunnelLeft, rest, operands),
         ("SHF", [".R", rest @ ..]) => funnel(TernaryOp::FunnelRight, rest, operands),
@@ -60,13 +65,14 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 [".BREV"] => Expr::unary(UnaryOp::Reverse, operands.word(0)?),
                 _ => return None,
             };
-            operands.result(extracted(a, operands.word(1)?, signed))
+            of_bits(extracted(a, operands.word(1)?, signed), false, operands)
         }
         ("BFI", []) => {
             let (position, length) = field(operands.word(1)?);
             let mask = shl(ones(length), position.clone());
             let kept = and(operands.word(2)?, not(mask.clone()));
-            operands.result(or(kept, and(shl(operands.word(0)?, position), mask)))
+            let inserted = and(shl(operands.word(0)?, position), mask);
+            of_bits(or(kept, inserted), false, operands)
         }
         ("POPC", []) => operands.result(Expr::unary(UnaryOp::Popc, operands.bits(0)?)),
         ("FLO", rest) => {
@@ -86,63 +92,142 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 _ => return None,
             })
         }
-        ("PRMT", []) => {
+        ("PRMT", mode) => {
             let [a, choice, b] = [operands.word(0)?, operands.word(1)?, operands.word(2)?];
+            let choice = match mode {
+                [] => choice,
+                [mode] => digits(mode, choice)?,
+                _ => return None,
+            };
             operands.result(Expr::ternary(TernaryOp::Permute, a, choice, b))
         }
         _ => None,
     }
 }
 
-/// The register gets a value; a predicate before it, whether the value is 0, or is not.
-fn with_test(value: Expr, test: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
-    if test.is_empty() {
+/// MOV: the second operand says which lanes of each quad are written.
+fn moved(operands: &Operands<'_>) -> Option<Meaning> {
+    let value = operands.word(0)?;
+    let lanes = match operands.reads.get(1) {
+        Some(_) => operands.number(1)?,
+        None => 15,
+    };
+    if lanes == 15 {
         return operands.result(value);
+    }
+    let place = and(Expr::Special(LANE), Expr::Const(3));
+    let written = and(shr(Expr::Const(lanes), place), Expr::Const(1));
+    let old = match operands.register()? {
+        Some(cell) => Expr::Cell(cell),
+        None => Expr::Const(0),
+    };
+    operands.result(Expr::ternary(TernaryOp::Select, written, value, old))
+}
+
+/// The special register with the number of the lane.
+const LANE: u8 = 0;
+
+/// The digits of PRMT that a mode makes of the two low bits of its operand, four for each value of them, that of 0 lowest
+/// (PTX manual, `prmt`).
+fn digits(mode: &str, operand: Expr) -> Option<Expr> {
+    let by_value: [u32; 4] = match mode {
+        ".F4E" => [0x3210, 0x4321, 0x5432, 0x6543],
+        ".B4E" => [0x5670, 0x6701, 0x7012, 0x0123],
+        ".RC8" => [0x0000, 0x1111, 0x2222, 0x3333],
+        ".ECL" => [0x3210, 0x3211, 0x3222, 0x3333],
+        ".ECR" => [0x0000, 0x1110, 0x2210, 0x3210],
+        ".RC16" => [0x1010, 0x3232, 0x1010, 0x3232],
+        _ => return None,
+    };
+    let [zero, one, two, three] = by_value.map(Expr::Const);
+    let bit = |at| and(shr(operand.clone(), Expr::Const(at)), Expr::Const(1));
+    let odd = |yes, no| Expr::ternary(TernaryOp::Select, bit(0), yes, no);
+    Some(Expr::ternary(
+        TernaryOp::Select,
+        bit(1),
+        odd(three, two),
+        odd(one, zero),
+    ))
+}
+
+/// Whether the condition code goes on a chain, and the other modifiers.
+fn chained<'m, 's>(modifiers: &'m [&'s str]) -> (bool, &'m [&'s str]) {
+    match modifiers {
+        [".X", rest @ ..] => (true, rest),
+        rest => (false, rest),
+    }
+}
+
+/// The register gets a value; a predicate before it, whether the value is 0, or is not; the condition code the same and
+/// the sign.
+fn with_test(
+    value: Expr,
+    chained: bool,
+    test: &[&str],
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    if test.is_empty() {
+        // The predicate is PT, or it gets the constant false: two public translators of shaders differ.
+        return of_bits(value, chained, operands);
     }
     let is_zero = Expr::binary(BinaryOp::Eq, value.clone(), Expr::Const(0));
     let truth = match test {
+        [".T"] => Expr::Const(1),
+        // Whether the words before it count for the predicate is not known.
+        _ if chained => return None,
         [".Z"] => is_zero,
         [".NZ"] => flipped(is_zero),
-        [".T"] => Expr::Const(1),
         _ => return None,
     };
-    if operands.sets_cc() {
-        return None;
-    }
+    let flags = flags_of_bits(value.clone(), chained, operands);
     let register = operands.register()?.map(|cell| (cell, value));
     let predicate = operands.predicates().first().copied().flatten();
     let predicate = predicate.map(|cell| (cell, truth));
     Some(Meaning::Set(
-        register.into_iter().chain(predicate).collect(),
+        register.into_iter().chain(predicate).chain(flags).collect(),
     ))
 }
 
 /// A shift's amount: of it only the low bits with `.W`.
-fn amount(amount: Expr, modifiers: &[&str], others: &[&str]) -> Option<Expr> {
+fn amount(amount: Expr, modifiers: &[&str]) -> Option<Expr> {
     match modifiers {
-        rest if rest == others => Some(amount),
+        [] => Some(amount),
         [".W"] => Some(and(amount, Expr::Const(31))),
         _ => None,
     }
 }
 
-/// SHF of a pair of words, by 32 at most unless `.W` takes the low bits of the amount.
+/// SHF of a pair of words, by 32 at most, or by 64 at most where the pair is a number of 64 bits, unless `.W` takes the
+/// low bits of the amount (PTX manual, `shf`; experiment: shifts of 64 bits).
 fn funnel(op: TernaryOp, modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
-    let given = operands.word(1)?;
-    let amount = match modifiers {
-        [] => Expr::binary(BinaryOp::MinU, given, Expr::Const(32)),
-        [".W"] => and(given, Expr::Const(31)),
-        [".U64"] if op == TernaryOp::FunnelRight => {
-            Expr::binary(BinaryOp::MinU, given, Expr::Const(63))
-        }
+    let (wrapped, rest) = match modifiers {
+        [".W", rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    let (long, signed) = match rest {
+        [] => (false, false),
+        [".U64"] => (true, false),
+        // Shifted to the left, the sign makes no difference.
+        [".S64"] => (true, op == TernaryOp::FunnelRight),
         _ => return None,
     };
-    operands.result(Expr::ternary(
-        op,
-        operands.word(0)?,
-        operands.word(2)?,
-        amount,
-    ))
+    let given = operands.word(1)?;
+    let amount = match (wrapped, long) {
+        (true, false) => and(given, Expr::Const(31)),
+        (true, true) => and(given, Expr::Const(63)),
+        (false, false) => Expr::binary(BinaryOp::MinU, given, Expr::Const(32)),
+        (false, true) => given,
+    };
+    let (low, high) = (operands.word(0)?, operands.word(2)?);
+    let shifted = Expr::ternary(op, low, high.clone(), amount.clone());
+    if !signed {
+        return operands.result(shifted);
+    }
+    // By 32 and more, the sign of the high word comes in.
+    let beyond = Expr::binary(BinaryOp::Sub, amount.clone(), Expr::Const(32));
+    let far = Expr::binary(BinaryOp::Sar, high, beyond);
+    let near = Expr::binary(BinaryOp::LtU, amount, Expr::Const(32));
+    operands.result(Expr::ternary(TernaryOp::Select, near, shifted, far))
 }
 
 /// Position and length of a bit field, from the two low bytes of an operand.

@@ -5,7 +5,7 @@ use warpbound_isa::instr::Space;
 use warpbound_isa::{Operand, Value, View};
 
 use super::operands::{Operands, add, and, shl, shr};
-use crate::{Address, Cell, Expr, Half, Meaning, TernaryOp, UnaryOp, Width};
+use crate::{Address, Arrival, Cell, Expr, Half, Meaning, Question, TernaryOp, UnaryOp, Width};
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     let (space, loads) = match view.mnemonic {
@@ -14,12 +14,32 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         | "CAL" | "PRET" | "RET" | "EXIT" | "BRX" | "JMX" | "TEXDEPBAR" => {
             return Some(Meaning::Set(SmallVec::new()));
         }
-        "BAR" if view.modifiers == [".SYNC"] => {
+        // What is in caches is not modelled.
+        "CCTL" | "CCTLL" | "CCTLT" if !view.has(".QRY1") => {
+            return Some(Meaning::Set(SmallVec::new()));
+        }
+        "BAR" => {
+            let arrival = match view.modifiers.as_slice() {
+                [".SYNC"] => Arrival::Wait,
+                [".ARV"] => Arrival::Pass,
+                [".RED", ".POPC"] => Arrival::Ask(Question::Count, operands.predicate(2)?),
+                [".RED", ".AND"] => Arrival::Ask(Question::All, operands.predicate(2)?),
+                [".RED", ".OR"] => Arrival::Ask(Question::Any, operands.predicate(2)?),
+                _ => return None,
+            };
             return Some(Meaning::Barrier {
                 number: operands.word(0)?,
                 threads: operands.word(1)?,
+                arrival,
             });
         }
+        "B2R" if view.modifiers == [".RESULT"] => {
+            return Some(Meaning::BarrierResult {
+                dest: operands.register()?,
+                truth: operands.predicates().first().copied().flatten(),
+            });
+        }
+        "BPT" if view.modifiers == [".TRAP"] => return Some(Meaning::Trap),
         "LDC" => return constants(view, operands),
         "LD" => (Space::Generic, true),
         "ST" => (Space::Generic, false),

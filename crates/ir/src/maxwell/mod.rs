@@ -12,26 +12,34 @@ mod half;
 mod integer;
 mod logic;
 mod memory;
+mod number;
 mod operands;
+mod products;
+mod resize;
 #[cfg(test)]
 mod tests;
+mod video;
 mod warp_wide;
 
 use warpbound_isa::View;
 
 use crate::Meaning;
+pub use flags::cc_test;
 use operands::Operands;
 
 /// What the instruction does to data; `None` when that is not known here.
-pub(crate) fn meaning(view: &View) -> Option<Meaning> {
+pub fn meaning(view: &View) -> Option<Meaning> {
     let operands = Operands::of(view);
     integer::meaning(view, &operands)
+        .or_else(|| products::meaning(view, &operands))
+        .or_else(|| resize::meaning(view, &operands))
         .or_else(|| logic::meaning(view, &operands))
         .or_else(|| compare::meaning(view, &operands))
         .or_else(|| float::meaning(view, &operands))
         .or_else(|| half::meaning(view, &operands))
         .or_else(|| convert::meaning(view, &operands))
         .or_else(|| memory::meaning(view, &operands))
+        .or_else(|| video::meaning(view, &operands))
         .or_else(|| atomic::meaning(view, &operands))
         .or_else(|| warp_wide::meaning(view, &operands))
 }

@@ -66,6 +66,11 @@ impl<'v> Operands<'v> {
         Some((plain(&bare)?, operand.select))
     }
 
+    /// A minus stands before the read operand at a place.
+    pub(super) fn is_negated(&self, place: usize) -> bool {
+        self.reads.get(place).is_some_and(|operand| operand.negate)
+    }
+
     /// The read operand at a place as a single, with its bars and its minus.
     pub(super) fn single(&self, place: usize) -> Option<Expr> {
         let operand = self.reads.get(place)?;

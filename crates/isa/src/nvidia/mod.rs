@@ -1,6 +1,8 @@
 //! NVIDIA Maxwell (sm_50, sm_52, sm_53) and Pascal (sm_60, sm_61, sm_62).
 
 mod arch;
+mod bits;
+mod class;
 mod control;
 mod effects;
 mod form;
@@ -14,6 +16,8 @@ mod text;
 mod timing;
 
 pub use arch::Arch;
+pub use bits::{OperandBits, OperandKind};
+pub use class::classes;
 pub use control::Control;
 pub use form::{Form, FormId};
 pub use lookup::{Table, table};

@@ -69,6 +69,26 @@ impl Field {
         ((self.get(word) << shift) as i64) >> shift
     }
 
+    /// The bits it takes its value from.
+    pub(crate) fn bits(&self) -> u128 {
+        let of = |part: &Part| u128::from(part.mask) << part.lo;
+        self.more
+            .iter()
+            .fold(of(&self.first), |bits, part| bits | of(part))
+    }
+
+    /// The word with a value in these bits, as far as they are bits of the word.
+    pub(crate) fn put(&self, word: u64, value: u64) -> u64 {
+        let mut rest = value;
+        let mut word = u128::from(word);
+        for part in self.more.iter().rev().chain([&self.first]) {
+            let mask = u128::from(part.mask) << part.lo;
+            word = word & !mask | u128::from(rest & part.mask) << part.lo;
+            rest = rest.checked_shr(part.width.into()).unwrap_or(0);
+        }
+        word as u64
+    }
+
     /// Number of bits, 1 to 64.
     pub(crate) fn width(&self) -> u32 {
         self.width
@@ -114,6 +134,11 @@ impl Cond {
             (_, 0) => None,
             (mask, _) => Some(mask),
         }
+    }
+
+    /// The bits it depends on.
+    pub(crate) fn bits(&self) -> u128 {
+        self.mask
     }
 
     /// Whether all bits are as named.

@@ -7,7 +7,7 @@ use super::Counts;
 use super::block::Block;
 use super::fault::{Fault, FaultKind};
 use super::lanes::{LANES, Mask, Row, lanes_of};
-use super::memory::{GlobalMemory, put_word, size_of, window, word_of};
+use super::memory::{Global, put_word, size_of, window, word_of};
 use super::program::{Access, At, Dest};
 
 /// Bytes in a row around an address, and the address of the first: one for all lanes in most cases.
@@ -55,7 +55,7 @@ impl Block<'_> {
         &mut self,
         request: Request<'_>,
         dests: &[Option<u16>],
-        memory: &GlobalMemory,
+        memory: &mut impl Global,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
         let width = request.access.width;
@@ -91,12 +91,18 @@ impl Block<'_> {
     fn gather<const SIZE: usize, const WORDS: usize>(
         &self,
         request: Request<'_>,
-        memory: &GlobalMemory,
+        memory: &mut impl Global,
         counts: &mut Counts,
         read: impl Fn(&[u8; SIZE]) -> [u32; WORDS],
     ) -> Result<[Row; WORDS], Fault> {
         let addresses = self.addresses(request.number, request.access);
         let mut rows = [[0; LANES]; WORDS];
+        if matches!(request.access.space, Space::Global | Space::Generic) {
+            for lane in lanes_of(request.taken) {
+                memory.note_read(addresses[lane], SIZE);
+            }
+        }
+        let memory = &*memory;
         let mut window = Window {
             space: Space::Local,
             base: 0,
@@ -139,7 +145,7 @@ impl Block<'_> {
         &mut self,
         request: Request<'_>,
         values: &[At],
-        memory: &mut GlobalMemory,
+        memory: &mut impl Global,
     ) -> Result<(), Fault> {
         let each = size_of(request.access.width);
         let size = each * values.len();
@@ -178,7 +184,7 @@ impl Block<'_> {
         (op, kind): (AtomicOp, AtomicKind),
         dests: &[Option<u16>],
         operands: &[At],
-        memory: &mut GlobalMemory,
+        memory: &mut impl Global,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
         let size = kind.size();
@@ -195,6 +201,9 @@ impl Block<'_> {
             let (space, base) = space_of(request.access.space, address);
             if space == Space::Shared {
                 self.note_unwritten(request, address - base, size, lane, counts);
+            }
+            if space == Space::Global {
+                memory.note_read(address, size);
             }
             let Some(bytes) = self.bytes_mut(request, (space, address - base), size, lane, memory)
             else {
@@ -277,14 +286,11 @@ impl Block<'_> {
         request: Request<'_>,
         address: u64,
         lane: usize,
-        memory: &'m GlobalMemory,
+        memory: &'m impl Global,
     ) -> Window<&'m [u8]> {
         let (space, base) = space_of(request.access.space, address);
         let (base, bytes) = match space {
-            Space::Global => match memory.buffer(address) {
-                Some(buffer) => (buffer.address, buffer.bytes.as_slice()),
-                None => (0, &[][..]),
-            },
+            Space::Global => memory.around(address).unwrap_or_default(),
             Space::Shared => (base, self.shared.bytes.as_slice()),
             Space::Local => {
                 let each = self.launch.local as usize;
@@ -305,22 +311,19 @@ impl Block<'_> {
         (space, address): (Space, u64),
         size: usize,
         lane: usize,
-        memory: &'m mut GlobalMemory,
+        memory: &'m mut impl Global,
     ) -> Option<&'m mut [u8]> {
-        let (start, bytes) = match space {
-            Space::Global => {
-                let buffer = memory.buffer_mut(address)?;
-                (address - buffer.address, buffer.bytes.as_mut_slice())
-            }
-            Space::Shared => (address, self.shared.bytes.as_mut_slice()),
+        let bytes = match space {
+            Space::Global => return memory.bytes_mut(address, size),
+            Space::Shared => self.shared.bytes.as_mut_slice(),
             Space::Local => {
                 let each = self.launch.local as usize;
                 let local = &mut self.warps[request.number].local;
-                (address, local.get_mut(lane * each..(lane + 1) * each)?)
+                local.get_mut(lane * each..(lane + 1) * each)?
             }
             _ => return None,
         };
-        let start = usize::try_from(start).ok()?;
+        let start = usize::try_from(address).ok()?;
         bytes.get_mut(start..start.checked_add(size)?)
     }
 
@@ -345,7 +348,7 @@ impl Block<'_> {
         request: Request<'_>,
         address: u64,
         lane: usize,
-        memory: &GlobalMemory,
+        memory: &impl Global,
     ) -> Fault {
         let (space, base) = space_of(request.access.space, address);
         let near = match space {

@@ -1,15 +1,15 @@
 //! One block of threads.
 
 use warpbound_base::CodeAddr;
-use warpbound_ir::{OpIndex, VoteMode};
+use warpbound_ir::{OpIndex, Question, VoteMode};
 use warpbound_simt::Tag;
 
 use super::access::Request;
 use super::fault::{Fault, FaultKind, Waiter};
 use super::lanes::{LANES, Mask, Row, binary, float, gather, lanes_of, spread, ternary, unary};
-use super::memory::{GlobalMemory, SharedMemory};
+use super::memory::{Global, SharedMemory};
 use super::program::{At, Compiled, Effect, Flow, Program, Step};
-use super::warp::{Rows, Wait, Warp};
+use super::warp::{Passed, Rows, Wait, Warp};
 use super::{Counts, Issue, Launch, Listener, Order, Size};
 
 pub(super) struct Block<'a> {
@@ -18,6 +18,8 @@ pub(super) struct Block<'a> {
     pub(super) index: Size,
     pub(super) warps: Vec<Warp>,
     pub(super) shared: SharedMemory,
+    /// Threads that were at barriers without waiting.
+    passed: Vec<Passed>,
     /// Its place in the grid.
     place: [Row; 3],
     scratch: Vec<Row>,
@@ -31,6 +33,7 @@ impl<'a> Block<'a> {
             .map(|number| Warp::new(program, entry, number, launch.block, launch.local));
         Block {
             warps: warps.collect(),
+            passed: Vec::new(),
             shared: SharedMemory::new(launch.shared),
             place: index.map(|number| [number; LANES]),
             scratch: vec![[0; LANES]; program.scratch],
@@ -43,7 +46,7 @@ impl<'a> Block<'a> {
     /// Runs to the end.
     pub(super) fn run(
         mut self,
-        memory: &mut GlobalMemory,
+        memory: &mut impl Global,
         counts: &mut Counts,
         left: &mut u64,
         listener: &mut impl Listener,
@@ -95,7 +98,7 @@ impl<'a> Block<'a> {
         number: usize,
         at: u32,
         active: Mask,
-        memory: &mut GlobalMemory,
+        memory: &mut impl Global,
         counts: &mut Counts,
         left: &mut u64,
         listener: &mut impl Listener,
@@ -115,6 +118,15 @@ impl<'a> Block<'a> {
             Some((predicate, negated)) => {
                 let holds = self.warps[number].predicates[usize::from(predicate & 7)];
                 active & if negated { !holds } else { holds }
+            }
+        };
+        let taken = match &op.test {
+            None => taken,
+            Some((steps, row)) => {
+                for (to, step) in steps {
+                    self.make(number, at, usize::from(*to), step, active)?;
+                }
+                taken & gather(self.rows(number).get(*row))
             }
         };
         let issue = Issue {
@@ -254,7 +266,7 @@ impl<'a> Block<'a> {
         at: u32,
         op: &Compiled,
         taken: Mask,
-        memory: &mut GlobalMemory,
+        memory: &mut impl Global,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
         for (to, step) in &op.steps {
@@ -331,16 +343,42 @@ impl<'a> Block<'a> {
                     warp.write(*to, &[answer.into(); LANES], taken);
                 }
             }
-            Effect::Barrier(barrier, threads) => {
+            Effect::Barrier {
+                number: barrier,
+                threads,
+                waits,
+                question,
+            } => {
                 let lane = taken.trailing_zeros() as usize % LANES;
                 let rows = self.rows(number);
-                let wait = Wait {
-                    barrier: rows.get(*barrier)[lane],
-                    threads: threads.map(|threads| rows.get(threads)[lane]),
-                    at,
-                };
-                self.warps[number].waits = Some(wait);
+                let barrier = rows.get(*barrier)[lane];
+                let threads = threads.map(|threads| rows.get(threads)[lane]);
+                let asks = question.map(|(question, predicate)| {
+                    let yes = gather(rows.get(predicate)) & taken;
+                    (question, yes.count_ones(), taken.count_ones())
+                });
+                if *waits {
+                    self.warps[number].waits = Some(Wait {
+                        barrier,
+                        threads,
+                        at,
+                        asks,
+                    });
+                } else {
+                    self.pass(number, barrier, threads);
+                }
             }
+            Effect::BarrierResult(dest, truth) => {
+                let warp = &mut self.warps[number];
+                let answer = warp.answer;
+                if let Some(to) = dest {
+                    warp.write(*to, &[answer; LANES], taken);
+                }
+                if let Some(to) = truth {
+                    warp.write(*to, &[u32::from(answer != 0); LANES], taken);
+                }
+            }
+            Effect::Trap => return Err(self.fault(at, FaultKind::Trap)),
             Effect::Unknown => return Err(self.fault(at, FaultKind::NotRunnable)),
         }
         Ok(())
@@ -409,6 +447,54 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
+    /// Counts a warp's threads at a barrier at which it does not wait.
+    fn pass(&mut self, number: usize, barrier: u32, threads: Option<u32>) {
+        let own = self.threads_of(&self.warps[number]);
+        let wanted = threads.unwrap_or(self.launch.block.iter().product());
+        match self.passed.iter_mut().find(|p| p.barrier == barrier) {
+            Some(passed) => passed.threads += own,
+            None => self.passed.push(Passed {
+                barrier,
+                threads: own,
+                wanted,
+            }),
+        }
+        // With nobody there to wait, the barrier opens and begins anew.
+        let waiting: u32 = self
+            .warps
+            .iter()
+            .filter(|warp| warp.waits.is_some_and(|w| w.barrier == barrier))
+            .map(|warp| self.threads_of(warp))
+            .sum();
+        if waiting == 0 {
+            self.passed
+                .retain(|p| p.barrier != barrier || p.threads < p.wanted);
+        }
+    }
+
+    /// Threads that have passed a barrier since it opened last.
+    fn passed_at(&self, barrier: u32) -> u32 {
+        let passed = self.passed.iter().filter(|p| p.barrier == barrier);
+        passed.map(|p| p.threads).sum()
+    }
+
+    /// What the warps at a barrier are answered.
+    fn answer(&self, barrier: u32) -> Option<u32> {
+        let waits = self.warps.iter().filter_map(|warp| warp.waits);
+        let asks = waits.filter(|wait| wait.barrier == barrier);
+        let mut found: Option<(Question, u32, u32)> = None;
+        for (question, yes, all) in asks.filter_map(|wait| wait.asks) {
+            let sum = found.get_or_insert((question, 0, 0));
+            sum.1 += yes;
+            sum.2 += all;
+        }
+        found.map(|(question, yes, all)| match question {
+            Question::Count => yes,
+            Question::All => (yes == all).into(),
+            Question::Any => (yes > 0).into(),
+        })
+    }
+
     /// Lets warps go that wait at a barrier with enough others. Whole warps count; those that have left are not waited
     /// for at a barrier of the whole block, which is noted.
     fn release(&mut self, counts: &mut Counts) {
@@ -422,7 +508,8 @@ impl<'a> Block<'a> {
                 .iter()
                 .filter(at_it)
                 .map(|warp| self.threads_of(warp))
-                .sum();
+                .sum::<u32>()
+                + self.passed_at(wait.barrier);
             let gone: u32 = self
                 .warps
                 .iter()
@@ -437,9 +524,12 @@ impl<'a> Block<'a> {
             if wait.threads.is_none() && gone != 0 {
                 counts.note_left(wait.at, self.index, gone);
             }
+            let answer = self.answer(wait.barrier);
+            self.passed.retain(|passed| passed.barrier != wait.barrier);
             for warp in &mut self.warps {
                 if warp.waits.is_some_and(|w| w.barrier == wait.barrier) {
                     warp.waits = None;
+                    warp.answer = answer.unwrap_or(warp.answer);
                 }
             }
         }

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{
-    Address, BinaryOp, Cell, Code, Control, Expr, Half, Meaning, Op, Target, TernaryOp, Value,
-    Width,
+    Address, Arrival, BinaryOp, Cell, Code, Control, Expr, Half, Meaning, Op, Target, TernaryOp,
+    Value, Width, cc_test,
 };
-use warpbound_isa::instr::{Space, Token};
+use warpbound_isa::instr::{CcTest, Space, Token};
 use warpbound_simt::Tag;
 
 use super::Launch;
@@ -79,21 +79,33 @@ impl Compiler<'_> {
             },
             _ => None,
         };
-        let effect = effect.unwrap_or(Effect::Unknown);
-        let flow = if condition.tests_cc {
-            Flow::Unknown
-        } else {
-            self.flow(&op.control)
+        let test = condition.tests_cc().then(|| self.test(condition.cc_test));
+        let (effect, flow) = match test {
+            // It asks for what is not modelled.
+            Some(None) => (Effect::Unknown, Flow::Unknown),
+            _ => {
+                let effect = effect.unwrap_or(Effect::Unknown);
+                (effect, self.flow(&op.control))
+            }
         };
         self.scratch = self.scratch.max(usize::from(steps.rows));
         let guard = condition.guard.filter(|guard| guard.is_predicate());
         Compiled {
             guard: guard.map(|cell| ((cell.index() - 256) as u8, condition.negated)),
             never: condition.is_never(),
+            test: test.flatten(),
             steps: steps.list,
             effect,
             flow,
         }
+    }
+
+    /// The row of a test of the condition code, and the steps that make it.
+    fn test(&mut self, test: CcTest) -> Option<(Vec<(u16, Step)>, At)> {
+        let mut steps = Steps::default();
+        let row = self.expr(&cc_test(test)?, &mut steps)?;
+        self.scratch = self.scratch.max(usize::from(steps.rows));
+        Some((steps.list, self.at(row)))
     }
 
     fn flow(&mut self, control: &Control) -> Flow {
@@ -221,7 +233,11 @@ impl Compiler<'_> {
                     predicate: self.at(predicate),
                 }
             }
-            Meaning::Barrier { number, threads } => {
+            Meaning::Barrier {
+                number,
+                threads,
+                arrival,
+            } => {
                 let number = self.expr(number, steps)?;
                 let threads = match threads {
                     Expr::Const(0) => None,
@@ -230,8 +246,24 @@ impl Compiler<'_> {
                         Some(self.at(threads))
                     }
                 };
-                Effect::Barrier(self.at(number), threads)
+                let question = match arrival {
+                    Arrival::Ask(question, predicate) => {
+                        let predicate = self.expr(predicate, steps)?;
+                        Some((*question, self.at(predicate)))
+                    }
+                    Arrival::Wait | Arrival::Pass => None,
+                };
+                Effect::Barrier {
+                    number: self.at(number),
+                    threads,
+                    waits: *arrival != Arrival::Pass,
+                    question,
+                }
             }
+            Meaning::BarrierResult { dest, truth } => {
+                Effect::BarrierResult(self.optional(*dest)?, self.optional(*truth)?)
+            }
+            Meaning::Trap => Effect::Trap,
         })
     }
 

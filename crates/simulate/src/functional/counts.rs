@@ -59,6 +59,29 @@ impl Counts {
         }
     }
 
+    /// Instructions that warps have issued.
+    pub fn issued(&self) -> u64 {
+        self.issues.iter().sum()
+    }
+
+    /// Adds what was done later.
+    pub(super) fn add(&mut self, later: &Counts) {
+        let lists = [
+            (&mut self.issues, &later.issues),
+            (&mut self.active, &later.active),
+            (&mut self.executed, &later.executed),
+            (&mut self.divergences, &later.divergences),
+        ];
+        for (sums, numbers) in lists {
+            for (sum, number) in sums.iter_mut().zip(numbers) {
+                *sum += number;
+            }
+        }
+        for note in &later.notes {
+            self.note(note.clone());
+        }
+    }
+
     #[inline(always)]
     pub(super) fn count(&mut self, at: u32, active: u32, taken: u32) {
         let at = at as usize;
@@ -81,27 +104,32 @@ impl Counts {
 
     #[cold]
     pub(super) fn note_unwritten(&mut self, at: u32, block: Size, thread: Size, address: u64) {
-        self.note(at, block, NoteKind::Unwritten { thread, address });
+        self.note(Note {
+            at: OpIndex(at),
+            block,
+            kind: NoteKind::Unwritten { thread, address },
+            times: 1,
+        });
     }
 
     #[cold]
     pub(super) fn note_left(&mut self, at: u32, block: Size, threads: u32) {
-        self.note(at, block, NoteKind::Left(threads));
+        self.note(Note {
+            at: OpIndex(at),
+            block,
+            kind: NoteKind::Left(threads),
+            times: 1,
+        });
     }
 
-    fn note(&mut self, at: u32, block: Size, kind: NoteKind) {
-        let at = OpIndex(at);
+    fn note(&mut self, new: Note) {
         let same = |note: &&mut Note| {
-            note.at == at && std::mem::discriminant(&note.kind) == std::mem::discriminant(&kind)
+            note.at == new.at
+                && std::mem::discriminant(&note.kind) == std::mem::discriminant(&new.kind)
         };
         match self.notes.iter_mut().find(same) {
-            Some(note) => note.times += 1,
-            None => self.notes.push(Note {
-                at,
-                block,
-                kind,
-                times: 1,
-            }),
+            Some(note) => note.times += new.times,
+            None => self.notes.push(new),
         }
     }
 }

@@ -23,6 +23,8 @@ pub struct Fault {
 pub enum FaultKind {
     /// What the operation means is not known yet.
     NotRunnable,
+    /// The program stops itself.
+    Trap,
     /// An access outside the memory.
     OutOfBounds {
         /// Which memory.
@@ -57,6 +59,13 @@ pub enum FaultKind {
     RunsOffTheEnd,
 }
 
+impl Fault {
+    /// It is about the number of instructions.
+    pub(super) fn is_too_long(&self) -> bool {
+        matches!(self.kind, FaultKind::TooLong(_))
+    }
+}
+
 /// A warp that waits at a barrier.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Waiter {
@@ -89,6 +98,7 @@ impl fmt::Display for Fault {
             FaultKind::NotRunnable => {
                 f.write_str("what this instruction means is not known yet")?;
             }
+            FaultKind::Trap => f.write_str("the kernel stops itself (trap)")?,
             FaultKind::OutOfBounds {
                 space,
                 address,

@@ -55,23 +55,48 @@ impl GlobalMemory {
         self.buffers.get(self.place(address)?)
     }
 
-    /// The buffer around an address.
-    #[inline]
-    pub(super) fn buffer_mut(&mut self, address: u64) -> Option<&mut Buffer> {
-        let place = self.place(address)?;
-        self.buffers.get_mut(place)
-    }
-
     #[inline]
     fn place(&self, address: u64) -> Option<usize> {
         let behind = self.buffers.partition_point(|b| b.address <= address);
         behind.checked_sub(1)
     }
+}
+
+/// Global memory as blocks see it.
+pub(super) trait Global {
+    /// Bytes around an address, the address of the first before them; `None` where there are none.
+    fn around(&self, address: u64) -> Option<(u64, &[u8])>;
+
+    /// Somebody reads there; sizes are powers of 2, at most 16, that divide the address.
+    fn note_read(&mut self, address: u64, size: usize);
+
+    /// The bytes of an access that writes all of them; `None` when not all of them are in one buffer.
+    fn bytes_mut(&mut self, address: u64, size: usize) -> Option<&mut [u8]>;
 
     /// Which buffer lies before an address, and how far behind its beginning the address is.
-    pub(super) fn near(&self, address: u64) -> Option<String> {
-        let behind = self.buffers.partition_point(|b| b.address <= address);
-        let buffer = self.buffers.get(behind.checked_sub(1)?)?;
+    fn near(&self, address: u64) -> Option<String>;
+}
+
+impl Global for GlobalMemory {
+    #[inline]
+    fn around(&self, address: u64) -> Option<(u64, &[u8])> {
+        let buffer = self.buffer(address)?;
+        Some((buffer.address, &buffer.bytes))
+    }
+
+    #[inline(always)]
+    fn note_read(&mut self, _address: u64, _size: usize) {}
+
+    #[inline]
+    fn bytes_mut(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
+        let place = self.place(address)?;
+        let buffer = self.buffers.get_mut(place)?;
+        let start = usize::try_from(address - buffer.address).ok()?;
+        buffer.bytes.get_mut(start..start.checked_add(size)?)
+    }
+
+    fn near(&self, address: u64) -> Option<String> {
+        let buffer = self.buffer(address)?;
         Some(format!(
             "byte {} of {}, which has {}",
             address - buffer.address,

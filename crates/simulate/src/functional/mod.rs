@@ -11,8 +11,11 @@ mod fault;
 mod lanes;
 mod listen;
 mod memory;
+mod parallel;
 mod program;
 mod warp;
+
+use std::num::NonZero;
 
 use warpbound_ir::{Code, OpIndex};
 
@@ -60,6 +63,13 @@ pub enum Order {
 }
 
 impl Launch {
+    /// The blocks in the order in which they run.
+    fn blocks(&self) -> impl Iterator<Item = Size> + use<> {
+        let [width, height, depth] = self.grid;
+        (0..depth)
+            .flat_map(move |z| (0..height).flat_map(move |y| (0..width).map(move |x| [x, y, z])))
+    }
+
     /// Where the launch block of the constants tells the windows of generic addresses: byte offsets of the low words of
     /// shared and local memory, and of the high ones (experiments with the compiler's output).
     pub const WINDOWS_AT: [(usize, u32); 4] = [
@@ -93,16 +103,44 @@ pub fn launch_with(
     let program = Program::of(code, launch);
     let mut counts = Counts::new(code.ops.len());
     let mut left = launch.max_instructions;
-    for z in 0..launch.grid[2] {
-        for y in 0..launch.grid[1] {
-            for x in 0..launch.grid[0] {
-                let block = Block::new(&program, launch, [x, y, z]);
-                block.run(memory, &mut counts, &mut left, listener)?;
-                listener.block_done([x, y, z]);
-            }
-        }
+    for index in launch.blocks() {
+        let block = Block::new(&program, launch, index);
+        block.run(memory, &mut counts, &mut left, listener)?;
+        listener.block_done(index);
     }
     Ok(counts)
+}
+
+/// Runs all blocks of a launch on several threads, with the result of one: what buffers hold, what is counted and which
+/// fault ends the run do not depend on their number. `done` hears after each block how many have come to their end.
+///
+/// # Errors
+///
+/// As [`launch`].
+pub fn launch_on(
+    code: &Code,
+    launch: &Launch,
+    memory: &mut GlobalMemory,
+    threads: NonZero<usize>,
+    done: &mut dyn FnMut(u64),
+) -> Result<Counts, Fault> {
+    if threads.get() > 1 {
+        return parallel::run(&Program::of(code, launch), launch, memory, threads, done);
+    }
+    launch_with(code, launch, memory, &mut Progress { done, blocks: 0 })
+}
+
+/// Listens for blocks only.
+struct Progress<'a> {
+    done: &'a mut dyn FnMut(u64),
+    blocks: u64,
+}
+
+impl Listener for Progress<'_> {
+    fn block_done(&mut self, _block: Size) {
+        self.blocks += 1;
+        (self.done)(self.blocks);
+    }
 }
 
 /// The operations of a code that cannot be run yet, ascending.

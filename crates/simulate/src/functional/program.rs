@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{
-    AtomicKind, AtomicOp, BinaryOp, Code, OpIndex, ShuffleMode, TernaryOp, UnaryOp, VoteMode, Width,
+    AtomicKind, AtomicOp, BinaryOp, Code, OpIndex, Question, ShuffleMode, TernaryOp, UnaryOp,
+    VoteMode, Width,
 };
 use warpbound_isa::instr::Space;
 use warpbound_simt::Tag;
@@ -109,8 +110,16 @@ pub(super) enum Effect {
         mode: VoteMode,
         predicate: At,
     },
-    /// Barrier number, threads (`None`: all of the block).
-    Barrier(At, Option<At>),
+    /// Barrier number, threads (`None`: all of the block), whether the warp waits, what is asked of which predicate.
+    Barrier {
+        number: At,
+        threads: Option<At>,
+        waits: bool,
+        question: Option<(Question, At)>,
+    },
+    /// What the last question at a barrier was answered with: as a number, and whether it is not 0.
+    BarrierResult(Option<Dest>, Option<Dest>),
+    Trap,
     /// What it means is not known.
     Unknown,
 }
@@ -145,6 +154,8 @@ pub(super) struct Compiled {
     pub(super) guard: Option<(u8, bool)>,
     /// The guard is `!PT`.
     pub(super) never: bool,
+    /// The steps that make a row from the condition code, and the row: lanes with 0 do not take part.
+    pub(super) test: Option<(Vec<(u16, Step)>, At)>,
     /// Each with the scratch row that gets what it makes.
     pub(super) steps: Vec<(u16, Step)>,
     pub(super) effect: Effect,

@@ -1,5 +1,6 @@
 //! The state of a warp.
 
+use warpbound_ir::Question;
 use warpbound_simt::concrete::ActivationStack;
 
 use super::Size;
@@ -19,6 +20,8 @@ pub(super) struct Warp {
     pub(super) local: Vec<u8>,
     /// The barrier at which it waits.
     pub(super) waits: Option<Wait>,
+    /// What the last question at a barrier was answered with.
+    pub(super) answer: u32,
 }
 
 /// A warp waits at a barrier.
@@ -30,6 +33,19 @@ pub(super) struct Wait {
     pub(super) threads: Option<u32>,
     /// The instruction.
     pub(super) at: u32,
+    /// What it asks, in how many of its threads that holds, and of how many.
+    pub(super) asks: Option<(Question, u32, u32)>,
+}
+
+/// Threads that were at a barrier and went on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Passed {
+    /// The barrier.
+    pub(super) barrier: u32,
+    /// How many threads.
+    pub(super) threads: u32,
+    /// How many the barrier is for.
+    pub(super) wanted: u32,
 }
 
 impl Warp {
@@ -61,6 +77,7 @@ impl Warp {
             predicates: [0; 8],
             local: vec![0; local as usize * count as usize],
             waits: None,
+            answer: 0,
         }
     }
 

@@ -1,4 +1,6 @@
-use warpbound_load::{Element, Expected, GridFile, GridParam, ParamValue};
+use warpbound_load::{
+    Element, Expected, GridBuffer, GridFile, GridParam, GridVariable, ParamValue,
+};
 
 /// A number that buffers hold.
 pub trait Number: Copy {
@@ -7,6 +9,9 @@ pub trait Number: Copy {
 
     /// Its bytes, the lowest first.
     fn bytes(self) -> Vec<u8>;
+
+    /// The number of these bytes, the lowest first; bytes that are missing are 0.
+    fn of_bytes(bytes: &[u8]) -> Self;
 }
 
 macro_rules! numbers {
@@ -16,6 +21,14 @@ macro_rules! numbers {
 
             fn bytes(self) -> Vec<u8> {
                 self.to_le_bytes().to_vec()
+            }
+
+            fn of_bytes(bytes: &[u8]) -> $number {
+                let mut array = [0; size_of::<$number>()];
+                for (to, from) in array.iter_mut().zip(bytes) {
+                    *to = *from;
+                }
+                <$number>::from_le_bytes(array)
             }
         })*
     };
@@ -37,6 +50,7 @@ impl Launch {
             grid,
             block,
             dynamic_shared: 0,
+            variables: Vec::new(),
             params: Vec::new(),
         })
     }
@@ -51,7 +65,12 @@ impl Launch {
     /// A number.
     #[must_use]
     pub fn value<N: Number>(self, name: &str, value: N) -> Launch {
-        self.param(name, ParamValue::Scalar(value.bytes()))
+        let value = ParamValue::Scalar {
+            element: Some(N::ELEMENT),
+            bytes: value.bytes(),
+            vary: None,
+        };
+        self.param(name, value)
     }
 
     /// A buffer that is only read: it holds the same at the end.
@@ -85,27 +104,23 @@ impl Launch {
         self.buffer(name, start, None)
     }
 
+    /// A variable of the module, from its first element on, and what it holds at the end, if that is said.
+    #[must_use]
+    pub fn variable<N: Number>(mut self, name: &str, start: &[N], end: Option<&[N]>) -> Launch {
+        self.0.variables.push(GridVariable {
+            name: name.to_owned(),
+            buffer: grid_buffer(name, start, end.map(|end| (end, 0.0, 0.0))),
+        });
+        self
+    }
+
     /// The launch.
     pub fn done(self) -> GridFile {
         self.0
     }
 
     fn buffer<N: Number>(self, name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> Launch {
-        let bytes = |numbers: &[N]| numbers.iter().flat_map(|n| n.bytes()).collect::<Vec<u8>>();
-        let expect = end.map(|(end, relative, absolute)| {
-            assert_eq!(start.len(), end.len(), "{name} changes its size");
-            Expected {
-                bytes: bytes(end),
-                relative,
-                absolute,
-            }
-        });
-        let value = ParamValue::Buffer {
-            element: N::ELEMENT,
-            bytes: bytes(start),
-            expect,
-        };
-        self.param(name, value)
+        self.param(name, ParamValue::Buffer(grid_buffer(name, start, end)))
     }
 
     fn param(mut self, name: &str, value: ParamValue) -> Launch {
@@ -114,5 +129,24 @@ impl Launch {
             value,
         });
         self
+    }
+}
+
+fn grid_buffer<N: Number>(name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> GridBuffer {
+    let bytes = |numbers: &[N]| numbers.iter().flat_map(|n| n.bytes()).collect::<Vec<u8>>();
+    let expect = end.map(|(end, relative, absolute)| {
+        assert_eq!(start.len(), end.len(), "{name} changes its size");
+        Expected {
+            bytes: bytes(end),
+            relative,
+            absolute,
+        }
+    });
+    GridBuffer {
+        element: N::ELEMENT,
+        shape: vec![start.len() as u64],
+        bytes: bytes(start),
+        expect,
+        output: None,
     }
 }

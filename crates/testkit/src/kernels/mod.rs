@@ -2,12 +2,50 @@
 //!
 //! A file for each source in `kernels/cuda`, which shares nothing with it but the algorithm's definition.
 
+mod backprop;
+mod bfs;
+mod btree_search;
+mod cfd_flux;
+mod convolution;
+mod convolution_texture;
+mod gaussian;
+mod heart_wall;
+mod histogram;
+mod hotspot;
+mod hotspot_3d;
+mod huffman;
+mod hybrid_sort;
+mod kmeans;
 mod launch;
+mod lava_md;
+mod leukocyte;
+mod lud_diagonal;
+mod mandelbrot;
 mod matmul_int;
+mod matmul_tiled;
+mod module_variables;
+mod mum_match;
+mod myocyte;
+mod nbody;
+mod nearest_neighbour;
+mod needleman_wunsch;
+mod particle_filter;
+mod path_finder;
+mod perceptron;
+mod reduction;
+mod rounding;
+mod running_error;
+mod spmv;
+mod srad;
+mod stream_cluster;
+mod walsh_transform;
+mod wavelet_2d;
 
 use warpbound_load::GridFile;
 
 pub use launch::{Launch, Number};
+pub use perceptron::DenseLayer;
+pub use rounding::Float;
 
 /// A kernel and launches of it.
 pub struct Reference {
@@ -22,15 +60,50 @@ pub struct Reference {
 
 /// All kernels with a reference, by source.
 pub fn all() -> Vec<Reference> {
-    [matmul_int::KERNELS]
-        .into_iter()
-        .flatten()
-        .map(|&(source, kernel, launch)| Reference {
-            source,
-            kernel,
-            launch,
-        })
-        .collect()
+    [
+        backprop::KERNELS,
+        bfs::KERNELS,
+        btree_search::KERNELS,
+        cfd_flux::KERNELS,
+        convolution::KERNELS,
+        gaussian::KERNELS,
+        heart_wall::KERNELS,
+        histogram::KERNELS,
+        hotspot::KERNELS,
+        hotspot_3d::KERNELS,
+        huffman::KERNELS,
+        hybrid_sort::KERNELS,
+        kmeans::KERNELS,
+        lava_md::KERNELS,
+        leukocyte::KERNELS,
+        lud_diagonal::KERNELS,
+        mandelbrot::KERNELS,
+        matmul_int::KERNELS,
+        matmul_tiled::KERNELS,
+        module_variables::KERNELS,
+        mum_match::KERNELS,
+        myocyte::KERNELS,
+        nbody::KERNELS,
+        nearest_neighbour::KERNELS,
+        needleman_wunsch::KERNELS,
+        particle_filter::KERNELS,
+        path_finder::KERNELS,
+        perceptron::KERNELS,
+        reduction::KERNELS,
+        spmv::KERNELS,
+        srad::KERNELS,
+        stream_cluster::KERNELS,
+        walsh_transform::KERNELS,
+        wavelet_2d::KERNELS,
+    ]
+    .into_iter()
+    .flatten()
+    .map(|&(source, kernel, launch)| Reference {
+        source,
+        kernel,
+        launch,
+    })
+    .collect()
 }
 
 /// A row of a file's table: source, kernel, launches.

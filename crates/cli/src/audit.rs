@@ -1,0 +1,53 @@
+//! `warpbound audit`.
+
+use std::io::Write as _;
+
+use warpbound_driver::audit::AuditRuns;
+use warpbound_report::{AuditReport, to_json};
+
+use crate::arguments::{FactsArguments, Format, GridInput, Input};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::{NO_BOUND, Stop, UNUSABLE, VIOLATED, facts_options, input, launched_session};
+
+/// Runs a launch, and others like it; the exit code.
+pub(crate) fn audit(
+    input: &Input,
+    launched: &GridInput,
+    facts: FactsArguments,
+    runs: &AuditRuns,
+    format: Format,
+) -> Result<u8, Stop> {
+    let library = input::library(&input.file)?;
+    let options = facts_options(&library, facts)?;
+    let grid = input::grid(&launched.launch)?;
+    let name = launched.kernel.as_deref();
+    let session = launched_session(&library, input, name, &grid)?;
+    let kernel = session.launched_grid(name, &grid)?;
+    let mut progress = Progress::new();
+    let show = |done| progress.runs(done, runs.runs);
+    let report = session.audit(kernel, &grid, &options, runs, show);
+    progress.clear();
+    let report = report?;
+    let mut out = Output::stdout();
+    let text = match format {
+        Format::Text => report.text(),
+        Format::Json => to_json(&report),
+    };
+    out.write_all(text.as_bytes())?;
+    out.finish()?;
+    Ok(code(&report))
+}
+
+/// A violation is told first; a launch that faults is no launch to say anything about.
+fn code(report: &AuditReport) -> u8 {
+    if report.violations > 0 {
+        VIOLATED
+    } else if report.given_faulted {
+        UNUSABLE
+    } else if report.bound.is_none() {
+        NO_BOUND
+    } else {
+        0
+    }
+}

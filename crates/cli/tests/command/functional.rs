@@ -1,0 +1,320 @@
+//! `run --functional` with its launch files.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Said, built_folder, run};
+
+/// An empty folder for one test.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // What a run before left.
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("a folder");
+    path
+}
+
+fn launched(cubin: &str, launch: &Path, rest: &[&str]) -> Said {
+    let launch = launch.to_str().expect("a plain path");
+    run(&[&["run", cubin, "--functional", "--launch", launch], rest].concat())
+}
+
+/// Files in a folder, sorted.
+fn files(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry
+            .expect("an entry")
+            .file_name()
+            .into_string()
+            .expect("a plain name")
+    };
+    let mut names: Vec<String> = entries.map(name).collect();
+    names.sort();
+    names
+}
+
+/// A product of matrices of 2 x 2 in the folder, with lines added to the parameter of the product.
+fn product(folder: &Path, rest: &str) -> PathBuf {
+    let matrix = "type = \"s32\"\nvalues = [1, 2, 3, 4]";
+    let text = format!(
+        "kernel = \"matmul_int\"\ngrid = [1]\nblock = [2, 2]\n[[param]]\n{matrix}\n[[param]]\n{matrix}\n\
+         [[param]]\nname = \"product\"\ntype = \"s32\"\nshape = [2, 2]\n{rest}\n[[param]]\ntype = \"s32\"\nvalue = 2\n"
+    );
+    let path = folder.join("launch.toml");
+    std::fs::write(&path, text).expect("a launch file");
+    path
+}
+
+const MATMUL: &str = "matmul_int.sm_61.cubin";
+
+/// 7, 10, 15, 22 as an NPY file.
+fn expected_file() -> Vec<u8> {
+    let header = "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 2), }";
+    let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    file.extend(format!("{header:<117}\n").bytes());
+    file.extend([7i32, 10, 15, 22].iter().flat_map(|n| n.to_le_bytes()));
+    file
+}
+
+#[test]
+fn outputs_are_written_beside_the_launch_file() {
+    let folder = folder("functional_output");
+    let launch = product(&folder, "output = \"end.npy\"");
+    launched(MATMUL, &launch, &[]).done();
+    assert_eq!(files(&folder), ["end.npy", "launch.toml"]);
+    let written = std::fs::read(folder.join("end.npy")).expect("it");
+    assert_eq!(written, expected_file());
+    // What was written can be expected.
+    let launch = product(&folder, "expect = \"end.npy\"");
+    let said = launched(MATMUL, &launch, &[]).done();
+    assert!(
+        said.contains("4 elements of buffers are as the launch file expects"),
+        "{said}"
+    );
+}
+
+/// Who expects something else can look at what there is.
+#[test]
+fn outputs_are_written_when_something_else_is_expected() {
+    let folder = folder("functional_unexpected");
+    let rest = "output = \"end.npy\"\nexpect = [7, 11, 15, 20]";
+    let launch = product(&folder, rest);
+    let said = launched(MATMUL, &launch, &[]).refusal();
+    let message = ": kernel matmul_int: product[0][1] is 10 at the end, not 11, and 1 more of 4 elements differ";
+    assert_eq!(said, format!("{}{message}", launch.display()));
+    assert_eq!(
+        std::fs::read(folder.join("end.npy")).expect("it"),
+        expected_file()
+    );
+}
+
+#[test]
+fn a_run_that_fails_leaves_the_outputs_of_before() {
+    let folder = folder("functional_fails");
+    std::fs::write(folder.join("end.npy"), "before").expect("a file");
+    let launch = product(&folder, "output = \"end.npy\"");
+    let said = launched(MATMUL, &launch, &["--max-instructions", "5"]).refusal();
+    assert!(said.contains("have issued 5 instructions"), "{said}");
+    assert_eq!(files(&folder), ["end.npy", "launch.toml"]);
+    assert_eq!(
+        std::fs::read(folder.join("end.npy")).expect("it"),
+        b"before"
+    );
+}
+
+#[test]
+fn files_that_cannot_be_used() {
+    let folder = folder("functional_refused");
+    let shown = folder.display();
+    let refused = |rest: &str| {
+        let launch = product(&folder, rest);
+        launched(MATMUL, &launch, &[]).refusal()
+    };
+    let line = |rest: &str| format!("{shown}/launch.toml: line 14: parameter product: {rest}");
+    assert_eq!(
+        refused("file = \"none.npy\""),
+        line(&format!(
+            "{shown}/none.npy: cannot be read: No such file or directory (os error 2)"
+        ))
+    );
+    std::fs::write(folder.join("text.npy"), "text").expect("a file");
+    assert_eq!(
+        refused("expect = \"text.npy\""),
+        line("text.npy: no NPY file; write it with numpy.save")
+    );
+    assert_eq!(
+        refused("raw = \"text.npy\""),
+        line("text.npy has 1 numbers, the buffer 4")
+    );
+    assert_eq!(
+        refused("output = \"none/end.npy\""),
+        format!("{shown}/none/end.npy: cannot be written: No such file or directory (os error 2)")
+    );
+    assert_eq!(files(&folder), ["launch.toml", "text.npy"]);
+}
+
+/// Each example of the documentation, in its order, in one folder.
+#[test]
+fn examples_of_the_documentation() {
+    let folder = folder("functional_examples");
+    let text =
+        std::fs::read_to_string(built_folder().join("../../docs/launch-files.md")).expect("it");
+    let mut count = 0;
+    for block in text.split("```toml\n").skip(1) {
+        let (example, _) = block.split_once("```").expect("it ends");
+        let first = example.lines().next().unwrap_or_default();
+        let cubin = first.strip_prefix("# kernels/built/").expect("a cubin");
+        let launch = folder.join("launch.toml");
+        std::fs::write(&launch, example).expect("a launch file");
+        let said = launched(cubin, &launch, &[]);
+        assert_eq!(
+            (said.code, said.stderr.as_str()),
+            (Some(0), ""),
+            "{example}"
+        );
+        // All examples say what comes out, but for the one that makes files for the next.
+        let expects = example.contains("expect =");
+        assert_eq!(
+            said.stdout.contains("as the launch file expects"),
+            expects,
+            "{example}"
+        );
+        count += 1;
+    }
+    assert_eq!(count, 6);
+    assert_eq!(
+        files(&folder),
+        ["launch.toml", "matrix.npy", "product.npy", "transposed.npy"]
+    );
+}
+
+/// Some of the committed launches, as a user runs them.
+#[test]
+fn committed_launches() {
+    for launch in [
+        "matmul_int.matmul_int.1",
+        "matmul_int.matmul_int_fixed_11.0",
+    ] {
+        let path = built_folder().join(format!("../launches/{launch}.toml"));
+        let said = launched(MATMUL, &path, &[]).done();
+        assert!(
+            said.contains("elements of buffers are as the launch file expects"),
+            "{said}"
+        );
+    }
+}
+
+const HISTOGRAM: &str = "grid = [64]\nblock = [64]\n\
+    [[param]]\ntype = \"u32\"\nshape = [20000]\nfill = { random = 1 }\nhigh = 4294967295\n\
+    [[param]]\ntype = \"u32\"\nshape = [256]\noutput = \"bins.npy\"\n\
+    [[param]]\ntype = \"s32\"\nvalue = 20000\n";
+
+/// What comes out does not depend on the number of threads, not even where blocks add to the same counters.
+#[test]
+fn threads_change_nothing() {
+    let folder = folder("functional_threads");
+    let launch = folder.join("launch.toml");
+    std::fs::write(&launch, HISTOGRAM).expect("a launch file");
+    let output = |threads: &str| {
+        let format = ["--format", "json", "--threads", threads];
+        let said = launched("histogram.sm_61.cubin", &launch, &format).done();
+        (said, std::fs::read(folder.join("bins.npy")).expect("it"))
+    };
+    let one = output("1");
+    let counts = one.1[128..]
+        .as_chunks()
+        .0
+        .iter()
+        .map(|b| u32::from_le_bytes(*b));
+    assert_eq!(counts.sum::<u32>(), 4 * 20000);
+    for threads in ["2", "5"] {
+        assert!(output(threads) == one, "{threads} threads");
+    }
+}
+
+/// The keys that programs read.
+#[test]
+fn statistics_as_json() {
+    let folder = folder("functional_json");
+    let launch = folder.join("launch.toml");
+    std::fs::write(&launch, HISTOGRAM).expect("a launch file");
+    let said = launched("histogram.sm_61.cubin", &launch, &["--format", "json"]).done();
+    let report: Value = serde_json::from_str(&said).expect("JSON");
+    let keys = |value: &Value| -> Vec<String> {
+        let object = value.as_object().expect("an object");
+        object.keys().cloned().collect()
+    };
+    let issued = [
+        "executed_thread_instructions",
+        "thread_instructions",
+        "warp_instructions",
+    ];
+    let with = |own: &[&str]| {
+        let mut keys: Vec<String> = own.iter().chain(&issued).map(|k| (*k).to_owned()).collect();
+        keys.sort();
+        keys
+    };
+    assert_eq!(report["schema"], "warpbound.functional/2");
+    assert_eq!(
+        keys(&report),
+        with(&[
+            "block",
+            "branches",
+            "checked_elements",
+            "classes",
+            "divergences",
+            "file",
+            "grid",
+            "kernel",
+            "lines",
+            "memory",
+            "mnemonics",
+            "notes",
+            "schema",
+        ])
+    );
+    for (list, own) in [
+        ("classes", &["class"][..]),
+        ("mnemonics", &["mnemonic"]),
+        (
+            "branches",
+            &["address", "divergences", "mnemonic", "source"],
+        ),
+        ("lines", &["divergences", "source"]),
+    ] {
+        assert_eq!(keys(&report[list][0]), with(own), "{list}");
+    }
+    assert_eq!(
+        keys(&report["memory"][0]),
+        [
+            "access",
+            "bytes",
+            "space",
+            "thread_accesses",
+            "warp_accesses"
+        ]
+    );
+}
+
+/// Without --stats the text stays short.
+#[test]
+fn short_text() {
+    let folder = folder("functional_short");
+    let launch = product(&folder, "expect = [7, 10, 15, 22]");
+    let short = launched(MATMUL, &launch, &[]).done();
+    assert_eq!(short.lines().count(), 4, "{short}");
+    let long = launched(MATMUL, &launch, &["--stats"]).done();
+    assert!(long.starts_with(&short));
+    for head in ["class ", "opcode ", "branch ", "memory ", "line "] {
+        assert!(long.contains(&format!("\n\n    {head}")), "{head}");
+    }
+}
+
+/// A kernel that reads shared memory that nobody wrote runs to its end, and that is said.
+#[test]
+fn notes() {
+    let folder = folder("functional_notes");
+    let launch = folder.join("launch.toml");
+    // 2 threads for 8 numbers: half of the tree stays unwritten.
+    let text = "grid = [1]\nblock = [2]\n[[param]]\ntype = \"s32\"\nshape = [8]\n\
+                [[param]]\ntype = \"s32\"\nshape = [8]\n[[param]]\ntype = \"s32\"\nvalue = 8\n";
+    std::fs::write(&launch, text).expect("a launch file");
+    let said = launched("prefix_scan.sm_61.cubin", &launch, &[]).done();
+    let notes: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains("  note: 0x"))
+        .collect();
+    assert!(!notes.is_empty(), "{said}");
+    for note in notes {
+        assert!(
+            note.contains("LDS: byte ") && note.contains("(prefix_scan.cu:"),
+            "{note}"
+        );
+        assert!(
+            note.contains("which nobody in the block has written, in thread ("),
+            "{note}"
+        );
+    }
+}

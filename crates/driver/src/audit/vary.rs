@@ -1,0 +1,276 @@
+//! Other launches like a given one.
+
+use fastrand::Rng;
+use warpbound_load::{Element, GridFile, ParamValue};
+use warpbound_simulate::functional::Order;
+
+/// What a buffer is filled with.
+#[derive(Clone, Copy, Debug)]
+enum Contents {
+    Given,
+    /// What was given, in another order: indices stay indices.
+    Shuffled,
+    Zeros,
+    /// One small number everywhere.
+    Equal,
+    /// Numbers of 0 to 7.
+    Small,
+    /// Ascending numbers up to the length of the buffer.
+    Sorted,
+    /// The numbers at which computing goes wrong first.
+    Edges,
+    /// Any bits.
+    Random,
+}
+
+const KINDS: [Contents; 10] = [
+    Contents::Given,
+    Contents::Given,
+    Contents::Shuffled,
+    Contents::Shuffled,
+    Contents::Zeros,
+    Contents::Equal,
+    Contents::Small,
+    Contents::Sorted,
+    Contents::Edges,
+    Contents::Random,
+];
+
+/// A launch like a given one.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Variation {
+    pub(super) launch: GridFile,
+    /// Who goes first where lanes part.
+    pub(super) order: Order,
+}
+
+/// The launch as given, with other contents of its buffers, and other numbers where it says which; nothing is said of how
+/// it ends. Same seed, same launch.
+pub(super) fn variation(given: &GridFile, seed: u64) -> Variation {
+    let mut rng = Rng::with_seed(seed);
+    let mut launch = given.clone();
+    for param in &mut launch.params {
+        match &mut param.value {
+            ParamValue::Scalar {
+                bytes,
+                vary: Some(vary),
+                ..
+            } => *bytes = vary.bytes(rng.u64(..)),
+            ParamValue::Scalar { .. } | ParamValue::Same { .. } => {}
+            ParamValue::Buffer(buffer) => {
+                buffer.expect = None;
+                buffer.output = None;
+                let kind = KINDS.get(rng.usize(..KINDS.len())).copied();
+                let kind = kind.unwrap_or(Contents::Given);
+                fill(buffer.element, &mut buffer.bytes, kind, &mut rng);
+            }
+        }
+    }
+    let order = match rng.bool() {
+        true => Order::TakenFirst,
+        false => Order::TakenLast,
+    };
+    Variation { launch, order }
+}
+
+fn fill(element: Element, bytes: &mut [u8], contents: Contents, rng: &mut Rng) {
+    let size = element.size();
+    let count = (bytes.len() / size) as u64;
+    match contents {
+        Contents::Given => {}
+        Contents::Shuffled => {
+            let mut chunks: Vec<Vec<u8>> = bytes.chunks(size).map(<[u8]>::to_vec).collect();
+            rng.shuffle(&mut chunks);
+            for (to, from) in bytes.iter_mut().zip(chunks.concat()) {
+                *to = from;
+            }
+        }
+        Contents::Zeros => bytes.fill(0),
+        Contents::Equal => {
+            let number = small(element, rng.u64(0..8));
+            each(bytes, size, || number);
+        }
+        Contents::Small => each(bytes, size, || small(element, rng.u64(0..8))),
+        Contents::Sorted => {
+            // The same in every width that holds it.
+            let most = count.min(100);
+            let mut numbers: Vec<u64> = (0..count).map(|_| rng.u64(0..=most)).collect();
+            numbers.sort_unstable();
+            let mut numbers = numbers.into_iter();
+            each(bytes, size, || {
+                small(element, numbers.next().unwrap_or(most))
+            });
+        }
+        Contents::Edges => {
+            let edges = edges(element);
+            each(bytes, size, || {
+                let at = rng.usize(..edges.len());
+                edges.get(at).copied().unwrap_or(0)
+            });
+        }
+        Contents::Random => each(bytes, size, || rng.u64(..)),
+    }
+}
+
+/// Fills elements with the low bytes of words.
+fn each(bytes: &mut [u8], size: usize, mut word: impl FnMut() -> u64) {
+    for chunk in bytes.chunks_mut(size) {
+        for (to, from) in chunk.iter_mut().zip(word().to_le_bytes()) {
+            *to = from;
+        }
+    }
+}
+
+/// The bits of a small number.
+fn small(element: Element, number: u64) -> u64 {
+    match element {
+        Element::F16 => half(number),
+        Element::F32 => (number as f32).to_bits().into(),
+        Element::F64 => (number as f64).to_bits(),
+        _ => number,
+    }
+}
+
+/// The bits of a whole number of 0 to 1024 as a float of 16 bits.
+fn half(number: u64) -> u64 {
+    match number.checked_ilog2() {
+        None => 0,
+        Some(log) => u64::from(15 + log) << 10 | (number << (10 - log.min(10)) & 0x3ff),
+    }
+}
+
+/// Bits of the numbers at the ends of a type.
+fn edges(element: Element) -> Vec<u64> {
+    match element {
+        Element::F32 => {
+            let most = [f32::MAX, f32::MIN, f32::MIN_POSITIVE, f32::from_bits(1)];
+            let odd = [
+                0.0,
+                -0.0,
+                1.0,
+                -1.0,
+                f32::INFINITY,
+                f32::NEG_INFINITY,
+                f32::NAN,
+            ];
+            most.iter()
+                .chain(&odd)
+                .map(|x| x.to_bits().into())
+                .collect()
+        }
+        Element::F64 => {
+            let most = [f64::MAX, f64::MIN, f64::MIN_POSITIVE, f64::from_bits(1)];
+            let odd = [
+                0.0,
+                -0.0,
+                1.0,
+                -1.0,
+                f64::INFINITY,
+                f64::NEG_INFINITY,
+                f64::NAN,
+            ];
+            most.iter().chain(&odd).map(|x| x.to_bits()).collect()
+        }
+        _ => {
+            let top = 1u64 << (8 * element.size() - 1);
+            vec![0, 1, 2, u64::MAX, top, top - 1, top + 1]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpbound_load::{GridBuffer, GridParam};
+
+    fn launch(element: Element) -> GridFile {
+        let bytes = (0..20 * element.size()).map(|n| n as u8).collect();
+        GridFile {
+            file: "launch".to_owned(),
+            kernel: None,
+            grid: [1; 3],
+            block: [1; 3],
+            dynamic_shared: 0,
+            variables: Vec::new(),
+            params: vec![GridParam {
+                name: "buffer".to_owned(),
+                value: ParamValue::Buffer(GridBuffer {
+                    element,
+                    shape: vec![20],
+                    bytes,
+                    expect: None,
+                    output: None,
+                }),
+            }],
+        }
+    }
+
+    #[test]
+    fn a_seed_says_it_all_and_seeds_differ() {
+        let given = launch(Element::S32);
+        let all: Vec<Variation> = (0..50).map(|seed| variation(&given, seed)).collect();
+        for (seed, one) in (0..).zip(&all) {
+            assert_eq!(*one, variation(&given, seed));
+        }
+        let other = all.iter().filter(|one| one.launch != given).count();
+        assert!(
+            (20..50).contains(&other),
+            "{other} of 50 differ from what is given"
+        );
+    }
+
+    #[test]
+    fn sizes_stay_and_shuffling_keeps_the_numbers() {
+        for element in Element::ALL {
+            let given = launch(element);
+            let ParamValue::Buffer(buffer) = &given.params[0].value else {
+                unreachable!("a buffer")
+            };
+            let bytes = &buffer.bytes;
+            for kind in KINDS {
+                let mut filled = bytes.clone();
+                fill(element, &mut filled, kind, &mut Rng::with_seed(1));
+                assert_eq!(filled.len(), bytes.len());
+                let sorted = |bytes: &[u8]| {
+                    let mut all: Vec<Vec<u8>> =
+                        bytes.chunks(element.size()).map(<[u8]>::to_vec).collect();
+                    all.sort();
+                    all
+                };
+                if let Contents::Shuffled = kind {
+                    assert_ne!(filled, *bytes);
+                    assert_eq!(sorted(&filled), sorted(bytes));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn small_halves() {
+        for (number, bits) in [
+            (0, 0),
+            (1, 0x3c00),
+            (2, 0x4000),
+            (3, 0x4200),
+            (7, 0x4700),
+            (100, 0x5640),
+        ] {
+            assert_eq!(half(number), bits, "{number}");
+        }
+    }
+
+    #[test]
+    fn sorted_floats_ascend() {
+        let mut bytes = vec![0; 4 * 50];
+        fill(
+            Element::F32,
+            &mut bytes,
+            Contents::Sorted,
+            &mut Rng::with_seed(3),
+        );
+        let (chunks, _) = bytes.as_chunks::<4>();
+        let numbers: Vec<f32> = chunks.iter().map(|&b| f32::from_le_bytes(b)).collect();
+        assert!(numbers.is_sorted());
+        assert!(numbers.first() < numbers.last());
+    }
+}

@@ -1,0 +1,134 @@
+//! Buffers of a launch: where they lie, what they hold at the end.
+
+use warpbound_base::Diagnostic;
+use warpbound_load::{Array, GridBuffer, GridFile, GridParam, Kernel, ParamValue, demangle};
+use warpbound_simulate::functional::{Buffer, GlobalMemory};
+
+use super::FunctionalRun;
+
+/// Places the buffers of a launch in memory; the bytes of each parameter.
+pub(super) fn place(grid: &GridFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>> {
+    let mut addresses = Vec::with_capacity(grid.params.len());
+    for param in &grid.params {
+        addresses.push(match &param.value {
+            ParamValue::Buffer(buffer) => memory.add(&param.name, buffer.bytes.clone()),
+            ParamValue::Scalar { .. } | ParamValue::Same { .. } => 0,
+        });
+    }
+    let value = |(param, own): (&GridParam, &u64)| match &param.value {
+        ParamValue::Scalar { bytes, .. } => bytes.clone(),
+        ParamValue::Buffer(_) => own.to_le_bytes().to_vec(),
+        ParamValue::Same { buffer, offset } => {
+            let other = addresses.get(*buffer).copied().unwrap_or_default();
+            other.wrapping_add(*offset).to_le_bytes().to_vec()
+        }
+    };
+    grid.params.iter().zip(&addresses).map(value).collect()
+}
+
+/// The buffers of a launch and the variables in global memory that it names, with what they hold.
+fn ends<'a>(
+    grid: &'a GridFile,
+    memory: &'a GlobalMemory,
+) -> impl Iterator<Item = (&'a str, &'a GridBuffer, &'a Buffer)> {
+    let params = grid.buffers().zip(memory.buffers());
+    let params = params.map(|((param, buffer), end)| (param.name.as_str(), buffer, end));
+    let variables = grid.variables.iter().filter_map(|given| {
+        let is =
+            |buffer: &&Buffer| buffer.name == given.name || demangle(&buffer.name) == given.name;
+        // Behind the buffers, which may have the same names.
+        let end = memory
+            .buffers()
+            .iter()
+            .skip(grid.buffers().count())
+            .find(is)?;
+        Some((given.name.as_str(), &given.buffer, end))
+    });
+    params.chain(variables)
+}
+
+/// Buffers beside what the launch expects.
+pub(super) struct Compared {
+    /// Elements that were compared.
+    pub(super) elements: usize,
+    /// The first that is not as expected.
+    pub(super) unexpected: Option<Diagnostic>,
+}
+
+/// Compares buffers with what the launch expects.
+pub(super) fn compare(kernel: &Kernel, grid: &GridFile, memory: &GlobalMemory) -> Compared {
+    let mut compared = Compared {
+        elements: 0,
+        unexpected: None,
+    };
+    for (name, buffer, found) in ends(grid, memory) {
+        let (Some(expect), element) = (&buffer.expect, buffer.element) else {
+            continue;
+        };
+        let size = element.size();
+        let pairs = || found.bytes.chunks(size).zip(expect.bytes.chunks(size));
+        compared.elements += pairs().count();
+        let mut others = pairs()
+            .enumerate()
+            .filter(|(_, (found, expected))| !element.matches(found, expected, expect));
+        if compared.unexpected.is_none()
+            && let Some((index, (found, expected))) = others.next()
+        {
+            let mut what = format!(
+                "{}{} is {} at the end, not {}",
+                name,
+                indices(&buffer.shape, index),
+                element.spell(found),
+                element.spell(expected)
+            );
+            let (more, all) = (others.count(), pairs().count());
+            if more > 0 {
+                what.push_str(&format!(", and {more} more of {all} elements differ"));
+            }
+            let diagnostic = Diagnostic::new(what).in_kernel(kernel.demangled());
+            compared.unexpected = Some(diagnostic.in_file(grid.file.as_str()));
+        }
+    }
+    compared
+}
+
+/// The place of an element along each axis: `[2][0]`.
+fn indices(shape: &[u64], index: usize) -> String {
+    let mut rest = index as u64;
+    let mut out = Vec::new();
+    for &length in shape.iter().skip(1).rev() {
+        out.push(format!("[{}]", rest % length.max(1)));
+        rest /= length.max(1);
+    }
+    out.push(format!("[{rest}]"));
+    out.reverse();
+    out.concat()
+}
+
+impl FunctionalRun {
+    /// The files that the launch wants: name as the launch file has it, NPY contents.
+    pub fn outputs<'a>(&'a self, grid: &'a GridFile) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
+        ends(grid, &self.memory).filter_map(|(_, buffer, end)| {
+            let name = buffer.output.as_deref()?;
+            let array = Array {
+                element: buffer.element,
+                shape: buffer.shape.clone(),
+                bytes: end.bytes.iter().take(buffer.bytes.len()).copied().collect(),
+            };
+            Some((name, array.to_npy()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::indices;
+
+    #[test]
+    fn places_of_elements() {
+        assert_eq!(indices(&[], 0), "[0]");
+        assert_eq!(indices(&[7], 5), "[5]");
+        assert_eq!(indices(&[2, 3], 5), "[1][2]");
+        assert_eq!(indices(&[2, 3, 4], 23), "[1][2][3]");
+    }
+}

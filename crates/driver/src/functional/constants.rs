@@ -1,0 +1,195 @@
+//! The state in which a kernel begins: constant banks, variables, buffers.
+
+use warpbound_base::Diagnostic;
+use warpbound_load::{GridFile, Kernel, Variable, VariablePlace, demangle};
+use warpbound_simulate::functional::{GlobalMemory, Launch, Order};
+
+use super::buffers;
+use crate::Session;
+
+/// Where the launch block of the constants has what (experiments with the compiler's output): threads of a block, blocks
+/// of the grid, the top of the local stack.
+const BLOCK_AT: usize = 0x8;
+const GRID_AT: usize = 0x14;
+const STACK_AT: usize = 0x20;
+
+/// Bytes of the launch block: more than all parameters take.
+const LAUNCH_BLOCK: usize = 0x2000;
+
+/// The bank with the addresses of variables, and the relocation that asks for 8 bytes (`R_CUDA_64`).
+const ADDRESSES: u8 = 4;
+const WHOLE_ADDRESS: u32 = 2;
+
+impl Session {
+    /// A launch of at most so many warp instructions, and the memory that it begins with.
+    ///
+    /// # Errors
+    ///
+    /// Where the launch does not suit the kernel or its module.
+    pub(crate) fn start(
+        &self,
+        kernel: &Kernel,
+        grid: &GridFile,
+        order: Order,
+        max_instructions: u64,
+    ) -> Result<(Launch, GlobalMemory), Diagnostic> {
+        let fault = |what: String| {
+            Diagnostic::new(what)
+                .in_kernel(kernel.demangled())
+                .in_file(grid.file.as_str())
+        };
+        let mut memory = GlobalMemory::default();
+        let values = buffers::place(grid, &mut memory);
+        let (bank, block) = launch_block(kernel, grid, &values).map_err(fault)?;
+        let mut constants = vec![(bank, block)];
+        for other in kernel.banks.iter().filter(|other| other.number != bank) {
+            constants.push((other.number, other.bytes().to_vec()));
+        }
+        self.set_variables(grid, &mut constants, &mut memory)
+            .map_err(fault)?;
+        for other in &kernel.banks {
+            for relocation in other.relocations.iter() {
+                let name: &str = &relocation.symbol.name;
+                // Behind the buffers, which may have the same names.
+                let mut variables = memory.buffers().iter().skip(grid.buffers().count());
+                let variable = variables.find(|buffer| buffer.name == name);
+                if let (ADDRESSES, WHOLE_ADDRESS, Some(variable)) =
+                    (other.number, relocation.number, variable)
+                {
+                    let address = variable.address.to_le_bytes();
+                    put(
+                        &mut constants,
+                        other.number,
+                        relocation.offset as usize,
+                        &address,
+                    );
+                }
+            }
+        }
+        let shared = kernel.static_shared.unwrap_or(0);
+        let launch = Launch {
+            grid: grid.grid,
+            block: grid.block,
+            shared: shared.saturating_add(grid.dynamic_shared),
+            local: local(kernel),
+            constants,
+            max_instructions,
+            order,
+        };
+        Ok((launch, memory))
+    }
+
+    /// Places the variables of the module behind the buffers, and gives them what the launch says.
+    fn set_variables(
+        &self,
+        grid: &GridFile,
+        constants: &mut [(u8, Vec<u8>)],
+        memory: &mut GlobalMemory,
+    ) -> Result<(), String> {
+        let variables = self.image.variables();
+        let is = |variable: &Variable, name: &str| {
+            *variable.name == *name || demangle(&variable.name) == name
+        };
+        for given in &grid.variables {
+            let (name, size) = (&given.name, given.buffer.bytes.len());
+            let variable = variables.iter().find(|variable| is(variable, name));
+            match variable {
+                Some(variable) if size <= variable.size as usize => {}
+                Some(variable) => {
+                    return Err(format!(
+                        "variable {name} has {} bytes, the launch gives it {size}",
+                        variable.size
+                    ));
+                }
+                None => return Err(format!("the module has no variable {name}")),
+            }
+        }
+        for variable in variables {
+            let given = grid
+                .variables
+                .iter()
+                .find(|given| is(variable, &given.name));
+            let given = given.map(|given| given.buffer.bytes.as_slice());
+            match &variable.place {
+                VariablePlace::Constant { bank, offset } => {
+                    put(
+                        constants,
+                        *bank,
+                        *offset as usize,
+                        given.unwrap_or_default(),
+                    );
+                }
+                VariablePlace::Global(start) => {
+                    let mut bytes = start.to_vec();
+                    bytes.resize(variable.size as usize, 0);
+                    for (to, from) in bytes.iter_mut().zip(given.unwrap_or_default()) {
+                        *to = *from;
+                    }
+                    memory.add(&*variable.name, bytes);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of local memory of a thread.
+fn local(kernel: &Kernel) -> u32 {
+    kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0)
+}
+
+/// Puts bytes into a constant bank; what lies beyond it is left out.
+fn put(constants: &mut [(u8, Vec<u8>)], bank: u8, at: usize, bytes: &[u8]) {
+    if let Some((_, contents)) = constants.iter_mut().find(|(number, _)| *number == bank) {
+        for (to, from) in contents.iter_mut().skip(at).zip(bytes) {
+            *to = *from;
+        }
+    }
+}
+
+/// The launch block with the parameters, and the number of its bank.
+fn launch_block(
+    kernel: &Kernel,
+    grid: &GridFile,
+    values: &[Vec<u8>],
+) -> Result<(u8, Vec<u8>), String> {
+    if grid.params.len() != kernel.params.len() {
+        return Err(format!(
+            "the kernel has {} parameters, the launch {}",
+            kernel.params.len(),
+            grid.params.len()
+        ));
+    }
+    let (bank, first) = match &kernel.param_block {
+        Some(block) => (block.bank, usize::from(block.offset)),
+        None if grid.params.is_empty() => (0, 0),
+        None => return Err("the file does not say where parameters lie".to_owned()),
+    };
+    let mut block = vec![0u8; LAUNCH_BLOCK];
+    let mut put = |at: usize, bytes: &[u8]| {
+        for (to, from) in block.iter_mut().skip(at).zip(bytes) {
+            *to = *from;
+        }
+    };
+    for (at, size) in [(BLOCK_AT, grid.block), (GRID_AT, grid.grid)] {
+        for (nth, number) in size.iter().enumerate() {
+            put(at + 4 * nth, &number.to_le_bytes());
+        }
+    }
+    put(STACK_AT, &local(kernel).to_le_bytes());
+    for (at, word) in Launch::WINDOWS_AT {
+        put(at, &word.to_le_bytes());
+    }
+    for ((param, given), bytes) in kernel.params.iter().zip(&grid.params).zip(values) {
+        if bytes.len() != usize::from(param.size) {
+            return Err(format!(
+                "parameter {} has {} bytes, that of the kernel {}",
+                given.name,
+                bytes.len(),
+                param.size
+            ));
+        }
+        put(first + usize::from(param.offset), bytes);
+    }
+    Ok((bank, block))
+}

@@ -1,0 +1,175 @@
+//! What a run did, counted in the ways in which people ask.
+
+use std::collections::BTreeMap;
+
+use warpbound_ir::{Control, Op, OpIndex};
+use warpbound_isa::{Access, Space};
+use warpbound_report::functional::{
+    BranchCount, ClassCount, Issued, LineCount, MemoryCount, MnemonicCount,
+};
+use warpbound_simulate::functional::Counts;
+
+use crate::Prepared;
+
+/// The counts of a run, by operation, and what they say together.
+pub(super) struct Statistics<'a> {
+    prepared: &'a Prepared<'a>,
+    counts: &'a Counts,
+}
+
+impl<'a> Statistics<'a> {
+    pub(super) fn new(prepared: &'a Prepared<'a>, counts: &'a Counts) -> Statistics<'a> {
+        Statistics { prepared, counts }
+    }
+
+    /// How often an operation was issued.
+    fn issued_at(&self, at: usize) -> Issued {
+        let count = |counts: &[u64]| counts.get(at).copied().unwrap_or(0);
+        Issued {
+            warp_instructions: count(&self.counts.issues),
+            thread_instructions: count(&self.counts.active),
+            executed_thread_instructions: count(&self.counts.executed),
+        }
+    }
+
+    fn diverged_at(&self, at: usize) -> u64 {
+        self.counts.divergences.get(at).copied().unwrap_or(0)
+    }
+
+    /// The operations that were issued, by address.
+    fn issued_operations(&self) -> impl Iterator<Item = (usize, &'a Op, Issued)> {
+        let ops = self.prepared.code.ops.iter().enumerate();
+        ops.map(|(at, op)| (at, op, self.issued_at(at)))
+            .filter(|(_, _, issued)| issued.warp_instructions > 0)
+    }
+
+    fn mnemonic(&self, at: usize) -> &'static str {
+        self.prepared.program.mnemonic(at).unwrap_or("?")
+    }
+
+    fn source(&self, at: usize) -> Option<String> {
+        self.prepared.source(self.prepared.addr(OpIndex(at as u32)))
+    }
+
+    /// All operations together.
+    pub(super) fn total(&self) -> Issued {
+        let mut total = Issued::default();
+        for (_, _, issued) in self.issued_operations() {
+            total += issued;
+        }
+        total
+    }
+
+    pub(super) fn classes(&self) -> Vec<ClassCount> {
+        let class = |at| {
+            let class = self.prepared.program.class(at).unwrap_or("other");
+            match (class, self.prepared.program.access(at)) {
+                ("load/store" | "atomic", Some((access, _))) => {
+                    format!("{class} {}", space_name(access.space))
+                }
+                _ => class.to_owned(),
+            }
+        };
+        let groups = self.grouped(class);
+        let count = |(class, (issued, _))| ClassCount { class, issued };
+        groups.into_iter().map(count).collect()
+    }
+
+    pub(super) fn mnemonics(&self) -> Vec<MnemonicCount> {
+        let groups = self.grouped(|at| self.mnemonic(at));
+        let count = |(mnemonic, (issued, _)): (&str, _)| MnemonicCount {
+            mnemonic: mnemonic.to_owned(),
+            issued,
+        };
+        groups.into_iter().map(count).collect()
+    }
+
+    /// Nothing where no instruction has a line.
+    pub(super) fn lines(&self) -> Vec<LineCount> {
+        let groups = self.grouped(|at| self.source(at));
+        if groups.iter().all(|(source, _)| source.is_none()) {
+            return Vec::new();
+        }
+        let count = |(source, (issued, divergences))| LineCount {
+            source,
+            issued,
+            divergences,
+        };
+        groups.into_iter().map(count).collect()
+    }
+
+    /// Operations with the same key together, the most frequent first; and how often lanes parted there.
+    fn grouped<K: Ord>(&self, key: impl Fn(usize) -> K) -> Vec<(K, (Issued, u64))> {
+        let mut groups: BTreeMap<K, (Issued, u64)> = BTreeMap::new();
+        for (at, _, issued) in self.issued_operations() {
+            let (total, divergences) = groups.entry(key(at)).or_default();
+            *total += issued;
+            *divergences += self.diverged_at(at);
+        }
+        let mut groups: Vec<(K, (Issued, u64))> = groups.into_iter().collect();
+        // Stable: those that are equally frequent stay in the order of their keys.
+        groups.sort_by_key(|(_, (issued, _))| std::cmp::Reverse(issued.warp_instructions));
+        groups
+    }
+
+    pub(super) fn branches(&self) -> Vec<BranchCount> {
+        let can_part = |op: &Op| match op.control {
+            Control::Next | Control::Push(..) | Control::Meet | Control::End => false,
+            Control::Indirect { .. } => true,
+            _ => !op.condition.is_always(),
+        };
+        self.issued_operations()
+            .filter(|(_, op, _)| can_part(op))
+            .map(|(at, op, issued)| BranchCount {
+                address: op.addr.to_string(),
+                mnemonic: self.mnemonic(at).to_owned(),
+                source: self.source(at),
+                issued,
+                divergences: self.diverged_at(at),
+            })
+            .collect()
+    }
+
+    pub(super) fn memory(&self) -> Vec<MemoryCount> {
+        let mut groups: BTreeMap<(&str, &str), MemoryCount> = BTreeMap::new();
+        for (at, _, issued) in self.issued_operations() {
+            let Some((access, bytes)) = self.prepared.program.access(at) else {
+                continue;
+            };
+            let key = (space_name(access.space), access_name(access));
+            let count = groups.entry(key).or_insert(MemoryCount {
+                space: key.0,
+                access: key.1,
+                warp_accesses: 0,
+                thread_accesses: 0,
+                bytes: 0,
+            });
+            let threads = issued.executed_thread_instructions;
+            count.warp_accesses += issued.warp_instructions;
+            count.thread_accesses += threads;
+            count.bytes += threads.saturating_mul(bytes.into());
+        }
+        groups.into_values().collect()
+    }
+}
+
+fn access_name(access: Access) -> &'static str {
+    match (access.loads, access.stores) {
+        (_, false) => "load",
+        (false, true) => "store",
+        (true, true) => "atomic",
+    }
+}
+
+fn space_name(space: Space) -> &'static str {
+    match space {
+        Space::Global => "global",
+        Space::Shared => "shared",
+        Space::Local => "local",
+        Space::Constant => "constant",
+        Space::Generic => "generic",
+        Space::Texture => "texture",
+        Space::Surface => "surface",
+        Space::Attribute => "attribute",
+    }
+}

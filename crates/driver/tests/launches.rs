@@ -1,0 +1,44 @@
+//! The committed launches of our own kernels end as they say.
+
+use std::path::Path;
+
+use warpbound_base::Diagnostic;
+use warpbound_driver::Session;
+use warpbound_load::GridFile;
+
+#[test]
+fn committed_launches() {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
+    let folder = kernels.join("launches");
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .expect("kernels/launches")
+        .map(|entry| entry.expect("an entry").file_name())
+        .filter_map(|name| name.into_string().ok())
+        .filter(|name| name.ends_with(".toml"))
+        .collect();
+    names.sort();
+    assert!(names.len() >= 12, "{names:?}");
+    let mut problems = Vec::new();
+    for name in names {
+        let files = |file: &str| {
+            std::fs::read(folder.join(file)).map_err(|error| Diagnostic::new(error.to_string()))
+        };
+        let text = std::fs::read_to_string(folder.join(&name)).expect("a text");
+        let launch = GridFile::parse(&name, &text, &files).expect("a launch");
+        let source = name.split('.').next().unwrap_or_default();
+        let cubin = format!("{source}.sm_61.cubin");
+        let contents = std::fs::read(kernels.join("built").join(&cubin)).expect("a cubin");
+        let session = Session::open(&cubin, &contents).expect("it loads");
+        let done = session
+            .launched_grid(None, &launch)
+            .and_then(|kernel| session.run_functional(kernel, &launch, None));
+        match done {
+            Ok(run) if run.report.checked_elements == 0 => {
+                problems.push(format!("{name}: nothing is compared"));
+            }
+            Ok(_) => {}
+            Err(diagnostic) => problems.push(format!("{name}: {diagnostic}")),
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}

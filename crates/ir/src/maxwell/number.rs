@@ -1,0 +1,277 @@
+//! Whole numbers of up to 64 bits as expressions, each with the range it can be in: what instructions compute before
+//! they cut or clamp it to 32 bits.
+
+use super::operands::{add, and, or, shl, shr};
+use crate::{BinaryOp, Expr, TernaryOp, UnaryOp};
+
+/// The smallest and largest number of 32 bits with a sign.
+pub(super) const SIGNED: (i128, i128) = (i32::MIN as i128, i32::MAX as i128);
+/// The same without a sign.
+pub(super) const UNSIGNED: (i128, i128) = (0, u32::MAX as i128);
+
+/// A number as two's complement of 64 bits, or without sign where it cannot be negative.
+#[derive(Clone)]
+pub(super) struct Number {
+    low: Expr,
+    /// `None`: follows from the low word, because the range fits 32 bits.
+    high: Option<Expr>,
+    least: i128,
+    most: i128,
+}
+
+fn sub(a: Expr, b: Expr) -> Expr {
+    Expr::binary(BinaryOp::Sub, a, b)
+}
+
+fn sar(a: Expr, by: u32) -> Expr {
+    Expr::binary(BinaryOp::Sar, a, Expr::Const(by))
+}
+
+fn select(choice: Expr, yes: Expr, no: Expr) -> Expr {
+    Expr::ternary(TernaryOp::Select, choice, yes, no)
+}
+
+impl Number {
+    /// A word as a number with a sign or without.
+    pub(super) fn word(value: Expr, signed: bool) -> Number {
+        let (least, most) = match value {
+            Expr::Const(n) if signed => ((n as i32).into(), (n as i32).into()),
+            Expr::Const(n) => (n.into(), n.into()),
+            _ if signed => SIGNED,
+            _ => UNSIGNED,
+        };
+        Number {
+            low: value,
+            high: None,
+            least,
+            most,
+        }
+    }
+
+    /// A word that is known to be so many bits, extended already.
+    pub(super) fn narrow(value: Expr, bits: u32, signed: bool) -> Number {
+        let (least, most) = match signed {
+            true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            false => (0, (1 << bits) - 1),
+        };
+        Number {
+            low: value,
+            high: None,
+            least,
+            most,
+        }
+    }
+
+    /// Every value lies in the range.
+    pub(super) fn fits(&self, (least, most): (i128, i128)) -> bool {
+        self.least >= least && self.most <= most
+    }
+
+    fn high(&self) -> Expr {
+        match &self.high {
+            Some(high) => high.clone(),
+            None if self.least >= 0 => Expr::Const(0),
+            None => sar(self.low.clone(), 31),
+        }
+    }
+
+    /// `None` where 64 bits do not hold the range.
+    fn of(low: Expr, high: impl FnOnce() -> Expr, least: i128, most: i128) -> Option<Number> {
+        let mut number = Number {
+            low,
+            high: None,
+            least,
+            most,
+        };
+        if !number.fits(SIGNED) && !number.fits(UNSIGNED) {
+            let signed = (i64::MIN.into(), i64::MAX.into());
+            if !number.fits(signed) && !number.fits((0, u64::MAX.into())) {
+                return None;
+            }
+            number.high = Some(high());
+        }
+        Some(number)
+    }
+
+    /// The low 32 bits.
+    pub(super) fn low(&self) -> Expr {
+        self.low.clone()
+    }
+
+    pub(super) fn plus(&self, other: &Number) -> Option<Number> {
+        let carry = || Expr::ternary(TernaryOp::Carry, self.low(), other.low(), Expr::Const(0));
+        Number::of(
+            add(self.low(), other.low()),
+            || add(add(self.high(), other.high()), carry()),
+            self.least + other.least,
+            self.most + other.most,
+        )
+    }
+
+    pub(super) fn minus(&self, other: &Number) -> Option<Number> {
+        let borrow = || Expr::binary(BinaryOp::LtU, self.low(), other.low());
+        Number::of(
+            sub(self.low(), other.low()),
+            || sub(sub(self.high(), other.high()), borrow()),
+            self.least - other.most,
+            self.most - other.least,
+        )
+    }
+
+    pub(super) fn times(&self, other: &Number) -> Option<Number> {
+        let (a, b) = (self, other);
+        let corners = [
+            a.least * b.least,
+            a.least * b.most,
+            a.most * b.least,
+            a.most * b.most,
+        ];
+        let high = || {
+            if a.fits(SIGNED) && b.fits(SIGNED) {
+                return Expr::binary(BinaryOp::MulHighS, a.low(), b.low());
+            }
+            // As numbers without sign, less 2^32 times the other where one is negative.
+            let whole = Expr::binary(BinaryOp::MulHighU, a.low(), b.low());
+            let fixed = |high: Expr, sign: &Number, other: &Number| match sign.least < 0 {
+                true => sub(high, and(sar(sign.low(), 31), other.low())),
+                false => high,
+            };
+            fixed(fixed(whole, a, b), b, a)
+        };
+        if self.high.is_some() || other.high.is_some() {
+            return None;
+        }
+        Number::of(
+            Expr::binary(BinaryOp::Mul, a.low(), b.low()),
+            high,
+            *corners.iter().min()?,
+            *corners.iter().max()?,
+        )
+    }
+
+    pub(super) fn negated(&self) -> Option<Number> {
+        Number::word(Expr::Const(0), true).minus(self)
+    }
+
+    /// The larger part of it: shifted to the right by 1 to 31.
+    pub(super) fn shifted_right(&self, by: u32) -> Option<Number> {
+        let high = self.high();
+        let low = or(
+            shr(self.low(), Expr::Const(by)),
+            shl(high.clone(), Expr::Const(32 - by)),
+        );
+        let rest = || match self.least < 0 {
+            true => sar(high, by),
+            false => shr(high, Expr::Const(by)),
+        };
+        Number::of(low, rest, self.least >> by, self.most >> by)
+    }
+
+    /// 1 where it is smaller than the other, else 0.
+    pub(super) fn less(&self, other: &Number) -> Expr {
+        let (a, b) = (self, other);
+        if a.fits(SIGNED) && b.fits(SIGNED) {
+            return Expr::binary(BinaryOp::LtS, a.low(), b.low());
+        }
+        if a.fits(UNSIGNED) && b.fits(UNSIGNED) {
+            return Expr::binary(BinaryOp::LtU, a.low(), b.low());
+        }
+        let op = match a.least < 0 || b.least < 0 {
+            true => BinaryOp::LtS,
+            false => BinaryOp::LtU,
+        };
+        let above = Expr::binary(op, a.high(), b.high());
+        let same = Expr::binary(BinaryOp::Eq, a.high(), b.high());
+        let below = Expr::binary(BinaryOp::LtU, a.low(), b.low());
+        or(above, and(same, below))
+    }
+
+    /// 1 where both are equal, else 0.
+    pub(super) fn equals(&self, other: &Number) -> Expr {
+        let low = Expr::binary(BinaryOp::Eq, self.low(), other.low());
+        let both = |range| self.fits(range) && other.fits(range);
+        if both(SIGNED) || both(UNSIGNED) {
+            return low;
+        }
+        and(low, Expr::binary(BinaryOp::Eq, self.high(), other.high()))
+    }
+
+    /// One of two by a truth, with the range in which the result is known to be.
+    fn choose(choice: Expr, yes: &Number, no: &Number, least: i128, most: i128) -> Option<Number> {
+        let again = choice.clone();
+        Number::of(
+            select(choice, yes.low(), no.low()),
+            || select(again, yes.high(), no.high()),
+            least,
+            most,
+        )
+    }
+
+    pub(super) fn smaller(&self, other: &Number) -> Option<Number> {
+        if self.most <= other.least {
+            return Some(self.clone());
+        }
+        if other.most <= self.least {
+            return Some(other.clone());
+        }
+        let (least, most) = (self.least.min(other.least), self.most.min(other.most));
+        Number::choose(self.less(other), self, other, least, most)
+    }
+
+    pub(super) fn larger(&self, other: &Number) -> Option<Number> {
+        if self.most <= other.least {
+            return Some(other.clone());
+        }
+        if other.most <= self.least {
+            return Some(self.clone());
+        }
+        let (least, most) = (self.least.max(other.least), self.most.max(other.most));
+        Number::choose(self.less(other), other, self, least, most)
+    }
+
+    /// The nearest number of a range of at most 32 bits.
+    pub(super) fn clamped(&self, (least, most): (i128, i128)) -> Option<Number> {
+        let bound = |n: i128| Number::word(Expr::Const(n as u32), n < 0);
+        self.larger(&bound(least))?.smaller(&bound(most))
+    }
+
+    /// Its distance from 0.
+    pub(super) fn magnitude(&self) -> Option<Number> {
+        if self.least >= 0 {
+            return Some(self.clone());
+        }
+        if self.high.is_none() && self.fits(SIGNED) {
+            return Some(Number {
+                low: Expr::unary(UnaryOp::AbsS, self.low()),
+                high: None,
+                least: 0,
+                most: self.most.max(-self.least),
+            });
+        }
+        // The words turned round where it is negative, plus 1.
+        let sign = sar(self.high(), 31);
+        let low = Expr::binary(BinaryOp::Xor, self.low(), sign.clone());
+        let high = Expr::binary(BinaryOp::Xor, self.high(), sign.clone());
+        let one = and(sign, Expr::Const(1));
+        let carry = Expr::ternary(TernaryOp::Carry, low.clone(), one.clone(), Expr::Const(0));
+        let most = self.most.max(-self.least);
+        Number::of(add(low, one), || add(high, carry), 0, most)
+    }
+}
+
+/// A part of a word, extended with its sign or with zeros.
+pub(super) fn part(value: Expr, from: u32, bits: u32, signed: bool) -> Number {
+    let moved = match from {
+        0 => value,
+        from => shr(value, Expr::Const(from)),
+    };
+    if bits == 32 {
+        return Number::word(moved, signed);
+    }
+    let extended = match (signed, bits) {
+        (false, bits) => and(moved, Expr::Const((1 << bits) - 1)),
+        (true, 8) => Expr::unary(UnaryOp::SignExtend8, moved),
+        (true, _) => Expr::unary(UnaryOp::SignExtend16, moved),
+    };
+    Number::narrow(extended, bits, signed)
+}

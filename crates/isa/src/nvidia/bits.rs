@@ -1,0 +1,138 @@
+//! Which bits of a form's words say what: for those who walk through all that a form can say.
+
+use super::form::{Form, GUARD, GUARD_NOT};
+use super::template::{Count, Field, Item, Kind, Piece};
+
+/// What bits of an operand say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OperandKind {
+    /// The number of a general register; 255 is RZ.
+    Register,
+    /// The number of a predicate; 7 is PT.
+    Predicate,
+    /// An immediate: an integer or the top of a float.
+    Immediate,
+    /// The bank of a constant.
+    Bank,
+    /// The offset of a constant or an address.
+    Offset,
+    /// A code address.
+    Target,
+}
+
+/// The bits of one operand, or of a part of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OperandBits {
+    /// What they say.
+    pub kind: OperandKind,
+    /// It is written.
+    pub written: bool,
+    field: Field,
+}
+
+impl OperandBits {
+    /// The word with these bits set to a value; what does not fit is cut off.
+    pub fn put(&self, word: u64, value: u64) -> u64 {
+        self.field.put(word, value)
+    }
+
+    /// Number of bits.
+    pub fn width(&self) -> u32 {
+        self.field.width()
+    }
+}
+
+impl Form {
+    /// The operands' bits, in order of printing. Where two operands share bits, a written one comes last.
+    pub fn operand_bits(&self) -> Vec<OperandBits> {
+        let mut out = Vec::new();
+        for item in self.template.items() {
+            let mut push = |kind, field: &Field| {
+                out.push(OperandBits {
+                    kind,
+                    written: item.writes,
+                    field: field.clone(),
+                });
+            };
+            match &item.kind {
+                Kind::Reg(field) | Kind::RegPair(field) => push(OperandKind::Register, field),
+                Kind::Pred(field) => push(OperandKind::Predicate, field),
+                Kind::PredSet(_) | Kind::CcTest(_) => {}
+                Kind::Unsigned(field)
+                | Kind::Signed(field)
+                | Kind::Mixed(field)
+                | Kind::Float(_, field) => push(OperandKind::Immediate, field),
+                Kind::Const { bank, offset } | Kind::ConstTarget { bank, offset } => {
+                    push(OperandKind::Bank, bank);
+                    push(OperandKind::Offset, offset);
+                }
+                Kind::ConstIndexed { bank, base, offset } => {
+                    push(OperandKind::Bank, bank);
+                    push(OperandKind::Register, base);
+                    push(OperandKind::Offset, offset);
+                }
+                Kind::Memory { base, offset } | Kind::Address { base, offset } => {
+                    push(OperandKind::Register, base);
+                    if let Some(offset) = offset {
+                        push(OperandKind::Offset, offset);
+                    }
+                }
+                Kind::Relative(field) | Kind::Absolute(field) => push(OperandKind::Target, field),
+                Kind::RegTarget { base, offset } => {
+                    push(OperandKind::Register, base);
+                    push(OperandKind::Target, offset);
+                }
+            }
+        }
+        out.sort_by_key(|bits| bits.written);
+        out
+    }
+
+    /// The bits that choose modifiers, signs, selected parts and tests of the condition code; the guard apart.
+    pub fn modifier_bits(&self) -> u64 {
+        let mut bits = 0u128;
+        for piece in self.template.pieces() {
+            bits |= match piece {
+                Piece::Literal(_) => 0,
+                Piece::Flag { bit, .. } => 1 << bit,
+                Piece::Name { field, .. } => field.bits(),
+                Piece::Item(item) => item_bits(item),
+            };
+        }
+        let guard = ((1 << GUARD.width()) - 1) << GUARD.lo | 1u64 << GUARD_NOT;
+        let guard = if self.does.unguarded { 0 } else { guard };
+        let operands = self
+            .operand_bits()
+            .iter()
+            .fold(0, |all, operand| all | operand.field.bits() as u64);
+        bits as u64 & !self.mask & !guard & !operands
+    }
+}
+
+fn item_bits(item: &Item) -> u128 {
+    let conditions = [
+        item.neg,
+        item.abs,
+        item.inv,
+        item.not,
+        item.cc,
+        item.rmw,
+        item.wide,
+        item.signed,
+    ];
+    let mut bits = conditions.iter().fold(0, |all, cond| all | cond.bits());
+    if let Some((_, field)) = &item.select {
+        bits |= field.bits();
+    }
+    if let Some(field) = &item.format {
+        bits |= field.bits();
+    }
+    if let Count::Listed(_, field) = &item.count {
+        bits |= field.bits();
+    }
+    match &item.kind {
+        Kind::PredSet(bit) => bits | 1 << bit,
+        Kind::CcTest(field) => bits | field.bits(),
+        _ => bits,
+    }
+}

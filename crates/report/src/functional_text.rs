@@ -1,0 +1,156 @@
+//! A run without time as text.
+
+use crate::functional::{FunctionalReport, Issued, RunNote};
+use crate::table::{Align, counted, grouped, table};
+
+use Align::{Left, Right};
+
+impl FunctionalReport {
+    /// A few lines; with `stats` also a table for each way to count.
+    pub fn text(&self, stats: bool) -> String {
+        let size = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
+        let mut out = format!(
+            "kernel {}  ({})\n  {} blocks of {} threads\n  {} warp instructions, {} active lanes on average; \
+             diverged {}\n",
+            self.kernel,
+            self.file,
+            size(self.grid),
+            size(self.block),
+            grouped(self.issued.warp_instructions),
+            lanes(&self.issued),
+            counted(self.divergences as usize, "time")
+        );
+        if self.checked_elements > 0 {
+            let elements = counted(self.checked_elements, "element");
+            out.push_str(&format!(
+                "  {elements} of buffers are as the launch file expects\n"
+            ));
+        }
+        for note in &self.notes {
+            out.push_str(&note_line(note));
+        }
+        if stats {
+            self.statistics(&mut out);
+        }
+        out
+    }
+
+    fn statistics(&self, out: &mut String) {
+        let named = |name: &str, issued: &Issued| {
+            let mut row = vec![name.to_owned()];
+            row.extend(counts(issued));
+            row.push(self.share(issued));
+            row
+        };
+        let columns = [Left, Right, Right, Right, Right];
+        let head = |name| vec![name, "warps", "threads", "active lanes", "share"];
+        let rows = self.classes.iter().map(|c| named(&c.class, &c.issued));
+        section(out, &columns, head("class"), rows);
+        let rows = self.mnemonics.iter().map(|c| named(&c.mnemonic, &c.issued));
+        section(out, &columns, head("opcode"), rows);
+        let rows = self.branches.iter().map(|branch| {
+            let mut row = vec![branch.address.clone(), branch.mnemonic.clone()];
+            row.push(source(&branch.source));
+            row.extend(counts(&branch.issued));
+            row.push(grouped(branch.issued.executed_thread_instructions));
+            row.push(grouped(branch.divergences));
+            row
+        });
+        section(
+            out,
+            &[Left, Left, Left, Right, Right, Right, Right, Right],
+            vec![
+                "branch",
+                "",
+                "line",
+                "warps",
+                "threads",
+                "active lanes",
+                "taken by",
+                "diverged",
+            ],
+            rows,
+        );
+        let rows = self.memory.iter().map(|memory| {
+            let numbers = [memory.warp_accesses, memory.thread_accesses, memory.bytes];
+            let mut row = vec![memory.space.to_owned(), memory.access.to_owned()];
+            row.extend(numbers.map(grouped));
+            row
+        });
+        section(
+            out,
+            &[Left, Left, Right, Right, Right],
+            vec!["memory", "", "warps", "threads", "bytes"],
+            rows,
+        );
+        let rows = self.lines.iter().map(|line| {
+            let mut row = named(&source(&line.source), &line.issued);
+            row.push(grouped(line.divergences));
+            row
+        });
+        let mut head = head("line");
+        head.push("diverged");
+        section(out, &[Left, Right, Right, Right, Right, Right], head, rows);
+    }
+
+    /// Which part of all warp instructions.
+    fn share(&self, issued: &Issued) -> String {
+        let all = u128::from(self.issued.warp_instructions.max(1));
+        let tenths = u128::from(issued.warp_instructions) * 1000 / all;
+        format!("{}.{} %", tenths / 10, tenths % 10)
+    }
+}
+
+/// A note on a line of its own.
+fn note_line(note: &RunNote) -> String {
+    let source = match &note.source {
+        Some(source) => format!(" ({source})"),
+        None => String::new(),
+    };
+    let times = match note.times {
+        1 => String::new(),
+        times => format!("; {} times in all", grouped(times)),
+    };
+    let RunNote {
+        address,
+        mnemonic,
+        what,
+        place,
+        ..
+    } = note;
+    format!("  note: {address}: {mnemonic}: {what}, in {place}{source}{times}\n")
+}
+
+/// A table behind an empty line; nothing where it has no rows.
+fn section(
+    out: &mut String,
+    columns: &[Align],
+    head: Vec<&str>,
+    rows: impl Iterator<Item = Vec<String>>,
+) {
+    let mut all = vec![head.into_iter().map(str::to_owned).collect()];
+    all.extend(rows);
+    if all.len() > 1 {
+        out.push('\n');
+        out.push_str(&table(4, columns, &all));
+    }
+}
+
+fn source(source: &Option<String>) -> String {
+    source.clone().unwrap_or_else(|| "-".to_owned())
+}
+
+/// Warps, threads, threads for each warp.
+fn counts(issued: &Issued) -> [String; 3] {
+    [
+        grouped(issued.warp_instructions),
+        grouped(issued.thread_instructions),
+        lanes(issued),
+    ]
+}
+
+/// Active lanes of a warp on average, with one digit behind the point.
+fn lanes(issued: &Issued) -> String {
+    let tenths = issued.thread_instructions.saturating_mul(10) / issued.warp_instructions.max(1);
+    format!("{}.{}", tenths / 10, tenths % 10)
+}

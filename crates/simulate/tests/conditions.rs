@@ -1,0 +1,228 @@
+//! Barriers that ask a question or do not wait, tests of the condition code, and traps, in launches of operations that are
+//! put together here.
+
+use smallvec::{SmallVec, smallvec};
+use warpbound_base::CodeAddr;
+use warpbound_ir::{
+    Address, Arrival, BinaryOp, Cell, Code, Condition, Control, Expr, Meaning, Op, Question, Value,
+    Width,
+};
+use warpbound_isa::instr::{CcTest, Space};
+use warpbound_simulate::functional::{Fault, FaultKind, GlobalMemory, Launch, Order, launch};
+
+/// The special register with the thread's place in its block.
+const TID: u8 = 33;
+const THREADS: u32 = 80;
+
+fn op(condition: Condition, writes: &[Cell], control: Control, meaning: Meaning) -> Op {
+    Op {
+        addr: CodeAddr(0),
+        condition,
+        reads: SmallVec::new(),
+        writes: SmallVec::from_slice(writes),
+        value: Value::Function,
+        control,
+        barrier: false,
+        meaning: Some(meaning),
+    }
+}
+
+fn set(condition: Condition, cell: Cell, value: Expr) -> Op {
+    op(condition, &[cell], Control::Next, Meaning::set(cell, value))
+}
+
+fn barrier(condition: Condition, number: u32, threads: u32, arrival: Arrival) -> Op {
+    let meaning = Meaning::Barrier {
+        number: Expr::Const(number),
+        threads: Expr::Const(threads),
+        arrival,
+    };
+    op(condition, &[], Control::Next, meaning)
+}
+
+fn binary(op: BinaryOp, a: Expr, b: u32) -> Expr {
+    Expr::binary(op, a, Expr::Const(b))
+}
+
+fn guarded(predicate: u8, negated: bool) -> Condition {
+    Condition {
+        guard: Some(Cell::pred(predicate)),
+        negated,
+        ..Condition::ALWAYS
+    }
+}
+
+/// What each thread has in R2 at the end; it is 9 at first.
+fn run(body: Vec<Op>) -> Result<Vec<u32>, Fault> {
+    let tid = || Expr::Special(TID);
+    let mut memory = GlobalMemory::default();
+    let base = memory.add("out", vec![0; 4 * THREADS as usize]);
+    let mut ops = vec![set(Condition::ALWAYS, Cell::gpr(2), Expr::Const(9))];
+    ops.extend(body);
+    let low = Expr::binary(
+        BinaryOp::Add,
+        Expr::Const(base as u32),
+        binary(BinaryOp::Shl, tid(), 2),
+    );
+    let store = Meaning::Store {
+        values: smallvec![Expr::Cell(Cell::gpr(2))],
+        width: Width::Words,
+        space: Space::Global,
+        address: Address {
+            low,
+            high: Some(Expr::Const((base >> 32) as u32)),
+        },
+    };
+    ops.push(op(Condition::ALWAYS, &[], Control::Next, store));
+    let nothing = Meaning::Set(SmallVec::new());
+    ops.push(op(Condition::ALWAYS, &[], Control::Exit, nothing));
+    for (op, place) in ops.iter_mut().zip(0u32..) {
+        op.addr = CodeAddr(8 * place);
+    }
+    let code = Code {
+        ops,
+        ..Code::default()
+    };
+    let grid = Launch {
+        grid: [1, 1, 1],
+        block: [THREADS, 1, 1],
+        shared: 0,
+        local: 0,
+        constants: Vec::new(),
+        max_instructions: 10_000,
+        order: Order::TakenFirst,
+    };
+    launch(&code, &grid, &mut memory)?;
+    let words = memory.buffers()[0].bytes.chunks_exact(4);
+    Ok(words
+        .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")))
+        .collect())
+}
+
+/// Questions over all three warps, the last of which has 16 threads.
+#[test]
+fn questions_at_barriers() {
+    for (limit, question, answer) in [
+        (70, Question::Count, 70),
+        (0, Question::Count, 0),
+        (THREADS, Question::All, 1),
+        (79, Question::All, 0),
+        (1, Question::Any, 1),
+        (0, Question::Any, 0),
+    ] {
+        let below = binary(BinaryOp::LtU, Expr::Special(TID), limit);
+        let result = Meaning::BarrierResult {
+            dest: Some(Cell::gpr(2)),
+            truth: Some(Cell::pred(1)),
+        };
+        let cells = [Cell::gpr(2), Cell::pred(1)];
+        let found = run(vec![
+            barrier(Condition::ALWAYS, 3, 0, Arrival::Ask(question, below)),
+            op(Condition::ALWAYS, &cells, Control::Next, result),
+            // The predicate says whether the answer is 0.
+            set(guarded(1, true), Cell::gpr(2), Expr::Const(0)),
+        ]);
+        let found = found.expect("an end");
+        assert_eq!(
+            found,
+            vec![answer; THREADS as usize],
+            "{question:?} below {limit}"
+        );
+    }
+}
+
+/// The first warp passes a barrier for which the second one waits; without it nobody comes.
+#[test]
+fn arrivals_without_waiting() {
+    let first_warp = || {
+        set(
+            Condition::ALWAYS,
+            Cell::pred(0),
+            binary(BinaryOp::LtU, Expr::Special(TID), 32),
+        )
+    };
+    let second_warp = || {
+        set(
+            Condition::ALWAYS,
+            Cell::pred(1),
+            Expr::binary(
+                BinaryOp::Eq,
+                binary(BinaryOp::Shr, Expr::Special(TID), 5),
+                Expr::Const(1),
+            ),
+        )
+    };
+    let both = run(vec![
+        first_warp(),
+        second_warp(),
+        barrier(guarded(0, false), 1, 64, Arrival::Pass),
+        barrier(guarded(1, false), 1, 64, Arrival::Wait),
+        // The barrier has begun anew: the same again.
+        barrier(guarded(1, false), 1, 64, Arrival::Pass),
+        barrier(guarded(0, false), 1, 64, Arrival::Wait),
+    ]);
+    assert_eq!(both.expect("an end"), vec![9; THREADS as usize]);
+    let alone = run(vec![
+        second_warp(),
+        barrier(guarded(1, false), 1, 64, Arrival::Wait),
+    ]);
+    let fault = alone.expect_err("nobody comes");
+    assert!(matches!(fault.kind, FaultKind::Deadlock(_)), "{fault}");
+}
+
+/// The flags of a thread are the low bits of its number: zero, sign, carry, overflow.
+#[test]
+fn tests_of_the_condition_code() {
+    type Rule = fn(bool, bool, bool, bool) -> bool;
+    let cases: [(u8, Rule); 9] = [
+        (0, |_, _, _, _| false),
+        (1, |z, s, _, v| (s && !z) != v),
+        (5, |z, _, _, _| !z),
+        (6, |_, s, _, v| s == v),
+        (10, |z, _, _, _| z),
+        (17, |_, _, c, _| !c),
+        (20, |z, _, c, _| c && !z),
+        (21, |_, s, _, _| s),
+        (23, |_, _, _, v| v),
+    ];
+    for (test, rule) in cases {
+        let condition = Condition {
+            cc_test: CcTest(test),
+            ..Condition::ALWAYS
+        };
+        let flags = binary(BinaryOp::And, Expr::Special(TID), 15);
+        let found = run(vec![
+            set(Condition::ALWAYS, Cell::CC, flags),
+            set(condition, Cell::gpr(2), Expr::Const(5)),
+        ]);
+        let expected: Vec<u32> = (0..THREADS)
+            .map(|tid| {
+                let [z, s, c, v] = [0, 1, 2, 3].map(|place| tid >> place & 1 == 1);
+                if rule(z, s, c, v) { 5 } else { 9 }
+            })
+            .collect();
+        assert_eq!(found.expect("an end"), expected, "test {test}");
+    }
+    // A test of what a register does not hold.
+    let condition = Condition {
+        cc_test: CcTest(24),
+        ..Condition::ALWAYS
+    };
+    let fault = run(vec![set(condition, Cell::gpr(2), Expr::Const(5))]);
+    let fault = fault.expect_err("not modelled");
+    assert!(matches!(fault.kind, FaultKind::NotRunnable), "{fault}");
+}
+
+#[test]
+fn a_trap_ends_the_launch() {
+    let last = set(
+        Condition::ALWAYS,
+        Cell::pred(0),
+        Expr::binary(BinaryOp::Eq, Expr::Special(TID), Expr::Const(79)),
+    );
+    let trap = op(guarded(0, false), &[], Control::Next, Meaning::Trap);
+    let fault = run(vec![last, trap]).expect_err("a trap");
+    assert!(matches!(fault.kind, FaultKind::Trap), "{fault}");
+    let never = op(guarded(6, false), &[], Control::Next, Meaning::Trap);
+    assert!(run(vec![never]).is_ok());
+}

@@ -1,0 +1,200 @@
+//! Logic, shifts, fields and bytes, bit by bit.
+
+use super::{Case, Outputs};
+
+pub(super) fn outputs(case: &Case<'_>) -> Option<Outputs> {
+    match case.view.mnemonic {
+        "LOP" | "LOP32I" => logic(case),
+        "LOP3" => table(case),
+        "SHL" => case.plain(i128::from(case.bits(0)) << amount(case, 32)),
+        "SHR" => shift_right(case),
+        "SHF" => funnel(case),
+        "BFE" => extract(case),
+        "BFI" => insert(case),
+        "POPC" => case.plain((0..32).filter(|&at| bit(turned(case, 0), at)).count() as i128),
+        "FLO" => highest(case),
+        "PRMT" => permute(case),
+        "SEL" => case.plain(case.bits(if case.predicate(2) { 0 } else { 1 }).into()),
+        "MOV" | "MOV32I" => moved(case),
+        _ => None,
+    }
+}
+
+fn bit(value: u32, at: u32) -> bool {
+    at < 32 && value >> at & 1 == 1
+}
+
+fn from_bits(of: impl Fn(u32) -> bool) -> u32 {
+    (0..32).map(|at| u32::from(of(at)) << at).sum()
+}
+
+/// A bit pattern with its tilde.
+fn turned(case: &Case<'_>, place: usize) -> u32 {
+    let value = case.bits(place);
+    match case.reads[place].invert {
+        true => u32::MAX - value,
+        false => value,
+    }
+}
+
+/// The register, the condition code, and the predicate that says how the value stands to 0.
+fn tested(case: &Case<'_>, value: u32) -> Option<Outputs> {
+    let mut out = case.of_bits(value, case.has(".X"));
+    let cells = case.written_predicates();
+    let truth = if case.has(".Z") {
+        value == 0
+    } else if case.has(".NZ") {
+        value != 0
+    } else if case.has(".T") {
+        true
+    } else {
+        return cells.iter().all(Option::is_none).then_some(out);
+    };
+    out.extend(cells.into_iter().flatten().map(|cell| (cell, truth.into())));
+    Some(out)
+}
+
+fn logic(case: &Case<'_>) -> Option<Outputs> {
+    let (a, b) = (turned(case, 0), turned(case, 1));
+    let operator = *case.view.modifiers.first()?;
+    let value = from_bits(|at| match operator {
+        ".AND" => bit(a, at) && bit(b, at),
+        ".OR" => bit(a, at) || bit(b, at),
+        ".XOR" => bit(a, at) != bit(b, at),
+        _ => bit(b, at),
+    });
+    tested(case, value)
+}
+
+fn table(case: &Case<'_>) -> Option<Outputs> {
+    let words = [0, 1, 2].map(|place| case.bits(place));
+    let table = case.number(3)?;
+    let value = from_bits(|at| {
+        let number = words
+            .iter()
+            .fold(0, |n, &word| n * 2 + u32::from(bit(word, at)));
+        bit(table, number)
+    });
+    tested(case, value)
+}
+
+fn amount(case: &Case<'_>, most: u32) -> u32 {
+    let given = case.bits(1);
+    match case.has(".W") {
+        true => given % most,
+        false => given.min(most),
+    }
+}
+
+/// The operand of shifts and fields, back to front with `.BREV`.
+fn ordered(case: &Case<'_>) -> u32 {
+    let a = case.bits(0);
+    match case.has(".BREV") {
+        true => from_bits(|at| bit(a, 31 - at)),
+        false => a,
+    }
+}
+
+fn shift_right(case: &Case<'_>) -> Option<Outputs> {
+    let (a, by) = (ordered(case), amount(case, 32));
+    let filled = !case.has(".U32") && bit(a, 31);
+    let value = from_bits(|at| match at + by {
+        place @ 0..32 => bit(a, place),
+        _ => filled,
+    });
+    case.plain(value.into())
+}
+
+fn funnel(case: &Case<'_>) -> Option<Outputs> {
+    let long = case.has(".U64") || case.has(".S64");
+    let by = i64::from(amount(case, if long { 64 } else { 32 }));
+    let (low, high) = (case.bits(0), case.bits(2));
+    let at = |place: i64| match place {
+        ..0 => false,
+        0..32 => bit(low, place as u32),
+        32..64 => bit(high, place as u32 - 32),
+        _ => case.has(".S64") && bit(high, 31),
+    };
+    let value = from_bits(|place| match case.has(".L") {
+        true => at(i64::from(place) + 32 - by),
+        false => at(i64::from(place) + by),
+    });
+    case.plain(value.into())
+}
+
+fn field(case: &Case<'_>) -> (u32, u32) {
+    let field = case.bits(1);
+    (field & 0xff, field >> 8 & 0xff)
+}
+
+fn extract(case: &Case<'_>) -> Option<Outputs> {
+    let (a, (position, length)) = (ordered(case), field(case));
+    let sign = length > 0 && !case.has(".U32") && bit(a, (position + length - 1).min(31));
+    let value = from_bits(|at| match at < length && position + at < 32 {
+        true => bit(a, position + at),
+        false => sign,
+    });
+    Some(case.of_bits(value, false))
+}
+
+fn insert(case: &Case<'_>) -> Option<Outputs> {
+    let (a, base, (position, length)) = (case.bits(0), case.bits(2), field(case));
+    let value = from_bits(|at| match at >= position && at < position + length {
+        true => bit(a, at - position),
+        false => bit(base, at),
+    });
+    Some(case.of_bits(value, false))
+}
+
+fn highest(case: &Case<'_>) -> Option<Outputs> {
+    let value = turned(case, 0);
+    let looked_for = case.has(".U32") || !bit(value, 31);
+    let found = (0..32u32).rev().find(|&at| bit(value, at) == looked_for);
+    case.plain(match found {
+        None => u32::MAX.into(),
+        Some(at) if case.has(".SH") => i128::from(31 - at),
+        Some(at) => at.into(),
+    })
+}
+
+fn permute(case: &Case<'_>) -> Option<Outputs> {
+    let (a, choice, b) = (case.bits(0), case.bits(1), case.bits(2));
+    let mut bytes = [0; 8];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = (if at < 4 { a } else { b }) >> (8 * (at % 4)) & 0xff;
+    }
+    let n = (choice & 3) as usize;
+    let mode = case.view.modifiers.first().copied().unwrap_or("");
+    let of = |place: usize| match mode {
+        ".F4E" => bytes[n + place],
+        ".B4E" => bytes[(n + 8 - place) % 8],
+        ".RC8" => bytes[n],
+        ".ECL" => bytes[place.max(n)],
+        ".ECR" => bytes[place.min(n)],
+        ".RC16" => bytes[(n % 2) * 2 + place % 2],
+        _ => {
+            let digit = (choice >> (4 * place) & 15) as usize;
+            match (digit > 7, bytes[digit % 8]) {
+                (true, 128..) => 0xff,
+                (true, _) => 0,
+                (false, byte) => byte,
+            }
+        }
+    };
+    case.plain(
+        (0..4)
+            .map(|place| i128::from(of(place)) << (8 * place))
+            .sum(),
+    )
+}
+
+/// Lanes of a quad that the mask leaves out keep what they have.
+fn moved(case: &Case<'_>) -> Option<Outputs> {
+    let lanes = case.number(1)?;
+    let cell = case.register()?;
+    let value = match bit(lanes, case.inputs.lane % 4) {
+        true => case.bits(0),
+        false => case.inputs.registers[cell.index()],
+    };
+    case.plain(value.into())
+}

@@ -1,0 +1,193 @@
+//! Comparisons, predicates, the condition code.
+
+use std::cmp::Ordering;
+
+use warpbound_ir::Cell;
+use warpbound_isa::Value;
+
+use super::{Case, Outputs, part};
+
+pub(super) fn outputs(case: &Case<'_>) -> Option<Outputs> {
+    match case.view.mnemonic {
+        "ISET" => mask(case, combined(case, 0, compared(case)?, case.predicate(2))?),
+        "ISETP" => pair(case, compared(case)?, case.predicate(2)),
+        "ICMP" => {
+            let order = part(case.bits(2), 0, 32, !case.has(".U32")).cmp(&0);
+            let first = holds(case.view.modifiers.first()?, order)?;
+            case.plain(case.bits(if first { 0 } else { 1 }).into())
+        }
+        "PSET" | "PSETP" => {
+            let first = combined(case, 1, case.predicate(0), case.predicate(1))?;
+            match case.view.mnemonic {
+                "PSETP" => pair(case, first, case.predicate(2)),
+                _ => mask(case, combined(case, 0, first, case.predicate(2))?),
+            }
+        }
+        "CSET" => mask(case, combined(case, 0, tested(case)?, case.predicate(0))?),
+        "CSETP" => pair(case, tested(case)?, case.predicate(0)),
+        "P2R" => to_register(case),
+        "R2P" => from_register(case),
+        _ => None,
+    }
+}
+
+/// The comparisons as they are spelled.
+pub(super) fn holds(comparison: &str, order: Ordering) -> Option<bool> {
+    let orders = match comparison {
+        ".F" => "",
+        ".LT" => "<",
+        ".EQ" => "=",
+        ".LE" => "<=",
+        ".GT" => ">",
+        ".NE" => "<>",
+        ".GE" => ">=",
+        ".T" => "<=>",
+        _ => return None,
+    };
+    let sign = match order {
+        Ordering::Less => '<',
+        Ordering::Equal => '=',
+        Ordering::Greater => '>',
+    };
+    Some(orders.contains(sign))
+}
+
+fn compared(case: &Case<'_>) -> Option<bool> {
+    let comparisons = [".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".T"];
+    let mut modifiers = case.view.modifiers.iter();
+    let comparison = *modifiers.find(|text| comparisons.contains(text))?;
+    let [a, b] = [0, 1].map(|place| part(case.bits(place), 0, 32, !case.has(".U32")));
+    if !case.has(".X") {
+        return holds(comparison, a.cmp(&b));
+    }
+    // Of the lower words a carry says that the first is not less, zero that both are the same.
+    let difference = a - b - i128::from(!case.carry());
+    let same = difference as u32 == 0 && case.zero();
+    let less = difference < 0;
+    Some(match comparison {
+        ".F" => false,
+        ".T" => true,
+        ".LT" => less,
+        ".EQ" => same,
+        ".LE" => less || same,
+        ".GT" => !(less || same),
+        ".NE" => !same,
+        _ => !less,
+    })
+}
+
+/// A truth and a predicate by the operator that many from the end.
+fn combined(case: &Case<'_>, from_end: usize, a: bool, b: bool) -> Option<bool> {
+    match *case.view.modifiers.iter().rev().nth(from_end)? {
+        ".AND" => Some(a && b),
+        ".OR" => Some(a || b),
+        ".XOR" => Some(a != b),
+        _ => None,
+    }
+}
+
+/// All bits, or 1.0; the condition code says whether it is 0 and its sign.
+fn mask(case: &Case<'_>, truth: bool) -> Option<Outputs> {
+    let value = match (truth, case.has(".BF")) {
+        (false, _) => 0,
+        (true, true) => 0x3f80_0000,
+        (true, false) => u32::MAX,
+    };
+    Some(case.of_bits(value, false))
+}
+
+pub(super) fn pair(case: &Case<'_>, truth: bool, third: bool) -> Option<Outputs> {
+    let values = [
+        combined(case, 0, truth, third)?,
+        combined(case, 0, !truth, third)?,
+    ];
+    let cells = case.written_predicates().into_iter().zip(values);
+    let cells = cells.filter_map(|(cell, value)| Some((cell?, value.into())));
+    Some(cells.collect())
+}
+
+/// A test of the condition code, case by case. Sign and zero together say of floats that there is no order.
+fn tested(case: &Case<'_>) -> Option<bool> {
+    let [zero, sign, carry, overflow] = [0, 1, 2, 3].map(|place| case.flag(place));
+    let others = [".BF", ".AND", ".OR", ".XOR"];
+    let mut modifiers = case.view.modifiers.iter();
+    let name = *modifiers.find(|text| !others.contains(text))?;
+    let unordered = zero && sign;
+    Some(match name {
+        ".F" => false,
+        ".T" => true,
+        ".EQ" => zero && !unordered,
+        ".NE" => !zero,
+        ".EQU" => zero,
+        ".NEU" => !zero || unordered,
+        ".NUM" => !unordered,
+        ".NAN" => unordered,
+        ".LT" => (sign && !unordered) != overflow,
+        ".LTU" => sign != overflow,
+        ".GE" => sign == overflow,
+        ".LE" => (overflow || zero) != sign,
+        ".LEU" => zero || sign != overflow,
+        ".GT" => !zero && sign == overflow,
+        ".GTU" => (overflow || zero) == sign,
+        ".GEU" => match overflow {
+            true => sign && !zero,
+            false => !sign || zero,
+        },
+        ".OFF" => !overflow,
+        ".OFT" => overflow,
+        ".SFF" => !sign,
+        ".SFT" => sign,
+        ".LO" => !carry,
+        ".HS" => carry,
+        ".LS" => !carry || zero,
+        ".HI" => carry && !zero,
+        ".RLE" => sign || zero,
+        ".RGT" => !sign && !zero,
+        _ => return None,
+    })
+}
+
+fn byte(text: &str) -> u32 {
+    match text {
+        ".B1" => 8,
+        ".B2" => 16,
+        ".B3" => 24,
+        _ => 0,
+    }
+}
+
+fn to_register(case: &Case<'_>) -> Option<Outputs> {
+    let from = byte(case.view.modifiers.first().copied().unwrap_or(""));
+    let of_flags = case.reads[0].value == Value::ConditionCode;
+    let (value, mask) = (case.bits(1), case.number(2)?);
+    let new = (0..32).map(|at| {
+        let inside = at >= from && mask >> (at - from) & 1 == 1;
+        let bit = match (inside, of_flags) {
+            (false, _) => value >> at & 1 == 1,
+            (true, true) => case.flag(at - from),
+            (true, false) => case.inputs.predicates[(at - from) as usize],
+        };
+        u32::from(bit) << at
+    });
+    case.plain(new.sum::<u32>().into())
+}
+
+fn from_register(case: &Case<'_>) -> Option<Outputs> {
+    let from = byte(case.select(0));
+    let (value, mask) = (case.bits(0), case.bits(1));
+    let named = |n: u32| mask >> n & 1 == 1;
+    let new = |n: u32| value >> (from + n) & 1 == 1;
+    if case.writes[0].value == Value::ConditionCode {
+        let flags = (0..4).map(|n| u32::from(if named(n) { new(n) } else { case.flag(n) }) << n);
+        return Some(vec![(Cell::CC, flags.sum())]);
+    }
+    let all = (0..7u32).filter(|&n| named(n) || case.number(1).is_none());
+    let value = |n: u32| match named(n) {
+        true => new(n),
+        false => case.inputs.predicates[n as usize],
+    };
+    Some(
+        all.map(|n| (Cell::pred(n as u8), value(n).into()))
+            .collect(),
+    )
+}

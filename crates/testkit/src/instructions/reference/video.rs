@@ -1,0 +1,156 @@
+//! Arithmetic on bytes and halves, exact until the result is cut.
+
+use super::{Case, Outputs, compare, part};
+
+pub(super) fn outputs(case: &Case<'_>) -> Option<Outputs> {
+    let sign = |place: usize| if case.minus(place) { -1 } else { 1 };
+    match case.view.mnemonic {
+        "VADD" => {
+            let (a, b) = operands(case, true)?;
+            finish(case, sign(0) * a + sign(1) * b, !case.has(".UD"))
+        }
+        "VABSDIFF" => {
+            let (a, b) = operands(case, true)?;
+            finish(case, (a - b).abs(), case.has(".SD"))
+        }
+        "VMNMX" => {
+            let (a, b) = operands(case, true)?;
+            let value = if case.has(".MX") { a.max(b) } else { a.min(b) };
+            finish(case, value, !case.has(".UD"))
+        }
+        "VSHL" | "VSHR" => {
+            let (a, b) = operands(case, false)?;
+            let by = if case.has(".W") { b % 32 } else { b.min(32) };
+            let value = match case.view.mnemonic {
+                "VSHL" => a << by,
+                _ => a >> by,
+            };
+            finish(case, value, !case.has(".UD"))
+        }
+        "VSET" | "VSETP" => {
+            let (a, b) = operands(case, true)?;
+            let truth = compare::holds(case.view.modifiers.first()?, a.cmp(&b))?;
+            match case.view.mnemonic {
+                "VSETP" => compare::pair(case, truth, case.predicate(2)),
+                _ => finish(case, truth.into(), false),
+            }
+        }
+        "VMAD" => multiply_and_add(case),
+        "VABSDIFF4" => bytes(case),
+        "IDP" => products(case),
+        _ => None,
+    }
+}
+
+/// Bits and sign of the two operands, those that are left out too.
+fn formats(case: &Case<'_>, second_signed: bool) -> Option<[(u32, bool); 2]> {
+    let of = |text: &&str| match *text {
+        ".U8" => Some((8, false)),
+        ".S8" => Some((8, true)),
+        ".U16" => Some((16, false)),
+        ".S16" => Some((16, true)),
+        ".U32" => Some((32, false)),
+        ".S32" => Some((32, true)),
+        _ => None,
+    };
+    let spelled: Vec<(u32, bool)> = case.view.modifiers.iter().filter_map(of).collect();
+    let bits = if case.number(1).is_some() { 16 } else { 32 };
+    match spelled.as_slice() {
+        [] => Some([(32, true), (bits, second_signed)]),
+        [a, b] => Some([*a, *b]),
+        _ => None,
+    }
+}
+
+fn operands(case: &Case<'_>, second_signed: bool) -> Option<(i128, i128)> {
+    let [a, b] = formats(case, second_signed)?;
+    Some((operand(case, 0, a), operand(case, 1, b)))
+}
+
+fn operand(case: &Case<'_>, place: usize, (bits, sign): (u32, bool)) -> i128 {
+    let from = match case.select(place) {
+        ".B1" => 8,
+        ".B2" | ".H1" => 16,
+        ".B3" => 24,
+        _ => 0,
+    };
+    part(case.bits(place), from, bits, sign)
+}
+
+fn clamped(value: i128, bits: u32, signed: bool) -> i128 {
+    match signed {
+        true => value.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        false => value.clamp(0, (1 << bits) - 1),
+    }
+}
+
+/// Clamped, combined with the third operand, put where it belongs.
+fn finish(case: &Case<'_>, mut value: i128, signed: bool) -> Option<Outputs> {
+    let places = [
+        (".MRG_16H", 16, 16),
+        (".MRG_16L", 0, 16),
+        (".MRG_8B0", 0, 8),
+        (".MRG_8B2", 16, 8),
+    ];
+    let place = places.iter().find(|(text, ..)| case.has(text));
+    let (from, bits) = place.map_or((0, 32), |&(_, from, bits)| (from, bits));
+    if case.has(".SAT") {
+        value = clamped(value, bits, signed);
+    }
+    let third = part(case.bits(2), 0, 32, signed);
+    if case.has(".ACC") {
+        value += third;
+    } else if case.has(".MIN") {
+        value = value.min(third);
+    } else if case.has(".MAX") {
+        value = value.max(third);
+    }
+    let inside = ((1i128 << bits) - 1) << from;
+    case.plain(third & !inside & 0xffff_ffff | value << from & inside)
+}
+
+fn multiply_and_add(case: &Case<'_>) -> Option<Outputs> {
+    let [a, b] = formats(case, true)?;
+    let signed = a.1 || b.1 || case.minus(0) || case.minus(2);
+    let sign = |place: usize| if case.minus(place) { -1 } else { 1 };
+    let product = sign(0) * operand(case, 0, a) * operand(case, 1, b);
+    let third = sign(2) * part(case.bits(2), 0, 32, signed);
+    let mut value = product + third + i128::from(case.has(".PO"));
+    if case.has(".SHR_7") {
+        value = value.div_euclid(1 << 7);
+    }
+    if case.has(".SHR_15") {
+        value = value.div_euclid(1 << 15);
+    }
+    if case.has(".SAT") {
+        value = clamped(value, 32, signed);
+    }
+    case.plain(value)
+}
+
+fn bytes(case: &Case<'_>) -> Option<Outputs> {
+    let [uu, us, su] = [".U8.U8", ".U8.S8", ".S8.U8"].map(|text| case.has(text));
+    let distance = |place: u32| {
+        let a = part(case.bits(0), 8 * place, 8, !uu && !us);
+        let b = part(case.bits(1), 8 * place, 8, !uu && !su);
+        (a - b).abs()
+    };
+    if case.has(".ACC") {
+        return case.plain((0..4).map(distance).sum::<i128>() + i128::from(case.bits(2)));
+    }
+    case.plain(
+        (0..4)
+            .map(|place| distance(place) % 256 << (8 * place))
+            .sum(),
+    )
+}
+
+fn products(case: &Case<'_>) -> Option<Outputs> {
+    let [a, b] = formats(case, true)?;
+    let from = if case.has(".2A.HI") { 2 } else { 0 };
+    let product = |n: u32| {
+        let first = part(case.bits(0), n * a.0, a.0, a.1);
+        first * part(case.bits(1), (from + n) * 8, 8, b.1)
+    };
+    case.plain((0..32 / a.0).map(product).sum::<i128>() + i128::from(case.bits(2)))
+}

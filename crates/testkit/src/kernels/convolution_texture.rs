@@ -1,0 +1,128 @@
+//! Convolution through textures: what reads of a texture give (CUDA C++ Programming Guide, "Texture Fetching"), and sums of
+//! them. No launches yet: they need textures among the parameters of a launch.
+
+use super::rounding::Sum;
+
+/// An image behind a texture with unnormalised coordinates that clamps them.
+struct Image<'a> {
+    pixels: &'a [f32],
+    width: i64,
+    height: i64,
+}
+
+impl Image<'_> {
+    /// The pixel of a column and row, or the nearest on the border.
+    fn pixel(&self, column: i64, row: i64) -> f64 {
+        let (column, row) = (
+            column.clamp(0, self.width - 1),
+            row.clamp(0, self.height - 1),
+        );
+        self.pixels[(row * self.width + column) as usize].into()
+    }
+
+    /// Point filtering: the pixel that a place lies in.
+    fn point(&self, x: f64, y: f64) -> f64 {
+        self.pixel(x.floor() as i64, y.floor() as i64)
+    }
+
+    /// Linear filtering: the four pixels whose middles surround a place, weighed by distances with 8 bits of fraction.
+    fn linear(&self, x: f64, y: f64) -> f64 {
+        let (x, y) = (x - 0.5, y - 0.5);
+        let fraction = |at: f64| ((at - at.floor()) * 256.0).round_ties_even() / 256.0;
+        let (column, row) = (x.floor() as i64, y.floor() as i64);
+        let along = |row: i64| {
+            let right = fraction(x);
+            (1.0 - right) * self.pixel(column, row) + right * self.pixel(column + 1, row)
+        };
+        let below = fraction(y);
+        (1.0 - below) * along(row) + below * along(row + 1)
+    }
+
+    /// A number for each pixel, by rows.
+    fn map(&self, mut number: impl FnMut(f64, f64) -> Sum) -> Vec<Sum> {
+        let rows = (0..self.height).flat_map(|y| (0..self.width).map(move |x| (x, y)));
+        rows.map(|(x, y)| number(x as f64, y as f64)).collect()
+    }
+
+    /// What `convolution_texture` gives: a filter of (2 radius + 1)² taps, around the middle of each pixel.
+    fn filtered(&self, taps: &[f32], radius: i64) -> Vec<Sum> {
+        let side = 2 * radius + 1;
+        self.map(|x, y| {
+            Sum::of(taps.iter().zip(0..).map(|(&tap, at)| {
+                let (dx, dy) = (at % side - radius, at / side - radius);
+                f64::from(tap) * self.point(x + dx as f64 + 0.5, y + dy as f64 + 0.5)
+            }))
+        })
+    }
+
+    /// What `convolution_texture_pairs` gives: reads beside each pixel's middle in its row, and their weights.
+    fn paired(&self, pairs: &[(f32, f32)]) -> Vec<Sum> {
+        self.map(|x, y| {
+            Sum::of(pairs.iter().map(|&(place, weight)| {
+                f64::from(weight) * self.linear(x + 0.5 + f64::from(place), y + 0.5)
+            }))
+        })
+    }
+
+    /// What `convolution_texture_linear` gives: a filter of 2 radius + 1 taps along rows.
+    fn filtered_rows(&self, taps: &[f32], radius: i64) -> Vec<Sum> {
+        self.map(|x, y| {
+            Sum::of(
+                (-radius..)
+                    .zip(taps)
+                    .map(|(d, &tap)| f64::from(tap) * self.pixel(x as i64 + d, y as i64)),
+            )
+        })
+    }
+}
+
+mod tests {
+    use super::*;
+
+    /// Two neighbouring taps are one read between two pixels, and a flat square filter is two flat row filters.
+    #[test]
+    fn three_ways_to_filter_agree() {
+        let mut rng = fastrand::Rng::with_seed(0);
+        let (width, height) = (13, 7);
+        let pixels: Vec<f32> = (0..width * height).map(|_| rng.u8(..).into()).collect();
+        let image = Image {
+            pixels: &pixels,
+            width,
+            height,
+        };
+        let values = |sums: Vec<Sum>| -> Vec<f64> { sums.iter().map(|s| s.value).collect() };
+        // Taps 1, 3, 4, 12, 0 of the offsets -2 to 2.
+        let rows = values(image.filtered_rows(&[1.0, 3.0, 4.0, 12.0, 0.0], 2));
+        assert_eq!(rows, values(image.paired(&[(-1.25, 4.0), (0.75, 16.0)])));
+        let square = values(image.filtered(&[1.0; 9], 1));
+        let flat: Vec<f32> = image
+            .filtered_rows(&[1.0; 3], 1)
+            .iter()
+            .map(|s| s.value as f32)
+            .collect();
+        // Columns become rows, are filtered, and become columns again.
+        let turned = |image: &Image<'_>| -> Vec<f32> {
+            let columns = (0..image.width).flat_map(|x| (0..image.height).map(move |y| (x, y)));
+            columns.map(|(x, y)| image.pixel(x, y) as f32).collect()
+        };
+        let flat = turned(&Image {
+            pixels: &flat,
+            ..image
+        });
+        let turned_image = Image {
+            pixels: &flat,
+            width: height,
+            height: width,
+        };
+        let both: Vec<f32> = turned_image
+            .filtered_rows(&[1.0; 3], 1)
+            .iter()
+            .map(|s| s.value as f32)
+            .collect();
+        let both = turned(&Image {
+            pixels: &both,
+            ..turned_image
+        });
+        assert_eq!(square, both.iter().map(|&n| n.into()).collect::<Vec<f64>>());
+    }
+}

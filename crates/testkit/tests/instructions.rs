@@ -1,0 +1,256 @@
+//! Every form and every choice of modifiers of the integer instructions that has a meaning, against the reference.
+
+use warpbound_ir::{Cell, Expr, Meaning, meaning_of};
+use warpbound_isa::{Arch, View};
+use warpbound_testkit::instructions::census::{FLOATS, document};
+use warpbound_testkit::instructions::reference::{Inputs, file_of, outputs};
+use warpbound_testkit::instructions::variants::{Shape, decoded, shapes};
+
+/// At least so many random inputs for each form, and one at least for each of its modifiers.
+const INPUTS: u64 = 10_000;
+
+const EDGES: [u32; 16] = [
+    0,
+    1,
+    2,
+    31,
+    32,
+    33,
+    63,
+    64,
+    0x7f,
+    0x80,
+    0x7fff,
+    0x8000,
+    0xffff,
+    0x7fff_ffff,
+    0x8000_0000,
+    u32::MAX,
+];
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// An edge, a number of few bits, or any.
+    fn word(&mut self) -> u32 {
+        let bits = self.next();
+        let word = (bits >> 16) as u32;
+        match bits % 4 {
+            0 => EDGES[(bits >> 8) as usize % EDGES.len()],
+            1 => word >> (bits >> 8 & 31),
+            2 => word & (word >> 8) & EDGES[(bits >> 12) as usize % EDGES.len()],
+            _ => word,
+        }
+    }
+
+    fn inputs(&mut self) -> Inputs {
+        let mut registers: [u32; 16] = std::array::from_fn(|_| self.word());
+        // Operands that are alike, or opposites.
+        match self.next() % 8 {
+            0 => registers[2] = registers[1],
+            1 => registers[2] = registers[1].wrapping_neg(),
+            2 => registers[3] = registers[1],
+            _ => {}
+        }
+        Inputs {
+            registers,
+            predicates: std::array::from_fn(|_| self.next() >> 20 & 1 == 1),
+            flags: (self.next() >> 20) as u32 & 15,
+            constant: self.word(),
+            lane: (self.next() >> 20) as u32 & 31,
+        }
+    }
+}
+
+fn evaluate(expr: &Expr, inputs: &Inputs) -> u32 {
+    let eval = |e: &Expr| evaluate(e, inputs);
+    match expr {
+        Expr::Const(n) => *n,
+        Expr::Cell(Cell::CC) => inputs.flags,
+        Expr::Cell(cell) if cell.is_predicate() => inputs.predicates[cell.index() - 256].into(),
+        Expr::Cell(cell) => inputs.registers[cell.index()],
+        Expr::Unary(op, a) => op.apply(eval(a)),
+        Expr::Binary(op, a, b) => op.apply(eval(a), eval(b)).expect("no division"),
+        Expr::Ternary(op, a, b, c) => op.apply(eval(a), eval(b), eval(c)),
+        Expr::Constant(..) => inputs.constant,
+        Expr::Special(0) => inputs.lane,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The cells that an expression depends on.
+fn cells(expr: &Expr, found: &mut Vec<Cell>) {
+    match expr {
+        Expr::Cell(cell) => found.push(*cell),
+        Expr::Unary(_, a) | Expr::Constant(_, a) => cells(a, found),
+        Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| cells(e, found)),
+        Expr::Ternary(_, a, b, c) => [a, b, c].into_iter().for_each(|e| cells(e, found)),
+        _ => {}
+    }
+}
+
+fn checked(view: &View, meaning: &Meaning, inputs: &Inputs, text: &str) {
+    let Meaning::Set(writes) = meaning else {
+        panic!("{text}: {meaning:?}");
+    };
+    let mut got: Vec<(Cell, u32)> = writes
+        .iter()
+        .map(|(cell, value)| (*cell, evaluate(value, inputs)))
+        .collect();
+    let expected = outputs(view, inputs);
+    let mut expected =
+        expected.unwrap_or_else(|| panic!("{text} has a meaning, but no reference: {view:?}"));
+    got.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(got, expected, "{text} of {inputs:x?}");
+}
+
+/// What the meaning reads and writes is what flow analyses are told.
+fn cells_are_known(arch: Arch, word: u64, meaning: &Meaning, text: &str) {
+    let program = decoded(arch, word).expect("a group");
+    let effects = program.effects(&program.instrs[0]);
+    let reads: Vec<Cell> = effects.reads.iter().map(|&reg| reg.into()).collect();
+    let writes: Vec<Cell> = effects.writes.iter().map(|&reg| reg.into()).collect();
+    let Meaning::Set(values) = meaning else {
+        return;
+    };
+    let mut read = Vec::new();
+    for (cell, value) in values {
+        assert!(writes.contains(cell), "{text} writes {cell:?}");
+        cells(value, &mut read);
+    }
+    for cell in read {
+        assert!(reads.contains(&cell), "{text} reads {cell:?}");
+    }
+}
+
+/// How many choices of modifiers have a meaning.
+fn check(arch: Arch, shape: &Shape) -> u64 {
+    let mut random = Random(0x1234_5678_9abc_def1 ^ shape.count());
+    let mut with_meaning = Vec::new();
+    for number in 0..shape.count() {
+        let word = shape.word(number, &mut || random.next() >> 16);
+        let view = shape.view(arch, word);
+        if view.is_some_and(|view| meaning_of(&view).is_some()) {
+            with_meaning.push(number);
+        }
+    }
+    let each = INPUTS.div_ceil(with_meaning.len().max(1) as u64).max(6);
+    for &number in &with_meaning {
+        // Immediates change what a word means, so there are several words.
+        let words = each.min(16);
+        for turn in 0..words {
+            let word = shape.word(number, &mut || match turn % 2 {
+                0 => random.next() >> 16,
+                _ => u64::from(EDGES[(random.next() >> 20) as usize % EDGES.len()]),
+            });
+            let Some(view) = shape.view(arch, word) else {
+                continue;
+            };
+            // An immediate may take the meaning away.
+            let Some(meaning) = meaning_of(&view) else {
+                continue;
+            };
+            let program = decoded(arch, word).expect("a group");
+            let text = program.text(&program.instrs[0], Default::default());
+            let text = text.unwrap_or_default();
+            cells_are_known(arch, word, &meaning, &text);
+            for _ in 0..each.div_ceil(words) {
+                checked(&view, &meaning, &random.inputs(), &text);
+            }
+        }
+    }
+    with_meaning.len() as u64
+}
+
+/// Mnemonics of a file of references, split among tests that run side by side.
+fn check_file(file: &str) {
+    let mut forms = 0;
+    for arch in [Arch::Sm61, Arch::Sm50] {
+        for shape in shapes(arch) {
+            if file_of(shape.mnemonic) == Some(file) {
+                forms += u64::from(check(arch, &shape) > 0);
+            }
+        }
+    }
+    assert!(forms > 0, "no form");
+}
+
+#[test]
+fn arithmetic() {
+    check_file("arithmetic");
+}
+
+#[test]
+fn bits() {
+    check_file("bits");
+}
+
+#[test]
+fn compare() {
+    check_file("compare");
+}
+
+#[test]
+fn video() {
+    check_file("video");
+}
+
+/// A value that an instruction computes was compared with something.
+#[test]
+fn no_meaning_is_without_a_reference() {
+    let mut missing = Vec::new();
+    for shape in shapes(Arch::Sm61) {
+        let is_tested = file_of(shape.mnemonic).is_some() || FLOATS.contains(&shape.mnemonic);
+        // A load from constant memory: what is loaded is compared by runs of kernels.
+        if is_tested || shape.mnemonic == "LDC" {
+            continue;
+        }
+        let computes = (0..shape.count().min(1 << 12)).any(|number| {
+            let view = shape.view(Arch::Sm61, shape.word(number, &mut || 5));
+            let meaning = view.and_then(|view| meaning_of(&view));
+            matches!(meaning, Some(Meaning::Set(writes)) if !writes.is_empty())
+        });
+        if computes {
+            missing.push(shape.mnemonic);
+        }
+    }
+    missing.dedup();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// `cargo xtask meanings` writes it.
+#[test]
+fn the_table_in_docs_is_up_to_date() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/instructions.md");
+    let written = std::fs::read_to_string(path).expect("it exists");
+    assert!(written == document(), "run `cargo xtask meanings`");
+}
+
+/// The comparison bites: a reference of another instruction differs.
+#[test]
+fn a_wrong_meaning_is_found() {
+    let shapes = shapes(Arch::Sm61);
+    let shape = shapes.iter().find(|shape| shape.mnemonic == "IADD3");
+    let shape = shape.expect("it exists");
+    let view = shape
+        .view(Arch::Sm61, shape.word(0, &mut || 5))
+        .expect("a word");
+    let meaning = meaning_of(&view).expect("a meaning");
+    let mut wrong = view.clone();
+    wrong.operands[3].negate = true;
+    let mut random = Random(99);
+    let differ = std::panic::catch_unwind(move || {
+        for _ in 0..100 {
+            checked(&wrong, &meaning, &random.inputs(), "IADD3");
+        }
+    });
+    assert!(differ.is_err());
+}

@@ -1,0 +1,254 @@
+//! Kernels of the repository run without time against what is claimed of them, and faults that must be found.
+
+use std::fs;
+
+use warpbound_driver::audit::{Broken, Claim, Claims, Most, Order, Seen, Stated};
+use warpbound_driver::{Kernel, Options, Session};
+use warpbound_ir::{Cell, Op, OpIndex, Value};
+use warpbound_load::GridFile;
+use warpbound_simt::Tag;
+use warpbound_simt::warp::Via;
+use warpbound_testkit::kernels::Launch;
+
+const MOST_INSTRUCTIONS: u64 = 10_000_000;
+
+fn session(file: &str) -> Session {
+    let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
+    let contents = fs::read(path).expect("the cubin is in the repository");
+    Session::open(file, &contents).expect("it loads")
+}
+
+/// Runs a launch with what `plant` makes of the claims, to its end.
+fn watch(file: &str, launch: &GridFile, plant: impl Fn(&mut Claims<'_>)) -> (Seen, Stated) {
+    let session = session(file);
+    let kernel: &Kernel = session.launched_grid(None, launch).expect("it has it");
+    let prepared = session.prepare(kernel).expect("it decodes");
+    let options = Options {
+        block: Some(launch.block),
+        ..Options::default()
+    };
+    let mut claims = session.claims(&prepared, &options).expect("it is followed");
+    plant(&mut claims);
+    let watched = session.watch(
+        &prepared,
+        &claims,
+        launch,
+        Order::TakenFirst,
+        MOST_INSTRUCTIONS,
+    );
+    let watched = watched.expect("the launch suits the kernel");
+    assert_eq!(watched.fault, None, "{file}");
+    let seen = watched.seen;
+    let of_loop = |most: &Option<_>| Some(most.map_or(0, |most: Most| most.count));
+    let loops: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
+    let bound = claims.flow.bound(&loops);
+    let bound = bound.map(|bound| u128::try_from(bound).expect("no warp issues less than nothing"));
+    (seen, Stated { loops, bound })
+}
+
+fn nothing(_: &mut Claims<'_>) {}
+
+/// Threads that run their loops different numbers of times, in loops in a loop; 40 threads, so a warp of eight.
+fn nested() -> (&'static str, GridFile) {
+    let numbers: Vec<i32> = (0..100).collect();
+    let launch = Launch::of("nested_divergent", [2, 1, 1], [40, 1, 1])
+        .input("in", &numbers)
+        .scratch("out", &[0i32; 100])
+        .value("n", 9i32);
+    ("nested_loops.sm_61.cubin", launch.done())
+}
+
+/// Branches that part the lanes, and barriers.
+fn sorting() -> (&'static str, GridFile) {
+    let numbers: Vec<i32> = (0..512).map(|n| n * 7919 % 512).collect();
+    let kernel = "void bitonic::block<int>(int*)";
+    let launch = Launch::of(kernel, [2, 1, 1], [256, 1, 1]).scratch("numbers", &numbers);
+    ("bitonic_sort.sm_62.cubin", launch.done())
+}
+
+fn matrices() -> (&'static str, GridFile) {
+    let numbers: Vec<i32> = (0..121).collect();
+    let launch = Launch::of("matmul_int", [1; 3], [11, 11, 1])
+        .input("a", &numbers)
+        .input("b", &numbers)
+        .scratch("product", &[0i32; 121])
+        .value("n", 11i32);
+    ("matmul_int.sm_61.cubin", launch.done())
+}
+
+/// An EXIT in the middle, and lanes that find numbers of their own.
+fn early() -> (&'static str, GridFile) {
+    let numbers: Vec<i32> = (0..200).map(|n| n % 5 - 1).collect();
+    let launch = Launch::of("early_exit", [2, 1, 1], [45, 1, 1])
+        .input("in", &numbers)
+        .scratch("out", &[0i32; 200])
+        .value("n", 70i32);
+    ("early_exit.sm_61.cubin", launch.done())
+}
+
+#[test]
+fn nothing_is_found_where_nothing_is_planted() {
+    for (file, launch) in [nested(), sorting(), matrices(), early()] {
+        let (seen, stated) = watch(file, &launch, nothing);
+        assert!(seen.violations.is_empty(), "{file}: {:?}", seen.violations);
+        let warps = launch.block.iter().product::<u32>().div_ceil(32);
+        let blocks: u32 = launch.grid.iter().product();
+        assert_eq!(seen.finished, u64::from(warps * blocks), "{file}");
+        assert_eq!(stated.broken(&seen), [], "{file}");
+        let (bound, worst) = (stated.bound.expect("a bound"), seen.worst.expect("a warp"));
+        assert!(bound >= worst.issued.into(), "{file}");
+    }
+}
+
+/// The claims that a warp contradicts when something is planted.
+fn found(case: (&str, GridFile), plant: impl Fn(&mut Claims<'_>)) -> Vec<Claim> {
+    let (seen, _) = watch(case.0, &case.1, plant);
+    let mut claims: Vec<Claim> = seen.violations.keys().map(|v| v.claim).collect();
+    claims.dedup();
+    claims
+}
+
+fn drop_resumed(claims: &mut Claims<'_>, tag: Tag) {
+    let entries = &claims.flow.thread.space.entries;
+    let mut dropped = 0;
+    for steps in &mut claims.flow.warp.steps {
+        let before = steps.len();
+        steps.retain(|step| !matches!(step.via, Via::Resume(id) if entries.get(id).tag == tag));
+        dropped += before - steps.len();
+    }
+    assert!(dropped > 0);
+}
+
+#[test]
+fn dropped_edge_to_lanes_that_wait() {
+    assert_eq!(
+        found(nested(), |c| drop_resumed(c, Tag::Nil)),
+        [Claim::Edge]
+    );
+}
+
+#[test]
+fn dropped_edge_to_where_lanes_meet() {
+    assert_eq!(
+        found(nested(), |c| drop_resumed(c, Tag::Sync)),
+        [Claim::Edge]
+    );
+}
+
+#[test]
+fn dropped_step_back_to_a_loop() {
+    let claims = found(matrices(), |claims| {
+        let header = claims.flow.loops.loops.first().expect("a loop").headers[0];
+        let body = claims.flow.loops.loops[0].body.clone();
+        for node in body {
+            claims.flow.warp.steps[node.index()].retain(|step| step.to != Some(header));
+        }
+    });
+    assert_eq!(claims, [Claim::Edge]);
+}
+
+#[test]
+fn pushes_that_are_on_no_edge() {
+    let claims = found(nested(), |claims| {
+        for step in claims.flow.warp.steps.iter_mut().flatten() {
+            step.pushes.clear();
+        }
+    });
+    assert_eq!(claims, [Claim::Edge]);
+}
+
+/// The first operation of a kernel for which something holds.
+fn first(claims: &Claims<'_>, fits: impl Fn(&Op) -> bool) -> (OpIndex, Cell) {
+    let ops = claims.code.ops.iter().enumerate();
+    let found = ops
+        .into_iter()
+        .find(|(_, op)| fits(op))
+        .expect("there is one");
+    (OpIndex(found.0 as u32), found.1.writes[0])
+}
+
+#[test]
+fn agreement_too_many() {
+    // Special register 33 is the thread's number along x.
+    let claims = found(matrices(), |claims| {
+        let (at, cell) = first(claims, |op| op.value == Value::Special(33));
+        claims.claim_agreement(at.next(), cell);
+    });
+    assert_eq!(claims, [Claim::Agreement]);
+}
+
+#[test]
+fn thread_numbers_said_to_agree() {
+    let session = session("matmul_int.sm_61.cubin");
+    let launch = matrices().1;
+    let kernel = session.launched_grid(None, &launch).expect("it has it");
+    let prepared = session.prepare(kernel).expect("it decodes");
+    // True of blocks with rows of 32 threads.
+    let other = Options {
+        block: Some([32, 8, 1]),
+        ..Options::default()
+    };
+    let claims = session.claims(&prepared, &other).expect("it is followed");
+    let watched = session.watch(
+        &prepared,
+        &claims,
+        &launch,
+        Order::TakenFirst,
+        MOST_INSTRUCTIONS,
+    );
+    let seen = watched.expect("the launch suits the kernel").seen;
+    let agreements = seen
+        .violations
+        .keys()
+        .filter(|v| v.claim == Claim::Agreement);
+    assert!(agreements.count() > 0, "{:?}", seen.violations);
+}
+
+#[test]
+fn fact_one_too_small() {
+    let (file, launch) = nested();
+    let (seen, stated) = watch(file, &launch, nothing);
+    assert_eq!(stated.loops.len(), 3);
+    for number in 0..3 {
+        let mut less = stated.clone();
+        let bound = less.loops[number].as_mut().expect("a number");
+        *bound -= 1;
+        let less_by_one = *bound;
+        let broken = less.broken(&seen);
+        let [
+            Broken::Fact {
+                number: told,
+                stated,
+                most,
+            },
+        ] = broken[..]
+        else {
+            panic!("{broken:?}");
+        };
+        assert_eq!(
+            (told, stated, most.count),
+            (number, less_by_one, less_by_one + 1)
+        );
+    }
+    // The outer loop runs 1 + i % 8 times in thread i: the first that runs it 8 times is thread 7.
+    let outer = seen.most[0].expect("it ran");
+    assert_eq!((outer.count, outer.thread, outer.block), (8, 7, [0, 0, 0]));
+}
+
+#[test]
+fn bound_one_too_small() {
+    let (file, launch) = sorting();
+    let (seen, stated) = watch(file, &launch, nothing);
+    let worst = seen.worst.expect("a warp");
+    let exact = Stated {
+        bound: Some(worst.issued.into()),
+        ..stated
+    };
+    assert_eq!(exact.broken(&seen), []);
+    let bound = u128::from(worst.issued) - 1;
+    let less = Stated {
+        bound: Some(bound),
+        ..exact
+    };
+    assert_eq!(less.broken(&seen), [Broken::Bound { bound, worst }]);
+}

@@ -1,0 +1,96 @@
+//! The ways to run a launch: threads change nothing, nor does the order in which lanes that part go on.
+
+use std::num::NonZero;
+
+use warpbound_driver::audit::Order;
+use warpbound_driver::{FunctionalRun, RunOptions, Session};
+use warpbound_load::GridFile;
+use warpbound_testkit::kernels::{self, Reference};
+
+/// Launches of each kernel.
+const LAUNCHES: u64 = 4;
+
+fn session(reference: &Reference) -> Session {
+    let file = format!("{}.sm_61.cubin", reference.source);
+    let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
+    let contents = std::fs::read(path).expect("the cubin is in the repository");
+    Session::open(&file, &contents).expect("it loads")
+}
+
+fn run(
+    session: &Session,
+    reference: &Reference,
+    launch: &GridFile,
+    options: &RunOptions,
+) -> Result<FunctionalRun, String> {
+    session
+        .launched_grid(Some(reference.kernel), launch)
+        .and_then(|kernel| session.execute(kernel, launch, options, &mut |_| ()))
+        .map_err(|diagnostic| diagnostic.to_string())
+}
+
+fn threads(threads: usize) -> RunOptions {
+    RunOptions {
+        threads: NonZero::new(threads).expect("some"),
+        ..RunOptions::default()
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    for reference in kernels::all() {
+        let session = session(&reference);
+        for number in 0..LAUNCHES {
+            let launch = (reference.launch)(number);
+            let run = |count| run(&session, &reference, &launch, &threads(count));
+            let one = run(1).expect("it runs");
+            for count in [2, 3, 7] {
+                let several = run(count).expect("it runs");
+                let name = format!("{} launch {number}, {count} threads", reference.kernel);
+                assert!(one.memory == several.memory, "{name}: other results");
+                let text = |run: &FunctionalRun| format!("{:?}", run.report);
+                assert_eq!(text(&one), text(&several), "{name}");
+            }
+        }
+    }
+}
+
+/// Blocks that see what blocks before them wrote: each counts the calls so far, and a limit ends the run in the midst.
+#[test]
+fn threads_change_no_fault() {
+    let reference = kernels::all()
+        .into_iter()
+        .find(|reference| reference.source == "histogram")
+        .expect("a kernel with global atomics");
+    let session = session(&reference);
+    let launch = (reference.launch)(1);
+    let all = run(&session, &reference, &launch, &threads(1)).expect("it runs");
+    for part in [3, 5, 9] {
+        let limit = all.report.issued.warp_instructions * part / 10;
+        let fault = |count| {
+            let options = RunOptions {
+                max_instructions: Some(limit),
+                ..threads(count)
+            };
+            run(&session, &reference, &launch, &options).expect_err("the limit is too low")
+        };
+        assert_eq!(fault(1), fault(4));
+    }
+}
+
+#[test]
+fn the_order_of_lanes_that_part_changes_no_result() {
+    for reference in kernels::all() {
+        let session = session(&reference);
+        for number in 0..LAUNCHES {
+            let launch = (reference.launch)(number);
+            let options = RunOptions {
+                order: Order::TakenLast,
+                ..RunOptions::default()
+            };
+            let run = run(&session, &reference, &launch, &options).expect("it runs");
+            let unexpected = run.unexpected.map(|diagnostic| diagnostic.to_string());
+            assert_eq!(unexpected, None, "{} launch {number}", reference.kernel);
+        }
+    }
+}

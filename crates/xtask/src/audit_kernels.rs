@@ -1,0 +1,253 @@
+//! `cargo xtask audit-kernels`: kernels with a reference, run and compared with everything that is claimed of them.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context, bail};
+use warpbound_driver::audit::{Broken, Claims, Order, Stated};
+use warpbound_driver::{Options, Session};
+use warpbound_testkit::kernels::{self, Reference};
+
+use crate::repository::{Repository, files_with_extension};
+
+pub(crate) const HELP: &str = "\
+usage: cargo run --release -p warpbound-xtask -- audit-kernels [--runs COUNT] [NAME...]
+
+Runs every kernel that has a reference (those of kernels/cuda/NAME.cu only, where names are given), as built for each chip,
+in COUNT launches, the two sides of branches in either order, on all cores, and compares
+  - each step, stack, relation of groups and agreement of each warp with what the analyses claim,
+  - the instructions of each warp with the bound.
+The bound of a launch is that for the loop bounds that its own threads show: what somebody would state who knows the launch
+perfectly. So the ratio of bound and instructions is about the bound, not about what is stated.
+Prints a row for each kernel, with the launch in which a warp issued the most, and totals; fails if anything contradicts.
+
+  --runs COUNT   launches of each kernel (100): the first three are chosen, the others random";
+
+/// The most warp instructions of a launch.
+const MOST_INSTRUCTIONS: u64 = 100_000_000;
+
+/// Problems printed of one kernel.
+const SHOWN: usize = 5;
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let (mut runs, mut names) = (100u64, Vec::new());
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--runs" => runs = rest.next().context("--runs without a number")?.parse()?,
+            flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
+            name => names.push(name),
+        }
+    }
+    let references = kernels::all();
+    let wanted = |r: &&Reference| names.is_empty() || names.contains(&r.source);
+    let mut tasks = Vec::new();
+    for path in files_with_extension(&repository.built_kernels(), "cubin")? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let source = name.split('.').next().unwrap_or_default();
+        for reference in references.iter().filter(wanted) {
+            if reference.source == source {
+                tasks.push((path.clone(), reference));
+            }
+        }
+    }
+    if tasks.is_empty() {
+        bail!("there is no such kernel");
+    }
+    println!(
+        "{:<26} {:<34} {:>5} {:>7} {:>10} {:>10} {:>10} {:>7} {:>7}",
+        "file", "kernel", "runs", "faulted", "violations", "worst", "bound", "ratio", "median"
+    );
+    let next = AtomicUsize::new(0);
+    let total = Mutex::new(Total::default());
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some((path, reference)) = tasks.get(next.fetch_add(1, Ordering::Relaxed))
+                {
+                    let name = path.file_name().unwrap_or_default().to_string_lossy();
+                    let done = std::fs::read(path)
+                        .map_err(anyhow::Error::from)
+                        .and_then(|contents| audit(&name, &contents, reference, runs));
+                    let mut total = total
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
+                    total.add(&name, reference.kernel, done);
+                }
+            });
+        }
+    });
+    let total = total
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    println!(
+        "{} kernels, {} runs, {} of them ended in a fault, {} warps, {} warp instructions, {} violations",
+        total.kernels, total.runs, total.faulted, total.warps, total.issued, total.violations
+    );
+    println!(
+        "bound / instructions of the worst warp: median {:.3}",
+        median(&mut total.ratios.clone())
+    );
+    if total.violations > 0 || total.faulted > 0 || total.broken > 0 {
+        bail!(
+            "{} violations, {} faults, {} kernels that could not be audited",
+            total.violations,
+            total.faulted,
+            total.broken
+        );
+    }
+    Ok(())
+}
+
+/// What the runs of one kernel gave.
+#[derive(Default)]
+struct Row {
+    runs: u64,
+    faulted: u64,
+    warps: u64,
+    issued: u64,
+    violations: u64,
+    /// Instructions of the worst warp, and the bound of its launch.
+    worst: Option<(u64, u128)>,
+    ratios: Vec<f64>,
+    problems: Vec<String>,
+}
+
+impl Row {
+    fn problem(&mut self, launch: u64, what: impl std::fmt::Display) {
+        if self.problems.len() < SHOWN {
+            self.problems.push(format!("launch {launch}: {what}"));
+        }
+    }
+}
+
+#[derive(Default)]
+struct Total {
+    kernels: u64,
+    runs: u64,
+    faulted: u64,
+    warps: u64,
+    issued: u64,
+    violations: u64,
+    broken: u64,
+    ratios: Vec<f64>,
+}
+
+impl Total {
+    fn add(&mut self, file: &str, kernel: &str, done: anyhow::Result<Row>) {
+        self.kernels += 1;
+        let kernel: String = kernel.chars().take(34).collect();
+        let mut row = match done {
+            Ok(row) => row,
+            Err(error) => {
+                self.broken += 1;
+                println!("{file:<26} {kernel:<34} {error:#}");
+                return;
+            }
+        };
+        let middle = median(&mut row.ratios);
+        let (worst, bound) = row.worst.unwrap_or_default();
+        println!(
+            "{file:<26} {kernel:<34} {:>5} {:>7} {:>10} {worst:>10} {bound:>10} {:>7.3} {middle:>7.3}",
+            row.runs,
+            row.faulted,
+            row.violations,
+            bound as f64 / worst.max(1) as f64,
+        );
+        for problem in &row.problems {
+            println!("    {problem}");
+        }
+        self.runs += row.runs;
+        self.faulted += row.faulted;
+        self.warps += row.warps;
+        self.issued += row.issued;
+        self.violations += row.violations;
+        self.ratios.append(&mut row.ratios);
+    }
+}
+
+fn median(ratios: &mut [f64]) -> f64 {
+    ratios.sort_by(f64::total_cmp);
+    ratios.get(ratios.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// Audits the launches of one kernel of a cubin.
+fn audit(file: &str, contents: &[u8], reference: &Reference, runs: u64) -> anyhow::Result<Row> {
+    let session = Session::open(file, contents)?;
+    let kernel = session.kernels(Some(reference.kernel))?;
+    let kernel = kernel.first().context("there is no such kernel")?;
+    let prepared = session.prepare(kernel)?;
+    // What is claimed depends on the block.
+    let mut known: HashMap<[u32; 3], Claims<'_>> = HashMap::new();
+    let mut row = Row::default();
+    for number in 0..runs {
+        let launch = (reference.launch)(number);
+        let claims = match known.entry(launch.block) {
+            Entry::Occupied(claims) => claims.into_mut(),
+            Entry::Vacant(place) => {
+                let options = Options {
+                    block: Some(launch.block),
+                    ..Options::default()
+                };
+                place.insert(session.claims(&prepared, &options)?)
+            }
+        };
+        let order = match number % 2 {
+            0 => Order::TakenFirst,
+            _ => Order::TakenLast,
+        };
+        let watched = session.watch(&prepared, claims, &launch, order, MOST_INSTRUCTIONS)?;
+        let seen = watched.seen;
+        row.runs += 1;
+        row.warps += seen.finished;
+        row.issued += seen.issued;
+        row.violations += seen.violations.len() as u64 + seen.more_violations;
+        for violation in seen.violations.keys() {
+            row.problem(number, format_args!("op {}: {violation}", violation.at.0));
+        }
+        if let Some(fault) = watched.fault {
+            row.faulted += 1;
+            row.problem(number, fault);
+        }
+        // A loop that no thread comes to: any number is true of it.
+        let most = seen
+            .most
+            .iter()
+            .map(|most| Some(most.map_or(0, |most| most.count)));
+        let loops: Vec<Option<u64>> = most.collect();
+        let bound = claims
+            .flow
+            .bound(&loops)
+            .and_then(|b| u128::try_from(b).ok());
+        let stated = Stated { loops, bound };
+        for broken in stated.broken(&seen) {
+            row.violations += 1;
+            if let Broken::Bound { bound, worst } = broken {
+                row.problem(
+                    number,
+                    format_args!(
+                        "{} instructions in {:?}, the bound is {bound}",
+                        worst.issued, worst.who
+                    ),
+                );
+            }
+        }
+        match (seen.worst, bound) {
+            (Some(worst), Some(bound)) => {
+                row.ratios.push(bound as f64 / worst.issued as f64);
+                if row.worst.is_none_or(|(most, _)| most < worst.issued) {
+                    row.worst = Some((worst.issued, bound));
+                }
+            }
+            (_, None) => {
+                row.violations += 1;
+                row.problem(number, "no bound, although each loop has one");
+            }
+            (None, Some(_)) => {}
+        }
+    }
+    Ok(row)
+}

@@ -1,0 +1,224 @@
+//! `cargo xtask launches`: launch files of our own kernels, with what the references say they compute.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+
+use anyhow::{Context, bail, ensure};
+use warpbound_load::{Array, Element, GridBuffer, GridFile, GridParam, ParamValue};
+use warpbound_testkit::kernels;
+
+use crate::repository::Repository;
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask launches [--check]
+
+Writes the first three launches of each kernel that has a reference in crates/testkit/src/kernels into
+  kernels/launches/SOURCE.KERNEL.N.toml, what buffers hold at start and end into NPY files beside it
+Launches whose NPY files have more than 64 kB together are left out, and named.
+
+  --check   write nothing; fail if a file is missing, differs, or belongs to no launch";
+
+/// Launches of each kernel.
+const LAUNCHES: u64 = 3;
+
+/// The most bytes of NPY files of a launch.
+const MOST_BYTES: usize = 64_000;
+
+/// Contents of files, by name.
+type Files = BTreeMap<String, Vec<u8>>;
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let check = match arguments {
+        [] => false,
+        [only] if only == "--check" => true,
+        _ => bail!("launches knows the argument --check only"),
+    };
+    let (mut files, mut launches) = (Files::new(), 0);
+    for reference in kernels::all() {
+        for number in 0..LAUNCHES {
+            let name = format!("{}.{}.{number}", reference.source, short(reference.kernel));
+            let launch = (reference.launch)(number);
+            let own = written(&name, reference.kernel, &launch)?;
+            let bytes: usize = own
+                .iter()
+                .filter(|(name, _)| name.ends_with(".npy"))
+                .map(|(_, contents)| contents.len())
+                .sum();
+            if bytes > MOST_BYTES {
+                println!("{name} is left out: {bytes} bytes");
+                continue;
+            }
+            launches += 1;
+            for (file, contents) in own {
+                ensure!(
+                    files.insert(file.clone(), contents).is_none(),
+                    "two launches are called {file}"
+                );
+            }
+        }
+    }
+    let folder = repository.launches();
+    fs::create_dir_all(&folder).context("cannot create kernels/launches")?;
+    let mut present = BTreeSet::new();
+    for entry in fs::read_dir(&folder).context("cannot list kernels/launches")? {
+        let name = entry.context("cannot list kernels/launches")?.file_name();
+        present.insert(name.to_string_lossy().into_owned());
+    }
+    let mut problems = Vec::new();
+    for (name, contents) in &files {
+        let path = folder.join(name);
+        if !check {
+            fs::write(&path, contents).with_context(|| format!("cannot write {name}"))?;
+        } else if !present.contains(name) {
+            problems.push(format!("{name} is missing"));
+        } else if fs::read(&path).ok().as_ref() != Some(contents) {
+            problems.push(format!("{name} differs from its reference"));
+        }
+    }
+    for name in present.iter().filter(|name| !files.contains_key(*name)) {
+        if check {
+            problems.push(format!("{name} belongs to no launch"));
+        } else {
+            fs::remove_file(folder.join(name)).with_context(|| format!("cannot remove {name}"))?;
+        }
+    }
+    if !problems.is_empty() {
+        let count = problems.len();
+        bail!("{count} of kernels/launches: {}", problems.join(", "));
+    }
+    let done = if check { "are up to date" } else { "written" };
+    println!("{launches} launches {done}");
+    Ok(())
+}
+
+/// A kernel's name as part of a file's: `void reduction<int, 256>(const int*)` is `reduction_int_256`.
+fn short(kernel: &str) -> String {
+    let name = kernel.strip_prefix("void ").unwrap_or(kernel);
+    let name = name.split('(').next().unwrap_or(name);
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join("_")
+}
+
+/// The files of a launch; reading them gives the launch again.
+fn written(name: &str, kernel: &str, launch: &GridFile) -> anyhow::Result<Files> {
+    let mut files = Files::new();
+    let mut text = format!("kernel = {}\n", quoted(kernel));
+    writeln!(text, "grid = {:?}\nblock = {:?}", launch.grid, launch.block)?;
+    if launch.dynamic_shared > 0 {
+        writeln!(text, "dynamic_shared = {}", launch.dynamic_shared)?;
+    }
+    for param in &launch.params {
+        writeln!(text, "\n[[param]]\nname = {}", quoted(&param.name))?;
+        match &param.value {
+            ParamValue::Scalar {
+                element: Some(element),
+                bytes,
+                ..
+            } => {
+                let value = spelled(*element, bytes);
+                writeln!(text, "type = \"{element}\"\nvalue = {value}")?;
+            }
+            ParamValue::Scalar {
+                element: None,
+                bytes,
+                ..
+            } => writeln!(text, "bytes = {bytes:?}")?,
+            ParamValue::Same { buffer, offset } => {
+                let other = launch.params.get(*buffer).context("no such parameter")?;
+                writeln!(text, "same_as = {}", quoted(&other.name))?;
+                if *offset > 0 {
+                    writeln!(text, "offset = {offset}")?;
+                }
+            }
+            ParamValue::Buffer(buffer) => {
+                write_buffer(name, param, buffer, &mut text, &mut files)?;
+            }
+        }
+    }
+    let file = format!("{name}.toml");
+    let read = |name: &str| {
+        let found = files.get(name).cloned();
+        found.ok_or_else(|| warpbound_base::Diagnostic::new("not written"))
+    };
+    let again = GridFile::parse(&launch.file, &text, &read)?;
+    let same = GridFile {
+        kernel: Some(kernel.to_owned()),
+        ..launch.clone()
+    };
+    ensure!(
+        again == same,
+        "{file} says something else than its reference"
+    );
+    files.insert(file, text.into_bytes());
+    Ok(files)
+}
+
+fn write_buffer(
+    launch: &str,
+    param: &GridParam,
+    buffer: &GridBuffer,
+    text: &mut String,
+    files: &mut Files,
+) -> anyhow::Result<()> {
+    writeln!(text, "type = \"{}\"", buffer.element)?;
+    let mut file = |end: &str, bytes: &[u8]| {
+        let name = format!("{launch}.{}{end}.npy", param.name);
+        let array = Array {
+            element: buffer.element,
+            shape: buffer.shape.clone(),
+            bytes: bytes.to_owned(),
+        };
+        files.insert(name.clone(), array.to_npy());
+        quoted(&name)
+    };
+    let start = match buffer.bytes.iter().all(|&byte| byte == 0) {
+        true => {
+            writeln!(text, "shape = {:?}", buffer.shape)?;
+            None
+        }
+        false => {
+            let name = file("", &buffer.bytes);
+            writeln!(text, "file = {name}")?;
+            Some(name)
+        }
+    };
+    if let Some(expect) = &buffer.expect {
+        let name = match start {
+            Some(name) if expect.bytes == buffer.bytes => name,
+            _ => file(".end", &expect.bytes),
+        };
+        writeln!(text, "expect = {name}")?;
+        for (key, tolerance) in [("relative", expect.relative), ("absolute", expect.absolute)] {
+            if tolerance != 0.0 {
+                writeln!(text, "{key} = {tolerance:?}")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A number that reads as the same bytes.
+fn spelled(element: Element, bytes: &[u8]) -> String {
+    match element.float(bytes) {
+        Some(value) if value.is_finite() => format!("{value:?}"),
+        Some(value) if value.is_nan() => "\"nan\"".to_owned(),
+        Some(value) => format!("\"{value}\""),
+        None if element == Element::U64 => quoted(&element.spell(bytes)),
+        None => element.spell(bytes),
+    }
+}
+
+/// A string of TOML.
+fn quoted(text: &str) -> String {
+    let escaped: String = text
+        .chars()
+        .map(|c| match c {
+            '"' | '\\' => format!("\\{c}"),
+            c if c.is_control() => format!("\\u{:04X}", c as u32),
+            c => c.to_string(),
+        })
+        .collect();
+    format!("\"{escaped}\"")
+}

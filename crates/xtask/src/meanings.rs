@@ -1,0 +1,113 @@
+//! `cargo xtask meanings`: which instructions have a meaning.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use warpbound_driver::{Kernel, Selection, Session, Sm};
+use warpbound_testkit::instructions::census::{document, is_known};
+
+use crate::each_kernel::each_kernel;
+use crate::repository::{Repository, files_with_extension};
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask meanings
+       cargo run --release -p warpbound-xtask -- meanings --count [--sm SM] [FILE...]
+
+Writes docs/instructions.md: for each instruction how many of its modifiers have a meaning, and what it was compared with.
+
+  --count     write nothing; count the instructions and kernels of the files (kernels/built) that have a meaning, and say
+              which instructions have none
+  --sm SM     only images for this architecture";
+
+/// Of the instructions without a meaning, how many are named.
+const SHOWN: usize = 40;
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let (mut count, mut files, mut selection) = (false, Vec::new(), Selection::default());
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--count" => count = true,
+            "--sm" => {
+                let sm = rest.next().context("--sm without a value")?;
+                selection.sm = Some(sm.parse::<Sm>().map_err(anyhow::Error::msg)?);
+            }
+            flag if flag.starts_with('-') => bail!("meanings does not know {flag:?}"),
+            file => files.push(PathBuf::from(file)),
+        }
+    }
+    if !count {
+        let path = repository.root().join("docs/instructions.md");
+        fs::create_dir_all(repository.root().join("docs")).context("cannot create docs")?;
+        return fs::write(&path, document())
+            .with_context(|| format!("cannot write {}", path.display()));
+    }
+    if files.is_empty() {
+        files = files_with_extension(&repository.built_kernels(), "cubin")?;
+    }
+    let mut counts = Counts::default();
+    each_kernel(&files, &selection, |session, kernel| {
+        counts.kernel(session, kernel)
+    })?;
+    counts.print();
+    Ok(())
+}
+
+#[derive(Default)]
+struct Counts {
+    kernels: usize,
+    known_kernels: usize,
+    instructions: usize,
+    known: usize,
+    /// Opcodes with modifiers of instructions without a meaning.
+    missing: BTreeMap<String, usize>,
+}
+
+impl Counts {
+    fn kernel(&mut self, session: &Session, kernel: &Kernel) -> anyhow::Result<()> {
+        let prepared = session.prepare(kernel)?;
+        let ops = &prepared.code.ops;
+        let known = ops.iter().filter(|op| is_known(op)).count();
+        self.kernels += 1;
+        self.known_kernels += usize::from(known == ops.len());
+        self.instructions += ops.len();
+        self.known += known;
+        for (place, _) in ops.iter().enumerate().filter(|(_, op)| !is_known(op)) {
+            let text = prepared.program.text(place).unwrap_or_default();
+            *self.missing.entry(opcode(&text)).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    fn print(&self) {
+        println!(
+            "{} of {} instructions, {} of {} kernels have a meaning",
+            self.known, self.instructions, self.known_kernels, self.kernels
+        );
+        let mut missing: Vec<(&String, &usize)> = self.missing.iter().collect();
+        missing.sort_by_key(|&(text, count)| (std::cmp::Reverse(count), text));
+        for (text, count) in missing.iter().take(SHOWN) {
+            println!("{count:>8}  {text}");
+        }
+        if missing.len() > SHOWN {
+            println!("          and {} more", missing.len() - SHOWN);
+        }
+    }
+}
+
+/// The opcode with its modifiers, without guard and operands; with `.CC` where an operand says so.
+fn opcode(text: &str) -> String {
+    let mut words = text
+        .split_whitespace()
+        .filter(|word| !word.starts_with('@'));
+    let opcode = words.next().unwrap_or("?").trim_end_matches(';').to_owned();
+    let rest: Vec<&str> = words.collect();
+    let flags = rest.iter().any(|word| word.contains(".CC"));
+    match (opcode.as_str(), flags) {
+        ("S2R" | "CS2R", _) => format!("{opcode} {}", rest.last().unwrap_or(&"")),
+        (_, true) => opcode + " .CC",
+        _ => opcode,
+    }
+}
