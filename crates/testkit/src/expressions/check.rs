@@ -69,7 +69,7 @@ pub fn run(batch: &Batch, cubin: &[u8], threads: usize) -> Result<Outcome, Diagn
     for count in done.report.mnemonics {
         outcome
             .mnemonics
-            .insert(count.mnemonic, count.warp_instructions);
+            .insert(count.mnemonic, count.issued.warp_instructions);
     }
     for (number, expression) in batch.expressions.iter().enumerate() {
         let mut is_wrong = false;

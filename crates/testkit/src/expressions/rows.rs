@@ -164,9 +164,13 @@ rows! { BITS:
     "__ffsll($0)" (a: i64) -> i32 { if a == 0 { 0 } else { a.trailing_zeros() as i32 + 1 } }
     "__brev($0)" (a: u32) -> u32 { a.reverse_bits() }
     "__brevll($0)" (a: u64) -> u64 { a.reverse_bits() }
-    "__byte_perm($0, $1, $2)" (a: u32, b: u32, c: u32) -> u32 {
+    "__byte_perm($0, $1, $2 & 0x7777u)" (a: u32, b: u32, c: u32) -> u32 {
         let bytes = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
-        // Bit 3 of a selector repeats the sign.
+        u32::from_le_bytes(std::array::from_fn(|at| bytes[(c >> (4 * at) & 7) as usize]))
+    }
+    "permuted($0, $1, $2)" (a: u32, b: u32, c: u32) -> u32 {
+        let bytes = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
+        // Bit 3 of a selector repeats the sign (PTX ISA, `prmt`).
         u32::from_le_bytes(std::array::from_fn(|at| {
             let digit = c >> (4 * at) & 15;
             let byte = bytes[(digit & 7) as usize];
