@@ -131,9 +131,24 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
     let [a, b, c] = <[Expr; 3]>::try_from(parts).ok()?;
     let first = add(a.clone(), b.clone());
     match modifiers {
-        [".X"] if !negated => sum_with_carries([a, b, c], true, operands),
-        [] if !negated => sum_with_carries([a, b, c], false, operands),
-        [] => operands.result(add(first, c)),
+        [".X"] if !negated => sum_with_carries([a, b, c], None, operands),
+        [] if !negated => sum_with_carries([a, b, c], Some(0), operands),
+        [] if !operands.sets_cc() => operands.result(add(first, c)),
+        // A difference is the sum with all bits turned round and 1 carried in, by the lowest word only: so compilers
+        // subtract numbers of 64 bits (experiment: a + b - c of `long long`).
+        [] | [".X"] => {
+            let mut turned = [a, b, c];
+            let mut count = 0;
+            for (value, minus) in turned.iter_mut().zip(minus) {
+                if let (true, Expr::Unary(UnaryOp::Neg, plain)) = (minus, &*value) {
+                    *value = Expr::unary(UnaryOp::Not, (**plain).clone());
+                    count += 1;
+                }
+            }
+            let carried = modifiers.is_empty().then_some(count);
+            // Three of them could carry 3.
+            (count < 3).then(|| sum_with_carries(turned, carried, operands))?
+        }
         [".LS"] => operands.result(add(shl(first, Expr::Const(16)), c)),
         // The sum of the first two has 33 bits: compilers make the high words of products with it, which are right
         // only if its carry is kept (experiment: unsigned division).
@@ -148,19 +163,25 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
 
 /// Three summands and the carries of three lower ones, which are 0, 1 or 2 (experiment: the compiler's sum of three numbers
 /// of 64 bits is right for all of them only so). Carry and overflow hold one each; no other instruction takes them so.
+///
+/// What is carried in is a number, or for `None` what the lower words carried.
 fn sum_with_carries(
     [a, b, c]: [Expr; 3],
-    extended: bool,
+    carried: Option<u32>,
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
+    let extended = carried.is_none();
     let (sum, carries) = (
         add(add(a.clone(), b.clone()), c.clone()),
         Expr::ternary(TernaryOp::Carry, a, b, c),
     );
-    let (sum, carries) = match extended {
-        false => (sum, carries),
-        true => {
-            let below = add(carry(), overflow());
+    let (sum, carries) = match carried {
+        Some(0) => (sum, carries),
+        _ => {
+            let below = match carried {
+                Some(number) => Expr::Const(number),
+                None => add(carry(), overflow()),
+            };
             let more = Expr::ternary(TernaryOp::Carry, sum.clone(), below.clone(), Expr::Const(0));
             (add(sum, below), add(carries, more))
         }

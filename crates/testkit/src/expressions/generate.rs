@@ -3,7 +3,7 @@
 use super::rows::{Row, rows};
 use super::value::Type;
 
-/// Functions that the kernels use: halves by instructions of PTX.
+/// Functions that the kernels use: instructions of PTX.
 const PRELUDE: &str = r#"static __device__ float float_of_half(unsigned x) {
     float f;
     asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"((unsigned short)x));
@@ -24,6 +24,11 @@ static __device__ float half_product(unsigned a, unsigned b) {
     asm("{ .reg .f16 z; mov.b16 z, 0x8000U; fma.rn.f16 %0, %1, %2, z; }"
         : "=h"(h) : "h"((unsigned short)a), "h"((unsigned short)b));
     return float_of_half(h);
+}
+static __device__ unsigned permuted(unsigned a, unsigned b, unsigned c) {
+    unsigned r;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+    return r;
 }
 "#;
 

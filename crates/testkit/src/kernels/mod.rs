@@ -70,6 +70,7 @@ pub fn all() -> Vec<Reference> {
         btree_search::KERNELS,
         cfd_flux::KERNELS,
         convolution::KERNELS,
+        convolution_texture::KERNELS,
         gaussian::KERNELS,
         heart_wall::KERNELS,
         histogram::KERNELS,

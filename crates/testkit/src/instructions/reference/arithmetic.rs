@@ -79,8 +79,16 @@ fn sum_of_three(case: &Case<'_>) -> Option<Outputs> {
     let below = i128::from(case.carry()) + i128::from(case.flag(3));
     if chained || case.sets_cc() {
         // Words without sign: what is carried is 0, 1 or 2, one of it in the carry and one in the overflow.
-        let words = [a, b, c].map(|value| i128::from(value as u32));
-        let sum = words.iter().sum::<i128>() + if chained { below } else { 0 };
+        // Less a number is more its bits turned round, and 1 in the lowest word.
+        let minus = [0, 1, 2].map(|place| case.minus(place));
+        let count = minus.iter().filter(|minus| **minus).count() as i128;
+        let mut words = [a, b, c].map(|value| i128::from(value as u32));
+        for (word, minus) in words.iter_mut().zip(minus) {
+            if minus {
+                *word = i128::from(!(word.wrapping_neg() as u32));
+            }
+        }
+        let sum = words.iter().sum::<i128>() + if chained { below } else { count };
         let value = sum as u32;
         let is_zero = value == 0 && (!chained || case.zero());
         let carries = sum >> 32;

@@ -60,7 +60,16 @@ impl Form {
             ..*self
         };
         let mut all = Vec::new();
-        for (name, _) in opcode.fields() {
+        for (name, inside) in opcode.fields() {
+            // Fixed bits spell one modifier.
+            let bits = inside.split_whitespace().nth(1).unwrap_or_default();
+            let is_fixed = |bit: &str| {
+                bit.parse::<u32>()
+                    .is_ok_and(|bit| self.mask >> bit & 1 == 1)
+            };
+            if bits.split(':').all(is_fixed) {
+                continue;
+            }
             match name.starts_with('.') {
                 true => all.push(name.to_owned()),
                 false => all.extend(names(name)),

@@ -93,7 +93,8 @@ fn operands(before: &Before<'_>, mut place: usize, count: usize) -> (Vec<[Number
 
 fn lanes(before: &Before<'_>, operand: &Operand) -> [Number; 2] {
     let word = before.word(operand, 0);
-    if operand.is("F32") {
+    // A constant is a single: for the half 0x2e33 the compiler stores 0x3dc66000.
+    if operand.is("F32") || matches!(operand.base, Base::Constant(..)) {
         return [Number::Single(signed(word, operand, 1 << 31)); 2];
     }
     let half = |at: u32| Number::Half(signed(word >> at & 0xffff, operand, 1 << 15) as u16);
