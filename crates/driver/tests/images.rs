@@ -18,7 +18,7 @@ fn stopped(file: &str, text: &str) -> String {
     let run = session
         .launched_grid(None, &launch)
         .and_then(|kernel| session.run_functional(kernel, &launch, None));
-    run.err().expect("it is stopped").to_string()
+    run.expect_err("it is stopped").to_string()
 }
 
 /// A copy of 4 by 2 pixels between surfaces, `from` and `to` as the text says.

@@ -95,7 +95,7 @@ fn expected(texture: &Texture, values: &[i64], at: [i64; 3], layer: u32, compone
     let axes = image.kind.axes();
     // For each axis: texels and 256ths.
     let mut ways: Vec<Vec<(Option<i64>, i64)>> = Vec::new();
-    for axis in 0..3 {
+    for (axis, at) in at.into_iter().enumerate() {
         let size = i64::from(image.size[axis]);
         if axis >= axes {
             ways.push(vec![(Some(0), 256)]);
@@ -108,10 +108,10 @@ fn expected(texture: &Texture, values: &[i64], at: [i64; 3], layer: u32, compone
         };
         let number = |index| seen(texture.address[axis], index, size);
         ways.push(match texture.filter {
-            Filter::Point => vec![(number((at[axis] * scale).div_euclid(PARTS)), 256)],
+            Filter::Point => vec![(number((at * scale).div_euclid(PARTS)), 256)],
             Filter::Linear => {
                 // (x - 1/2) in 256ths, rounded.
-                let moved = 2 * at[axis] * scale - PARTS;
+                let moved = 2 * at * scale - PARTS;
                 let fine = (moved * 256 + PARTS).div_euclid(2 * PARTS);
                 let (first, part) = (fine >> 8, fine & 255);
                 vec![(number(first), 256 - part), (number(first + 1), part)]
