@@ -147,7 +147,13 @@ fn written(name: &str, kernel: &str, launch: &GridFile) -> anyhow::Result<Files>
     }
     for variable in &launch.variables {
         writeln!(text, "\n[[variable]]\nname = {}", quoted(&variable.name))?;
-        write_buffer(name, &variable.name, &variable.buffer, &mut text, &mut files)?;
+        write_buffer(
+            name,
+            &variable.name,
+            &variable.buffer,
+            &mut text,
+            &mut files,
+        )?;
     }
     for texels in &launch.texels {
         writeln!(text, "\n[[buffer]]\nname = {}", quoted(&texels.name))?;
