@@ -54,15 +54,17 @@ extern "C" __global__ void btree_range(const int *keys, const int *slots, const 
     long long sum = 0;
 #pragma unroll 1
     while (true) {
-        if (at == 32) {
+        int key = at < 32 ? keys[node * 32 + at] : 0x7fffffff;
+        if (key == 0x7fffffff) {
             node = next[node];
             at = 0;
             if (node < 0)
                 break;
+            continue;
         }
-        if (keys[node * 32 + at] >= range.y)
+        if (key >= range.y)
             break;
-        if (keys[node * 32 + at] >= range.x) {
+        if (key >= range.x) {
             number++;
             sum += (long long)slots[node * 32 + at] * number;
         }

@@ -12,6 +12,7 @@ use crate::{Prepared, Session};
 
 mod buffers;
 mod constants;
+mod images;
 mod notes;
 mod statistics;
 

@@ -8,6 +8,7 @@ mod atomic;
 mod cell;
 mod code;
 pub mod float;
+mod image;
 mod lift;
 mod maxwell;
 mod meaning;
@@ -17,6 +18,7 @@ mod nvidia;
 pub use atomic::{AtomicKind, AtomicOp};
 pub use cell::Cell;
 pub use code::{Code, Condition, Control, Function, Op, OpIndex, Target, Value};
+pub use image::{ImageKind, Outside, SurfaceAccess, SurfaceWhat, TextureRead, TextureWhat};
 pub use lift::lift;
 pub use maxwell::{cc_test, meaning as meaning_of};
 pub use meaning::{

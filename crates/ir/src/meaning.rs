@@ -4,6 +4,7 @@ use warpbound_isa::instr::Space;
 use crate::Cell;
 use crate::atomic::{AtomicKind, AtomicOp};
 use crate::float::FloatOp;
+use crate::{SurfaceAccess, TextureRead};
 
 /// What a 32-bit value is made to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -403,6 +404,19 @@ pub enum Meaning {
         /// The operands, each of one word or two: the value; for compare-and-swap what is compared, then the new one.
         operands: SmallVec<[Expr; 4]>,
     },
+    /// A texture is read.
+    Texture(Box<TextureRead>),
+    /// Cells get the size of a texture in texels (`TXQ`; PTX manual, `txq`).
+    TextureSize {
+        /// The low word of the texture object.
+        handle: Expr,
+        /// The level of detail.
+        level: Expr,
+        /// Components and the cells that get them: width, height, depth or layers, levels.
+        dests: SmallVec<[(u8, Cell); 4]>,
+    },
+    /// A surface is read or written.
+    Surface(Box<SurfaceAccess>),
     /// The warp is at a barrier, which opens when enough threads of the block are.
     Barrier {
         /// Which barrier.

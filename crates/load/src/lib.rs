@@ -44,8 +44,8 @@ pub use attribute::Attribute;
 pub use bank::ConstBank;
 pub use fatbin::{Entry, EntryKind, Packing};
 pub use grid::{
-    Array, Element, Expected, Files, GridBuffer, GridFile, GridParam, GridVariable, ParamValue,
-    Vary,
+    Array, Element, Expected, Files, GridAddress, GridBuffer, GridFile, GridImage, GridKind,
+    GridParam, GridTexels, GridTexture, GridVariable, ParamValue, Vary,
 };
 pub use image::{Image, Linkage, Other, OtherKind};
 pub use isa::Isa;

@@ -89,6 +89,8 @@ fn run(body: Vec<Op>) -> Result<Vec<u32>, Fault> {
         shared: 0,
         local: 0,
         constants: Vec::new(),
+        textures: Vec::new(),
+        surfaces: Vec::new(),
         max_instructions: 10_000,
         order: Order::TakenFirst,
     };

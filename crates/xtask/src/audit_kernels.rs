@@ -57,7 +57,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         bail!("there is no such kernel");
     }
     println!(
-        "{:<26} {:<34} {:>5} {:>7} {:>10} {:>10} {:>10} {:>7} {:>7}",
+        "{:<30} {:<34} {:>5} {:>7} {:>10} {:>10} {:>10} {:>7} {:>7}",
         "file", "kernel", "runs", "faulted", "violations", "worst", "bound", "ratio", "median"
     );
     let next = AtomicUsize::new(0);
@@ -144,14 +144,14 @@ impl Total {
             Ok(row) => row,
             Err(error) => {
                 self.broken += 1;
-                println!("{file:<26} {kernel:<34} {error:#}");
+                println!("{file:<30} {kernel:<34} {error:#}");
                 return;
             }
         };
         let middle = median(&mut row.ratios);
         let (worst, bound) = row.worst.unwrap_or_default();
         println!(
-            "{file:<26} {kernel:<34} {:>5} {:>7} {:>10} {worst:>10} {bound:>10} {:>7.3} {middle:>7.3}",
+            "{file:<30} {kernel:<34} {:>5} {:>7} {:>10} {worst:>10} {bound:>10} {:>7.3} {middle:>7.3}",
             row.runs,
             row.faulted,
             row.violations,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::{Context, bail, ensure};
-use warpbound_load::{Array, Element, GridBuffer, GridFile, GridParam, ParamValue};
+use warpbound_load::{Array, Element, GridBuffer, GridFile, GridImage, GridTexture, ParamValue};
 use warpbound_testkit::kernels;
 
 use crate::repository::Repository;
@@ -132,10 +132,29 @@ fn written(name: &str, kernel: &str, launch: &GridFile) -> anyhow::Result<Files>
                     writeln!(text, "offset = {offset}")?;
                 }
             }
+            ParamValue::Texture(number) => {
+                let texture = launch.textures.get(*number).context("no such texture")?;
+                writeln!(text, "texture = {}", quoted(&texture.image.name))?;
+            }
+            ParamValue::Surface(number) => {
+                let surface = launch.surfaces.get(*number).context("no such surface")?;
+                writeln!(text, "surface = {}", quoted(&surface.name))?;
+            }
             ParamValue::Buffer(buffer) => {
-                write_buffer(name, param, buffer, &mut text, &mut files)?;
+                write_buffer(name, &param.name, buffer, &mut text, &mut files)?;
             }
         }
+    }
+    for texels in &launch.texels {
+        writeln!(text, "\n[[buffer]]\nname = {}", quoted(&texels.name))?;
+        write_buffer(name, &texels.name, &texels.buffer, &mut text, &mut files)?;
+    }
+    for texture in &launch.textures {
+        write_texture(texture, launch, &mut text)?;
+    }
+    for surface in &launch.surfaces {
+        writeln!(text, "\n[[surface]]")?;
+        write_image(surface, surface.kind.name(), launch, &mut text)?;
     }
     let file = format!("{name}.toml");
     let read = |name: &str| {
@@ -155,16 +174,66 @@ fn written(name: &str, kernel: &str, launch: &GridFile) -> anyhow::Result<Files>
     Ok(files)
 }
 
+fn write_texture(
+    texture: &GridTexture,
+    launch: &GridFile,
+    text: &mut String,
+) -> anyhow::Result<()> {
+    writeln!(text, "\n[[texture]]")?;
+    let kind = match texture.linear_memory {
+        true => "linear",
+        false => texture.image.kind.name(),
+    };
+    write_image(&texture.image, kind, launch, text)?;
+    if texture.normalized_read {
+        writeln!(text, "read = \"normalized\"")?;
+    }
+    if texture.linear_filter {
+        writeln!(text, "filter = \"linear\"")?;
+    }
+    if !texture.linear_memory {
+        let axes = texture.image.sizes().len() - usize::from(kind.ends_with("-layered"));
+        let modes = texture.address.iter().take(axes);
+        let modes: Vec<&str> = modes.map(|mode| mode.name()).collect();
+        writeln!(text, "address = {modes:?}")?;
+    }
+    if texture.normalized_coordinates {
+        writeln!(text, "normalized_coordinates = true")?;
+    }
+    Ok(())
+}
+
+fn write_image(
+    image: &GridImage,
+    kind: &str,
+    launch: &GridFile,
+    text: &mut String,
+) -> anyhow::Result<()> {
+    let buffer = launch.buffers().nth(image.buffer);
+    let (texels, _) = buffer.context("no such buffer")?;
+    writeln!(
+        text,
+        "name = {}\ntexels = {}",
+        quoted(&image.name),
+        quoted(texels)
+    )?;
+    writeln!(text, "kind = \"{kind}\"\nsize = {:?}", image.sizes())?;
+    if image.channels != 1 {
+        writeln!(text, "channels = {}", image.channels)?;
+    }
+    Ok(())
+}
+
 fn write_buffer(
     launch: &str,
-    param: &GridParam,
+    own: &str,
     buffer: &GridBuffer,
     text: &mut String,
     files: &mut Files,
 ) -> anyhow::Result<()> {
     writeln!(text, "type = \"{}\"", buffer.element)?;
     let mut file = |end: &str, bytes: &[u8]| {
-        let name = format!("{launch}.{}{end}.npy", param.name);
+        let name = format!("{launch}.{own}{end}.npy");
         let array = Array {
             element: buffer.element,
             shape: buffer.shape.clone(),

@@ -115,16 +115,16 @@ const COMMANDS: &[Command] = &[
         run: audit::run,
     },
     Command {
-        name: "expressions",
-        summary: "random expressions of CUDA C, compiled and run, against Rust",
-        help: expressions::HELP,
-        run: expressions::run,
-    },
-    Command {
         name: "audit-kernels",
         summary: "kernels with a reference, run without time, against every claim and their bounds",
         help: audit_kernels::HELP,
         run: audit_kernels::run,
+    },
+    Command {
+        name: "expressions",
+        summary: "random expressions of CUDA C, compiled and run, against Rust",
+        help: expressions::HELP,
+        run: expressions::run,
     },
     Command {
         name: "audit-mini",

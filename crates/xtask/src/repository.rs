@@ -36,14 +36,14 @@ impl Repository {
         self.root.join("kernels/built")
     }
 
-    /// Kernels of random expressions; see the command `expressions`.
-    pub(crate) fn expressions(&self) -> PathBuf {
-        self.root.join("kernels/expressions")
-    }
-
     /// Launch files of them, with what they compute.
     pub(crate) fn launches(&self) -> PathBuf {
         self.root.join("kernels/launches")
+    }
+
+    /// Kernels of random expressions; see the command `expressions`.
+    pub(crate) fn expressions(&self) -> PathBuf {
+        self.root.join("kernels/expressions")
     }
 
     /// Third-party tools, never committed; see the command `oracle`.

@@ -1,7 +1,7 @@
 //! Other launches like a given one.
 
 use fastrand::Rng;
-use warpbound_load::{Element, GridFile, ParamValue};
+use warpbound_load::{Element, GridBuffer, GridFile, ParamValue};
 use warpbound_simulate::functional::Order;
 
 /// What a buffer is filled with.
@@ -49,6 +49,13 @@ pub(super) struct Variation {
 pub(super) fn variation(given: &GridFile, seed: u64) -> Variation {
     let mut rng = Rng::with_seed(seed);
     let mut launch = given.clone();
+    let vary = |buffer: &mut GridBuffer, rng: &mut Rng| {
+        buffer.expect = None;
+        buffer.output = None;
+        let kind = KINDS.get(rng.usize(..KINDS.len())).copied();
+        let kind = kind.unwrap_or(Contents::Given);
+        fill(buffer.element, &mut buffer.bytes, kind, rng);
+    };
     for param in &mut launch.params {
         match &mut param.value {
             ParamValue::Scalar {
@@ -56,15 +63,15 @@ pub(super) fn variation(given: &GridFile, seed: u64) -> Variation {
                 vary: Some(vary),
                 ..
             } => *bytes = vary.bytes(rng.u64(..)),
-            ParamValue::Scalar { .. } | ParamValue::Same { .. } => {}
-            ParamValue::Buffer(buffer) => {
-                buffer.expect = None;
-                buffer.output = None;
-                let kind = KINDS.get(rng.usize(..KINDS.len())).copied();
-                let kind = kind.unwrap_or(Contents::Given);
-                fill(buffer.element, &mut buffer.bytes, kind, &mut rng);
-            }
+            ParamValue::Buffer(buffer) => vary(buffer, &mut rng),
+            ParamValue::Scalar { .. }
+            | ParamValue::Same { .. }
+            | ParamValue::Texture(_)
+            | ParamValue::Surface(_) => {}
         }
+    }
+    for texels in &mut launch.texels {
+        vary(&mut texels.buffer, &mut rng);
     }
     let order = match rng.bool() {
         true => Order::TakenFirst,
@@ -181,7 +188,7 @@ fn edges(element: Element) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpbound_load::{GridBuffer, GridParam};
+    use warpbound_load::GridParam;
 
     fn launch(element: Element) -> GridFile {
         let bytes = (0..20 * element.size()).map(|n| n as u8).collect();
@@ -202,6 +209,9 @@ mod tests {
                     output: None,
                 }),
             }],
+            texels: Vec::new(),
+            textures: Vec::new(),
+            surfaces: Vec::new(),
         }
     }
 
@@ -221,7 +231,7 @@ mod tests {
 
     #[test]
     fn sizes_stay_and_shuffling_keeps_the_numbers() {
-        for element in Element::ALL {
+        for element in [Element::U8, Element::S16, Element::F32, Element::F64] {
             let given = launch(element);
             let ParamValue::Buffer(buffer) = &given.params[0].value else {
                 unreachable!("a buffer")

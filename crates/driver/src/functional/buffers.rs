@@ -4,17 +4,21 @@ use warpbound_base::Diagnostic;
 use warpbound_load::{Array, GridBuffer, GridFile, GridParam, Kernel, ParamValue, demangle};
 use warpbound_simulate::functional::{Buffer, GlobalMemory};
 
-use super::FunctionalRun;
+use super::{FunctionalRun, images};
 
-/// Places the buffers of a launch in memory; the bytes of each parameter.
+/// Places the buffers of a launch in memory, in the order of [`GridFile::buffers`]; the bytes of each parameter.
 pub(super) fn place(grid: &GridFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>> {
     let mut addresses = Vec::with_capacity(grid.params.len());
     for param in &grid.params {
         addresses.push(match &param.value {
             ParamValue::Buffer(buffer) => memory.add(&param.name, buffer.bytes.clone()),
-            ParamValue::Scalar { .. } | ParamValue::Same { .. } => 0,
+            _ => 0,
         });
     }
+    for texels in &grid.texels {
+        memory.add(&texels.name, texels.buffer.bytes.clone());
+    }
+    let object = |low: u32| u64::from(low).to_le_bytes().to_vec();
     let value = |(param, own): (&GridParam, &u64)| match &param.value {
         ParamValue::Scalar { bytes, .. } => bytes.clone(),
         ParamValue::Buffer(_) => own.to_le_bytes().to_vec(),
@@ -22,6 +26,8 @@ pub(super) fn place(grid: &GridFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>> 
             let other = addresses.get(*buffer).copied().unwrap_or_default();
             other.wrapping_add(*offset).to_le_bytes().to_vec()
         }
+        ParamValue::Texture(number) => object(images::texture_object(*number)),
+        ParamValue::Surface(number) => object(images::surface_object(grid, *number)),
     };
     grid.params.iter().zip(&addresses).map(value).collect()
 }
@@ -32,7 +38,7 @@ fn ends<'a>(
     memory: &'a GlobalMemory,
 ) -> impl Iterator<Item = (&'a str, &'a GridBuffer, &'a Buffer)> {
     let params = grid.buffers().zip(memory.buffers());
-    let params = params.map(|((param, buffer), end)| (param.name.as_str(), buffer, end));
+    let params = params.map(|((name, buffer), end)| (name, buffer, end));
     let variables = grid.variables.iter().filter_map(|given| {
         let is =
             |buffer: &&Buffer| buffer.name == given.name || demangle(&buffer.name) == given.name;
@@ -75,8 +81,7 @@ pub(super) fn compare(kernel: &Kernel, grid: &GridFile, memory: &GlobalMemory) -
             && let Some((index, (found, expected))) = others.next()
         {
             let mut what = format!(
-                "{}{} is {} at the end, not {}",
-                name,
+                "{name}{} is {} at the end, not {}",
                 indices(&buffer.shape, index),
                 element.spell(found),
                 element.spell(expected)

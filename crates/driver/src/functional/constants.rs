@@ -4,7 +4,7 @@ use warpbound_base::Diagnostic;
 use warpbound_load::{GridFile, Kernel, Variable, VariablePlace, demangle};
 use warpbound_simulate::functional::{GlobalMemory, Launch, Order};
 
-use super::buffers;
+use super::{buffers, images};
 use crate::Session;
 
 /// Where the launch block of the constants has what (experiments with the compiler's output): threads of a block, blocks
@@ -66,6 +66,7 @@ impl Session {
                 }
             }
         }
+        let (textures, surfaces) = images::bind(grid, &memory)?;
         let shared = kernel.static_shared.unwrap_or(0);
         let launch = Launch {
             grid: grid.grid,
@@ -73,6 +74,8 @@ impl Session {
             shared: shared.saturating_add(grid.dynamic_shared),
             local: local(kernel),
             constants,
+            textures,
+            surfaces,
             max_instructions,
             order,
         };
@@ -93,7 +96,15 @@ impl Session {
         for given in &grid.variables {
             let (name, size) = (&given.name, given.buffer.bytes.len());
             let variable = variables.iter().find(|variable| is(variable, name));
+            let is_end_said = given.buffer.expect.is_some() || given.buffer.output.is_some();
             match variable {
+                Some(variable)
+                    if is_end_said && matches!(variable.place, VariablePlace::Constant { .. }) =>
+                {
+                    return Err(format!(
+                        "variable {name} is constant: nothing is to be said of its end"
+                    ));
+                }
                 Some(variable) if size <= variable.size as usize => {}
                 Some(variable) => {
                     return Err(format!(

@@ -16,8 +16,10 @@ mod number;
 mod operands;
 mod products;
 mod resize;
+mod surface;
 #[cfg(test)]
 mod tests;
+mod texture;
 mod video;
 mod warp_wide;
 
@@ -41,5 +43,7 @@ pub fn meaning(view: &View) -> Option<Meaning> {
         .or_else(|| memory::meaning(view, &operands))
         .or_else(|| video::meaning(view, &operands))
         .or_else(|| atomic::meaning(view, &operands))
+        .or_else(|| texture::meaning(view, &operands))
+        .or_else(|| surface::meaning(view, &operands))
         .or_else(|| warp_wide::meaning(view, &operands))
 }

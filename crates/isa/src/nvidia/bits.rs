@@ -27,6 +27,8 @@ pub struct OperandBits {
     pub kind: OperandKind,
     /// It is written.
     pub written: bool,
+    /// It is left out where it is RZ or PT.
+    pub optional: bool,
     field: Field,
 }
 
@@ -51,6 +53,7 @@ impl Form {
                 out.push(OperandBits {
                     kind,
                     written: item.writes,
+                    optional: item.optional,
                     field: field.clone(),
                 });
             };

@@ -4,6 +4,7 @@ mod compare;
 mod element;
 mod fill;
 mod half;
+mod image;
 mod npy;
 mod number;
 mod param;
@@ -15,9 +16,11 @@ use warpbound_base::Diagnostic;
 
 pub use compare::Expected;
 pub use element::Element;
+pub use image::{GridAddress, GridImage, GridKind, GridTexture};
 pub use npy::Array;
 pub use vary::Vary;
 
+use image::{RawSurface, RawTexture};
 use param::{Content, RawParam, Reading};
 
 /// Gives the contents of a file that a launch file names, by the name that stands there.
@@ -40,6 +43,12 @@ pub struct GridFile {
     pub params: Vec<GridParam>,
     /// What variables of the module hold (`cudaMemcpyToSymbol`), in the order of the file.
     pub variables: Vec<GridVariable>,
+    /// Buffers that are no parameters, for texels.
+    pub texels: Vec<GridTexels>,
+    /// Textures.
+    pub textures: Vec<GridTexture>,
+    /// Surfaces.
+    pub surfaces: Vec<GridImage>,
 }
 
 /// A variable of the module.
@@ -48,6 +57,15 @@ pub struct GridVariable {
     /// Its name, mangled or as in C++.
     pub name: String,
     /// What it holds, from its first byte on.
+    pub buffer: GridBuffer,
+}
+
+/// A buffer that is no parameter.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GridTexels {
+    /// Its name, other than those of parameters.
+    pub name: String,
+    /// The numbers.
     pub buffer: GridBuffer,
 }
 
@@ -81,6 +99,10 @@ pub enum ParamValue {
         /// Bytes from the beginning of the buffer, at most its size.
         offset: u64,
     },
+    /// The object of a texture, by its number among [`GridFile::textures`].
+    Texture(usize),
+    /// The object of a surface, by its number among [`GridFile::surfaces`].
+    Surface(usize),
 }
 
 /// A buffer of global memory.
@@ -110,6 +132,12 @@ struct Raw {
     param: Vec<Spanned<RawParam>>,
     #[serde(default)]
     variable: Vec<Spanned<RawParam>>,
+    #[serde(default)]
+    buffer: Vec<Spanned<RawParam>>,
+    #[serde(default)]
+    texture: Vec<Spanned<RawTexture>>,
+    #[serde(default)]
+    surface: Vec<Spanned<RawSurface>>,
 }
 
 impl GridFile {
@@ -138,6 +166,8 @@ impl GridFile {
             size("block", &raw.block, 1024)?,
         );
         let mut reading = Reading::new(files);
+        reading.textures = raw.texture.iter().map(|t| t.get_ref().name()).collect();
+        reading.surfaces = raw.surface.iter().map(|s| s.get_ref().name()).collect();
         let mut placed = Vec::new();
         let mut next = 0u32;
         for param in &raw.param {
@@ -188,7 +218,7 @@ impl GridFile {
             variables.push(GridVariable { name, buffer });
         }
         let params = in_order(placed).map_err(|(diagnostic, span)| at(diagnostic, span))?;
-        Ok(GridFile {
+        let mut launch = GridFile {
             file: file.to_owned(),
             grid,
             block,
@@ -196,15 +226,64 @@ impl GridFile {
             dynamic_shared: raw.dynamic_shared,
             params,
             variables,
-        })
+            texels: Vec::new(),
+            textures: Vec::new(),
+            surfaces: Vec::new(),
+        };
+        for raw in &raw.buffer {
+            let span = raw.span().start;
+            let texels = launch.texels(raw.get_ref(), &mut reading);
+            let texels = texels.map_err(|(what, byte)| at(what, byte.unwrap_or(span)))?;
+            launch.texels.push(texels);
+        }
+        let buffers: Vec<(&str, &GridBuffer)> = launch.buffers().collect();
+        let images = image::read(&raw.texture, &raw.surface, &buffers);
+        (launch.textures, launch.surfaces) = images.map_err(|(d, span)| at(d, span))?;
+        Ok(launch)
     }
 
-    /// The buffers that are parameters of their own, by position.
-    pub fn buffers(&self) -> impl Iterator<Item = (&GridParam, &GridBuffer)> {
-        self.params.iter().filter_map(|param| match &param.value {
-            ParamValue::Buffer(buffer) => Some((param, buffer)),
-            ParamValue::Scalar { .. } | ParamValue::Same { .. } => None,
-        })
+    /// A buffer that is no parameter.
+    fn texels(
+        &self,
+        raw: &RawParam,
+        reading: &mut Reading<'_>,
+    ) -> Result<GridTexels, param::Fault> {
+        let Some(name) = raw.name.clone() else {
+            return Err((Diagnostic::new("a buffer has no name"), None));
+        };
+        let within = |(mut diagnostic, byte): param::Fault| {
+            diagnostic.what = format!("buffer {name}: {}", diagnostic.what);
+            (diagnostic, byte)
+        };
+        let fail = |what: &str| Err(within((Diagnostic::new(what), None)));
+        if self.params.iter().any(|param| param.name == name)
+            || self.texels.iter().any(|other| other.name == name)
+        {
+            return fail("another buffer or parameter has this name");
+        }
+        if raw.position.is_some() {
+            return fail("it is no parameter, so it has no position");
+        }
+        let Content::Value(ParamValue::Buffer(buffer)) = raw.read(reading).map_err(within)? else {
+            return fail("it is no buffer");
+        };
+        let mut outputs = self
+            .buffers()
+            .filter_map(|(_, other)| other.output.as_ref());
+        if outputs.any(|other| Some(other) == buffer.output.as_ref()) {
+            return fail("another buffer is written to its output");
+        }
+        Ok(GridTexels { name, buffer })
+    }
+
+    /// The buffers with their names: those that are parameters of their own, by position, then the others.
+    pub fn buffers(&self) -> impl Iterator<Item = (&str, &GridBuffer)> {
+        let params = self.params.iter().filter_map(|param| match &param.value {
+            ParamValue::Buffer(buffer) => Some((param.name.as_str(), buffer)),
+            _ => None,
+        });
+        let others = self.texels.iter();
+        params.chain(others.map(|other| (other.name.as_str(), &other.buffer)))
     }
 }
 

@@ -15,7 +15,7 @@ const MOST_AXES: usize = 32;
 const MOST_STRUCTURE: usize = 4096;
 
 /// What is wrong, and the byte of the file, where it is not the parameter as a whole.
-type Fault = (Diagnostic, Option<usize>);
+pub(super) type Fault = (Diagnostic, Option<usize>);
 
 /// A parameter of the file.
 #[derive(Deserialize)]
@@ -30,6 +30,8 @@ pub(super) struct RawParam {
     bytes: Option<Spanned<Vec<u8>>>,
     fields: Option<Spanned<Vec<RawField>>>,
     same_as: Option<Spanned<String>>,
+    texture: Option<Spanned<String>>,
+    surface: Option<Spanned<String>>,
     offset: Option<Spanned<u64>>,
     shape: Option<Spanned<Vec<u32>>>,
     fill: Option<Spanned<Fill>>,
@@ -69,11 +71,19 @@ pub(super) struct Reading<'a> {
     files: &'a Files<'a>,
     /// Bytes of all buffers so far.
     total: u64,
+    /// The names of textures and surfaces.
+    pub(super) textures: Vec<String>,
+    pub(super) surfaces: Vec<String>,
 }
 
 impl<'a> Reading<'a> {
     pub(super) fn new(files: &'a Files<'a>) -> Reading<'a> {
-        Reading { files, total: 0 }
+        Reading {
+            files,
+            total: 0,
+            textures: Vec::new(),
+            surfaces: Vec::new(),
+        }
     }
 
     /// Counts the bytes of a buffer.
@@ -178,6 +188,20 @@ impl RawParam {
                 vary: None,
             }));
         }
+        if let Some((name, place)) = located(&self.texture) {
+            let found = reading.textures.iter().position(|other| other == name);
+            return match found {
+                Some(number) => Ok(Content::Value(ParamValue::Texture(number))),
+                None => fault(format!("there is no texture {name}"), place),
+            };
+        }
+        if let Some((name, place)) = located(&self.surface) {
+            let found = reading.surfaces.iter().position(|other| other == name);
+            return match found {
+                Some(number) => Ok(Content::Value(ParamValue::Surface(number))),
+                None => fault(format!("there is no surface {name}"), place),
+            };
+        }
         if let Some((of, _)) = located(&self.same_as) {
             return Ok(Content::Same {
                 of: of.clone(),
@@ -197,6 +221,7 @@ impl RawParam {
             Value,
             Structure,
             Same,
+            Object,
             Buffer,
         }
         macro_rules! keys {
@@ -204,8 +229,9 @@ impl RawParam {
                 [$((stringify!($name), located(&self.$name).map(|(_, place)| place), Kind::$kind),)*]
             };
         }
-        let keys: [Key; 17] = keys! {
+        let keys: [Key; 19] = keys! {
             value: Value, vary: Value, bytes: Structure, fields: Structure, same_as: Same,
+            texture: Object, surface: Object,
             values: Buffer, fill: Buffer, file: Buffer, raw: Buffer, shape: Buffer,
             low: Buffer, high: Buffer, output: Buffer, expect: Buffer,
             relative: Buffer, absolute: Buffer, offset: Same,
@@ -218,7 +244,9 @@ impl RawParam {
             let hint = "give it a value, or a shape";
             return Err((Diagnostic::new(what).hint(hint), None));
         };
-        let contents = ["bytes", "fields", "values", "fill", "file", "raw"];
+        let contents = [
+            "bytes", "fields", "values", "fill", "file", "raw", "texture", "surface",
+        ];
         for (key, place, other) in given {
             let both = contents.contains(&first) && contents.contains(&key);
             if other != kind || both {
@@ -226,7 +254,7 @@ impl RawParam {
             }
         }
         match located(&self.element) {
-            Some((_, place)) if matches!(kind, Kind::Structure | Kind::Same) => {
+            Some((_, place)) if matches!(kind, Kind::Structure | Kind::Same | Kind::Object) => {
                 fault(format!("type does not go with {first}"), place)
             }
             _ => Ok(()),

@@ -6,6 +6,7 @@ use warpbound_simt::Tag;
 
 use super::access::Request;
 use super::fault::{Fault, FaultKind, Waiter};
+use super::images::Issued;
 use super::lanes::{LANES, Mask, Row, binary, float, gather, lanes_of, spread, ternary, unary};
 use super::memory::{Global, SharedMemory};
 use super::program::{At, Compiled, Effect, Flow, Program, Step};
@@ -342,6 +343,9 @@ impl<'a> Block<'a> {
                 if let Some(to) = result {
                     warp.write(*to, &[answer.into(); LANES], taken);
                 }
+            }
+            Effect::Texture(_) | Effect::TextureSize(..) | Effect::Surface(_) => {
+                self.image(Issued { number, at, taken }, &op.effect, memory)?;
             }
             Effect::Barrier {
                 number: barrier,

@@ -5,15 +5,17 @@ use std::collections::{HashMap, HashSet};
 
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{
-    Address, Arrival, BinaryOp, Cell, Code, Control, Expr, Half, Meaning, Op, Target, TernaryOp,
-    Value, Width, cc_test,
+    Address, Arrival, BinaryOp, Cell, Code, Control, Expr, Half, Meaning, Op, SurfaceAccess,
+    SurfaceWhat, Target, TernaryOp, TextureRead, Value, Width, cc_test,
 };
 use warpbound_isa::instr::{CcTest, Space, Token};
 use warpbound_simt::Tag;
 
 use super::Launch;
 use super::lanes::{LANES, Row, binary, ternary};
-use super::program::{Access, At, Compiled, Dest, Effect, Flow, Own, Step};
+use super::program::{
+    Access, At, Compiled, Dest, Effect, Flow, Own, Step, SurfaceEffect, SurfaceStep, TextureEffect,
+};
 
 pub(super) struct Compiler<'a> {
     pub(super) launch: &'a Launch,
@@ -233,6 +235,12 @@ impl Compiler<'_> {
                     predicate: self.at(predicate),
                 }
             }
+            Meaning::Texture(read) => self.texture(read, steps)?,
+            Meaning::TextureSize { handle, dests, .. } => {
+                let handle = self.expr(handle, steps)?;
+                Effect::TextureSize(self.at(handle), self.components(dests)?)
+            }
+            Meaning::Surface(access) => self.surface(access, steps)?,
             Meaning::Barrier {
                 number,
                 threads,
@@ -265,6 +273,48 @@ impl Compiler<'_> {
             }
             Meaning::Trap => Effect::Trap,
         })
+    }
+
+    fn texture(&mut self, read: &TextureRead, steps: &mut Steps) -> Option<Effect> {
+        let handle = self.expr(&read.handle, steps)?;
+        Some(Effect::Texture(Box::new(TextureEffect {
+            what: read.what,
+            kind: read.kind,
+            handle: self.at(handle),
+            coordinates: self.values(&read.coordinates, steps)?,
+            layer: self.values(read.layer.as_slice(), steps)?.pop(),
+            offsets: self.values(&read.offsets, steps)?,
+            dests: self.components(&read.dests)?,
+        })))
+    }
+
+    fn surface(&mut self, access: &SurfaceAccess, steps: &mut Steps) -> Option<Effect> {
+        let handle = self.expr(&access.handle, steps)?;
+        Some(Effect::Surface(Box::new(SurfaceEffect {
+            what: match &access.what {
+                SurfaceWhat::Load(dests) => SurfaceStep::Load(self.rows_of(dests)?),
+                SurfaceWhat::Store(values) => SurfaceStep::Store(self.values(values, steps)?),
+                SurfaceWhat::Reduce(op, kind, values) => {
+                    SurfaceStep::Reduce(*op, *kind, self.values(values, steps)?)
+                }
+            },
+            width: access.width,
+            size: access.size(),
+            kind: access.kind,
+            handle: self.at(handle),
+            coordinates: self.values(&access.coordinates, steps)?,
+            layer: self.values(access.layer.as_slice(), steps)?.pop(),
+            outside: access.outside,
+        })))
+    }
+
+    /// Components of a result and the rows that get them.
+    fn components(&self, dests: &[(u8, Cell)]) -> Option<Vec<(u8, u16)>> {
+        let row = |&(component, cell): &(u8, Cell)| match self.own(cell)? {
+            At::Own(row) => Some((component, row)),
+            _ => None,
+        };
+        dests.iter().map(row).collect()
     }
 
     fn values(&mut self, values: &[Expr], steps: &mut Steps) -> Option<Vec<At>> {

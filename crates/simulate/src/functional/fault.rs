@@ -43,6 +43,37 @@ pub enum FaultKind {
         /// The size in bytes.
         size: u32,
     },
+    /// The launch binds no texture, or no surface, to an object.
+    UnknownObject {
+        /// Texture or surface.
+        space: Space,
+        /// The low word of the object.
+        handle: u32,
+        /// What the object is instead.
+        other: Option<String>,
+    },
+    /// A texture or a surface that is not what the instruction asks for.
+    WrongKind {
+        /// Its name.
+        name: String,
+        /// What it is.
+        is: &'static str,
+        /// What is asked for.
+        wanted: &'static str,
+    },
+    /// An access outside a surface by an instruction that may not go there.
+    OutsideSurface {
+        /// The surface.
+        name: String,
+        /// Byte, row, slice.
+        place: [i32; 3],
+        /// The layer, where there are some.
+        layer: Option<u32>,
+        /// Bytes of the access.
+        size: u32,
+        /// What the surface has.
+        bounds: String,
+    },
     /// SYNC, BRK, CONT or RET without an entry on the stack.
     NoEntry(&'static str),
     /// Warps wait at barriers and nobody else can come.
@@ -122,6 +153,32 @@ impl fmt::Display for Fault {
                 "address 0x{address:x} of the {} memory is no multiple of {size}",
                 name(*space)
             )?,
+            FaultKind::UnknownObject {
+                space,
+                handle,
+                other,
+            } => {
+                write!(f, "0x{handle:x} is no {} of the launch", name(*space))?;
+                if let Some(other) = other {
+                    write!(f, " but {other}")?;
+                }
+            }
+            FaultKind::WrongKind { name, is, wanted } => {
+                write!(f, "{name} is {is}, the instruction asks for {wanted}")?;
+            }
+            FaultKind::OutsideSurface {
+                name,
+                place: [byte, row, slice],
+                layer,
+                size,
+                bounds,
+            } => {
+                write!(f, "{size} bytes at byte {byte}, row {row}, slice {slice}")?;
+                if let Some(layer) = layer {
+                    write!(f, " of layer {layer}")?;
+                }
+                write!(f, " are outside the surface {name}, which has {bounds}")?;
+            }
             FaultKind::NoEntry(tag) => {
                 write!(f, "there is no {tag} entry on the stack")?;
             }

@@ -8,11 +8,14 @@ mod block;
 mod compile;
 mod counts;
 mod fault;
+mod images;
 mod lanes;
 mod listen;
 mod memory;
 mod parallel;
 mod program;
+mod surface;
+mod texture;
 mod warp;
 
 use std::num::NonZero;
@@ -23,6 +26,8 @@ pub use counts::{Counts, Note, NoteKind};
 pub use fault::{Fault, FaultKind, Waiter};
 pub use listen::{Issue, Listener, Silent};
 pub use memory::{Buffer, GlobalMemory};
+pub use surface::Surface;
+pub use texture::{AddressMode, Filter, Image, TexelElement, Texture};
 
 use block::Block;
 use program::Program;
@@ -46,6 +51,10 @@ pub struct Launch {
     pub local: u32,
     /// Constant banks: number, bytes.
     pub constants: Vec<(u8, Vec<u8>)>,
+    /// Textures, by their handles.
+    pub textures: Vec<Texture>,
+    /// Surfaces, by their handles.
+    pub surfaces: Vec<Surface>,
     /// The most instructions that the warps of the grid may issue together.
     pub max_instructions: u64,
     /// Who goes first where lanes part.

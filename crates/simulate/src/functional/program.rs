@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{
-    AtomicKind, AtomicOp, BinaryOp, Code, OpIndex, Question, ShuffleMode, TernaryOp, UnaryOp,
-    VoteMode, Width,
+    AtomicKind, AtomicOp, BinaryOp, Code, ImageKind, OpIndex, Outside, Question, ShuffleMode,
+    TernaryOp, TextureWhat, UnaryOp, VoteMode, Width,
 };
 use warpbound_isa::instr::Space;
 use warpbound_simt::Tag;
@@ -110,6 +110,10 @@ pub(super) enum Effect {
         mode: VoteMode,
         predicate: At,
     },
+    Texture(Box<TextureEffect>),
+    /// The object, and which components of the size go where.
+    TextureSize(At, Vec<(u8, u16)>),
+    Surface(Box<SurfaceEffect>),
     /// Barrier number, threads (`None`: all of the block), whether the warp waits, what is asked of which predicate.
     Barrier {
         number: At,
@@ -122,6 +126,40 @@ pub(super) enum Effect {
     Trap,
     /// What it means is not known.
     Unknown,
+}
+
+/// A read of a texture.
+#[derive(Clone, Debug)]
+pub(super) struct TextureEffect {
+    pub(super) what: TextureWhat,
+    pub(super) kind: ImageKind,
+    pub(super) handle: At,
+    pub(super) coordinates: Vec<At>,
+    pub(super) layer: Option<At>,
+    pub(super) offsets: Vec<At>,
+    /// Components and rows.
+    pub(super) dests: Vec<(u8, u16)>,
+}
+
+/// An access to a surface.
+#[derive(Clone, Debug)]
+pub(super) struct SurfaceEffect {
+    pub(super) what: SurfaceStep,
+    pub(super) width: Width,
+    pub(super) size: usize,
+    pub(super) kind: ImageKind,
+    pub(super) handle: At,
+    pub(super) coordinates: Vec<At>,
+    pub(super) layer: Option<At>,
+    pub(super) outside: Outside,
+}
+
+/// What is done with a place of a surface.
+#[derive(Clone, Debug)]
+pub(super) enum SurfaceStep {
+    Load(Vec<Option<u16>>),
+    Store(Vec<At>),
+    Reduce(AtomicOp, AtomicKind, Vec<At>),
 }
 
 /// An access to memory.

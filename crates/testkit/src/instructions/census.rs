@@ -9,7 +9,7 @@ use warpbound_isa::{Arch, View};
 use super::reference::file_of;
 use super::variants::{Shape, shapes, signs};
 
-/// Of a form with more choices of modifiers only so many are looked at here.
+/// Of a form with more choices of modifiers, and without a reference, only so many are looked at here.
 const MOST: u64 = 1 << 14;
 
 /// Instructions of graphics: without a meaning by intent.
@@ -103,7 +103,12 @@ fn parts(view: &View) -> Vec<String> {
 
 fn add(shape: &Shape, row: &mut Row) {
     let count = shape.count();
-    let step = count.div_ceil(MOST);
+    let most = if file_of(shape.mnemonic).is_some() {
+        count
+    } else {
+        MOST
+    };
+    let step = count.div_ceil(most);
     // An odd step meets all values of all bits.
     let step = step + (step + 1) % 2;
     row.forms += 1;

@@ -36,9 +36,17 @@ pub fn shapes(arch: Arch) -> Vec<Shape> {
 }
 
 impl Shape {
-    /// Choices of modifiers.
+    /// A predicate may be written, or none.
+    fn has_optional(&self) -> bool {
+        let operands = self.form.operand_bits();
+        operands
+            .iter()
+            .any(|operand| operand.written && operand.optional)
+    }
+
+    /// Choices of modifiers; whether a predicate is written that need not be is one of them.
     pub fn count(&self) -> u64 {
-        let bits = self.form.modifier_bits().count_ones();
+        let bits = self.form.modifier_bits().count_ones() + u32::from(self.has_optional());
         1u64.checked_shl(bits)
             .unwrap_or(u64::MAX)
             .min(MOST_VARIANTS)
@@ -53,7 +61,7 @@ impl Shape {
         }
         let bits = self.form.modifier_bits();
         // An odd factor takes each number to another one, and spreads those of large forms.
-        let all = bits.count_ones();
+        let all = bits.count_ones() + u32::from(self.has_optional());
         let mut rest = match all > MOST_VARIANTS.trailing_zeros() {
             true => number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - all),
             false => number,
@@ -64,12 +72,14 @@ impl Shape {
                 rest >>= 1;
             }
         }
+        let no_predicate = rest & 1 == 0;
         let mut registers = 1..;
         let (mut read, mut written) = (1.., 3..);
         for operand in self.form.operand_bits() {
             let value = match operand.kind {
                 OperandKind::Register if operand.written => 4,
                 OperandKind::Register => registers.next().unwrap_or(1),
+                OperandKind::Predicate if operand.written && operand.optional && no_predicate => 7,
                 OperandKind::Predicate if operand.written => written.next().unwrap_or(3),
                 OperandKind::Predicate => read.next().unwrap_or(1),
                 OperandKind::Bank => 3,

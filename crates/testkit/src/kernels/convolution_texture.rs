@@ -1,7 +1,118 @@
 //! Convolution through textures: what reads of a texture give (CUDA C++ Programming Guide, "Texture Fetching"), and sums of
-//! them. No launches yet: they need textures among the parameters of a launch.
+//! them. Pixels are integers up to 255, so that reads are exact in `f32`, filtered ones too.
 
-use super::rounding::Sum;
+use warpbound_load::{GridFile, GridKind};
+
+use super::rounding::{Sum, rounded, signed};
+use super::{Launch, Row};
+
+pub(super) const KERNELS: &[Row] = &[
+    ("convolution_texture", "convolution_texture_linear", rows),
+    ("convolution_texture", "convolution_texture_pairs", pairs),
+    ("convolution_texture", "convolution_texture", square),
+];
+
+/// Width, height and the filter's radius.
+fn size(number: u64, rng: &mut fastrand::Rng) -> (u32, u32, i64) {
+    match number {
+        0 => (16, 16, 1),
+        1 => (37, 21, 3),
+        2 => (1, 5, 2),
+        _ => (rng.u32(1..50), rng.u32(1..40), rng.i64(0..4)),
+    }
+}
+
+fn pixels(rng: &mut fastrand::Rng, width: u32, height: u32) -> Vec<f32> {
+    (0..width * height).map(|_| rng.u8(..).into()).collect()
+}
+
+fn launch(kernel: &str, width: u32, height: u32) -> Launch {
+    let blocks = [width.div_ceil(16), height.div_ceil(8), 1];
+    Launch::of(kernel, blocks, [16, 8, 1])
+}
+
+/// The parameters that all kernels end with.
+fn finish(launch: Launch, image: &Image<'_>, sums: &[Sum], last: (&str, i64)) -> GridFile {
+    let (out, error) = rounded::<f32>(sums);
+    launch
+        .near("out", &vec![-1.0; out.len()], &out, 0.0, error)
+        .value("width", image.width as i32)
+        .value("height", image.height as i32)
+        .value(last.0, last.1 as i32)
+        .done()
+}
+
+fn square(number: u64) -> GridFile {
+    let mut rng = fastrand::Rng::with_seed(number);
+    let (width, height, radius) = size(number, &mut rng);
+    let pixels = pixels(&mut rng, width, height);
+    let taps: Vec<f32> = signed(&mut rng, (2 * radius + 1).pow(2) as usize);
+    let image = Image::of(&pixels, width, height);
+    let launch = launch("convolution_texture", width, height)
+        .texture("image", GridKind::D2, &[width, height], &pixels, |_| ())
+        .input("taps", &taps);
+    finish(
+        launch,
+        &image,
+        &image.filtered(&taps, radius),
+        ("radius", radius),
+    )
+}
+
+fn pairs(number: u64) -> GridFile {
+    let mut rng = fastrand::Rng::with_seed(number);
+    let (width, height, radius) = size(number, &mut rng);
+    let pixels = pixels(&mut rng, width, height);
+    // Places of 8 bits of fraction: how other places are rounded is for the tests of textures.
+    let places: Vec<f32> = (0..=radius)
+        .map(|_| rng.i32(-1200..1200) as f32 / 256.0)
+        .collect();
+    let weights: Vec<f32> = signed(&mut rng, places.len());
+    let both: Vec<(f32, f32)> = places
+        .iter()
+        .copied()
+        .zip(weights.iter().copied())
+        .collect();
+    let image = Image::of(&pixels, width, height);
+    let launch = launch("convolution_texture_pairs", width, height)
+        .texture(
+            "image",
+            GridKind::D2,
+            &[width, height],
+            &pixels,
+            |texture| {
+                texture.linear_filter = true;
+            },
+        )
+        .input("places", &places)
+        .input("weights", &weights);
+    finish(launch, &image, &image.paired(&both), ("pairs", radius + 1))
+}
+
+fn rows(number: u64) -> GridFile {
+    let mut rng = fastrand::Rng::with_seed(number);
+    let (width, height, radius) = size(number, &mut rng);
+    let pixels = pixels(&mut rng, width, height);
+    let taps: Vec<f32> = signed(&mut rng, 2 * radius as usize + 1);
+    let image = Image::of(&pixels, width, height);
+    let launch = launch("convolution_texture_linear", width, height)
+        .texture(
+            "pixels",
+            GridKind::D1,
+            &[width * height],
+            &pixels,
+            |texture| {
+                texture.linear_memory = true;
+            },
+        )
+        .input("taps", &taps);
+    finish(
+        launch,
+        &image,
+        &image.filtered_rows(&taps, radius),
+        ("radius", radius),
+    )
+}
 
 /// An image behind a texture with unnormalised coordinates that clamps them.
 struct Image<'a> {
@@ -10,7 +121,15 @@ struct Image<'a> {
     height: i64,
 }
 
-impl Image<'_> {
+impl<'a> Image<'a> {
+    fn of(pixels: &'a [f32], width: u32, height: u32) -> Image<'a> {
+        Image {
+            pixels,
+            width: width.into(),
+            height: height.into(),
+        }
+    }
+
     /// The pixel of a column and row, or the nearest on the border.
     fn pixel(&self, column: i64, row: i64) -> f64 {
         let (column, row) = (
@@ -76,6 +195,7 @@ impl Image<'_> {
     }
 }
 
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,5 +1,6 @@
 use warpbound_load::{
-    Element, Expected, GridBuffer, GridFile, GridParam, GridVariable, ParamValue,
+    Element, Expected, GridAddress, GridBuffer, GridFile, GridImage, GridKind, GridParam,
+    GridTexels, GridTexture, GridVariable, ParamValue,
 };
 
 /// A number that buffers hold.
@@ -52,6 +53,9 @@ impl Launch {
             dynamic_shared: 0,
             variables: Vec::new(),
             params: Vec::new(),
+            texels: Vec::new(),
+            textures: Vec::new(),
+            surfaces: Vec::new(),
         })
     }
 
@@ -109,18 +113,112 @@ impl Launch {
     pub fn variable<N: Number>(mut self, name: &str, start: &[N], end: Option<&[N]>) -> Launch {
         self.0.variables.push(GridVariable {
             name: name.to_owned(),
-            buffer: grid_buffer(name, start, end.map(|end| (end, 0.0, 0.0))),
+            buffer: contents(name, start, end.map(|end| (end, 0.0, 0.0))),
         });
         self
     }
 
+    /// A texture object; its texels lie in a buffer of their own and stay as they are. `set` chooses how it is read: it
+    /// begins with one channel, no filter, whole coordinates and clamps.
+    ///
+    /// # Panics
+    ///
+    /// Where the texels are fewer than the sizes say.
+    #[must_use]
+    pub fn texture<N: Number>(
+        self,
+        name: &str,
+        kind: GridKind,
+        sizes: &[u32],
+        texels: &[N],
+        set: impl FnOnce(&mut GridTexture),
+    ) -> Launch {
+        let (mut launch, image) = self.image(name, kind, sizes, texels, texels);
+        let mut texture = GridTexture {
+            image,
+            linear_memory: false,
+            normalized_read: false,
+            linear_filter: false,
+            address: [GridAddress::Clamp; 3],
+            normalized_coordinates: false,
+        };
+        set(&mut texture);
+        let number = launch.0.textures.len();
+        launch.0.textures.push(texture);
+        launch.param(name, ParamValue::Texture(number))
+    }
+
+    /// A surface object, what it holds at the start and exactly at the end; the channels of a texel follow each other.
+    ///
+    /// # Panics
+    ///
+    /// Where the texels are fewer than the sizes say.
+    #[must_use]
+    pub fn surface<N: Number>(
+        self,
+        name: &str,
+        kind: GridKind,
+        sizes: &[u32],
+        channels: u8,
+        start: &[N],
+        end: &[N],
+    ) -> Launch {
+        let (mut launch, mut image) = self.image(name, kind, sizes, start, end);
+        image.channels = channels;
+        let number = launch.0.surfaces.len();
+        launch.0.surfaces.push(image);
+        launch.param(name, ParamValue::Surface(number))
+    }
+
+    fn image<N: Number>(
+        mut self,
+        name: &str,
+        kind: GridKind,
+        sizes: &[u32],
+        start: &[N],
+        end: &[N],
+    ) -> (Launch, GridImage) {
+        let all: u32 = sizes.iter().product();
+        assert!(start.len() >= all as usize, "{name} has too few texels");
+        let (axes, layers) = match (kind, sizes) {
+            (GridKind::Layered1 | GridKind::Layered2, [axes @ .., layers]) => (axes, *layers),
+            _ => (sizes, 1),
+        };
+        let mut size = [1; 3];
+        size[..axes.len()].copy_from_slice(axes);
+        // See `done`.
+        let buffer = self.0.texels.len();
+        self.0.texels.push(GridTexels {
+            name: format!("{name}_texels"),
+            buffer: contents(name, start, Some((end, 0.0, 0.0))),
+        });
+        let image = GridImage {
+            name: name.to_owned(),
+            buffer,
+            kind,
+            size,
+            layers,
+            channels: 1,
+        };
+        (self, image)
+    }
+
     /// The launch.
-    pub fn done(self) -> GridFile {
+    pub fn done(mut self) -> GridFile {
+        // Until here images count the buffers of texels only; those that are parameters come before them.
+        let params = self.0.params.iter();
+        let before = params
+            .filter(|param| matches!(param.value, ParamValue::Buffer(_)))
+            .count();
+        let textures = self.0.textures.iter_mut().map(|texture| &mut texture.image);
+        for image in textures.chain(&mut self.0.surfaces) {
+            image.buffer += before;
+        }
         self.0
     }
 
     fn buffer<N: Number>(self, name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> Launch {
-        self.param(name, ParamValue::Buffer(grid_buffer(name, start, end)))
+        self.param(name, ParamValue::Buffer(contents(name, start, end)))
     }
 
     fn param(mut self, name: &str, value: ParamValue) -> Launch {
@@ -132,7 +230,7 @@ impl Launch {
     }
 }
 
-fn grid_buffer<N: Number>(name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> GridBuffer {
+fn contents<N: Number>(name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> GridBuffer {
     let bytes = |numbers: &[N]| numbers.iter().flat_map(|n| n.bytes()).collect::<Vec<u8>>();
     let expect = end.map(|(end, relative, absolute)| {
         assert_eq!(start.len(), end.len(), "{name} changes its size");

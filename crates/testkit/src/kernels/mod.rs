@@ -35,9 +35,13 @@ mod perceptron;
 mod reduction;
 mod rounding;
 mod running_error;
+mod sampling;
 mod spmv;
 mod srad;
 mod stream_cluster;
+mod surface;
+mod texture;
+mod texture_kinds;
 mod walsh_transform;
 mod wavelet_2d;
 
@@ -66,6 +70,7 @@ pub fn all() -> Vec<Reference> {
         btree_search::KERNELS,
         cfd_flux::KERNELS,
         convolution::KERNELS,
+        convolution_texture::KERNELS,
         gaussian::KERNELS,
         heart_wall::KERNELS,
         histogram::KERNELS,
@@ -93,6 +98,9 @@ pub fn all() -> Vec<Reference> {
         spmv::KERNELS,
         srad::KERNELS,
         stream_cluster::KERNELS,
+        surface::KERNELS,
+        texture::KERNELS,
+        texture_kinds::KERNELS,
         walsh_transform::KERNELS,
         wavelet_2d::KERNELS,
     ]

@@ -257,6 +257,8 @@ impl Machine {
                 (0, constants),
                 (BANK, bank.iter().flat_map(|w| w.to_le_bytes()).collect()),
             ],
+            textures: Vec::new(),
+            surfaces: Vec::new(),
             max_instructions: 1_000_000,
             order: Order::TakenFirst,
         };

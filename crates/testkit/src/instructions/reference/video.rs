@@ -140,7 +140,7 @@ fn bytes(case: &Case<'_>) -> Option<Outputs> {
     }
     case.plain(
         (0..4)
-            .map(|place| distance(place) % 256 << (8 * place))
+            .map(|place| (distance(place) % 256) << (8 * place))
             .sum(),
     )
 }

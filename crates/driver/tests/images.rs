@@ -1,0 +1,116 @@
+//! Launches with textures and surfaces that must not end well.
+
+use warpbound_base::Diagnostic;
+use warpbound_driver::Session;
+use warpbound_load::GridFile;
+
+/// Runs a kernel of `kernels/built`; what stopped it.
+#[track_caller]
+fn stopped(file: &str, text: &str) -> String {
+    let path = format!(
+        "{}/../../kernels/built/{file}.sm_61.cubin",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let contents = std::fs::read(path).expect("the cubin is in the repository");
+    let session = Session::open(file, &contents).expect("it loads");
+    let none = |name: &str| Err(Diagnostic::new("cannot be read").in_file(name));
+    let launch = GridFile::parse("l.toml", text, &none).expect("it can be read");
+    let run = session
+        .launched_grid(None, &launch)
+        .and_then(|kernel| session.run_functional(kernel, &launch, None));
+    run.expect_err("it is stopped").to_string()
+}
+
+/// A copy of 4 by 2 pixels between surfaces, `from` and `to` as the text says.
+fn copy(params: &str, objects: &str) -> String {
+    format!(
+        "kernel = \"surface_copy\"\ngrid = [1]\nblock = [4, 2]\n{params}\n\
+         [[param]]\nname = \"width\"\ntype = \"s32\"\nvalue = 4\n\
+         [[buffer]]\nname = \"pixels\"\ntype = \"s32\"\nshape = [2, 4]\n{objects}"
+    )
+}
+
+const BOTH: &str = "[[param]]\nsurface = \"a\"\n[[param]]\nsurface = \"b\"";
+
+fn surface(name: &str, kind: &str, size: &str) -> String {
+    format!(
+        "[[surface]]\nname = \"{name}\"\ntexels = \"pixels\"\nkind = \"{kind}\"\nsize = {size}\n"
+    )
+}
+
+#[test]
+fn objects_of_nothing() {
+    let params = "[[param]]\nsurface = \"a\"\n[[param]]\ntype = \"u64\"\nvalue = 77";
+    let said = stopped("surface", &copy(params, &surface("a", "2d", "[4, 2]")));
+    assert!(
+        said.contains("SUST: 0x4d is no surface of the launch, in thread (0, 0, 0)"),
+        "{said}"
+    );
+    let params = "[[param]]\nsurface = \"a\"\n[[param]]\ntexture = \"t\"";
+    let texture = "[[texture]]\nname = \"t\"\ntexels = \"pixels\"\nkind = \"2d\"\nsize = [4, 2]\n";
+    let said = stopped(
+        "surface",
+        &copy(params, &(surface("a", "2d", "[4, 2]") + texture)),
+    );
+    assert!(
+        said.contains("is no surface of the launch but the texture t"),
+        "{said}"
+    );
+}
+
+#[test]
+fn outside_of_a_surface() {
+    let objects = surface("a", "2d", "[4, 2]") + &surface("b", "2d", "[3, 2]");
+    let said = stopped("surface", &copy(BOTH, &objects));
+    let wanted = "4 bytes at byte 12, row 0, slice 0 are outside the surface b, which has 2 rows of 12 bytes, \
+                  in thread (3, 0, 0)";
+    assert!(said.contains(wanted), "{said}");
+}
+
+#[test]
+fn another_kind_of_surface() {
+    let objects = surface("a", "2d", "[4, 2]") + &surface("b", "1d", "[8]");
+    let said = stopped("surface", &copy(BOTH, &objects));
+    assert!(
+        said.contains("SUST: b is 1D, the instruction asks for 2D"),
+        "{said}"
+    );
+}
+
+/// A row of texture `t`, read through a filter.
+fn row(texture: &str) -> String {
+    format!(
+        "kernel = \"texture_blur\"\ngrid = [1]\nblock = [4]\n[[param]]\ntexture = \"t\"\n\
+         [[param]]\nname = \"out\"\ntype = \"f32\"\nshape = [4]\n\
+         [[param]]\ntype = \"s32\"\nvalue = 4\n[[param]]\ntype = \"s32\"\nvalue = 0\n\
+         [[texture]]\nname = \"t\"\n{texture}"
+    )
+}
+
+#[test]
+fn textures_that_cannot_be_read_so() {
+    let said = stopped(
+        "texture",
+        &row("texels = \"out\"\nkind = \"3d\"\nsize = [2, 2, 1]\n"),
+    );
+    assert!(
+        said.contains("TEXS: t is 3D, the instruction asks for a 1D or 2D array"),
+        "{said}"
+    );
+    let said = stopped(
+        "texture",
+        &row("texels = \"out\"\nkind = \"linear\"\nsize = [4]\n"),
+    );
+    assert!(
+        said.contains("t is linear memory, the instruction asks for"),
+        "{said}"
+    );
+    let texels = "texels = \"n\"\nkind = \"2d\"\nsize = [2, 2]\nfilter = \"linear\"\n\
+                  [[buffer]]\nname = \"n\"\ntype = \"u32\"\nshape = [4]\n";
+    let said = stopped("texture", &row(texels));
+    assert!(said.contains("texture t: only floats"), "{said}");
+    let texels = "texels = \"n\"\nkind = \"2d\"\nsize = [2, 2]\n\
+                  [[buffer]]\nname = \"n\"\ntype = \"f64\"\nshape = [4]\n";
+    let said = stopped("texture", &row(texels));
+    assert!(said.contains("there are no texels of f64"), "{said}");
+}

@@ -1,0 +1,348 @@
+//! Reads of textures against sums of whole numbers: coordinates and weights are fractions with known denominators.
+
+use super::*;
+
+/// Denominator of the coordinates of the tests.
+const PARTS: i64 = 4096;
+
+struct Bytes(Vec<u8>);
+
+impl Texels for Bytes {
+    type Missing = u64;
+
+    fn texel(&mut self, address: u64, size: usize) -> Result<[u8; 16], u64> {
+        let mut texel = [0; 16];
+        let found = self.0.get(address as usize..address as usize + size);
+        texel[..size].copy_from_slice(found.ok_or(address)?);
+        Ok(texel)
+    }
+}
+
+const KINDS: [ImageKind; 5] = [
+    ImageKind::D1,
+    ImageKind::D2,
+    ImageKind::D3,
+    ImageKind::Layered1,
+    ImageKind::Layered2,
+];
+
+const MODES: [AddressMode; 4] = [
+    AddressMode::Wrap,
+    AddressMode::Clamp,
+    AddressMode::Mirror,
+    AddressMode::Border,
+];
+
+/// A texture of 16-bit numbers that are read as they are, or of floats with whole values.
+fn texture(kind: ImageKind, rng: &mut fastrand::Rng) -> (Texture, Bytes, Vec<i64>) {
+    let mut size = [1; 3];
+    for length in size.iter_mut().take(kind.axes()) {
+        *length = rng.u32(1..9);
+    }
+    let layers = if kind.is_layered() { rng.u32(1..4) } else { 1 };
+    let channels = [1, 2, 4][rng.usize(..3)];
+    let count = size.iter().product::<u32>() * layers * u32::from(channels);
+    let values: Vec<i64> = (0..count).map(|_| rng.i64(-500..500)).collect();
+    let bytes = values.iter().flat_map(|&n| (n as f32).to_le_bytes());
+    let normalized_coordinates = rng.bool();
+    let texture = Texture {
+        name: "t".to_owned(),
+        handle: 1,
+        image: Image {
+            kind,
+            size,
+            layers,
+            element: TexelElement::F32,
+            channels,
+            address: 0,
+        },
+        linear_memory: false,
+        normalized_read: false,
+        filter: [Filter::Point, Filter::Linear][rng.usize(..2)],
+        address: [(); 3].map(|()| match normalized_coordinates {
+            true => MODES[rng.usize(..4)],
+            false => [AddressMode::Clamp, AddressMode::Border][rng.usize(..2)],
+        }),
+        normalized_coordinates,
+    };
+    texture.check().expect("it can be read");
+    (texture, Bytes(bytes.collect()), values)
+}
+
+/// The number of the texel that is seen at a place, by walking there.
+fn seen(mode: AddressMode, index: i64, size: i64) -> Option<i64> {
+    let (mut place, mut step) = (0, 1);
+    for _ in 0..index.abs() {
+        let next = place + if index < 0 { -step } else { step };
+        if (0..size).contains(&next) {
+            place = next;
+            continue;
+        }
+        match mode {
+            AddressMode::Clamp => {}
+            AddressMode::Border => return None,
+            AddressMode::Wrap => place = if next < 0 { size - 1 } else { 0 },
+            // The edge is seen twice, then the way back.
+            AddressMode::Mirror => step = -step,
+        }
+    }
+    Some(place)
+}
+
+/// A component in units of 1 / 2^24, for coordinates in 1 / PARTS.
+fn expected(texture: &Texture, values: &[i64], at: [i64; 3], layer: u32, component: usize) -> i64 {
+    let image = &texture.image;
+    let axes = image.kind.axes();
+    // For each axis: texels and 256ths.
+    let mut ways: Vec<Vec<(Option<i64>, i64)>> = Vec::new();
+    for (axis, at) in at.into_iter().enumerate() {
+        let size = i64::from(image.size[axis]);
+        if axis >= axes {
+            ways.push(vec![(Some(0), 256)]);
+            continue;
+        }
+        let scale = if texture.normalized_coordinates {
+            size
+        } else {
+            1
+        };
+        let number = |index| seen(texture.address[axis], index, size);
+        ways.push(match texture.filter {
+            Filter::Point => vec![(number((at * scale).div_euclid(PARTS)), 256)],
+            Filter::Linear => {
+                // (x - 1/2) in 256ths, rounded.
+                let moved = 2 * at * scale - PARTS;
+                let fine = (moved * 256 + PARTS).div_euclid(2 * PARTS);
+                let (first, part) = (fine >> 8, fine & 255);
+                vec![(number(first), 256 - part), (number(first + 1), part)]
+            }
+        });
+    }
+    let layer = i64::from(layer.min(image.layers - 1));
+    let channels = usize::from(image.channels);
+    let mut sum = 0;
+    for &(x, a) in &ways[0] {
+        for &(y, b) in &ways[1] {
+            for &(z, c) in &ways[2] {
+                let (Some(x), Some(y), Some(z)) = (x, y, z) else {
+                    continue;
+                };
+                let [width, height, depth] = image.size.map(i64::from);
+                let texel = ((layer * depth + z) * height + y) * width + x;
+                let value = match component {
+                    n if n < channels => values[texel as usize * channels + n],
+                    3 => 1,
+                    _ => 0,
+                };
+                sum += a * b * c * value;
+            }
+        }
+    }
+    sum
+}
+
+#[test]
+fn random_coordinates_of_every_kind() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    for kind in KINDS {
+        for _ in 0..1_000 {
+            let (texture, mut texels, values) = texture(kind, &mut rng);
+            for _ in 0..10 {
+                let at = [0, 1, 2].map(|axis| {
+                    let size = match texture.normalized_coordinates {
+                        true => 1,
+                        false => i64::from(texture.image.size[axis]),
+                    };
+                    rng.i64(-3 * PARTS * size..4 * PARTS * size)
+                });
+                let place = Place {
+                    coordinates: at.map(|n| (n as f32 / PARTS as f32).to_bits()),
+                    offsets: [0; 3],
+                    layer: rng.u32(..5),
+                };
+                let found = texture.sample(&place, &mut texels).expect("it is there");
+                for (component, number) in found.into_iter().enumerate() {
+                    let sum = expected(&texture, &values, at, place.layer, component);
+                    let wanted = (sum as f64 / f64::from(1 << 24)) as f32;
+                    let same =
+                        number.bits() == wanted.to_bits() || number.float() == 0.0 && sum == 0;
+                    assert!(
+                        same,
+                        "{texture:?} {at:?} {component}: {number:?}, not {wanted}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A row of the floats 1, 2, 3, 4.
+fn row(mode: AddressMode, filter: Filter, normalized: bool) -> (Texture, Bytes) {
+    let bytes = [1.0f32, 2.0, 3.0, 4.0].map(f32::to_le_bytes).concat();
+    let texture = Texture {
+        name: "row".to_owned(),
+        handle: 1,
+        image: Image {
+            kind: ImageKind::D1,
+            size: [4, 1, 1],
+            layers: 1,
+            element: TexelElement::F32,
+            channels: 1,
+            address: 0,
+        },
+        linear_memory: false,
+        normalized_read: false,
+        filter,
+        address: [mode; 3],
+        normalized_coordinates: normalized,
+    };
+    (texture, Bytes(bytes))
+}
+
+fn read(texture: &Texture, texels: &mut Bytes, x: f32) -> f64 {
+    let place = Place {
+        coordinates: [x.to_bits(), 0, 0],
+        offsets: [0; 3],
+        layer: 0,
+    };
+    texture.sample(&place, texels).expect("it is there")[0].float()
+}
+
+#[test]
+fn edges_of_address_modes() {
+    use AddressMode::{Border, Clamp, Mirror, Wrap};
+    // Mode, coordinate from 0 to 1, what point and linear filtering give.
+    for (mode, x, point, linear) in [
+        (Clamp, 0.0, 1.0, 1.0),
+        (Clamp, 1.0, 4.0, 4.0),
+        (Clamp, -7.5, 1.0, 1.0),
+        (Clamp, f32::INFINITY, 4.0, 4.0),
+        (Clamp, f32::NEG_INFINITY, 1.0, 1.0),
+        (Clamp, f32::NAN, 1.0, 1.0),
+        (Clamp, 0.375, 2.0, 2.0),
+        (Clamp, 0.5, 3.0, 2.5),
+        (Border, 0.0, 1.0, 0.5),
+        (Border, 1.0, 0.0, 2.0),
+        (Border, -0.25, 0.0, 0.0),
+        (Border, f32::MAX, 0.0, 0.0),
+        (Wrap, 0.0, 1.0, 2.5),
+        (Wrap, 1.0, 1.0, 2.5),
+        (Wrap, -0.125, 4.0, 4.0),
+        (Wrap, 2.375, 2.0, 2.0),
+        (Mirror, 0.0, 1.0, 1.0),
+        (Mirror, 1.0, 4.0, 4.0),
+        (Mirror, -0.375, 2.0, 2.0),
+        (Mirror, 1.125, 4.0, 4.0),
+        (Mirror, 2.125, 1.0, 1.0),
+    ] {
+        for (filter, wanted) in [(Filter::Point, point), (Filter::Linear, linear)] {
+            let (texture, mut texels) = row(mode, filter, true);
+            let found = read(&texture, &mut texels, x);
+            assert_eq!(found, wanted, "{mode:?} {filter:?} at {x}");
+        }
+    }
+}
+
+#[test]
+fn without_normalized_coordinates_wrap_and_mirror_clamp() {
+    for mode in [AddressMode::Wrap, AddressMode::Mirror, AddressMode::Clamp] {
+        let (texture, mut texels) = row(mode, Filter::Point, false);
+        assert_eq!(read(&texture, &mut texels, -0.5), 1.0);
+        assert_eq!(read(&texture, &mut texels, 3.99), 4.0);
+        assert_eq!(read(&texture, &mut texels, 5.0), 4.0);
+    }
+}
+
+/// A coefficient has 8 bits of fraction: 1/512 is a tie, which goes up.
+#[test]
+fn coefficients_are_rounded() {
+    let (texture, mut texels) = row(AddressMode::Clamp, Filter::Linear, false);
+    for (part, steps) in [
+        (0.0, 0),
+        (0.9, 0),
+        (1.0, 1),
+        (2.9, 1),
+        (3.0, 2),
+        (510.9, 255),
+        (511.0, 256),
+    ] {
+        let found = read(&texture, &mut texels, 1.5 + part / 512.0);
+        assert_eq!(found, 2.0 + f64::from(steps) / 256.0, "{part}");
+    }
+}
+
+#[test]
+fn texels_by_number() {
+    let (texture, mut texels) = row(AddressMode::Clamp, Filter::Linear, true);
+    for (index, offset, wanted) in [
+        (0, 0, 1.0),
+        (3, 0, 4.0),
+        (4, 0, 0.0),
+        (-1, 0, 0.0),
+        (-1, 2, 2.0),
+    ] {
+        let place = Place {
+            coordinates: [index as u32, 9, 9],
+            offsets: [offset, 0, 0],
+            layer: 0,
+        };
+        let found = texture.fetch(&place, &mut texels).expect("it is there");
+        assert_eq!(found[0].float(), wanted, "{index} {offset}");
+    }
+}
+
+#[test]
+fn numbers_of_texels() {
+    use TexelElement::{F16, S8, S16, S32, U8, U16, U32};
+    // Element, bytes, what a register gets as it is, and read as 0 to 1 or -1 to 1.
+    for (element, bytes, plain, normalized) in [
+        (U8, 255u32, 255u32, 1.0f32),
+        (U8, 51, 51, 0.2),
+        (S8, 0x80, -128i32 as u32, -1.0),
+        (S8, 0x81, -127i32 as u32, -1.0),
+        (S8, 0x7f, 127, 1.0),
+        (U16, 0xffff, 0xffff, 1.0),
+        (S16, 0x8000, -32768i32 as u32, -1.0),
+        (S16, 0x4000, 0x4000, (16384.0f64 / 32767.0) as f32),
+        (U32, 0xdead_beef, 0xdead_beef, f32::NAN),
+        (S32, 0xdead_beef, 0xdead_beef, f32::NAN),
+        (F16, 0x3c00, 1.0f32.to_bits(), f32::NAN),
+        (F16, 0x8001, (-(2f32.powi(-24))).to_bits(), f32::NAN),
+        (F16, 0x7c00, f32::INFINITY.to_bits(), f32::NAN),
+        (F16, 0xfbff, (-65504.0f32).to_bits(), f32::NAN),
+    ] {
+        let value = element.value(&bytes.to_le_bytes());
+        assert_eq!(value.bits(), plain, "{element:?} {bytes:#x}");
+        if !normalized.is_nan() {
+            assert_eq!(element.normalized(value).bits(), normalized.to_bits());
+        }
+    }
+}
+
+/// Every number of binary16 that is one has this value: its neighbours are as far away as the exponent says.
+#[test]
+fn halves_ascend() {
+    for bits in 0..0x7bffu16 {
+        let (value, next) = (half(bits), half(bits + 1));
+        let step = 2f64.powi(i32::from((bits >> 10).max(1)) - 25);
+        assert_eq!(next - value, step, "{bits:#x}");
+        assert_eq!(half(bits | 0x8000), -value);
+    }
+    assert_eq!(half(0x7c00), f64::INFINITY);
+    assert!(half(0x7c01).is_nan() && half(0xffff).is_nan());
+}
+
+#[test]
+fn what_does_not_go_together() {
+    let (texture, _) = row(AddressMode::Clamp, Filter::Linear, false);
+    let refused = |change: &dyn Fn(&mut Texture)| {
+        let mut texture = texture.clone();
+        change(&mut texture);
+        texture.check().expect_err("it is refused")
+    };
+    assert!(refused(&|t| t.image.element = TexelElement::S32).contains("filtered"));
+    assert!(refused(&|t| t.normalized_read = true).contains("8 and 16 bits"));
+    assert!(refused(&|t| t.image.channels = 3).contains("3 channels"));
+    assert!(refused(&|t| t.image.size[0] = 0).contains("no texels"));
+    assert!(refused(&|t| t.image.size = [u32::MAX; 3]).contains("too large"));
+}
