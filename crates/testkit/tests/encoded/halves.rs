@@ -137,17 +137,17 @@ fn arithmetic(before: &Before<'_>, numbers: &[Number]) -> u16 {
     let formats = (Format::Double, Format::Half);
     let nearest = Rounding::Nearest;
     let zero = |x: u64| f64::from_bits(x) == 0.0;
-    let result = match patterns.as_slice() {
-        &[a, b] if i.mnemonic.starts_with("HADD2") => {
+    let result = match *patterns.as_slice() {
+        [a, b] if i.mnemonic.starts_with("HADD2") => {
             let value = |x| Value::of(Format::Double, x);
             sum(Format::Half, &value(a), &value(b), nearest)
         }
-        &[a, b] if i.has("FMZ") && (zero(a) || zero(b)) => Some(0),
-        &[a, b] => fma(formats, a, b, 0, None, nearest),
-        &[a, b, c] if i.has("FMZ") && (zero(a) || zero(b)) => {
+        [a, b] if i.has("FMZ") && (zero(a) || zero(b)) => Some(0),
+        [a, b] => fma(formats, a, b, 0, None, nearest),
+        [a, b, c] if i.has("FMZ") && (zero(a) || zero(b)) => {
             fma(formats, 0, 0, 0, Some(c), nearest)
         }
-        &[a, b, c] => fma(formats, a, b, 0, Some(c), nearest),
+        [a, b, c] => fma(formats, a, b, 0, Some(c), nearest),
         _ => unreachable!("{i:?}"),
     };
     let result = result.map_or(NAN, |x| flushed(before, x as u16));
