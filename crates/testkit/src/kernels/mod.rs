@@ -8,6 +8,11 @@ mod btree_search;
 mod cfd_flux;
 mod convolution;
 mod convolution_texture;
+mod f16_arithmetic;
+mod f32_division;
+mod f64_division;
+mod float_mix;
+mod function_pointer;
 mod gaussian;
 mod heart_wall;
 mod histogram;
@@ -32,16 +37,25 @@ mod needleman_wunsch;
 mod particle_filter;
 mod path_finder;
 mod perceptron;
+mod rare_instructions;
+mod recursion;
 mod reduction;
 mod rounding;
 mod running_error;
 mod sampling;
+mod shuffle;
 mod spmv;
 mod srad;
 mod stream_cluster;
 mod surface;
+mod switch_fallthrough;
+mod switch_table;
 mod texture;
 mod texture_kinds;
+mod transpose;
+mod triangle_sum;
+mod uniform_loop;
+mod vote;
 mod walsh_transform;
 mod wavelet_2d;
 
@@ -71,6 +85,11 @@ pub fn all() -> Vec<Reference> {
         cfd_flux::KERNELS,
         convolution::KERNELS,
         convolution_texture::KERNELS,
+        f16_arithmetic::KERNELS,
+        f32_division::KERNELS,
+        f64_division::KERNELS,
+        float_mix::KERNELS,
+        function_pointer::KERNELS,
         gaussian::KERNELS,
         heart_wall::KERNELS,
         histogram::KERNELS,
@@ -94,13 +113,22 @@ pub fn all() -> Vec<Reference> {
         particle_filter::KERNELS,
         path_finder::KERNELS,
         perceptron::KERNELS,
+        rare_instructions::KERNELS,
+        recursion::KERNELS,
         reduction::KERNELS,
+        shuffle::KERNELS,
         spmv::KERNELS,
         srad::KERNELS,
         stream_cluster::KERNELS,
         surface::KERNELS,
+        switch_fallthrough::KERNELS,
+        switch_table::KERNELS,
         texture::KERNELS,
         texture_kinds::KERNELS,
+        transpose::KERNELS,
+        triangle_sum::KERNELS,
+        uniform_loop::KERNELS,
+        vote::KERNELS,
         walsh_transform::KERNELS,
         wavelet_2d::KERNELS,
     ]
