@@ -65,6 +65,7 @@ fn launch(
         grid,
         block,
         dynamic_shared: 0,
+        stack: None,
         variables: Vec::new(),
         params: params
             .iter()

@@ -109,6 +109,9 @@ fn written(name: &str, kernel: &str, launch: &GridFile) -> anyhow::Result<Files>
     if launch.dynamic_shared > 0 {
         writeln!(text, "dynamic_shared = {}", launch.dynamic_shared)?;
     }
+    if let Some(stack) = launch.stack {
+        writeln!(text, "stack = {stack}")?;
+    }
     for param in &launch.params {
         writeln!(text, "\n[[param]]\nname = {}", quoted(&param.name))?;
         match &param.value {
@@ -147,7 +150,13 @@ fn written(name: &str, kernel: &str, launch: &GridFile) -> anyhow::Result<Files>
     }
     for variable in &launch.variables {
         writeln!(text, "\n[[variable]]\nname = {}", quoted(&variable.name))?;
-        write_buffer(name, &variable.name, &variable.buffer, &mut text, &mut files)?;
+        write_buffer(
+            name,
+            &variable.name,
+            &variable.buffer,
+            &mut text,
+            &mut files,
+        )?;
     }
     for texels in &launch.texels {
         writeln!(text, "\n[[buffer]]\nname = {}", quoted(&texels.name))?;

@@ -198,6 +198,7 @@ mod tests {
             grid: [1; 3],
             block: [1; 3],
             dynamic_shared: 0,
+            stack: None,
             variables: Vec::new(),
             params: vec![GridParam {
                 name: "buffer".to_owned(),

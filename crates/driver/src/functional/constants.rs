@@ -72,7 +72,7 @@ impl Session {
             grid: grid.grid,
             block: grid.block,
             shared: shared.saturating_add(grid.dynamic_shared),
-            local: local(kernel),
+            local: local(kernel, grid),
             constants,
             textures,
             surfaces,
@@ -144,9 +144,15 @@ impl Session {
     }
 }
 
+/// Bytes of the stack of a thread where the file does not say how many are needed, as for recursion: what CUDA gives unless
+/// a program asks for more (`cudaLimitStackSize`).
+const STACK: u32 = 1024;
+
 /// Bytes of local memory of a thread.
-fn local(kernel: &Kernel) -> u32 {
-    kernel.min_stack_size.or(kernel.frame_size).unwrap_or(0)
+fn local(kernel: &Kernel, grid: &GridFile) -> u32 {
+    let needed = kernel.min_stack_size.unwrap_or(STACK);
+    let own = kernel.frame_size.unwrap_or(0);
+    grid.stack.unwrap_or(needed.max(own))
 }
 
 /// Puts bytes into a constant bank; what lies beyond it is left out.
@@ -187,7 +193,7 @@ fn launch_block(
             put(at + 4 * nth, &number.to_le_bytes());
         }
     }
-    put(STACK_AT, &local(kernel).to_le_bytes());
+    put(STACK_AT, &local(kernel, grid).to_le_bytes());
     for (at, word) in Launch::WINDOWS_AT {
         put(at, &word.to_le_bytes());
     }

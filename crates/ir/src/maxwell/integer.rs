@@ -216,7 +216,16 @@ fn scaled_address(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning
             let shift = Expr::Const(operands.number(3)?);
             let high = Expr::ternary(TernaryOp::FunnelLeft, a, operands.word(2)?, shift);
             let extended = modifiers.len() == 2;
-            Sum::of((high, false), operands.signed(1)?, extended)?.result(operands)
+            let sum = Sum::of((high, false), operands.signed(1)?, extended)?;
+            let Some(predicate) = operands.predicates().first().copied().flatten() else {
+                return sum.result(operands);
+            };
+            // Compilers write it beside generic addresses, and read it in LD and ST, which do not need it: that it is the
+            // carry is an assumption.
+            let register = operands.register().filter(|_| !operands.sets_cc())?;
+            let sums = register.map(|cell| (cell, sum.value()));
+            let carry = (predicate, sum.carry_out());
+            Some(Meaning::Set(sums.into_iter().chain([carry]).collect()))
         }
         _ => None,
     }

@@ -39,6 +39,8 @@ pub struct GridFile {
     pub block: [u32; 3],
     /// Bytes of shared memory that the launch adds.
     pub dynamic_shared: u32,
+    /// Bytes of local memory of a thread, where the file says so.
+    pub stack: Option<u32>,
     /// The parameters, by position.
     pub params: Vec<GridParam>,
     /// What variables of the module hold (`cudaMemcpyToSymbol`), in the order of the file.
@@ -128,6 +130,7 @@ struct Raw {
     block: Spanned<Vec<u32>>,
     #[serde(default)]
     dynamic_shared: u32,
+    stack: Option<Spanned<u32>>,
     #[serde(default)]
     param: Vec<Spanned<RawParam>>,
     #[serde(default)]
@@ -143,6 +146,9 @@ struct Raw {
 impl GridFile {
     /// The most bytes of all buffers.
     pub const MOST_BYTES: u64 = 1 << 31;
+
+    /// The most bytes of local memory of a thread, as on GPUs.
+    pub const MOST_STACK: u32 = 512 << 10;
 
     /// The most parameters: as many as fit into the 4 KiB that CUDA has for them.
     pub const MOST_PARAMS: u32 = 4096;
@@ -165,6 +171,14 @@ impl GridFile {
             size("grid", &raw.grid, 1 << 31)?,
             size("block", &raw.block, 1024)?,
         );
+        let stack = match &raw.stack {
+            Some(stack) if *stack.get_ref() > GridFile::MOST_STACK => {
+                let most = GridFile::MOST_STACK;
+                let what = format!("stack has {} bytes, at most {most}", stack.get_ref());
+                return Err(at(Diagnostic::new(what), stack.span().start));
+            }
+            stack => stack.as_ref().map(|stack| *stack.get_ref()),
+        };
         let mut reading = Reading::new(files);
         reading.textures = raw.texture.iter().map(|t| t.get_ref().name()).collect();
         reading.surfaces = raw.surface.iter().map(|s| s.get_ref().name()).collect();
@@ -224,6 +238,7 @@ impl GridFile {
             block,
             kernel: raw.kernel,
             dynamic_shared: raw.dynamic_shared,
+            stack,
             params,
             variables,
             texels: Vec::new(),

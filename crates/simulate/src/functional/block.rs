@@ -1,11 +1,11 @@
 //! One block of threads.
 
 use warpbound_base::CodeAddr;
-use warpbound_ir::{OpIndex, Question, VoteMode};
+use warpbound_ir::{OpIndex, VoteMode};
 use warpbound_simt::Tag;
 
 use super::access::Request;
-use super::fault::{Fault, FaultKind, Waiter};
+use super::fault::{Fault, FaultKind};
 use super::images::Issued;
 use super::lanes::{LANES, Mask, Row, binary, float, gather, lanes_of, spread, ternary, unary};
 use super::memory::{Global, SharedMemory};
@@ -20,7 +20,7 @@ pub(super) struct Block<'a> {
     pub(super) warps: Vec<Warp>,
     pub(super) shared: SharedMemory,
     /// Threads that were at barriers without waiting.
-    passed: Vec<Passed>,
+    pub(super) passed: Vec<Passed>,
     /// Its place in the grid.
     place: [Row; 3],
     scratch: Vec<Row>,
@@ -450,115 +450,64 @@ impl<'a> Block<'a> {
         }
         Ok(())
     }
+}
 
-    /// Counts a warp's threads at a barrier at which it does not wait.
-    fn pass(&mut self, number: usize, barrier: u32, threads: Option<u32>) {
-        let own = self.threads_of(&self.warps[number]);
-        let wanted = threads.unwrap_or(self.launch.block.iter().product());
-        match self.passed.iter_mut().find(|p| p.barrier == barrier) {
-            Some(passed) => passed.threads += own,
-            None => self.passed.push(Passed {
-                barrier,
-                threads: own,
-                wanted,
-            }),
-        }
-        // With nobody there to wait, the barrier opens and begins anew.
-        let waiting: u32 = self
-            .warps
-            .iter()
-            .filter(|warp| warp.waits.is_some_and(|w| w.barrier == barrier))
-            .map(|warp| self.threads_of(warp))
-            .sum();
-        if waiting == 0 {
-            self.passed
-                .retain(|p| p.barrier != barrier || p.threads < p.wanted);
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use warpbound_ir::{Cell, Code, Op, Value};
 
-    /// Threads that have passed a barrier since it opened last.
-    fn passed_at(&self, barrier: u32) -> u32 {
-        let passed = self.passed.iter().filter(|p| p.barrier == barrier);
-        passed.map(|p| p.threads).sum()
-    }
+    use super::*;
 
-    /// What the warps at a barrier are answered.
-    fn answer(&self, barrier: u32) -> Option<u32> {
-        let waits = self.warps.iter().filter_map(|warp| warp.waits);
-        let asks = waits.filter(|wait| wait.barrier == barrier);
-        let mut found: Option<(Question, u32, u32)> = None;
-        for (question, yes, all) in asks.filter_map(|wait| wait.asks) {
-            let sum = found.get_or_insert((question, 0, 0));
-            sum.1 += yes;
-            sum.2 += all;
-        }
-        found.map(|(question, yes, all)| match question {
-            Question::Count => yes,
-            Question::All => (yes == all).into(),
-            Question::Any => (yes > 0).into(),
-        })
-    }
-
-    /// Lets warps go that wait at a barrier with enough others. Whole warps count; those that have left are not waited
-    /// for at a barrier of the whole block, which is noted.
-    fn release(&mut self, counts: &mut Counts) {
-        for number in 0..self.warps.len() {
-            let Some(wait) = self.warps[number].waits else {
-                continue;
-            };
-            let at_it = |warp: &&Warp| warp.waits.is_some_and(|w| w.barrier == wait.barrier);
-            let arrived: u32 = self
-                .warps
-                .iter()
-                .filter(at_it)
-                .map(|warp| self.threads_of(warp))
-                .sum::<u32>()
-                + self.passed_at(wait.barrier);
-            let gone: u32 = self
-                .warps
-                .iter()
-                .filter(|warp| warp.stack.top().is_none())
-                .map(|warp| self.threads_of(warp))
-                .sum();
-            let all = self.launch.block.iter().product::<u32>();
-            let wanted = wait.threads.unwrap_or(all - gone);
-            if arrived < wanted {
-                continue;
-            }
-            if wait.threads.is_none() && gone != 0 {
-                counts.note_left(wait.at, self.index, gone);
-            }
-            let answer = self.answer(wait.barrier);
-            self.passed.retain(|passed| passed.barrier != wait.barrier);
-            for warp in &mut self.warps {
-                if warp.waits.is_some_and(|w| w.barrier == wait.barrier) {
-                    warp.waits = None;
-                    warp.answer = answer.unwrap_or(warp.answer);
-                }
+    /// What a block takes for each of its threads: 4 bytes for each register, and no more than 64 beside them.
+    #[test]
+    fn memory_of_a_thread() {
+        const REGISTERS: u8 = 40;
+        let op = Op {
+            addr: CodeAddr(8),
+            condition: warpbound_ir::Condition::ALWAYS,
+            reads: [Cell::gpr(REGISTERS - 1)].into_iter().collect(),
+            writes: Default::default(),
+            value: Value::Function,
+            control: warpbound_ir::Control::Exit,
+            barrier: false,
+            meaning: None,
+        };
+        let code = Code {
+            ops: vec![op],
+            ..Code::default()
+        };
+        let launch = Launch {
+            grid: [1; 3],
+            block: [1024, 1, 1],
+            shared: 0,
+            local: 0,
+            constants: Vec::new(),
+            textures: Vec::new(),
+            surfaces: Vec::new(),
+            max_instructions: 1,
+            order: Order::TakenFirst,
+        };
+        let program = Program::of(&code, &launch);
+        let mut block = Block::new(&program, &launch, [0; 3]);
+        // Branches that part the lanes, one by one, as deep as nests get.
+        for warp in &mut block.warps {
+            for lane in 0..8u32 {
+                let all = Mask::MAX << lane;
+                warp.stack
+                    .diverge(&[(0, u64::from(all << 1)), (0, 1 << lane)]);
             }
         }
-    }
-
-    /// Threads of a warp.
-    fn threads_of(&self, warp: &Warp) -> u32 {
-        let all = self.launch.block.iter().product::<u32>();
-        (all - warp.first).min(LANES as u32)
-    }
-
-    fn deadlock(&self) -> Fault {
-        let waiting = self.warps.iter().zip(0u32..);
-        let waiters: Vec<Waiter> = waiting
-            .filter_map(|(warp, number)| {
-                let wait = warp.waits?;
-                Some(Waiter {
-                    warp: number,
-                    at: OpIndex(wait.at),
-                    barrier: wait.barrier,
-                    threads: wait.threads,
-                })
-            })
-            .collect();
-        let at = waiters.first().map_or(0, |waiter| waiter.at.0);
-        self.fault(at, FaultKind::Deadlock(waiters))
+        let of_warp = |warp: &Warp| {
+            let stages = warp.stack.pending().len() + 1;
+            size_of_val(warp.rows.as_slice())
+                + warp.local.len()
+                + stages * size_of::<warpbound_simt::concrete::Stage<u32>>()
+        };
+        let bytes = size_of_val(block.warps.as_slice())
+            + block.warps.iter().map(of_warp).sum::<usize>()
+            + size_of_val(block.scratch.as_slice())
+            + size_of::<Block<'_>>();
+        let most = 1024 * (4 * usize::from(REGISTERS) + 64);
+        assert!(bytes <= most, "{bytes} bytes, {most} are allowed");
     }
 }

@@ -4,6 +4,7 @@
 //! activation stack of `simt` says who goes on. A warp runs until it comes to a barrier or to its end.
 
 mod access;
+mod barrier;
 mod block;
 mod compile;
 mod counts;
@@ -14,6 +15,7 @@ mod listen;
 mod memory;
 mod parallel;
 mod program;
+mod steps;
 mod surface;
 mod texture;
 mod warp;

@@ -51,6 +51,7 @@ impl Launch {
             grid,
             block,
             dynamic_shared: 0,
+            stack: None,
             variables: Vec::new(),
             params: Vec::new(),
             texels: Vec::new(),

@@ -194,7 +194,7 @@ fn integer(before: &Before<'_>, from: Integer) -> BigInt {
         Some("B2") => 16,
         Some("B3") => 24,
         Some("H1") => 16,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     };
     let bits = bits >> place;
     let unused = 64 - from.width;

@@ -80,7 +80,7 @@ fn operands(before: &Before<'_>, mut place: usize, count: usize) -> (Vec<[Number
             Base::Number(high) => {
                 place += 1;
                 let Base::Number(low) = &before.operand(place).base else {
-                    panic!("one half of a number: {:?}", before.instruction);
+                    unreachable!("one half of a number: {:?}", before.instruction);
                 };
                 [low, high].map(|text| Number::Half(half_of(text)))
             }
@@ -137,18 +137,18 @@ fn arithmetic(before: &Before<'_>, numbers: &[Number]) -> u16 {
     let formats = (Format::Double, Format::Half);
     let nearest = Rounding::Nearest;
     let zero = |x: u64| f64::from_bits(x) == 0.0;
-    let result = match patterns.as_slice() {
-        &[a, b] if i.mnemonic.starts_with("HADD2") => {
+    let result = match *patterns.as_slice() {
+        [a, b] if i.mnemonic.starts_with("HADD2") => {
             let value = |x| Value::of(Format::Double, x);
             sum(Format::Half, &value(a), &value(b), nearest)
         }
-        &[a, b] if i.has("FMZ") && (zero(a) || zero(b)) => Some(0),
-        &[a, b] => fma(formats, a, b, 0, None, nearest),
-        &[a, b, c] if i.has("FMZ") && (zero(a) || zero(b)) => {
+        [a, b] if i.has("FMZ") && (zero(a) || zero(b)) => Some(0),
+        [a, b] => fma(formats, a, b, 0, None, nearest),
+        [a, b, c] if i.has("FMZ") && (zero(a) || zero(b)) => {
             fma(formats, 0, 0, 0, Some(c), nearest)
         }
-        &[a, b, c] => fma(formats, a, b, 0, Some(c), nearest),
-        _ => panic!("{i:?}"),
+        [a, b, c] => fma(formats, a, b, 0, Some(c), nearest),
+        _ => unreachable!("{i:?}"),
     };
     let result = result.map_or(NAN, |x| flushed(before, x as u16));
     if !i.has("SAT") {
@@ -179,7 +179,7 @@ fn compared(before: &Before<'_>, operands: &[[Number; 2]], lane: usize) -> bool 
         Number::Single(x) => f32::from_bits(x),
     };
     let [a, b] = operands else {
-        panic!("two operands: {:?}", before.instruction);
+        unreachable!("two operands: {:?}", before.instruction);
     };
     let name = comparison(before.instruction).expect("a comparison");
     holds(name, number(a).partial_cmp(&number(b)))

@@ -95,12 +95,12 @@ fn size(i: &Instruction) -> (usize, bool) {
 /// Where in the room an operand points; `None` when not aligned or beyond the end.
 fn place(before: &Before<'_>, operand: usize, size: usize) -> Option<usize> {
     let Base::Memory(register, offset) = before.operand(operand).base else {
-        panic!("no address: {:?}", before.instruction);
+        unreachable!("no address: {:?}", before.instruction);
     };
     let first = match register {
         Some(SLOT_REGISTER) => ROOM_AT as i64,
         Some(SHARED_REGISTER | LOCAL_REGISTER) => 0,
-        _ => panic!("another address: {:?}", before.instruction),
+        _ => unreachable!("another address: {:?}", before.instruction),
     };
     let at = usize::try_from(offset - first).ok()?;
     (at.is_multiple_of(size) && at + size <= ROOM).then_some(at)
@@ -109,7 +109,7 @@ fn place(before: &Before<'_>, operand: usize, size: usize) -> Option<usize> {
 fn register(before: &Before<'_>, operand: usize) -> Option<u8> {
     match before.operand(operand).base {
         Base::Register(register) => register,
-        _ => panic!("no register: {:?}", before.instruction),
+        _ => unreachable!("no register: {:?}", before.instruction),
     }
 }
 
@@ -120,7 +120,7 @@ fn extended(bytes: &[u8], sign: bool) -> u32 {
         (&[a, b], false) => u16::from_le_bytes([a, b]).into(),
         (&[a, b], true) => i16::from_le_bytes([a, b]) as u32,
         (&[a, b, c, d], _) => u32::from_le_bytes([a, b, c, d]),
-        _ => panic!("{} bytes", bytes.len()),
+        _ => unreachable!("{} bytes", bytes.len()),
     }
 }
 
@@ -153,14 +153,14 @@ fn constant(before: &Before<'_>) -> Option<After> {
     let Base::Indexed(BANK, register, offset) = before.operand(1).base else {
         // Without a register the operand is a plain constant.
         let Base::Constant(BANK, offset) = before.operand(1).base else {
-            panic!("another bank: {:?}", before.instruction);
+            unreachable!("another bank: {:?}", before.instruction);
         };
         return loaded(before, offset as usize);
     };
     let base = match register {
         None => 0,
         Some(SHARED_REGISTER) => before.thread as i64 * ROOM as i64,
-        _ => panic!("another address: {:?}", before.instruction),
+        _ => unreachable!("another address: {:?}", before.instruction),
     };
     loaded(before, usize::try_from(base + offset).ok()?)
 }
@@ -286,6 +286,6 @@ fn operation(i: &Instruction, old: u64, operand: u64) -> u64 {
         Some("OR") => old | operand,
         Some("XOR") => old ^ operand,
         Some("EXCH") => operand,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     }
 }

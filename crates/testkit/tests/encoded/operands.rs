@@ -53,7 +53,7 @@ impl<'a> Before<'a> {
         let operands = &self.instruction.operands;
         operands
             .get(place)
-            .unwrap_or_else(|| panic!("no operand {place}: {:?}", self.instruction))
+            .unwrap_or_else(|| unreachable!("no operand {place}: {:?}", self.instruction))
     }
 
     /// A word of a register or constant, the `nth`, without signs.
@@ -62,7 +62,7 @@ impl<'a> Before<'a> {
             Base::Register(None) => 0,
             Base::Register(Some(n)) => self.state.register(Some(n + nth)),
             Base::Constant(BANK, offset) => self.bank[offset as usize / 4 + usize::from(nth)],
-            _ => panic!("no word: {operand:?}"),
+            _ => unreachable!("no word: {operand:?}"),
         }
     }
 
@@ -93,7 +93,7 @@ impl<'a> Before<'a> {
         let operand = self.operand(place);
         match operand.base {
             Base::Predicate(n) => self.state.predicate(n) != operand.not,
-            _ => panic!("no predicate: {operand:?}"),
+            _ => unreachable!("no predicate: {operand:?}"),
         }
     }
 
@@ -115,7 +115,7 @@ impl<'a> Before<'a> {
                     state.set(Some(n), *value);
                 }
             }
-            _ => panic!("no register: {:?}", self.instruction),
+            _ => unreachable!("no register: {:?}", self.instruction),
         }
         state.into()
     }
@@ -124,7 +124,7 @@ impl<'a> Before<'a> {
     pub(crate) fn comes_near(&self, near: Near) -> After {
         let near = match self.operand(0).base {
             Base::Register(register) => register.map(|register| (register, near)),
-            _ => panic!("no register: {:?}", self.instruction),
+            _ => unreachable!("no register: {:?}", self.instruction),
         };
         After {
             state: self.state.clone(),
@@ -138,7 +138,7 @@ impl<'a> Before<'a> {
         let mut seen = None;
         for (place, value) in values.into_iter().enumerate() {
             let Base::Predicate(number) = self.operand(place).base else {
-                panic!("no predicate: {:?}", self.instruction);
+                unreachable!("no predicate: {:?}", self.instruction);
             };
             if number.is_some() && number == seen {
                 return None;
@@ -193,7 +193,7 @@ pub(crate) fn combine(instruction: &Instruction, a: bool, b: bool) -> bool {
         Some("AND") => a && b,
         Some("OR") => a || b,
         Some("XOR") => a != b,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 
@@ -215,7 +215,7 @@ pub(crate) fn holds(name: &str, order: Option<std::cmp::Ordering>) -> bool {
         "GT" | "GTU" => order == Greater,
         "NE" | "NEU" => order != Equal,
         "GE" | "GEU" => order != Less,
-        _ => panic!("no comparison: {name}"),
+        _ => unreachable!("no comparison: {name}"),
     }
 }
 

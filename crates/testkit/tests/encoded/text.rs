@@ -156,7 +156,7 @@ pub(crate) fn number(text: &str) -> i64 {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => digits.parse(),
     };
-    let value = value.unwrap_or_else(|_| panic!("no number: {text}")) as i64;
+    let value = value.unwrap_or_else(|_| unreachable!("no number: {text}")) as i64;
     if minus { value.wrapping_neg() } else { value }
 }
 

@@ -104,7 +104,13 @@ fn scaled(case: &Case<'_>) -> Option<Outputs> {
         let shifted = (if case.minus(0) { -pair } else { pair }) << case.number(3)?;
         let high = (shifted >> 32) as u32;
         let summands = [(high, false), (case.bits(1), false)];
-        return Some(total(case, summands, 0, case.has(".X")));
+        let mut outputs = total(case, summands, 0, case.has(".X"));
+        if let Some(&Some(predicate)) = case.written_predicates().first() {
+            let carried = u64::from(case.has(".X") && case.carry());
+            let sum = u64::from(high) + u64::from(case.bits(1)) + carried;
+            outputs.push((predicate, (sum >> 32) as u32));
+        }
+        return Some(outputs);
     }
     let shifted = (u64::from(case.bits(0)) << case.number(2)?) as u32;
     let summands = [(shifted, case.minus(0)), (case.bits(1), case.minus(1))];

@@ -1,0 +1,232 @@
+//! From expressions to steps on rows, each made once, and none where the result is known.
+
+use std::collections::{HashMap, HashSet};
+
+use warpbound_ir::float::FloatOp;
+use warpbound_ir::{BinaryOp, Expr, Half, TernaryOp};
+
+use super::compile::Compiler;
+use super::lanes::{LANES, binary, ternary};
+use super::program::{At, Step};
+
+/// An operand while its operation is being compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Operand {
+    Const(u32),
+    At(At),
+}
+
+/// The steps of one operation, each made once.
+#[derive(Default)]
+pub(super) struct Steps {
+    pub(super) list: Vec<(u16, Step)>,
+    /// Scratch rows in use.
+    pub(super) rows: u16,
+    known: HashMap<(StepKind, [Operand; FloatOp::MOST_WORDS]), At>,
+    /// Rows that hold 0 or 1.
+    truths: HashSet<At>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum StepKind {
+    Predicate,
+    Unary(u32),
+    Binary(u32),
+    Ternary(u32, u8),
+    /// Its spelling stands for the operation and all that it is made of.
+    Float(String),
+    Constant(u16),
+}
+
+impl Compiler<'_> {
+    pub(super) fn expr(&mut self, expr: &Expr, steps: &mut Steps) -> Option<Operand> {
+        Some(match expr {
+            Expr::Const(value) => Operand::Const(*value),
+            Expr::Cell(cell) if cell.is_predicate() => {
+                let number = (cell.index() - 256) as u8;
+                let operand = Operand::Const(number.into());
+                let made = steps.add(StepKind::Predicate, &[operand], Step::Predicate(number), 1);
+                steps.truths.insert(made);
+                Operand::At(made)
+            }
+            Expr::Cell(cell) => Operand::At(self.own(*cell)?),
+            Expr::Special(register) => Operand::At(self.special(*register)?),
+            Expr::ThreadId => return None,
+            Expr::Constant(bank, address) => match self.expr(address, steps)? {
+                Operand::Const(address) => Operand::Const(self.word(*bank, address)?),
+                Operand::At(address) => {
+                    let banks = &self.launch.constants;
+                    let place = banks.iter().position(|(number, _)| number == bank)? as u16;
+                    let step = Step::Constant(place, address);
+                    let operands = [Operand::At(address)];
+                    Operand::At(steps.add(StepKind::Constant(place), &operands, step, 1))
+                }
+            },
+            Expr::Unary(op, a) => match self.expr(a, steps)? {
+                Operand::Const(a) => Operand::Const(op.apply(a)),
+                Operand::At(at) => {
+                    let kind = StepKind::Unary(*op as u32);
+                    Operand::At(steps.add(kind, &[Operand::At(at)], Step::Unary(*op, at), 1))
+                }
+            },
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.expr(a, steps)?, self.expr(b, steps)?);
+                self.binary(*op, a, b, steps)
+            }
+            Expr::Ternary(op, a, b, c) => {
+                let a = self.expr(a, steps)?;
+                let b = self.expr(b, steps)?;
+                let c = self.expr(c, steps)?;
+                self.ternary(*op, [a, b, c], steps)
+            }
+            Expr::Float(op, words, half) => {
+                let mut operands = Vec::with_capacity(words.len());
+                for word in words {
+                    operands.push(self.expr(word, steps)?);
+                }
+                self.float(*op, &operands, *half, steps)?
+            }
+        })
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: Operand, b: Operand, steps: &mut Steps) -> Operand {
+        let is_truth = |operand: &Operand| match operand {
+            Operand::Const(value) => *value <= 1,
+            Operand::At(at) => steps.truths.contains(at),
+        };
+        let truths = is_truth(&a) && is_truth(&b);
+        match (op, a, b) {
+            (_, Operand::Const(a), Operand::Const(b)) => {
+                return Operand::Const(binary(op, &[a; LANES], &[b; LANES])[0]);
+            }
+            (BinaryOp::And, x, Operand::Const(u32::MAX))
+            | (BinaryOp::And, Operand::Const(u32::MAX), x) => return x,
+            (BinaryOp::And, x, Operand::Const(1)) | (BinaryOp::And, Operand::Const(1), x)
+                if truths =>
+            {
+                return x;
+            }
+            (BinaryOp::And, _, Operand::Const(0)) | (BinaryOp::And, Operand::Const(0), _) => {
+                return Operand::Const(0);
+            }
+            (
+                BinaryOp::Or
+                | BinaryOp::Xor
+                | BinaryOp::Add
+                | BinaryOp::Sub
+                | BinaryOp::Shl
+                | BinaryOp::Shr
+                | BinaryOp::Sar,
+                x,
+                Operand::Const(0),
+            )
+            | (BinaryOp::Or | BinaryOp::Xor | BinaryOp::Add, Operand::Const(0), x) => return x,
+            _ => {}
+        }
+        let kind = StepKind::Binary(op as u32);
+        let step = Step::Binary(op, self.at(a), self.at(b));
+        let made = steps.add(kind, &[a, b], step, 1);
+        let compares = matches!(
+            op,
+            BinaryOp::LtU
+                | BinaryOp::LeU
+                | BinaryOp::LtS
+                | BinaryOp::LeS
+                | BinaryOp::Eq
+                | BinaryOp::Ne
+        );
+        let combines = matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
+        if compares || combines && truths {
+            steps.truths.insert(made);
+        }
+        Operand::At(made)
+    }
+
+    fn ternary(&mut self, op: TernaryOp, operands: [Operand; 3], steps: &mut Steps) -> Operand {
+        match (op, operands) {
+            (_, [Operand::Const(a), Operand::Const(b), Operand::Const(c)]) => {
+                let row = ternary(op, &[a; LANES], &[b; LANES], &[c; LANES]);
+                return Operand::Const(row[0]);
+            }
+            (TernaryOp::Select, [Operand::Const(choice), b, c]) => {
+                return if choice != 0 { b } else { c };
+            }
+            (TernaryOp::Carry, [_, Operand::Const(0), Operand::Const(0)])
+            | (TernaryOp::Carry, [Operand::Const(0), _, Operand::Const(0)]) => {
+                return Operand::Const(0);
+            }
+            _ => {}
+        }
+        let kind = match op {
+            TernaryOp::Select => StepKind::Ternary(0, 0),
+            TernaryOp::Lut(table) => StepKind::Ternary(1, table),
+            TernaryOp::Carry => StepKind::Ternary(2, 0),
+            TernaryOp::FunnelRight => StepKind::Ternary(3, 0),
+            TernaryOp::FunnelLeft => StepKind::Ternary(4, 0),
+            TernaryOp::Permute => StepKind::Ternary(5, 0),
+        };
+        let [a, b, c] = operands.map(|operand| self.at(operand));
+        Operand::At(steps.add(kind, &operands, Step::Ternary(op, a, b, c), 1))
+    }
+
+    fn float(
+        &mut self,
+        op: FloatOp,
+        operands: &[Operand],
+        half: Half,
+        steps: &mut Steps,
+    ) -> Option<Operand> {
+        if operands.len() != op.words() {
+            return None;
+        }
+        let zero = self.at(Operand::Const(0));
+        let mut words = [zero; FloatOp::MOST_WORDS];
+        for (word, operand) in words.iter_mut().zip(operands) {
+            *word = self.at(*operand);
+        }
+        let wide = op.is_wide();
+        let kind = StepKind::Float(format!("{op:?}"));
+        let step = Step::Float { op, words, wide };
+        let made = steps.add(kind, operands, step, if wide { 2 } else { 1 });
+        if op.is_truth() {
+            steps.truths.insert(made);
+        }
+        Some(match (half, made) {
+            (Half::Low, at) => Operand::At(at),
+            (Half::High, At::Scratch(row)) if wide => Operand::At(At::Scratch(row + 1)),
+            (Half::High, _) => Operand::Const(0),
+        })
+    }
+
+    /// A word of a constant bank.
+    fn word(&self, bank: u8, address: u32) -> Option<u32> {
+        let (_, bytes) = self.launch.constants.iter().find(|(n, _)| *n == bank)?;
+        let start = address as usize;
+        let word = bytes.get(start..start.checked_add(4)?)?;
+        Some(u32::from_le_bytes(word.try_into().ok()?))
+    }
+}
+
+impl Steps {
+    /// The row of a step, which is made when it is not known yet, with so many rows.
+    fn add(&mut self, kind: StepKind, operands: &[Operand], step: Step, rows: u16) -> At {
+        let mut key = [Operand::Const(0); FloatOp::MOST_WORDS];
+        for (place, operand) in key.iter_mut().zip(operands) {
+            *place = *operand;
+        }
+        if let Some(&known) = self.known.get(&(kind.clone(), key)) {
+            return known;
+        }
+        let made = self.push(step, rows);
+        self.known.insert((kind, key), made);
+        made
+    }
+
+    /// Adds a step.
+    pub(super) fn push(&mut self, step: Step, rows: u16) -> At {
+        let made = At::Scratch(self.rows);
+        self.list.push((self.rows, step));
+        self.rows += rows;
+        made
+    }
+}
