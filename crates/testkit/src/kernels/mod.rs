@@ -2,28 +2,44 @@
 //!
 //! A file for each source in `kernels/cuda`, which shares nothing with it but the algorithm's definition.
 
+mod atomics;
 mod backprop;
+mod barrier_in_function;
+mod barrier_kinds;
 mod bfs;
+mod bitonic_sort;
+mod break_loop;
 mod btree_search;
+mod call_both_sides;
+mod call_depth2;
+mod cc_branch;
 mod cfd_flux;
+mod continue_loop;
 mod convolution;
 mod convolution_texture;
+mod early_exit;
 mod f16_arithmetic;
 mod f32_division;
 mod f64_division;
 mod float_mix;
 mod function_pointer;
 mod gaussian;
+mod goto_flow;
 mod heart_wall;
 mod histogram;
 mod hotspot;
 mod hotspot_3d;
 mod huffman;
 mod hybrid_sort;
+mod if_else;
+mod if_else_nested;
+mod integer_mix;
 mod kmeans;
 mod launch;
 mod lava_md;
 mod leukocyte;
+mod local_memory;
+mod loop_repush;
 mod lud_diagonal;
 mod mandelbrot;
 mod matmul_int;
@@ -34,9 +50,12 @@ mod myocyte;
 mod nbody;
 mod nearest_neighbour;
 mod needleman_wunsch;
+mod nested_loops;
 mod particle_filter;
 mod path_finder;
 mod perceptron;
+mod predicated_exit;
+mod prefix_scan;
 mod rare_instructions;
 mod recursion;
 mod reduction;
@@ -58,6 +77,7 @@ mod uniform_loop;
 mod vote;
 mod walsh_transform;
 mod wavelet_2d;
+mod writes;
 
 use warpbound_load::GridFile;
 
@@ -79,27 +99,43 @@ pub struct Reference {
 /// All kernels with a reference, by source.
 pub fn all() -> Vec<Reference> {
     [
+        atomics::KERNELS,
         backprop::KERNELS,
+        barrier_in_function::KERNELS,
+        barrier_kinds::KERNELS,
         bfs::KERNELS,
+        bitonic_sort::KERNELS,
+        break_loop::KERNELS,
         btree_search::KERNELS,
+        call_both_sides::KERNELS,
+        call_depth2::KERNELS,
+        cc_branch::KERNELS,
         cfd_flux::KERNELS,
+        continue_loop::KERNELS,
         convolution::KERNELS,
         convolution_texture::KERNELS,
+        early_exit::KERNELS,
         f16_arithmetic::KERNELS,
         f32_division::KERNELS,
         f64_division::KERNELS,
         float_mix::KERNELS,
         function_pointer::KERNELS,
         gaussian::KERNELS,
+        goto_flow::KERNELS,
         heart_wall::KERNELS,
         histogram::KERNELS,
         hotspot::KERNELS,
         hotspot_3d::KERNELS,
         huffman::KERNELS,
         hybrid_sort::KERNELS,
+        if_else::KERNELS,
+        if_else_nested::KERNELS,
+        integer_mix::KERNELS,
         kmeans::KERNELS,
         lava_md::KERNELS,
         leukocyte::KERNELS,
+        local_memory::KERNELS,
+        loop_repush::KERNELS,
         lud_diagonal::KERNELS,
         mandelbrot::KERNELS,
         matmul_int::KERNELS,
@@ -110,9 +146,12 @@ pub fn all() -> Vec<Reference> {
         nbody::KERNELS,
         nearest_neighbour::KERNELS,
         needleman_wunsch::KERNELS,
+        nested_loops::KERNELS,
         particle_filter::KERNELS,
         path_finder::KERNELS,
         perceptron::KERNELS,
+        predicated_exit::KERNELS,
+        prefix_scan::KERNELS,
         rare_instructions::KERNELS,
         recursion::KERNELS,
         reduction::KERNELS,

@@ -1,0 +1,50 @@
+//! Sums of a block, by halves.
+
+use warpbound_load::GridFile;
+
+use super::{Launch, Row};
+
+pub(super) const KERNELS: &[Row] = &[("barrier_in_function", "barrier_in_function", launch)];
+
+fn launch(number: u64) -> GridFile {
+    let mut rng = fastrand::Rng::with_seed(number);
+    // A block of no power of two leaves threads out of its sum.
+    let shape = [(2, 256), (1, 1), (3, 77)].get(number as usize).copied();
+    let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..=256)));
+    let divisor = match rng.i32(-40..40) {
+        0 => 1,
+        divisor => divisor,
+    };
+    let values: Vec<i32> = (0..blocks * threads)
+        .map(|_| rng.i32(-40_000..40_000))
+        .collect();
+    let results: Vec<i32> = values
+        .chunks(threads)
+        .flat_map(|block| {
+            let norm: Vec<i32> = block.iter().map(|value| value * value / divisor).collect();
+            vec![sum_by_halves(block).wrapping_mul(sum_by_halves(&norm)); threads]
+        })
+        .collect();
+    Launch::of(
+        "barrier_in_function",
+        [blocks as u32, 1, 1],
+        [threads as u32, 1, 1],
+    )
+    .input("in", &values)
+    .output("out", &vec![0; values.len()], &results)
+    .value("n", divisor)
+    .done()
+}
+
+/// The sum as a tree of halves makes it: a half that is odd loses its last number.
+fn sum_by_halves(values: &[i32]) -> i32 {
+    match values {
+        [only] => *only,
+        _ => {
+            let half = values.len() / 2;
+            let pairs = values.iter().zip(&values[half..2 * half]);
+            let sums: Vec<i32> = pairs.map(|(a, b)| a.wrapping_add(*b)).collect();
+            sum_by_halves(&sums)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Sorted blocks, and one step of a bitonic sort.
+
+use warpbound_load::GridFile;
+
+use super::{Launch, Number, Row};
+
+pub(super) const KERNELS: &[Row] = &[
+    ("bitonic_sort", "void bitonic::block<int>(int*)", |number| {
+        block(
+            number,
+            "void bitonic::block<int>(int*)",
+            // Few keys, many of them equal, in some launches.
+            |rng, few| if few { rng.i32(-3..3) } else { rng.i32(..) },
+            i32::cmp,
+        )
+    }),
+    (
+        "bitonic_sort",
+        "void bitonic::block<double>(double*)",
+        |number| {
+            block(
+                number,
+                "void bitonic::block<double>(double*)",
+                // Without NaN, and with zeros of one sign: then there is one order.
+                |rng, few| match few {
+                    true => rng.i32(1..5).into(),
+                    false => (rng.f64() - 0.5) * f64::powi(2.0, rng.i32(-1040..1000)) + 0.0,
+                },
+                f64::total_cmp,
+            )
+        },
+    ),
+    ("bitonic_sort", "bitonic::step(float*, int, int)", step),
+];
+
+fn block<N: Number>(
+    number: u64,
+    kernel: &str,
+    key: fn(&mut fastrand::Rng, bool) -> N,
+    order: fn(&N, &N) -> std::cmp::Ordering,
+) -> GridFile {
+    let mut rng = fastrand::Rng::with_seed(number);
+    let shape = [(2, 64), (1, 1), (1, 512)].get(number as usize).copied();
+    let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..4), 1 << rng.usize(0..8)));
+    let few = number % 3 == 0;
+    let keys: Vec<N> = (0..blocks * threads).map(|_| key(&mut rng, few)).collect();
+    let mut sorted = keys.clone();
+    for block in sorted.chunks_mut(threads) {
+        block.sort_by(order);
+    }
+    Launch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1])
+        .output("data", &keys, &sorted)
+        .done()
+}
+
+/// Bits of keys that are compared in a way of their own.
+const SPECIAL: [f32; 6] = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-40];
+
+fn step(number: u64) -> GridFile {
+    let mut rng = fastrand::Rng::with_seed(number);
+    let shape = [(2, 32, 3), (1, 1, 0), (3, 45, 7)].get(number as usize);
+    let (blocks, threads, size_bit) =
+        (shape.copied()).unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..100), rng.usize(1..9)));
+    let (size, stride) = (1 << size_bit, 1 << rng.usize(0..size_bit.max(1)));
+    let all: usize = blocks * threads;
+    // The last threads have partners that are no threads.
+    let mut keys: Vec<f32> = (0..all.next_multiple_of(2 * stride))
+        .map(|_| match rng.usize(0..8) {
+            0 => SPECIAL[rng.usize(0..SPECIAL.len())],
+            1 => rng.i32(-2..3) as f32,
+            _ => f32::from_bits(rng.u32(..)),
+        })
+        .collect();
+    let start = keys.clone();
+    for t in (0..all).filter(|t| t & stride == 0) {
+        // Keys that are equal, or no numbers, are not greater: where keys descend they change places.
+        let greater = keys[t] > keys[t + stride];
+        if greater == (t & size == 0) {
+            keys.swap(t, t + stride);
+        }
+    }
+    Launch::of(
+        "bitonic::step(float*, int, int)",
+        [blocks as u32, 1, 1],
+        [threads as u32, 1, 1],
+    )
+    .output("data", &start, &keys)
+    .value("size", size as i32)
+    .value("stride", stride as i32)
+    .done()
+}

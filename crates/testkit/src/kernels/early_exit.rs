@@ -1,0 +1,53 @@
+//! Threads that leave early.
+
+use warpbound_load::GridFile;
+
+use super::{Launch, Row};
+
+pub(super) const KERNELS: &[Row] = &[("early_exit", "early_exit", launch)];
+
+/// Numbers of the input: the numbers that lead to one do not go beyond.
+const PLACES: usize = 400;
+
+fn launch(number: u64) -> GridFile {
+    let mut rng = fastrand::Rng::with_seed(number);
+    let shape = [(2, 32, 50), (3, 37, 80), (1, 1, 1)].get(number as usize);
+    let (blocks, threads, n) = shape.copied().unwrap_or_else(|| {
+        let (blocks, threads) = (rng.usize(1..4), rng.usize(1..80));
+        (blocks, threads, rng.usize(1..=blocks * threads))
+    });
+    let short: Vec<i32> = (0..PLACES as i32)
+        .filter(|&start| path(start).all(|at| at < PLACES as i32))
+        .collect();
+    let values: Vec<i32> = (0..PLACES)
+        .map(|_| match rng.usize(0..4) {
+            0 => -rng.i32(1..PLACES as i32),
+            _ => short[rng.usize(0..short.len())],
+        })
+        .collect();
+    let start = vec![-77; blocks * threads];
+    let mut out = start.clone();
+    for (i, &value) in values.iter().enumerate().take(n) {
+        out[i] = match value {
+            ..0 => values[-value as usize] / n as i32,
+            _ => {
+                let own = path(value).find(|&at| at > 1 && values[at as usize] == i as i32);
+                own.unwrap_or(value.min(1) - values[0])
+            }
+        };
+    }
+    Launch::of("early_exit", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+        .input("in", &values)
+        .output("out", &start, &out)
+        .value("n", n as i32)
+        .done()
+}
+
+/// The numbers from this one to 1: half of an even one, one more than three times an odd one.
+fn path(start: i32) -> impl Iterator<Item = i32> {
+    std::iter::successors(Some(start), |&at| match at {
+        ..=1 => None,
+        _ if at % 2 == 0 => Some(at / 2),
+        _ => Some(3 * at + 1),
+    })
+}

@@ -1,0 +1,75 @@
+//! One branch with two sides, and one with one.
+
+use warpbound_load::GridFile;
+
+use super::writes::Writes;
+use super::{Launch, Row};
+
+pub(super) const KERNELS: &[Row] = &[
+    ("if_else", "if_else", two_sides),
+    ("if_else", "if_only", one_side),
+];
+
+fn shape(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
+    let shape = [(1, 32), (3, 37), (1, 1)].get(number as usize).copied();
+    shape.unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..80)))
+}
+
+fn two_sides(number: u64) -> GridFile {
+    let mut rng = fastrand::Rng::with_seed(number);
+    let (blocks, threads) = shape(number, &mut rng);
+    // Two quotients stay in 32 bits together.
+    let divisor = rng.i32(2..50);
+    let values: Vec<i32> = (0..blocks * threads + 2).map(|_| rng.i32(..)).collect();
+    let results: Vec<i32> = values
+        .windows(3)
+        .map(|window| match window[0] % 2 {
+            0 => window[0] / divisor + window[1] / (divisor + 1),
+            _ => window[0] % (divisor + 2) - window[2] % (divisor + 3),
+        })
+        .collect();
+    Launch::of("if_else", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+        .input("in", &values)
+        .output("out", &vec![0; results.len()], &results)
+        .value("divisor", divisor)
+        .done()
+}
+
+fn one_side(number: u64) -> GridFile {
+    let mut rng = fastrand::Rng::with_seed(number);
+    let (blocks, threads) = shape(number, &mut rng);
+    let all: usize = blocks * threads;
+    let divisor = rng.i32(2..20);
+    // A thread's number is at most the divisor, or the place, behind all threads' numbers, of one that only this thread
+    // reads first.
+    let base = all.max(divisor as usize + 1);
+    let mut values: Vec<i32> = (0..2 * base).map(|_| rng.i32(-90..90)).collect();
+    for i in 0..all {
+        values[i] = match rng.bool() {
+            true => (base + i) as i32,
+            false => rng.i32(-50..=divisor),
+        };
+    }
+    let result = |values: &[i32], i: usize| match values[i] {
+        value if value > divisor => value % divisor + values[(value / divisor) as usize],
+        value => value,
+    };
+    let mut writes = Writes::default();
+    for i in 0..all {
+        let value = values[i];
+        if value > divisor {
+            // A thread writes the next one's cell too: the same as that thread.
+            if i + 1 < all {
+                values[value as usize] = divisor * result(&values, i + 1);
+            }
+            writes.write(i, i + 1, values[value as usize] / divisor);
+        }
+        writes.write(i, i, result(&values, i));
+    }
+    let start = vec![-77; all + 1];
+    Launch::of("if_only", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+        .input("in", &values)
+        .output("out", &start, &writes.end(&start))
+        .value("divisor", divisor)
+        .done()
+}

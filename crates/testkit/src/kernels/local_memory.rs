@@ -1,0 +1,34 @@
+//! Sorted groups of 24 numbers.
+
+use warpbound_load::GridFile;
+
+use super::{Launch, Row};
+
+pub(super) const KERNELS: &[Row] = &[("local_memory", "local_memory", launch)];
+
+/// Numbers of a thread.
+const GROUP: usize = 24;
+
+fn launch(number: u64) -> GridFile {
+    let mut rng = fastrand::Rng::with_seed(number);
+    let shape = [(1, 32), (2, 19), (1, 1)].get(number as usize).copied();
+    let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..3), rng.usize(1..50)));
+    let values: Vec<i32> = (0..blocks * threads * GROUP)
+        .map(|_| match number % 2 {
+            0 => rng.i32(..),
+            _ => rng.i32(-5..5),
+        })
+        .collect();
+    let mut sorted = values.clone();
+    for group in sorted.chunks_mut(GROUP) {
+        group.sort_unstable();
+    }
+    Launch::of(
+        "local_memory",
+        [blocks as u32, 1, 1],
+        [threads as u32, 1, 1],
+    )
+    .input("in", &values)
+    .output("out", &vec![0; values.len()], &sorted)
+    .done()
+}
