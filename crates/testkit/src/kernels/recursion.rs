@@ -10,6 +10,10 @@ pub(super) const KERNELS: &[Row] = &[
     ("recursion", "mutual_recursion", mutual),
 ];
 
+/// Bytes of the stack of a thread: what CUDA gives unless a program asks for more. The cubins state a need of 0, since
+/// compilers do not know how deep the calls become.
+const STACK: u32 = 1024;
+
 /// Blocks, threads of a block, and the limit of the depth.
 fn sizes(number: u64, rng: &mut Rng) -> (usize, usize, i32) {
     match number {
@@ -30,6 +34,7 @@ fn launch(
         .input("in", numbers)
         .output("out", &vec![-1; ends.len()], ends)
         .value("depth", depth)
+        .stack(STACK)
         .done()
 }
 

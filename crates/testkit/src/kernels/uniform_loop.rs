@@ -77,7 +77,7 @@ fn by_constant(number: u64) -> GridFile {
     of("uniform_constant_loop", sizes)
         .input("in", &numbers)
         .output("out", &vec![-1.0; count], &ends)
-        .variable("steps", &steps, Some(&steps))
+        .variable("steps", &steps, None)
         .done()
 }
 
