@@ -28,8 +28,8 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 _ => return None,
             };
             return Some(Meaning::Barrier {
-                number: operands.word(0)?,
-                threads: operands.word(1)?,
+                number: barrier(operands, 0, 0)?,
+                threads: barrier(operands, 1, 16)?,
                 arrival,
             });
         }
@@ -105,6 +105,17 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             address: address(to, long)?,
         })
     }
+}
+
+/// The number of a barrier or of its threads: in registers they stand in bits 15:0 and 27:16, for which compilers put
+/// them together (kernel `barrier_named`).
+fn barrier(operands: &Operands<'_>, place: usize, from: u32) -> Option<Expr> {
+    let word = operands.word(place)?;
+    Some(match word {
+        Expr::Const(_) => word,
+        word if from == 0 => and(word, Expr::Const(0xffff)),
+        word => and(shr(word, Expr::Const(from)), Expr::Const(0xfff)),
+    })
 }
 
 /// The registers of an operand, lowest word first; `None` inside for RZ.

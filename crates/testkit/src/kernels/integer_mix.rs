@@ -55,15 +55,11 @@ fn mix((a, b, c): (i32, i32, i32)) -> u32 {
     let (x, y, z) = (i128::from(a), i128::from(b), i128::from(c));
     let (a, b, c) = (a as u32, b as u32, c as u32);
     let both = u128::from(b) << 32 | u128::from(a);
-    // A nibble selects a byte of the two numbers, and its highest bit that byte's sign in its place.
+    // The low three bits of a nibble select a byte of the two numbers.
     let permuted = (0..4).fold(0, |result, at| {
-        let selector = c >> (4 * at) & 0xf;
-        let selected = (both >> (8 * (selector & 7))) as u32 & 0xff;
-        let taken = match selector & 8 {
-            0 => selected,
-            _ => 0xff * (selected >> 7),
-        };
-        result | taken << (8 * at)
+        let selector = c >> (4 * at) & 0x7;
+        let selected = (both >> (8 * selector)) as u32 & 0xff;
+        result | selected << (8 * at)
     });
     let mut result = i128::from(permuted);
 
