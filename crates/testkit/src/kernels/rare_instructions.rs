@@ -101,7 +101,7 @@ fn predicates(number: u64) -> GridFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, threads) = match number {
         // A thread alone may write behind its place whatever it wants to.
-        _ if number > 2 && number % 2 == 0 => (1, 1),
+        _ if number > 2 && number.is_multiple_of(2) => (1, 1),
         _ => sizes(number, &mut rng),
     };
     let count = blocks * threads;
