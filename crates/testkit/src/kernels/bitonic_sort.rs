@@ -42,7 +42,7 @@ fn block<N: Number>(
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(2, 64), (1, 1), (1, 512)].get(number as usize).copied();
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..4), 1 << rng.usize(0..8)));
-    let few = number % 3 == 0;
+    let few = number.is_multiple_of(3);
     let keys: Vec<N> = (0..blocks * threads).map(|_| key(&mut rng, few)).collect();
     let mut sorted = keys.clone();
     for block in sorted.chunks_mut(threads) {

@@ -44,8 +44,8 @@ fn one_side(number: u64) -> GridFile {
     // reads first.
     let base = all.max(divisor as usize + 1);
     let mut values: Vec<i32> = (0..2 * base).map(|_| rng.i32(-90..90)).collect();
-    for i in 0..all {
-        values[i] = match rng.bool() {
+    for (i, value) in values.iter_mut().enumerate().take(all) {
+        *value = match rng.bool() {
             true => (base + i) as i32,
             false => rng.i32(-50..=divisor),
         };
