@@ -27,9 +27,26 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 [".RED", ".OR"] => Arrival::Ask(Question::Any, operands.predicate(2)?),
                 _ => return None,
             };
+            let (mut number, mut threads) = (operands.word(0)?, operands.word(1)?);
+            // With both in registers, the compiler puts both into one: the count's 12 bits above the number's 16.
+            if let [
+                Operand {
+                    value: Value::Reg(Some(_)),
+                    ..
+                },
+                Operand {
+                    value: Value::Reg(Some(_)),
+                    ..
+                },
+                ..,
+            ] = operands.reads.as_slice()
+            {
+                number = and(number, Expr::Const(0xffff));
+                threads = and(shr(threads, Expr::Const(16)), Expr::Const(0xfff));
+            }
             return Some(Meaning::Barrier {
-                number: operands.word(0)?,
-                threads: operands.word(1)?,
+                number,
+                threads,
                 arrival,
             });
         }
