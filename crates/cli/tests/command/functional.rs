@@ -163,7 +163,7 @@ fn examples_of_the_documentation() {
         );
         count += 1;
     }
-    assert_eq!(count, 6);
+    assert_eq!(count, 9);
     assert_eq!(
         files(&folder),
         ["launch.toml", "matrix.npy", "product.npy", "transposed.npy"]

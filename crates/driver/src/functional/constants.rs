@@ -144,13 +144,14 @@ impl Session {
     }
 }
 
-/// Bytes of the stack of a thread where the file does not say how many are needed, as for recursion: what CUDA gives unless
-/// a program asks for more (`cudaLimitStackSize`).
+/// Bytes of the stack of a thread where the file does not say how many are needed, or none, as for recursion: what CUDA
+/// gives unless a program asks for more (`cudaLimitStackSize`).
 const STACK: u32 = 1024;
 
 /// Bytes of local memory of a thread.
 fn local(kernel: &Kernel, grid: &GridFile) -> u32 {
-    let needed = kernel.min_stack_size.unwrap_or(STACK);
+    let needed = kernel.min_stack_size.filter(|&needed| needed > 0);
+    let needed = needed.unwrap_or(STACK);
     let own = kernel.frame_size.unwrap_or(0);
     grid.stack.unwrap_or(needed.max(own))
 }

@@ -27,26 +27,9 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 [".RED", ".OR"] => Arrival::Ask(Question::Any, operands.predicate(2)?),
                 _ => return None,
             };
-            let (mut number, mut threads) = (operands.word(0)?, operands.word(1)?);
-            // With both in registers, the compiler puts both into one: the count's 12 bits above the number's 16.
-            if let [
-                Operand {
-                    value: Value::Reg(Some(_)),
-                    ..
-                },
-                Operand {
-                    value: Value::Reg(Some(_)),
-                    ..
-                },
-                ..,
-            ] = operands.reads.as_slice()
-            {
-                number = and(number, Expr::Const(0xffff));
-                threads = and(shr(threads, Expr::Const(16)), Expr::Const(0xfff));
-            }
             return Some(Meaning::Barrier {
-                number,
-                threads,
+                number: barrier(operands, 0, 0)?,
+                threads: barrier(operands, 1, 16)?,
                 arrival,
             });
         }
@@ -122,6 +105,17 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             address: address(to, long)?,
         })
     }
+}
+
+/// The number of a barrier or of its threads: in registers they stand in bits 15:0 and 27:16, for which compilers put
+/// them together (kernel `barrier_named`).
+fn barrier(operands: &Operands<'_>, place: usize, from: u32) -> Option<Expr> {
+    let word = operands.word(place)?;
+    Some(match word {
+        Expr::Const(_) => word,
+        word if from == 0 => and(word, Expr::Const(0xffff)),
+        word => and(shr(word, Expr::Const(from)), Expr::Const(0xfff)),
+    })
 }
 
 /// The registers of an operand, lowest word first; `None` inside for RZ.

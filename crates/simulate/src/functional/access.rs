@@ -51,6 +51,14 @@ pub(super) struct Request<'a> {
 }
 
 impl Block<'_> {
+    /// Makes the local memory of a warp before its first access.
+    fn make_local(&mut self, request: Request<'_>) {
+        let local = &mut self.warps[request.number].local;
+        if local.is_empty() && matches!(request.access.space, Space::Local | Space::Generic) {
+            local.resize(self.launch.local as usize * LANES, 0);
+        }
+    }
+
     pub(super) fn load(
         &mut self,
         request: Request<'_>,
@@ -58,6 +66,7 @@ impl Block<'_> {
         memory: &mut impl Global,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
+        self.make_local(request);
         let width = request.access.width;
         match (width, dests.len()) {
             (Width::Words, 1) => {
@@ -147,6 +156,7 @@ impl Block<'_> {
         values: &[At],
         memory: &mut impl Global,
     ) -> Result<(), Fault> {
+        self.make_local(request);
         let each = size_of(request.access.width);
         let size = each * values.len();
         let addresses = self.addresses(request.number, request.access);
@@ -187,6 +197,7 @@ impl Block<'_> {
         memory: &mut impl Global,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
+        self.make_local(request);
         let size = kind.size();
         let addresses = self.addresses(request.number, request.access);
         let mut rows = [[0; LANES]; 4];

@@ -31,7 +31,7 @@ impl<'a> Block<'a> {
         let threads = launch.block.iter().product::<u32>();
         let entry = program.code.entry.0;
         let warps = (0..threads.div_ceil(LANES as u32))
-            .map(|number| Warp::new(program, entry, number, launch.block, launch.local));
+            .map(|number| Warp::new(program, entry, number, launch.block));
         Block {
             warps: warps.collect(),
             passed: Vec::new(),
@@ -356,7 +356,9 @@ impl<'a> Block<'a> {
                 let lane = taken.trailing_zeros() as usize % LANES;
                 let rows = self.rows(number);
                 let barrier = rows.get(*barrier)[lane];
+                // None is all of the block, also where that is known only now.
                 let threads = threads.map(|threads| rows.get(threads)[lane]);
+                let threads = threads.filter(|&threads| threads != 0);
                 let asks = question.map(|(question, predicate)| {
                     let yes = gather(rows.get(predicate)) & taken;
                     (question, yes.count_ones(), taken.count_ones())

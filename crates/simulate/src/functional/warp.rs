@@ -16,7 +16,7 @@ pub(super) struct Warp {
     /// General registers, then the rows of [`Own`].
     pub(super) rows: Vec<Row>,
     pub(super) predicates: [Mask; 8],
-    /// Bytes of the threads, one behind the other.
+    /// Local memory of the lanes, one behind the other; empty until somebody uses it.
     pub(super) local: Vec<u8>,
     /// The barrier at which it waits.
     pub(super) waits: Option<Wait>,
@@ -50,13 +50,7 @@ pub(super) struct Passed {
 
 impl Warp {
     /// A warp at the beginning of a kernel; registers hold 0.
-    pub(super) fn new(
-        program: &Program<'_>,
-        entry: u32,
-        number: u32,
-        block: Size,
-        local: u32,
-    ) -> Warp {
+    pub(super) fn new(program: &Program<'_>, entry: u32, number: u32, block: Size) -> Warp {
         let [x, y, _] = block;
         let first = number * LANES as u32;
         let count = (block.iter().product::<u32>() - first).min(LANES as u32);
@@ -75,7 +69,7 @@ impl Warp {
             first,
             rows,
             predicates: [0; 8],
-            local: vec![0; local as usize * count as usize],
+            local: Vec::new(),
             waits: None,
             answer: 0,
         }

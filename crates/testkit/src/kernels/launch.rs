@@ -67,6 +67,13 @@ impl Launch {
         self
     }
 
+    /// Bytes of local memory of a thread, whatever the cubin asks for.
+    #[must_use]
+    pub fn stack(mut self, bytes: u32) -> Launch {
+        self.0.stack = Some(bytes);
+        self
+    }
+
     /// A number.
     #[must_use]
     pub fn value<N: Number>(self, name: &str, value: N) -> Launch {

@@ -18,6 +18,11 @@ mod continue_loop;
 mod convolution;
 mod convolution_texture;
 mod early_exit;
+mod f16_arithmetic;
+mod f32_division;
+mod f64_division;
+mod float_mix;
+mod function_pointer;
 mod gaussian;
 mod goto_flow;
 mod heart_wall;
@@ -51,16 +56,25 @@ mod path_finder;
 mod perceptron;
 mod predicated_exit;
 mod prefix_scan;
+mod rare_instructions;
+mod recursion;
 mod reduction;
 mod rounding;
 mod running_error;
 mod sampling;
+mod shuffle;
 mod spmv;
 mod srad;
 mod stream_cluster;
 mod surface;
+mod switch_fallthrough;
+mod switch_table;
 mod texture;
 mod texture_kinds;
+mod transpose;
+mod triangle_sum;
+mod uniform_loop;
+mod vote;
 mod walsh_transform;
 mod wavelet_2d;
 mod writes;
@@ -101,6 +115,11 @@ pub fn all() -> Vec<Reference> {
         convolution::KERNELS,
         convolution_texture::KERNELS,
         early_exit::KERNELS,
+        f16_arithmetic::KERNELS,
+        f32_division::KERNELS,
+        f64_division::KERNELS,
+        float_mix::KERNELS,
+        function_pointer::KERNELS,
         gaussian::KERNELS,
         goto_flow::KERNELS,
         heart_wall::KERNELS,
@@ -133,13 +152,22 @@ pub fn all() -> Vec<Reference> {
         perceptron::KERNELS,
         predicated_exit::KERNELS,
         prefix_scan::KERNELS,
+        rare_instructions::KERNELS,
+        recursion::KERNELS,
         reduction::KERNELS,
+        shuffle::KERNELS,
         spmv::KERNELS,
         srad::KERNELS,
         stream_cluster::KERNELS,
         surface::KERNELS,
+        switch_fallthrough::KERNELS,
+        switch_table::KERNELS,
         texture::KERNELS,
         texture_kinds::KERNELS,
+        transpose::KERNELS,
+        triangle_sum::KERNELS,
+        uniform_loop::KERNELS,
+        vote::KERNELS,
         walsh_transform::KERNELS,
         wavelet_2d::KERNELS,
     ]

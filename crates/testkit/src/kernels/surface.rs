@@ -3,9 +3,12 @@
 use fastrand::Rng;
 use warpbound_load::{GridFile, GridKind};
 
-use super::{Launch, Row};
+use super::{Launch, Number, Row};
 
-pub(super) const KERNELS: &[Row] = &[("surface", "surface_copy", surface_copy)];
+pub(super) const KERNELS: &[Row] = &[
+    ("surface", "surface_copy", surface_copy),
+    ("surface", "load_widths", load_widths),
+];
 
 fn surface_copy(number: u64) -> GridFile {
     let mut rng = Rng::with_seed(number);
@@ -46,4 +49,53 @@ fn surface_copy(number: u64) -> GridFile {
     )
     .value("width", width as i32)
     .done()
+}
+
+/// Threads write bytes of numbers that others of the same warp read, by an earlier instruction: so there is one warp, whose
+/// lanes run each instruction together.
+fn load_widths(number: u64) -> GridFile {
+    let mut rng = Rng::with_seed(number);
+    let threads = match number {
+        0 => 32,
+        1 => 19,
+        2 => 1,
+        _ => rng.usize(1..33),
+    };
+    let wide: Vec<u32> = (0..4 * threads).map(|_| rng.u32(..)).collect();
+    let narrow: Vec<i16> = (0..threads).map(|_| rng.i16(..)).collect();
+    let bytes: Vec<u8> = (0..threads).map(|_| rng.u8(..)).collect();
+    let flags: Vec<i32> = (0..threads).map(|_| rng.i32(..)).collect();
+    let sums: Vec<i32> = (0..threads)
+        .map(|i| flags[i].wrapping_add(i32::from(narrow[i]) + i32::from(bytes[i])))
+        .collect();
+    // Four words of its own, and words 2 (i + 1) and 2 (i + 1) + 1.
+    let out: Vec<i32> = (0..threads)
+        .flat_map(|i| {
+            let own = &wide[4 * i..];
+            let sum = sums[i] as u32;
+            [
+                own[0].wrapping_add(sum),
+                own[1].wrapping_add(wide[2 * i + 2]),
+                own[2].wrapping_add(wide[2 * i + 3]),
+                own[3],
+            ]
+        })
+        .map(|word| word as i32)
+        .collect();
+    // The low halves of the sums, then the low bytes.
+    let mut after: Vec<u8> = flags.iter().flat_map(|flag| flag.to_le_bytes()).collect();
+    for (to, sum) in after.chunks_mut(2).zip(&sums) {
+        to.copy_from_slice(&sum.to_le_bytes()[..2]);
+    }
+    for (to, sum) in after.iter_mut().zip(&sums) {
+        *to = *sum as u8;
+    }
+    let after: Vec<i32> = after.chunks(4).map(i32::of_bytes).collect();
+    Launch::of("load_widths", [1; 3], [threads as u32, 1, 1])
+        .input("wide", &wide)
+        .input("narrow", &narrow)
+        .input("bytes", &bytes)
+        .output("out", &vec![0; 4 * threads], &out)
+        .output("flag", &flags, &after)
+        .done()
 }

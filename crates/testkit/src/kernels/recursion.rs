@@ -1,0 +1,82 @@
+//! Functions that call themselves and each other.
+
+use fastrand::Rng;
+use warpbound_load::GridFile;
+
+use super::{Launch, Row};
+
+pub(super) const KERNELS: &[Row] = &[
+    ("recursion", "recursion", fibonacci),
+    ("recursion", "mutual_recursion", mutual),
+];
+
+/// Bytes of the stack of a thread: what CUDA gives unless a program asks for more. The cubins state a need of 0, since
+/// compilers do not know how deep the calls become.
+const STACK: u32 = 1024;
+
+/// Blocks, threads of a block, and the limit of the depth.
+fn sizes(number: u64, rng: &mut Rng) -> (usize, usize, i32) {
+    match number {
+        0 => (1, 32, 8),
+        1 => (2, 45, 10),
+        2 => (1, 1, 1),
+        _ => (rng.usize(1..3), rng.usize(1..70), rng.i32(1..9)),
+    }
+}
+
+fn launch(
+    kernel: &str,
+    (blocks, threads, depth): (usize, usize, i32),
+    numbers: &[i32],
+    ends: &[i32],
+) -> GridFile {
+    Launch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1])
+        .input("in", numbers)
+        .output("out", &vec![-1; ends.len()], ends)
+        .value("depth", depth)
+        .stack(STACK)
+        .done()
+}
+
+fn fibonacci(number: u64) -> GridFile {
+    let mut rng = Rng::with_seed(number);
+    let sizes = sizes(number, &mut rng);
+    let numbers: Vec<i32> = (0..sizes.0 * sizes.1).map(|_| rng.i32(-99..1000)).collect();
+    let ends: Vec<i32> = numbers
+        .iter()
+        .map(|number| match number % sizes.2 {
+            // A number below 2 is its own.
+            k if k < 2 => k,
+            k => (1..k).fold((0, 1), |(a, b), _| (b, a + b)).1,
+        })
+        .collect();
+    launch("recursion", sizes, &numbers, &ends)
+}
+
+fn mutual(number: u64) -> GridFile {
+    let mut rng = Rng::with_seed(number);
+    let sizes = sizes(number, &mut rng);
+    let numbers: Vec<i32> = (0..sizes.0 * sizes.1).map(|_| rng.i32(0..1000)).collect();
+    let ends: Vec<i32> = numbers
+        .iter()
+        .enumerate()
+        .map(|(i, number)| {
+            let k = number % sizes.2;
+            // Down: the calls of even depth multiply by 3, the others by 5. The last one is of the even kind if k is even.
+            let salt = (0..k).fold(i as i32, |salt, depth| {
+                salt.wrapping_mul([3, 5][depth as usize % 2])
+            });
+            let last = if k % 2 == 0 {
+                salt
+            } else {
+                salt.wrapping_neg()
+            };
+            // Up again.
+            (0..k).rev().fold(last, |value, depth| match depth % 2 {
+                0 => value.wrapping_add(1),
+                _ => value.wrapping_mul(2),
+            })
+        })
+        .collect();
+    launch("mutual_recursion", sizes, &numbers, &ends)
+}
