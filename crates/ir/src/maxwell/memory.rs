@@ -27,9 +27,10 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 [".RED", ".OR"] => Arrival::Ask(Question::Any, operands.predicate(2)?),
                 _ => return None,
             };
+            let [number, threads] = barrier(operands)?;
             return Some(Meaning::Barrier {
-                number: barrier(operands, 0, 0)?,
-                threads: barrier(operands, 1, 16)?,
+                number,
+                threads,
                 arrival,
             });
         }
@@ -107,15 +108,21 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// The number of a barrier or of its threads: in registers they stand in bits 15:0 and 27:16, for which compilers put
-/// them together (kernel `barrier_named`).
-fn barrier(operands: &Operands<'_>, place: usize, from: u32) -> Option<Expr> {
-    let word = operands.word(place)?;
-    Some(match word {
-        Expr::Const(_) => word,
-        word if from == 0 => and(word, Expr::Const(0xffff)),
-        word => and(shr(word, Expr::Const(from)), Expr::Const(0xfff)),
-    })
+/// The number of a barrier and that of its threads. Where both are registers, the numbers stand in bits 15:0 and 27:16:
+/// compilers put them together (kernel `barrier_named`), and leave one that is alone as it is.
+fn barrier(operands: &Operands<'_>) -> Option<[Expr; 2]> {
+    let [number, threads] = [operands.word(0)?, operands.word(1)?];
+    let is_register = |place: usize| {
+        let operand = operands.reads.get(place);
+        operand.is_some_and(|operand| matches!(operand.value, Value::Reg(_)))
+    };
+    if !(is_register(0) && is_register(1)) {
+        return Some([number, threads]);
+    }
+    Some([
+        and(number, Expr::Const(0xffff)),
+        and(shr(threads, Expr::Const(16)), Expr::Const(0xfff)),
+    ])
 }
 
 /// The registers of an operand, lowest word first; `None` inside for RZ.
