@@ -166,7 +166,13 @@ fn examples_of_the_documentation() {
     assert_eq!(count, 9);
     assert_eq!(
         files(&folder),
-        ["launch.toml", "matrix.npy", "product.npy", "transposed.npy"]
+        [
+            "launch.toml",
+            "matrix.npy",
+            "product.npy",
+            "result.npy",
+            "transposed.npy"
+        ]
     );
 }
 
