@@ -220,12 +220,14 @@ fn scaled_address(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning
             let Some(predicate) = operands.predicates().first().copied().flatten() else {
                 return sum.result(operands);
             };
-            // Compilers write it beside generic addresses, and read it in LD and ST, which do not need it: that it is the
-            // carry is an assumption.
+            // Compilers write it beside the high words of generic addresses, and go on with the instructions for global
+            // memory where it holds, else with those for shared memory (kernel `generic_memory`), whose window has a
+            // high word of 0: the sum is not 0.
             let register = operands.register().filter(|_| !operands.sets_cc())?;
             let sums = register.map(|cell| (cell, sum.value()));
-            let carry = (predicate, sum.carry_out());
-            Some(Meaning::Set(sums.into_iter().chain([carry]).collect()))
+            let is_high = Expr::binary(BinaryOp::Ne, sum.value(), Expr::Const(0));
+            let writes = sums.into_iter().chain([(predicate, is_high)]);
+            Some(Meaning::Set(writes.collect()))
         }
         _ => None,
     }

@@ -160,13 +160,14 @@ fn words(address: u64, size: usize) -> (std::ops::Range<usize>, u8) {
     }
 }
 
-/// Where generic addresses reach the memory of the block and of the thread: windows of 16 MiB, as the code that compilers
-/// write expects (they take the low 24 bits for the address inside). The bases stand in the constants of a launch.
+/// Where generic addresses reach the memory of the block and of the thread: windows of 16 MiB in the lowest 4 GiB, as the
+/// code that compilers write expects. It takes the low 24 bits for the address inside, tells global memory by a high word
+/// other than 0, and takes nothing but the low word of the bases on sm_50. The bases stand in the constants of a launch.
 pub(super) mod window {
     /// The memory of the block.
-    pub(in super::super) const SHARED: u64 = 0xf_0100_0000;
+    pub(in super::super) const SHARED: u64 = 0x0100_0000;
     /// The memory of the thread.
-    pub(in super::super) const LOCAL: u64 = 0xf_0200_0000;
+    pub(in super::super) const LOCAL: u64 = 0x0200_0000;
     /// Bytes of a window.
     pub(in super::super) const SIZE: u64 = 1 << 24;
 }

@@ -24,6 +24,7 @@ mod f64_division;
 mod float_mix;
 mod function_pointer;
 mod gaussian;
+mod generic_memory;
 mod goto_flow;
 mod heart_wall;
 mod histogram;
@@ -121,6 +122,7 @@ pub fn all() -> Vec<Reference> {
         float_mix::KERNELS,
         function_pointer::KERNELS,
         gaussian::KERNELS,
+        generic_memory::KERNELS,
         goto_flow::KERNELS,
         heart_wall::KERNELS,
         histogram::KERNELS,

@@ -108,7 +108,7 @@ fn scaled(case: &Case<'_>) -> Option<Outputs> {
         if let Some(&Some(predicate)) = case.written_predicates().first() {
             let carried = u64::from(case.has(".X") && case.carry());
             let sum = u64::from(high) + u64::from(case.bits(1)) + carried;
-            outputs.push((predicate, (sum >> 32) as u32));
+            outputs.push((predicate, (sum as u32 != 0).into()));
         }
         return Some(outputs);
     }
