@@ -2,7 +2,7 @@
 
 use warpbound_isa::View;
 
-use super::flags::{flags_of_bits, of_bits};
+use super::flags::{flags_of_bits, of_bits, zero};
 use super::operands::{Operands, add, and, flipped, not, or, shl, shr};
 use crate::{BinaryOp, Expr, Meaning, TernaryOp, UnaryOp};
 
@@ -170,11 +170,11 @@ fn with_test(
         // The predicate is PT, or it gets the constant false: two public translators of shaders differ.
         return of_bits(value, chained, operands);
     }
-    let is_zero = Expr::binary(BinaryOp::Eq, value.clone(), Expr::Const(0));
+    let own = Expr::binary(BinaryOp::Eq, value.clone(), Expr::Const(0));
+    // The words before it count: compilers test numbers of 64 bits so (`xtask expressions`).
+    let is_zero = if chained { and(own, zero()) } else { own };
     let truth = match test {
         [".T"] => Expr::Const(1),
-        // Whether the words before it count for the predicate is not known.
-        _ if chained => return None,
         [".Z"] => is_zero,
         [".NZ"] => flipped(is_zero),
         _ => return None,

@@ -4,7 +4,7 @@ use warpbound_isa::View;
 
 use super::flags::of_bits;
 use super::number::{Number, SIGNED, UNSIGNED, part};
-use super::operands::Operands;
+use super::operands::{Operands, and};
 use crate::{Expr, Meaning, UnaryOp};
 
 /// A number's size and sign.
@@ -41,10 +41,6 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     };
     let mut value = part(value, at, bits, signed);
     if !saturated {
-        // Without saturation the compiler writes conversions to 32 bits only, and cuts numbers by other means.
-        if to_bits < 32 {
-            return None;
-        }
         let mut word = value.low();
         if operand.absolute {
             word = Expr::unary(UnaryOp::AbsS, word);
@@ -52,6 +48,13 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         if operand.negate {
             word = Expr::unary(UnaryOp::Neg, word);
         }
+        // What does not fit is cut off, and the sign repeated (`xtask expressions`: minus a short).
+        let word = match (to_bits, to_signed) {
+            (32, _) => word,
+            (8, true) => Expr::unary(UnaryOp::SignExtend8, word),
+            (_, true) => Expr::unary(UnaryOp::SignExtend16, word),
+            (bits, false) => and(word, Expr::Const((1 << bits) - 1)),
+        };
         return of_bits(word, false, operands);
     }
     // Whether the magnitude of the smallest number has 33 bits here, and so on, is not known.

@@ -228,6 +228,8 @@ fn resized(case: &Case<'_>) -> Option<Outputs> {
             false => (0, (1i128 << to_bits) - 1),
         };
         value = value.clamp(least, most);
+    } else if to_bits < 32 {
+        value = part(value as u32, 0, to_bits, to_sign);
     }
     Some(case.of_bits(value as u32, false))
 }

@@ -41,10 +41,11 @@ fn turned(case: &Case<'_>, place: usize) -> u32 {
 fn tested(case: &Case<'_>, value: u32) -> Option<Outputs> {
     let mut out = case.of_bits(value, case.has(".X"));
     let cells = case.written_predicates();
+    let is_zero = value == 0 && (!case.has(".X") || case.zero());
     let truth = if case.has(".Z") {
-        value == 0
+        is_zero
     } else if case.has(".NZ") {
-        value != 0
+        !is_zero
     } else if case.has(".T") {
         true
     } else {
