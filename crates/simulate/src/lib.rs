@@ -8,6 +8,7 @@ mod fault;
 pub mod functional;
 mod mini;
 mod scheduler;
+pub mod timed;
 
 pub use compiled::NotRunnable;
 pub use fault::{Fault, FaultKind};

@@ -49,7 +49,7 @@ pub enum NoteKind {
 
 impl Counts {
     /// Nothing done.
-    pub(super) fn new(operations: usize) -> Counts {
+    pub(crate) fn new(operations: usize) -> Counts {
         Counts {
             issues: vec![0; operations],
             active: vec![0; operations],

@@ -1,0 +1,328 @@
+//! Maxwell and Pascal GPUs, as the timing model sees them.
+
+use std::collections::BTreeMap;
+use std::ops::Index;
+
+use serde::Deserialize;
+use warpbound_base::Diagnostic;
+
+use crate::Parameter;
+
+/// The devices that come with the tool: name and file.
+const BUILT_IN: [(&str, &str); 4] = [
+    (
+        "jetson-tx2",
+        include_str!("../../../machine/nvidia/jetson-tx2.toml"),
+    ),
+    (
+        "gtx1080",
+        include_str!("../../../machine/nvidia/gtx1080.toml"),
+    ),
+    ("p100", include_str!("../../../machine/nvidia/p100.toml")),
+    (
+        "titan-x-maxwell",
+        include_str!("../../../machine/nvidia/titan-x-maxwell.toml"),
+    ),
+];
+
+/// How sure a number is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// The source says it.
+    #[default]
+    Published,
+    /// No source says it; the file says why it was taken.
+    Assumed,
+    /// Fitted on a measurement that the source names.
+    Fitted,
+}
+
+/// A number of a device: between `least` and `most`, and what is taken when nothing else is said.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Figure {
+    /// Never less.
+    pub least: u64,
+    /// Never more.
+    pub most: u64,
+    /// What is taken when nothing else is said.
+    pub typical: u64,
+    /// How sure it is.
+    pub standing: Standing,
+    /// Where it is from.
+    pub source: String,
+}
+
+/// Which of the ready warps of a scheduler issues next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// The first ready one behind the warp that issued last, cyclically (loose round robin).
+    Lrr,
+    /// The one that issued last as long as it is ready and does not yield, else the oldest ready one.
+    Gto,
+    /// The oldest ready one.
+    Oldest,
+    /// The one that issued last until it ends or waits at a barrier, then the oldest (`pastis-2022`, IV.C).
+    RunToBarrier,
+}
+
+/// What is chosen, not counted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Choices {
+    /// Which ready warp issues next.
+    pub policy: Policy,
+    /// Where that is from.
+    pub policy_source: String,
+    /// How sure it is.
+    pub policy_standing: Standing,
+}
+
+/// A Maxwell or Pascal GPU.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Device {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub title: String,
+    /// The architectures whose code it is for, such as `sm_62`.
+    pub architectures: Vec<String>,
+    /// What is chosen.
+    pub choices: Choices,
+    /// A number for each parameter, in their order.
+    figures: Vec<Figure>,
+}
+
+/// Which values of the numbers a run takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Pick {
+    /// Those that a file names as typical.
+    #[default]
+    Typical,
+    /// The least of each.
+    Least,
+    /// The most of each.
+    Most,
+    /// Each at random between its least and its most, the same for the same seed.
+    Seed(u64),
+}
+
+/// A value for each parameter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Picked {
+    values: Vec<u64>,
+}
+
+impl Index<Parameter> for Picked {
+    type Output = u64;
+
+    #[inline(always)]
+    fn index(&self, parameter: Parameter) -> &u64 {
+        &self.values[parameter as usize]
+    }
+}
+
+impl Picked {
+    /// The same but for one value.
+    #[must_use]
+    pub fn with(mut self, parameter: Parameter, value: u64) -> Picked {
+        self.values[parameter as usize] = value;
+        self
+    }
+}
+
+impl Device {
+    /// The largest number that a file may state.
+    pub const MOST: u64 = 1 << 40;
+
+    /// The names of those that come with the tool.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// A device that comes with the tool.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none of this name.
+    pub fn built_in(name: &str) -> Result<Device, Diagnostic> {
+        match BUILT_IN.iter().find(|(known, _)| *known == name) {
+            Some((name, text)) => Device::parse(name, text),
+            None => {
+                let names: Vec<&str> = Device::names().collect();
+                let what = Diagnostic::new(format!("there is no machine {name:?}"));
+                Err(what.hint(format!(
+                    "there are {}, and files that end in .toml",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+
+    /// The device that code of an architecture (`sm_62`) runs on when nothing else is said.
+    ///
+    /// # Errors
+    ///
+    /// Where no device is for it.
+    pub fn for_architecture(architecture: &str) -> Result<Device, Diagnostic> {
+        for name in Device::names() {
+            let device = Device::built_in(name)?;
+            if device.is_for(architecture) {
+                return Ok(device);
+            }
+        }
+        let what = Diagnostic::new(format!("no machine is for {architecture}"));
+        let names: Vec<&str> = Device::names().collect();
+        Err(what.hint(format!("choose with --machine: {}", names.join(", "))))
+    }
+
+    /// Whether it is for code of an architecture.
+    pub fn is_for(&self, architecture: &str) -> bool {
+        self.architectures.iter().any(|known| known == architecture)
+    }
+
+    /// Reads a machine file; `file` is its name in messages.
+    ///
+    /// # Errors
+    ///
+    /// One line naming file, position and cause.
+    pub fn parse(file: &str, text: &str) -> Result<Device, Diagnostic> {
+        let fault = |what: String| Diagnostic::new(what).in_file(file);
+        let raw: RawDevice = toml::from_str(text).map_err(|error| {
+            let at = error.span().map(|span| span.start);
+            Diagnostic::of_text(file, text, error.message(), at)
+        })?;
+        let mut sections = raw.sections;
+        let mut figures = Vec::with_capacity(Parameter::ALL.len());
+        for &parameter in Parameter::ALL {
+            let name = parameter.name();
+            let figure = name
+                .split_once('.')
+                .and_then(|(section, key)| sections.get_mut(section)?.remove(key));
+            let Some(figure) = figure else {
+                let hint = format!("it is: {}", parameter.meaning());
+                return Err(fault(format!("{name} is missing")).hint(hint));
+            };
+            figures.push(figure.check(name).map_err(fault)?);
+        }
+        let left = sections
+            .iter()
+            .find_map(|(section, keys)| keys.keys().next().map(|key| format!("{section}.{key}")));
+        if let Some(name) = left {
+            return Err(fault(format!("{name} is not known")));
+        }
+        let policy = raw.scheduler.policy;
+        if policy.source.is_empty() {
+            return Err(fault(
+                "scheduler.policy does not say where it is from".to_owned(),
+            ));
+        }
+        Ok(Device {
+            name: raw.name,
+            title: raw.title,
+            architectures: raw.architectures,
+            choices: Choices {
+                policy: policy.value,
+                policy_source: policy.source,
+                policy_standing: policy.standing,
+            },
+            figures,
+        })
+    }
+
+    /// What a file says of a number.
+    pub fn figure(&self, parameter: Parameter) -> &Figure {
+        &self.figures[parameter as usize]
+    }
+
+    /// A value for each parameter.
+    pub fn pick(&self, pick: Pick) -> Picked {
+        let value = |(number, figure): (usize, &Figure)| match pick {
+            Pick::Typical => figure.typical,
+            Pick::Least => figure.least,
+            Pick::Most => figure.most,
+            Pick::Seed(seed) => {
+                let range = figure.most - figure.least + 1;
+                figure.least + scrambled(scrambled(seed) ^ number as u64) % range
+            }
+        };
+        Picked {
+            values: self.figures.iter().enumerate().map(value).collect(),
+        }
+    }
+}
+
+/// A number that looks random (SplitMix64).
+fn scrambled(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
+#[derive(Deserialize)]
+struct RawDevice {
+    name: String,
+    title: String,
+    architectures: Vec<String>,
+    scheduler: RawScheduler,
+    #[serde(flatten)]
+    sections: BTreeMap<String, BTreeMap<String, RawFigure>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawScheduler {
+    policy: RawPolicy,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPolicy {
+    value: Policy,
+    source: String,
+    #[serde(default)]
+    standing: Standing,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFigure {
+    value: [u64; 2],
+    typical: Option<u64>,
+    source: String,
+    #[serde(default)]
+    standing: Standing,
+}
+
+impl RawFigure {
+    fn check(self, name: &str) -> Result<Figure, String> {
+        let [least, most] = self.value;
+        if self.source.is_empty() {
+            return Err(format!("{name} does not say where it is from"));
+        }
+        if least > most || most > Device::MOST {
+            return Err(format!(
+                "{name} is between {least} and {most}; at most {} is understood",
+                Device::MOST
+            ));
+        }
+        let typical = match self.typical {
+            Some(typical) => typical,
+            None if least == most => least,
+            None => return Err(format!("{name} has a range but no typical value")),
+        };
+        if !(least..=most).contains(&typical) {
+            return Err(format!(
+                "{name} is typically {typical}, outside {least} to {most}"
+            ));
+        }
+        Ok(Figure {
+            least,
+            most,
+            typical,
+            standing: self.standing,
+            source: self.source,
+        })
+    }
+}

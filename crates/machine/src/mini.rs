@@ -1,0 +1,269 @@
+//! The mini-SIMT machine (`abstract-cta-2014`).
+
+use std::fmt;
+
+use serde::Deserialize;
+use warpbound_base::{Cycles, Diagnostic};
+use warpbound_simt::warp::DivergenceOrder;
+
+/// The machines that come with the tool: name and file.
+const BUILT_IN: [(&str, &str); 2] = [
+    (
+        "paper-2014",
+        include_str!("../../../machine/mini-simt/paper-2014.toml"),
+    ),
+    (
+        "wide-8",
+        include_str!("../../../machine/mini-simt/wide-8.toml"),
+    ),
+];
+
+/// Between how many cycles something takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Latency {
+    /// Never fewer.
+    pub least: Cycles,
+    /// Never more.
+    pub most: Cycles,
+}
+
+impl Latency {
+    /// Always the same.
+    pub fn exactly(cycles: u64) -> Latency {
+        Latency {
+            least: Cycles(cycles),
+            most: Cycles(cycles),
+        }
+    }
+}
+
+/// Which of the ready warps issues next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Policy {
+    /// The first ready one behind the warp that issued last, in the order of their numbers, cyclically.
+    RoundRobin,
+    /// The ready one with the lowest number.
+    LowestFirst,
+    /// The one that issued last as long as it is ready, else as round robin.
+    Greedy,
+}
+
+/// Where the round goes on when a barrier opens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AfterBarrier {
+    /// With the first warp of the block that is ready.
+    FirstWarp,
+    /// With the next warp behind the one that issued last, as always.
+    NextWarp,
+}
+
+/// The mini-SIMT machine (`abstract-cta-2014`, section 4): one instruction is issued per cycle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// Lanes of a warp, 1 to 64.
+    pub warp_width: u32,
+    /// Warps that it holds at once.
+    pub warps: u32,
+    /// From the issue of an instruction to the next of its warp; a warp issues once per cycle at most, so less
+    /// than one cycle is one.
+    pub plain: Latency,
+    /// The same for memory reads.
+    pub memory: Latency,
+    /// From the last arrival at a barrier until the warps that waited are ready; at least one cycle.
+    pub barrier_release: Latency,
+    /// Which ready warp is next.
+    pub policy: Policy,
+    /// Where the round goes on when a barrier opens.
+    pub after_barrier: AfterBarrier,
+    /// Which side of a divergent branch runs first.
+    pub order: DivergenceOrder,
+}
+
+impl Machine {
+    /// The largest latency that a file may state, in cycles.
+    pub const MOST_LATENCY: u64 = 1 << 20;
+
+    /// The most warps that a machine may hold.
+    pub const MOST_WARPS: u32 = 1 << 20;
+
+    /// The machine that runs are on when nothing else is said.
+    pub const DEFAULT: &str = "paper-2014";
+
+    /// A machine that comes with the tool.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none of this name.
+    pub fn built_in(name: &str) -> Result<Machine, Diagnostic> {
+        match BUILT_IN.iter().find(|(known, _)| *known == name) {
+            Some((name, text)) => Machine::parse(name, text),
+            None => {
+                let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+                Err(
+                    Diagnostic::new(format!("there is no machine {name:?}")).hint(format!(
+                        "there are {}, and files that end in .toml",
+                        names.join(", ")
+                    )),
+                )
+            }
+        }
+    }
+
+    /// Reads a machine file; `file` is its name in messages.
+    ///
+    /// # Errors
+    ///
+    /// One line naming file, position and cause.
+    pub fn parse(file: &str, text: &str) -> Result<Machine, Diagnostic> {
+        let fault = |what: String| Diagnostic::new(what).in_file(file);
+        let raw: RawMachine = toml::from_str(text).map_err(|error| {
+            let at = error.span().map(|span| span.start);
+            Diagnostic::of_text(file, text, error.message(), at)
+        })?;
+        if !(1..=64).contains(&raw.warp_width) {
+            return Err(fault(format!(
+                "warp_width is {}; warps have 1 to 64 lanes",
+                raw.warp_width
+            )));
+        }
+        if !(1..=Machine::MOST_WARPS).contains(&raw.warps) {
+            return Err(fault(format!(
+                "warps is {}; a machine holds 1 to {}",
+                raw.warps,
+                Machine::MOST_WARPS
+            )));
+        }
+        let latency = |name: &str, raw: &RawLatency| {
+            let [least, most] = raw.cycles;
+            if raw.source.is_empty() {
+                return Err(fault(format!("{name} does not say where it is from")));
+            }
+            if least > most || most > Machine::MOST_LATENCY {
+                return Err(fault(format!(
+                    "{name} is between {least} and {most} cycles; at most {} are understood",
+                    Machine::MOST_LATENCY
+                )));
+            }
+            Ok(Latency {
+                least: Cycles(least),
+                most: Cycles(most),
+            })
+        };
+        Ok(Machine {
+            plain: latency("latency.plain", &raw.latency.plain)?,
+            memory: latency("latency.memory", &raw.latency.memory)?,
+            barrier_release: latency("scheduler.barrier_release", &raw.scheduler.barrier_release)?,
+            name: raw.name,
+            warp_width: raw.warp_width,
+            warps: raw.warps,
+            policy: match raw.scheduler.policy.value.as_str() {
+                "round-robin" => Policy::RoundRobin,
+                "lowest-first" => Policy::LowestFirst,
+                "greedy" => Policy::Greedy,
+                other => {
+                    return Err(fault(format!("unknown policy {other:?}"))
+                        .hint("there are \"round-robin\", \"lowest-first\" and \"greedy\""));
+                }
+            },
+            after_barrier: match raw.scheduler.after_barrier.value.as_str() {
+                "first-warp" => AfterBarrier::FirstWarp,
+                "next-warp" => AfterBarrier::NextWarp,
+                other => {
+                    return Err(fault(format!("unknown after_barrier {other:?}"))
+                        .hint("there are \"first-warp\" and \"next-warp\""));
+                }
+            },
+            order: match raw.scheduler.divergence_order.value.as_str() {
+                "taken-first" => DivergenceOrder::TakenFirst,
+                "fall-through-first" => DivergenceOrder::FallThroughFirst,
+                other => {
+                    return Err(fault(format!("unknown divergence_order {other:?}"))
+                        .hint("there are \"taken-first\" and \"fall-through-first\""));
+                }
+            },
+        })
+    }
+}
+
+impl fmt::Display for Latency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.least == self.most {
+            true => write!(f, "{}", self.most),
+            false => write!(f, "{} to {}", self.least, self.most),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawMachine {
+    name: String,
+    warp_width: u32,
+    warps: u32,
+    latency: RawLatencies,
+    scheduler: RawScheduler,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLatencies {
+    plain: RawLatency,
+    memory: RawLatency,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLatency {
+    cycles: [u64; 2],
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawScheduler {
+    policy: RawChoice,
+    after_barrier: RawChoice,
+    barrier_release: RawLatency,
+    divergence_order: RawChoice,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawChoice {
+    value: String,
+    #[serde(rename = "source")]
+    _source: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_machines_are_complete() {
+        for (name, _) in BUILT_IN {
+            let machine = Machine::built_in(name).unwrap();
+            assert_eq!(machine.name, name);
+        }
+        let paper = Machine::built_in(Machine::DEFAULT).unwrap();
+        assert_eq!((paper.warp_width, paper.memory), (4, Latency::exactly(10)));
+    }
+
+    #[test]
+    fn what_is_left_out_or_unknown_is_refused() {
+        let (_, text) = BUILT_IN[0];
+        for line in ["warps = 64", "warp_width = 4"] {
+            let error = Machine::parse("m.toml", &text.replace(line, "")).unwrap_err();
+            assert!(error.to_string().starts_with("m.toml: "), "{error}");
+            assert!(error.to_string().contains("missing field"), "{error}");
+        }
+        let error = Machine::parse("m.toml", &text.replace("[10, 10]", "[10, 9]")).unwrap_err();
+        assert!(error.to_string().contains("between 10 and 9"), "{error}");
+        assert!(Machine::parse("m.toml", &text.replace("warps", "wraps")).is_err());
+        assert!(
+            Machine::parse("m.toml", &text.replace("warp_width = 4", "warp_width = 65")).is_err()
+        );
+    }
+}

@@ -1,0 +1,278 @@
+//! The numbers that describe a Maxwell or Pascal GPU to the timing model: a row for each.
+
+/// What a number counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// Cycles of the machine's clock.
+    Cycles,
+    /// Bytes.
+    Bytes,
+    /// Bytes in 1000 cycles.
+    BytesPerKilocycle,
+    /// Kilohertz.
+    Kilohertz,
+    /// Things.
+    Count,
+}
+
+macro_rules! parameters {
+    ($($(#[doc = $doc:literal])+ $id:ident = $name:literal, $unit:ident;)+) => {
+        /// A number of a machine, see the rows of this file.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Parameter {
+            $($(#[doc = $doc])+ $id,)+
+        }
+
+        impl Parameter {
+            /// All of them, in the order of the rows.
+            pub const ALL: &[Parameter] = &[$(Parameter::$id),+];
+
+            /// Section and key in machine files, `section.key`.
+            pub fn name(self) -> &'static str {
+                match self { $(Parameter::$id => $name,)+ }
+            }
+
+            /// What it counts.
+            pub fn unit(self) -> Unit {
+                match self { $(Parameter::$id => Unit::$unit,)+ }
+            }
+
+            /// What it is, in words.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Parameter::$id => concat!($($doc),+).trim_ascii(),)+ }
+            }
+        }
+    };
+}
+
+parameters! {
+    /// Streaming multiprocessors.
+    SmCount = "sm.count", Count;
+    /// Warp schedulers of an SM, each with a sub-partition of its own.
+    SmSchedulers = "sm.schedulers", Count;
+    /// Warps that an SM holds.
+    SmWarps = "sm.warps", Count;
+    /// Blocks that an SM holds.
+    SmBlocks = "sm.blocks", Count;
+    /// Threads that an SM holds.
+    SmThreads = "sm.threads", Count;
+    /// 32-bit registers of an SM.
+    SmRegisters = "sm.registers", Count;
+    /// Shared memory of an SM.
+    SmShared = "sm.shared", Bytes;
+    /// Threads that a block may have.
+    BlockThreads = "block.threads", Count;
+    /// Registers that a block may have.
+    BlockRegisters = "block.registers", Count;
+    /// Shared memory that a block may have.
+    BlockShared = "block.shared", Bytes;
+    /// Registers of a warp are allocated in steps of so many.
+    RegisterStep = "block.register_step", Count;
+    /// Warps of a block are allocated registers as if there were a multiple of so many.
+    WarpStep = "block.warp_step", Count;
+    /// Shared memory is allocated in steps of so many bytes.
+    SharedStep = "block.shared_step", Bytes;
+    /// The clock of the SMs.
+    Clock = "clock.frequency", Kilohertz;
+
+    /// From the launch of a kernel until its first block may begin.
+    LaunchKernel = "launch.kernel", Cycles;
+    /// Between the beginnings of two blocks on the same SM.
+    LaunchBlock = "launch.block", Cycles;
+    /// From the end of the last warp until the kernel counts as done.
+    LaunchEnd = "launch.end", Cycles;
+
+    /// 1: an instruction with the code 16 issues together with the next one. 0: one cycle before it.
+    IssueDual = "issue.dual", Count;
+    /// From an instruction with the code 29 (YIELD6) to the next of its warp.
+    IssueYield6 = "issue.yield6", Cycles;
+    /// From an instruction with the code 30 (YIELD8) to the next of its warp.
+    IssueYield8 = "issue.yield8", Cycles;
+    /// From an instruction with the code 31 (OFF_DECK) to the next of its warp.
+    IssueOffDeck = "issue.off_deck", Cycles;
+    /// From an instruction with the code 0 (DRAIN) to the next of its warp, once all that its warp waits for is there.
+    IssueDrain = "issue.drain", Cycles;
+    /// More cycles after a branch that jumps, to fetch from elsewhere.
+    IssueJump = "issue.jump", Cycles;
+    /// From the release of a scoreboard until a warp that waits for it can issue.
+    IssueWake = "issue.wake", Cycles;
+    /// For each operand more than one from the same register bank that the reuse cache does not have.
+    IssueBankConflict = "issue.bank_conflict", Cycles;
+    /// Register banks of a sub-partition.
+    IssueBanks = "issue.banks", Count;
+
+    /// From an instruction of fixed latency to one that reads its register.
+    LatencyAlu = "latency.alu", Cycles;
+    /// From an instruction of fixed latency to one that reads its predicate.
+    LatencyPredicate = "latency.predicate", Cycles;
+    /// From an instruction of fixed latency to one that reads its condition code.
+    LatencyCarry = "latency.carry", Cycles;
+    /// Special functions, population count, leading zeros.
+    LatencyXu = "latency.xu", Cycles;
+    /// Conversions of at most 32 bits.
+    LatencyConversion = "latency.conversion", Cycles;
+    /// Double precision, and conversions of 64 bits.
+    LatencyFp64 = "latency.fp64", Cycles;
+    /// Half precision.
+    LatencyFp16 = "latency.fp16", Cycles;
+    /// The instructions IMAD and IMUL (compilers write XMAD, which is as other integer arithmetic).
+    LatencyImad = "latency.imad", Cycles;
+    /// Special registers by S2R.
+    LatencySpecialRegister = "latency.special_register", Cycles;
+    /// Shuffles.
+    LatencyShuffle = "latency.shuffle", Cycles;
+    /// Results of the memory path that is not named otherwise (B2R, AL2P).
+    LatencyOther = "latency.other", Cycles;
+
+    /// Cycles for which a warp instruction takes the pipe of comparisons, shifts and moves.
+    OccupancyFxu = "occupancy.fxu", Cycles;
+    /// Cycles for which a warp instruction takes the pipe of multiplications and additions.
+    OccupancyFmai = "occupancy.fmai", Cycles;
+    /// Cycles for which a warp instruction takes the unit of special functions and conversions.
+    OccupancyXu = "occupancy.xu", Cycles;
+    /// Cycles for which a warp instruction takes the double precision lanes of its sub-partition.
+    OccupancyFp64 = "occupancy.fp64", Cycles;
+    /// Cycles for which a warp instruction takes the half precision lanes of its sub-partition.
+    OccupancyFp16 = "occupancy.fp16", Cycles;
+    /// Cycles for which a warp instruction takes the load/store lanes of its sub-partition.
+    OccupancyLsu = "occupancy.lsu", Cycles;
+    /// Instructions for the memory path that a sub-partition takes before the unit that they need is free.
+    OccupancyQueue = "occupancy.queue", Count;
+
+    /// A shared memory access without its width and conflicts (22 of "22 + base + 2 conflicts").
+    SharedLatency = "shared.latency", Cycles;
+    /// The base of an access of at most 32 bits.
+    SharedBase32 = "shared.base_32", Cycles;
+    /// The base of an access of 64 bits.
+    SharedBase64 = "shared.base_64", Cycles;
+    /// The base of an access of 128 bits.
+    SharedBase128 = "shared.base_128", Cycles;
+    /// For each conflict.
+    SharedConflict = "shared.conflict", Cycles;
+    /// Cycles for which a transaction takes the shared memory of the SM.
+    SharedTransaction = "shared.transaction", Cycles;
+    /// From the issue of an access until its source registers have been read, without conflicts.
+    SharedSources = "shared.sources", Cycles;
+    /// An atomic operation beyond a load.
+    SharedAtomic = "shared.atomic", Cycles;
+    /// For each thread that an atomic operation works at the same address for.
+    SharedAtomicThread = "shared.atomic_thread", Cycles;
+
+    /// From the last arrival at a barrier until the warps that waited can issue.
+    BarrierLatency = "barrier.latency", Cycles;
+    /// Threads that barriers of an SM count in a cycle.
+    BarrierThreads = "barrier.threads", Count;
+    /// MEMBAR.CTA beyond what its warp has outstanding.
+    FenceBlock = "fence.block", Cycles;
+    /// MEMBAR.GL and .SYS beyond what its warp has outstanding.
+    FenceDevice = "fence.device", Cycles;
+
+    /// The first constant cache of an SM.
+    ConstantL1Bytes = "constant.l1_bytes", Bytes;
+    /// Its line.
+    ConstantL1Line = "constant.l1_line", Bytes;
+    /// Its ways.
+    ConstantL1Ways = "constant.l1_ways", Count;
+    /// LDC when it hits there.
+    ConstantL1Hit = "constant.l1_hit", Cycles;
+    /// More cycles of an instruction with a constant operand that hits.
+    ConstantOperand = "constant.operand", Cycles;
+    /// The second constant cache of an SM.
+    ConstantL15Bytes = "constant.l15_bytes", Bytes;
+    /// Its line.
+    ConstantL15Line = "constant.l15_line", Bytes;
+    /// Its ways.
+    ConstantL15Ways = "constant.l15_ways", Count;
+    /// LDC when it hits in the second one.
+    ConstantL15Hit = "constant.l15_hit", Cycles;
+    /// LDC when it hits in the second-level cache.
+    ConstantL2Hit = "constant.l2_hit", Cycles;
+
+    /// The first instruction cache of an SM.
+    InstructionL1Bytes = "instruction.l1_bytes", Bytes;
+    /// The line of the instruction caches.
+    InstructionLine = "instruction.line", Bytes;
+    /// Its ways.
+    InstructionL1Ways = "instruction.l1_ways", Count;
+    /// The second instruction cache of an SM.
+    InstructionL15Bytes = "instruction.l15_bytes", Bytes;
+    /// Its ways.
+    InstructionL15Ways = "instruction.l15_ways", Count;
+    /// Lines behind the one in use that are fetched ahead.
+    InstructionAhead = "instruction.ahead", Count;
+    /// From the need of an instruction to its issue when it is in the second instruction cache only.
+    InstructionL15Hit = "instruction.l15_hit", Cycles;
+    /// The same when it is in the second-level cache only.
+    InstructionL2Hit = "instruction.l2_hit", Cycles;
+
+    /// First-level data caches of an SM.
+    L1Units = "l1.units", Count;
+    /// Bytes of each.
+    L1Bytes = "l1.bytes", Bytes;
+    /// Bytes for which a tag stands; sectors of it are fetched one by one.
+    L1Line = "l1.line", Bytes;
+    /// Sets.
+    L1Sets = "l1.sets", Count;
+    /// Load of a single thread that hits.
+    L1Hit = "l1.hit", Cycles;
+    /// 1: all loads from global memory are cached, 0: only those that may be (LDG.CI).
+    L1AllLoads = "l1.all_loads", Count;
+    /// Threads of a request when each accesses at most 32 bits; half of it for 64 bits, a quarter for 128.
+    L1RequestThreads = "l1.request_threads", Count;
+    /// Tags that are looked up in a cycle.
+    L1Tags = "l1.tags", Count;
+    /// Sectors that can be on their way from the second level at a time.
+    L1Misses = "l1.misses", Count;
+    /// From the issue of a store or load until its source registers have been read.
+    L1Sources = "l1.sources", Cycles;
+
+    /// The second-level cache.
+    L2Bytes = "l2.bytes", Bytes;
+    /// Bytes for which a tag stands.
+    L2Line = "l2.line", Bytes;
+    /// Bytes of a sector, of both levels.
+    L2Sector = "l2.sector", Bytes;
+    /// Ways.
+    L2Ways = "l2.ways", Count;
+    /// Slices, each with a port of its own.
+    L2Slices = "l2.slices", Count;
+    /// Load of a single thread that hits in the second level.
+    L2Hit = "l2.hit", Cycles;
+    /// What a slice moves.
+    L2Bandwidth = "l2.slice_bandwidth", BytesPerKilocycle;
+    /// What an SM gets from and gives to the second level.
+    SmBandwidth = "l2.sm_bandwidth", BytesPerKilocycle;
+
+    /// Load of a single thread from memory, translation apart.
+    DramLatency = "dram.latency", Cycles;
+    /// What the memory moves.
+    DramBandwidth = "dram.bandwidth", BytesPerKilocycle;
+
+    /// Entries of the first-level translation buffer.
+    TlbL1Entries = "tlb.l1_entries", Count;
+    /// What an entry of it translates.
+    TlbL1Page = "tlb.l1_page", Bytes;
+    /// More cycles when the translation is in the second level only.
+    TlbL1Miss = "tlb.l1_miss", Cycles;
+    /// Entries of the second-level translation buffer.
+    TlbL2Entries = "tlb.l2_entries", Count;
+    /// What an entry of it translates.
+    TlbL2Page = "tlb.l2_page", Bytes;
+    /// More cycles when the translation is in page tables that are cached.
+    TlbL2Miss = "tlb.l2_miss", Cycles;
+    /// More cycles for the first use of a page table that nothing has cached.
+    TlbWalk = "tlb.walk", Cycles;
+
+    /// An atomic operation of global memory beyond a load.
+    AtomicLatency = "atomic.latency", Cycles;
+    /// More when several threads of a warp want the same address.
+    AtomicShared = "atomic.contended", Cycles;
+    /// Cycles for which an atomic operation takes its slice of the second level.
+    AtomicOccupancy = "atomic.occupancy", Cycles;
+
+    /// A texture read that hits.
+    TextureHit = "texture.hit", Cycles;
+    /// Cycles for which a texture read takes the texture unit.
+    TextureOccupancy = "texture.occupancy", Cycles;
+}
