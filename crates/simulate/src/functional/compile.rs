@@ -14,16 +14,21 @@ use super::Launch;
 use super::lanes::{LANES, Row};
 use super::program::{
     Access, At, Compiled, Dest, Effect, Flow, Own, Step, SurfaceEffect, SurfaceStep, TextureEffect,
+    Told,
 };
 use super::steps::{Operand, Steps};
 
 pub(super) struct Compiler<'a> {
     pub(super) launch: &'a Launch,
+    /// Somebody tells the time.
+    pub(super) timed: bool,
     pub(super) registers: usize,
     pub(super) shared: Vec<Row>,
     /// The rows that are the same in all lanes, by their value.
     pub(super) known: HashMap<u32, u16>,
     pub(super) scratch: usize,
+    /// Some operation reads what a block is told.
+    pub(super) is_told: bool,
 }
 
 impl Compiler<'_> {
@@ -376,7 +381,11 @@ impl Compiler<'_> {
             58 => std::array::from_fn(|lane| u32::MAX >> (31 - lane)),
             59 => std::array::from_fn(|lane| (u32::MAX << lane) << 1),
             60 => std::array::from_fn(|lane| u32::MAX << lane),
-            _ => return None,
+            _ => {
+                let told = Told::of(register).filter(|_| self.timed)?;
+                self.is_told = true;
+                return Some(At::Block(3 + told as u8));
+            }
         };
         let place = self.shared.iter().position(|known| *known == row);
         let place = place.unwrap_or(self.shared.len());

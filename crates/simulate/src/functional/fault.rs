@@ -88,9 +88,21 @@ pub enum FaultKind {
     TooLong(u64),
     /// The code ends without an EXIT.
     RunsOffTheEnd,
+    /// A block takes more than an SM has.
+    NoRoom,
 }
 
 impl Fault {
+    /// A fault of no instruction.
+    pub(crate) fn of_launch(kind: FaultKind) -> Fault {
+        Fault {
+            at: OpIndex(0),
+            block: [0; 3],
+            thread: None,
+            kind,
+        }
+    }
+
     /// It is about the number of instructions.
     pub(super) fn is_too_long(&self) -> bool {
         matches!(self.kind, FaultKind::TooLong(_))
@@ -206,6 +218,7 @@ impl fmt::Display for Fault {
                 )?;
             }
             FaultKind::RunsOffTheEnd => f.write_str("execution runs past the last instruction")?,
+            FaultKind::NoRoom => f.write_str("a block takes more than an SM has")?,
         }
         f.write_str(", in ")?;
         if let Some([x, y, z]) = self.thread {

@@ -26,13 +26,14 @@ use warpbound_ir::{Code, OpIndex};
 
 pub use counts::{Counts, Note, NoteKind};
 pub use fault::{Fault, FaultKind, Waiter};
-pub use listen::{Issue, Listener, Silent};
+pub use listen::{AccessKind, Accessed, Issue, Listener, Silent};
 pub use memory::{Buffer, GlobalMemory};
 pub use surface::Surface;
 pub use texture::{AddressMode, Filter, Image, TexelElement, Texture};
 
-use block::Block;
-use program::Program;
+pub(crate) use block::{Block, World};
+pub(crate) use memory::window;
+pub(crate) use program::{Program, Told};
 
 /// An operation that cannot be run yet.
 pub use crate::compiled::NotRunnable;
@@ -75,7 +76,7 @@ pub enum Order {
 
 impl Launch {
     /// The blocks in the order in which they run.
-    fn blocks(&self) -> impl Iterator<Item = Size> + use<> {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = Size> + use<> {
         let [width, height, depth] = self.grid;
         (0..depth)
             .flat_map(move |z| (0..height).flat_map(move |y| (0..width).map(move |x| [x, y, z])))
@@ -116,7 +117,12 @@ pub fn launch_with(
     let mut left = launch.max_instructions;
     for index in launch.blocks() {
         let block = Block::new(&program, launch, index);
-        block.run(memory, &mut counts, &mut left, listener)?;
+        block.run(&mut World {
+            memory,
+            counts: &mut counts,
+            left: &mut left,
+            listener,
+        })?;
         listener.block_done(index);
     }
     Ok(counts)

@@ -1,0 +1,229 @@
+//! The GPU: its SMs in the order of time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use warpbound_base::{Cycles, Observed};
+use warpbound_ir::Code;
+use warpbound_isa::nvidia;
+use warpbound_machine::{Parameter, Room};
+
+use super::event::{Event, Listener};
+use super::level::{BANK, CODE, CONSTANTS, Level};
+use super::numbers::{Numbered, Numbers};
+use super::probe::Probe;
+use super::row::rows;
+use super::sm::{Around, Sm};
+use super::{Caches, Finished, Setup};
+use crate::functional::{Counts, Fault, FaultKind, GlobalMemory, Launch, Program, Size};
+
+const LIMITS: Numbered = Numbered::of(&[
+    Parameter::SmCount,
+    Parameter::SmSchedulers,
+    Parameter::SmWarps,
+    Parameter::SmBlocks,
+    Parameter::SmThreads,
+    Parameter::SmRegisters,
+    Parameter::SmShared,
+    Parameter::RegisterStep,
+    Parameter::WarpStep,
+    Parameter::SharedStep,
+]);
+
+/// Something that happens at a cycle: the turn of a scheduler, or the begin of a block.
+type Due = Reverse<(u64, u32)>;
+
+struct Gpu<'r, I: Iterator> {
+    sms: Vec<Sm<'r>>,
+    due: BinaryHeap<Due>,
+    /// Blocks that have not begun.
+    blocks: std::iter::Peekable<I>,
+    /// The block that begins next on an SM.
+    next: Vec<Option<(u64, (u64, Size))>>,
+    room: Room,
+    need: Room,
+    places: u32,
+}
+
+pub(super) fn run<L: Listener>(
+    code: &Code,
+    program: &nvidia::Program,
+    launch: &Launch,
+    setup: &Setup,
+    memory: &mut GlobalMemory,
+    listener: &mut L,
+) -> Result<Finished, Fault> {
+    let numbers = Numbers::new(&setup.machine);
+    let rows = rows(code, program, &numbers);
+    let compiled = Program::timed(code, launch);
+    let mut level = Level::new(&numbers);
+    if setup.caches == Caches::Warm {
+        warm(&mut level, code, launch, memory);
+    }
+    let mut around = Around {
+        numbers: &numbers,
+        setup,
+        tells: compiled.is_told,
+        program: &compiled,
+        launch,
+        probe: Probe::new(&rows),
+        rows: &rows,
+        level,
+        memory,
+        counts: Counts::new(code.ops.len()),
+        left: launch.max_instructions,
+        listener,
+    };
+    numbers.touch(LIMITS);
+    let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+    let need = Room::of_block(
+        &setup.machine,
+        threads,
+        setup.registers.into(),
+        launch.shared.into(),
+    );
+    let count = numbers.peek(Parameter::SmCount).max(1) as u32;
+    let mut gpu = Gpu {
+        sms: (0..count).map(|number| Sm::new(number, &numbers)).collect(),
+        due: BinaryHeap::new(),
+        blocks: (0..).zip(launch.blocks()).peekable(),
+        next: vec![None; count as usize],
+        room: Room::of_sm(&setup.machine),
+        need,
+        places: numbers.peek(Parameter::SmSchedulers).max(1) as u32 + 1,
+    };
+    around.listener.event(0, &Event::Launched);
+    let begin = numbers.get(Parameter::LaunchKernel);
+    gpu.dispatch(begin, &mut around);
+    let end = gpu.go(&mut around)?;
+    let end = end + numbers.get(Parameter::LaunchEnd);
+    around.listener.event(end, &Event::Done);
+    Ok(Finished {
+        cycles: Observed(Cycles(end)),
+        counts: around.counts,
+        touched: numbers.touched(),
+    })
+}
+
+/// Constants, code and buffers: what the host has put there last stays.
+fn warm(level: &mut Level<'_>, code: &Code, launch: &Launch, memory: &GlobalMemory) {
+    for buffer in memory.buffers() {
+        level.warm(buffer.address, buffer.bytes.len() as u64);
+    }
+    for (bank, bytes) in &launch.constants {
+        level.warm(CONSTANTS + u64::from(*bank) * BANK, bytes.len() as u64);
+    }
+    let bytes = code.ops.last().map_or(0, |op| u64::from(op.addr.0) + 8);
+    level.warm(CODE, bytes);
+}
+
+impl<'r, I: Iterator<Item = (u64, Size)>> Gpu<'r, I> {
+    /// Runs all blocks; the cycle behind the last instruction.
+    fn go<L: Listener>(&mut self, around: &mut Around<'_, 'r, L>) -> Result<u64, Fault> {
+        let mut end = 0;
+        while let Some(Reverse((now, who))) = self.due.pop() {
+            let (sm, place) = ((who / self.places) as usize, who % self.places);
+            if place == self.places - 1 {
+                self.begin(now, sm, around);
+                continue;
+            }
+            let place = place as usize;
+            if self.sms[sm].schedulers[place].wakes != now {
+                // It has been woken before.
+                continue;
+            }
+            end = now + 1;
+            self.turns(now, sm, place, around)?;
+        }
+        match self.sms.iter().find_map(Sm::deadlock) {
+            Some(fault) => Err(fault),
+            None if self.blocks.peek().is_some() => Err(Fault::of_launch(FaultKind::NoRoom)),
+            None => Ok(end),
+        }
+    }
+
+    /// A scheduler issues as long as it is the first in time.
+    fn turns<L: Listener>(
+        &mut self,
+        now: u64,
+        sm: usize,
+        place: usize,
+        around: &mut Around<'_, 'r, L>,
+    ) -> Result<(), Fault> {
+        let policy = around.setup.policy;
+        let turn = self.sms[sm].turn(now, place, around)?;
+        let scheduler = &mut self.sms[sm].schedulers[place];
+        let next = scheduler.earliest(policy).max(now + 1);
+        scheduler.wakes = next;
+        if scheduler.warps() > 0 && next != u64::MAX {
+            self.due.push(Reverse((next, self.who(sm, place))));
+        }
+        if turn.woke {
+            self.wake(sm, now, around);
+        }
+        if turn.ended {
+            self.dispatch(now + 1, around);
+        }
+        Ok(())
+    }
+
+    fn who(&self, sm: usize, place: usize) -> u32 {
+        sm as u32 * self.places + place as u32
+    }
+
+    /// Schedulers of an SM whose warps may be ready before they look again.
+    fn wake<L: Listener>(&mut self, sm: usize, now: u64, around: &Around<'_, 'r, L>) {
+        let policy = around.setup.policy;
+        for place in 0..self.places as usize - 1 {
+            let scheduler = &mut self.sms[sm].schedulers[place];
+            let next = scheduler.earliest(policy);
+            if next == u64::MAX {
+                continue;
+            }
+            let next = next.max(now + 1);
+            if next < scheduler.wakes {
+                scheduler.wakes = next;
+                let who = self.who(sm, place);
+                self.due.push(Reverse((next, who)));
+            }
+        }
+    }
+
+    /// Gives blocks to SMs with room for them: each to the one with the most.
+    fn dispatch<L: Listener>(&mut self, now: u64, around: &mut Around<'_, 'r, L>) {
+        while self.blocks.peek().is_some() {
+            let mut best: Option<(u64, usize)> = None;
+            for (number, sm) in self.sms.iter().enumerate() {
+                if self.next[number].is_some() {
+                    continue;
+                }
+                let left = sm.room(&self.room, &self.need);
+                if let Some(left) = left.filter(|left| left.without(&self.need).is_some())
+                    && best.is_none_or(|(threads, _)| left.threads > threads)
+                {
+                    best = Some((left.threads, number));
+                }
+            }
+            let Some((_, number)) = best else {
+                return;
+            };
+            let apart = around.numbers.get(Parameter::LaunchBlock);
+            let began = self.sms[number].began;
+            let begin = began.map_or(now, |began| now.max(began + apart));
+            if let Some(block) = self.blocks.next() {
+                self.next[number] = Some((begin, block));
+                let who = self.who(number, self.places as usize - 1);
+                self.due.push(Reverse((begin, who)));
+            }
+        }
+    }
+
+    /// The block that was given to an SM begins.
+    fn begin<L: Listener>(&mut self, now: u64, number: usize, around: &mut Around<'_, 'r, L>) {
+        if let Some((_, block)) = self.next[number].take() {
+            self.sms[number].begin(now, block, around);
+            self.wake(number, now, around);
+            self.dispatch(now, around);
+        }
+    }
+}
