@@ -76,7 +76,7 @@ parameters! {
     /// The clock of the SMs.
     Clock = "clock.frequency", Kilohertz;
 
-    /// From the launch of a kernel until its first block may begin.
+    /// From the launch of a kernel until its first block may begin, its first instructions at hand.
     LaunchKernel = "launch.kernel", Cycles;
     /// Between the beginnings of two blocks on the same SM.
     LaunchBlock = "launch.block", Cycles;

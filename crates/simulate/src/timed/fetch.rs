@@ -57,6 +57,15 @@ impl Instructions {
         }
     }
 
+    /// The launch has brought the line of an address and those behind it that are fetched ahead.
+    pub(super) fn launch(&mut self, address: u64, ahead: u64) {
+        let line = address / self.line * self.line;
+        for number in 0..=ahead {
+            self.second.whole(line + number * self.line);
+            self.first.whole(line + number * self.line);
+        }
+    }
+
     /// The line of an address is needed at a cycle: when it is there, and where it was when that is not the first cache.
     pub(super) fn fetch(
         &mut self,

@@ -83,8 +83,10 @@ pub(super) fn run<L: Listener>(
         launch.shared.into(),
     );
     let count = numbers.peek(Parameter::SmCount).max(1) as u32;
+    let entry = code.get(code.entry).map_or(0, |op| op.addr.0.into());
+    let sm = |number| Sm::new(number, entry, &numbers);
     let mut gpu = Gpu {
-        sms: (0..count).map(|number| Sm::new(number, &numbers)).collect(),
+        sms: (0..count).map(sm).collect(),
         due: BinaryHeap::new(),
         blocks: (0..).zip(launch.blocks()).peekable(),
         next: vec![None; count as usize],

@@ -71,9 +71,12 @@ pub(super) struct Turn {
 }
 
 impl<'r> Sm<'r> {
-    pub(super) fn new(number: u32, numbers: &Numbers) -> Sm<'r> {
+    /// `entry` is the address of the kernel's first instruction.
+    pub(super) fn new(number: u32, entry: u64, numbers: &Numbers) -> Sm<'r> {
         let count = |parameter| numbers.peek(parameter) as usize;
         let slots = count(Parameter::SmWarps);
+        let mut instructions = Instructions::new(numbers);
+        instructions.launch(entry, numbers.peek(Parameter::InstructionAhead));
         Sm {
             number,
             residents: Vec::new(),
@@ -82,7 +85,7 @@ impl<'r> Sm<'r> {
             shared: Server::default(),
             barrier: Server::default(),
             path: Path::new(numbers),
-            instructions: Instructions::new(numbers),
+            instructions,
             constants: Constants::new(numbers),
             began: None,
         }
@@ -271,6 +274,11 @@ impl<'r> Sm<'r> {
         let (sources, done) = match row.work {
             Work::Fixed => (begin, begin + 1),
             Work::Takes(latency) => {
+                // Shuffles go through the exchange of shared memory, one warp in a cycle.
+                let begin = match latency {
+                    Parameter::LatencyShuffle => self.shared.reserve(begin, 1),
+                    _ => begin,
+                };
                 let done = begin + numbers.get(latency);
                 (
                     done.min(begin + numbers.get(Parameter::SharedSources)),
