@@ -11,4 +11,5 @@ pub mod kernels;
 pub mod mini;
 pub mod perceptron;
 pub mod random;
+pub mod referee;
 pub mod targets;
