@@ -142,6 +142,39 @@ fn figures_of_the_publications() {
     }
 }
 
+/// The table of `machine/README.md` is that of the files.
+#[test]
+fn the_readme_says_what_the_files_say() {
+    use Parameter as P;
+    let readme = include_str!("../../../machine/README.md");
+    for name in Device::names() {
+        let device = Device::built_in(name).unwrap();
+        let of = device.pick(Pick::Typical);
+        let standing = |parameter: &Parameter| device.figure(*parameter).standing;
+        let assumed = |parameter: &&Parameter| standing(parameter) == Standing::Assumed;
+        let row = format!(
+            "| `{name}` | {} | {} x {} | {} | {} | {} x {} | {} | {:.1} | {} | {} | {} | {} | {} | {} of {} |\n",
+            device.architectures.join(", "),
+            of[P::SmCount],
+            of[P::SmSchedulers],
+            of[P::Clock] / 1000,
+            of[P::SmShared] / 1024,
+            of[P::L1Units],
+            of[P::L1Bytes] / 1024,
+            of[P::L2Bytes] / 1024,
+            (of[P::DramBandwidth] * of[P::Clock]) as f64 / 1e9,
+            of[P::SharedLatency] + of[P::SharedBase32],
+            of[P::L1Hit],
+            of[P::L2Hit],
+            of[P::DramLatency],
+            of[P::LatencyFp64],
+            Parameter::ALL.iter().filter(assumed).count(),
+            Parameter::ALL.len(),
+        );
+        assert!(readme.contains(&row), "machine/README.md lacks {row}");
+    }
+}
+
 #[test]
 fn each_number_is_needed() {
     for &parameter in Parameter::ALL {
