@@ -21,6 +21,9 @@ pub mod listing;
 pub mod run;
 mod svg;
 mod table;
+pub mod timed;
+mod timed_text;
+pub mod trace;
 
 pub use audit::AuditReport;
 pub use bound::KernelBound;
@@ -32,6 +35,7 @@ pub use graph::Graph;
 pub use list::{Directory, FileReport};
 pub use listing::Listing;
 pub use run::RunReport;
+pub use timed::TimedReport;
 
 use serde::Serialize;
 
