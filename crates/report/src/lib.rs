@@ -12,6 +12,7 @@ mod cta_svg;
 pub mod divergence;
 mod divergence_text;
 mod dot;
+pub mod events;
 pub mod functional;
 mod functional_text;
 pub mod graph;

@@ -1,6 +1,6 @@
 //! What a run with time was like.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::functional::{Issued, RunNote};
 
@@ -140,6 +140,25 @@ impl Stalls {
             ("instruction fetch", self.instruction_fetch),
             ("not selected", self.not_selected),
         ]
+    }
+}
+
+/// Those of [`Stalls`] that are not zero.
+#[derive(Clone, Copy, Debug)]
+pub struct Waited(pub Stalls);
+
+impl Serialize for Waited {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let keys = [
+            ("issue", self.0.issue),
+            ("dependency", self.0.dependency),
+            ("memory", self.0.memory),
+            ("barrier", self.0.barrier),
+            ("unit_busy", self.0.unit_busy),
+            ("instruction_fetch", self.0.instruction_fetch),
+            ("not_selected", self.0.not_selected),
+        ];
+        serializer.collect_map(keys.into_iter().filter(|(_, cycles)| *cycles > 0))
     }
 }
 

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::timed::Waited;
+
 /// Writes values, one line each.
 pub struct JsonLines<W> {
     out: W,
@@ -60,7 +62,7 @@ impl<W: Write> JsonLines<W> {
 
 /// An event of the Trace Event Format. Times are microseconds there; a cycle is written as one.
 #[derive(Clone, Debug, Serialize)]
-pub struct TraceEvent<'a, A> {
+pub struct TraceEvent<'a> {
     /// What it is called.
     pub name: &'a str,
     /// Its category.
@@ -73,9 +75,9 @@ pub struct TraceEvent<'a, A> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dur: Option<u64>,
     /// The process.
-    pub pid: u32,
+    pub pid: u64,
     /// The thread.
-    pub tid: u32,
+    pub tid: u64,
     /// What begins and ends of one asynchronous slice share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
@@ -84,7 +86,94 @@ pub struct TraceEvent<'a, A> {
     pub s: Option<&'static str>,
     /// What is shown when it is selected.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub args: Option<A>,
+    pub args: Option<TraceArgs<'a>>,
+}
+
+/// What is shown of an event when it is selected.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum TraceArgs<'a> {
+    /// Of a block.
+    Block {
+        /// Its place in the grid.
+        block: [u32; 3],
+        /// How many blocks of the grid are before it.
+        number: u64,
+        /// Its warps.
+        warps: u32,
+    },
+    /// Of an instruction that was issued.
+    Issue {
+        /// Its address.
+        address: &'a str,
+        /// The instruction.
+        text: &'a str,
+        /// `file:line`, where the file has a line table.
+        source: Option<&'a str>,
+        /// How many blocks of the grid are before that of its warp.
+        block: u64,
+        /// The warp in its block.
+        warp: u32,
+        /// The active lanes.
+        active: String,
+        /// What the cycles before it went into, those of the issue before included.
+        waited: Waited,
+    },
+    /// Of an access to shared memory.
+    Shared {
+        /// Address of the instruction.
+        address: &'a str,
+        /// Transactions.
+        transactions: u32,
+        /// Those of them that are there for conflicts.
+        conflicts: u32,
+    },
+    /// Of an access to global or local memory.
+    Memory {
+        /// Address of the instruction.
+        address: &'a str,
+        /// Sectors that it touches.
+        sectors: u32,
+        /// Those found in the first level.
+        l1_hits: u32,
+        /// Those found in the second level.
+        l2_hits: u32,
+        /// Those that came from memory or went there.
+        dram: u32,
+    },
+    /// Of warps that waited at a barrier.
+    Barrier {
+        /// How many.
+        warps: u32,
+    },
+    /// Of a process or thread.
+    Named {
+        /// Its name.
+        name: &'a str,
+    },
+    /// Of a process or thread.
+    Sorted {
+        /// Its place among the others.
+        sort_index: u64,
+    },
+}
+
+/// What is said of a file as a whole.
+#[derive(Clone, Debug, Serialize)]
+pub struct TraceAbout<'a> {
+    /// The file with the machine code.
+    pub file: &'a str,
+    /// The kernel.
+    pub kernel: &'a str,
+    /// The machine.
+    pub machine: &'a str,
+    /// What a microsecond stands for.
+    pub time: &'static str,
+}
+
+impl TraceAbout<'_> {
+    /// What a microsecond stands for.
+    pub const TIME: &'static str = "1 us shown is 1 cycle";
 }
 
 /// Kinds of events.
@@ -113,19 +202,9 @@ pub struct TraceWriter<W> {
     is_first: bool,
 }
 
-#[derive(Serialize)]
-struct Named<'a> {
-    name: &'a str,
-}
-
-#[derive(Serialize)]
-struct Sorted {
-    sort_index: u32,
-}
-
 impl<W: Write> TraceWriter<W> {
     /// Begins a file; `about` is said of it as a whole.
-    pub fn new(out: W, about: &impl Serialize) -> TraceWriter<W> {
+    pub fn new(out: W, about: &TraceAbout<'_>) -> TraceWriter<W> {
         let mut out = JsonLines::new(out);
         // Viewers round to this unit.
         let before = b"{\"displayTimeUnit\":\"ns\",\"otherData\":";
@@ -137,25 +216,27 @@ impl<W: Write> TraceWriter<W> {
     }
 
     /// Adds an event; after a failure nothing more is written.
-    pub fn event<A: Serialize>(&mut self, event: &TraceEvent<'_, A>) {
+    pub fn event(&mut self, event: &TraceEvent<'_>) {
         let before: &[u8] = if self.is_first { b"" } else { b",\n" };
         self.is_first = false;
         self.out.write(before, event, b"");
     }
 
     /// Names a process.
-    pub fn process(&mut self, pid: u32, name: &str) {
-        self.metadata("process_name", pid, 0, Named { name });
+    pub fn process(&mut self, pid: u64, name: &str) {
+        self.metadata("process_name", pid, 0, TraceArgs::Named { name });
+        let args = TraceArgs::Sorted { sort_index: pid };
+        self.metadata("process_sort_index", pid, 0, args);
     }
 
-    /// Names a thread; threads are shown in the order of their numbers.
-    pub fn thread(&mut self, pid: u32, tid: u32, name: &str) {
-        self.metadata("thread_name", pid, tid, Named { name });
-        let args = Sorted { sort_index: tid };
+    /// Names a thread; those with a smaller `sort_index` are shown before it.
+    pub fn thread(&mut self, pid: u64, tid: u64, name: &str, sort_index: u64) {
+        self.metadata("thread_name", pid, tid, TraceArgs::Named { name });
+        let args = TraceArgs::Sorted { sort_index };
         self.metadata("thread_sort_index", pid, tid, args);
     }
 
-    fn metadata(&mut self, name: &str, pid: u32, tid: u32, args: impl Serialize) {
+    fn metadata(&mut self, name: &str, pid: u64, tid: u64, args: TraceArgs<'_>) {
         self.event(&TraceEvent {
             name,
             cat: "__metadata",
@@ -204,20 +285,27 @@ mod tests {
         }
     }
 
+    const ABOUT: TraceAbout<'_> = TraceAbout {
+        file: "f",
+        kernel: "k",
+        machine: "m",
+        time: TraceAbout::TIME,
+    };
+
     #[test]
     fn a_file_without_events_is_json_too() {
         let mut bytes = Vec::new();
-        let writer = TraceWriter::new(&mut bytes, &Named { name: "n" });
+        let writer = TraceWriter::new(&mut bytes, &ABOUT);
         writer.finish().unwrap();
         let parsed: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
-        assert_eq!(parsed["otherData"]["name"], "n");
+        assert_eq!(parsed["otherData"]["kernel"], "k");
         assert_eq!(parsed["traceEvents"], serde_json::json!([]));
     }
 
     #[test]
     fn the_first_failure_is_told_at_the_end() {
-        for room in [0, 10, 70, 100] {
-            let mut writer = TraceWriter::new(Full(room), &Named { name: "n" });
+        for room in [0, 10, 170, 200] {
+            let mut writer = TraceWriter::new(Full(room), &ABOUT);
             writer.process(1, "SM 0");
             writer.process(2, "SM 1");
             assert_eq!(writer.finish().unwrap_err().to_string(), "full", "{room}");
