@@ -10,10 +10,10 @@ use warpbound_simulate::functional::{Fault, GlobalMemory, Order, launch_on};
 
 use crate::{Prepared, Session};
 
-mod buffers;
+pub(crate) mod buffers;
 mod constants;
 mod images;
-mod notes;
+pub(crate) mod notes;
 mod statistics;
 
 use statistics::Statistics;
@@ -142,6 +142,13 @@ impl Session {
             memory,
             unexpected: compared.unexpected,
         })
+    }
+}
+
+impl FunctionalRun {
+    /// The files that the launch wants: name as the launch file has it, NPY contents.
+    pub fn outputs<'a>(&'a self, grid: &'a GridFile) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
+        buffers::outputs(grid, &self.memory)
     }
 }
 

@@ -21,6 +21,7 @@ mod options;
 mod prepared;
 mod run;
 mod session;
+mod timed;
 
 pub use flow::Flow;
 pub use functional::{FunctionalRun, RunOptions};
@@ -29,9 +30,13 @@ pub use library::{Library, Selection};
 pub use options::{Options, Reading};
 pub use prepared::Prepared;
 pub use session::Session;
+pub use timed::{Hooks, Step, TimedOptions, TimedRun};
 
 pub use warpbound_analyse::Launch;
 pub use warpbound_bound::FactsFile;
-pub use warpbound_load::{Bytes, FileSource, GridFile, Kernel, LaunchFile, Sm, Source};
-pub use warpbound_machine::Machine;
+pub use warpbound_load::{
+    Bytes, FileSource, GridFile, Kernel, LaunchFile, Sm, Source, StartCaches,
+};
+pub use warpbound_machine::{Device, Machine, Pick, WarpPolicy};
 pub use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, Model, StackDomain};
+pub use warpbound_simulate::timed::Interlock;

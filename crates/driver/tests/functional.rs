@@ -1,7 +1,7 @@
 //! Kernels of the repository run without time, against references in Rust.
 
 use warpbound_driver::Session;
-use warpbound_load::{Element, Expected, GridBuffer, GridFile, GridParam, ParamValue};
+use warpbound_load::{Element, Expected, GridBuffer, GridFile, GridParam, ParamValue, StartCaches};
 
 /// A parameter of a launch.
 enum Given<'a> {
@@ -66,6 +66,7 @@ fn launch(
         block,
         dynamic_shared: 0,
         stack: None,
+        caches: StartCaches::Cold,
         variables: Vec::new(),
         params: params
             .iter()

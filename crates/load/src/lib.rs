@@ -45,7 +45,7 @@ pub use bank::ConstBank;
 pub use fatbin::{Entry, EntryKind, Packing};
 pub use grid::{
     Array, Element, Expected, Files, GridAddress, GridBuffer, GridFile, GridImage, GridKind,
-    GridParam, GridTexels, GridTexture, GridVariable, ParamValue, Vary,
+    GridParam, GridTexels, GridTexture, GridVariable, ParamValue, StartCaches, Vary,
 };
 pub use image::{Image, Linkage, Other, OtherKind};
 pub use isa::Isa;

@@ -1,7 +1,7 @@
 //! A run without time as text.
 
 use crate::functional::{FunctionalReport, Issued, RunNote};
-use crate::table::{Align, counted, grouped, table};
+use crate::table::{Align, counted, grouped, section};
 
 use Align::{Left, Right};
 
@@ -102,7 +102,7 @@ impl FunctionalReport {
 }
 
 /// A note on a line of its own.
-fn note_line(note: &RunNote) -> String {
+pub(crate) fn note_line(note: &RunNote) -> String {
     let source = match &note.source {
         Some(source) => format!(" ({source})"),
         None => String::new(),
@@ -121,22 +121,7 @@ fn note_line(note: &RunNote) -> String {
     format!("  note: {address}: {mnemonic}: {what}, in {place}{source}{times}\n")
 }
 
-/// A table behind an empty line; nothing where it has no rows.
-fn section(
-    out: &mut String,
-    columns: &[Align],
-    head: Vec<&str>,
-    rows: impl Iterator<Item = Vec<String>>,
-) {
-    let mut all = vec![head.into_iter().map(str::to_owned).collect()];
-    all.extend(rows);
-    if all.len() > 1 {
-        out.push('\n');
-        out.push_str(&table(4, columns, &all));
-    }
-}
-
-fn source(source: &Option<String>) -> String {
+pub(crate) fn source(source: &Option<String>) -> String {
     source.clone().unwrap_or_else(|| "-".to_owned())
 }
 
@@ -150,7 +135,7 @@ fn counts(issued: &Issued) -> [String; 3] {
 }
 
 /// Active lanes of a warp on average, with one digit behind the point.
-fn lanes(issued: &Issued) -> String {
+pub(crate) fn lanes(issued: &Issued) -> String {
     let tenths = issued.thread_instructions.saturating_mul(10) / issued.warp_instructions.max(1);
     format!("{}.{}", tenths / 10, tenths % 10)
 }

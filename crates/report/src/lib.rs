@@ -12,6 +12,7 @@ mod cta_svg;
 pub mod divergence;
 mod divergence_text;
 mod dot;
+pub mod events;
 pub mod functional;
 mod functional_text;
 pub mod graph;
@@ -21,6 +22,9 @@ pub mod listing;
 pub mod run;
 mod svg;
 mod table;
+pub mod timed;
+mod timed_text;
+pub mod trace;
 
 pub use audit::AuditReport;
 pub use bound::KernelBound;
@@ -32,6 +36,7 @@ pub use graph::Graph;
 pub use list::{Directory, FileReport};
 pub use listing::Listing;
 pub use run::RunReport;
+pub use timed::TimedReport;
 
 use serde::Serialize;
 

@@ -1,5 +1,8 @@
 //! Columns of text.
 
+/// Characters of a line of text that is no table.
+pub(crate) const WIDTH: usize = 100;
+
 /// How a column is aligned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
@@ -48,6 +51,21 @@ pub(crate) fn table(indent: usize, columns: &[Align], rows: &[Vec<String>]) -> S
     out
 }
 
+/// A table behind an empty line; nothing where it has no rows.
+pub(crate) fn section(
+    out: &mut String,
+    columns: &[Align],
+    head: Vec<&str>,
+    rows: impl Iterator<Item = Vec<String>>,
+) {
+    let mut all = vec![head.into_iter().map(str::to_owned).collect()];
+    all.extend(rows);
+    if all.len() > 1 {
+        out.push('\n');
+        out.push_str(&table(4, columns, &all));
+    }
+}
+
 /// `n` with thin groups of three digits: `1 234 567`.
 pub(crate) fn grouped(n: impl ToString) -> String {
     let digits = n.to_string();
@@ -60,6 +78,27 @@ pub(crate) fn grouped(n: impl ToString) -> String {
             out.push(' ');
         }
         out.push(c);
+    }
+    out
+}
+
+/// Words in lines of at most [`WIDTH`] characters, each behind `indent` spaces.
+pub(crate) fn wrapped(indent: usize, text: &str) -> String {
+    let mut out = String::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let length = line.chars().count() + 1 + word.chars().count();
+        if !line.is_empty() && indent + length > WIDTH {
+            out.push_str(&format!("{:indent$}{line}\n", ""));
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if !line.is_empty() {
+        out.push_str(&format!("{:indent$}{line}\n", ""));
     }
     out
 }
@@ -86,6 +125,22 @@ mod tests {
         assert_eq!(
             table(1, &[Align::Left, Align::Right], &rows),
             " a     1\n bcd  22\n"
+        );
+    }
+
+    #[test]
+    fn lines_are_filled() {
+        let text = "word ".repeat(40);
+        let out = wrapped(4, &text);
+        assert_eq!(out.split_whitespace().count(), 40);
+        let lengths: Vec<usize> = out.lines().map(str::len).collect();
+        assert_eq!(lengths, [98, 98, 13]);
+        assert_eq!(wrapped(2, " "), "");
+        // A word that is longer than a line has one of its own.
+        let long = "x".repeat(120);
+        assert_eq!(
+            wrapped(1, &format!("a {long} b")),
+            format!(" a\n {long}\n b\n")
         );
     }
 

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::{Context, bail, ensure};
-use warpbound_load::{Array, Element, GridBuffer, GridFile, GridImage, GridTexture, ParamValue};
+use warpbound_load::{
+    Array, Element, GridBuffer, GridFile, GridImage, GridTexture, ParamValue, StartCaches,
+};
 use warpbound_testkit::kernels;
 
 use crate::repository::Repository;
@@ -111,6 +113,9 @@ fn written(name: &str, kernel: &str, launch: &GridFile) -> anyhow::Result<Files>
     }
     if let Some(stack) = launch.stack {
         writeln!(text, "stack = {stack}")?;
+    }
+    if launch.caches == StartCaches::Warm {
+        writeln!(text, "caches = \"warm\"")?;
     }
     for param in &launch.params {
         writeln!(text, "\n[[param]]\nname = {}", quoted(&param.name))?;

@@ -188,7 +188,7 @@ fn edges(element: Element) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpbound_load::GridParam;
+    use warpbound_load::{GridParam, StartCaches};
 
     fn launch(element: Element) -> GridFile {
         let bytes = (0..20 * element.size()).map(|n| n as u8).collect();
@@ -199,6 +199,7 @@ mod tests {
             block: [1; 3],
             dynamic_shared: 0,
             stack: None,
+            caches: StartCaches::Cold,
             variables: Vec::new(),
             params: vec![GridParam {
                 name: "buffer".to_owned(),

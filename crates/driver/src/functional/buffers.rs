@@ -4,7 +4,7 @@ use warpbound_base::Diagnostic;
 use warpbound_load::{Array, GridBuffer, GridFile, GridParam, Kernel, ParamValue, demangle};
 use warpbound_simulate::functional::{Buffer, GlobalMemory};
 
-use super::{FunctionalRun, images};
+use super::images;
 
 /// Places the buffers of a launch in memory, in the order of [`GridFile::buffers`]; the bytes of each parameter.
 pub(super) fn place(grid: &GridFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>> {
@@ -54,15 +54,15 @@ fn ends<'a>(
 }
 
 /// Buffers beside what the launch expects.
-pub(super) struct Compared {
+pub(crate) struct Compared {
     /// Elements that were compared.
-    pub(super) elements: usize,
+    pub(crate) elements: usize,
     /// The first that is not as expected.
-    pub(super) unexpected: Option<Diagnostic>,
+    pub(crate) unexpected: Option<Diagnostic>,
 }
 
 /// Compares buffers with what the launch expects.
-pub(super) fn compare(kernel: &Kernel, grid: &GridFile, memory: &GlobalMemory) -> Compared {
+pub(crate) fn compare(kernel: &Kernel, grid: &GridFile, memory: &GlobalMemory) -> Compared {
     let mut compared = Compared {
         elements: 0,
         unexpected: None,
@@ -110,19 +110,20 @@ fn indices(shape: &[u64], index: usize) -> String {
     out.concat()
 }
 
-impl FunctionalRun {
-    /// The files that the launch wants: name as the launch file has it, NPY contents.
-    pub fn outputs<'a>(&'a self, grid: &'a GridFile) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
-        ends(grid, &self.memory).filter_map(|(_, buffer, end)| {
-            let name = buffer.output.as_deref()?;
-            let array = Array {
-                element: buffer.element,
-                shape: buffer.shape.clone(),
-                bytes: end.bytes.iter().take(buffer.bytes.len()).copied().collect(),
-            };
-            Some((name, array.to_npy()))
-        })
-    }
+/// The files that a launch wants: name as the launch file has it, NPY contents.
+pub(crate) fn outputs<'a>(
+    grid: &'a GridFile,
+    memory: &'a GlobalMemory,
+) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
+    ends(grid, memory).filter_map(|(_, buffer, end)| {
+        let name = buffer.output.as_deref()?;
+        let array = Array {
+            element: buffer.element,
+            shape: buffer.shape.clone(),
+            bytes: end.bytes.iter().take(buffer.bytes.len()).copied().collect(),
+        };
+        Some((name, array.to_npy()))
+    })
 }
 
 #[cfg(test)]

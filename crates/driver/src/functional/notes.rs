@@ -6,7 +6,7 @@ use warpbound_simulate::functional::{Counts, Note, NoteKind};
 use crate::Prepared;
 
 /// The notes of a run, in the order in which they happened first.
-pub(super) fn notes(prepared: &Prepared<'_>, counts: &Counts) -> Vec<RunNote> {
+pub(crate) fn notes(prepared: &Prepared<'_>, counts: &Counts) -> Vec<RunNote> {
     let size = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
     let spell = |note: &Note| {
         let (what, thread) = match note.kind {

@@ -41,6 +41,8 @@ pub struct GridFile {
     pub dynamic_shared: u32,
     /// Bytes of local memory of a thread, where the file says so.
     pub stack: Option<u32>,
+    /// What is in the second-level cache at the start of a run with time.
+    pub caches: StartCaches,
     /// The parameters, by position.
     pub params: Vec<GridParam>,
     /// What variables of the module hold (`cudaMemcpyToSymbol`), in the order of the file.
@@ -51,6 +53,17 @@ pub struct GridFile {
     pub textures: Vec<GridTexture>,
     /// Surfaces.
     pub surfaces: Vec<GridImage>,
+}
+
+/// What is in the second-level cache of the GPU when a kernel begins.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StartCaches {
+    /// Nothing.
+    #[default]
+    Cold,
+    /// Buffers, constants and code.
+    Warm,
 }
 
 /// A variable of the module.
@@ -131,6 +144,8 @@ struct Raw {
     #[serde(default)]
     dynamic_shared: u32,
     stack: Option<Spanned<u32>>,
+    #[serde(default)]
+    caches: StartCaches,
     #[serde(default)]
     param: Vec<Spanned<RawParam>>,
     #[serde(default)]
@@ -239,6 +254,7 @@ impl GridFile {
             kernel: raw.kernel,
             dynamic_shared: raw.dynamic_shared,
             stack,
+            caches: raw.caches,
             params,
             variables,
             texels: Vec::new(),

@@ -1,6 +1,6 @@
 use warpbound_load::{
     Element, Expected, GridAddress, GridBuffer, GridFile, GridImage, GridKind, GridParam,
-    GridTexels, GridTexture, GridVariable, ParamValue,
+    GridTexels, GridTexture, GridVariable, ParamValue, StartCaches,
 };
 
 /// A number that buffers hold.
@@ -52,6 +52,7 @@ impl Launch {
             block,
             dynamic_shared: 0,
             stack: None,
+            caches: StartCaches::Cold,
             variables: Vec::new(),
             params: Vec::new(),
             texels: Vec::new(),

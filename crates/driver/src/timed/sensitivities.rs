@@ -1,0 +1,82 @@
+//! What the numbers of a machine change: the run again, with the least and the most of each.
+
+use std::cmp::Reverse;
+use std::convert::Infallible;
+
+use warpbound_machine::Parameter;
+use warpbound_report::timed::{Rerun, Sensitivity};
+use warpbound_simulate::timed::{Finished, Setup, Silent};
+
+use super::{Step, Timed, with};
+use crate::jobs::in_order;
+
+impl Timed<'_> {
+    /// A row for each number that the run has asked for and that has a range, those that change most first.
+    pub(super) fn sensitivities(
+        &self,
+        finished: &Finished,
+        progress: &mut dyn FnMut(Step),
+    ) -> Vec<Sensitivity> {
+        let device = &self.options.machine;
+        let figures = finished.touched.iter().map(|&p| (p, device.figure(p)));
+        let ranges = figures.filter(|(_, figure)| figure.least < figure.most);
+        let ends: Vec<(Parameter, u64)> = ranges
+            .flat_map(|(parameter, figure)| [(parameter, figure.least), (parameter, figure.most)])
+            .collect();
+        let all = ends.len();
+        let mut reruns = Vec::with_capacity(all);
+        let again = |&(parameter, value): &(Parameter, u64)| self.again(parameter, value, finished);
+        let threads = self.options.threads.get();
+        let Ok(()) = in_order(threads, ends.iter(), again, |rerun| {
+            reruns.push(rerun);
+            let done = reruns.len();
+            progress(Step::Runs { done, all });
+            Ok::<(), Infallible>(())
+        });
+        let mut rows: Vec<Sensitivity> = Vec::with_capacity(all / 2);
+        let mut reruns = reruns.into_iter();
+        for (parameter, _) in ends.iter().step_by(2) {
+            if let (Some(least), Some(most)) = (reruns.next(), reruns.next()) {
+                rows.push(Sensitivity {
+                    name: parameter.name().to_owned(),
+                    value: self.setup.machine[*parameter],
+                    least,
+                    most,
+                });
+            }
+        }
+        // Stable: those that change as much stay in the order of their parameters.
+        rows.sort_by_key(|row| Reverse(row.largest()));
+        rows
+    }
+
+    /// The run with another value of a number.
+    fn again(&self, parameter: Parameter, value: u64, finished: &Finished) -> Rerun {
+        let before = finished.cycles.0.0;
+        if value == self.setup.machine[parameter] {
+            return rerun(value, before, Ok(before));
+        }
+        let setup = Setup {
+            machine: with(&self.setup.machine, parameter, value),
+            ..self.setup.clone()
+        };
+        let again = self.start().and_then(|(launch, mut memory)| {
+            self.run(&setup, &launch, &mut memory, &mut Silent)
+                .map(|again| again.cycles.0.0)
+        });
+        rerun(value, before, again.map_err(|d| d.to_string()))
+    }
+}
+
+fn rerun(value: u64, before: u64, again: Result<u64, String>) -> Rerun {
+    let cycles = again.as_ref().ok().copied();
+    Rerun {
+        value,
+        cycles,
+        change: cycles.map(|cycles| {
+            let difference = i128::from(cycles) - i128::from(before);
+            i64::try_from(difference).unwrap_or(i64::MAX)
+        }),
+        stopped: again.err(),
+    }
+}

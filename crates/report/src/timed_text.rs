@@ -1,0 +1,407 @@
+//! A run with time as text.
+
+use crate::functional_text::{lanes, note_line, source};
+use crate::table::{Align, counted, grouped, section, table, wrapped};
+use crate::timed::{
+    Assumption, InstructionTime, Misses, Rerun, Stalls, Taken, Theoretical, TimedReport,
+};
+
+use Align::{Left, Right};
+
+/// Lines and instructions that are shown: those behind them took the least cycles.
+const SHOWN: usize = 25;
+
+/// Characters of the bar of all cycles.
+const BAR: u64 = 30;
+
+impl TimedReport {
+    /// The cycles, where they went, what memory did, what that rests on; with `stats` also SMs, lines and instructions, and
+    /// the sources of what it rests on.
+    pub fn text(&self, stats: bool) -> String {
+        let mut out = self.head();
+        self.stalls_table(&mut out);
+        self.memory_tables(&mut out);
+        if stats {
+            self.statistics(&mut out);
+        }
+        self.sensitivity_table(&mut out);
+        self.assumption_table(&mut out, stats);
+        out
+    }
+
+    fn head(&self) -> String {
+        let size = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
+        let mut out = format!(
+            "kernel {}  ({}, machine {})\n",
+            self.kernel, self.file, self.machine
+        );
+        let lines = [
+            format!(
+                "{}, {} at {} MHz",
+                cycles(self.cycles),
+                duration(self.milliseconds),
+                self.clock_khz / 1000
+            ),
+            format!("{} blocks of {} threads", size(self.grid), size(self.block)),
+            format!(
+                "scheduler {}, pick {}, caches {}, interlock {}",
+                self.scheduler, self.pick, self.caches, self.interlock
+            ),
+            format!(
+                "{} warp instructions, {} active lanes on average; diverged {}",
+                grouped(self.issued.warp_instructions),
+                lanes(&self.issued),
+                counted(self.divergences as usize, "time")
+            ),
+            format!(
+                "{:.2} warp instructions in a cycle; {:.2} on each SM while it held blocks ({} of {} did)",
+                self.ipc,
+                self.ipc_active,
+                self.sms.len(),
+                counted(self.machine_sms as usize, "SM")
+            ),
+            format!(
+                "{:.1} of {} warps on an SM on average, occupancy {}{}",
+                self.occupancy.resident_warps,
+                self.occupancy.most_warps,
+                percent(self.occupancy.achieved),
+                self.occupancy
+                    .theoretical
+                    .as_ref()
+                    .map_or_else(String::new, room)
+            ),
+        ];
+        for line in lines {
+            out.push_str(&format!("  {line}\n"));
+        }
+        if self.checked_elements > 0 {
+            let elements = counted(self.checked_elements, "element");
+            out.push_str(&format!(
+                "  {elements} of buffers are as the launch file expects\n"
+            ));
+        }
+        for note in &self.notes {
+            out.push_str(&note_line(note));
+        }
+        out
+    }
+
+    fn stalls_table(&self, out: &mut String) {
+        let mut named: Vec<(&str, u64)> = self.stalls.named().to_vec();
+        named.retain(|(_, cycles)| *cycles > 0);
+        named.sort_by_key(|(_, cycles)| std::cmp::Reverse(*cycles));
+        let rows = named.into_iter().map(|(name, cycles)| {
+            let filled = rounded_part(cycles, self.warp_cycles, BAR);
+            vec![
+                name.to_owned(),
+                grouped(cycles),
+                share(cycles, self.warp_cycles),
+                "#".repeat(filled as usize),
+            ]
+        });
+        let head = vec!["where cycles went", "warp cycles", "share", ""];
+        section(out, &[Left, Right, Right, Left], head, rows);
+    }
+
+    fn memory_tables(&self, out: &mut String) {
+        let rows = self.shared.iter().map(|shared| {
+            let mut row = vec!["shared".to_owned(), shared.access.to_owned()];
+            row.extend([shared.accesses, shared.transactions, shared.conflicts].map(grouped));
+            row
+        });
+        let head = vec!["memory", "", "accesses", "transactions", "for conflicts"];
+        section(out, &[Left, Left, Right, Right, Right], head, rows);
+        let rows = self.memory.iter().map(|memory| {
+            let mut row = vec![memory.space.to_owned(), memory.access.to_owned()];
+            row.extend(
+                [
+                    memory.accesses,
+                    memory.requests,
+                    memory.sectors,
+                    memory.bytes,
+                ]
+                .map(grouped),
+            );
+            row.push(hits(memory.l1_hits, memory.l1_lookups));
+            row.push(hits(memory.l2_hits, memory.l2_lookups));
+            row.extend([memory.dram_sectors, memory.tlb_misses].map(grouped));
+            row
+        });
+        let mut columns = vec![Left, Left];
+        columns.extend([Right; 8]);
+        let head = vec![
+            "memory",
+            "",
+            "accesses",
+            "requests",
+            "sectors",
+            "bytes",
+            "L1 hits",
+            "L2 hits",
+            "DRAM",
+            "TLB misses",
+        ];
+        section(out, &columns, head, rows);
+        let misses = [
+            ("constants", self.constant_misses),
+            ("instructions", self.instruction_misses),
+        ];
+        let missed = |misses: Misses| misses != Misses::default();
+        let rows = misses
+            .into_iter()
+            .filter(|(_, m)| missed(*m))
+            .map(|(name, m)| {
+                let mut row = vec![name.to_owned()];
+                row.extend([m.second, m.l2, m.dram].map(grouped));
+                row
+            });
+        let head = vec!["missed the first cache, found in", "second", "L2", "DRAM"];
+        section(out, &[Left, Right, Right, Right], head, rows);
+    }
+
+    fn statistics(&self, out: &mut String) {
+        let rows = self.sms.iter().map(|sm| {
+            vec![
+                sm.sm.to_string(),
+                grouped(sm.blocks),
+                grouped(sm.active_cycles),
+                grouped(sm.warp_instructions),
+                format!("{:.2}", sm.ipc),
+                format!("{:.1}", sm.resident_warps),
+            ]
+        });
+        let head = vec![
+            "SM",
+            "blocks",
+            "active cycles",
+            "warp instructions",
+            "per cycle",
+            "warps",
+        ];
+        section(out, &[Right; 6], head, rows);
+        let rows = self.lines.iter().take(SHOWN).map(|line| {
+            let mut row = vec![source(&line.source)];
+            row.extend(self.time(line.warp_instructions, line.warp_cycles, &line.stalls));
+            row
+        });
+        let head = vec!["line", "issued", "warp cycles", "share", "mostly"];
+        section(out, &[Left, Right, Right, Right, Left], head, rows);
+        self.left_out(
+            out,
+            self.lines.iter().skip(SHOWN).map(|l| l.warp_cycles),
+            "line",
+        );
+        let row = |at: &InstructionTime| {
+            let mut row = vec![at.address.clone()];
+            row.extend(self.time(at.warp_instructions, at.warp_cycles, &at.stalls));
+            row.push(at.text.clone());
+            row
+        };
+        let rows = self.instructions.iter().take(SHOWN).map(row);
+        let head = vec![
+            "until issue of",
+            "issued",
+            "warp cycles",
+            "share",
+            "mostly",
+            "",
+        ];
+        section(out, &[Left, Right, Right, Right, Left, Left], head, rows);
+        let left = self
+            .instructions
+            .iter()
+            .skip(SHOWN)
+            .map(|at| at.warp_cycles);
+        self.left_out(out, left, "instruction");
+    }
+
+    /// Times issued, cycles, their share, and the reason for most of them.
+    fn time(&self, issued: u64, cycles: u64, stalls: &Stalls) -> [String; 4] {
+        [
+            grouped(issued),
+            grouped(cycles),
+            share(cycles, self.warp_cycles),
+            mostly(stalls, cycles),
+        ]
+    }
+
+    /// Says how many rows are not shown.
+    fn left_out(&self, out: &mut String, left: impl Iterator<Item = u64>, what: &str) {
+        let (mut count, mut cycles) = (0, 0);
+        for took in left {
+            count += 1;
+            cycles += took;
+        }
+        if count > 0 {
+            let share = share(cycles, self.warp_cycles);
+            let what = counted(count, what);
+            out.push_str(&format!(
+                "    and {what} with {share} of the cycles together\n"
+            ));
+        }
+    }
+
+    fn sensitivity_table(&self, out: &mut String) {
+        let Some(sensitivities) = &self.sensitivities else {
+            return;
+        };
+        let rows = sensitivities.iter().filter(|s| s.largest() > 0).map(|s| {
+            let mut row = vec![s.name.clone(), grouped(s.value)];
+            for rerun in [&s.least, &s.most] {
+                row.extend(self.rerun(rerun));
+            }
+            row
+        });
+        let columns = [Left, Right, Right, Right, Right, Right, Right, Right];
+        let head = vec![
+            "number", "taken", "least", "cycles", "change", "most", "cycles", "change",
+        ];
+        section(out, &columns, head, rows);
+        let same = sensitivities.iter().filter(|s| s.largest() == 0);
+        let same: Vec<&str> = same.map(|s| s.name.as_str()).collect();
+        if !same.is_empty() {
+            let line = format!(
+                "{} no cycle at the least and at the most value of {}",
+                match same.len() == sensitivities.len() {
+                    true => "there changes",
+                    false => "and there changes",
+                },
+                same.join(", ")
+            );
+            out.push('\n');
+            out.push_str(&wrapped(4, &line));
+        }
+        if sensitivities.is_empty() {
+            out.push_str("\n    no number that the run has asked for has a range\n");
+        }
+    }
+
+    /// A value, cycles with it, and how much they changed.
+    fn rerun(&self, rerun: &Rerun) -> [String; 3] {
+        let change = rerun.change.map_or_else(String::new, |change| {
+            let sign = if change < 0 { '-' } else { '+' };
+            let of = self.cycles.max(1) as f64;
+            format!("{sign}{:.2} %", change.unsigned_abs() as f64 * 100.0 / of)
+        });
+        let cycles = rerun.cycles.map_or("no end".to_owned(), grouped);
+        [grouped(rerun.value), cycles, change]
+    }
+
+    fn assumption_table(&self, out: &mut String, sources: bool) {
+        if self.assumptions.is_empty() {
+            return;
+        }
+        let row = |assumption: &Assumption| {
+            vec![
+                assumption.name.clone(),
+                value(&assumption.value),
+                assumption.unit.unwrap_or("").to_owned(),
+                range(assumption),
+                assumption.standing.to_owned(),
+            ]
+        };
+        let mut rows = vec![
+            ["the cycles rest on", "", "", "may be", ""]
+                .map(str::to_owned)
+                .to_vec(),
+        ];
+        rows.extend(self.assumptions.iter().map(row));
+        let text = table(4, &[Left, Right, Left, Left, Left], &rows);
+        out.push('\n');
+        let mut lines = text.lines();
+        if let Some(head) = lines.next() {
+            out.push_str(&format!("{head}\n"));
+        }
+        for (line, assumption) in lines.zip(&self.assumptions) {
+            out.push_str(&format!("{line}\n"));
+            if sources {
+                out.push_str(&wrapped(8, &assumption.source));
+            }
+        }
+    }
+}
+
+/// `1 cycle`, `1 234 cycles`.
+fn cycles(n: u64) -> String {
+    match n {
+        1 => "1 cycle".to_owned(),
+        n => format!("{} cycles", grouped(n)),
+    }
+}
+
+/// A time with four digits or so.
+fn duration(milliseconds: f64) -> String {
+    let (number, unit) = match milliseconds {
+        m if m < 1.0 => (m * 1000.0, "us"),
+        m if m < 1000.0 => (m, "ms"),
+        m => (m / 1000.0, "s"),
+    };
+    let digits = match number {
+        n if n < 10.0 => 3,
+        n if n < 100.0 => 2,
+        _ => 1,
+    };
+    format!("{number:.digits$} {unit}")
+}
+
+/// What the kernel's needs allow.
+fn room(theoretical: &Theoretical) -> String {
+    format!(
+        "; {} could be there ({}, limited by {})",
+        percent(theoretical.occupancy),
+        counted(theoretical.blocks as usize, "block"),
+        theoretical.limiter
+    )
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.1} %", part * 100.0)
+}
+
+/// `part` of `all`, in so many steps, to the nearest.
+fn rounded_part(part: u64, all: u64, steps: u64) -> u64 {
+    let all = u128::from(all.max(1));
+    let rounded = (u128::from(part) * u128::from(steps) * 2 + all) / (2 * all);
+    u64::try_from(rounded).unwrap_or(steps)
+}
+
+fn share(part: u64, all: u64) -> String {
+    let tenths = rounded_part(part, all, 1000);
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+/// The hits as a share; `-` where nothing was looked for.
+fn hits(hits: u64, lookups: u64) -> String {
+    match lookups {
+        0 => "-".to_owned(),
+        lookups => share(hits, lookups),
+    }
+}
+
+/// The reason that took most cycles, and its share of these.
+fn mostly(stalls: &Stalls, cycles: u64) -> String {
+    let named = stalls.named();
+    // Of those that are equal, the first.
+    let most = named.iter().rev().max_by_key(|(_, cycles)| *cycles);
+    match most {
+        Some((name, most)) if *most > 0 => format!("{name} {}", share(*most, cycles)),
+        _ => String::new(),
+    }
+}
+
+fn value(taken: &Taken) -> String {
+    match taken {
+        Taken::Number(number) => grouped(number),
+        Taken::Choice(choice) => choice.clone(),
+    }
+}
+
+/// `0 to 10`; nothing where there is no other value.
+fn range(assumption: &Assumption) -> String {
+    match (assumption.least, assumption.most) {
+        (Some(least), Some(most)) if least < most => {
+            format!("{} to {}", grouped(least), grouped(most))
+        }
+        _ => String::new(),
+    }
+}
