@@ -1,14 +1,14 @@
 //! The rules of issue, checked on the events of a run with time: a second reading of the control words.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use warpbound_ir::OpIndex;
 use warpbound_isa::nvidia::{Latency, Program};
 use warpbound_machine::{Parameter, Picked};
 use warpbound_simulate::timed::{AccessKind, Event, Listener, Stall, WarpPlace};
 
-/// How many problems are told in words.
-const MOST_TOLD: usize = 20;
+/// How many problems of a kind are told.
+const MOST_TOLD: usize = 5;
 
 /// Hears the events of a run and notes what breaks a rule:
 ///
@@ -29,10 +29,24 @@ pub struct Referee<'a> {
     held: HashMap<u32, (u64, u64)>,
     /// The cycle of the last event of each SM.
     times: HashMap<u32, u64>,
-    /// What broke a rule.
-    pub problems: Vec<String>,
+    /// What broke a rule, by rule.
+    problems: BTreeMap<Rule, Vec<String>>,
     /// Issues that were checked.
     pub issues: u64,
+}
+
+/// What is checked.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rule {
+    Events,
+    Ledger,
+    Distance,
+    Scoreboards,
+    Barriers,
+    Schedulers,
+    Pipes,
+    Room,
+    Memory,
 }
 
 struct Warp {
@@ -67,14 +81,20 @@ impl<'a> Referee<'a> {
             blocks: HashMap::new(),
             held: HashMap::new(),
             times: HashMap::new(),
-            problems: Vec::new(),
+            problems: BTreeMap::new(),
             issues: 0,
         }
     }
 
-    fn note(&mut self, cycle: u64, what: String) {
-        if self.problems.len() < MOST_TOLD {
-            self.problems.push(format!("cycle {cycle}: {what}"));
+    /// What broke a rule: a few problems for each.
+    pub fn all_problems(&self) -> Vec<String> {
+        self.problems.values().flatten().cloned().collect()
+    }
+
+    fn note(&mut self, rule: Rule, cycle: u64, what: String) {
+        let told = self.problems.entry(rule).or_default();
+        if told.len() < MOST_TOLD {
+            told.push(format!("cycle {cycle}: {what}"));
         }
     }
 
@@ -82,20 +102,23 @@ impl<'a> Referee<'a> {
         self.issues += 1;
         let at = at.index();
         let Some(instr) = self.program.instrs.get(at) else {
-            return self.note(cycle, format!("there is no instruction {at}"));
+            return self.note(Rule::Events, cycle, format!("there is no instruction {at}"));
         };
         let address = instr.addr;
         let Some(warp) = self.warps.get(&(place.sm, place.slot)) else {
-            return self.note(cycle, format!("{place:?} has not begun"));
+            return self.note(Rule::Events, cycle, format!("{place:?} has not begun"));
         };
         let mut wrong = Vec::new();
         // The time between two issues.
         let since = warp.last.map_or(warp.began, |(cycle, _)| cycle);
         let sum: u64 = waited.iter().sum();
         if since + sum != cycle {
-            wrong.push(format!(
-                "{address}: {sum} cycles are explained, {} went by",
-                cycle as i64 - since as i64
+            wrong.push((
+                Rule::Ledger,
+                format!(
+                    "{address}: {sum} cycles are explained, {} went by",
+                    cycle as i64 - since as i64
+                ),
             ));
         }
         // What the instruction before demands.
@@ -110,20 +133,31 @@ impl<'a> Referee<'a> {
                 16 => 0,
                 _ => 1,
             };
-            let class = self.program.timing(last).map_or(1, |timing| timing.min_wait);
-            let least = if code == 16 { 0 } else { named.max(class).max(1) };
+            let class = self
+                .program
+                .timing(last)
+                .map_or(1, |timing| timing.min_wait);
+            let least = if code == 16 {
+                0
+            } else {
+                named.max(class).max(1)
+            };
             if cycle < before + u64::from(least) {
-                wrong.push(format!(
-                    "{address} comes {} cycles behind {}, which demands {least}",
-                    cycle - before,
-                    last.addr
+                wrong.push((
+                    Rule::Distance,
+                    format!(
+                        "{address} comes {} cycles behind {}, which demands {least}",
+                        cycle - before,
+                        last.addr
+                    ),
                 ));
             }
         }
         for (number, &until) in warp.holds.iter().enumerate() {
             if instr.control.wait_mask >> number & 1 == 1 && cycle < until {
-                wrong.push(format!(
-                    "{address} does not wait for scoreboard {number} until {until}"
+                wrong.push((
+                    Rule::Scoreboards,
+                    format!("{address} does not wait for scoreboard {number} until {until}"),
                 ));
             }
         }
@@ -134,7 +168,10 @@ impl<'a> Referee<'a> {
             let own = block.arrivals.get(place.warp as usize).copied().flatten();
             let behind = |arrivals: &&Option<u64>| arrivals.is_some_and(|other| Some(other) < own);
             if block.arrivals.iter().any(|arrivals| behind(&arrivals)) {
-                wrong.push(format!("{address}: the barrier before is not open"));
+                wrong.push((
+                    Rule::Barriers,
+                    format!("{address}: the barrier before is not open"),
+                ));
             }
         }
         let scheduler = self
@@ -145,7 +182,10 @@ impl<'a> Referee<'a> {
         if let Some((last, slot, pairs)) = scheduler.last {
             is_second = last == cycle && slot == place.slot && pairs;
             if last == cycle && !is_second {
-                wrong.push(format!("{address}: the scheduler has issued in this cycle"));
+                wrong.push((
+                    Rule::Schedulers,
+                    format!("{address}: the scheduler has issued in this cycle"),
+                ));
             }
         }
         let pairs = instr.control.usched == 16 && !is_second;
@@ -158,7 +198,7 @@ impl<'a> Referee<'a> {
             let apart = self.machine[Parameter::OccupancyFxu];
             let before = scheduler.pipes.insert(pipe, cycle);
             if before.is_some_and(|before| cycle < before + apart) {
-                wrong.push(format!("{address}: {pipe} is busy"));
+                wrong.push((Rule::Pipes, format!("{address}: {pipe} is busy")));
             }
         }
         if let Some(warp) = self.warps.get_mut(&(place.sm, place.slot)) {
@@ -171,7 +211,11 @@ impl<'a> Referee<'a> {
             *arrivals += 1;
         }
         for what in wrong {
-            self.note(cycle, format!("warp {} of block {}: {what}", place.warp, place.block));
+            self.note(
+                rule,
+                cycle,
+                format!("warp {} of block {}: {what}", place.warp, place.block),
+            );
         }
     }
 
@@ -201,7 +245,11 @@ impl<'a> Referee<'a> {
     fn time(&mut self, sm: u32, cycle: u64) {
         let last = self.times.insert(sm, cycle);
         if last.is_some_and(|last| last > cycle) {
-            self.note(cycle, format!("SM {sm} was at {last:?} before"));
+            self.note(
+                Rule::Events,
+                cycle,
+                format!("SM {sm} was at {last:?} before"),
+            );
         }
     }
 }
@@ -227,7 +275,11 @@ impl Listener for Referee<'_> {
                 );
                 let held = *held;
                 if held.0 > most.0 || held.1 > most.1 {
-                    self.note(cycle, format!("SM {sm} holds {held:?} warps and blocks"));
+                    self.note(
+                        Rule::Room,
+                        cycle,
+                        format!("SM {sm} holds {held:?} warps and blocks"),
+                    );
                 }
             }
             Event::Issue {
@@ -235,16 +287,18 @@ impl Listener for Referee<'_> {
             } => {
                 self.time(warp.sm, cycle);
                 let began = self.blocks.get(&warp.block).map_or(0, |block| block.began);
-                self.warps
-                    .entry((warp.sm, warp.slot))
-                    .or_insert(Warp {
-                        last: None,
-                        began,
-                        holds: [0; 6],
-                    });
+                self.warps.entry((warp.sm, warp.slot)).or_insert(Warp {
+                    last: None,
+                    began,
+                    holds: [0; 6],
+                });
                 self.issue(cycle, warp, at, &waited);
                 if waited[Stall::Issue as usize] > 1 {
-                    self.note(cycle, "an issue takes more than its cycle".to_owned());
+                    self.note(
+                        Rule::Ledger,
+                        cycle,
+                        "an issue takes more than its cycle".to_owned(),
+                    );
                 }
             }
             Event::Shared {
@@ -260,8 +314,11 @@ impl Listener for Referee<'_> {
                     + self.machine[Parameter::SharedConflict] * u64::from(conflicts);
                 if done <= cycle + least || conflicts >= transactions {
                     self.note(
+                        Rule::Memory,
                         cycle,
-                        format!("{transactions} transactions with {conflicts} conflicts end at {done}"),
+                        format!(
+                            "{transactions} transactions with {conflicts} conflicts end at {done}"
+                        ),
                     );
                 }
             }
@@ -279,10 +336,14 @@ impl Listener for Referee<'_> {
             } => {
                 self.hold(warp, at, kind, done);
                 if l1_hits > l1_lookups || l2_hits > l2_lookups || l1_lookups > sectors {
-                    self.note(cycle, format!("{event:?} finds more than it looks for"));
+                    self.note(
+                        Rule::Memory,
+                        cycle,
+                        format!("{event:?} finds more than it looks for"),
+                    );
                 }
                 if kind == AccessKind::Load && l1_hits + l2_lookups != sectors {
-                    self.note(cycle, format!("{event:?} loses sectors"));
+                    self.note(Rule::Memory, cycle, format!("{event:?} loses sectors"));
                 }
             }
             Event::WarpEnds { warp } => {
@@ -301,7 +362,11 @@ impl Listener for Referee<'_> {
                 self.time(sm, cycle);
                 let block = self.blocks.remove(&number);
                 if block.is_none_or(|block| block.arrivals.iter().any(Option::is_some)) {
-                    self.note(cycle, format!("block {number} ends before its warps"));
+                    self.note(
+                        Rule::Barriers,
+                        cycle,
+                        format!("block {number} ends before its warps"),
+                    );
                 }
                 if let Some(held) = self.held.get_mut(&sm) {
                     held.1 -= 1;
