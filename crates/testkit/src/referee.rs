@@ -66,8 +66,8 @@ struct Scheduler {
 
 struct Block {
     began: u64,
-    /// How often each warp came to a barrier; `None` has ended.
-    arrivals: Vec<Option<u64>>,
+    /// How often each warp came to a barrier, and when it did last; `None` has ended.
+    arrivals: Vec<Option<(u64, u64)>>,
 }
 
 impl<'a> Referee<'a> {
@@ -166,8 +166,9 @@ impl<'a> Referee<'a> {
             .is_some_and(|(_, last)| self.is_full_barrier(last));
         if barrier_before && let Some(block) = self.blocks.get(&place.block) {
             let own = block.arrivals.get(place.warp as usize).copied().flatten();
-            let behind = |arrivals: &&Option<u64>| arrivals.is_some_and(|other| Some(other) < own);
-            if block.arrivals.iter().any(|arrivals| behind(&arrivals)) {
+            let own = own.map_or(0, |(count, _)| count);
+            let behind = |&(count, last): &(u64, u64)| count < own || count == own && last > cycle;
+            if block.arrivals.iter().flatten().any(behind) {
                 wrong.push((
                     Rule::Barriers,
                     format!("{address}: the barrier before is not open"),
@@ -208,9 +209,9 @@ impl<'a> Referee<'a> {
             && let Some(block) = self.blocks.get_mut(&place.block)
             && let Some(Some(arrivals)) = block.arrivals.get_mut(place.warp as usize)
         {
-            *arrivals += 1;
+            *arrivals = (arrivals.0 + 1, cycle);
         }
-        for what in wrong {
+        for (rule, what) in wrong {
             self.note(
                 rule,
                 cycle,
@@ -263,7 +264,7 @@ impl Listener for Referee<'_> {
                 self.time(sm, cycle);
                 let block = Block {
                     began: cycle,
-                    arrivals: vec![Some(0); warps as usize],
+                    arrivals: vec![Some((0, 0)); warps as usize],
                 };
                 self.blocks.insert(number, block);
                 let held = self.held.entry(sm).or_default();
