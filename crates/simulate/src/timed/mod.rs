@@ -2,6 +2,7 @@
 //!
 //! What instructions compute is the business of `functional`; here it is decided when warps issue them.
 
+pub mod dispatch;
 mod event;
 
 use warpbound_base::{Cycles, Observed};
