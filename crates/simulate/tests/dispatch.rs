@@ -76,7 +76,8 @@ fn play(mut gpu: Dispatcher, launches: &[Launch], orders: u32) -> Vec<Ran> {
         };
         let mut give = |gpu: &mut Dispatcher, running: &mut Vec<_>, ids: &[KernelId]| {
             while let Some(new) = gpu.assign() {
-                let kernel = ids.iter().position(|id| *id == new.kernel).unwrap();
+                let known = ids.iter().position(|id| *id == new.kernel);
+                let kernel = known.expect("a kernel that was submitted");
                 let end = now + launches[kernel].duration;
                 running.push((end, new));
                 ran.push((kernel + 1, new.block, new.sm, now, end));
@@ -100,7 +101,7 @@ fn play(mut gpu: Dispatcher, launches: &[Launch], orders: u32) -> Vec<Ran> {
             give(&mut gpu, &mut running, &ids);
         }
         while let Some(next) = launches.get(ids.len()).filter(|next| next.at == now) {
-            ids.push(gpu.submit(next.kernel).unwrap());
+            ids.push(gpu.submit(next.kernel).expect("it fits"));
             give(&mut gpu, &mut running, &ids);
         }
     }
@@ -383,7 +384,9 @@ fn random_kernel(rng: &mut Rng) -> Kernel {
     if rng.bool() {
         need.shared = rng.u64(0..=48) << 10;
     }
-    need.registers = need.warps * 32 * rng.u64(0..=32);
+    // Other than in kernels, so that each of them is the first to run out now and then.
+    need.warps = rng.u64(1..=need.warps);
+    need.registers = rng.u64(0..=(need.threads * 100).min(SM.registers));
     let stream = Stream(rng.u32(0..5));
     Kernel {
         stream,
@@ -419,7 +422,7 @@ fn random_run(seed: u64, channels: Option<usize>) {
     while ids.len() < launches || !running.is_empty() {
         if ids.len() < launches && (running.is_empty() || rng.bool()) {
             let kernel = random_kernel(&mut rng);
-            ids.push(gpu.submit(kernel).unwrap());
+            ids.push(gpu.submit(kernel).expect("it fits"));
             oracle.kernels.push(kernel);
             oracle.assigned.push(0);
             oracle.ended.push(0);
@@ -427,7 +430,7 @@ fn random_run(seed: u64, channels: Option<usize>) {
             let (kernel, sm) = running.swap_remove(rng.usize(..running.len()));
             oracle.ended[kernel] += 1;
             let place = oracle.used[sm].iter().position(|&used| used == kernel);
-            oracle.used[sm].swap_remove(place.unwrap());
+            oracle.used[sm].swap_remove(place.expect("it runs there"));
             let complete = oracle.ended[kernel] == oracle.kernels[kernel].blocks;
             assert_eq!(gpu.finished(ids[kernel], sm), complete, "seed {seed}");
         }
@@ -444,7 +447,8 @@ fn random_run(seed: u64, channels: Option<usize>) {
                 assert!(none, "seed {seed}: a block that fits is not assigned");
                 break;
             };
-            let kernel = ids.iter().position(|id| *id == assigned.kernel).unwrap();
+            let known = ids.iter().position(|id| *id == assigned.kernel);
+            let kernel = known.expect("a kernel that was submitted");
             assert!(oracle.may_begin(kernel), "seed {seed}: out of order");
             if channels.is_none() {
                 assert_eq!(Some(kernel), expected, "seed {seed}: the wrong kernel");

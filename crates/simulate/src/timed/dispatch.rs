@@ -254,10 +254,8 @@ impl Dispatcher {
 
     /// Kernels go from the heads of their streams to the EE queues, in the order of their launches (G2).
     fn fill_engine(&mut self) {
-        let null = self.streams.iter().find(|q| q.stream == Stream::NULL);
-        let null = null.and_then(|queue| queue.kernels.front().copied());
-        self.share_channels(null);
-        while let Some(id) = self.next_for_engine(null) {
+        self.share_channels();
+        while let Some(id) = self.next_for_engine() {
             let progress = &mut self.kernels[id.0];
             progress.queued = true;
             // A1.
@@ -269,8 +267,8 @@ impl Dispatcher {
         }
     }
 
-    /// Of the kernels that may go to an EE queue, the one launched first; `null` is the head of the NULL stream.
-    fn next_for_engine(&self, null: Option<KernelId>) -> Option<KernelId> {
+    /// Of the kernels that may go to an EE queue, the one launched first.
+    fn next_for_engine(&self) -> Option<KernelId> {
         let heads = || {
             self.streams
                 .iter()
@@ -282,8 +280,8 @@ impl Dispatcher {
                 // N1.
                 heads().min() == Some(&head)
             } else {
-                // N2.
-                queue.channel && null.is_none_or(|null| head < null)
+                // N2 and `BAKITA24` R2: there is no channel for what has to wait for the NULL stream.
+                queue.channel
             };
             (turn && !self.kernels[head.0].queued).then_some(head)
         };
@@ -291,9 +289,11 @@ impl Dispatcher {
     }
 
     /// Streams give back channels that they do not need, and take those that are free.
-    fn share_channels(&mut self, null: Option<KernelId>) {
+    fn share_channels(&mut self) {
         let kernels = &self.kernels;
-        // The first kernel for which a stream needs a channel.
+        let null = self.streams.iter().find(|q| q.stream == Stream::NULL);
+        let null = null.and_then(|queue| queue.kernels.front().copied());
+        // The first kernel for which a stream needs a channel: one that waits, but not for the NULL stream (N2).
         let needs = |queue: &StreamQueue| {
             let waits = |id: &KernelId| {
                 !kernels[id.0].fully_dispatched() && null.is_none_or(|null| *id < null)

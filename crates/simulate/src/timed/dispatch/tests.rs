@@ -87,12 +87,15 @@ fn g3_a_fully_dispatched_kernel_leaves_the_ee_queue() {
 #[test]
 fn g4_a_kernel_leaves_its_stream_with_its_last_block() {
     let mut gpu = tx2();
-    let first = gpu.submit(kernel(1, 2, 32)).unwrap();
+    let first = gpu.submit(kernel(1, 5, 1024)).unwrap();
     gpu.submit(kernel(1, 1, 32)).unwrap();
-    assert_eq!(kernels(&assign_all(&mut gpu)), [0, 0]);
-    assert!(!gpu.finished(first, 0));
-    assert_eq!(gpu.assign(), None);
-    assert!(gpu.finished(first, 1));
+    assert_eq!(kernels(&assign_all(&mut gpu)), [0; 4]);
+    for sm in [0, 0, 1, 1] {
+        assert!(!gpu.finished(first, sm));
+    }
+    // All that were assigned have ended, but there is one more; until it ends, the next kernel waits.
+    assert_eq!(assign_all(&mut gpu), [(0, 4, 0)]);
+    assert!(gpu.finished(first, 0));
     assert_eq!(kernels(&assign_all(&mut gpu)), [1]);
 }
 
@@ -205,13 +208,22 @@ fn a2_low_priority_waits_until_no_high_one_is_queued() {
 fn a_stream_keeps_its_channel_until_its_kernels_are_fully_dispatched() {
     let mut gpu = tx2().with_channels(1);
     let first = gpu.submit(kernel(1, 1, 32)).unwrap();
-    let second = gpu.submit(kernel(1, 1, 32)).unwrap();
     gpu.submit(kernel(2, 1, 32)).unwrap();
+    gpu.submit(kernel(1, 1, 32)).unwrap();
     assert_eq!(kernels(&assign_all(&mut gpu)), [0]);
     gpu.finished(first, 0);
     // With the last kernel of the stream dispatched the other stream may go on: nothing has to be complete.
-    assert_eq!(kernels(&assign_all(&mut gpu)), [1, 2]);
-    assert!(gpu.finished(second, 0));
+    assert_eq!(kernels(&assign_all(&mut gpu)), [2, 1]);
+}
+
+#[test]
+fn free_channels_go_to_streams_in_the_order_of_launches() {
+    let mut gpu = tx2().with_channels(1);
+    gpu.submit(kernel(3, 1, 32)).unwrap();
+    for stream in [2, 1, 4] {
+        gpu.submit(kernel(stream, 1, 32)).unwrap();
+    }
+    assert_eq!(kernels(&assign_all(&mut gpu)), [0, 1, 2, 3]);
 }
 
 #[test]
