@@ -152,7 +152,8 @@ fn lone_warp(bencher: Bencher) {
     let kernel = session
         .launched_grid(Some(case.kernel), &grid)
         .expect("it has the kernel");
-    let options = TimedOptions::new(Device::built_in("jetson-tx2").expect("it comes with the tool"));
+    let options =
+        TimedOptions::new(Device::built_in("jetson-tx2").expect("it comes with the tool"));
     let run = || {
         let hooks = Hooks {
             events: None,

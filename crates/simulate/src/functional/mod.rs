@@ -75,8 +75,17 @@ pub enum Order {
 }
 
 impl Launch {
+    /// The block with so many before it.
+    pub(crate) fn block_at(&self, number: u64) -> Size {
+        let [width, height, _] = self.grid.map(u64::from);
+        let x = number % width.max(1);
+        let y = number / width.max(1) % height.max(1);
+        let z = number / width.max(1) / height.max(1);
+        [x as u32, y as u32, z as u32]
+    }
+
     /// The blocks in the order in which they run.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = Size> + use<> {
+    fn blocks(&self) -> impl Iterator<Item = Size> + use<> {
         let [width, height, depth] = self.grid;
         (0..depth)
             .flat_map(move |z| (0..height).flat_map(move |y| (0..width).map(move |x| [x, y, z])))

@@ -1,13 +1,14 @@
 //! The GPU: its SMs in the order of time.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use warpbound_base::{Cycles, Observed};
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
 use warpbound_machine::{Parameter, Room};
 
+use super::dispatch::{Dispatcher, Kernel, KernelId, Priority, Stream};
 use super::event::{Event, Listener};
 use super::level::{BANK, CODE, CONSTANTS, Level};
 use super::numbers::{Numbered, Numbers};
@@ -15,7 +16,7 @@ use super::probe::Probe;
 use super::row::rows;
 use super::sm::{Around, Sm};
 use super::{Caches, Finished, Setup};
-use crate::functional::{Counts, Fault, FaultKind, GlobalMemory, Launch, Program, Size};
+use crate::functional::{Counts, Fault, FaultKind, GlobalMemory, Launch, Program};
 
 const LIMITS: Numbered = Numbered::of(&[
     Parameter::SmCount,
@@ -33,15 +34,15 @@ const LIMITS: Numbered = Numbered::of(&[
 /// Something that happens at a cycle: the turn of a scheduler, or the begin of a block.
 type Due = Reverse<(u64, u32)>;
 
-struct Gpu<'r, I: Iterator> {
+struct Gpu<'r> {
     sms: Vec<Sm<'r>>,
     due: BinaryHeap<Due>,
-    /// Blocks that have not begun.
-    blocks: std::iter::Peekable<I>,
-    /// The block that begins next on an SM.
-    next: Vec<Option<(u64, (u64, Size))>>,
-    room: Room,
-    need: Room,
+    dispatcher: Dispatcher,
+    kernel: KernelId,
+    /// For each SM the blocks that it got and that have not begun, and when the last of those that it got begins.
+    coming: Vec<(VecDeque<u64>, Option<u64>)>,
+    /// Cycles between two blocks that begin on an SM.
+    apart: u64,
     places: u32,
 }
 
@@ -85,18 +86,28 @@ pub(super) fn run<L: Listener>(
     let count = numbers.peek(Parameter::SmCount).max(1) as u32;
     let entry = code.get(code.entry).map_or(0, |op| op.addr.0.into());
     let sm = |number| Sm::new(number, entry, &numbers);
+    let mut dispatcher = Dispatcher::new(count as usize, Room::of_sm(&setup.machine));
+    let kernel = dispatcher.submit(Kernel {
+        stream: Stream(1),
+        priority: Priority::Low,
+        blocks: launch.grid.iter().map(|&n| u64::from(n)).product(),
+        need,
+    });
+    let Some(kernel) = kernel else {
+        return Err(Fault::of_launch(FaultKind::NoRoom));
+    };
     let mut gpu = Gpu {
         sms: (0..count).map(sm).collect(),
         due: BinaryHeap::new(),
-        blocks: (0..).zip(launch.blocks()).peekable(),
-        next: vec![None; count as usize],
-        room: Room::of_sm(&setup.machine),
-        need,
+        dispatcher,
+        kernel,
+        coming: vec![Default::default(); count as usize],
+        apart: numbers.peek(Parameter::LaunchBlock),
         places: numbers.peek(Parameter::SmSchedulers).max(1) as u32 + 1,
     };
     around.listener.event(0, &Event::Launched);
     let begin = numbers.get(Parameter::LaunchKernel);
-    gpu.dispatch(begin, &mut around);
+    gpu.dispatch(begin, &numbers);
     let end = gpu.go(&mut around)?;
     let end = end + numbers.get(Parameter::LaunchEnd);
     around.listener.event(end, &Event::Done);
@@ -119,7 +130,7 @@ fn warm(level: &mut Level<'_>, code: &Code, launch: &Launch, memory: &GlobalMemo
     level.warm(CODE, bytes);
 }
 
-impl<'r, I: Iterator<Item = (u64, Size)>> Gpu<'r, I> {
+impl<'r> Gpu<'r> {
     /// Runs all blocks; the cycle behind the last instruction.
     fn go<L: Listener>(&mut self, around: &mut Around<'_, 'r, L>) -> Result<u64, Fault> {
         let mut end = 0;
@@ -139,7 +150,6 @@ impl<'r, I: Iterator<Item = (u64, Size)>> Gpu<'r, I> {
         }
         match self.sms.iter().find_map(Sm::deadlock) {
             Some(fault) => Err(fault),
-            None if self.blocks.peek().is_some() => Err(Fault::of_launch(FaultKind::NoRoom)),
             None => Ok(end),
         }
     }
@@ -164,7 +174,8 @@ impl<'r, I: Iterator<Item = (u64, Size)>> Gpu<'r, I> {
             self.wake(sm, now, around);
         }
         if turn.ended {
-            self.dispatch(now + 1, around);
+            self.dispatcher.finished(self.kernel, sm);
+            self.dispatch(now + 1, around.numbers);
         }
         Ok(())
     }
@@ -191,41 +202,30 @@ impl<'r, I: Iterator<Item = (u64, Size)>> Gpu<'r, I> {
         }
     }
 
-    /// Gives blocks to SMs with room for them: each to the one with the most.
-    fn dispatch<L: Listener>(&mut self, now: u64, around: &mut Around<'_, 'r, L>) {
-        while self.blocks.peek().is_some() {
-            let mut best: Option<(u64, usize)> = None;
-            for (number, sm) in self.sms.iter().enumerate() {
-                if self.next[number].is_some() {
-                    continue;
+    /// Gives blocks to SMs.
+    fn dispatch(&mut self, now: u64, numbers: &Numbers) {
+        while let Some(given) = self.dispatcher.assign() {
+            let who = self.who(given.sm, self.places as usize - 1);
+            let (blocks, last) = &mut self.coming[given.sm];
+            let begin = match *last {
+                None => now,
+                Some(last) => {
+                    numbers.touch(const { Numbered::of(&[Parameter::LaunchBlock]) });
+                    now.max(last + self.apart)
                 }
-                let left = sm.room(&self.room, &self.need);
-                if let Some(left) = left.filter(|left| left.without(&self.need).is_some())
-                    && best.is_none_or(|(threads, _)| left.threads > threads)
-                {
-                    best = Some((left.threads, number));
-                }
-            }
-            let Some((_, number)) = best else {
-                return;
             };
-            let apart = around.numbers.get(Parameter::LaunchBlock);
-            let began = self.sms[number].began;
-            let begin = began.map_or(now, |began| now.max(began + apart));
-            if let Some(block) = self.blocks.next() {
-                self.next[number] = Some((begin, block));
-                let who = self.who(number, self.places as usize - 1);
-                self.due.push(Reverse((begin, who)));
-            }
+            *last = Some(begin);
+            blocks.push_back(given.block);
+            self.due.push(Reverse((begin, who)));
         }
     }
 
-    /// The block that was given to an SM begins.
+    /// The block that an SM got first begins.
     fn begin<L: Listener>(&mut self, now: u64, number: usize, around: &mut Around<'_, 'r, L>) {
-        if let Some((_, block)) = self.next[number].take() {
-            self.sms[number].begin(now, block, around);
+        if let Some(block) = self.coming[number].0.pop_front() {
+            let index = around.launch.block_at(block);
+            self.sms[number].begin(now, (block, index), around);
             self.wake(number, now, around);
-            self.dispatch(now, around);
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod access;
 mod cache;
+pub mod dispatch;
 mod event;
 mod fetch;
 mod global;

@@ -1,7 +1,7 @@
 //! A streaming multiprocessor: its blocks, its warps and what they share.
 
 use warpbound_ir::OpIndex;
-use warpbound_machine::{Parameter, Room};
+use warpbound_machine::Parameter;
 use warpbound_simt::concrete::Stage;
 
 use super::event::{Event, Listener, Stall, WarpPlace};
@@ -57,8 +57,6 @@ pub(super) struct Sm<'r> {
     pub(super) path: Path,
     instructions: Instructions,
     constants: Constants,
-    /// When the last block began, if there was one.
-    pub(super) began: Option<u64>,
 }
 
 /// What a turn of a scheduler led to.
@@ -87,7 +85,6 @@ impl<'r> Sm<'r> {
             path: Path::new(numbers),
             instructions,
             constants: Constants::new(numbers),
-            began: None,
         }
     }
 
@@ -138,7 +135,6 @@ impl<'r> Sm<'r> {
             running: slots.len(),
             slots,
         });
-        self.began = Some(now);
     }
 
     /// A scheduler issues what it can at a cycle.
@@ -498,16 +494,6 @@ impl<'r> Sm<'r> {
     pub(super) fn deadlock(&self) -> Option<Fault> {
         let resident = self.residents.iter().flatten().next()?;
         Some(resident.block.deadlock())
-    }
-
-    /// The room that is left.
-    pub(super) fn room(&self, room: &Room, taken: &Room) -> Option<Room> {
-        let blocks = self.residents.iter().flatten().count();
-        let mut left = *room;
-        for _ in 0..blocks {
-            left = left.without(taken)?;
-        }
-        Some(left)
     }
 }
 
