@@ -117,8 +117,7 @@ impl<'r> Sm<'r> {
             Space::Local => {
                 // Words of the lanes lie beside each other, so that a warp's access to one variable is one line.
                 let each = u64::from(around.launch.local).next_multiple_of(4) * 32;
-                let slots = self.warps.len() as u64;
-                let slot = u64::from(self.number) * slots + u64::from(warp.place.slot);
+                let slot = u64::from(self.number) * self.slots + u64::from(warp.place.slot);
                 let mut outcome = Outcome::default();
                 for word in 0..u64::from(access.size).div_ceil(4) {
                     let addresses = std::array::from_fn(|lane| {

@@ -1,7 +1,6 @@
 //! The GPU: its SMs in the order of time.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use warpbound_base::{Cycles, Observed};
 use warpbound_ir::Code;
@@ -9,6 +8,7 @@ use warpbound_isa::nvidia;
 use warpbound_machine::{Parameter, Room};
 
 use super::dispatch::{Dispatcher, Kernel, KernelId, Priority, Stream};
+use super::due::Due;
 use super::event::{Event, Listener};
 use super::level::{BANK, CODE, CONSTANTS, Level};
 use super::numbers::{Numbered, Numbers};
@@ -31,16 +31,14 @@ const LIMITS: Numbered = Numbered::of(&[
     Parameter::SharedStep,
 ]);
 
-/// Something that happens at a cycle: the turn of a scheduler, or the begin of a block.
-type Due = Reverse<(u64, u32)>;
-
 struct Gpu<'r> {
     sms: Vec<Sm<'r>>,
-    due: BinaryHeap<Due>,
+    /// Turns of schedulers and begins of blocks.
+    due: Due,
     dispatcher: Dispatcher,
     kernel: KernelId,
-    /// For each SM the blocks that it got and that have not begun, and when the last of those that it got begins.
-    coming: Vec<(VecDeque<u64>, Option<u64>)>,
+    /// For each SM when the blocks begin that it got, and when the last of them does.
+    coming: Vec<(VecDeque<(u64, u64)>, Option<u64>)>,
     /// Cycles between two blocks that begin on an SM.
     apart: u64,
     places: u32,
@@ -96,14 +94,15 @@ pub(super) fn run<L: Listener>(
     let Some(kernel) = kernel else {
         return Err(Fault::of_launch(FaultKind::NoRoom));
     };
+    let places = numbers.peek(Parameter::SmSchedulers).max(1) as u32 + 1;
     let mut gpu = Gpu {
         sms: (0..count).map(sm).collect(),
-        due: BinaryHeap::new(),
+        due: Due::new(count * places),
         dispatcher,
         kernel,
         coming: vec![Default::default(); count as usize],
         apart: numbers.peek(Parameter::LaunchBlock),
-        places: numbers.peek(Parameter::SmSchedulers).max(1) as u32 + 1,
+        places,
     };
     around.listener.event(0, &Event::Launched);
     let begin = numbers.get(Parameter::LaunchKernel);
@@ -134,7 +133,7 @@ impl<'r> Gpu<'r> {
     /// Runs all blocks; the cycle behind the last instruction.
     fn go<L: Listener>(&mut self, around: &mut Around<'_, 'r, L>) -> Result<u64, Fault> {
         let mut end = 0;
-        while let Some(Reverse((now, who))) = self.due.pop() {
+        while let Some((now, who)) = self.due.pop() {
             let (sm, place) = ((who / self.places) as usize, who % self.places);
             if place == self.places - 1 {
                 self.begin(now, sm, around);
@@ -168,7 +167,7 @@ impl<'r> Gpu<'r> {
         let next = scheduler.earliest(policy).max(now + 1);
         scheduler.wakes = next;
         if scheduler.warps() > 0 && next != u64::MAX {
-            self.due.push(Reverse((next, self.who(sm, place))));
+            self.due.push(next, self.who(sm, place));
         }
         if turn.woke {
             self.wake(sm, now, around);
@@ -197,7 +196,7 @@ impl<'r> Gpu<'r> {
             if next < scheduler.wakes {
                 scheduler.wakes = next;
                 let who = self.who(sm, place);
-                self.due.push(Reverse((next, who)));
+                self.due.push(next, who);
             }
         }
     }
@@ -215,17 +214,20 @@ impl<'r> Gpu<'r> {
                 }
             };
             *last = Some(begin);
-            blocks.push_back(given.block);
-            self.due.push(Reverse((begin, who)));
+            blocks.push_back((begin, given.block));
+            self.due.push(begin, who);
         }
     }
 
-    /// The block that an SM got first begins.
+    /// The blocks of an SM that are due begin.
     fn begin<L: Listener>(&mut self, now: u64, number: usize, around: &mut Around<'_, 'r, L>) {
-        if let Some(block) = self.coming[number].0.pop_front() {
+        while let Some(&(due, block)) = self.coming[number].0.front()
+            && due <= now
+        {
+            self.coming[number].0.pop_front();
             let index = around.launch.block_at(block);
             self.sms[number].begin(now, (block, index), around);
-            self.wake(number, now, around);
         }
+        self.wake(number, now, around);
     }
 }

@@ -5,6 +5,7 @@
 mod access;
 mod cache;
 pub mod dispatch;
+mod due;
 mod event;
 mod fetch;
 mod global;

@@ -50,13 +50,25 @@ pub(super) struct Sm<'r> {
     pub(super) number: u32,
     residents: Vec<Option<Resident<'r>>>,
     /// By slot.
-    pub(super) warps: Vec<Option<Warp>>,
+    warps: Vec<Option<Warp>>,
+    /// How many warps it can hold.
+    pub(super) slots: u64,
     pub(super) schedulers: Vec<Scheduler>,
     pub(super) shared: Server,
     barrier: Server,
     pub(super) path: Path,
     instructions: Instructions,
     constants: Constants,
+}
+
+/// How a warp goes on behind an instruction.
+enum After {
+    /// With the next one, which the instruction may pair with.
+    Goes { pairs: bool },
+    /// It waits at a barrier of its block.
+    Waits { resident: usize },
+    /// Not at all.
+    Ends,
 }
 
 /// What a turn of a scheduler led to.
@@ -79,6 +91,7 @@ impl<'r> Sm<'r> {
             number,
             residents: Vec::new(),
             warps: (0..slots).map(|_| None).collect(),
+            slots: slots as u64,
             schedulers: vec![Scheduler::new(); count(Parameter::SmSchedulers).max(1)],
             shared: Server::default(),
             barrier: Server::default(),
@@ -164,21 +177,44 @@ impl<'r> Sm<'r> {
         around: &mut Around<'_, 'r, L>,
         turn: &mut Turn,
     ) -> Result<bool, Fault> {
-        let Some(mut warp) = self.warps.get_mut(slot as usize).and_then(Option::take) else {
-            return Ok(false);
+        // The warp changes while the SM does: it is elsewhere meanwhile.
+        let mut warps = std::mem::take(&mut self.warps);
+        let after = match warps.get_mut(slot as usize) {
+            Some(Some(warp)) => self.execute(now, warp, around),
+            _ => Ok(After::Goes { pairs: false }),
         };
+        self.warps = warps;
+        match after? {
+            After::Goes { pairs } => return Ok(pairs),
+            After::Waits { resident } => self.arrive(now, resident, around, turn),
+            After::Ends => {
+                if let Some(warp) = self.warps.get_mut(slot as usize).and_then(Option::take) {
+                    self.end(now, &warp, around, turn);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// A warp executes its next instruction, and its scheduler learns when it can issue the one behind.
+    fn execute<L: Listener>(
+        &mut self,
+        now: u64,
+        warp: &mut Warp,
+        around: &mut Around<'_, 'r, L>,
+    ) -> Result<After, Fault> {
         let Some(resident) = self
             .residents
             .get_mut(warp.resident)
             .and_then(Option::as_mut)
         else {
-            return Ok(false);
+            return Ok(After::Ends);
         };
+        let slot = warp.place.slot;
         let scheduler = &mut self.schedulers[warp.place.scheduler as usize];
         let at = warp.at;
         let rows = around.rows;
-        let unit = unit_of(rows, at);
-        warp.wait(scheduler.open(unit).min(now), Stall::Unit);
+        warp.wait(scheduler.open(unit_of(rows, at)).min(now), Stall::Unit);
         warp.wait(now, Stall::Selection);
         if around.tells {
             let block = &mut resident.block;
@@ -205,7 +241,7 @@ impl<'r> Sm<'r> {
         around.listener.event(now, &event);
         // Whoever executed it has found that it exists.
         let Some(row) = rows.get(at as usize) else {
-            return Ok(false);
+            return Ok(After::Ends);
         };
         scheduler.issued(slot, row.yields);
         around.numbers.touch(row.touches);
@@ -213,32 +249,29 @@ impl<'r> Sm<'r> {
         let next = state.stack.top().map(next_of);
         let waits = state.waits.is_some();
         warp.restart(now);
-        self.work(now, row, &mut warp, around);
-        match next {
-            None => {
-                self.end(now, &warp, around, turn);
-                return Ok(false);
-            }
-            Some((at, active)) => (warp.at, warp.active) = (at, active),
-        }
+        self.work(now, row, warp, around);
+        let Some(next) = next else {
+            return Ok(After::Ends);
+        };
+        (warp.at, warp.active) = next;
         if row.jumps && warp.at != at + 1 {
             let more = around.numbers.get(Parameter::IssueJump);
             warp.wait(warp.ready + more, Stall::Fetch);
         }
-        let place = warp.resident;
-        let scheduler = warp.place.scheduler as usize;
-        if waits {
+        let (ready, unit, after) = match waits {
             // It is ready when the barrier opens.
-            self.schedulers[scheduler].set(slot, NEVER, Unit::None);
-            self.warps[slot as usize] = Some(warp);
-            self.arrive(now, place, around, turn);
-            return Ok(false);
-        }
-        self.prepare(&mut warp, now, around);
-        let unit = unit_of(around.rows, warp.at);
-        self.schedulers[scheduler].set(slot, warp.ready, unit);
-        self.warps[slot as usize] = Some(warp);
-        Ok(row.pairs)
+            true => {
+                let resident = warp.resident;
+                (NEVER, Unit::None, After::Waits { resident })
+            }
+            false => {
+                self.prepare(warp, now, around);
+                let pairs = row.pairs;
+                (warp.ready, unit_of(rows, warp.at), After::Goes { pairs })
+            }
+        };
+        self.schedulers[warp.place.scheduler as usize].set(slot, ready, unit);
+        Ok(after)
     }
 
     /// An instruction begins its work at a cycle: when its sources have been read, when its result is there, and when its
