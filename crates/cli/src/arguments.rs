@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpbound_driver::{
-    AgreementDomain, DivergenceOrder, FactsFile, GroupDomain, Level, Model, Reading, Selection, Sm,
-    StackDomain,
+    AgreementDomain, DivergenceOrder, FactsFile, GroupDomain, Interlock, Level, Model, Pick,
+    Reading, Selection, Sm, StackDomain, StartCaches, WarpPolicy,
 };
 use warpbound_report::BoundFormat;
 
@@ -57,37 +57,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         domains: Domains,
     },
-    /// Run a mini-SIMT kernel on a simulated machine, cycle by cycle, or a GPU kernel without time
-    Run {
-        #[command(flatten)]
-        input: Input,
-        #[command(flatten)]
-        launch: LaunchInput,
-        /// Run a GPU kernel without time: what it computes
-        #[arg(long, conflicts_with_all = ["trace", "max_cycles"])]
-        functional: bool,
-        /// With --functional: what was issued by class, opcode, branch, memory and source line
-        #[arg(long, requires = "functional")]
-        stats: bool,
-        /// With --functional: stop after so many warp instructions [default: 1000000000]
-        #[arg(long, value_name = "N", requires = "functional", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
-        max_instructions: Option<u64>,
-        /// With --functional: threads that run blocks at the same time; the result does not depend on it [default: 1]
-        #[arg(long, value_name = "N", requires = "functional", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
-        threads: Option<u64>,
-        /// With --functional: which lanes go on first where they part [default: taken-first]
-        #[arg(long, value_enum, requires = "functional")]
-        order: Option<LaneOrder>,
-        /// Print a line for each cycle: cycle, place, instruction, lanes
-        #[arg(long)]
-        trace: bool,
-        /// Stop after so many cycles [default: 100000000]
-        #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
-        max_cycles: Option<u64>,
-        /// Output format
-        #[arg(long, value_enum, default_value_t, conflicts_with = "trace")]
-        format: Format,
-    },
+    /// Run a kernel on a simulated machine, cycle by cycle, or a GPU kernel without time
+    Run(Box<RunArguments>),
     /// Estimate a block of a mini-SIMT kernel by abstract CTA simulation, and bound its cycles
     Cta {
         #[command(flatten)]
@@ -178,6 +149,60 @@ pub(crate) enum Command {
     },
 }
 
+/// What is run, and how.
+#[derive(Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) launch: LaunchInput,
+    /// Run a GPU kernel without time: what it computes
+    #[arg(long, conflicts_with_all = ["machine", "scheduler", "pick", "caches", "interlock", "sensitivities", "timeline", "events", "trace", "max_cycles"])]
+    pub(crate) functional: bool,
+    /// More tables: where cycles went by SM, line and instruction; with --functional what was issued by class, opcode, branch, memory and line
+    #[arg(long, help_heading = "GPU kernels")]
+    pub(crate) stats: bool,
+    /// Stop after so many warp instructions [default: 1000000000]
+    #[arg(long, value_name = "N", help_heading = "GPU kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
+    pub(crate) max_instructions: Option<u64>,
+    /// Threads for --sensitivities, and with --functional for blocks; the output does not depend on it [default: 1]
+    #[arg(long, value_name = "N", help_heading = "GPU kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
+    pub(crate) threads: Option<u64>,
+    /// Which lanes go on first where they part [default: taken-first]
+    #[arg(long, value_enum, help_heading = "GPU kernels")]
+    pub(crate) order: Option<LaneOrder>,
+    /// Which ready warp issues next [default: what the machine says]
+    #[arg(long, value_enum, help_heading = "GPU kernels with time")]
+    pub(crate) scheduler: Option<Scheduler>,
+    /// Which values the numbers of the machine have: lo, hi, typical, or at random with seed=N [default: typical]
+    #[arg(long, value_name = "PICK", value_parser = pick, help_heading = "GPU kernels with time")]
+    pub(crate) pick: Option<Pick>,
+    /// What is in the second-level cache at the start: nothing, or buffers, constants and code [default: what the launch file says, else cold]
+    #[arg(long, value_enum, help_heading = "GPU kernels with time")]
+    pub(crate) caches: Option<FirstCaches>,
+    /// What decides when a warp may issue again: the control words, as in the machine, or a scoreboard of all registers [default: control-words]
+    #[arg(long, value_enum, help_heading = "GPU kernels with time")]
+    pub(crate) interlock: Option<Keeper>,
+    /// Run again with the least and the most of each number of the machine that matters, and say what changes
+    #[arg(long, help_heading = "GPU kernels with time")]
+    pub(crate) sensitivities: bool,
+    /// Write a timeline, which ui.perfetto.dev shows; a cycle is drawn as a microsecond
+    #[arg(long, value_name = "FILE", help_heading = "GPU kernels with time")]
+    pub(crate) timeline: Option<PathBuf>,
+    /// Write each event as a line of JSON
+    #[arg(long, value_name = "FILE", help_heading = "GPU kernels with time")]
+    pub(crate) events: Option<PathBuf>,
+    /// Print a line for each cycle: cycle, place, instruction, lanes
+    #[arg(long, help_heading = "mini-SIMT kernels")]
+    pub(crate) trace: bool,
+    /// Stop after so many cycles [default: 100000000]
+    #[arg(long, value_name = "N", help_heading = "mini-SIMT kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
+    pub(crate) max_cycles: Option<u64>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t, conflicts_with = "trace")]
+    pub(crate) format: Format,
+}
+
 /// What is known of loops.
 #[derive(Args)]
 pub(crate) struct FactsArguments {
@@ -198,7 +223,7 @@ pub(crate) struct LaunchInput {
     /// The launch: threads, constants, data
     #[arg(long, value_name = "FILE")]
     pub(crate) launch: PathBuf,
-    /// The machine: a file, or the name of one that comes with warpbound [default: that of the launch file]
+    /// The machine: a file, or the name of one that comes with warpbound [default: that of the launch file, or the one that the code is for]
     #[arg(long, value_name = "M")]
     pub(crate) machine: Option<String>,
 }
@@ -400,6 +425,76 @@ pub(crate) enum LaneOrder {
     TakenFirst,
     /// Those that fall through
     FallThroughFirst,
+}
+
+/// Which ready warp issues next.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Scheduler {
+    /// The next one behind that which issued last, in turn
+    Lrr,
+    /// The one that issued last as long as it can, then the oldest
+    Gto,
+    /// The oldest
+    Oldest,
+    /// The one that issued last until it ends or waits at a barrier, then the oldest
+    RunToBarrier,
+}
+
+impl From<Scheduler> for WarpPolicy {
+    fn from(scheduler: Scheduler) -> WarpPolicy {
+        match scheduler {
+            Scheduler::Lrr => WarpPolicy::Lrr,
+            Scheduler::Gto => WarpPolicy::Gto,
+            Scheduler::Oldest => WarpPolicy::Oldest,
+            Scheduler::RunToBarrier => WarpPolicy::RunToBarrier,
+        }
+    }
+}
+
+/// What is in the second-level cache at the start.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum FirstCaches {
+    Cold,
+    Warm,
+}
+
+impl From<FirstCaches> for StartCaches {
+    fn from(caches: FirstCaches) -> StartCaches {
+        match caches {
+            FirstCaches::Cold => StartCaches::Cold,
+            FirstCaches::Warm => StartCaches::Warm,
+        }
+    }
+}
+
+/// What decides when a warp may issue again.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Keeper {
+    ControlWords,
+    Scoreboard,
+}
+
+impl From<Keeper> for Interlock {
+    fn from(keeper: Keeper) -> Interlock {
+        match keeper {
+            Keeper::ControlWords => Interlock::ControlWords,
+            Keeper::Scoreboard => Interlock::Scoreboard,
+        }
+    }
+}
+
+/// Which values the numbers of a machine have.
+fn pick(text: &str) -> Result<Pick, String> {
+    match (text, text.strip_prefix("seed=")) {
+        ("lo", _) => Ok(Pick::Least),
+        ("hi", _) => Ok(Pick::Most),
+        ("typical", _) => Ok(Pick::Typical),
+        (_, Some(seed)) => match seed.parse() {
+            Ok(seed) => Ok(Pick::Seed(seed)),
+            Err(_) => Err(format!("{seed:?} is not a whole number of 64 bits")),
+        },
+        _ => Err("there are lo, hi, typical and seed=N".to_owned()),
+    }
 }
 
 /// Limits of CUDA for compute capability 5.0 and later: 1024 threads, 1024 in x and y, 64 in z.

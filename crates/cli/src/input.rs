@@ -5,7 +5,9 @@ use std::io::Read as _;
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Bytes, FactsFile, FileSource, GridFile, LaunchFile, Library, Machine};
+use warpbound_driver::{
+    Bytes, Device, FactsFile, FileSource, GridFile, LaunchFile, Library, Machine,
+};
 
 /// The largest input that comes through a pipe, and the largest facts file.
 const MOST_BYTES: u64 = 256 << 20;
@@ -46,6 +48,14 @@ pub(crate) fn launch(
         (None, None) => Machine::built_in(Machine::DEFAULT)?,
     };
     Ok((launch, machine))
+}
+
+/// A machine for GPU kernels: a file, or one that comes with warpbound.
+pub(crate) fn device(name: &str) -> Result<Device, Diagnostic> {
+    if !name.ends_with(".toml") {
+        return Device::built_in(name);
+    }
+    Device::parse(name, &text(Path::new(name))?)
 }
 
 /// A launch of a grid.

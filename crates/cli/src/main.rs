@@ -8,24 +8,22 @@ mod audit;
 mod input;
 mod output;
 mod progress;
+mod run;
 
 use std::io::{self, Write};
-use std::num::NonZero;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::{AuditRuns, Order};
-use warpbound_driver::{FactsFile, GridFile, Library, Options, RunOptions, Selection, Session};
+use warpbound_driver::audit::AuditRuns;
+use warpbound_driver::{FactsFile, GridFile, Library, Options, Selection, Session};
 use warpbound_report::bound::Status;
 use warpbound_report::{BoundWriter, KernelBound, to_json};
 
 use arguments::{
-    Arguments, Command, Domains, FactsArguments, Format, GraphFormat, Input, LaneOrder,
-    LaunchArguments, LaunchInput, Style,
+    Arguments, Command, Domains, FactsArguments, Format, GraphFormat, Input, LaunchArguments, Style,
 };
 use output::Output;
 use progress::Progress;
@@ -47,7 +45,7 @@ fn main() -> ExitCode {
             };
         }
     };
-    match run(arguments.command) {
+    match execute(arguments.command) {
         Ok(code) => ExitCode::from(code),
         Err(Stop::Input(diagnostic)) => {
             eprintln!("warpbound: {diagnostic}");
@@ -81,7 +79,7 @@ impl From<io::Error> for Stop {
 }
 
 /// Does what was asked; the exit code.
-fn run(command: Command) -> Result<u8, Stop> {
+fn execute(command: Command) -> Result<u8, Stop> {
     match command {
         Command::List { input } => list(&input),
         Command::Disasm {
@@ -113,38 +111,7 @@ fn run(command: Command) -> Result<u8, Stop> {
             out.finish()?;
             Ok(0)
         }
-        Command::Run {
-            input,
-            launch,
-            functional: true,
-            stats,
-            max_instructions,
-            threads,
-            order,
-            format,
-            ..
-        } => {
-            let threads = threads.and_then(|threads| usize::try_from(threads).ok());
-            let options = RunOptions {
-                max_instructions,
-                order: match order {
-                    None | Some(LaneOrder::TakenFirst) => Order::TakenFirst,
-                    Some(LaneOrder::FallThroughFirst) => Order::TakenLast,
-                },
-                threads: threads
-                    .and_then(NonZero::new)
-                    .unwrap_or(NonZero::<usize>::MIN),
-            };
-            run_functional(&input, &launch, stats, &options, format)
-        }
-        Command::Run {
-            input,
-            launch,
-            trace,
-            max_cycles,
-            format,
-            ..
-        } => run_kernel(&input, &launch, trace, max_cycles, format),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Cta {
             input,
             launch,
@@ -265,101 +232,6 @@ fn launched_session(
         Some(name) => Ok(library.only_kernel(&images, name)?.0),
         None => Ok(Arc::new(library.only_session(&input.selection())?)),
     }
-}
-
-fn run_functional(
-    input: &Input,
-    launched: &LaunchInput,
-    stats: bool,
-    options: &RunOptions,
-    format: Format,
-) -> Result<u8, Stop> {
-    let library = input::library(&input.file)?;
-    let grid = input::grid(&launched.launch)?;
-    let session = launched_session(&library, input, launched.kernel.as_deref(), &grid)?;
-    let kernel = session.launched_grid(launched.kernel.as_deref(), &grid)?;
-    let outputs = outputs(&launched.launch, &grid)?;
-    let mut progress = Progress::new();
-    let all = grid.grid.iter().map(|&n| u64::from(n)).product();
-    let run = session.execute(kernel, &grid, options, &mut |done| {
-        progress.blocks(done, all);
-    });
-    progress.clear();
-    let run = run?;
-    for ((path, mut out), (_, contents)) in outputs.into_iter().zip(run.outputs(&grid)) {
-        let written = out.write_all(&contents).and_then(|()| out.finish());
-        written.map_err(|error| unwritable(&path, &error))?;
-    }
-    // Who expects something else wants to look at the outputs all the same.
-    if let Some(diagnostic) = run.unexpected {
-        return Err(diagnostic.into());
-    }
-    let mut out = Output::stdout();
-    let text = match format {
-        Format::Text => run.report.text(stats),
-        Format::Json => to_json(&run.report),
-    };
-    out.write_all(text.as_bytes())?;
-    out.finish()?;
-    Ok(0)
-}
-
-/// The files that a launch writes, beside the launch file. They are made before the run, which may be long.
-fn outputs(launch: &Path, grid: &GridFile) -> Result<Vec<(PathBuf, Output)>, Diagnostic> {
-    let folder = launch.parent().unwrap_or(Path::new(""));
-    let names = grid.buffers().filter_map(|(_, b)| b.output.as_deref());
-    let file = |name: &str| {
-        let path = folder.join(name);
-        match Output::file(&path) {
-            Ok(out) => Ok((path, out)),
-            Err(error) => Err(unwritable(&path, &error)),
-        }
-    };
-    names.map(file).collect()
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Diagnostic {
-    let what = format!("cannot be written: {error}");
-    Diagnostic::new(what).in_file(path.display().to_string())
-}
-
-fn run_kernel(
-    input: &Input,
-    launched: &LaunchInput,
-    trace: bool,
-    max_cycles: Option<u64>,
-    format: Format,
-) -> Result<u8, Stop> {
-    let library = input::library(&input.file)?;
-    let (launch, machine) = input::launch(&launched.launch, launched.machine.as_deref())?;
-    let session = library.only_session(&input.selection())?;
-    let kernel = session.launched(launched.kernel.as_deref(), &launch)?;
-    let mut out = Output::stdout();
-    let mut failure = None;
-    let mut print = |line: &str| {
-        if failure.is_none() {
-            failure = writeln!(out, "{line}").err();
-        }
-    };
-    let tracer: Option<&mut dyn FnMut(&str)> = if trace { Some(&mut print) } else { None };
-    let done = session.run(kernel, &launch, &machine, max_cycles, tracer);
-    if let Some(error) = failure {
-        return Err(error.into());
-    }
-    match done {
-        Ok(report) => match format {
-            _ if trace => {}
-            Format::Text => out.write_all(report.text().as_bytes())?,
-            Format::Json => out.write_all(to_json(&report).as_bytes())?,
-        },
-        Err(diagnostic) => {
-            // What came before the fault is what one wants to see.
-            out.flush()?;
-            return Err(diagnostic.into());
-        }
-    }
-    out.finish()?;
-    Ok(0)
 }
 
 fn list(input: &Input) -> Result<u8, Stop> {

@@ -45,6 +45,11 @@ impl Library {
         matches!(self.library.container(), Container::Cubin | Container::Text)
     }
 
+    /// Whether the file is mini-SIMT text.
+    pub fn is_text(&self) -> bool {
+        matches!(self.library.container(), Container::Text)
+    }
+
     /// Numbers of the selected images with machine code of a supported architecture; at least one. A file
     /// that is a cubin has the number 1, whatever its architecture.
     ///

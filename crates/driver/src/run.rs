@@ -112,15 +112,15 @@ impl Session {
 }
 
 impl Session {
-    /// There must be machines for the code.
+    /// The code must be for machines of this kind.
     pub(crate) fn check_machine(&self, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
         match &prepared.program {
             Program::Mini(_) => Ok(()),
             Program::Nvidia(_) => Err(Diagnostic::new(format!(
-                "there is no machine for {} kernels yet",
+                "{} kernels do not run on machines for mini-SIMT",
                 self.image.isa()
             ))
-            .hint("there are some for mini-SIMT; --functional runs without time")),
+            .hint("`warpbound run` has machines for them")),
         }
     }
 }

@@ -26,6 +26,9 @@ mod statistics;
 mod tables;
 mod timeline;
 
+#[cfg(test)]
+mod tests;
+
 use events::Events;
 use names::Names;
 use progress::Blocks;

@@ -8,6 +8,7 @@ pub mod expressions;
 pub mod generate;
 pub mod instructions;
 pub mod kernels;
+pub mod ledger;
 pub mod mini;
 pub mod perceptron;
 pub mod random;

@@ -75,6 +75,20 @@ fn outputs_are_written_beside_the_launch_file() {
     );
 }
 
+/// Variables of the module are written as buffers are.
+#[test]
+fn outputs_of_variables() {
+    let folder = folder("functional_variable");
+    let launch = folder.join("launch.toml");
+    let text = "grid = [1]\nblock = [64]\n[[param]]\ntype = \"s32\"\nvalues = [0, 1, 2, 3]\n\
+                [[param]]\ntype = \"s32\"\nshape = [4]\n[[param]]\ntype = \"s32\"\nvalue = 4\n\
+                [[variable]]\nname = \"counter\"\ntype = \"u32\"\nvalues = [10]\noutput = \"counter.npy\"\n";
+    std::fs::write(&launch, text).expect("a launch file");
+    launched("module_variables.sm_61.cubin", &launch, &[]).done();
+    let written = std::fs::read(folder.join("counter.npy")).expect("it");
+    assert_eq!(written[128..], [14, 0, 0, 0]);
+}
+
 /// Who expects something else can look at what there is.
 #[test]
 fn outputs_are_written_when_something_else_is_expected() {

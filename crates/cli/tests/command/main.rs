@@ -14,5 +14,6 @@ mod msimt;
 mod msimt_refusals;
 mod snapshots;
 mod support;
+mod timed;
 mod usage;
 mod views;

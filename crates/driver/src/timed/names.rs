@@ -37,8 +37,10 @@ impl Names {
                 source: prepared.source(addr),
             }
         };
-        let mut unknown = Name::default();
-        unknown.mnemonic = "?";
+        let unknown = Name {
+            mnemonic: "?",
+            ..Name::default()
+        };
         Names {
             rows: (0..prepared.code.ops.len()).map(name).collect(),
             unknown,

@@ -1,0 +1,284 @@
+//! `warpbound run`.
+
+use std::io::{self, Write};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+use warpbound_base::Diagnostic;
+use warpbound_driver::audit::Order;
+use warpbound_driver::{GridFile, Hooks, Library, RunOptions, Step, TimedOptions};
+use warpbound_report::to_json;
+
+use crate::arguments::{Format, LaneOrder, RunArguments};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::{Stop, input, launched_session};
+
+/// Runs a launch; the exit code.
+pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Stop> {
+    let library = input::library(&arguments.input.file)?;
+    if arguments.functional {
+        return run_functional(&library, arguments);
+    }
+    let file = arguments.input.file.display().to_string();
+    check_options(arguments, library.is_text()).map_err(|d| d.in_file(file))?;
+    match library.is_text() {
+        true => run_mini(&library, arguments),
+        false => run_timed(&library, arguments),
+    }
+}
+
+/// Refuses options that mean nothing to a kernel of this kind.
+fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnostic> {
+    let RunArguments {
+        functional: _,
+        input: _,
+        launch: _,
+        format: _,
+        stats,
+        max_instructions,
+        threads,
+        order,
+        scheduler,
+        pick,
+        caches,
+        interlock,
+        sensitivities,
+        timeline,
+        events,
+        trace,
+        max_cycles,
+    } = arguments;
+    let of_gpus = [
+        ("--stats", *stats),
+        ("--max-instructions", max_instructions.is_some()),
+        ("--threads", threads.is_some()),
+        ("--order", order.is_some()),
+        ("--scheduler", scheduler.is_some()),
+        ("--pick", pick.is_some()),
+        ("--caches", caches.is_some()),
+        ("--interlock", interlock.is_some()),
+        ("--sensitivities", *sensitivities),
+        ("--timeline", timeline.is_some()),
+        ("--events", events.is_some()),
+    ];
+    let of_mini = [
+        ("--trace", *trace, "--events writes what happens on a GPU"),
+        (
+            "--max-cycles",
+            max_cycles.is_some(),
+            "--max-instructions ends a run on a GPU",
+        ),
+    ];
+    if is_mini {
+        return match of_gpus.iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(Diagnostic::new(format!(
+                "{option} is for GPU kernels, this is mini-SIMT"
+            ))),
+            None => Ok(()),
+        };
+    }
+    match of_mini.iter().find(|(_, given, _)| *given) {
+        Some((option, _, instead)) => {
+            let what = format!("{option} is for mini-SIMT, this is machine code of a GPU");
+            Err(Diagnostic::new(what).hint(*instead))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Threads to work on.
+fn threads(arguments: &RunArguments) -> NonZero<usize> {
+    let threads = arguments.threads.and_then(|n| usize::try_from(n).ok());
+    threads
+        .and_then(NonZero::new)
+        .unwrap_or(NonZero::<usize>::MIN)
+}
+
+/// Who goes first where lanes part.
+fn order(arguments: &RunArguments) -> Order {
+    match arguments.order {
+        None | Some(LaneOrder::TakenFirst) => Order::TakenFirst,
+        Some(LaneOrder::FallThroughFirst) => Order::TakenLast,
+    }
+}
+
+/// Blocks of a launch.
+fn blocks(grid: &GridFile) -> u64 {
+    grid.grid.iter().map(|&n| u64::from(n)).product()
+}
+
+fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
+    let (launched, name) = (&arguments.launch, arguments.launch.kernel.as_deref());
+    let grid = input::grid(&launched.launch)?;
+    let session = launched_session(library, &arguments.input, name, &grid)?;
+    let kernel = session.launched_grid(name, &grid)?;
+    let outputs = outputs(&launched.launch, &grid)?;
+    let options = RunOptions {
+        max_instructions: arguments.max_instructions,
+        order: order(arguments),
+        threads: threads(arguments),
+    };
+    let mut progress = Progress::new();
+    let all = blocks(&grid);
+    let run = session.execute(kernel, &grid, &options, &mut |done| {
+        progress.blocks(done, all);
+    });
+    progress.clear();
+    let run = run?;
+    write_outputs(outputs, run.outputs(&grid))?;
+    // Who expects something else wants to look at the outputs all the same.
+    if let Some(diagnostic) = run.unexpected {
+        return Err(diagnostic.into());
+    }
+    let text = match arguments.format {
+        Format::Text => run.report.text(arguments.stats),
+        Format::Json => to_json(&run.report),
+    };
+    print(&text)
+}
+
+fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
+    let (launched, name) = (&arguments.launch, arguments.launch.kernel.as_deref());
+    let grid = input::grid(&launched.launch)?;
+    let session = launched_session(library, &arguments.input, name, &grid)?;
+    let kernel = session.launched_grid(name, &grid)?;
+    let machine = match &launched.machine {
+        Some(name) => input::device(name)?,
+        None => session.own_device()?,
+    };
+    let options = TimedOptions {
+        scheduler: arguments.scheduler.map(Into::into),
+        pick: arguments.pick.unwrap_or_default(),
+        caches: arguments.caches.map(Into::into),
+        interlock: arguments.interlock.map(Into::into).unwrap_or_default(),
+        max_instructions: arguments.max_instructions,
+        order: order(arguments),
+        sensitivities: arguments.sensitivities,
+        threads: threads(arguments),
+        ..TimedOptions::new(machine)
+    };
+    // Files are made before the run, which may be long.
+    let outputs = outputs(&launched.launch, &grid)?;
+    let mut events = side_file(arguments.events.as_deref())?;
+    let mut timeline = side_file(arguments.timeline.as_deref())?;
+    let mut progress = Progress::new();
+    let all = blocks(&grid);
+    let hooks = Hooks {
+        events: events.as_mut().map(|(_, out)| out as &mut dyn Write),
+        timeline: timeline.as_mut().map(|(_, out)| out as &mut dyn Write),
+        progress: &mut |step| match step {
+            Step::Blocks(done) => progress.blocks(done, all),
+            Step::Runs { done, all } => progress.runs(done as u64, all as u64),
+        },
+    };
+    let run = session.run_timed(kernel, &grid, &options, hooks);
+    progress.clear();
+    let run = run?;
+    write_outputs(outputs, run.outputs(&grid))?;
+    for (file, written) in [(events, run.events), (timeline, run.timeline)] {
+        if let Some((path, out)) = file {
+            let written = written.and_then(|()| out.finish());
+            written.map_err(|error| unwritable(path, &error))?;
+        }
+    }
+    // Who expects something else wants to look at the files all the same.
+    if let Some(diagnostic) = run.unexpected {
+        return Err(diagnostic.into());
+    }
+    let text = match arguments.format {
+        Format::Text => run.report.text(arguments.stats),
+        Format::Json => to_json(&run.report),
+    };
+    print(&text)
+}
+
+fn print(text: &str) -> Result<u8, Stop> {
+    let mut out = Output::stdout();
+    out.write_all(text.as_bytes())?;
+    out.finish()?;
+    Ok(0)
+}
+
+/// A file that is written while the kernel runs.
+fn side_file(path: Option<&Path>) -> Result<Option<(&Path, Output)>, Diagnostic> {
+    let file = |path| match Output::file(path) {
+        Ok(out) => Ok((path, out)),
+        Err(error) => Err(unwritable(path, &error)),
+    };
+    path.map(file).transpose()
+}
+
+/// The files that a launch writes, beside the launch file. They are made before the run, which may be long.
+fn outputs(launch: &Path, grid: &GridFile) -> Result<Vec<(PathBuf, Output)>, Diagnostic> {
+    let folder = launch.parent().unwrap_or(Path::new(""));
+    let buffers = grid.buffers().map(|(_, buffer)| buffer);
+    let all = buffers.chain(grid.variables.iter().map(|variable| &variable.buffer));
+    let names = all.filter_map(|buffer| buffer.output.as_deref());
+    let file = |name: &str| {
+        let path = folder.join(name);
+        match Output::file(&path) {
+            Ok(out) => Ok((path, out)),
+            Err(error) => Err(unwritable(&path, &error)),
+        }
+    };
+    names.map(file).collect()
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Diagnostic {
+    let what = format!("cannot be written: {error}");
+    Diagnostic::new(what).in_file(path.display().to_string())
+}
+
+/// Writes the files that a launch wants.
+fn write_outputs<'a>(
+    files: Vec<(PathBuf, Output)>,
+    contents: impl Iterator<Item = (&'a str, Vec<u8>)>,
+) -> Result<(), Diagnostic> {
+    for ((path, mut out), (_, contents)) in files.into_iter().zip(contents) {
+        let written = out.write_all(&contents).and_then(|()| out.finish());
+        written.map_err(|error| unwritable(&path, &error))?;
+    }
+    Ok(())
+}
+
+/// Runs a mini-SIMT kernel.
+fn run_mini(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
+    let RunArguments {
+        input,
+        launch: launched,
+        trace,
+        max_cycles,
+        format,
+        ..
+    } = arguments;
+    let (launch, machine) = input::launch(&launched.launch, launched.machine.as_deref())?;
+    let session = library.only_session(&input.selection())?;
+    let kernel = session.launched(launched.kernel.as_deref(), &launch)?;
+    let mut out = Output::stdout();
+    let mut failure = None;
+    let mut print = |line: &str| {
+        if failure.is_none() {
+            failure = writeln!(out, "{line}").err();
+        }
+    };
+    let tracer: Option<&mut dyn FnMut(&str)> = if *trace { Some(&mut print) } else { None };
+    let done = session.run(kernel, &launch, &machine, *max_cycles, tracer);
+    if let Some(error) = failure {
+        return Err(error.into());
+    }
+    match done {
+        Ok(report) => match format {
+            _ if *trace => {}
+            Format::Text => out.write_all(report.text().as_bytes())?,
+            Format::Json => out.write_all(to_json(&report).as_bytes())?,
+        },
+        Err(diagnostic) => {
+            // What came before the fault is what one wants to see.
+            out.flush()?;
+            return Err(diagnostic.into());
+        }
+    }
+    out.finish()?;
+    Ok(0)
+}

@@ -1,0 +1,321 @@
+//! `run` on machines for GPU kernels.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Said, built_folder, run, scratch};
+
+const MATMUL: &str = "matmul_int.sm_62.cubin";
+
+/// An empty folder for one test.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // What a run before left.
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("a folder");
+    path
+}
+
+/// A product of matrices of 2 x 2 in the folder.
+fn product(folder: &Path, rest: &str) -> PathBuf {
+    let matrix = "type = \"s32\"\nvalues = [1, 2, 3, 4]";
+    let text = format!(
+        "kernel = \"matmul_int\"\ngrid = [1]\nblock = [2, 2]\n{rest}\n[[param]]\n{matrix}\n[[param]]\n{matrix}\n\
+         [[param]]\nname = \"product\"\ntype = \"s32\"\nshape = [2, 2]\noutput = \"end.npy\"\n\
+         [[param]]\ntype = \"s32\"\nvalue = 2\n"
+    );
+    let path = folder.join("launch.toml");
+    std::fs::write(&path, text).expect("a launch file");
+    path
+}
+
+fn launched(cubin: &str, launch: &Path, rest: &[&str]) -> Said {
+    let launch = launch.to_str().expect("a plain path");
+    run(&[&["run", cubin, "--launch", launch], rest].concat())
+}
+
+fn json(cubin: &str, launch: &Path, rest: &[&str]) -> Value {
+    let said = launched(cubin, launch, &[&["--format", "json"], rest].concat()).done();
+    serde_json::from_str(&said).expect("JSON")
+}
+
+/// The keys that programs read.
+#[test]
+fn keys_of_the_report() {
+    let launch = product(&folder("timed_keys"), "");
+    let report = json(MATMUL, &launch, &[]);
+    assert_eq!(report["schema"], "warpbound.timed/1");
+    let keys: Vec<&str> = report
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(
+        keys,
+        [
+            "assumptions",
+            "block",
+            "caches",
+            "checked_elements",
+            "clock_khz",
+            "constant_misses",
+            "cycles",
+            "divergences",
+            "executed_thread_instructions",
+            "file",
+            "grid",
+            "instruction_misses",
+            "instructions",
+            "interlock",
+            "ipc",
+            "ipc_active",
+            "kernel",
+            "lines",
+            "machine",
+            "machine_sms",
+            "machine_title",
+            "memory",
+            "milliseconds",
+            "notes",
+            "occupancy",
+            "pick",
+            "scheduler",
+            "schema",
+            "shared",
+            "shared_atomic_transactions",
+            "shared_read_transactions",
+            "shared_write_transactions",
+            "sms",
+            "stalls",
+            "thread_instructions",
+            "warp_cycles",
+            "warp_instructions",
+        ]
+    );
+    let stalls = report["stalls"].as_object().expect("an object");
+    let sum: u64 = stalls.values().filter_map(Value::as_u64).sum();
+    assert_eq!(report["warp_cycles"], sum);
+    let asked = json(MATMUL, &launch, &["--sensitivities"]);
+    assert!(asked["sensitivities"].is_array());
+}
+
+/// What is chosen is what the report says.
+#[test]
+fn choices() {
+    let folder = folder("timed_choices");
+    let launch = product(&folder, "");
+    let said = |rest: &[&str]| {
+        let report = json(MATMUL, &launch, rest);
+        ["machine", "scheduler", "pick", "caches", "interlock"]
+            .map(|key| report[key].as_str().unwrap_or_default().to_owned())
+    };
+    let [machine, scheduler, pick, caches, interlock] = said(&[]);
+    assert_eq!(
+        [machine.as_str(), &pick, &caches, &interlock],
+        ["jetson-tx2", "typical", "cold", "control-words"]
+    );
+    assert!(["lrr", "gto", "oldest", "run-to-barrier"].contains(&scheduler.as_str()));
+    let chosen = said(&[
+        "--machine",
+        "p100",
+        "--scheduler",
+        "run-to-barrier",
+        "--pick",
+        "seed=7",
+        "--caches",
+        "warm",
+        "--interlock",
+        "scoreboard",
+    ]);
+    assert_eq!(
+        chosen,
+        ["p100", "run-to-barrier", "seed=7", "warm", "scoreboard"]
+    );
+    // What the launch file says holds unless something else is typed.
+    product(&folder, "caches = \"warm\"");
+    assert_eq!(said(&[])[3], "warm");
+    assert_eq!(said(&["--caches", "cold"])[3], "cold");
+    product(&folder, "caches = \"lukewarm\"");
+    let refused = launched(MATMUL, &launch, &[]).refusal();
+    assert!(
+        refused.contains("line 4: ") && refused.contains("lukewarm"),
+        "{refused}"
+    );
+}
+
+/// Code that is for another machine runs, and that is said.
+#[test]
+fn machines() {
+    let launch = product(&folder("timed_machines"), "");
+    let is_said = |report: &Value| {
+        let assumptions = report["assumptions"].as_array().expect("a list");
+        assumptions.iter().any(|a| a["name"] == "machine")
+    };
+    for cubin in ["matmul_int.sm_61.cubin", MATMUL] {
+        assert!(!is_said(&json(cubin, &launch, &[])), "{cubin}");
+    }
+    let other = json(MATMUL, &launch, &["--machine", "titan-x-maxwell"]);
+    assert!(is_said(&other));
+    let file = built_folder().join("../../machine/nvidia/jetson-tx2.toml");
+    let text = std::fs::read_to_string(file).expect("it");
+    let own = scratch(
+        "timed_machine.toml",
+        text.replacen("name = \"jetson-tx2\"", "name = \"mine\"", 1),
+    );
+    let report = json(MATMUL, &launch, &["--machine", &own]);
+    assert_eq!(report["machine"], "mine");
+    let said = launched(MATMUL, &launch, &["--machine", "paper-2014"]).refusal();
+    assert!(
+        said.starts_with("there is no machine \"paper-2014\"; there are jetson-tx2, "),
+        "{said}"
+    );
+    let small = text.replacen(
+        "threads = { value = [1024, 1024]",
+        "threads = { value = [2, 2]",
+        1,
+    );
+    let small = scratch("timed_small.toml", small);
+    assert_eq!(
+        launched(MATMUL, &launch, &["--machine", &small]).refusal(),
+        format!(
+            "{MATMUL}: kernel matmul_int: a block takes 4 threads, a block of machine jetson-tx2 has at most 2"
+        )
+    );
+}
+
+/// Files beside the report are there when all went well, and only then.
+#[test]
+fn events_and_timelines() {
+    let folder = folder("timed_files");
+    let launch = product(&folder, "");
+    let path = |name: &str| folder.join(name).to_str().expect("a plain path").to_owned();
+    let (events, timeline) = (path("events.jsonl"), path("timeline.json"));
+    let both = ["--events", &events, "--timeline", &timeline];
+    launched(MATMUL, &launch, &both).done();
+    let text = std::fs::read_to_string(&events).expect("events");
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(lines[0]["event"], "launched");
+    let shown = std::fs::read(&timeline).expect("a timeline");
+    let shown: Value = serde_json::from_slice(&shown).expect("JSON");
+    assert_eq!(shown["otherData"]["time"], "1 us shown is 1 cycle");
+    assert!(shown["traceEvents"].is_array());
+    for name in ["events.jsonl", "timeline.json", "end.npy"] {
+        std::fs::remove_file(folder.join(name)).expect("it was there");
+    }
+    let text = std::fs::read_to_string(&launch).expect("it");
+    std::fs::write(
+        &launch,
+        text.replace(
+            "value = 2",
+            "value = 2\n[[param]]\ntype = \"s32\"\nvalue = 2",
+        ),
+    )
+    .expect("a launch file");
+    launched(MATMUL, &launch, &both).refusal();
+    let left = std::fs::read_dir(&folder).expect("a folder").count();
+    assert_eq!(left, 1, "only the launch file");
+    let nowhere = path("none/events.jsonl");
+    product(&folder, "");
+    assert_eq!(
+        launched(MATMUL, &launch, &["--events", &nowhere]).refusal(),
+        format!("{nowhere}: cannot be written: No such file or directory (os error 2)")
+    );
+}
+
+/// What comes out is the same each time, and for any number of threads.
+#[test]
+fn repeated_runs_say_the_same() {
+    let folder = folder("timed_repeat");
+    let launch = product(&folder, "");
+    let events = folder.join("events.jsonl");
+    let said = |threads: &str| {
+        let events = events.to_str().expect("a plain path");
+        let rest = ["--format", "json", "--sensitivities", "--events", events];
+        let said = launched(
+            MATMUL,
+            &launch,
+            &[&rest[..], &["--threads", threads]].concat(),
+        );
+        (said.done(), std::fs::read(events).expect("events"))
+    };
+    let first = said("1");
+    for threads in ["1", "2", "5"] {
+        assert!(said(threads) == first, "{threads} threads");
+    }
+}
+
+/// An option that means nothing to a kernel of this kind is an error that says so.
+#[test]
+fn options_of_the_other_kind() {
+    let launch = product(&folder("timed_options"), "");
+    assert_eq!(
+        launched(MATMUL, &launch, &["--trace"]).refusal(),
+        format!(
+            "{MATMUL}: --trace is for mini-SIMT, this is machine code of a GPU; --events writes what happens on a GPU"
+        )
+    );
+    let said = launched(MATMUL, &launch, &["--max-cycles", "5"]).refusal();
+    assert!(said.contains("--max-cycles is for mini-SIMT"), "{said}");
+    let program = "../msimt/triangle_sum.msimt";
+    let mini = built_folder().join("../msimt/triangle_sum.4x1.toml");
+    for option in [
+        &["--stats"][..],
+        &["--max-instructions", "5"],
+        &["--threads", "2"],
+        &["--order", "taken-first"],
+        &["--scheduler", "gto"],
+        &["--pick", "lo"],
+        &["--caches", "warm"],
+        &["--interlock", "scoreboard"],
+        &["--sensitivities"],
+        &["--timeline", "none/t.json"],
+        &["--events", "none/e.jsonl"],
+    ] {
+        assert_eq!(
+            launched(program, &mini, option).refusal(),
+            format!(
+                "{program}: {} is for GPU kernels, this is mini-SIMT",
+                option[0]
+            )
+        );
+    }
+}
+
+#[test]
+fn wrong_usage() {
+    let launch = product(&folder("timed_usage"), "");
+    for (rest, part) in [
+        (&["--pick", "seed=x"][..], "\"x\" is not a whole number"),
+        (&["--pick", "mean"], "there are lo, hi, typical and seed=N"),
+        (&["--scheduler", "random"], "'random'"),
+        (&["--caches", "hot"], "'hot'"),
+        (&["--functional", "--pick", "lo"], "--functional"),
+        (&["--functional", "--timeline", "t.json"], "--functional"),
+        (&["--functional", "--machine", "p100"], "--functional"),
+    ] {
+        let said = launched(MATMUL, &launch, rest).usage();
+        assert!(said.contains(part), "{rest:?}: {said}");
+    }
+    let help = run(&["run", "--help"]).done();
+    for option in [
+        "--machine",
+        "--scheduler",
+        "--pick",
+        "--caches",
+        "--interlock",
+        "--stats",
+        "--sensitivities",
+        "--timeline",
+        "--events",
+        "--threads",
+        "--max-instructions",
+        "--order",
+    ] {
+        assert!(help.contains(option), "{option}");
+    }
+}

@@ -1,0 +1,293 @@
+//! The books of the timing model: every cycle of a warp is accounted for, and what begins comes to its end.
+
+use std::collections::BTreeMap;
+
+use warpbound_simulate::timed::{Event, Listener, WarpPlace};
+
+/// Mistakes that are kept; behind them one does not read on.
+const MOST: usize = 10;
+
+/// A listener that checks the events of a run against each other.
+#[derive(Default, Debug)]
+pub struct Ledger {
+    is_launched: bool,
+    is_done: bool,
+    blocks: BTreeMap<u64, Block>,
+    /// The warp of each slot of each SM.
+    slots: BTreeMap<(u32, u32), (u64, u32)>,
+    /// The cycle of the last event of each SM.
+    now: BTreeMap<u32, u64>,
+    issued: u64,
+    mistakes: Vec<String>,
+}
+
+/// A block that has begun and not ended.
+#[derive(Debug)]
+struct Block {
+    sm: u32,
+    begin: u64,
+    /// By number in the block: where, and the cycle of its issue before; `None` when it has ended.
+    warps: BTreeMap<u32, Option<(WarpPlace, u64)>>,
+    all: u32,
+}
+
+impl Ledger {
+    /// Nothing has happened.
+    pub fn new() -> Ledger {
+        Ledger::default()
+    }
+
+    /// Closes the books: how many instructions were issued.
+    ///
+    /// # Errors
+    ///
+    /// The first mistakes, one line each.
+    pub fn close(mut self) -> Result<u64, String> {
+        if !self.is_launched || !self.is_done {
+            self.mistake("the kernel has not been launched and done".to_owned());
+        }
+        let open: Vec<u64> = self.blocks.keys().copied().collect();
+        for number in open {
+            self.mistake(format!("block {number} has not ended"));
+        }
+        match self.mistakes.is_empty() {
+            true => Ok(self.issued),
+            false => Err(self.mistakes.join("\n")),
+        }
+    }
+
+    fn mistake(&mut self, what: String) {
+        if self.mistakes.len() < MOST {
+            self.mistakes.push(what);
+        }
+    }
+
+    /// Time of an SM does not run backwards.
+    fn advance(&mut self, cycle: u64, sm: u32) {
+        let now = self.now.entry(sm).or_default();
+        let before = *now;
+        *now = before.max(cycle);
+        if cycle < before {
+            self.mistake(format!("SM {sm}: cycle {cycle} comes behind {before}"));
+        }
+    }
+
+    /// A warp does something: the cycle of its issue before, or of the begin of its block.
+    fn before(&mut self, warp: &WarpPlace) -> Result<u64, String> {
+        let name = format!("block {} warp {}", warp.block, warp.warp);
+        let Some(block) = self.blocks.get_mut(&warp.block) else {
+            return Err(format!("{name}: its block is not there"));
+        };
+        if block.sm != warp.sm || warp.warp >= block.all {
+            return Err(format!("{name}: it is not of its block: {warp:?}"));
+        }
+        let begin = block.begin;
+        match block.warps.get(&warp.warp) {
+            None => {
+                let place = (warp.sm, warp.slot);
+                if let Some(other) = self.slots.insert(place, (warp.block, warp.warp)) {
+                    return Err(format!("{name}: {other:?} is in its slot {place:?}"));
+                }
+                Ok(begin)
+            }
+            Some(Some((place, issued))) if place == warp => Ok(*issued),
+            Some(Some((place, _))) => Err(format!("{name}: it was at {place:?}, is at {warp:?}")),
+            Some(None) => Err(format!("{name}: it has ended")),
+        }
+    }
+
+    fn issue(&mut self, cycle: u64, warp: &WarpPlace, waited: &[u64]) -> Result<(), String> {
+        let before = self.before(warp)?;
+        let accounted: u64 = waited.iter().sum();
+        self.issued += 1;
+        if let Some(block) = self.blocks.get_mut(&warp.block) {
+            block.warps.insert(warp.warp, Some((*warp, cycle)));
+        }
+        match before.checked_add(accounted) == Some(cycle) {
+            true => Ok(()),
+            false => Err(format!(
+                "block {} warp {}: {accounted} cycles are accounted for from {before} to {cycle}: {waited:?}",
+                warp.block, warp.warp
+            )),
+        }
+    }
+
+    fn end_warp(&mut self, cycle: u64, warp: &WarpPlace) -> Result<(), String> {
+        let before = self.before(warp)?;
+        self.slots.remove(&(warp.sm, warp.slot));
+        if let Some(block) = self.blocks.get_mut(&warp.block) {
+            block.warps.insert(warp.warp, None);
+        }
+        match before <= cycle {
+            true => Ok(()),
+            false => Err(format!(
+                "block {} warp {}: it ends in {cycle}, before its issue in {before}",
+                warp.block, warp.warp
+            )),
+        }
+    }
+
+    fn end_block(&mut self, number: u64, sm: u32) -> Result<(), String> {
+        let Some(block) = self.blocks.remove(&number) else {
+            return Err(format!("block {number} ends and is not there"));
+        };
+        let ended = block.warps.values().filter(|warp| warp.is_none()).count();
+        match block.sm == sm && ended == block.all as usize {
+            true => Ok(()),
+            false => Err(format!(
+                "block {number} of {} warps ends on SM {sm}, {ended} of them have on SM {}",
+                block.all, block.sm
+            )),
+        }
+    }
+}
+
+impl Listener for Ledger {
+    fn event(&mut self, cycle: u64, event: &Event) {
+        let sm = match event {
+            Event::Launched | Event::Done => None,
+            Event::BlockBegins { sm, .. }
+            | Event::ConstantMiss { sm, .. }
+            | Event::FetchMiss { sm, .. }
+            | Event::BarrierOpens { sm, .. }
+            | Event::BlockEnds { sm, .. } => Some(*sm),
+            Event::Issue { warp, .. }
+            | Event::Shared { warp, .. }
+            | Event::Global { warp, .. }
+            | Event::WarpEnds { warp } => Some(warp.sm),
+        };
+        if let Some(sm) = sm {
+            self.advance(cycle, sm);
+        }
+        if (self.is_launched == matches!(event, Event::Launched)) || self.is_done {
+            self.mistake(format!("{event:?} before the launch or behind the end"));
+        }
+        let said = match event {
+            Event::Launched => {
+                self.is_launched = true;
+                Ok(())
+            }
+            Event::Done => {
+                self.is_done = true;
+                Ok(())
+            }
+            Event::BlockBegins {
+                sm, number, warps, ..
+            } => {
+                let block = Block {
+                    sm: *sm,
+                    begin: cycle,
+                    warps: BTreeMap::new(),
+                    all: *warps,
+                };
+                match self.blocks.insert(*number, block) {
+                    None => Ok(()),
+                    Some(_) => Err(format!("block {number} begins twice")),
+                }
+            }
+            Event::Issue { warp, waited, .. } => self.issue(cycle, warp, waited),
+            Event::Shared { done, .. } | Event::Global { done, .. } if *done < cycle => {
+                Err(format!("{event:?} is done before {cycle}"))
+            }
+            Event::WarpEnds { warp } => self.end_warp(cycle, warp),
+            Event::BlockEnds { sm, number, .. } => self.end_block(*number, *sm),
+            _ => Ok(()),
+        };
+        if let Err(what) = said {
+            self.mistake(what);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpbound_ir::OpIndex;
+
+    const WARP: WarpPlace = WarpPlace {
+        sm: 1,
+        scheduler: 2,
+        slot: 6,
+        block: 3,
+        warp: 0,
+    };
+
+    fn issue(waited: [u64; 7]) -> Event {
+        Event::Issue {
+            warp: WARP,
+            at: OpIndex(0),
+            active: 1,
+            taken: 1,
+            waited,
+        }
+    }
+
+    /// A block of one warp that issues three times, twice in one cycle.
+    fn run() -> Vec<(u64, Event)> {
+        let (sm, number, block) = (1, 3, [3, 0, 0]);
+        vec![
+            (0, Event::Launched),
+            (
+                10,
+                Event::BlockBegins {
+                    sm,
+                    number,
+                    block,
+                    warps: 1,
+                },
+            ),
+            (14, issue([0, 0, 0, 0, 0, 4, 0])),
+            (14, issue([0; 7])),
+            (21, issue([1, 6, 0, 0, 0, 0, 0])),
+            (25, Event::WarpEnds { warp: WARP }),
+            (25, Event::BlockEnds { sm, number, block }),
+            (30, Event::Done),
+        ]
+    }
+
+    fn close(events: &[(u64, Event)]) -> Result<u64, String> {
+        let mut ledger = Ledger::new();
+        for (cycle, event) in events {
+            ledger.event(*cycle, event);
+        }
+        ledger.close()
+    }
+
+    #[test]
+    fn good_books_close() {
+        assert_eq!(close(&run()), Ok(3));
+    }
+
+    /// Without one of its events a run has a hole, but for an instruction that takes no time and for the last one, behind
+    /// which nothing is accounted for.
+    #[test]
+    fn every_event_is_missed() {
+        for at in 0..run().len() {
+            let mut events = run();
+            let (_, left_out) = events.remove(at);
+            let leaves_none = at == 3 || at == 4;
+            assert_eq!(close(&events).is_ok(), leaves_none, "{left_out:?}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_seen() {
+        let planted: [(&str, fn(&mut Vec<(u64, Event)>)); 6] = [
+            ("a cycle too many", |run| {
+                run[4].1 = issue([1, 7, 0, 0, 0, 0, 0])
+            }),
+            ("a cycle too few", |run| run[2].1 = issue([0; 7])),
+            ("backwards", |run| run[5].0 = 20),
+            ("two ends", |run| run.insert(6, run[5])),
+            ("two begins", |run| run.insert(2, run[1])),
+            ("behind the end", |run| {
+                run.push((31, issue([1, 9, 0, 0, 0, 0, 0])))
+            }),
+        ];
+        for (what, plant) in planted {
+            let mut events = run();
+            plant(&mut events);
+            assert!(close(&events).is_err(), "{what}");
+        }
+    }
+}
