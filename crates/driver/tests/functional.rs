@@ -251,7 +251,9 @@ fn clocks() {
     );
     let said = said.expect_err("a run without time has no clock");
     assert!(
-        said.contains("CS2R: clocks and the numbers of SMs and warps need a run with time, in block (0, 0, 0)"),
+        said.contains(
+            "CS2R: clocks and the numbers of SMs and warps need a run with time, in block (0, 0, 0)"
+        ),
         "{said}"
     );
 }

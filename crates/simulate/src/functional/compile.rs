@@ -405,8 +405,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Whether a special register tells when, or where among others a warp runs: SR_CLOCK, SR_VIRTID, the clocks and the
-/// timers (numbers: fact table of S2R).
+/// Whether a special register tells when or where among others a warp runs: SR_CLOCK, SR_VIRTCFG, SR_VIRTID, the clocks,
+/// the timers (numbers: fact table of S2R).
 fn depends_on_time(register: u8) -> bool {
-    matches!(register, 1 | 3 | 80..=83)
+    matches!(register, 1..=3 | 80..=83)
 }
