@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use warpbound_base::Diagnostic;
 use warpbound_driver::Session;
 use warpbound_load::{Array, Element, GridFile, ParamValue};
 
@@ -76,13 +77,16 @@ fn launch(name: &str, set: &BTreeMap<String, u64>, threads: Option<u32>) -> Grid
     let files = |file: &str| Ok(std::fs::read(folder().join(file)).expect(file));
     let mut launch = GridFile::parse(name, &text, &files).expect("a launch");
     for (param, number) in set {
-        let found = launch.params.iter_mut().find(|p| p.name == *param);
-        let Some(ParamValue::Scalar { bytes, .. }) = found.map(|p| &mut p.value) else {
-            panic!("{name} has no number {param}");
-        };
-        let (number, size) = (number.to_le_bytes(), bytes.len());
-        assert!(number[size..].iter().all(|&byte| byte == 0), "{param}");
-        bytes.copy_from_slice(&number[..size]);
+        let number = number.to_le_bytes();
+        let mut found = launch.params.iter_mut().filter(|p| p.name == *param);
+        let bytes = found.find_map(|param| match &mut param.value {
+            ParamValue::Scalar { bytes, .. } => Some(bytes),
+            _ => None,
+        });
+        let bytes = bytes.expect("a number of this name");
+        let (kept, rest) = number.split_at(bytes.len());
+        assert!(rest.iter().all(|&byte| byte == 0), "{name}: {param}");
+        bytes.copy_from_slice(kept);
     }
     if let Some(threads) = threads {
         launch.block = [threads, 1, 1];
@@ -97,13 +101,16 @@ fn session(cubin: &str) -> Session {
 }
 
 /// What the first buffer of a launch holds at the end of a run with time on a machine.
-fn measure(cubin: &str, kernel: Option<&str>, launch: &GridFile, machine: &str) -> Vec<u32> {
+fn measure(
+    cubin: &str,
+    kernel: Option<&str>,
+    launch: &GridFile,
+    machine: &str,
+) -> Result<Vec<u32>, Diagnostic> {
     let session = session(cubin);
-    let kernel = session.launched_grid(kernel, launch).expect("it has it");
-    panic!(
-        "{} cannot be run with time on {machine} yet",
-        kernel.demangled()
-    );
+    let kernel = session.launched_grid(kernel, launch)?;
+    let what = format!("there is no run with time on {machine} yet");
+    Err(Diagnostic::new(what).in_kernel(kernel.demangled()))
 }
 
 impl Series {
@@ -111,10 +118,12 @@ impl Series {
     fn value(&self, point: &Point) -> f64 {
         let launch = launch(&self.launch, &point.set, point.threads);
         let cycles = measure(&self.cubin, self.kernel.as_deref(), &launch, &self.machine);
+        let cycles = cycles.expect("it runs");
         let value = f64::from(cycles[self.element]) / f64::from(self.per);
         let other = |other: &Other| {
             let launch = crate::launch(&other.launch, &other.set, None);
             let cycles = measure(&self.cubin, None, &launch, &self.machine);
+            let cycles = cycles.expect("it runs");
             f64::from(cycles[other.element]) / f64::from(other.per)
         };
         let less = self.less.as_ref().map_or(0.0, other);
@@ -134,7 +143,7 @@ fn figures_of_real_gpus() {
                 (Some(published), _) => {
                     let off = (value - published).abs();
                     let most = series.tolerance.map(|part| part * published);
-                    // Sums of quotients by powers of two are exact.
+                    // Quotients by powers of two are exact, so a tolerance of 0 is met or not.
                     (published, most.is_none_or(|most| off <= most))
                 }
                 (None, least) => {
@@ -162,7 +171,7 @@ fn figures_of_real_gpus() {
 fn blocks_on_two_sms() {
     let launch = launch("spin.toml", &BTreeMap::new(), None);
     let cubin = "microbenchmarks.sm_62.cubin";
-    let places = measure(cubin, None, &launch, "jetson-tx2");
+    let places = measure(cubin, None, &launch, "jetson-tx2").expect("it runs");
     let places: Vec<&[u32]> = places.chunks(3).collect();
     assert_eq!(places.len(), 6);
     let (first, last) = places.split_at(4);
