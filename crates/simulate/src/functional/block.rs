@@ -394,6 +394,7 @@ impl<'a> Block<'a> {
                 }
             }
             Effect::Trap => return Err(self.fault(at, FaultKind::Trap)),
+            Effect::NeedsTime => return Err(self.fault(at, FaultKind::NeedsTime)),
             Effect::Unknown => return Err(self.fault(at, FaultKind::NotRunnable)),
         }
         Ok(())

@@ -62,7 +62,10 @@ impl Compiler<'_> {
             // It asks for what is not modelled.
             Some(None) => (Effect::Unknown, Flow::Unknown),
             _ => {
-                let effect = effect.unwrap_or(Effect::Unknown);
+                let effect = effect.unwrap_or(match op.value {
+                    Value::Special(register) if depends_on_time(register) => Effect::NeedsTime,
+                    _ => Effect::Unknown,
+                });
                 (effect, self.flow(&op.control))
             }
         };
@@ -409,4 +412,10 @@ impl Compiler<'_> {
             }
         }
     }
+}
+
+/// Whether a special register tells when or where among others a warp runs: SR_CLOCK, SR_VIRTCFG, SR_VIRTID, the clocks,
+/// the timers (numbers: fact table of S2R).
+fn depends_on_time(register: u8) -> bool {
+    matches!(register, 1..=3 | 80..=83)
 }

@@ -23,6 +23,8 @@ pub struct Fault {
 pub enum FaultKind {
     /// What the operation means is not known yet.
     NotRunnable,
+    /// The operation reads a clock, or where its warp is.
+    NeedsTime,
     /// The program stops itself.
     Trap,
     /// An access outside the memory.
@@ -140,6 +142,9 @@ impl fmt::Display for Fault {
         match &self.kind {
             FaultKind::NotRunnable => {
                 f.write_str("what this instruction means is not known yet")?;
+            }
+            FaultKind::NeedsTime => {
+                f.write_str("clocks and the numbers of SMs and warps need a run with time")?;
             }
             FaultKind::Trap => f.write_str("the kernel stops itself (trap)")?,
             FaultKind::OutOfBounds {

@@ -150,6 +150,8 @@ pub(super) enum Effect {
     /// What the last question at a barrier was answered with: as a number, and whether it is not 0.
     BarrierResult(Option<Dest>, Option<Dest>),
     Trap,
+    /// It reads what a run without time cannot know.
+    NeedsTime,
     /// What it means is not known.
     Unknown,
 }
@@ -273,7 +275,7 @@ impl<'a> Program<'a> {
 
     pub(super) fn unknown(&self) -> Vec<OpIndex> {
         let is_unknown = |op: &Compiled| {
-            matches!(op.effect, Effect::Unknown)
+            matches!(op.effect, Effect::NeedsTime | Effect::Unknown)
                 || matches!(op.flow, Flow::Unknown | Flow::Outside(_))
         };
         (0u32..)
