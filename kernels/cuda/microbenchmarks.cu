@@ -1,6 +1,7 @@
 // Microbenchmarks: chains of instructions of one kind, each of which needs the result of the one before, between two reads of the clock.
 // What they measure on real GPUs is published; kernels/microbenchmarks has the launches and the figures.
-// Control flow: straight lines of 64 links, in loops with a bound from a parameter; `spin` has no bound in the code.
+// The first of two passes brings the instructions; the second one counts.
+// Control flow: straight lines of 64 links, in loops with a bound from a parameter or of two passes; `spin` has no bound in the code.
 // Launch: one block; one thread but for bank_conflict and latency_shuffle (a warp), shared_atomics and global_atomics (the
 // threads that contend) and spin (any). The rings of the chases are made by the threads of a warp, and one of them chases.
 
@@ -12,6 +13,8 @@ __device__ __forceinline__ unsigned now()
     return cycle;
 }
 
+#define PASSES _Pragma("unroll 1") for (int pass = 0; pass < 2; pass++)
+
 // Dependent reads of shared memory by index, with the bank conflicts that the stride gives: every word holds its own index.
 extern "C" __global__ void bank_conflict(unsigned *cycles, unsigned *last, unsigned stride)
 {
@@ -20,13 +23,16 @@ extern "C" __global__ void bank_conflict(unsigned *cycles, unsigned *last, unsig
         words[i] = i;
     __syncthreads();
     unsigned at = threadIdx.x * stride;
-    last[threadIdx.x] = at;
-    unsigned begin = now();
+    PASSES
+    {
+        last[threadIdx.x] = at;
+        unsigned begin = now();
 #pragma unroll
-    for (int i = 0; i < 64; i++)
-        at = words[at];
-    last[threadIdx.x] = at;
-    cycles[threadIdx.x] = now() - begin;
+        for (int i = 0; i < 64; i++)
+            at = words[at];
+        last[threadIdx.x] = at;
+        cycles[threadIdx.x] = now() - begin;
+    }
 }
 
 // The same by address, in one thread: nothing but reads.
@@ -36,12 +42,15 @@ extern "C" __global__ void chase_shared(unsigned *cycles, unsigned *last)
     unsigned at = (unsigned)__cvta_generic_to_shared(&word);
     word = at;
     __syncthreads();
-    unsigned begin = now();
+    PASSES
+    {
+        unsigned begin = now();
 #pragma unroll
-    for (int i = 0; i < 64; i++)
-        asm volatile("ld.shared.u32 %0, [%0];" : "+r"(at));
-    last[0] = at;
-    cycles[0] = now() - begin;
+        for (int i = 0; i < 64; i++)
+            asm volatile("ld.shared.u32 %0, [%0];" : "+r"(at));
+        last[0] = at;
+        cycles[0] = now() - begin;
+    }
 }
 
 // A ring of pointers, `stride` bytes from one to the next, in the first `bytes` bytes.
@@ -103,15 +112,18 @@ extern "C" __global__ void chase_constant(unsigned *cycles, unsigned *last, unsi
 #pragma unroll 1
     for (unsigned i = 0; i < warm; i++)
         asm volatile("ld.const.u32 %0, [%0];" : "+r"(at));
-    last[0] = at;
-    unsigned begin = now();
+    PASSES
+    {
+        last[0] = at;
+        unsigned begin = now();
 #pragma unroll 1
-    for (unsigned i = 0; i < timed; i += 16)
+        for (unsigned i = 0; i < timed; i += 16)
 #pragma unroll
-        for (int j = 0; j < 16; j++)
-            asm volatile("ld.const.u32 %0, [%0];" : "+r"(at));
-    last[1] = at;
-    cycles[0] = now() - begin;
+            for (int j = 0; j < 16; j++)
+                asm volatile("ld.const.u32 %0, [%0];" : "+r"(at));
+        last[1] = at;
+        cycles[0] = now() - begin;
+    }
 }
 
 // An atomic addition and a read of the same word, 32 times: the word holds its own address, and zero is added. That it is
@@ -124,14 +136,17 @@ extern "C" __global__ void shared_atomics(unsigned *cycles, unsigned *last, unsi
     words[threadIdx.x * apart] = at;
     last[threadIdx.x] = at;
     __syncthreads();
-    unsigned begin = now();
+    PASSES
+    {
+        unsigned begin = now();
 #pragma unroll
-    for (int i = 0; i < 32; i++) {
-        asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(at), "r"(zero) : "memory");
-        asm volatile("ld.shared.u32 %0, [%0];" : "+r"(at)::"memory");
+        for (int i = 0; i < 32; i++) {
+            asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(at), "r"(zero) : "memory");
+            asm volatile("ld.shared.u32 %0, [%0];" : "+r"(at)::"memory");
+        }
+        last[threadIdx.x] = at;
+        cycles[threadIdx.x] = now() - begin;
     }
-    last[threadIdx.x] = at;
-    cycles[threadIdx.x] = now() - begin;
 }
 
 extern "C" __global__ void global_atomics(unsigned *cycles, char **last, char **words, unsigned apart, unsigned zero)
@@ -140,14 +155,17 @@ extern "C" __global__ void global_atomics(unsigned *cycles, char **last, char **
     *(char **)at = at;
     last[threadIdx.x] = at;
     __syncthreads();
-    unsigned begin = now();
+    PASSES
+    {
+        unsigned begin = now();
 #pragma unroll
-    for (int i = 0; i < 32; i++) {
-        asm volatile("red.global.add.u32 [%0], %1;" ::"l"(at), "r"(zero) : "memory");
-        asm volatile("ld.global.u64 %0, [%0];" : "+l"(at)::"memory");
+        for (int i = 0; i < 32; i++) {
+            asm volatile("red.global.add.u32 [%0], %1;" ::"l"(at), "r"(zero) : "memory");
+            asm volatile("ld.global.u64 %0, [%0];" : "+l"(at)::"memory");
+        }
+        last[threadIdx.x] = at;
+        cycles[threadIdx.x] = now() - begin;
     }
-    last[threadIdx.x] = at;
-    cycles[threadIdx.x] = now() - begin;
 }
 
 // 64 times an instruction on its own result, which is %0; %1 stays.
@@ -155,11 +173,14 @@ extern "C" __global__ void global_atomics(unsigned *cycles, char **last, char **
     extern "C" __global__ void latency_##NAME(unsigned *cycles, TYPE *values)                                 \
     {                                                                                                         \
         TYPE x = values[threadIdx.x], y = values[32 + threadIdx.x];                                           \
-        values[64 + threadIdx.x] = x + y;                                                                                 \
-        unsigned begin = now();                                                                               \
-        _Pragma("unroll") for (int i = 0; i < 64; i++) asm volatile(INSTRUCTION : "+" KIND(x) : KIND(y));     \
-        values[threadIdx.x] = x;                                                                              \
-        cycles[0] = now() - begin;                                                                            \
+        PASSES                                                                                                \
+        {                                                                                                     \
+            values[64 + threadIdx.x] = x + y;                                                                 \
+            unsigned begin = now();                                                                           \
+            _Pragma("unroll") for (int i = 0; i < 64; i++) asm volatile(INSTRUCTION : "+" KIND(x) : KIND(y)); \
+            values[threadIdx.x] = x;                                                                          \
+            cycles[0] = now() - begin;                                                                        \
+        }                                                                                                     \
     }
 
 LATENCY(ffma, float, "f", "fma.rn.f32 %0, %0, %1, %1;")

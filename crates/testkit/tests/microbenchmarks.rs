@@ -7,8 +7,9 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
-use warpbound_driver::Session;
+use warpbound_driver::{Hooks, Session, TimedOptions};
 use warpbound_load::{Array, Element, GridFile, ParamValue};
+use warpbound_machine::Device;
 
 /// `published.toml`.
 #[derive(Deserialize)]
@@ -109,8 +110,16 @@ fn measure(
 ) -> Result<Vec<u32>, Diagnostic> {
     let session = session(cubin);
     let kernel = session.launched_grid(kernel, launch)?;
-    let what = format!("there is no run with time on {machine} yet");
-    Err(Diagnostic::new(what).in_kernel(kernel.demangled()))
+    let options = TimedOptions::new(Device::built_in(machine)?);
+    let hooks = Hooks {
+        events: None,
+        timeline: None,
+        progress: &mut |_| (),
+    };
+    let run = session.run_timed(kernel, launch, &options, hooks)?;
+    let bytes = run.memory.buffers().first().map(|buffer| &buffer.bytes);
+    let (words, _) = bytes.expect("the cycles").as_chunks::<4>();
+    Ok(words.iter().copied().map(u32::from_le_bytes).collect())
 }
 
 impl Series {
@@ -132,7 +141,6 @@ impl Series {
 }
 
 #[test]
-#[ignore = "there is no timing model yet"]
 fn figures_of_real_gpus() {
     let mut problems = Vec::new();
     for series in published() {
@@ -167,7 +175,6 @@ fn figures_of_real_gpus() {
 /// Six blocks of 768 threads on two SMs of 2048: two are on each, and the last two wait until some are done
 /// (Amert et al., "GPU Scheduling on the NVIDIA TX2", RTSS 2017: the first of its six kernels).
 #[test]
-#[ignore = "there is no timing model yet"]
 fn blocks_on_two_sms() {
     let launch = launch("spin.toml", &BTreeMap::new(), None);
     let cubin = "microbenchmarks.sm_62.cubin";

@@ -47,7 +47,7 @@ impl<'a> Block<'a> {
             shared: SharedMemory::new(launch.shared),
             own: {
                 let [x, y, z] = index;
-                [x, y, z, 0, 0, 0, 0].map(|number| [number; LANES])
+                [x, y, z, 0, 0, 0, 0, 0, 0].map(|number| [number; LANES])
             },
             scratch: vec![[0; LANES]; program.scratch],
             program,

@@ -63,7 +63,7 @@ impl Compiler<'_> {
             Some(None) => (Effect::Unknown, Flow::Unknown),
             _ => {
                 let effect = effect.unwrap_or(match op.value {
-                    Value::Special(register) if depends_on_time(register) => Effect::NeedsTime,
+                    Value::Special(register) if Told::of(register).is_some() => Effect::NeedsTime,
                     _ => Effect::Unknown,
                 });
                 (effect, self.flow(&op.control))
@@ -412,10 +412,4 @@ impl Compiler<'_> {
             }
         }
     }
-}
-
-/// Whether a special register tells when or where among others a warp runs: SR_CLOCK, SR_VIRTCFG, SR_VIRTID, the clocks,
-/// the timers (numbers: fact table of S2R).
-fn depends_on_time(register: u8) -> bool {
-    matches!(register, 1..=3 | 80..=83)
 }

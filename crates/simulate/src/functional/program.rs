@@ -50,24 +50,33 @@ impl Own {
 /// What only a run with time can tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Told {
+    /// SR_VIRTCFG: how many SMs there are, in bits 28:20.
+    Machine,
+    /// SR_VIRTID: the SM in bits 28:20, the warp's slot there in bits 14:8.
+    Place,
     /// The low word of the clock.
     ClockLow,
-    /// The high word.
+    /// Its high word.
     ClockHigh,
-    /// The SM of the block.
-    Sm,
-    /// The warp's slot on its SM.
-    Slot,
+    /// The low word of the time in nanoseconds.
+    TimeLow,
+    /// Its high word.
+    TimeHigh,
 }
 
 impl Told {
-    pub(super) const COUNT: usize = 4;
+    pub(super) const COUNT: usize = 6;
 
-    /// The special register that tells it (numbers: fact table of S2R).
+    /// The special register that tells it (numbers: fact table of S2R; fields: what compilers make of `%smid`, `%nsmid` and
+    /// `%warpid`).
     pub(super) fn of(register: u8) -> Option<Told> {
         Some(match register {
+            2 => Told::Machine,
+            3 => Told::Place,
             80 => Told::ClockLow,
             81 => Told::ClockHigh,
+            82 => Told::TimeLow,
+            83 => Told::TimeHigh,
             _ => return None,
         })
     }

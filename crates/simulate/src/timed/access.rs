@@ -58,7 +58,7 @@ impl<'r> Sm<'r> {
         &mut self,
         begin: u64,
         access: Access,
-        warp: &Warp,
+        warp: &mut Warp,
         around: &mut Around<'_, 'r, L>,
     ) -> (u64, u64) {
         let numbers = around.numbers;
@@ -79,7 +79,8 @@ impl<'r> Sm<'r> {
             more = numbers.get(Parameter::SharedAtomic) + threads;
             occupied += threads;
         }
-        let served = self.shared.reserve(begin, occupied);
+        let served = self.shared.reserve(begin.max(warp.shared), occupied);
+        warp.shared = served + more;
         let done = served + numbers.peek(Parameter::SharedLatency) + base + conflicts + more;
         let event = Event::Shared {
             warp: warp.place,
@@ -111,6 +112,8 @@ impl<'r> Sm<'r> {
             addresses: &around.probe.addresses,
             taken: access.taken,
             cached: cached && access.kind != AccessKind::Atomic,
+            contended: access.kind == AccessKind::Atomic
+                && has_twins(&around.probe.addresses, access.taken),
             unit: unit_of_path(warp, self),
         };
         let outcome = match space {
@@ -135,13 +138,7 @@ impl<'r> Sm<'r> {
             }
             _ => self.path.access(begin, &request, &mut around.level),
         };
-        let mut done = outcome.done;
-        if access.kind == AccessKind::Atomic {
-            done += numbers.get(Parameter::AtomicLatency);
-            if has_twins(&around.probe.addresses, access.taken) {
-                done += numbers.get(Parameter::AtomicShared);
-            }
-        }
+        let done = outcome.done;
         if access.kind != AccessKind::Load {
             warp.stored = warp.stored.max(done);
         }

@@ -21,6 +21,8 @@ pub(super) struct Line {
     pub(super) dirty: u32,
     /// From when on all of them are there.
     pub(super) ready: u64,
+    /// When the atomic operations on it are done.
+    pub(super) settled: u64,
     used: u64,
 }
 

@@ -59,6 +59,8 @@ pub(super) struct Request<'a> {
     pub(super) taken: u32,
     /// It may be in the first level.
     pub(super) cached: bool,
+    /// Some lanes want the same address.
+    pub(super) contended: bool,
     /// Which first-level cache is asked.
     pub(super) unit: usize,
 }
@@ -244,7 +246,10 @@ impl Path {
         let wanted = match request.kind {
             AccessKind::Load => Wanted::Read,
             AccessKind::Store => Wanted::Write,
-            AccessKind::Atomic => Wanted::Atomic(part.lanes),
+            AccessKind::Atomic => Wanted::Atomic {
+                lanes: part.lanes,
+                contended: request.contended,
+            },
         };
         let reached = level.reach(sent, part.line, sectors, wanted);
         outcome.l2_lookups += count;

@@ -69,8 +69,11 @@ pub(super) struct Reached {
 pub(super) enum Wanted {
     Read,
     Write,
-    /// By so many lanes, one after the other.
-    Atomic(u32),
+    /// By so many lanes, one after the other; perhaps some of the warp want the same address.
+    Atomic {
+        lanes: u32,
+        contended: bool,
+    },
 }
 
 impl<'a> Level<'a> {
@@ -145,7 +148,12 @@ impl<'a> Level<'a> {
         let slice = (address / self.line) as usize % self.slices.len();
         let bytes = u64::from(count) * self.sector;
         let begin = self.slices[slice].transfer(at, bytes, self.bandwidth);
-        if let Wanted::Atomic(lanes) = wanted {
+        let mut more = 0;
+        if let Wanted::Atomic { lanes, contended } = wanted {
+            more = self.numbers.get(Parameter::AtomicLatency);
+            if contended {
+                more += self.numbers.get(Parameter::AtomicShared);
+            }
             let cycles = self.atomic_occupancy * u64::from(lanes);
             self.numbers
                 .touch(const { Numbered::of(&[Parameter::AtomicOccupancy]) });
@@ -156,9 +164,10 @@ impl<'a> Level<'a> {
         let missing = match wanted {
             // Written as a whole, or with a mask of bytes: nothing is fetched.
             Wanted::Write => 0,
-            Wanted::Read | Wanted::Atomic(_) => sectors & !line.valid,
+            Wanted::Read | Wanted::Atomic { .. } => sectors & !line.valid,
         };
         let hits = (sectors & line.valid).count_ones();
+        let settled = line.settled;
         line.valid |= sectors;
         if wanted != Wanted::Read {
             line.dirty |= sectors;
@@ -176,6 +185,15 @@ impl<'a> Level<'a> {
             if fetched != 0 {
                 done = done.max(served + self.dram_latency);
                 line.ready = line.ready.max(done);
+            }
+        }
+        // Reads wait for atomic operations before them, other atomic operations do not: the cache does them where it is.
+        match wanted {
+            Wanted::Read => done = done.max(settled),
+            Wanted::Write => {}
+            Wanted::Atomic { .. } => {
+                done += more;
+                self.cache.find(address).line.settled = done;
             }
         }
         Reached { done, hits, dram }

@@ -34,6 +34,14 @@ pub(super) struct Around<'a, 'r, L> {
     pub(super) listener: &'a mut L,
 }
 
+impl<L> Around<'_, '_, L> {
+    /// The time of a cycle.
+    fn nanoseconds(&self, cycle: u64) -> u64 {
+        let kilohertz = self.numbers.get(Parameter::Clock).max(1);
+        (u128::from(cycle) * 1_000_000 / u128::from(kilohertz)) as u64
+    }
+}
+
 /// A block on an SM.
 struct Resident<'r> {
     block: Block<'r>,
@@ -218,10 +226,14 @@ impl<'r> Sm<'r> {
         warp.wait(now, Stall::Selection);
         if around.tells {
             let block = &mut resident.block;
+            let sms = around.numbers.peek(Parameter::SmCount) as u32;
+            let nanoseconds = around.nanoseconds(now);
+            block.tell(Told::Machine, sms << 20);
+            block.tell(Told::Place, self.number << 20 | slot << 8);
             block.tell(Told::ClockLow, now as u32);
             block.tell(Told::ClockHigh, (now >> 32) as u32);
-            block.tell(Told::Sm, self.number);
-            block.tell(Told::Slot, slot);
+            block.tell(Told::TimeLow, nanoseconds as u32);
+            block.tell(Told::TimeHigh, (nanoseconds >> 32) as u32);
         }
         let number = warp.place.warp as usize;
         let mut world = World {

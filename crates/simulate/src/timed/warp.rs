@@ -26,6 +26,8 @@ pub(super) struct Warp {
     pub(super) line: Option<u64>,
     /// When the second level has all that it has stored.
     pub(super) stored: u64,
+    /// When shared memory has done its atomic operations: its accesses come in their order.
+    pub(super) shared: u64,
 }
 
 impl Warp {
@@ -49,6 +51,7 @@ impl Warp {
             cells: vec![(0, false); if watches { Cell::COUNT } else { 0 }],
             line: None,
             stored: 0,
+            shared: 0,
         }
     }
 
