@@ -292,7 +292,7 @@ parameters! {
     AtomicLatency = "atomic.latency", Cycles;
     /// More when several threads of a warp want the same address.
     AtomicShared = "atomic.contended", Cycles;
-    /// Cycles for which an atomic operation takes its slice of the second level.
+    /// Cycles for which atomic operations on a sector take their slice of the second level.
     AtomicOccupancy = "atomic.occupancy", Cycles;
 
     /// A texture read that hits.

@@ -239,7 +239,7 @@ fn rings_of_constants() {
         .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
         .collect();
     for (start, bytes, stride) in [
-        (0, 2048, 64),
+        (0, 1536, 64),
         (4, 2560, 64),
         (8, 32768, 256),
         (16, 40960, 256),

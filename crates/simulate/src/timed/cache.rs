@@ -80,6 +80,17 @@ impl Cache {
         Found { line, evicted }
     }
 
+    /// Sectors of the line of an address are no longer there.
+    pub(super) fn drop(&mut self, address: u64, sectors: u32) {
+        let number = address >> self.line_bits;
+        let first = (number % self.sets) as usize * self.ways;
+        for place in first..first + self.ways {
+            if self.tags[place] == number + 1 {
+                self.lines[place].valid &= !sectors;
+            }
+        }
+    }
+
     /// Asks for all of a line: when it is there, or `None` when it is not and comes now; [`Cache::arrives`] says when.
     #[inline]
     pub(super) fn whole(&mut self, address: u64) -> Option<u64> {
@@ -127,6 +138,15 @@ mod tests {
         assert_eq!(cache.find(128).evicted, 0);
         assert_eq!(cache.find(256).evicted, 2);
         assert_eq!(cache.find(256).line.dirty, 0);
+    }
+
+    #[test]
+    fn sectors_can_be_dropped() {
+        let mut cache = small();
+        cache.find(0).line.valid = 0b11;
+        cache.drop(32, 0b01);
+        cache.drop(4096, 0b11);
+        assert_eq!(cache.find(0).line.valid, 0b10);
     }
 
     #[test]

@@ -98,12 +98,11 @@ impl Outcome {
     }
 }
 
-/// Sectors of a line that a request wants, and how many lanes want them.
+/// Sectors of a line that a request wants.
 #[derive(Clone, Copy, Default)]
 struct Part {
     line: u64,
     sectors: u32,
-    lanes: u32,
 }
 
 impl Path {
@@ -190,6 +189,12 @@ impl Path {
             let sectors = part.sectors.count_ones();
             outcome.sectors += sectors;
             let mut wanted = part.sectors;
+            if request.kind == AccessKind::Atomic {
+                // The second level does them: what the first one has is old.
+                self.units[request.unit % count]
+                    .cache
+                    .drop(part.line, wanted);
+            }
             if request.cached {
                 level.numbers.touch(L1_LOOKUP);
                 let line = self.units[request.unit % count].cache.find(part.line).line;
@@ -247,7 +252,6 @@ impl Path {
             AccessKind::Load => Wanted::Read,
             AccessKind::Store => Wanted::Write,
             AccessKind::Atomic => Wanted::Atomic {
-                lanes: part.lanes,
                 contended: request.contended,
             },
         };
@@ -293,13 +297,9 @@ impl Path {
             let part = known.unwrap_or(count);
             if known.is_none() {
                 count += 1;
-                parts[part] = Part {
-                    line,
-                    ..Part::default()
-                };
+                parts[part] = Part { line, sectors: 0 };
             }
             parts[part].sectors |= sector;
-            parts[part].lanes += 1;
         }
         &parts[..count]
     }

@@ -31,14 +31,23 @@ const LIMITS: Numbered = Numbered::of(&[
     Parameter::SharedStep,
 ]);
 
+/// Blocks that an SM got and that have not begun.
+#[derive(Clone, Default)]
+struct Coming {
+    /// When each begins, and its number.
+    blocks: VecDeque<(u64, u64)>,
+    /// When the last one that the SM got begins or began.
+    last: Option<u64>,
+}
+
 struct Gpu<'r> {
     sms: Vec<Sm<'r>>,
     /// Turns of schedulers and begins of blocks.
     due: Due,
     dispatcher: Dispatcher,
     kernel: KernelId,
-    /// For each SM when the blocks begin that it got, and when the last of them does.
-    coming: Vec<(VecDeque<(u64, u64)>, Option<u64>)>,
+    /// For each SM.
+    coming: Vec<Coming>,
     /// Cycles between two blocks that begin on an SM.
     apart: u64,
     places: u32,
@@ -100,7 +109,7 @@ pub(super) fn run<L: Listener>(
         due: Due::new(count * places),
         dispatcher,
         kernel,
-        coming: vec![Default::default(); count as usize],
+        coming: vec![Coming::default(); count as usize],
         apart: numbers.peek(Parameter::LaunchBlock),
         places,
     };
@@ -205,26 +214,26 @@ impl<'r> Gpu<'r> {
     fn dispatch(&mut self, now: u64, numbers: &Numbers) {
         while let Some(given) = self.dispatcher.assign() {
             let who = self.who(given.sm, self.places as usize - 1);
-            let (blocks, last) = &mut self.coming[given.sm];
-            let begin = match *last {
+            let coming = &mut self.coming[given.sm];
+            let begin = match coming.last {
                 None => now,
                 Some(last) => {
                     numbers.touch(const { Numbered::of(&[Parameter::LaunchBlock]) });
                     now.max(last + self.apart)
                 }
             };
-            *last = Some(begin);
-            blocks.push_back((begin, given.block));
+            coming.last = Some(begin);
+            coming.blocks.push_back((begin, given.block));
             self.due.push(begin, who);
         }
     }
 
     /// The blocks of an SM that are due begin.
     fn begin<L: Listener>(&mut self, now: u64, number: usize, around: &mut Around<'_, 'r, L>) {
-        while let Some(&(due, block)) = self.coming[number].0.front()
+        while let Some(&(due, block)) = self.coming[number].blocks.front()
             && due <= now
         {
-            self.coming[number].0.pop_front();
+            self.coming[number].blocks.pop_front();
             let index = around.launch.block_at(block);
             self.sms[number].begin(now, (block, index), around);
         }

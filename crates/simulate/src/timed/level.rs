@@ -69,9 +69,8 @@ pub(super) struct Reached {
 pub(super) enum Wanted {
     Read,
     Write,
-    /// By so many lanes, one after the other; perhaps some of the warp want the same address.
+    /// Both at once; perhaps several lanes want the same address.
     Atomic {
-        lanes: u32,
         contended: bool,
     },
 }
@@ -149,12 +148,12 @@ impl<'a> Level<'a> {
         let bytes = u64::from(count) * self.sector;
         let begin = self.slices[slice].transfer(at, bytes, self.bandwidth);
         let mut more = 0;
-        if let Wanted::Atomic { lanes, contended } = wanted {
+        if let Wanted::Atomic { contended } = wanted {
             more = self.numbers.get(Parameter::AtomicLatency);
             if contended {
                 more += self.numbers.get(Parameter::AtomicShared);
             }
-            let cycles = self.atomic_occupancy * u64::from(lanes);
+            let cycles = self.atomic_occupancy * u64::from(count);
             self.numbers
                 .touch(const { Numbered::of(&[Parameter::AtomicOccupancy]) });
             self.slices[slice].reserve(begin, cycles);
