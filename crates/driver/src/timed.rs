@@ -44,6 +44,8 @@ pub struct TimedOptions {
     pub scheduler: Option<WarpPolicy>,
     /// Which values the numbers of the machine have.
     pub pick: Pick,
+    /// Numbers that have other values than those.
+    pub set: Vec<(Parameter, u64)>,
     /// What is in the second-level cache at the start; `None`: what the launch says.
     pub caches: Option<StartCaches>,
     /// What decides when a warp may issue again.
@@ -65,6 +67,7 @@ impl TimedOptions {
             machine,
             scheduler: None,
             pick: Pick::default(),
+            set: Vec::new(),
             caches: None,
             interlock: Interlock::default(),
             max_instructions: None,
@@ -270,8 +273,12 @@ impl<'a> Timed<'a> {
             let what = Diagnostic::new("mini-SIMT kernels do not run on machines for GPU kernels");
             return Err(session.locate(what.in_kernel(prepared.kernel.demangled())));
         };
+        let mut machine = options.machine.pick(options.pick);
+        for &(parameter, value) in &options.set {
+            machine = machine.with(parameter, value);
+        }
         let setup = Setup {
-            machine: options.machine.pick(options.pick),
+            machine,
             policy: options.scheduler.unwrap_or(options.machine.choices.policy),
             interlock: options.interlock,
             caches: match options.caches.unwrap_or(grid.caches) {

@@ -233,9 +233,9 @@ fn aligned_sequences() {
     );
 }
 
-/// Where a run comes to an instruction whose meaning is missing it ends, and says so.
+/// A run without time that comes to a clock ends, and says so.
 #[test]
-fn instructions_without_a_meaning() {
+fn clocks() {
     let numbers = [1; 64];
     let params = [
         Given::Input(&numbers),
@@ -252,7 +252,9 @@ fn instructions_without_a_meaning() {
     );
     let said = said.expect_err("a run without time has no clock");
     assert!(
-        said.contains("CS2R: what this instruction means is not known yet, in block (0, 0, 0)"),
+        said.contains(
+            "CS2R: clocks and the numbers of SMs and warps need a run with time, in block (0, 0, 0)"
+        ),
         "{said}"
     );
 }

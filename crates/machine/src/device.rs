@@ -6,7 +6,7 @@ use std::ops::Index;
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
 
-use crate::Parameter;
+use crate::{Domain, Parameter, sense};
 
 /// The devices that come with the tool: name and file.
 const BUILT_IN: [(&str, &str); 4] = [
@@ -51,6 +51,13 @@ pub struct Figure {
     pub standing: Standing,
     /// Where it is from.
     pub source: String,
+}
+
+impl Figure {
+    /// The values that the file states: least, typical and most.
+    pub fn stated(&self) -> [u64; 3] {
+        [self.least, self.typical, self.most]
+    }
 }
 
 /// Which of the ready warps of a scheduler issues next.
@@ -103,7 +110,8 @@ pub enum Pick {
     Least,
     /// The most of each.
     Most,
-    /// Each at random between its least and its most, the same for the same seed.
+    /// Each at random between its least and its most, the same for the same seed; sizes ([`Domain::Size`]) are one of
+    /// the three values that the file states.
     Seed(u64),
 }
 
@@ -196,23 +204,27 @@ impl Device {
         let mut figures = Vec::with_capacity(Parameter::ALL.len());
         for &parameter in Parameter::ALL {
             let name = parameter.name();
-            let figure = name
-                .split_once('.')
-                .and_then(|(section, key)| sections.get_mut(section)?.remove(key));
-            let Some(figure) = figure else {
+            let stated = name.split_once('.').and_then(|(section, key)| {
+                let keys = sections.get_mut(section)?.as_table_mut()?;
+                keys.remove(key)
+            });
+            let Some(stated) = stated else {
                 let hint = format!("it is: {}", parameter.meaning());
                 return Err(fault(format!("{name} is missing")).hint(hint));
             };
+            let figure: RawFigure = stated.try_into().map_err(|error: toml::de::Error| {
+                let said = format!("{name}: {}", error.message());
+                Diagnostic::of_text(file, text, &said, None)
+            })?;
             figures.push(figure.check(name).map_err(fault)?);
         }
-        let left = sections
-            .iter()
-            .find_map(|(section, keys)| keys.keys().next().map(|key| format!("{section}.{key}")));
-        if let Some(name) = left {
-            return Err(fault(format!("{name} is not known")));
+        if let Some(name) = left_over(&sections) {
+            let what = format!("{name} is not known");
+            return Err(Diagnostic::of_text(file, text, &what, None));
         }
+        sense::check(&figures).map_err(fault)?;
         let policy = raw.scheduler.policy;
-        if policy.source.is_empty() {
+        if policy.source.trim().is_empty() {
             return Err(fault(
                 "scheduler.policy does not say where it is from".to_owned(),
             ));
@@ -237,19 +249,44 @@ impl Device {
 
     /// A value for each parameter.
     pub fn pick(&self, pick: Pick) -> Picked {
-        let value = |(number, figure): (usize, &Figure)| match pick {
+        let value = |(&parameter, figure): (&Parameter, &Figure)| match pick {
             Pick::Typical => figure.typical,
             Pick::Least => figure.least,
             Pick::Most => figure.most,
             Pick::Seed(seed) => {
-                let range = figure.most - figure.least + 1;
-                figure.least + scrambled(scrambled(seed) ^ number as u64) % range
+                let random = scrambled(scrambled(seed) ^ parameter as u64);
+                match parameter.domain() {
+                    Domain::Size | Domain::PowerOfTwo => figure.stated()[(random % 3) as usize],
+                    _ => figure.least + random % (figure.most - figure.least + 1),
+                }
             }
         };
         Picked {
-            values: self.figures.iter().enumerate().map(value).collect(),
+            values: Parameter::ALL
+                .iter()
+                .zip(&self.figures)
+                .map(value)
+                .collect(),
         }
     }
+}
+
+/// A key of a file that no parameter has, or a section without any.
+fn left_over(sections: &BTreeMap<String, toml::Value>) -> Option<String> {
+    sections.iter().find_map(|(section, keys)| {
+        let known = |name: &str| name.split_once('.').is_some_and(|(of, _)| of == section);
+        match keys.as_table() {
+            Some(keys)
+                if Parameter::ALL
+                    .iter()
+                    .any(|parameter| known(parameter.name())) =>
+            {
+                let key = keys.keys().next()?;
+                Some(format!("{section}.{key}"))
+            }
+            _ => Some(section.clone()),
+        }
+    })
 }
 
 /// A number that looks random (SplitMix64).
@@ -267,7 +304,7 @@ struct RawDevice {
     architectures: Vec<String>,
     scheduler: RawScheduler,
     #[serde(flatten)]
-    sections: BTreeMap<String, BTreeMap<String, RawFigure>>,
+    sections: BTreeMap<String, toml::Value>,
 }
 
 #[derive(Deserialize)]
@@ -298,7 +335,7 @@ struct RawFigure {
 impl RawFigure {
     fn check(self, name: &str) -> Result<Figure, String> {
         let [least, most] = self.value;
-        if self.source.is_empty() {
+        if self.source.trim().is_empty() {
             return Err(format!("{name} does not say where it is from"));
         }
         if least > most || most > Device::MOST {

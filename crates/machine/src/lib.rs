@@ -7,8 +7,9 @@ mod device;
 mod mini;
 mod occupancy;
 mod parameter;
+mod sense;
 
 pub use device::{Choices, Device, Figure, Pick, Picked, Policy as WarpPolicy, Standing};
 pub use mini::{AfterBarrier, Latency, Machine, Policy};
-pub use occupancy::Room;
-pub use parameter::{Parameter, Unit};
+pub use occupancy::{Excess, Limit, Occupancy, Room};
+pub use parameter::{Domain, Parameter, Unit};

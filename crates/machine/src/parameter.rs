@@ -15,8 +15,24 @@ pub enum Unit {
     Count,
 }
 
+/// Which values a number may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Domain {
+    /// Any.
+    Any,
+    /// At least 1.
+    Positive,
+    /// At least 1; between the values that a file states there may be some that make no machine, such as a cache
+    /// whose size its ways do not divide.
+    Size,
+    /// A power of two, and a size.
+    PowerOfTwo,
+    /// 0 or 1.
+    Switch,
+}
+
 macro_rules! parameters {
-    ($($(#[doc = $doc:literal])+ $id:ident = $name:literal, $unit:ident;)+) => {
+    ($($(#[doc = $doc:literal])+ $id:ident = $name:literal, $unit:ident $(, $domain:ident)?;)+) => {
         /// A number of a machine, see the rows of this file.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u8)]
@@ -38,45 +54,53 @@ macro_rules! parameters {
                 match self { $(Parameter::$id => Unit::$unit,)+ }
             }
 
+            /// Which values it may have.
+            pub fn domain(self) -> Domain {
+                match self { $(Parameter::$id => parameters!(@domain $($domain)?),)+ }
+            }
+
             /// What it is, in words.
             pub fn meaning(self) -> &'static str {
                 match self { $(Parameter::$id => concat!($($doc),+).trim_ascii(),)+ }
             }
         }
     };
+    (@domain) => { Domain::Any };
+    (@domain $domain:ident) => { Domain::$domain };
 }
 
 parameters! {
     /// Streaming multiprocessors.
-    SmCount = "sm.count", Count;
+    SmCount = "sm.count", Count, Size;
     /// Warp schedulers of an SM, each with a sub-partition of its own.
-    SmSchedulers = "sm.schedulers", Count;
+    SmSchedulers = "sm.schedulers", Count, Size;
     /// Warps that an SM holds.
-    SmWarps = "sm.warps", Count;
+    SmWarps = "sm.warps", Count, Size;
     /// Blocks that an SM holds.
-    SmBlocks = "sm.blocks", Count;
+    SmBlocks = "sm.blocks", Count, Size;
     /// Threads that an SM holds.
-    SmThreads = "sm.threads", Count;
+    SmThreads = "sm.threads", Count, Size;
     /// 32-bit registers of an SM.
-    SmRegisters = "sm.registers", Count;
+    SmRegisters = "sm.registers", Count, Size;
     /// Shared memory of an SM.
-    SmShared = "sm.shared", Bytes;
+    SmShared = "sm.shared", Bytes, Size;
     /// Threads that a block may have.
-    BlockThreads = "block.threads", Count;
+    BlockThreads = "block.threads", Count, Size;
     /// Registers that a block may have.
-    BlockRegisters = "block.registers", Count;
+    BlockRegisters = "block.registers", Count, Size;
     /// Shared memory that a block may have.
-    BlockShared = "block.shared", Bytes;
+    BlockShared = "block.shared", Bytes, Size;
     /// Registers of a warp are allocated in steps of so many.
-    RegisterStep = "block.register_step", Count;
-    /// Warps of a block are allocated registers as if there were a multiple of so many.
-    WarpStep = "block.warp_step", Count;
+    RegisterStep = "block.register_step", Count, Size;
+    /// Sub-partitions that share the registers of an SM evenly: the warps that it holds are a multiple of so many, and
+    /// `block.registers` is for the warps of a block rounded up to one.
+    WarpStep = "block.warp_step", Count, Size;
     /// Shared memory is allocated in steps of so many bytes.
-    SharedStep = "block.shared_step", Bytes;
+    SharedStep = "block.shared_step", Bytes, Size;
     /// The clock of the SMs.
-    Clock = "clock.frequency", Kilohertz;
+    Clock = "clock.frequency", Kilohertz, Positive;
 
-    /// From the launch of a kernel until its first block may begin.
+    /// From the launch of a kernel until its first block may begin, its first instructions at hand.
     LaunchKernel = "launch.kernel", Cycles;
     /// Between the beginnings of two blocks on the same SM.
     LaunchBlock = "launch.block", Cycles;
@@ -84,7 +108,7 @@ parameters! {
     LaunchEnd = "launch.end", Cycles;
 
     /// 1: an instruction with the code 16 issues together with the next one. 0: one cycle before it.
-    IssueDual = "issue.dual", Count;
+    IssueDual = "issue.dual", Count, Switch;
     /// From an instruction with the code 29 (YIELD6) to the next of its warp.
     IssueYield6 = "issue.yield6", Cycles;
     /// From an instruction with the code 30 (YIELD8) to the next of its warp.
@@ -100,7 +124,7 @@ parameters! {
     /// For each operand more than one from the same register bank that the reuse cache does not have.
     IssueBankConflict = "issue.bank_conflict", Cycles;
     /// Register banks of a sub-partition.
-    IssueBanks = "issue.banks", Count;
+    IssueBanks = "issue.banks", Count, Size;
 
     /// From an instruction of fixed latency to one that reads its register.
     LatencyAlu = "latency.alu", Cycles;
@@ -138,7 +162,7 @@ parameters! {
     /// Cycles for which a warp instruction takes the load/store lanes of its sub-partition.
     OccupancyLsu = "occupancy.lsu", Cycles;
     /// Instructions for the memory path that a sub-partition takes before the unit that they need is free.
-    OccupancyQueue = "occupancy.queue", Count;
+    OccupancyQueue = "occupancy.queue", Count, Positive;
 
     /// A shared memory access without its width and conflicts (22 of "22 + base + 2 conflicts").
     SharedLatency = "shared.latency", Cycles;
@@ -162,43 +186,43 @@ parameters! {
     /// From the last arrival at a barrier until the warps that waited can issue.
     BarrierLatency = "barrier.latency", Cycles;
     /// Threads that barriers of an SM count in a cycle.
-    BarrierThreads = "barrier.threads", Count;
+    BarrierThreads = "barrier.threads", Count, Positive;
     /// MEMBAR.CTA beyond what its warp has outstanding.
     FenceBlock = "fence.block", Cycles;
     /// MEMBAR.GL and .SYS beyond what its warp has outstanding.
     FenceDevice = "fence.device", Cycles;
 
     /// The first constant cache of an SM.
-    ConstantL1Bytes = "constant.l1_bytes", Bytes;
+    ConstantL1Bytes = "constant.l1_bytes", Bytes, Size;
     /// Its line.
-    ConstantL1Line = "constant.l1_line", Bytes;
+    ConstantL1Line = "constant.l1_line", Bytes, PowerOfTwo;
     /// Its ways.
-    ConstantL1Ways = "constant.l1_ways", Count;
+    ConstantL1Ways = "constant.l1_ways", Count, Size;
     /// LDC when it hits there.
     ConstantL1Hit = "constant.l1_hit", Cycles;
     /// More cycles of an instruction with a constant operand that hits.
     ConstantOperand = "constant.operand", Cycles;
     /// The second constant cache of an SM.
-    ConstantL15Bytes = "constant.l15_bytes", Bytes;
+    ConstantL15Bytes = "constant.l15_bytes", Bytes, Size;
     /// Its line.
-    ConstantL15Line = "constant.l15_line", Bytes;
+    ConstantL15Line = "constant.l15_line", Bytes, PowerOfTwo;
     /// Its ways.
-    ConstantL15Ways = "constant.l15_ways", Count;
+    ConstantL15Ways = "constant.l15_ways", Count, Size;
     /// LDC when it hits in the second one.
     ConstantL15Hit = "constant.l15_hit", Cycles;
     /// LDC when it hits in the second-level cache.
     ConstantL2Hit = "constant.l2_hit", Cycles;
 
     /// The first instruction cache of an SM.
-    InstructionL1Bytes = "instruction.l1_bytes", Bytes;
+    InstructionL1Bytes = "instruction.l1_bytes", Bytes, Size;
     /// The line of the instruction caches.
-    InstructionLine = "instruction.line", Bytes;
+    InstructionLine = "instruction.line", Bytes, PowerOfTwo;
     /// Its ways.
-    InstructionL1Ways = "instruction.l1_ways", Count;
+    InstructionL1Ways = "instruction.l1_ways", Count, Size;
     /// The second instruction cache of an SM.
-    InstructionL15Bytes = "instruction.l15_bytes", Bytes;
+    InstructionL15Bytes = "instruction.l15_bytes", Bytes, Size;
     /// Its ways.
-    InstructionL15Ways = "instruction.l15_ways", Count;
+    InstructionL15Ways = "instruction.l15_ways", Count, Size;
     /// Lines behind the one in use that are fetched ahead.
     InstructionAhead = "instruction.ahead", Count;
     /// From the need of an instruction to its issue when it is in the second instruction cache only.
@@ -207,58 +231,58 @@ parameters! {
     InstructionL2Hit = "instruction.l2_hit", Cycles;
 
     /// First-level data caches of an SM.
-    L1Units = "l1.units", Count;
+    L1Units = "l1.units", Count, Size;
     /// Bytes of each.
-    L1Bytes = "l1.bytes", Bytes;
+    L1Bytes = "l1.bytes", Bytes, Size;
     /// Bytes for which a tag stands; sectors of it are fetched one by one.
-    L1Line = "l1.line", Bytes;
+    L1Line = "l1.line", Bytes, PowerOfTwo;
     /// Sets.
-    L1Sets = "l1.sets", Count;
+    L1Sets = "l1.sets", Count, Size;
     /// Load of a single thread that hits.
     L1Hit = "l1.hit", Cycles;
     /// 1: all loads from global memory are cached, 0: only those that may be (LDG.CI).
-    L1AllLoads = "l1.all_loads", Count;
+    L1AllLoads = "l1.all_loads", Count, Switch;
     /// Threads of a request when each accesses at most 32 bits; half of it for 64 bits, a quarter for 128.
-    L1RequestThreads = "l1.request_threads", Count;
+    L1RequestThreads = "l1.request_threads", Count, PowerOfTwo;
     /// Tags that are looked up in a cycle.
-    L1Tags = "l1.tags", Count;
+    L1Tags = "l1.tags", Count, Positive;
     /// Sectors that can be on their way from the second level at a time.
-    L1Misses = "l1.misses", Count;
+    L1Misses = "l1.misses", Count, Positive;
     /// From the issue of a store or load until its source registers have been read.
     L1Sources = "l1.sources", Cycles;
 
     /// The second-level cache.
-    L2Bytes = "l2.bytes", Bytes;
+    L2Bytes = "l2.bytes", Bytes, Size;
     /// Bytes for which a tag stands.
-    L2Line = "l2.line", Bytes;
+    L2Line = "l2.line", Bytes, PowerOfTwo;
     /// Bytes of a sector, of both levels.
-    L2Sector = "l2.sector", Bytes;
+    L2Sector = "l2.sector", Bytes, PowerOfTwo;
     /// Ways.
-    L2Ways = "l2.ways", Count;
+    L2Ways = "l2.ways", Count, Size;
     /// Slices, each with a port of its own.
-    L2Slices = "l2.slices", Count;
+    L2Slices = "l2.slices", Count, Size;
     /// Load of a single thread that hits in the second level.
     L2Hit = "l2.hit", Cycles;
     /// What a slice moves.
-    L2Bandwidth = "l2.slice_bandwidth", BytesPerKilocycle;
+    L2Bandwidth = "l2.slice_bandwidth", BytesPerKilocycle, Positive;
     /// What an SM gets from and gives to the second level.
-    SmBandwidth = "l2.sm_bandwidth", BytesPerKilocycle;
+    SmBandwidth = "l2.sm_bandwidth", BytesPerKilocycle, Positive;
 
     /// Load of a single thread from memory, translation apart.
     DramLatency = "dram.latency", Cycles;
     /// What the memory moves.
-    DramBandwidth = "dram.bandwidth", BytesPerKilocycle;
+    DramBandwidth = "dram.bandwidth", BytesPerKilocycle, Positive;
 
     /// Entries of the first-level translation buffer.
-    TlbL1Entries = "tlb.l1_entries", Count;
+    TlbL1Entries = "tlb.l1_entries", Count, Size;
     /// What an entry of it translates.
-    TlbL1Page = "tlb.l1_page", Bytes;
+    TlbL1Page = "tlb.l1_page", Bytes, PowerOfTwo;
     /// More cycles when the translation is in the second level only.
     TlbL1Miss = "tlb.l1_miss", Cycles;
     /// Entries of the second-level translation buffer.
-    TlbL2Entries = "tlb.l2_entries", Count;
+    TlbL2Entries = "tlb.l2_entries", Count, Size;
     /// What an entry of it translates.
-    TlbL2Page = "tlb.l2_page", Bytes;
+    TlbL2Page = "tlb.l2_page", Bytes, PowerOfTwo;
     /// More cycles when the translation is in page tables that are cached.
     TlbL2Miss = "tlb.l2_miss", Cycles;
     /// More cycles for the first use of a page table that nothing has cached.

@@ -12,4 +12,5 @@ pub mod ledger;
 pub mod mini;
 pub mod perceptron;
 pub mod random;
+pub mod referee;
 pub mod targets;

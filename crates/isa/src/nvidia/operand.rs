@@ -101,6 +101,8 @@ pub struct Operand {
     pub count: u8,
     /// Writing it also sets the condition code.
     pub sets_cc: bool,
+    /// The operand slot (0, 1, 2: A, B, C) through which a source register is read, where the reuse cache serves it.
+    pub slot: Option<u8>,
     /// Whether the spelling shows it; an operand left out stays in its place here.
     pub shown: bool,
 }
@@ -213,9 +215,13 @@ fn word_operand(text: &'static str) -> Operand {
         select: "",
         count: 0,
         sets_cc: false,
+        slot: None,
         shown: !text.is_empty(),
     }
 }
+
+/// The bit of [`crate::Instr::bits`] that keeps operand A in the reuse cache.
+const FIRST_REUSE_BIT: u8 = 81;
 
 /// Number of registers an item spans in this word.
 pub(crate) fn count(item: &Item, names: &Names, word: u128) -> u8 {
@@ -260,6 +266,7 @@ pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) ->
             .unwrap_or(""),
         count: count(item, names, word),
         sets_cc: holds(&item.cc),
+        slot: item.reuse.and_then(|bit| bit.checked_sub(FIRST_REUSE_BIT)),
         shown: !absent,
     }
 }

@@ -4,9 +4,10 @@ use warpbound_ir::{AtomicKind, AtomicOp, Width};
 use warpbound_isa::instr::Space;
 
 use super::Counts;
-use super::block::Block;
+use super::block::{Block, World};
 use super::fault::{Fault, FaultKind};
 use super::lanes::{LANES, Mask, Row, lanes_of};
+use super::listen::{AccessKind, Accessed, Listener};
 use super::memory::{Global, put_word, size_of, window, word_of};
 use super::program::{Access, At, Dest};
 
@@ -27,18 +28,6 @@ impl<B: AsRef<[u8]>> Window<B> {
     }
 }
 
-/// Which memory an address belongs to, and the address of its first byte: a generic address may be of any.
-#[inline]
-fn space_of(space: Space, address: u64) -> (Space, u64) {
-    let in_window = |base: u64| address.wrapping_sub(base) < window::SIZE;
-    match space {
-        Space::Generic if in_window(window::SHARED) => (Space::Shared, window::SHARED),
-        Space::Generic if in_window(window::LOCAL) => (Space::Local, window::LOCAL),
-        Space::Generic => (Space::Global, 0),
-        space => (space, 0),
-    }
-}
-
 /// An access by the lanes of a warp.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
@@ -48,6 +37,23 @@ pub(super) struct Request<'a> {
     pub(super) at: u32,
     pub(super) access: &'a Access,
     pub(super) taken: Mask,
+}
+
+impl Request<'_> {
+    fn accessed<'a>(
+        &self,
+        kind: AccessKind,
+        size: usize,
+        addresses: &'a [u64; LANES],
+    ) -> Accessed<'a> {
+        Accessed {
+            space: self.access.space,
+            kind,
+            size: size as u32,
+            addresses,
+            taken: self.taken,
+        }
+    }
 }
 
 impl Block<'_> {
@@ -63,32 +69,31 @@ impl Block<'_> {
         &mut self,
         request: Request<'_>,
         dests: &[Option<u16>],
-        memory: &mut impl Global,
-        counts: &mut Counts,
+        world: &mut World<'_, impl Global, impl Listener>,
     ) -> Result<(), Fault> {
         self.make_local(request);
         let width = request.access.width;
         match (width, dests.len()) {
             (Width::Words, 1) => {
-                let rows = self.gather(request, memory, counts, words::<4, 1>)?;
+                let rows = self.gather(request, world, words::<4, 1>)?;
                 self.put(request, dests, &rows);
             }
             (Width::Words, 2) => {
-                let rows = self.gather(request, memory, counts, words::<8, 2>)?;
+                let rows = self.gather(request, world, words::<8, 2>)?;
                 self.put(request, dests, &rows);
             }
             (Width::Words, _) => {
-                let rows = self.gather(request, memory, counts, words::<16, 4>)?;
+                let rows = self.gather(request, world, words::<16, 4>)?;
                 self.put(request, dests, &rows);
             }
             (Width::U16 | Width::S16, _) => {
                 let read = |bytes: &[u8; 2]| [word_of(width, bytes)];
-                let rows = self.gather(request, memory, counts, read)?;
+                let rows = self.gather(request, world, read)?;
                 self.put(request, dests, &rows);
             }
             (Width::U8 | Width::S8, _) => {
                 let read = |bytes: &[u8; 1]| [word_of(width, bytes)];
-                let rows = self.gather(request, memory, counts, read)?;
+                let rows = self.gather(request, world, read)?;
                 self.put(request, dests, &rows);
             }
         }
@@ -100,18 +105,24 @@ impl Block<'_> {
     fn gather<const SIZE: usize, const WORDS: usize>(
         &self,
         request: Request<'_>,
-        memory: &mut impl Global,
-        counts: &mut Counts,
+        world: &mut World<'_, impl Global, impl Listener>,
         read: impl Fn(&[u8; SIZE]) -> [u32; WORDS],
     ) -> Result<[Row; WORDS], Fault> {
         let addresses = self.addresses(request.number, request.access);
+        let World {
+            memory,
+            counts,
+            listener,
+            ..
+        } = world;
+        listener.access(&request.accessed(AccessKind::Load, SIZE, &addresses));
         let mut rows = [[0; LANES]; WORDS];
         if matches!(request.access.space, Space::Global | Space::Generic) {
             for lane in lanes_of(request.taken) {
                 memory.note_read(addresses[lane], SIZE);
             }
         }
-        let memory = &*memory;
+        let memory = &**memory;
         let mut window = Window {
             space: Space::Local,
             base: 0,
@@ -154,12 +165,17 @@ impl Block<'_> {
         &mut self,
         request: Request<'_>,
         values: &[At],
-        memory: &mut impl Global,
+        world: &mut World<'_, impl Global, impl Listener>,
     ) -> Result<(), Fault> {
         self.make_local(request);
         let each = size_of(request.access.width);
         let size = each * values.len();
         let addresses = self.addresses(request.number, request.access);
+        let World {
+            memory, listener, ..
+        } = world;
+        let memory = &mut **memory;
+        listener.access(&request.accessed(AccessKind::Store, size, &addresses));
         let mut rows = [[0; LANES]; 4];
         for (row, &value) in rows.iter_mut().zip(values) {
             *row = *self.rows(request.number).get(value);
@@ -167,7 +183,7 @@ impl Block<'_> {
         for lane in lanes_of(request.taken) {
             let address = addresses[lane];
             self.aligned(request, address, size, lane)?;
-            let (space, base) = space_of(request.access.space, address);
+            let (space, base) = window::space_of(request.access.space, address);
             let Some(bytes) = self.bytes_mut(request, (space, address - base), size, lane, memory)
             else {
                 return Err(self.outside(request, address, lane, memory));
@@ -194,12 +210,19 @@ impl Block<'_> {
         (op, kind): (AtomicOp, AtomicKind),
         dests: &[Option<u16>],
         operands: &[At],
-        memory: &mut impl Global,
-        counts: &mut Counts,
+        world: &mut World<'_, impl Global, impl Listener>,
     ) -> Result<(), Fault> {
         self.make_local(request);
         let size = kind.size();
         let addresses = self.addresses(request.number, request.access);
+        let World {
+            memory,
+            counts,
+            listener,
+            ..
+        } = world;
+        let memory = &mut **memory;
+        listener.access(&request.accessed(AccessKind::Atomic, size, &addresses));
         let mut rows = [[0; LANES]; 4];
         for (row, &operand) in rows.iter_mut().zip(operands) {
             *row = *self.rows(request.number).get(operand);
@@ -209,7 +232,7 @@ impl Block<'_> {
         for lane in lanes_of(request.taken) {
             let address = addresses[lane];
             self.aligned(request, address, size, lane)?;
-            let (space, base) = space_of(request.access.space, address);
+            let (space, base) = window::space_of(request.access.space, address);
             if space == Space::Shared {
                 self.note_unwritten(request, address - base, size, lane, counts);
             }
@@ -299,7 +322,7 @@ impl Block<'_> {
         lane: usize,
         memory: &'m impl Global,
     ) -> Window<&'m [u8]> {
-        let (space, base) = space_of(request.access.space, address);
+        let (space, base) = window::space_of(request.access.space, address);
         let (base, bytes) = match space {
             Space::Global => memory.around(address).unwrap_or_default(),
             Space::Shared => (base, self.shared.bytes.as_slice()),
@@ -361,7 +384,7 @@ impl Block<'_> {
         lane: usize,
         memory: &impl Global,
     ) -> Fault {
-        let (space, base) = space_of(request.access.space, address);
+        let (space, base) = window::space_of(request.access.space, address);
         let near = match space {
             Space::Global => memory.near(address),
             Space::Shared => Some(format!("it has {} bytes", self.launch.shared)),

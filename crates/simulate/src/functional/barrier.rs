@@ -59,7 +59,7 @@ impl Block<'_> {
 
     /// Lets warps go that wait at a barrier with enough others. Whole warps count; those that have left are not waited
     /// for at a barrier of the whole block, which is noted.
-    pub(super) fn release(&mut self, counts: &mut Counts) {
+    pub(crate) fn release(&mut self, counts: &mut Counts) {
         for number in 0..self.warps.len() {
             let Some(wait) = self.warps[number].waits else {
                 continue;
@@ -103,7 +103,7 @@ impl Block<'_> {
         (all - warp.first).min(LANES as u32)
     }
 
-    pub(super) fn deadlock(&self) -> Fault {
+    pub(crate) fn deadlock(&self) -> Fault {
         let waiting = self.warps.iter().zip(0u32..);
         let waiters: Vec<Waiter> = waiting
             .filter_map(|(warp, number)| {

@@ -9,25 +9,34 @@ use super::fault::{Fault, FaultKind};
 use super::images::Issued;
 use super::lanes::{LANES, Mask, Row, binary, float, gather, lanes_of, spread, ternary, unary};
 use super::memory::{Global, SharedMemory};
-use super::program::{At, Compiled, Effect, Flow, Program, Step};
+use super::program::{At, Compiled, Effect, Flow, Program, Step, Told};
 use super::warp::{Passed, Rows, Wait, Warp};
 use super::{Counts, Issue, Launch, Listener, Order, Size};
 
-pub(super) struct Block<'a> {
+/// What is around a block while it runs.
+pub(crate) struct World<'a, M, L> {
+    pub(crate) memory: &'a mut M,
+    pub(crate) counts: &'a mut Counts,
+    /// Instructions that the warps of the grid may still issue.
+    pub(crate) left: &'a mut u64,
+    pub(crate) listener: &'a mut L,
+}
+
+pub(crate) struct Block<'a> {
     pub(super) program: &'a Program<'a>,
     pub(super) launch: &'a Launch,
     pub(super) index: Size,
-    pub(super) warps: Vec<Warp>,
+    pub(crate) warps: Vec<Warp>,
     pub(super) shared: SharedMemory,
     /// Threads that were at barriers without waiting.
     pub(super) passed: Vec<Passed>,
-    /// Its place in the grid.
-    place: [Row; 3],
+    /// Rows that are the same in all its warps: its place in the grid, then those of [`Told`].
+    own: [Row; 3 + Told::COUNT],
     scratch: Vec<Row>,
 }
 
 impl<'a> Block<'a> {
-    pub(super) fn new(program: &'a Program<'a>, launch: &'a Launch, index: Size) -> Block<'a> {
+    pub(crate) fn new(program: &'a Program<'a>, launch: &'a Launch, index: Size) -> Block<'a> {
         let threads = launch.block.iter().product::<u32>();
         let entry = program.code.entry.0;
         let warps = (0..threads.div_ceil(LANES as u32))
@@ -36,7 +45,10 @@ impl<'a> Block<'a> {
             warps: warps.collect(),
             passed: Vec::new(),
             shared: SharedMemory::new(launch.shared),
-            place: index.map(|number| [number; LANES]),
+            own: {
+                let [x, y, z] = index;
+                [x, y, z, 0, 0, 0, 0].map(|number| [number; LANES])
+            },
             scratch: vec![[0; LANES]; program.scratch],
             program,
             launch,
@@ -47,10 +59,7 @@ impl<'a> Block<'a> {
     /// Runs to the end.
     pub(super) fn run(
         mut self,
-        memory: &mut impl Global,
-        counts: &mut Counts,
-        left: &mut u64,
-        listener: &mut impl Listener,
+        world: &mut World<'_, impl Global, impl Listener>,
     ) -> Result<(), Fault> {
         loop {
             let mut moved = false;
@@ -60,10 +69,10 @@ impl<'a> Block<'a> {
                 {
                     let (at, active) = (top.next, top.mask as Mask);
                     moved = true;
-                    self.step(number, at, active, memory, counts, left, listener)?;
+                    self.step(number, at, active, world)?;
                 }
             }
-            self.release(counts);
+            self.release(world.counts);
             if !moved {
                 return match self.warps.iter().any(|warp| warp.waits.is_some()) {
                     false => Ok(()),
@@ -73,7 +82,12 @@ impl<'a> Block<'a> {
         }
     }
 
-    pub(super) fn fault(&self, at: u32, kind: FaultKind) -> Fault {
+    /// Tells what only a run with time knows, before a warp's next instruction.
+    pub(crate) fn tell(&mut self, told: Told, value: u32) {
+        self.own[3 + told as usize] = [value; LANES];
+    }
+
+    pub(crate) fn fault(&self, at: u32, kind: FaultKind) -> Fault {
         Fault {
             at: OpIndex(at),
             block: self.index,
@@ -92,27 +106,23 @@ impl<'a> Block<'a> {
     }
 
     /// Executes the next instruction of a warp.
-    #[allow(clippy::too_many_arguments)]
     #[inline]
-    fn step(
+    pub(crate) fn step(
         &mut self,
         number: usize,
         at: u32,
         active: Mask,
-        memory: &mut impl Global,
-        counts: &mut Counts,
-        left: &mut u64,
-        listener: &mut impl Listener,
+        world: &mut World<'_, impl Global, impl Listener>,
     ) -> Result<(), Fault> {
         let program = self.program;
         let Some(op) = program.ops.get(at as usize) else {
             return Err(self.fault(at, FaultKind::RunsOffTheEnd));
         };
-        if *left == 0 {
+        if *world.left == 0 {
             let limit = self.launch.max_instructions;
             return Err(self.fault(at, FaultKind::TooLong(limit)));
         }
-        *left -= 1;
+        *world.left -= 1;
         let taken = match op.guard {
             _ if op.never => 0,
             None => active,
@@ -138,14 +148,14 @@ impl<'a> Block<'a> {
             warp: &self.warps[number],
             registers: program.registers,
         };
-        if !listener.issue(&issue) {
+        if !world.listener.issue(&issue) {
             return Err(self.fault(at, FaultKind::Stopped));
         }
-        counts.count(at, active, taken);
+        world.counts.count(at, active, taken);
         if taken != 0 {
-            self.effect(number, at, op, taken, memory, counts)?;
+            self.effect(number, at, op, taken, world)?;
         }
-        self.flow(number, at, op, active, taken, counts)
+        self.flow(number, at, op, active, taken, world.counts)
     }
 
     #[inline]
@@ -255,7 +265,7 @@ impl<'a> Block<'a> {
         Rows {
             own: &self.warps[number].rows,
             shared: &self.program.shared,
-            block: &self.place,
+            block: &self.own,
             scratch: &self.scratch,
         }
     }
@@ -267,8 +277,7 @@ impl<'a> Block<'a> {
         at: u32,
         op: &Compiled,
         taken: Mask,
-        memory: &mut impl Global,
-        counts: &mut Counts,
+        world: &mut World<'_, impl Global, impl Listener>,
     ) -> Result<(), Fault> {
         for (to, step) in &op.steps {
             self.make(number, at, usize::from(*to), step, taken)?;
@@ -287,9 +296,9 @@ impl<'a> Block<'a> {
                 }
             }
             Effect::Load { dests, access } => {
-                self.load(request(access), dests, memory, counts)?;
+                self.load(request(access), dests, world)?;
             }
-            Effect::Store { values, access } => self.store(request(access), values, memory)?,
+            Effect::Store { values, access } => self.store(request(access), values, world)?,
             Effect::Atomic {
                 dests,
                 op,
@@ -298,7 +307,7 @@ impl<'a> Block<'a> {
                 access,
             } => {
                 let what = (*op, *kind);
-                self.atomic(request(access), what, dests, operands, memory, counts)?;
+                self.atomic(request(access), what, dests, operands, world)?;
             }
             Effect::Shuffle {
                 dest,
@@ -345,7 +354,7 @@ impl<'a> Block<'a> {
                 }
             }
             Effect::Texture(_) | Effect::TextureSize(..) | Effect::Surface(_) => {
-                self.image(Issued { number, at, taken }, &op.effect, memory)?;
+                self.image(Issued { number, at, taken }, &op.effect, world.memory)?;
             }
             Effect::Barrier {
                 number: barrier,
@@ -385,6 +394,7 @@ impl<'a> Block<'a> {
                 }
             }
             Effect::Trap => return Err(self.fault(at, FaultKind::Trap)),
+            Effect::NeedsTime => return Err(self.fault(at, FaultKind::NeedsTime)),
             Effect::Unknown => return Err(self.fault(at, FaultKind::NotRunnable)),
         }
         Ok(())
@@ -407,7 +417,7 @@ impl<'a> Block<'a> {
         let rows = Rows {
             own: &warp.rows,
             shared: &self.program.shared,
-            block: &self.place,
+            block: &self.own,
             scratch: done,
         };
         match step {

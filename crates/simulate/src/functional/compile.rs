@@ -14,16 +14,21 @@ use super::Launch;
 use super::lanes::{LANES, Row};
 use super::program::{
     Access, At, Compiled, Dest, Effect, Flow, Own, Step, SurfaceEffect, SurfaceStep, TextureEffect,
+    Told,
 };
 use super::steps::{Operand, Steps};
 
 pub(super) struct Compiler<'a> {
     pub(super) launch: &'a Launch,
+    /// Somebody tells the time.
+    pub(super) timed: bool,
     pub(super) registers: usize,
     pub(super) shared: Vec<Row>,
     /// The rows that are the same in all lanes, by their value.
     pub(super) known: HashMap<u32, u16>,
     pub(super) scratch: usize,
+    /// Some operation reads what a block is told.
+    pub(super) is_told: bool,
 }
 
 impl Compiler<'_> {
@@ -57,7 +62,10 @@ impl Compiler<'_> {
             // It asks for what is not modelled.
             Some(None) => (Effect::Unknown, Flow::Unknown),
             _ => {
-                let effect = effect.unwrap_or(Effect::Unknown);
+                let effect = effect.unwrap_or(match op.value {
+                    Value::Special(register) if depends_on_time(register) => Effect::NeedsTime,
+                    _ => Effect::Unknown,
+                });
                 (effect, self.flow(&op.control))
             }
         };
@@ -376,7 +384,11 @@ impl Compiler<'_> {
             58 => std::array::from_fn(|lane| u32::MAX >> (31 - lane)),
             59 => std::array::from_fn(|lane| (u32::MAX << lane) << 1),
             60 => std::array::from_fn(|lane| u32::MAX << lane),
-            _ => return None,
+            _ => {
+                let told = Told::of(register).filter(|_| self.timed)?;
+                self.is_told = true;
+                return Some(At::Block(3 + told as u8));
+            }
         };
         let place = self.shared.iter().position(|known| *known == row);
         let place = place.unwrap_or(self.shared.len());
@@ -400,4 +412,10 @@ impl Compiler<'_> {
             }
         }
     }
+}
+
+/// Whether a special register tells when or where among others a warp runs: SR_CLOCK, SR_VIRTCFG, SR_VIRTID, the clocks,
+/// the timers (numbers: fact table of S2R).
+fn depends_on_time(register: u8) -> bool {
+    matches!(register, 1..=3 | 80..=83)
 }

@@ -23,6 +23,8 @@ pub struct Fault {
 pub enum FaultKind {
     /// What the operation means is not known yet.
     NotRunnable,
+    /// The operation reads a clock, or where its warp is.
+    NeedsTime,
     /// The program stops itself.
     Trap,
     /// An access outside the memory.
@@ -88,9 +90,21 @@ pub enum FaultKind {
     TooLong(u64),
     /// The code ends without an EXIT.
     RunsOffTheEnd,
+    /// A block takes more than an SM has.
+    NoRoom,
 }
 
 impl Fault {
+    /// A fault of no instruction.
+    pub(crate) fn of_launch(kind: FaultKind) -> Fault {
+        Fault {
+            at: OpIndex(0),
+            block: [0; 3],
+            thread: None,
+            kind,
+        }
+    }
+
     /// It is about the number of instructions.
     pub(super) fn is_too_long(&self) -> bool {
         matches!(self.kind, FaultKind::TooLong(_))
@@ -128,6 +142,9 @@ impl fmt::Display for Fault {
         match &self.kind {
             FaultKind::NotRunnable => {
                 f.write_str("what this instruction means is not known yet")?;
+            }
+            FaultKind::NeedsTime => {
+                f.write_str("clocks and the numbers of SMs and warps need a run with time")?;
             }
             FaultKind::Trap => f.write_str("the kernel stops itself (trap)")?,
             FaultKind::OutOfBounds {
@@ -206,6 +223,7 @@ impl fmt::Display for Fault {
                 )?;
             }
             FaultKind::RunsOffTheEnd => f.write_str("execution runs past the last instruction")?,
+            FaultKind::NoRoom => f.write_str("a block takes more than an SM has")?,
         }
         f.write_str(", in ")?;
         if let Some([x, y, z]) = self.thread {

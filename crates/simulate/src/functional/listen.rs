@@ -1,10 +1,11 @@
 //! Listeners: whoever wants to know what warps do while they do it.
 
 use warpbound_ir::{Cell, OpIndex};
+use warpbound_isa::instr::Space;
 use warpbound_simt::concrete::ActivationStack;
 
 use super::Size;
-use super::lanes::{Row, spread};
+use super::lanes::{LANES, Row, spread};
 use super::program::Own;
 use super::warp::Warp;
 
@@ -16,6 +17,10 @@ pub trait Listener {
         true
     }
 
+    /// The instruction that was issued last is about to access memory.
+    #[inline(always)]
+    fn access(&mut self, _access: &Accessed<'_>) {}
+
     /// All warps of a block have come to their end.
     fn block_done(&mut self, _block: Size) {}
 }
@@ -25,6 +30,32 @@ pub trait Listener {
 pub struct Silent;
 
 impl Listener for Silent {}
+
+/// What an access does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessKind {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Both at once, for each lane.
+    Atomic,
+}
+
+/// An access to memory by the lanes of a warp.
+#[derive(Clone, Copy, Debug)]
+pub struct Accessed<'a> {
+    /// The memory that the instruction names; a generic address may be of any.
+    pub space: Space,
+    /// What it does.
+    pub kind: AccessKind,
+    /// Bytes of a lane.
+    pub size: u32,
+    /// An address for each lane, in bytes.
+    pub addresses: &'a [u64; LANES],
+    /// The lanes that take part.
+    pub taken: u32,
+}
 
 /// A warp about to execute an instruction.
 pub struct Issue<'a> {

@@ -63,7 +63,7 @@ impl GlobalMemory {
 }
 
 /// Global memory as blocks see it.
-pub(super) trait Global {
+pub(crate) trait Global {
     /// Bytes around an address, the address of the first before them; `None` where there are none.
     fn around(&self, address: u64) -> Option<(u64, &[u8])>;
 
@@ -163,13 +163,27 @@ fn words(address: u64, size: usize) -> (std::ops::Range<usize>, u8) {
 /// Where generic addresses reach the memory of the block and of the thread: windows of 16 MiB in the lowest 4 GiB, as the
 /// code that compilers write expects. It takes the low 24 bits for the address inside, tells global memory by a high word
 /// other than 0, and takes nothing but the low word of the bases on sm_50. The bases stand in the constants of a launch.
-pub(super) mod window {
+pub(crate) mod window {
+    use warpbound_isa::instr::Space;
+
     /// The memory of the block.
-    pub(in super::super) const SHARED: u64 = 0x0100_0000;
+    pub(crate) const SHARED: u64 = 0x0100_0000;
     /// The memory of the thread.
-    pub(in super::super) const LOCAL: u64 = 0x0200_0000;
+    pub(crate) const LOCAL: u64 = 0x0200_0000;
     /// Bytes of a window.
-    pub(in super::super) const SIZE: u64 = 1 << 24;
+    pub(crate) const SIZE: u64 = 1 << 24;
+
+    /// Which memory an address belongs to, and the address of its first byte: a generic address may be of any.
+    #[inline]
+    pub(crate) fn space_of(space: Space, address: u64) -> (Space, u64) {
+        let in_window = |base: u64| address.wrapping_sub(base) < SIZE;
+        match space {
+            Space::Generic if in_window(SHARED) => (Space::Shared, SHARED),
+            Space::Generic if in_window(LOCAL) => (Space::Local, LOCAL),
+            Space::Generic => (Space::Global, 0),
+            space => (space, 0),
+        }
+    }
 }
 
 /// Bytes that one access of a lane takes for each cell.

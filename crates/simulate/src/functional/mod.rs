@@ -26,13 +26,14 @@ use warpbound_ir::{Code, OpIndex};
 
 pub use counts::{Counts, Note, NoteKind};
 pub use fault::{Fault, FaultKind, Waiter};
-pub use listen::{Issue, Listener, Silent};
+pub use listen::{AccessKind, Accessed, Issue, Listener, Silent};
 pub use memory::{Buffer, GlobalMemory};
 pub use surface::Surface;
 pub use texture::{AddressMode, Filter, Image, TexelElement, Texture};
 
-use block::Block;
-use program::Program;
+pub(crate) use block::{Block, World};
+pub(crate) use memory::window;
+pub(crate) use program::{Program, Told};
 
 /// An operation that cannot be run yet.
 pub use crate::compiled::NotRunnable;
@@ -74,6 +75,15 @@ pub enum Order {
 }
 
 impl Launch {
+    /// The block with so many before it.
+    pub(crate) fn block_at(&self, number: u64) -> Size {
+        let [width, height, _] = self.grid.map(u64::from);
+        let x = number % width.max(1);
+        let y = number / width.max(1) % height.max(1);
+        let z = number / width.max(1) / height.max(1);
+        [x as u32, y as u32, z as u32]
+    }
+
     /// The blocks in the order in which they run.
     fn blocks(&self) -> impl Iterator<Item = Size> + use<> {
         let [width, height, depth] = self.grid;
@@ -116,7 +126,12 @@ pub fn launch_with(
     let mut left = launch.max_instructions;
     for index in launch.blocks() {
         let block = Block::new(&program, launch, index);
-        block.run(memory, &mut counts, &mut left, listener)?;
+        block.run(&mut World {
+            memory,
+            counts: &mut counts,
+            left: &mut left,
+            listener,
+        })?;
         listener.block_done(index);
     }
     Ok(counts)

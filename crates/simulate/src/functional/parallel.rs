@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustc_hash::FxHashMap;
 
-use super::block::Block;
+use super::block::{Block, World};
 use super::memory::Global;
 use super::program::Program;
 use super::{Counts, Fault, GlobalMemory, Launch, Silent, Size};
@@ -61,7 +61,12 @@ pub(super) fn run(
                 _ => {
                     // Alone, on a view only to learn what it writes.
                     let mut view = View::of(memory);
-                    let outcome = block.run(&mut view, &mut counts, &mut left, &mut Silent);
+                    let outcome = block.run(&mut World {
+                        memory: &mut view,
+                        counts: &mut counts,
+                        left: &mut left,
+                        listener: &mut Silent,
+                    });
                     let pages = view.pages;
                     outcome?;
                     note(&mut written, &pages);
@@ -121,7 +126,12 @@ fn together(
             let mut counts = Counts::new(program.ops.len());
             let mut left = patience;
             let block = Block::new(program, launch, *index);
-            let outcome = block.run(&mut view, &mut counts, &mut left, &mut Silent);
+            let outcome = block.run(&mut World {
+                memory: &mut view,
+                counts: &mut counts,
+                left: &mut left,
+                listener: &mut Silent,
+            });
             let tried = Tried {
                 outcome,
                 counts,

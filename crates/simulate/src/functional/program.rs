@@ -21,7 +21,7 @@ pub(super) enum At {
     Own(u16),
     /// The same in all warps of the grid.
     Shared(u16),
-    /// The same in all warps of a block: its place in the grid along an axis.
+    /// The same in all warps of a block: its place in the grid along an axis, then what it is [`Told`].
     Block(u8),
     /// What a step before in the same operation made.
     Scratch(u16),
@@ -44,6 +44,32 @@ impl Own {
             Own::Cc => 0,
             Own::Thread(axis) => 1 + usize::from(axis),
         }
+    }
+}
+
+/// What only a run with time can tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Told {
+    /// The low word of the clock.
+    ClockLow,
+    /// The high word.
+    ClockHigh,
+    /// The SM of the block.
+    Sm,
+    /// The warp's slot on its SM.
+    Slot,
+}
+
+impl Told {
+    pub(super) const COUNT: usize = 4;
+
+    /// The special register that tells it (numbers: fact table of S2R).
+    pub(super) fn of(register: u8) -> Option<Told> {
+        Some(match register {
+            80 => Told::ClockLow,
+            81 => Told::ClockHigh,
+            _ => return None,
+        })
     }
 }
 
@@ -124,6 +150,8 @@ pub(super) enum Effect {
     /// What the last question at a barrier was answered with: as a number, and whether it is not 0.
     BarrierResult(Option<Dest>, Option<Dest>),
     Trap,
+    /// It reads what a run without time cannot know.
+    NeedsTime,
     /// What it means is not known.
     Unknown,
 }
@@ -201,7 +229,7 @@ pub(super) struct Compiled {
 }
 
 /// A kernel, ready to be launched.
-pub(super) struct Program<'a> {
+pub(crate) struct Program<'a> {
     pub(super) code: &'a Code,
     pub(super) ops: Vec<Compiled>,
     /// Rows that all warps share.
@@ -210,22 +238,36 @@ pub(super) struct Program<'a> {
     pub(super) registers: usize,
     /// The most scratch rows of an operation.
     pub(super) scratch: usize,
+    /// Some operation reads what a block is [`Told`].
+    pub(crate) is_told: bool,
 }
 
 impl<'a> Program<'a> {
     pub(super) fn of(code: &'a Code, launch: &Launch) -> Program<'a> {
+        Program::compile(code, launch, false)
+    }
+
+    /// For a run with time.
+    pub(crate) fn timed(code: &'a Code, launch: &Launch) -> Program<'a> {
+        Program::compile(code, launch, true)
+    }
+
+    fn compile(code: &'a Code, launch: &Launch, timed: bool) -> Program<'a> {
         let mut compiler = Compiler {
             launch,
+            timed,
             registers: Compiler::registers_of(code),
             shared: Vec::new(),
             known: HashMap::new(),
             scratch: 0,
+            is_told: false,
         };
         let ops = code.ops.iter().map(|op| compiler.op(op)).collect();
         Program {
             code,
             ops,
             scratch: compiler.scratch,
+            is_told: compiler.is_told,
             shared: compiler.shared,
             registers: compiler.registers,
         }
@@ -233,7 +275,7 @@ impl<'a> Program<'a> {
 
     pub(super) fn unknown(&self) -> Vec<OpIndex> {
         let is_unknown = |op: &Compiled| {
-            matches!(op.effect, Effect::Unknown)
+            matches!(op.effect, Effect::NeedsTime | Effect::Unknown)
                 || matches!(op.flow, Flow::Unknown | Flow::Outside(_))
         };
         (0u32..)

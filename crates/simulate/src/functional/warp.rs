@@ -9,8 +9,8 @@ use super::program::{At, Dest, Own, Program};
 
 /// A warp: 4 bytes for each register and thread, 16 more for its place and its condition code, and a hundred or two for
 /// all of its threads.
-pub(super) struct Warp {
-    pub(super) stack: ActivationStack<u32>,
+pub(crate) struct Warp {
+    pub(crate) stack: ActivationStack<u32>,
     /// The number of its first thread in the block.
     pub(super) first: u32,
     /// General registers, then the rows of [`Own`].
@@ -19,14 +19,14 @@ pub(super) struct Warp {
     /// Local memory of the lanes, one behind the other; empty until somebody uses it.
     pub(super) local: Vec<u8>,
     /// The barrier at which it waits.
-    pub(super) waits: Option<Wait>,
+    pub(crate) waits: Option<Wait>,
     /// What the last question at a barrier was answered with.
     pub(super) answer: u32,
 }
 
 /// A warp waits at a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Wait {
+pub(crate) struct Wait {
     /// The barrier.
     pub(super) barrier: u32,
     /// For how many threads; `None` is all that have not left.
@@ -112,7 +112,7 @@ fn blend(old: &mut Row, new: &Row, taken: Mask) {
 pub(super) struct Rows<'a> {
     pub(super) own: &'a [Row],
     pub(super) shared: &'a [Row],
-    pub(super) block: &'a [Row; 3],
+    pub(super) block: &'a [Row],
     pub(super) scratch: &'a [Row],
 }
 

@@ -3,7 +3,7 @@
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::Space;
 
-use crate::functional::Size;
+use crate::functional::{AccessKind, Size};
 
 /// Hears of everything that happens. Events of one SM come in the order of their cycles.
 pub trait Listener {
@@ -106,17 +106,6 @@ impl Stall {
 
 /// The cycles between two issues of a warp, by reason, in the order of [`Stall::ALL`].
 pub type Waited = [u64; 7];
-
-/// What an access does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AccessKind {
-    /// Reads.
-    Load,
-    /// Writes.
-    Store,
-    /// Both at once, for each lane.
-    Atomic,
-}
 
 /// Where a constant or an instruction was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

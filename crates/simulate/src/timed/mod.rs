@@ -2,16 +2,34 @@
 //!
 //! What instructions compute is the business of `functional`; here it is decided when warps issue them.
 
+mod access;
+mod cache;
+pub mod dispatch;
+mod due;
 mod event;
+mod fetch;
+mod global;
+mod gpu;
+mod level;
+mod numbers;
+mod probe;
+mod row;
+mod scheduler;
+mod scoreboard;
+mod server;
+mod shared;
+mod sm;
+mod warp;
 
-use warpbound_base::{Cycles, Observed};
+use warpbound_base::Observed;
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
 use warpbound_machine::{Parameter, Picked, WarpPolicy};
 
+pub use crate::functional::AccessKind;
 use crate::functional::{Counts, Fault, GlobalMemory, Launch};
 
-pub use event::{AccessKind, Event, Level, Listener, Silent, Stall, Waited, WarpPlace};
+pub use event::{Event, Level, Listener, Silent, Stall, Waited, WarpPlace};
 
 /// How a run is timed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,11 +90,5 @@ pub fn run(
     memory: &mut GlobalMemory,
     listener: &mut impl Listener,
 ) -> Result<Finished, Fault> {
-    let _ = (code, program, launch, setup, memory);
-    listener.event(0, &Event::Launched);
-    Ok(Finished {
-        cycles: Observed(Cycles(0)),
-        counts: Counts::new(code.ops.len()),
-        touched: Vec::new(),
-    })
+    gpu::run(code, program, launch, setup, memory, listener)
 }

@@ -87,6 +87,7 @@ pub use perceptron::DenseLayer;
 pub use rounding::Float;
 
 /// A kernel and launches of it.
+#[derive(Clone, Copy)]
 pub struct Reference {
     /// The source: `kernels/cuda/NAME.cu`, `kernels/built/NAME.CHIP.cubin`.
     pub source: &'static str,

@@ -1,11 +1,12 @@
-//! Warp instructions per second without time, on kernels of the repository: `cargo bench -p warpbound-driver --bench
-//! functional`.
+//! Warp instructions per second, without and with time, on kernels of the repository:
+//! `cargo bench -p warpbound-driver --bench runs`.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use warpbound_base::Diagnostic;
-use warpbound_driver::Session;
+use warpbound_driver::{Hooks, Session, TimedOptions};
 use warpbound_load::GridFile;
+use warpbound_machine::Device;
 
 fn main() {
     divan::main();
@@ -84,8 +85,8 @@ impl std::fmt::Display for Case {
     }
 }
 
-#[divan::bench(args = &CASES)]
-fn run(bencher: Bencher, case: &Case) {
+/// A case, loaded.
+fn open(case: &Case) -> (Session, GridFile) {
     let path = format!(
         "{}/../../kernels/built/{}.sm_61.cubin",
         env!("CARGO_MANIFEST_DIR"),
@@ -95,8 +96,13 @@ fn run(bencher: Bencher, case: &Case) {
     let session = Session::open(case.file, &bytes).expect("it loads");
     let grid = GridFile::parse("launch", case.launch, &|name| {
         Err(Diagnostic::new("no launch here names files").in_file(name))
-    })
-    .expect("a launch");
+    });
+    (session, grid.expect("a launch"))
+}
+
+#[divan::bench(args = &CASES)]
+fn functional(bencher: Bencher, case: &Case) {
+    let (session, grid) = open(case);
     let kernel = session
         .launched_grid(Some(case.kernel), &grid)
         .expect("it has the kernel");
@@ -107,4 +113,57 @@ fn run(bencher: Bencher, case: &Case) {
     };
     let count = run().report.issued.warp_instructions;
     bencher.counter(ItemsCount::new(count)).bench_local(run);
+}
+
+#[divan::bench(args = &CASES)]
+fn timed(bencher: Bencher, case: &Case) {
+    let (session, grid) = open(case);
+    let kernel = session
+        .launched_grid(Some(case.kernel), &grid)
+        .expect("it has the kernel");
+    let options = TimedOptions::new(Device::built_in("gtx1080").expect("it comes with the tool"));
+    let run = || {
+        let hooks = Hooks {
+            events: None,
+            timeline: None,
+            progress: &mut |_| (),
+        };
+        session
+            .run_timed(kernel, &grid, &options, hooks)
+            .expect("it runs")
+    };
+    let count = run().report.issued.warp_instructions;
+    bencher.counter(ItemsCount::new(count)).bench_local(run);
+}
+
+/// Simulated cycles per second of a warp that is alone on its GPU: cycles in which nothing happens cost nothing.
+#[divan::bench]
+fn lone_warp(bencher: Bencher) {
+    let case = Case {
+        name: "lone warp",
+        file: "matmul_int",
+        kernel: "matmul_int",
+        launch: "grid = [1]\nblock = [4, 4]\n\
+            param = [{name = 'a', type = 's32', shape = [16384], fill = 'iota'},\
+            {name = 'b', type = 's32', shape = [65536], fill = 'iota'},\
+            {name = 'product', type = 's32', shape = [16384]}, {name = 'n', type = 's32', value = 30}]",
+    };
+    let (session, grid) = open(&case);
+    let kernel = session
+        .launched_grid(Some(case.kernel), &grid)
+        .expect("it has the kernel");
+    let options =
+        TimedOptions::new(Device::built_in("jetson-tx2").expect("it comes with the tool"));
+    let run = || {
+        let hooks = Hooks {
+            events: None,
+            timeline: None,
+            progress: &mut |_| (),
+        };
+        session
+            .run_timed(kernel, &grid, &options, hooks)
+            .expect("it runs")
+    };
+    let cycles = run().report.cycles;
+    bencher.counter(ItemsCount::new(cycles)).bench_local(run);
 }

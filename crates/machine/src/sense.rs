@@ -1,0 +1,118 @@
+//! What the numbers of a device must be, so that they describe a machine: a model of it neither divides by nothing nor
+//! runs for ever.
+
+use crate::device::Figure;
+use crate::{Domain, Parameter, Unit};
+
+use Parameter as P;
+
+/// The largest number of cycles that a file may state: none comes near it.
+const MOST_CYCLES: u64 = 1 << 20;
+
+/// Numbers that are at least and at most so much. The upper ones keep tables in memory and loops short.
+const BETWEEN: &[(Parameter, u64, u64)] = &[
+    (P::SmCount, 1, 256),
+    (P::SmWarps, 1, 128),
+    (P::SmBlocks, 1, 1 << 10),
+    (P::IssueBanks, 1, 64),
+    (P::OccupancyQueue, 1, 1 << 10),
+    (P::ConstantL1Bytes, 1, 1 << 24),
+    (P::ConstantL1Line, 32, 1 << 10),
+    (P::ConstantL15Bytes, 1, 1 << 24),
+    (P::ConstantL15Line, 32, 1 << 10),
+    (P::InstructionL1Bytes, 1, 1 << 24),
+    (P::InstructionL15Bytes, 1, 1 << 24),
+    // Three instructions and their control word are 32 bytes.
+    (P::InstructionLine, 32, 1 << 10),
+    (P::InstructionAhead, 0, 64),
+    (P::L1Units, 1, 64),
+    (P::L1Bytes, 1, 1 << 24),
+    (P::L1Line, 32, 1 << 10),
+    // A request for 128 bits has a quarter of the threads.
+    (P::L1RequestThreads, 4, 32),
+    (P::L1Misses, 1, 1 << 20),
+    (P::L2Bytes, 1, 1 << 28),
+    (P::L2Line, 32, 1 << 10),
+    // No access of a thread, of 16 bytes at most, lies in two of them.
+    (P::L2Sector, 32, 1 << 10),
+    (P::L2Slices, 1, 1 << 10),
+    (P::TlbL1Entries, 1, 1 << 16),
+    (P::TlbL1Page, 1 << 12, 1 << 40),
+    (P::TlbL2Entries, 1, 1 << 16),
+    (P::TlbL2Page, 1 << 12, 1 << 40),
+];
+
+/// Numbers that others divide, multiplied.
+const MULTIPLES: &[(Parameter, &[Parameter])] = &[
+    (P::SmWarps, &[P::SmSchedulers]),
+    (P::ConstantL1Bytes, &[P::ConstantL1Line, P::ConstantL1Ways]),
+    (
+        P::ConstantL15Bytes,
+        &[P::ConstantL15Line, P::ConstantL15Ways],
+    ),
+    (
+        P::InstructionL1Bytes,
+        &[P::InstructionLine, P::InstructionL1Ways],
+    ),
+    (
+        P::InstructionL15Bytes,
+        &[P::InstructionLine, P::InstructionL15Ways],
+    ),
+    (P::L1Bytes, &[P::L1Line, P::L1Sets]),
+    (P::L1Line, &[P::L2Sector]),
+    (P::L2Bytes, &[P::L2Line, P::L2Ways, P::L2Slices]),
+    (P::L2Line, &[P::L2Sector]),
+];
+
+/// Whether the numbers, one for each parameter, describe a machine, whichever of their values are picked.
+///
+/// # Errors
+///
+/// What is wrong with which number.
+pub(crate) fn check(figures: &[Figure]) -> Result<(), String> {
+    for (&parameter, figure) in Parameter::ALL.iter().zip(figures) {
+        for value in figure.stated() {
+            alone(parameter, value)?;
+        }
+    }
+    for (whole, parts) in MULTIPLES {
+        let products = parts.iter().fold(vec![1_u64], |products, part| {
+            let factors = figures[*part as usize].stated();
+            let with = |product: u64| factors.map(|factor| product.saturating_mul(factor));
+            products.into_iter().flat_map(with).collect()
+        });
+        for value in figures[*whole as usize].stated() {
+            let odd = |product: &&u64| !value.is_multiple_of(**product);
+            if let Some(product) = products.iter().find(odd) {
+                let names: Vec<&str> = parts.iter().map(|part| part.name()).collect();
+                let (whole, parts) = (whole.name(), names.join(" x "));
+                return Err(format!(
+                    "{whole} is {value}, but must be a multiple of {parts}, which is {product}"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a number may have a value, whatever the others are.
+fn alone(parameter: Parameter, value: u64) -> Result<(), String> {
+    let name = parameter.name();
+    let fault = match parameter.domain() {
+        Domain::Positive | Domain::Size | Domain::PowerOfTwo if value == 0 => "at least 1",
+        Domain::PowerOfTwo if !value.is_power_of_two() => "a power of two",
+        Domain::Switch if value > 1 => "0 or 1",
+        _ => "",
+    };
+    if !fault.is_empty() {
+        return Err(format!("{name} is {value}, but must be {fault}"));
+    }
+    let cycles = (parameter.unit() == Unit::Cycles).then_some((parameter, 0, MOST_CYCLES));
+    let between = BETWEEN.iter().copied().find(|(of, ..)| *of == parameter);
+    match between.or(cycles) {
+        Some((_, least, most)) if !(least..=most).contains(&value) => {
+            Err(format!("{name} is {value}, but must be {least} to {most}"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,301 @@
+//! Global and local memory, as an SM sees them: requests, the first-level caches, the first translation buffer.
+
+use std::collections::VecDeque;
+
+use warpbound_machine::Parameter;
+
+use super::cache::Cache;
+use super::level::{Level, Wanted};
+use super::numbers::{Numbered, Numbers};
+use super::server::Server;
+use crate::functional::AccessKind;
+
+const L1: Numbered = Numbered::of(&[
+    Parameter::L1Units,
+    Parameter::L1RequestThreads,
+    Parameter::L1Tags,
+    Parameter::L1Misses,
+    Parameter::SmBandwidth,
+]);
+const L1_LOOKUP: Numbered = Numbered::of(&[
+    Parameter::L1Bytes,
+    Parameter::L1Line,
+    Parameter::L1Sets,
+    Parameter::L1Hit,
+]);
+
+/// The way of an SM to global memory.
+pub(super) struct Path {
+    units: Vec<Unit>,
+    /// What goes between the SM and the second level.
+    port: Server,
+    translations: Cache,
+    /// When the sectors that are on their way arrive.
+    misses: VecDeque<u64>,
+    line: u64,
+    sector: u64,
+    threads: usize,
+    tags: u64,
+    l1_hit: u64,
+    bandwidth: u64,
+    most_misses: usize,
+    page: u64,
+    last_page: u64,
+}
+
+/// A first-level cache.
+struct Unit {
+    tags: Server,
+    cache: Cache,
+}
+
+/// An access of a warp to global or local memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request<'a> {
+    pub(super) kind: AccessKind,
+    /// Bytes of a lane.
+    pub(super) size: u32,
+    pub(super) addresses: &'a [u64; 32],
+    pub(super) taken: u32,
+    /// It may be in the first level.
+    pub(super) cached: bool,
+    /// Which first-level cache is asked.
+    pub(super) unit: usize,
+}
+
+/// What became of an access.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) requests: u32,
+    pub(super) sectors: u32,
+    pub(super) l1_lookups: u32,
+    pub(super) l1_hits: u32,
+    pub(super) l2_lookups: u32,
+    pub(super) l2_hits: u32,
+    pub(super) dram: u32,
+    pub(super) tlb_misses: u32,
+    /// When the last request has been looked up.
+    pub(super) accepted: u64,
+    /// When the result is there; for stores, when the second level has it.
+    pub(super) done: u64,
+}
+
+impl Outcome {
+    /// Adds what became of an access at the same time.
+    pub(super) fn add(&mut self, other: &Outcome) {
+        self.requests += other.requests;
+        self.sectors += other.sectors;
+        self.l1_lookups += other.l1_lookups;
+        self.l1_hits += other.l1_hits;
+        self.l2_lookups += other.l2_lookups;
+        self.l2_hits += other.l2_hits;
+        self.dram += other.dram;
+        self.tlb_misses += other.tlb_misses;
+        self.accepted = self.accepted.max(other.accepted);
+        self.done = self.done.max(other.done);
+    }
+}
+
+/// Sectors of a line that a request wants, and how many lanes want them.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    line: u64,
+    sectors: u32,
+    lanes: u32,
+}
+
+impl Path {
+    pub(super) fn new(numbers: &Numbers) -> Path {
+        let peek = |parameter| numbers.peek(parameter);
+        let line = peek(Parameter::L1Line).max(1);
+        let (bytes, sets) = (peek(Parameter::L1Bytes), peek(Parameter::L1Sets).max(1));
+        let unit = || Unit {
+            tags: Server::default(),
+            cache: Cache::new(bytes, line, bytes / line / sets),
+        };
+        let page = peek(Parameter::TlbL1Page).max(1);
+        let entries = peek(Parameter::TlbL1Entries);
+        Path {
+            units: (0..peek(Parameter::L1Units).max(1))
+                .map(|_| unit())
+                .collect(),
+            port: Server::default(),
+            translations: Cache::new(entries * page, page, entries),
+            misses: VecDeque::new(),
+            line,
+            sector: peek(Parameter::L2Sector).max(1),
+            threads: peek(Parameter::L1RequestThreads).clamp(1, 32) as usize,
+            tags: peek(Parameter::L1Tags).max(1),
+            l1_hit: peek(Parameter::L1Hit),
+            bandwidth: peek(Parameter::SmBandwidth),
+            most_misses: peek(Parameter::L1Misses).max(1) as usize,
+            page,
+            last_page: u64::MAX,
+        }
+    }
+
+    /// How many first-level caches there are.
+    pub(super) fn units(&self) -> usize {
+        self.units.len()
+    }
+
+    /// A texture read, whose texels are not followed, takes the unit for some cycles; when it begins.
+    pub(super) fn texture(&mut self, at: u64, unit: usize, cycles: u64) -> u64 {
+        let count = self.units.len();
+        self.units[unit % count].tags.reserve(at, cycles)
+    }
+
+    /// An access begins at a cycle.
+    pub(super) fn access(
+        &mut self,
+        at: u64,
+        request: &Request<'_>,
+        level: &mut Level<'_>,
+    ) -> Outcome {
+        level.numbers.touch(L1);
+        let mut outcome = Outcome {
+            accepted: at,
+            done: at,
+            ..Outcome::default()
+        };
+        let wide = (request.size / 4).max(1) as usize;
+        let threads = (self.threads / wide).max(1);
+        for first in (0..32).step_by(threads) {
+            let lanes = (u32::MAX >> (32 - threads)) << first;
+            if request.taken & lanes != 0 {
+                self.request(at, request, request.taken & lanes, level, &mut outcome);
+            }
+        }
+        outcome
+    }
+
+    fn request(
+        &mut self,
+        at: u64,
+        request: &Request<'_>,
+        lanes: u32,
+        level: &mut Level<'_>,
+        outcome: &mut Outcome,
+    ) {
+        let mut parts = [Part::default(); 32];
+        let parts = self.parts(request, lanes, &mut parts);
+        let count = self.units.len();
+        let cycles = (parts.len() as u64).div_ceil(self.tags);
+        let begin = self.units[request.unit % count].tags.reserve(at, cycles);
+        outcome.requests += 1;
+        outcome.accepted = outcome.accepted.max(begin);
+        for part in parts {
+            let sectors = part.sectors.count_ones();
+            outcome.sectors += sectors;
+            let mut wanted = part.sectors;
+            if request.cached {
+                level.numbers.touch(L1_LOOKUP);
+                let line = self.units[request.unit % count].cache.find(part.line).line;
+                if request.kind == AccessKind::Load {
+                    let hits = wanted & line.valid;
+                    outcome.l1_lookups += sectors;
+                    outcome.l1_hits += hits.count_ones();
+                    if hits != 0 {
+                        outcome.done = outcome.done.max(line.ready.max(begin + self.l1_hit));
+                        wanted &= !hits;
+                    }
+                }
+                line.valid |= part.sectors;
+            }
+            if wanted != 0 {
+                let done = self.beyond(begin, request, *part, wanted, level, outcome);
+                outcome.done = outcome.done.max(done);
+                if request.cached && request.kind == AccessKind::Load {
+                    let line = self.units[request.unit % count].cache.find(part.line).line;
+                    line.ready = line.ready.max(done);
+                }
+            }
+        }
+    }
+
+    /// Sectors go to or come from the second level; when that is done.
+    fn beyond(
+        &mut self,
+        begin: u64,
+        request: &Request<'_>,
+        part: Part,
+        sectors: u32,
+        level: &mut Level<'_>,
+        outcome: &mut Outcome,
+    ) -> u64 {
+        let count = sectors.count_ones();
+        let page = part.line / self.page;
+        let mut more = 0;
+        if page != self.last_page {
+            self.last_page = page;
+            if self.translations.whole(part.line).is_none() {
+                outcome.tlb_misses += 1;
+                more = level.translate(part.line);
+            }
+        }
+        let loads = request.kind != AccessKind::Store;
+        let start = match loads {
+            true => self.slot_for_miss(begin),
+            false => begin,
+        };
+        let sent = self
+            .port
+            .transfer(start, u64::from(count) * self.sector, self.bandwidth);
+        let wanted = match request.kind {
+            AccessKind::Load => Wanted::Read,
+            AccessKind::Store => Wanted::Write,
+            AccessKind::Atomic => Wanted::Atomic(part.lanes),
+        };
+        let reached = level.reach(sent, part.line, sectors, wanted);
+        outcome.l2_lookups += count;
+        outcome.l2_hits += reached.hits;
+        outcome.dram += reached.dram;
+        let done = reached.done + more;
+        if loads {
+            self.misses.push_back(done);
+        }
+        done
+    }
+
+    /// When one more line can be on its way.
+    fn slot_for_miss(&mut self, at: u64) -> u64 {
+        while self.misses.front().is_some_and(|&done| done <= at) {
+            self.misses.pop_front();
+        }
+        match self.misses.len() < self.most_misses {
+            true => at,
+            false => self.misses.pop_front().unwrap_or(at).max(at),
+        }
+    }
+
+    /// The lines and sectors that some lanes want, each line once.
+    fn parts<'p>(
+        &self,
+        request: &Request<'_>,
+        lanes: u32,
+        parts: &'p mut [Part; 32],
+    ) -> &'p [Part] {
+        let mut count = 0;
+        let mut left = lanes;
+        while left != 0 {
+            let lane = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let address = request.addresses[lane];
+            let line = address & !(self.line - 1);
+            let sector = 1 << ((address - line) / self.sector);
+            // Mostly the same line as the lane before.
+            let known = parts[..count].iter().rposition(|part| part.line == line);
+            let part = known.unwrap_or(count);
+            if known.is_none() {
+                count += 1;
+                parts[part] = Part {
+                    line,
+                    ..Part::default()
+                };
+            }
+            parts[part].sectors |= sector;
+            parts[part].lanes += 1;
+        }
+        &parts[..count]
+    }
+}

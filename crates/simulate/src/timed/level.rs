@@ -1,0 +1,208 @@
+//! The second-level cache, the memory behind it and the translation of addresses: what all SMs share.
+
+use warpbound_machine::Parameter;
+
+use super::cache::Cache;
+use super::numbers::{Numbered, Numbers};
+use super::server::Server;
+
+/// Addresses of what is no data, in the second-level cache: where a kernel's code and its constants are.
+pub(super) const CODE: u64 = 0x20_0000_0000;
+pub(super) const CONSTANTS: u64 = 0x21_0000_0000;
+/// Constant banks are so far from each other.
+pub(super) const BANK: u64 = 0x1_0000;
+/// Local memory of the warps, one slot of an SM behind the other.
+pub(super) const LOCAL: u64 = 0x30_0000_0000;
+
+const L2: Numbered = Numbered::of(&[
+    Parameter::L2Bytes,
+    Parameter::L2Line,
+    Parameter::L2Sector,
+    Parameter::L2Ways,
+    Parameter::L2Slices,
+    Parameter::L2Hit,
+    Parameter::L2Bandwidth,
+]);
+const DRAM: Numbered = Numbered::of(&[Parameter::DramLatency, Parameter::DramBandwidth]);
+const TLB: Numbered = Numbered::of(&[
+    Parameter::TlbL1Entries,
+    Parameter::TlbL1Page,
+    Parameter::TlbL1Miss,
+]);
+const TLB_L2: Numbered = Numbered::of(&[
+    Parameter::TlbL2Entries,
+    Parameter::TlbL2Page,
+    Parameter::TlbL2Miss,
+]);
+
+/// The second level and what is behind it.
+pub(super) struct Level<'a> {
+    pub(super) numbers: &'a Numbers,
+    cache: Cache,
+    slices: Vec<Server>,
+    dram: Server,
+    translations: Cache,
+    /// Pages of the second translation buffer whose tables were used before.
+    tables: Cache,
+    line: u64,
+    pub(super) sector: u64,
+    l2_hit: u64,
+    bandwidth: u64,
+    dram_latency: u64,
+    dram_bandwidth: u64,
+    atomic_occupancy: u64,
+}
+
+/// What happened to some sectors of a line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reached {
+    /// When they are there.
+    pub(super) done: u64,
+    /// Sectors that were in the second level.
+    pub(super) hits: u32,
+    /// Sectors that came from memory or went there.
+    pub(super) dram: u32,
+}
+
+/// What is wanted of sectors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wanted {
+    Read,
+    Write,
+    /// By so many lanes, one after the other.
+    Atomic(u32),
+}
+
+impl<'a> Level<'a> {
+    pub(super) fn new(numbers: &'a Numbers) -> Level<'a> {
+        let peek = |parameter| numbers.peek(parameter);
+        let buffer = |entries, page| {
+            let (entries, page) = (peek(entries), peek(page));
+            Cache::new(entries * page, page, entries)
+        };
+        // Tables for 64 GiB: no launch has more.
+        let tables = Cache::new(
+            2048 * peek(Parameter::TlbL2Page),
+            peek(Parameter::TlbL2Page),
+            2048,
+        );
+        Level {
+            numbers,
+            cache: Cache::new(
+                peek(Parameter::L2Bytes),
+                peek(Parameter::L2Line),
+                peek(Parameter::L2Ways),
+            ),
+            slices: vec![Server::default(); peek(Parameter::L2Slices).max(1) as usize],
+            dram: Server::default(),
+            translations: buffer(Parameter::TlbL2Entries, Parameter::TlbL2Page),
+            tables,
+            line: peek(Parameter::L2Line).max(1),
+            sector: peek(Parameter::L2Sector).max(1),
+            l2_hit: peek(Parameter::L2Hit),
+            bandwidth: peek(Parameter::L2Bandwidth),
+            dram_latency: peek(Parameter::DramLatency),
+            dram_bandwidth: peek(Parameter::DramBandwidth),
+            atomic_occupancy: peek(Parameter::AtomicOccupancy),
+        }
+    }
+
+    /// Puts bytes into the cache, and their translations into the second buffer, as whoever wrote them before has done.
+    pub(super) fn warm(&mut self, address: u64, bytes: u64) {
+        let all = u32::MAX >> (32 - (self.line / self.sector).clamp(1, 32));
+        let end = address + bytes;
+        let mut at = address / self.line * self.line;
+        while at < end {
+            self.cache.find(at).line.valid = all;
+            at += self.line;
+        }
+        let page = self.numbers.peek(Parameter::TlbL2Page).max(1);
+        let mut at = address / page * page;
+        while at < end {
+            self.translations.whole(at);
+            self.tables.whole(at);
+            at += page;
+        }
+    }
+
+    /// More cycles for a translation that an SM does not have.
+    pub(super) fn translate(&mut self, address: u64) -> u64 {
+        self.numbers.touch(TLB);
+        if self.translations.whole(address).is_some() {
+            return self.numbers.get(Parameter::TlbL1Miss);
+        }
+        self.numbers.touch(TLB_L2);
+        match self.tables.whole(address) {
+            Some(_) => self.numbers.get(Parameter::TlbL2Miss),
+            None => self.numbers.get(Parameter::TlbWalk),
+        }
+    }
+
+    /// Sectors of the line at an address are wanted at a cycle.
+    pub(super) fn reach(&mut self, at: u64, address: u64, sectors: u32, wanted: Wanted) -> Reached {
+        self.numbers.touch(L2);
+        let count = sectors.count_ones();
+        let slice = (address / self.line) as usize % self.slices.len();
+        let bytes = u64::from(count) * self.sector;
+        let begin = self.slices[slice].transfer(at, bytes, self.bandwidth);
+        if let Wanted::Atomic(lanes) = wanted {
+            let cycles = self.atomic_occupancy * u64::from(lanes);
+            self.numbers
+                .touch(const { Numbered::of(&[Parameter::AtomicOccupancy]) });
+            self.slices[slice].reserve(begin, cycles);
+        }
+        let found = self.cache.find(address);
+        let (line, evicted) = (found.line, found.evicted);
+        let missing = match wanted {
+            // Written as a whole, or with a mask of bytes: nothing is fetched.
+            Wanted::Write => 0,
+            Wanted::Read | Wanted::Atomic(_) => sectors & !line.valid,
+        };
+        let hits = (sectors & line.valid).count_ones();
+        line.valid |= sectors;
+        if wanted != Wanted::Read {
+            line.dirty |= sectors;
+        }
+        let mut done = (begin + self.l2_hit).max(match hits {
+            0 => 0,
+            _ => line.ready,
+        });
+        let fetched = missing.count_ones();
+        let dram = fetched + evicted;
+        if dram != 0 {
+            self.numbers.touch(DRAM);
+            let bytes = u64::from(dram) * self.sector;
+            let served = self.dram.transfer(begin, bytes, self.dram_bandwidth);
+            if fetched != 0 {
+                done = done.max(served + self.dram_latency);
+                line.ready = line.ready.max(done);
+            }
+        }
+        Reached { done, hits, dram }
+    }
+
+    /// A line of code or constants is wanted at a cycle that is not on its SM, `latency` cycles away in the second level:
+    /// when it is there, and whether the second level had it.
+    pub(super) fn line_of(
+        &mut self,
+        at: u64,
+        address: u64,
+        bytes: u64,
+        latency: u64,
+    ) -> (u64, bool) {
+        let mut done = at + latency;
+        let mut had = true;
+        let mut line = address / self.line * self.line;
+        while line < address + bytes {
+            let first = address.max(line) % self.line / self.sector;
+            let last = (address + bytes).min(line + self.line) - 1 - line;
+            let sectors = (u32::MAX >> (31 - last / self.sector)) & (u32::MAX << first);
+            let reached = self.reach(at, line, sectors, Wanted::Read);
+            // What it takes beyond a hit: a queue, or the way to memory.
+            done = done.max(at + latency + (reached.done - at).saturating_sub(self.l2_hit));
+            had &= reached.dram == 0;
+            line += self.line;
+        }
+        (done, had)
+    }
+}

@@ -1,0 +1,220 @@
+//! A warp scheduler and the units of its sub-partition.
+
+use warpbound_machine::{Parameter, WarpPolicy};
+
+use super::numbers::Numbers;
+use super::row::Unit;
+
+/// A time that does not come by itself.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// A warp as its scheduler sees it.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    /// From when on it can issue, as far as it depends on itself.
+    ready: u64,
+    /// What its next instruction needs.
+    unit: Unit,
+    /// Which of the warps of the SM it is.
+    slot: u32,
+}
+
+/// A warp scheduler and the units of its sub-partition.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scheduler {
+    /// Its warps, the oldest first.
+    warps: Vec<Candidate>,
+    /// From when on an instruction for a unit can issue.
+    open: [u64; Unit::COUNT],
+    /// When a unit has done all that it was given.
+    done: [u64; Unit::COUNT],
+    /// The slot of the warp that issued last, and whether it yields.
+    last: Option<(u32, bool)>,
+    /// When it looks at its warps again.
+    pub(super) wakes: u64,
+}
+
+impl Scheduler {
+    pub(super) fn new() -> Scheduler {
+        Scheduler {
+            wakes: NEVER,
+            ..Scheduler::default()
+        }
+    }
+
+    /// A warp is new and younger than all others.
+    pub(super) fn add(&mut self, slot: u32, ready: u64, unit: Unit) {
+        self.warps.push(Candidate { ready, unit, slot });
+    }
+
+    /// A warp is gone.
+    pub(super) fn remove(&mut self, slot: u32) {
+        self.warps.retain(|warp| warp.slot != slot);
+    }
+
+    /// How many warps it has.
+    pub(super) fn warps(&self) -> usize {
+        self.warps.len()
+    }
+
+    /// When a warp can issue again, and what its next instruction needs.
+    pub(super) fn set(&mut self, slot: u32, ready: u64, unit: Unit) {
+        if let Some(warp) = self.warps.iter_mut().find(|warp| warp.slot == slot) {
+            (warp.ready, warp.unit) = (ready, unit);
+        }
+    }
+
+    /// From when on an instruction for a unit can issue.
+    pub(super) fn open(&self, unit: Unit) -> u64 {
+        self.open[unit as usize]
+    }
+
+    #[inline(always)]
+    fn can(&self, warp: &Candidate) -> u64 {
+        warp.ready.max(self.open[warp.unit as usize])
+    }
+
+    /// When the next warp can issue.
+    pub(super) fn earliest(&self, policy: WarpPolicy) -> u64 {
+        if policy == WarpPolicy::RunToBarrier {
+            return self.runner().map_or(NEVER, |warp| self.can(warp));
+        }
+        let times = self.warps.iter().map(|warp| self.can(warp));
+        times.min().unwrap_or(NEVER)
+    }
+
+    /// When a warp can issue.
+    pub(super) fn earliest_of(&self, slot: u32) -> u64 {
+        let warp = self.warps.iter().find(|warp| warp.slot == slot);
+        warp.map_or(NEVER, |warp| self.can(warp))
+    }
+
+    /// The warp that issues at a cycle, by its slot.
+    pub(super) fn choose(&self, now: u64, policy: WarpPolicy) -> Option<u32> {
+        let can = |warp: &&Candidate| self.can(warp) <= now;
+        let oldest = || self.warps.iter().find(can);
+        let chosen = match policy {
+            WarpPolicy::Oldest => oldest(),
+            WarpPolicy::Lrr => {
+                let last = self.last_place().map_or(0, |place| place + 1);
+                let (before, behind) = self.warps.split_at(last.min(self.warps.len()));
+                behind.iter().chain(before).find(can)
+            }
+            WarpPolicy::Gto => match self.last_place().zip(self.last) {
+                None => oldest(),
+                Some((place, (slot, yields))) => {
+                    let last = self.warps.get(place).filter(can);
+                    let other = || self.warps.iter().filter(|w| w.slot != slot).find(can);
+                    match yields {
+                        false => last.or_else(oldest),
+                        true => other().or(last),
+                    }
+                }
+            },
+            WarpPolicy::RunToBarrier => self.runner().filter(can),
+        };
+        chosen.map(|warp| warp.slot)
+    }
+
+    fn last_place(&self) -> Option<usize> {
+        let (slot, _) = self.last?;
+        self.warps.iter().position(|warp| warp.slot == slot)
+    }
+
+    /// The warp that runs to its end or to a barrier.
+    fn runner(&self) -> Option<&Candidate> {
+        let goes_on = |warp: &&Candidate| warp.ready != NEVER;
+        let last = self.last_place().and_then(|place| self.warps.get(place));
+        last.filter(goes_on)
+            .or_else(|| self.warps.iter().find(goes_on))
+    }
+
+    /// A warp has issued.
+    pub(super) fn issued(&mut self, slot: u32, yields: bool) {
+        self.last = Some((slot, yields));
+    }
+
+    /// A warp instruction is given to a unit at a cycle, for which it is as so many; when it begins there.
+    pub(super) fn give(&mut self, unit: Unit, now: u64, times: u64, numbers: &Numbers) -> u64 {
+        let unit = match unit {
+            Unit::None => return now,
+            Unit::Math if self.open(Unit::Fmai) <= now => Unit::Fmai,
+            Unit::Math => Unit::Fxu,
+            unit => unit,
+        };
+        let each = unit.occupancy().map_or(0, |number| numbers.peek(number));
+        let place = unit as usize;
+        let begin = now.max(self.done[place]);
+        self.done[place] = begin + each * times;
+        self.open[place] = match unit.is_queued() {
+            true => {
+                let queue = numbers.peek(Parameter::OccupancyQueue);
+                self.done[place].saturating_sub(queue.saturating_sub(1) * each)
+            }
+            false => self.done[place],
+        };
+        if matches!(unit, Unit::Fxu | Unit::Fmai) {
+            self.open[Unit::Math as usize] = self.open(Unit::Fxu).min(self.open(Unit::Fmai));
+        }
+        begin
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Slots in the order in which they issue, one a cycle, when all of them always can.
+    fn order(policy: WarpPolicy, yields: bool) -> Vec<u32> {
+        let mut scheduler = Scheduler::new();
+        for slot in [4, 0, 8] {
+            scheduler.add(slot, 0, Unit::None);
+        }
+        let mut slots = Vec::new();
+        for now in 0..5 {
+            let slot = scheduler.choose(now, policy).unwrap();
+            scheduler.issued(slot, yields);
+            slots.push(slot);
+        }
+        slots
+    }
+
+    #[test]
+    fn policies() {
+        assert_eq!(order(WarpPolicy::Lrr, false), [4, 0, 8, 4, 0]);
+        assert_eq!(order(WarpPolicy::Oldest, false), [4, 4, 4, 4, 4]);
+        assert_eq!(order(WarpPolicy::Gto, false), [4, 4, 4, 4, 4]);
+        assert_eq!(order(WarpPolicy::Gto, true), [4, 0, 4, 0, 4]);
+    }
+
+    /// Greedy: a younger warp that has begun goes on although an older one can; then it stalls, and the oldest is next.
+    #[test]
+    fn greedy_then_oldest() {
+        let mut scheduler = Scheduler::new();
+        scheduler.add(0, 5, Unit::None);
+        scheduler.add(1, 0, Unit::None);
+        scheduler.add(2, 0, Unit::None);
+        assert_eq!(scheduler.choose(0, WarpPolicy::Gto), Some(1));
+        scheduler.issued(1, false);
+        assert_eq!(scheduler.choose(6, WarpPolicy::Gto), Some(1));
+        scheduler.set(1, 9, Unit::None);
+        assert_eq!(scheduler.choose(6, WarpPolicy::Gto), Some(0));
+        assert_eq!(scheduler.choose(6, WarpPolicy::Oldest), Some(0));
+    }
+
+    /// A warp keeps its scheduler although it waits, until it comes to a barrier.
+    #[test]
+    fn run_to_barrier() {
+        let mut scheduler = Scheduler::new();
+        scheduler.add(0, 0, Unit::None);
+        scheduler.add(1, 0, Unit::None);
+        let policy = WarpPolicy::RunToBarrier;
+        assert_eq!(scheduler.choose(0, policy), Some(0));
+        scheduler.issued(0, true);
+        scheduler.set(0, 200, Unit::None);
+        assert_eq!(scheduler.choose(1, policy), None);
+        assert_eq!(scheduler.earliest(policy), 200);
+        scheduler.set(0, NEVER, Unit::None);
+        assert_eq!(scheduler.choose(1, policy), Some(1));
+    }
+}
