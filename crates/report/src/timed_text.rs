@@ -68,10 +68,7 @@ impl TimedReport {
                 self.occupancy.resident_warps,
                 self.occupancy.most_warps,
                 self.occupancy.achieved * 100.0,
-                self.occupancy
-                    .theoretical
-                    .as_ref()
-                    .map_or_else(String::new, room)
+                room(&self.occupancy.theoretical)
             ),
         ];
         for line in lines {
@@ -278,7 +275,11 @@ impl TimedReport {
     /// A value, cycles with it, and how much they changed.
     fn rerun(&self, rerun: &Rerun) -> [String; 3] {
         let change = rerun.change.map_or_else(String::new, |change| {
-            let sign = if change < 0 { '-' } else { '+' };
+            let sign = match change {
+                0 => return "-".to_owned(),
+                ..0 => '-',
+                _ => '+',
+            };
             let of = self.cycles.max(1) as f64;
             format!("{sign}{:.2} %", change.unsigned_abs() as f64 * 100.0 / of)
         });
@@ -286,8 +287,19 @@ impl TimedReport {
         [grouped(rerun.value), cycles, change]
     }
 
+    /// Names, values and ranges; with `sources` a line for each, and why.
     fn assumption_table(&self, out: &mut String, sources: bool) {
         if self.assumptions.is_empty() {
+            return;
+        }
+        if !sources {
+            let items: Vec<String> = self.assumptions.iter().map(assumed).collect();
+            let what = match items.len() {
+                1 => "what no source states (--stats says why)".to_owned(),
+                n => format!("{n} things that no source states (--stats says why)"),
+            };
+            out.push_str(&format!("\n    {what}\n"));
+            out.push_str(&wrapped(4, &items.join(", ")).replace(UNBROKEN, " "));
             return;
         }
         let row = |assumption: &Assumption| {
@@ -299,25 +311,30 @@ impl TimedReport {
                 assumption.standing.to_owned(),
             ]
         };
-        let mut rows = vec![
-            ["what no source states", "taken", "", "may be", ""]
-                .map(str::to_owned)
-                .to_vec(),
-        ];
+        let head = ["what no source states", "taken", "", "may be", ""];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
         rows.extend(self.assumptions.iter().map(row));
         let text = table(4, &[Left, Right, Left, Left, Left], &rows);
+        let whys = self.assumptions.iter().map(|of| wrapped(8, &of.source));
         out.push('\n');
-        let mut lines = text.lines();
-        if let Some(head) = lines.next() {
-            out.push_str(&format!("{head}\n"));
-        }
-        for (line, assumption) in lines.zip(&self.assumptions) {
-            out.push_str(&format!("{line}\n"));
-            if sources {
-                out.push_str(&wrapped(8, &assumption.source));
-            }
+        // Nothing is to be said of the head.
+        for (line, why) in text.lines().zip(std::iter::once(String::new()).chain(whys)) {
+            out.push_str(&format!("{line}\n{why}"));
         }
     }
+}
+
+/// Stands for a blank at which no line ends.
+const UNBROKEN: &str = "\u{1}";
+
+/// `issue.wake 0 (0 to 2)`.
+fn assumed(assumption: &Assumption) -> String {
+    let range = match range(assumption) {
+        range if range.is_empty() => range,
+        range => format!(" ({range})"),
+    };
+    let text = format!("{} {}{range}", assumption.name, value(&assumption.value));
+    text.replace(' ', UNBROKEN)
 }
 
 /// `1 cycle`, `1 234 cycles`.

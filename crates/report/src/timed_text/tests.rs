@@ -92,12 +92,12 @@ fn sample() -> TimedReport {
             most_warps: 64,
             resident_warps: 58.3,
             achieved: 0.911,
-            theoretical: Some(Theoretical {
+            theoretical: Theoretical {
                 blocks: 8,
                 warps: 64,
                 occupancy: 1.0,
                 limiter: "warps".to_owned(),
-            }),
+            },
         },
         warp_cycles: stalls().named().iter().map(|(_, cycles)| cycles).sum(),
         stalls: stalls(),
@@ -212,7 +212,8 @@ fn text_answers_first() {
         "\n\n    memory ",
         "    sensitive to ",
         "    no other cycles with the least or the most of issue.wake\n",
-        "    what no source states ",
+        "    4 things that no source states (--stats says why)\n",
+        "    scheduler.policy gto, launch.kernel 1 350 (0 to 5 000), issue.wake 0 (0 to 2), launch.end 0\n",
     ];
     let at = |part: &str| short.find(part).unwrap_or_else(|| panic!("{part}"));
     assert!(order.map(at).is_sorted(), "{short}");
