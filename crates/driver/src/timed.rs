@@ -6,7 +6,7 @@ use std::num::NonZero;
 use warpbound_base::Diagnostic;
 use warpbound_isa::{Program, nvidia};
 use warpbound_load::{GridFile, Kernel, StartCaches};
-use warpbound_machine::{Device, Parameter, Pick, Picked, WarpPolicy};
+use warpbound_machine::{Device, Occupancy, Parameter, Pick, Picked, WarpPolicy};
 use warpbound_report::functional::Issued;
 use warpbound_report::timed::TimedReport;
 use warpbound_report::trace::TraceAbout;
@@ -180,7 +180,7 @@ impl Session {
         let clock = machine[Parameter::Clock];
         let issued = total(&finished.counts);
         let tables = statistics.tables(&prepared, &names, &finished.counts, machine);
-        let theoretical = occupancy::theoretical(machine, &launch, &timed.setup);
+        let theoretical = occupancy::theoretical(&timed.occupancy(&timed.setup, &launch)?);
         let report = TimedReport {
             schema: TimedReport::SCHEMA,
             file: self.file.clone(),
@@ -305,6 +305,18 @@ impl<'a> Timed<'a> {
             .start(kernel, self.grid, self.options.order, most)
     }
 
+    /// How many blocks of the launch fit on an SM.
+    fn occupancy(&self, setup: &Setup, launch: &Launch) -> Result<Occupancy, Diagnostic> {
+        let found = occupancy::occupancy(&self.options.machine.name, launch, setup);
+        found.map_err(|what| self.here(what))
+    }
+
+    /// Adds file and kernel to a diagnostic.
+    fn here(&self, diagnostic: Diagnostic) -> Diagnostic {
+        let diagnostic = diagnostic.in_kernel(self.prepared.kernel.demangled());
+        self.session.locate(diagnostic)
+    }
+
     /// Runs the launch on a machine.
     fn run(
         &self,
@@ -313,15 +325,10 @@ impl<'a> Timed<'a> {
         memory: &mut GlobalMemory,
         listener: &mut impl Listener,
     ) -> Result<Finished, Diagnostic> {
-        let here = |diagnostic: Diagnostic| {
-            let diagnostic = diagnostic.in_kernel(self.prepared.kernel.demangled());
-            self.session.locate(diagnostic)
-        };
-        let name = &self.options.machine.name;
-        occupancy::check_fit(name, launch, setup).map_err(here)?;
+        self.occupancy(setup, launch)?;
         let code = &self.prepared.code;
         warpbound_simulate::timed::run(code, self.program, launch, setup, memory, listener)
-            .map_err(|fault| here(self.prepared.fault(&fault)))
+            .map_err(|fault| self.here(self.prepared.fault(&fault)))
     }
 }
 

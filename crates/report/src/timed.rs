@@ -92,8 +92,8 @@ pub struct OccupancyReport {
     pub resident_warps: f64,
     /// The same as a part of the most.
     pub achieved: f64,
-    /// What the kernel's needs allow, where it is known.
-    pub theoretical: Option<Theoretical>,
+    /// What the kernel's needs allow.
+    pub theoretical: Theoretical,
 }
 
 /// How many blocks of a kernel fit on an SM.
@@ -105,7 +105,7 @@ pub struct Theoretical {
     pub warps: u64,
     /// These as a part of the most.
     pub occupancy: f64,
-    /// Why there are not more: `registers`, `shared memory`, `warps`, …
+    /// Why there are not more: `registers`, `shared memory`, `warps`, …, several with `and`.
     pub limiter: String,
 }
 

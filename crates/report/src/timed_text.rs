@@ -8,6 +8,9 @@ use crate::timed::{
 
 use Align::{Left, Right};
 
+#[cfg(test)]
+mod tests;
+
 /// Lines and instructions that are shown: those behind them took the least cycles.
 const SHOWN: usize = 25;
 
@@ -65,10 +68,7 @@ impl TimedReport {
                 self.occupancy.resident_warps,
                 self.occupancy.most_warps,
                 self.occupancy.achieved * 100.0,
-                self.occupancy
-                    .theoretical
-                    .as_ref()
-                    .map_or_else(String::new, room)
+                room(&self.occupancy.theoretical)
             ),
         ];
         for line in lines {
@@ -275,7 +275,11 @@ impl TimedReport {
     /// A value, cycles with it, and how much they changed.
     fn rerun(&self, rerun: &Rerun) -> [String; 3] {
         let change = rerun.change.map_or_else(String::new, |change| {
-            let sign = if change < 0 { '-' } else { '+' };
+            let sign = match change {
+                0 => return "-".to_owned(),
+                ..0 => '-',
+                _ => '+',
+            };
             let of = self.cycles.max(1) as f64;
             format!("{sign}{:.2} %", change.unsigned_abs() as f64 * 100.0 / of)
         });
@@ -283,8 +287,19 @@ impl TimedReport {
         [grouped(rerun.value), cycles, change]
     }
 
+    /// Names, values and ranges; with `sources` a line for each, and why.
     fn assumption_table(&self, out: &mut String, sources: bool) {
         if self.assumptions.is_empty() {
+            return;
+        }
+        if !sources {
+            let items: Vec<String> = self.assumptions.iter().map(assumed).collect();
+            let what = match items.len() {
+                1 => "what no source states (--stats says why)".to_owned(),
+                n => format!("{n} things that no source states (--stats says why)"),
+            };
+            out.push_str(&format!("\n    {what}\n"));
+            out.push_str(&wrapped(4, &items.join(", ")).replace(UNBROKEN, " "));
             return;
         }
         let row = |assumption: &Assumption| {
@@ -296,25 +311,30 @@ impl TimedReport {
                 assumption.standing.to_owned(),
             ]
         };
-        let mut rows = vec![
-            ["what no source states", "taken", "", "may be", ""]
-                .map(str::to_owned)
-                .to_vec(),
-        ];
+        let head = ["what no source states", "taken", "", "may be", ""];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
         rows.extend(self.assumptions.iter().map(row));
         let text = table(4, &[Left, Right, Left, Left, Left], &rows);
+        let whys = self.assumptions.iter().map(|of| wrapped(8, &of.source));
         out.push('\n');
-        let mut lines = text.lines();
-        if let Some(head) = lines.next() {
-            out.push_str(&format!("{head}\n"));
-        }
-        for (line, assumption) in lines.zip(&self.assumptions) {
-            out.push_str(&format!("{line}\n"));
-            if sources {
-                out.push_str(&wrapped(8, &assumption.source));
-            }
+        // Nothing is to be said of the head.
+        for (line, why) in text.lines().zip(std::iter::once(String::new()).chain(whys)) {
+            out.push_str(&format!("{line}\n{why}"));
         }
     }
+}
+
+/// Stands for a blank at which no line ends.
+const UNBROKEN: &str = "\u{1}";
+
+/// `issue.wake 0 (0 to 2)`.
+fn assumed(assumption: &Assumption) -> String {
+    let range = match range(assumption) {
+        range if range.is_empty() => range,
+        range => format!(" ({range})"),
+    };
+    let text = format!("{} {}{range}", assumption.name, value(&assumption.value));
+    text.replace(' ', UNBROKEN)
 }
 
 /// `1 cycle`, `1 234 cycles`.
@@ -397,243 +417,5 @@ fn range(assumption: &Assumption) -> String {
             format!("{} to {}", grouped(least), grouped(most))
         }
         _ => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::functional::Issued;
-    use crate::table::WIDTH;
-    use crate::timed::{
-        LineTime, MemoryTraffic, OccupancyReport, Sensitivity, SharedCount, SmReport,
-    };
-
-    fn stalls() -> Stalls {
-        Stalls {
-            issue: 2_180_096,
-            dependency: 3_912_004,
-            memory: 9_120_551,
-            barrier: 1_204_778,
-            unit_busy: 310_040,
-            instruction_fetch: 0,
-            not_selected: 801_101,
-        }
-    }
-
-    fn memory(space: &'static str, access: &'static str, lookups: u64) -> MemoryTraffic {
-        MemoryTraffic {
-            space,
-            access,
-            accesses: 131_072,
-            requests: 524_288,
-            sectors: 1_048_576,
-            bytes: 33_554_432,
-            l1_lookups: lookups,
-            l1_hits: lookups / 3,
-            l1_hit_rate: None,
-            l2_lookups: 900_000,
-            l2_hits: 890_123,
-            l2_hit_rate: None,
-            dram_sectors: 16_384,
-            tlb_misses: 1_024,
-        }
-    }
-
-    fn rerun(value: u64, cycles: u64, of: u64) -> Rerun {
-        Rerun {
-            value,
-            cycles: Some(cycles),
-            change: Some(cycles as i64 - of as i64),
-            stopped: None,
-        }
-    }
-
-    fn number(name: &str, value: u64, least: u64, most: u64, standing: &'static str) -> Assumption {
-        Assumption {
-            name: name.to_owned(),
-            value: Taken::Number(value),
-            least: Some(least),
-            most: Some(most),
-            unit: Some("cycles"),
-            standing,
-            source: "Nobody says how long this takes; between the shortest that any paper on the \
-                     architecture states for something like it and twice the longest"
-                .to_owned(),
-        }
-    }
-
-    fn sample() -> TimedReport {
-        let of = 1_234_567;
-        TimedReport {
-            schema: TimedReport::SCHEMA,
-            file: "matmul_tiled.sm_61.cubin".to_owned(),
-            kernel: "void product::tiled<float, 16, true>(float const*, float const*, float*, int)"
-                .to_owned(),
-            grid: [16, 16, 1],
-            block: [16, 16, 1],
-            machine: "gtx1080".to_owned(),
-            machine_title: "NVIDIA GeForce GTX 1080".to_owned(),
-            machine_sms: 20,
-            scheduler: "gto",
-            pick: "typical".to_owned(),
-            caches: "cold",
-            interlock: "control-words",
-            cycles: of,
-            clock_khz: 1_733_000,
-            milliseconds: of as f64 / 1_733_000.0,
-            issued: Issued {
-                warp_instructions: 2_180_096,
-                thread_instructions: 69_763_072,
-                executed_thread_instructions: 69_000_000,
-            },
-            divergences: 0,
-            checked_elements: 65_536,
-            notes: Vec::new(),
-            ipc: 1.766,
-            ipc_active: 1.8,
-            occupancy: OccupancyReport {
-                most_warps: 64,
-                resident_warps: 58.3,
-                achieved: 0.911,
-                theoretical: Some(Theoretical {
-                    blocks: 8,
-                    warps: 64,
-                    occupancy: 1.0,
-                    limiter: "warps".to_owned(),
-                }),
-            },
-            warp_cycles: stalls().named().iter().map(|(_, cycles)| cycles).sum(),
-            stalls: stalls(),
-            shared_read_transactions: 0,
-            shared_write_transactions: 0,
-            shared_atomic_transactions: 0,
-            shared: vec![SharedCount {
-                access: "load",
-                accesses: 1_048_576,
-                transactions: 2_097_152,
-                conflicts: 1_048_576,
-            }],
-            memory: vec![
-                memory("global", "load", 600_000),
-                memory("local", "store", 0),
-            ],
-            constant_misses: Misses {
-                second: 1,
-                l2: 20,
-                dram: 3,
-            },
-            instruction_misses: Misses::default(),
-            lines: (0..30)
-                .map(|line| LineTime {
-                    source: Some(format!("matmul_tiled.cu:{line}")),
-                    warp_instructions: 123_456,
-                    warp_cycles: 400_000 - line * 10_000,
-                    stalls: Stalls {
-                        memory: 300_000 - line * 10_000,
-                        barrier: 100_000,
-                        ..Stalls::default()
-                    },
-                })
-                .collect(),
-            instructions: vec![InstructionTime {
-                address: "0x0188".to_owned(),
-                text: "@!P0 LDG.E.CI R12, [R34+0x12]".to_owned(),
-                source: None,
-                warp_instructions: 123_456,
-                warp_cycles: 400_000,
-                stalls: Stalls {
-                    instruction_fetch: 400_000,
-                    ..Stalls::default()
-                },
-            }],
-            sms: vec![SmReport {
-                sm: 0,
-                blocks: 13,
-                active_cycles: 1_200_000,
-                warp_instructions: 109_004,
-                ipc: 1.79,
-                resident_warps: 58.1,
-            }],
-            assumptions: vec![
-                Assumption {
-                    name: "scheduler.policy".to_owned(),
-                    value: Taken::Choice("gto".to_owned()),
-                    least: None,
-                    most: None,
-                    unit: None,
-                    standing: "assumed",
-                    source: "no source".to_owned(),
-                },
-                number("launch.kernel", 1_350, 0, 5_000, "fitted"),
-                number("issue.wake", 0, 0, 2, "assumed"),
-                number("launch.end", 0, 0, 0, "assumed"),
-            ],
-            sensitivities: Some(vec![
-                Sensitivity {
-                    name: "dram.latency".to_owned(),
-                    value: 200,
-                    least: rerun(180, of - 30_000, of),
-                    most: rerun(250, of + 60_000, of),
-                },
-                Sensitivity {
-                    name: "issue.wake".to_owned(),
-                    value: 0,
-                    least: rerun(0, of, of),
-                    most: rerun(2, of, of),
-                },
-            ]),
-        }
-    }
-
-    /// Only names of kernels, and rarely instructions, are longer.
-    #[test]
-    fn text_fits_a_terminal() {
-        let report = sample();
-        for stats in [false, true] {
-            let text = report.text(stats);
-            for line in text.lines() {
-                assert!(
-                    line.chars().count() <= WIDTH || line.starts_with("kernel "),
-                    "{line}"
-                );
-                assert_eq!(line, line.trim_end());
-            }
-        }
-    }
-
-    /// First the answer, then where the cycles went, then memory, then what all that rests on.
-    #[test]
-    fn text_answers_first() {
-        let report = sample();
-        let (short, long) = (report.text(false), report.text(true));
-        let line = |text: &str, nth| text.lines().nth(nth).unwrap_or_default().to_owned();
-        assert_eq!(line(&short, 1), "  1 234 567 cycles, 712.4 us at 1733 MHz");
-        let order = [
-            "    where cycles went ",
-            "    memory               9 120 551  52.0 %  ################\n",
-            "    dependency ",
-            "\n\n    memory ",
-            "    sensitive to ",
-            "    no other cycles with the least or the most of issue.wake\n",
-            "    what no source states ",
-        ];
-        let at = |part: &str| short.find(part).unwrap_or_else(|| panic!("{part}"));
-        assert!(order.map(at).is_sorted(), "{short}");
-        // Nothing was fetched in vain.
-        assert!(!short.contains("instruction fetch"), "{short}");
-        for part in [
-            "    and 5 lines with ",
-            "memory 75 %",
-            "        Nobody says how long",
-        ] {
-            assert!(!short.contains(part) && long.contains(part), "{part}");
-        }
-    }
-
-    #[test]
-    fn times_have_a_fitting_unit() {
-        let shown = [0.00087, 0.25, 3.5, 1999.0].map(duration);
-        assert_eq!(shown, ["0.870 us", "250.0 us", "3.500 ms", "1.999 s"]);
     }
 }

@@ -222,8 +222,11 @@ mod tests {
         }
     }
 
+    type Run = Vec<(u64, Event)>;
+    type Plant = fn(&mut Run);
+
     /// A block of one warp that issues three times, twice in one cycle.
-    fn run() -> Vec<(u64, Event)> {
+    fn run() -> Run {
         let (sm, number, block) = (1, 3, [3, 0, 0]);
         vec![
             (0, Event::Launched),
@@ -272,7 +275,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_seen() {
-        let planted: [(&str, fn(&mut Vec<(u64, Event)>)); 6] = [
+        let planted: [(&str, Plant); 6] = [
             ("a cycle too many", |run| {
                 run[4].1 = issue([1, 7, 0, 0, 0, 0, 0])
             }),

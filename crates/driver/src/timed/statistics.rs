@@ -110,7 +110,7 @@ impl Statistics {
     }
 
     /// How many warps of at most so many an SM held while it held blocks.
-    pub(super) fn occupancy(&self, most: u64, theoretical: Option<Theoretical>) -> OccupancyReport {
+    pub(super) fn occupancy(&self, most: u64, theoretical: Theoretical) -> OccupancyReport {
         let sum = |of: fn(&Sm) -> u64| self.sms.iter().map(of).sum();
         let resident = ratio(sum(|sm| sm.warp_cycles), sum(|sm| sm.active));
         OccupancyReport {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::Space;
+use warpbound_report::timed::Theoretical;
 use warpbound_report::trace::TraceAbout;
 use warpbound_simulate::functional::Counts;
 use warpbound_simulate::timed::{AccessKind, Event, Level, Listener, Stall, Waited, WarpPlace};
@@ -289,7 +290,13 @@ fn occupancy_is_an_average() {
     let mut statistics = Statistics::new(0);
     hear(&mut statistics, &events);
     // Two for 10 cycles, one for 20.
-    let occupancy = statistics.occupancy(8, None);
+    let theoretical = Theoretical {
+        blocks: 1,
+        warps: 2,
+        occupancy: 0.25,
+        limiter: "blocks".to_owned(),
+    };
+    let occupancy = statistics.occupancy(8, theoretical);
     assert!((occupancy.resident_warps - 4.0 / 3.0).abs() < 1e-12);
     assert!((occupancy.achieved - 1.0 / 6.0).abs() < 1e-12);
     let sms = statistics.sms();
