@@ -275,3 +275,18 @@ fn kernels_without_barriers_ask_for_no_number_of_them() {
         assert!(!run.touched.contains(&parameter), "{}", parameter.name());
     }
 }
+
+/// Texture and surface units are those of the first level: how many there are has a part in the result.
+#[test]
+fn surfaces_ask_for_the_number_of_units() {
+    let all = kernels::all();
+    let reference = all.iter().find(|known| known.kernel == "surface_copy");
+    let reference = reference.expect("a kernel with surfaces");
+    let session = session(reference, "sm_62");
+    let launch = (reference.launch)(0);
+    let kernel = session.launched_grid(Some(reference.kernel), &launch);
+    let prepared = session.prepare(kernel.expect("it has the kernel"));
+    let prepared = prepared.expect("it decodes");
+    let run = session.time(&prepared, &launch, &options("jetson-tx2"), &mut Silent);
+    assert!(run.expect("it runs").touched.contains(&Parameter::L1Units));
+}

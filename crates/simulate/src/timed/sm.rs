@@ -8,7 +8,7 @@ use super::event::{Event, Listener, Stall, WarpPlace};
 use super::fetch::{Constants, Instructions};
 use super::global::Path;
 use super::level::Level;
-use super::numbers::Numbers;
+use super::numbers::{Numbered, Numbers};
 use super::probe::Probe;
 use super::row::{Row, Unit, Work};
 use super::scheduler::{NEVER, Scheduler};
@@ -348,6 +348,7 @@ impl<'r> Sm<'r> {
                 (begin + numbers.get(Parameter::SharedSources), done)
             }
             Work::Texture => {
+                numbers.touch(const { Numbered::of(&[Parameter::L1Units]) });
                 let cycles = numbers.get(Parameter::TextureOccupancy);
                 let begin = self.path.texture(begin, unit_of_path(warp, self), cycles);
                 let sources = begin + numbers.get(Parameter::L1Sources);
