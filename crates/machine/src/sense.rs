@@ -42,6 +42,9 @@ const BETWEEN: &[(Parameter, u64, u64)] = &[
     (P::TlbL2Page, 1 << 12, 1 << 40),
 ];
 
+/// The most lines and translations that all caches have together: some hundred megabytes of tables.
+const MOST_LINES: u64 = 1 << 22;
+
 /// Numbers that others divide, multiplied.
 const MULTIPLES: &[(Parameter, &[Parameter])] = &[
     (P::SmWarps, &[P::SmSchedulers]),
@@ -92,7 +95,26 @@ pub(crate) fn check(figures: &[Figure]) -> Result<(), String> {
             }
         }
     }
+    let lines = lines(figures);
+    if lines > MOST_LINES {
+        return Err(format!(
+            "the caches have {lines} lines together; at most {MOST_LINES} are understood"
+        ));
+    }
     Ok(())
+}
+
+/// The most lines that caches and translation buffers have together, those of all SMs counted.
+fn lines(figures: &[Figure]) -> u64 {
+    let most = |parameter: Parameter| figures[parameter as usize].most;
+    let cache = |bytes, line: Parameter| most(bytes) / figures[line as usize].least.max(1);
+    let of_sm = (most(P::L1Units) * cache(P::L1Bytes, P::L1Line))
+        + cache(P::ConstantL1Bytes, P::ConstantL1Line)
+        + cache(P::ConstantL15Bytes, P::ConstantL15Line)
+        + cache(P::InstructionL1Bytes, P::InstructionLine)
+        + cache(P::InstructionL15Bytes, P::InstructionLine)
+        + most(P::TlbL1Entries);
+    most(P::SmCount) * of_sm + cache(P::L2Bytes, P::L2Line) + most(P::TlbL2Entries)
 }
 
 /// Whether a number may have a value, whatever the others are.

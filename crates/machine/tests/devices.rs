@@ -376,6 +376,20 @@ fn numbers_that_make_no_machine_are_refused() {
     }
 }
 
+/// Caches that are each of a size that is understood may be too many.
+#[test]
+fn machines_that_take_all_memory_are_refused() {
+    let device = |machine: &str| Device::parse("m.toml", machine);
+    let mut text = TX2.replace("count = { value = [2, 2]", "count = { value = [256, 256]");
+    assert!(device(&text).is_ok());
+    text = text.replace(
+        "bytes = { value = [12288, 24576], typical = 12288",
+        "bytes = { value = [16777216, 16777216]",
+    );
+    let error = device(&text).expect_err("it takes gigabytes").to_string();
+    assert!(error.contains("lines together"), "{error}");
+}
+
 #[test]
 fn picks_are_in_range_and_their_own() {
     for name in Device::names() {

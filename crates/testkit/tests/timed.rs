@@ -3,7 +3,7 @@
 use warpbound_driver::{Hooks, Prepared, Session, TimedOptions, TimedRun};
 use warpbound_isa::Program;
 use warpbound_load::{GridFile, StartCaches};
-use warpbound_machine::{Device, Parameter, Pick, WarpPolicy};
+use warpbound_machine::{Device, Parameter, Pick, Unit, WarpPolicy};
 use warpbound_simulate::timed::{Event, Interlock, Listener, Stall};
 use warpbound_testkit::kernels::{self, Reference};
 use warpbound_testkit::referee::Referee;
@@ -219,22 +219,39 @@ fn untouched_numbers_change_nothing() {
             continue;
         };
         let prepared: Prepared<'_> = session.prepare(kernel).expect("it is decoded");
-        let mut options = options(machine);
-        let picked = options.machine.pick(Pick::Typical);
+        // With other numbers, other things happen.
+        let pick = match random.u32(0..4) {
+            0 => Pick::Typical,
+            1 => Pick::Least,
+            2 => Pick::Most,
+            _ => Pick::Seed(random.u64(..)),
+        };
+        let interlock = match random.u32(0..4) {
+            0 => Interlock::Scoreboard,
+            _ => Interlock::ControlWords,
+        };
+        let mut options = TimedOptions {
+            pick,
+            interlock,
+            ..options(machine)
+        };
+        let picked = options.machine.pick(pick);
         let mut silent = warpbound_simulate::timed::Silent;
         let Ok(first) = session.time(&prepared, &launch, &options, &mut silent) else {
             continue;
         };
         for &parameter in Parameter::ALL {
             let figure = options.machine.figure(parameter);
-            if figure.least == figure.most || first.touched.contains(&parameter) {
+            if first.touched.contains(&parameter) || random.u32(0..4) > 0 {
                 continue;
             }
-            let other = match picked[parameter] == figure.most {
-                true => figure.least,
-                false => figure.most,
+            // Counts of cycles may have any value.
+            let other = match parameter.unit() {
+                Unit::Cycles => picked[parameter] + 7,
+                _ if picked[parameter] == figure.most => figure.least,
+                _ => figure.most,
             };
-            if random.u32(0..4) > 0 {
+            if other == picked[parameter] {
                 continue;
             }
             options.set.push((parameter, other));

@@ -124,7 +124,11 @@ impl<'r> Sm<'r> {
                 let mut outcome = Outcome::default();
                 for word in 0..u64::from(access.size).div_ceil(4) {
                     let addresses = std::array::from_fn(|lane| {
-                        let own = around.probe.addresses[lane] + 4 * word;
+                        // Lanes that take no part may hold any number.
+                        let own = match access.taken >> lane & 1 {
+                            1 => around.probe.addresses[lane] + 4 * word,
+                            _ => 0,
+                        };
                         LOCAL + slot * each + own / 4 * 128 + lane as u64 * 4 + own % 4
                     });
                     let word = Request {

@@ -242,7 +242,7 @@ impl Path {
         }
         let loads = request.kind != AccessKind::Store;
         let start = match loads {
-            true => self.slot_for_miss(begin),
+            true => self.room_for_misses(begin, count),
             false => begin,
         };
         let sent = self
@@ -255,26 +255,28 @@ impl Path {
                 contended: request.contended,
             },
         };
-        let reached = level.reach(sent, part.line, sectors, wanted);
+        let reached = level.reach_from(sent, part.line, sectors, wanted);
         outcome.l2_lookups += count;
         outcome.l2_hits += reached.hits;
         outcome.dram += reached.dram;
         let done = reached.done + more;
         if loads {
-            self.misses.push_back(done);
+            self.misses
+                .extend(std::iter::repeat_n(done, count as usize));
         }
         done
     }
 
-    /// When one more line can be on its way.
-    fn slot_for_miss(&mut self, at: u64) -> u64 {
-        while self.misses.front().is_some_and(|&done| done <= at) {
+    /// When so many more sectors can be on their way.
+    fn room_for_misses(&mut self, at: u64, count: u32) -> u64 {
+        let mut start = at;
+        while let Some(&done) = self.misses.front()
+            && (done <= start || self.misses.len() + count as usize > self.most_misses)
+        {
             self.misses.pop_front();
+            start = start.max(done);
         }
-        match self.misses.len() < self.most_misses {
-            true => at,
-            false => self.misses.pop_front().unwrap_or(at).max(at),
-        }
+        start
     }
 
     /// The lines and sectors that some lanes want, each line once.
@@ -302,5 +304,37 @@ impl Path {
             parts[part].sectors |= sector;
         }
         &parts[..count]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpbound_machine::{Device, Pick};
+
+    use super::*;
+
+    /// Of the 8 sectors that may be on their way, a line takes four.
+    #[test]
+    fn sectors_are_on_their_way_and_not_lines() {
+        let machine = Device::built_in("jetson-tx2").expect("it comes with the tool");
+        let picked = machine.pick(Pick::Typical).with(Parameter::L1Misses, 8);
+        let numbers = Numbers::new(&picked);
+        let mut path = Path::new(&numbers);
+        let mut level = Level::new(&numbers);
+        let mut load = |line: u64| {
+            let request = Request {
+                kind: AccessKind::Load,
+                size: 4,
+                addresses: &std::array::from_fn(|lane| line * 128 + lane as u64 % 4 * 32),
+                taken: 0b1111,
+                cached: false,
+                contended: false,
+                unit: 0,
+            };
+            path.access(0, &request, &mut level).done
+        };
+        // What the translation takes is over when the third comes.
+        let done = [0, 1, 2].map(&mut load);
+        assert!(done[1] < done[0] + 100 && done[2] >= done[0], "{done:?}");
     }
 }

@@ -198,6 +198,32 @@ impl<'a> Level<'a> {
         Reached { done, hits, dram }
     }
 
+    /// The same for sectors from an address on, where lines may be longer or shorter than those of who asks.
+    pub(super) fn reach_from(
+        &mut self,
+        at: u64,
+        address: u64,
+        sectors: u32,
+        wanted: Wanted,
+    ) -> Reached {
+        let each = self.line / self.sector;
+        let mut left = u64::from(sectors) << (address % self.line / self.sector);
+        let mut line = address - address % self.line;
+        let mut all = Reached::default();
+        while left != 0 {
+            let own = (left & (u64::MAX >> (64 - each))) as u32;
+            if own != 0 {
+                let reached = self.reach(at, line, own, wanted);
+                all.done = all.done.max(reached.done);
+                all.hits += reached.hits;
+                all.dram += reached.dram;
+            }
+            left >>= each;
+            line += self.line;
+        }
+        all
+    }
+
     /// A line of code or constants is wanted at a cycle that is not on its SM, `latency` cycles away in the second level:
     /// when it is there, and whether the second level had it.
     pub(super) fn line_of(
@@ -221,5 +247,26 @@ impl<'a> Level<'a> {
             line += self.line;
         }
         (done, had)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpbound_machine::{Device, Pick};
+
+    use super::*;
+
+    /// Lines of 64 bytes, as a first level may have them, are halves of lines of 128, and lines of 256 are two.
+    #[test]
+    fn lines_of_another_length() {
+        let machine = Device::built_in("jetson-tx2").expect("it comes with the tool");
+        let numbers = Numbers::new(&machine.pick(Pick::Typical));
+        let mut level = Level::new(&numbers);
+        let mut hits = |address, sectors| level.reach_from(0, address, sectors, Wanted::Read).hits;
+        assert_eq!(hits(64, 0b11), 0);
+        assert_eq!(hits(0, 0b11), 0);
+        assert_eq!(hits(0, 0b1111), 4);
+        assert_eq!(hits(256, 0b1001_0000), 0);
+        assert_eq!(hits(384, 0b1111), 2);
     }
 }

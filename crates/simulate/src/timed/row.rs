@@ -103,6 +103,8 @@ pub(super) struct Row {
     pub(super) bank_cycles: u32,
     /// Where it goes on that is not the next instruction costs more.
     pub(super) jumps: bool,
+    /// It may be what others wait for at a barrier.
+    pub(super) arrives: bool,
     /// The numbers that its issue depends on.
     pub(super) touches: Numbered,
     /// Results that a register scoreboard watches, and what they need.
@@ -186,6 +188,7 @@ fn row(op: &Op, instr: &Instr, program: &Program, numbers: &Numbers, before: &mu
         constants: view.as_ref().map(constants).unwrap_or_default(),
         bank_cycles: bank_cycles * numbers.peek(Parameter::IssueBankConflict) as u32,
         jumps: op.control != Control::Next,
+        arrives: op.barrier,
         reads: op
             .reads
             .iter()
@@ -340,4 +343,56 @@ fn conflicts(view: &View, reuse: u8, banks: u64, before: &mut Reuse) -> u32 {
         inside.count() as u32
     };
     (0..banks).map(of_bank).max().unwrap_or(0).saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use warpbound_isa::Arch;
+
+    use super::*;
+
+    /// A control word without waits, the instruction, two NOPs.
+    fn program(word: u64) -> Program {
+        let nop = 0x50b0_0000_0007_0f00;
+        let words = [0x001f_8000_fc00_07e0, word, nop, nop];
+        let code: Vec<u8> = words
+            .iter()
+            .flat_map(|word: &u64| word.to_le_bytes())
+            .collect();
+        Program::decode(Arch::Sm61, &code).expect("a whole group")
+    }
+
+    /// DEPBAR: f0f0 in front; bit 29 says `.LE`, then 28:26 are its scoreboard and 25:20 its count; 5:0 are others.
+    #[test]
+    fn scoreboards_that_are_waited_for() {
+        let outstanding = |word| {
+            let program = program(word);
+            let view = program.view(&program.instrs[0]).expect("DEPBAR");
+            assert_eq!(view.mnemonic, "DEPBAR");
+            match outstanding(&view) {
+                Work::Outstanding {
+                    scoreboard,
+                    most,
+                    none_of,
+                } => (scoreboard, most, none_of),
+                work => panic!("{work:?}"),
+            }
+        };
+        const DEPBAR: u64 = 0xf0f0_0000_0007_0000;
+        const LE: u64 = DEPBAR | 1 << 29;
+        for scoreboard in 0..6u8 {
+            for most in [0, 1, 2, 3, 31, 63u8] {
+                for others in 0..64u8 {
+                    let fields = u64::from(scoreboard) << 26 | u64::from(most) << 20;
+                    let found = outstanding(LE | fields | u64::from(others));
+                    assert_eq!(found, (scoreboard, most, others));
+                }
+            }
+        }
+        // Without `.LE` no scoreboard is named, and any count will do.
+        for others in 0..64u8 {
+            let (_, most, none_of) = outstanding(DEPBAR | u64::from(others));
+            assert_eq!((most, none_of), (u8::MAX, others));
+        }
+    }
 }

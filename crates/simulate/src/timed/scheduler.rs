@@ -50,6 +50,8 @@ impl Scheduler {
     /// A warp is gone.
     pub(super) fn remove(&mut self, slot: u32) {
         self.warps.retain(|warp| warp.slot != slot);
+        // The next warp in this slot is another one.
+        self.last = self.last.filter(|(last, _)| *last != slot);
     }
 
     /// How many warps it has.
@@ -200,6 +202,20 @@ mod tests {
         scheduler.set(1, 9, Unit::None);
         assert_eq!(scheduler.choose(6, WarpPolicy::Gto), Some(0));
         assert_eq!(scheduler.choose(6, WarpPolicy::Oldest), Some(0));
+    }
+
+    /// The warp that gets the slot of one that is gone is young, and not the one that issued last.
+    #[test]
+    fn a_slot_is_no_warp() {
+        for policy in [WarpPolicy::Gto, WarpPolicy::RunToBarrier] {
+            let mut scheduler = Scheduler::new();
+            scheduler.add(0, 0, Unit::None);
+            scheduler.add(4, 0, Unit::None);
+            scheduler.issued(0, false);
+            scheduler.remove(0);
+            scheduler.add(0, 0, Unit::None);
+            assert_eq!(scheduler.choose(1, policy), Some(4), "{policy:?}");
+        }
     }
 
     /// A warp keeps its scheduler although it waits, until it comes to a barrier.

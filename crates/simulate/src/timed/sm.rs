@@ -8,7 +8,7 @@ use super::event::{Event, Listener, Stall, WarpPlace};
 use super::fetch::{Constants, Instructions};
 use super::global::Path;
 use super::level::Level;
-use super::numbers::Numbers;
+use super::numbers::{Numbered, Numbers};
 use super::probe::Probe;
 use super::row::{Row, Unit, Work};
 use super::scheduler::{NEVER, Scheduler};
@@ -73,8 +73,8 @@ pub(super) struct Sm<'r> {
 enum After {
     /// With the next one, which the instruction may pair with.
     Goes { pairs: bool },
-    /// It waits at a barrier of its block.
-    Waits { resident: usize },
+    /// It has come to a barrier of its block, where it waits or not.
+    Arrives { resident: usize },
     /// Not at all.
     Ends,
 }
@@ -144,7 +144,7 @@ impl<'r> Sm<'r> {
             };
             let top = state.stack.top().map_or((0, 0), next_of);
             let mut warp = Warp::new(place, resident, top, now, watches);
-            self.prepare(&mut warp, now, around);
+            self.prepare(&mut warp, now, now, around);
             let unit = unit_of(around.rows, warp.at);
             self.schedulers[scheduler as usize].add(slot, warp.ready, unit);
             self.warps[slot as usize] = Some(warp);
@@ -194,7 +194,7 @@ impl<'r> Sm<'r> {
         self.warps = warps;
         match after? {
             After::Goes { pairs } => return Ok(pairs),
-            After::Waits { resident } => self.arrive(now, resident, around, turn),
+            After::Arrives { resident } => self.arrive(now, resident, around, turn),
             After::Ends => {
                 if let Some(warp) = self.warps.get_mut(slot as usize).and_then(Option::take) {
                     self.end(now, &warp, around, turn);
@@ -270,20 +270,20 @@ impl<'r> Sm<'r> {
             let more = around.numbers.get(Parameter::IssueJump);
             warp.wait(warp.ready + more, Stall::Fetch);
         }
-        let (ready, unit, after) = match waits {
+        let (ready, unit) = match waits {
             // It is ready when the barrier opens.
-            true => {
-                let resident = warp.resident;
-                (NEVER, Unit::None, After::Waits { resident })
-            }
+            true => (NEVER, Unit::None),
             false => {
-                self.prepare(warp, now, around);
-                let pairs = row.pairs;
-                (warp.ready, unit_of(rows, warp.at), After::Goes { pairs })
+                self.prepare(warp, now, now, around);
+                (warp.ready, unit_of(rows, warp.at))
             }
         };
         self.schedulers[warp.place.scheduler as usize].set(slot, ready, unit);
-        Ok(after)
+        let resident = warp.resident;
+        Ok(match waits || row.arrives {
+            true => After::Arrives { resident },
+            false => After::Goes { pairs: row.pairs },
+        })
     }
 
     /// An instruction begins its work at a cycle: when its sources have been read, when its result is there, and when its
@@ -339,6 +339,7 @@ impl<'r> Sm<'r> {
                 (begin + numbers.get(Parameter::SharedSources), done)
             }
             Work::Texture => {
+                numbers.touch(const { Numbered::of(&[Parameter::L1Units]) });
                 let cycles = numbers.get(Parameter::TextureOccupancy);
                 let begin = self.path.texture(begin, unit_of_path(warp, self), cycles);
                 let sources = begin + numbers.get(Parameter::L1Sources);
@@ -391,8 +392,15 @@ impl<'r> Sm<'r> {
         }
     }
 
-    /// When a warp can issue its next instruction, as far as that depends on itself.
-    fn prepare<L: Listener>(&mut self, warp: &mut Warp, now: u64, around: &mut Around<'_, 'r, L>) {
+    /// When a warp can issue its next instruction, as far as that depends on itself; it asks for it from a cycle on that is
+    /// not before now.
+    fn prepare<L: Listener>(
+        &mut self,
+        warp: &mut Warp,
+        now: u64,
+        from: u64,
+        around: &mut Around<'_, 'r, L>,
+    ) {
         let rows = around.rows;
         let Some(row) = rows.get(warp.at as usize) else {
             return;
@@ -401,7 +409,7 @@ impl<'r> Sm<'r> {
         if warp.line != Some(line) {
             warp.line = Some(line);
             let address = u64::from(row.address);
-            let (ready, found) = self.instructions.fetch(now, address, &mut around.level);
+            let (ready, found) = self.instructions.fetch(from, address, &mut around.level);
             if let Some(found) = found {
                 let event = Event::FetchMiss {
                     sm: self.number,
@@ -486,7 +494,7 @@ impl<'r> Sm<'r> {
                 continue;
             };
             warp.wait(opens, Stall::Barrier);
-            self.prepare(&mut warp, opens, around);
+            self.prepare(&mut warp, now, opens, around);
             let scheduler = &mut self.schedulers[warp.place.scheduler as usize];
             scheduler.set(slot as u32, warp.ready, unit_of(around.rows, warp.at));
             self.warps[slot] = Some(warp);
@@ -523,6 +531,10 @@ impl<'r> Sm<'r> {
         };
         resident.running -= 1;
         if resident.running > 0 {
+            // The others may have waited for it; where nobody waits, barriers have no part in it.
+            if resident.block.warps.iter().all(|warp| warp.waits.is_none()) {
+                return;
+            }
             self.arrive(now, warp.resident, around, turn);
             return;
         }
@@ -564,15 +576,13 @@ fn reason(is_memory: bool) -> Stall {
     }
 }
 
-/// A warp waits until scoreboards count nothing, and some cycles more for those that had to be waited for.
+/// A warp waits until scoreboards count nothing and some cycles have passed since.
 fn clear(warp: &mut Warp, mask: u8, wake: u64) {
     for number in 0..6 {
         if mask >> number & 1 == 1 {
             let scoreboard = &warp.scoreboards[number];
             let (until, is_memory) = (scoreboard.clear(), scoreboard.is_memory);
-            if until > warp.ready {
-                warp.wait(until + wake, reason(is_memory));
-            }
+            warp.wait(until + wake, reason(is_memory));
         }
     }
 }

@@ -1,0 +1,292 @@
+//! Runs with time, whatever the numbers of the machine: the books close, a lone warp never gains by a longer latency, and
+//! nobody waits for ever.
+
+use std::collections::HashMap;
+
+use warpbound_driver::{Session, TimedOptions, WarpPolicy};
+use warpbound_ir::{Cell, Code};
+use warpbound_isa::{Program, nvidia};
+use warpbound_load::GridFile;
+use warpbound_machine::{Device, Parameter, Pick, Unit};
+use warpbound_simulate::timed::{Event, Interlock, Listener, Silent};
+use warpbound_testkit::kernels::{self, Reference};
+use warpbound_testkit::ledger::Ledger;
+
+fn session(reference: &Reference, chip: &str) -> Session {
+    let file = format!("{}.{chip}.cubin", reference.source);
+    let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
+    let contents = std::fs::read(path).expect("the cubin is in the repository");
+    Session::open(&file, &contents).expect("it loads")
+}
+
+fn options(machine: &str) -> TimedOptions {
+    TimedOptions::new(Device::built_in(machine).expect("it comes with the tool"))
+}
+
+/// A kernel of ours by its source, the first if there are several.
+fn of_source(source: &str) -> Reference {
+    let mut all = kernels::all().into_iter();
+    let found = all.find(|reference| reference.source == source);
+    found.expect("there is such a kernel")
+}
+
+/// Runs a launch of a kernel while somebody listens.
+fn run(
+    reference: &Reference,
+    session: &Session,
+    launch: &GridFile,
+    options: &TimedOptions,
+    listener: &mut impl Listener,
+) -> u64 {
+    let kernel = session.launched_grid(Some(reference.kernel), launch);
+    let prepared = session.prepare(kernel.expect("it has the kernel"));
+    let run = session.time(&prepared.expect("it decodes"), launch, options, listener);
+    run.expect("it runs").cycles.0.0
+}
+
+/// With the least of all numbers nothing is fetched ahead, so that instructions behind barriers are not at hand.
+#[test]
+fn books_close_with_other_numbers() {
+    let policies = [
+        WarpPolicy::Gto,
+        WarpPolicy::Lrr,
+        WarpPolicy::Oldest,
+        WarpPolicy::RunToBarrier,
+    ];
+    let mut mistakes = Vec::new();
+    for (pick, machine) in [
+        (Pick::Least, "gtx1080"),
+        (Pick::Least, "p100"),
+        (Pick::Most, "p100"),
+        (Pick::Seed(1), "gtx1080"),
+    ] {
+        for (number, reference) in kernels::all().iter().enumerate() {
+            let options = TimedOptions {
+                scheduler: Some(policies[number % policies.len()]),
+                pick,
+                ..options(machine)
+            };
+            let launch = (reference.launch)(1);
+            let mut ledger = Ledger::new();
+            let session = session(reference, "sm_61");
+            run(reference, &session, &launch, &options, &mut ledger);
+            if let Err(what) = ledger.close() {
+                mistakes.push(format!(
+                    "{} on {machine}, {pick:?}: {what}",
+                    reference.kernel
+                ));
+            }
+        }
+    }
+    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+}
+
+/// Numbers of which a larger one may be faster. What constants and instructions take beyond a hit is a difference of two
+/// of them. And which of two pipes an instruction takes is decided when it issues: with the other pipe longer in use, a
+/// better choice for what follows may come of it.
+const NOT_MONOTONE: [Parameter; 4] = [
+    Parameter::ConstantL1Hit,
+    Parameter::L2Hit,
+    Parameter::OccupancyFmai,
+    Parameter::OccupancyFxu,
+];
+
+/// A lone warp does the same in the same order, so that it is never done earlier when something takes longer.
+#[test]
+fn a_lone_warp_gains_nothing_by_longer_latencies() {
+    let mut problems = Vec::new();
+    let mut slower = 0;
+    let lone = kernels::all().into_iter().filter_map(|reference| {
+        let mut launches = (0..6).map(reference.launch);
+        let is_lone =
+            |launch: &GridFile| launch.grid == [1; 3] && launch.block.iter().product::<u32>() <= 32;
+        Some((reference, launches.find(is_lone)?))
+    });
+    let of_the_paper = |(reference, _): &(Reference, GridFile)| reference.source == "matmul_int";
+    for (_, (reference, launch)) in (0..)
+        .zip(lone)
+        .filter(|(number, found)| number % 6 == 0 || of_the_paper(found))
+    {
+        let session = session(&reference, "sm_62");
+        let source = reference.source;
+        for pick in [Pick::Typical, Pick::Least, Pick::Seed(3)] {
+            let mut options = TimedOptions {
+                pick,
+                ..options("jetson-tx2")
+            };
+            let picked = options.machine.pick(pick);
+            let mut time = |set| {
+                options.set = set;
+                run(&reference, &session, &launch, &options, &mut Silent)
+            };
+            let first = time(Vec::new());
+            for &parameter in Parameter::ALL {
+                if parameter.unit() != Unit::Cycles || NOT_MONOTONE.contains(&parameter) {
+                    continue;
+                }
+                let mut before = first;
+                for more in [1, 3, 5, 40] {
+                    let cycles = time(vec![(parameter, picked[parameter] + more)]);
+                    slower += u32::from(cycles > before);
+                    if cycles < before {
+                        let name = parameter.name();
+                        problems.push(format!("{source}, {pick:?}: {name} +{more}: {cycles}"));
+                    }
+                    before = cycles;
+                }
+            }
+        }
+    }
+    assert!(slower > 500, "{slower} made a difference");
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// Notes the shortest distances from instructions of fixed latency to those that read their results.
+struct Distances<'a> {
+    code: &'a Code,
+    fixed: Vec<bool>,
+    /// When a cell of a warp was written last, and whether with a fixed latency.
+    written: HashMap<(u64, u32, Cell), (u64, bool)>,
+    /// Of registers, predicates, the condition code.
+    least: [u64; 3],
+}
+
+impl Listener for Distances<'_> {
+    fn event(&mut self, cycle: u64, event: &Event) {
+        let Event::Issue { warp, at, .. } = event else {
+            return;
+        };
+        let op = &self.code.ops[at.index()];
+        for cell in op.reads.iter().copied().chain(op.condition.cells()) {
+            let written = self.written.get(&(warp.block, warp.warp, cell));
+            if let Some((before, true)) = written {
+                let kind = match cell {
+                    Cell::CC => 2,
+                    cell => usize::from(cell.is_predicate()),
+                };
+                self.least[kind] = self.least[kind].min(cycle - before);
+            }
+        }
+        let is_fixed = self.fixed[at.index()];
+        for &cell in &op.writes {
+            let written = (cycle, is_fixed);
+            self.written.insert((warp.block, warp.warp, cell), written);
+        }
+    }
+}
+
+/// Without control words nothing is faster than what instructions depend on.
+#[test]
+fn scoreboards_keep_the_latencies() {
+    let mut least = [u64::MAX; 3];
+    for reference in kernels::all() {
+        let session = session(&reference, "sm_62");
+        let launch = (reference.launch)(1);
+        let kernel = session.launched_grid(Some(reference.kernel), &launch);
+        let prepared = session.prepare(kernel.expect("it has the kernel"));
+        let prepared = prepared.expect("it decodes");
+        let Program::Nvidia(program) = &prepared.program else {
+            panic!("it is for a GPU");
+        };
+        let is_fixed = |instr| {
+            let timing = program.timing(instr);
+            timing.is_some_and(|timing| timing.latency == nvidia::Latency::Fixed)
+        };
+        let options = TimedOptions {
+            interlock: Interlock::Scoreboard,
+            ..options("jetson-tx2")
+        };
+        let mut distances = Distances {
+            code: &prepared.code,
+            fixed: program.instrs.iter().map(is_fixed).collect(),
+            written: HashMap::new(),
+            least,
+        };
+        let run = session.time(&prepared, &launch, &options, &mut distances);
+        run.expect("it runs");
+        least = distances.least;
+    }
+    let machine = options("jetson-tx2").machine.pick(Pick::Typical);
+    let expected = [
+        Parameter::LatencyAlu,
+        Parameter::LatencyPredicate,
+        Parameter::LatencyCarry,
+    ];
+    assert_eq!(least, expected.map(|parameter| machine[parameter]));
+}
+
+/// Notes which instructions open barriers: those that were issued last when one opened.
+struct Openers {
+    last: usize,
+    opened: Vec<usize>,
+}
+
+impl Listener for Openers {
+    fn event(&mut self, _: u64, event: &Event) {
+        match event {
+            Event::Issue { at, .. } => self.last = at.index(),
+            Event::BarrierOpens { .. } => self.opened.push(self.last),
+            _ => {}
+        }
+    }
+}
+
+/// Who comes to a barrier without waiting opens it there and then when all others wait already.
+#[test]
+fn arrivals_without_waiting_open_barriers() {
+    let all = kernels::all();
+    let reference = all.iter().find(|known| known.kernel == "barrier_named");
+    let reference = reference.expect("a kernel with BAR.ARV");
+    let session = session(reference, "sm_62");
+    let launch = (reference.launch)(0);
+    let kernel = session.launched_grid(Some(reference.kernel), &launch);
+    let prepared = session.prepare(kernel.expect("it has the kernel"));
+    let prepared = prepared.expect("it decodes");
+    let Program::Nvidia(program) = &prepared.program else {
+        panic!("it is for a GPU");
+    };
+    let mut openers = Openers {
+        last: 0,
+        opened: Vec::new(),
+    };
+    let options = options("jetson-tx2");
+    let run = session.time(&prepared, &launch, &options, &mut openers);
+    run.expect("it runs");
+    let passes = |at: &&usize| {
+        let view = program.view(&program.instrs[**at]);
+        view.is_some_and(|view| view.mnemonic == "BAR" && view.has(".ARV"))
+    };
+    assert!(openers.opened.iter().filter(passes).count() > 0);
+}
+
+/// Warps that end come to no barrier: what is assumed of barriers has no part in runs without any.
+#[test]
+fn kernels_without_barriers_ask_for_no_number_of_them() {
+    let reference = of_source("mandelbrot");
+    let session = session(&reference, "sm_62");
+    let launch = (reference.launch)(0);
+    assert!(launch.block.iter().product::<u32>() > 32);
+    let kernel = session.launched_grid(Some(reference.kernel), &launch);
+    let prepared = session.prepare(kernel.expect("it has the kernel"));
+    let prepared = prepared.expect("it decodes");
+    let run = session.time(&prepared, &launch, &options("jetson-tx2"), &mut Silent);
+    let run = run.expect("it runs");
+    for parameter in [Parameter::BarrierLatency, Parameter::BarrierThreads] {
+        assert!(!run.touched.contains(&parameter), "{}", parameter.name());
+    }
+}
+
+/// Texture and surface units are those of the first level: how many there are has a part in the result.
+#[test]
+fn surfaces_ask_for_the_number_of_units() {
+    let all = kernels::all();
+    let reference = all.iter().find(|known| known.kernel == "surface_copy");
+    let reference = reference.expect("a kernel with surfaces");
+    let session = session(reference, "sm_62");
+    let launch = (reference.launch)(0);
+    let kernel = session.launched_grid(Some(reference.kernel), &launch);
+    let prepared = session.prepare(kernel.expect("it has the kernel"));
+    let prepared = prepared.expect("it decodes");
+    let run = session.time(&prepared, &launch, &options("jetson-tx2"), &mut Silent);
+    assert!(run.expect("it runs").touched.contains(&Parameter::L1Units));
+}
