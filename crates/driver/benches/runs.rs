@@ -7,6 +7,7 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::{Hooks, Session, TimedOptions};
 use warpbound_load::GridFile;
 use warpbound_machine::Device;
+use warpbound_report::timed::TimedReport;
 
 fn main() {
     divan::main();
@@ -115,13 +116,13 @@ fn functional(bencher: Bencher, case: &Case) {
     bencher.counter(ItemsCount::new(count)).bench_local(run);
 }
 
-#[divan::bench(args = &CASES)]
-fn timed(bencher: Bencher, case: &Case) {
+/// Runs a case with time on a machine, and counts what its report says.
+fn bench_timed(bencher: Bencher, case: &Case, machine: &str, count: fn(&TimedReport) -> u64) {
     let (session, grid) = open(case);
     let kernel = session
         .launched_grid(Some(case.kernel), &grid)
         .expect("it has the kernel");
-    let options = TimedOptions::new(Device::built_in("gtx1080").expect("it comes with the tool"));
+    let options = TimedOptions::new(Device::built_in(machine).expect("it comes with the tool"));
     let run = || {
         let hooks = Hooks {
             events: None,
@@ -132,8 +133,15 @@ fn timed(bencher: Bencher, case: &Case) {
             .run_timed(kernel, &grid, &options, hooks)
             .expect("it runs")
     };
-    let count = run().report.issued.warp_instructions;
+    let count = count(&run().report);
     bencher.counter(ItemsCount::new(count)).bench_local(run);
+}
+
+#[divan::bench(args = &CASES)]
+fn timed(bencher: Bencher, case: &Case) {
+    bench_timed(bencher, case, "gtx1080", |report| {
+        report.issued.warp_instructions
+    });
 }
 
 /// Simulated cycles per second of a warp that is alone on its GPU: cycles in which nothing happens cost nothing.
@@ -148,22 +156,5 @@ fn lone_warp(bencher: Bencher) {
             {name = 'b', type = 's32', shape = [65536], fill = 'iota'},\
             {name = 'product', type = 's32', shape = [16384]}, {name = 'n', type = 's32', value = 30}]",
     };
-    let (session, grid) = open(&case);
-    let kernel = session
-        .launched_grid(Some(case.kernel), &grid)
-        .expect("it has the kernel");
-    let options =
-        TimedOptions::new(Device::built_in("jetson-tx2").expect("it comes with the tool"));
-    let run = || {
-        let hooks = Hooks {
-            events: None,
-            timeline: None,
-            progress: &mut |_| (),
-        };
-        session
-            .run_timed(kernel, &grid, &options, hooks)
-            .expect("it runs")
-    };
-    let cycles = run().report.cycles;
-    bencher.counter(ItemsCount::new(cycles)).bench_local(run);
+    bench_timed(bencher, &case, "jetson-tx2", |report| report.cycles);
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use warpbound_ir::OpIndex;
 use warpbound_isa::nvidia::{Latency, Program};
 use warpbound_machine::{Parameter, Picked};
-use warpbound_simulate::timed::{AccessKind, Event, Listener, Stall, WarpPlace};
+use warpbound_simulate::timed::{AccessKind, Event, Listener, WarpPlace};
 
 /// How many problems of a kind are told.
 const MOST_TOLD: usize = 5;
@@ -17,8 +17,9 @@ const MOST_TOLD: usize = 5;
 /// - it waits for the scoreboards that memory accesses hold;
 /// - it passes no barrier of its block before all others of the block came to it, or ended;
 /// - a pipe takes instructions no faster than it can;
-/// - no SM holds more than it has room for;
-/// - what a warp has waited for adds up to the time between its issues.
+/// - no SM holds more than it has room for.
+///
+/// That cycles add up and that what begins also ends is checked by [`crate::ledger`].
 pub struct Referee<'a> {
     program: &'a Program,
     machine: &'a Picked,
@@ -27,8 +28,6 @@ pub struct Referee<'a> {
     blocks: HashMap<u64, Block>,
     /// Warps and blocks that each SM holds.
     held: HashMap<u32, (u64, u64)>,
-    /// The cycle of the last event of each SM.
-    times: HashMap<u32, u64>,
     /// What broke a rule, by rule.
     problems: BTreeMap<Rule, Vec<String>>,
     /// Issues that were checked.
@@ -39,7 +38,6 @@ pub struct Referee<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rule {
     Events,
-    Ledger,
     Distance,
     Scoreboards,
     Barriers,
@@ -51,7 +49,6 @@ enum Rule {
 
 struct Warp {
     last: Option<(u64, usize)>,
-    began: u64,
     /// Until when memory accesses hold the scoreboards.
     holds: [u64; 6],
 }
@@ -65,7 +62,6 @@ struct Scheduler {
 }
 
 struct Block {
-    began: u64,
     /// How often each warp came to a barrier, and when it did last; `None` has ended.
     arrivals: Vec<Option<(u64, u64)>>,
 }
@@ -80,7 +76,6 @@ impl<'a> Referee<'a> {
             schedulers: HashMap::new(),
             blocks: HashMap::new(),
             held: HashMap::new(),
-            times: HashMap::new(),
             problems: BTreeMap::new(),
             issues: 0,
         }
@@ -98,7 +93,7 @@ impl<'a> Referee<'a> {
         }
     }
 
-    fn issue(&mut self, cycle: u64, place: WarpPlace, at: OpIndex, waited: &[u64; 7]) {
+    fn issue(&mut self, cycle: u64, place: WarpPlace, at: OpIndex) {
         self.issues += 1;
         let at = at.index();
         let Some(instr) = self.program.instrs.get(at) else {
@@ -109,18 +104,6 @@ impl<'a> Referee<'a> {
             return self.note(Rule::Events, cycle, format!("{place:?} has not begun"));
         };
         let mut wrong = Vec::new();
-        // The time between two issues.
-        let since = warp.last.map_or(warp.began, |(cycle, _)| cycle);
-        let sum: u64 = waited.iter().sum();
-        if since + sum != cycle {
-            wrong.push((
-                Rule::Ledger,
-                format!(
-                    "{address}: {sum} cycles are explained, {} went by",
-                    cycle as i64 - since as i64
-                ),
-            ));
-        }
         // What the instruction before demands.
         if let Some((before, last)) = warp.last {
             let last = &self.program.instrs[last];
@@ -242,17 +225,6 @@ impl<'a> Referee<'a> {
             *hold = done.max(*hold);
         }
     }
-
-    fn time(&mut self, sm: u32, cycle: u64) {
-        let last = self.times.insert(sm, cycle);
-        if last.is_some_and(|last| last > cycle) {
-            self.note(
-                Rule::Events,
-                cycle,
-                format!("SM {sm} was at {last:?} before"),
-            );
-        }
-    }
 }
 
 impl Listener for Referee<'_> {
@@ -261,9 +233,7 @@ impl Listener for Referee<'_> {
             Event::BlockBegins {
                 sm, number, warps, ..
             } => {
-                self.time(sm, cycle);
                 let block = Block {
-                    began: cycle,
                     arrivals: vec![Some((0, 0)); warps as usize],
                 };
                 self.blocks.insert(number, block);
@@ -283,24 +253,12 @@ impl Listener for Referee<'_> {
                     );
                 }
             }
-            Event::Issue {
-                warp, at, waited, ..
-            } => {
-                self.time(warp.sm, cycle);
-                let began = self.blocks.get(&warp.block).map_or(0, |block| block.began);
+            Event::Issue { warp, at, .. } => {
                 self.warps.entry((warp.sm, warp.slot)).or_insert(Warp {
                     last: None,
-                    began,
                     holds: [0; 6],
                 });
-                self.issue(cycle, warp, at, &waited);
-                if waited[Stall::Issue as usize] > 1 {
-                    self.note(
-                        Rule::Ledger,
-                        cycle,
-                        "an issue takes more than its cycle".to_owned(),
-                    );
-                }
+                self.issue(cycle, warp, at);
             }
             Event::Shared {
                 warp,
@@ -360,15 +318,7 @@ impl Listener for Referee<'_> {
                 }
             }
             Event::BlockEnds { sm, number, .. } => {
-                self.time(sm, cycle);
-                let block = self.blocks.remove(&number);
-                if block.is_none_or(|block| block.arrivals.iter().any(Option::is_some)) {
-                    self.note(
-                        Rule::Barriers,
-                        cycle,
-                        format!("block {number} ends before its warps"),
-                    );
-                }
+                self.blocks.remove(&number);
                 if let Some(held) = self.held.get_mut(&sm) {
                     held.1 -= 1;
                 }

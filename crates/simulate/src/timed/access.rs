@@ -169,6 +169,10 @@ impl<'r> Sm<'r> {
 /// The memories that an access is to, and the lanes for each; generic addresses become those of their memory.
 fn spaces(access: &Access, addresses: &mut [u64; 32]) -> [(Space, u32); 3] {
     let mut found = [(Space::Shared, 0), (Space::Local, 0), (Space::Global, 0)];
+    if access.space != Space::Generic {
+        found[0] = (access.space, access.taken);
+        return found;
+    }
     for (lane, address) in addresses.iter_mut().enumerate() {
         if access.taken >> lane & 1 == 0 {
             continue;

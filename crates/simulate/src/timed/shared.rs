@@ -21,6 +21,15 @@ pub(super) struct Transactions {
 /// most. Threads that want the same word do not conflict.
 pub(super) fn transactions(size: u32, addresses: &[u64; 32], taken: u32) -> Transactions {
     let words = (size / 4).clamp(1, 4) as usize;
+    if words == 1
+        && let Some(most_on_a_word) = without_conflicts(addresses, taken)
+    {
+        return Transactions {
+            all: 1,
+            conflicts: 0,
+            most_on_a_word,
+        };
+    }
     let pools = words;
     let threads = 32 / pools;
     let mut result = Transactions {
@@ -36,6 +45,26 @@ pub(super) fn transactions(size: u32, addresses: &[u64; 32], taken: u32) -> Tran
         result.conflicts += conflicts;
     }
     result
+}
+
+/// Where all lanes want the same word, or each another bank: how many want the same word. These are most accesses.
+fn without_conflicts(addresses: &[u64; 32], taken: u32) -> Option<u32> {
+    let first = addresses[taken.trailing_zeros() as usize % 32] / 4;
+    let (mut banks, mut twice, mut same) = (0u32, 0, true);
+    for (lane, address) in addresses.iter().enumerate() {
+        if taken >> lane & 1 == 1 {
+            let word = address / 4;
+            let bank = 1 << (word % BANKS as u64);
+            twice |= banks & bank;
+            banks |= bank;
+            same &= word == first;
+        }
+    }
+    match (same, twice) {
+        (true, _) => Some(taken.count_ones()),
+        (false, 0) => Some(1),
+        _ => None,
+    }
 }
 
 /// How many words the threads of a pool want of the bank of which they want most.

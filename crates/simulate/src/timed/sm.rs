@@ -330,21 +330,12 @@ impl<'r> Sm<'r> {
             Work::Constant(bank, ..) => {
                 let mut done = begin + 1;
                 // One after the other: the cache has one port.
-                for (number, &offset) in (0..).zip(&around.probe.constants) {
-                    let (there, found) =
-                        self.constants
-                            .need(begin + number, bank, offset, &mut around.level);
-                    if let Some(found) = found {
-                        let event = Event::ConstantMiss {
-                            sm: self.number,
-                            bank,
-                            offset,
-                            found,
-                        };
-                        around.listener.event(now, &event);
-                    }
+                let offsets = std::mem::take(&mut around.probe.constants);
+                for (number, &offset) in (0..).zip(&offsets) {
+                    let there = self.constant(now, begin + number, (bank, offset), around);
                     done = done.max(there + numbers.get(Parameter::ConstantL1Hit));
                 }
+                around.probe.constants = offsets;
                 (begin + numbers.get(Parameter::SharedSources), done)
             }
             Work::Texture => {
@@ -435,22 +426,32 @@ impl<'r> Sm<'r> {
                 }
             }
         }
-        for &(bank, offset) in &row.constants {
-            let (there, found) = self
-                .constants
-                .need(warp.ready, bank, offset, &mut around.level);
+        for &constant in &row.constants {
+            let there = self.constant(now, warp.ready, constant, around);
             let more = around.numbers.get(Parameter::ConstantOperand);
-            if let Some(found) = found {
-                let event = Event::ConstantMiss {
-                    sm: self.number,
-                    bank,
-                    offset,
-                    found,
-                };
-                around.listener.event(now, &event);
-            }
             warp.wait(there + more, Stall::Memory);
         }
+    }
+
+    /// A constant is needed at a cycle; when it is there.
+    fn constant<L: Listener>(
+        &mut self,
+        now: u64,
+        at: u64,
+        (bank, offset): (u8, u32),
+        around: &mut Around<'_, 'r, L>,
+    ) -> u64 {
+        let (there, found) = self.constants.need(at, bank, offset, &mut around.level);
+        if let Some(found) = found {
+            let event = Event::ConstantMiss {
+                sm: self.number,
+                bank,
+                offset,
+                found,
+            };
+            around.listener.event(now, &event);
+        }
+        there
     }
 
     /// A warp of a block has come to a barrier, or to its end: perhaps others go on.

@@ -65,11 +65,22 @@ const SPECIAL: &[&str] = &[
     "SR_LEMASK",
     "SR_GTMASK",
     "SR_GEMASK",
+    // In runs with time.
+    "SR_VIRTCFG",
+    "SR_VIRTID",
+    "SR_CLOCKLO",
+    "SR_CLOCKHI",
+    "SR_GLOBALTIMERLO",
+    "SR_GLOBALTIMERHI",
 ];
 
 /// An operation that a run can execute.
 pub fn is_known(op: &Op) -> bool {
-    let special = matches!(op.value, Value::Special(0 | 33..=35 | 37..=39 | 56..=60));
+    // Those that only a run with time can tell are 2, 3, 80 to 83.
+    let special = matches!(
+        op.value,
+        Value::Special(0 | 2 | 3 | 33..=35 | 37..=39 | 56..=60 | 80..=83)
+    );
     op.meaning.is_some() || special && op.meaning.is_none()
 }
 

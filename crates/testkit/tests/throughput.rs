@@ -1,0 +1,77 @@
+//! Results in a cycle of an SM that is full of warps, against the CUDA C Programming Guide, "Throughput of Native Arithmetic
+//! Instructions".
+
+use warpbound_base::Diagnostic;
+use warpbound_driver::{Hooks, Session, TimedOptions};
+use warpbound_load::GridFile;
+use warpbound_machine::{Device, Parameter};
+
+/// Kernel of `microbenchmarks.cu`, type of its values, instructions of a link of its chain, and the guide's results in a cycle
+/// by machine: `jetson-tx2`, `gtx1080`, `p100`.
+const TABLE: [(&str, &str, u32, [u32; 3]); 8] = [
+    ("ffma", "f32", 1, [128, 128, 64]),
+    ("shift", "u32", 1, [64, 64, 32]),
+    ("multiply", "u32", 3, [128, 128, 64]),
+    ("rsqrt", "f32", 1, [32, 32, 16]),
+    ("popc", "u32", 1, [32, 32, 16]),
+    ("conversion", "u32", 1, [32, 32, 16]),
+    ("shuffle", "u32", 1, [32, 32, 32]),
+    ("dfma", "f64", 1, [4, 4, 32]),
+];
+
+const MACHINES: [(&str, &str); 3] = [
+    ("jetson-tx2", "sm_62"),
+    ("gtx1080", "sm_61"),
+    ("p100", "sm_61"),
+];
+
+/// Threads of a block: sixteen blocks fill an SM, and begin and end at different times.
+const THREADS: u64 = 128;
+/// Links of a thread: two passes of 64.
+const LINKS: u64 = 128;
+
+/// The cycles of so many blocks on one SM.
+fn cycles(machine: &str, chip: &str, kernel: &str, element: &str, blocks: u64) -> u64 {
+    let file = format!("microbenchmarks.{chip}.cubin");
+    let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
+    let contents = std::fs::read(path).expect("the cubin is in the repository");
+    let session = Session::open(&file, &contents).expect("it loads");
+    let text = format!(
+        "kernel = 'latency_{kernel}'\ngrid = [{blocks}]\nblock = [{THREADS}]\n\
+         param = [{{name = 'cycles', type = 'u32', shape = [32]}},\
+         {{name = 'values', type = '{element}', shape = [1088]}}]"
+    );
+    let no_files = |name: &str| Err(Diagnostic::new("no files").in_file(name));
+    let grid = GridFile::parse("launch", &text, &no_files).expect("a launch");
+    let kernel = session.launched_grid(None, &grid).expect("its kernel");
+    let mut options = TimedOptions::new(Device::built_in(machine).expect("it comes with the tool"));
+    options.set.push((Parameter::SmCount, 1));
+    let hooks = Hooks {
+        events: None,
+        timeline: None,
+        progress: &mut |_| (),
+    };
+    let run = session.run_timed(kernel, &grid, &options, hooks);
+    run.expect("it runs").report.cycles
+}
+
+#[test]
+fn results_in_a_cycle() {
+    let mut problems = Vec::new();
+    for (kernel, element, instructions, published) in TABLE {
+        for ((machine, chip), published) in MACHINES.into_iter().zip(published) {
+            let [few, many] =
+                [32, 160].map(|blocks| cycles(machine, chip, kernel, element, blocks));
+            let results = 128 * THREADS * LINKS * u64::from(instructions);
+            let rate = results as f64 / (many - few) as f64;
+            let line = format!("{kernel} on {machine}: {rate:.1} of {published}");
+            println!("{line}");
+            let published = f64::from(published);
+            // One instruction in seven stands before or behind the chains; the two runs may end a little differently.
+            if rate > published * 1.01 || rate < published * 0.75 {
+                problems.push(line);
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
