@@ -144,7 +144,7 @@ impl<'r> Sm<'r> {
             };
             let top = state.stack.top().map_or((0, 0), next_of);
             let mut warp = Warp::new(place, resident, top, now, watches);
-            self.prepare(&mut warp, now, around);
+            self.prepare(&mut warp, now, now, around);
             let unit = unit_of(around.rows, warp.at);
             self.schedulers[scheduler as usize].add(slot, warp.ready, unit);
             self.warps[slot as usize] = Some(warp);
@@ -277,7 +277,7 @@ impl<'r> Sm<'r> {
                 (NEVER, Unit::None, After::Waits { resident })
             }
             false => {
-                self.prepare(warp, now, around);
+                self.prepare(warp, now, now, around);
                 let pairs = row.pairs;
                 (warp.ready, unit_of(rows, warp.at), After::Goes { pairs })
             }
@@ -391,8 +391,15 @@ impl<'r> Sm<'r> {
         }
     }
 
-    /// When a warp can issue its next instruction, as far as that depends on itself.
-    fn prepare<L: Listener>(&mut self, warp: &mut Warp, now: u64, around: &mut Around<'_, 'r, L>) {
+    /// When a warp can issue its next instruction, as far as that depends on itself; it is known at cycle `now` that the warp
+    /// goes on at cycle `from`.
+    fn prepare<L: Listener>(
+        &mut self,
+        warp: &mut Warp,
+        now: u64,
+        from: u64,
+        around: &mut Around<'_, 'r, L>,
+    ) {
         let rows = around.rows;
         let Some(row) = rows.get(warp.at as usize) else {
             return;
@@ -401,7 +408,7 @@ impl<'r> Sm<'r> {
         if warp.line != Some(line) {
             warp.line = Some(line);
             let address = u64::from(row.address);
-            let (ready, found) = self.instructions.fetch(now, address, &mut around.level);
+            let (ready, found) = self.instructions.fetch(from, address, &mut around.level);
             if let Some(found) = found {
                 let event = Event::FetchMiss {
                     sm: self.number,
@@ -486,7 +493,7 @@ impl<'r> Sm<'r> {
                 continue;
             };
             warp.wait(opens, Stall::Barrier);
-            self.prepare(&mut warp, opens, around);
+            self.prepare(&mut warp, now, opens, around);
             let scheduler = &mut self.schedulers[warp.place.scheduler as usize];
             scheduler.set(slot as u32, warp.ready, unit_of(around.rows, warp.at));
             self.warps[slot] = Some(warp);
