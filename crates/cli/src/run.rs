@@ -84,6 +84,11 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         let what = format!("{option} is for mini-SIMT, this is machine code of a GPU");
         return Err(Diagnostic::new(what).hint(*instead));
     }
+    if timeline.is_some() && timeline == events {
+        return Err(Diagnostic::new(
+            "--timeline and --events name the same file",
+        ));
+    }
     let mut names: Vec<&str> = set.iter().map(|(parameter, _)| parameter.name()).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
