@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpbound_driver::{
-    AgreementDomain, DivergenceOrder, FactsFile, GroupDomain, Interlock, Level, Model, Pick,
-    Reading, Selection, Sm, StackDomain, StartCaches, WarpPolicy,
+    AgreementDomain, DivergenceOrder, FactsFile, GroupDomain, Interlock, Level, Model, Parameter,
+    Pick, Reading, Selection, Sm, StackDomain, StartCaches, WarpPolicy,
 };
 use warpbound_report::BoundFormat;
 
@@ -157,7 +157,7 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) launch: LaunchInput,
     /// Run a GPU kernel without time: what it computes
-    #[arg(long, conflicts_with_all = ["machine", "scheduler", "pick", "caches", "interlock", "sensitivities", "timeline", "events", "trace", "max_cycles"])]
+    #[arg(long, conflicts_with_all = ["machine", "scheduler", "pick", "set", "caches", "interlock", "sensitivities", "timeline", "events", "trace", "max_cycles"])]
     pub(crate) functional: bool,
     /// More tables: where cycles went by SM, line and instruction; with --functional what was issued by class, opcode, branch, memory and line
     #[arg(long, help_heading = "GPU kernels")]
@@ -177,6 +177,9 @@ pub(crate) struct RunArguments {
     /// Which values the numbers of the machine have: lo, hi, typical, or at random with seed=N [default: typical]
     #[arg(long, value_name = "PICK", value_parser = pick, help_heading = "GPU kernels with time")]
     pub(crate) pick: Option<Pick>,
+    /// Another value of a number of the machine, named as in machine files: shared.latency=30; can be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = set, help_heading = "GPU kernels with time")]
+    pub(crate) set: Vec<(Parameter, u64)>,
     /// What is in the second-level cache at the start: nothing, or buffers, constants and code [default: what the launch file says, else cold]
     #[arg(long, value_enum, help_heading = "GPU kernels with time")]
     pub(crate) caches: Option<FirstCaches>,
@@ -494,6 +497,21 @@ fn pick(text: &str) -> Result<Pick, String> {
             Err(_) => Err(format!("{seed:?} is not a whole number of 64 bits")),
         },
         _ => Err("there are lo, hi, typical and seed=N".to_owned()),
+    }
+}
+
+/// Another value of a number of a machine.
+fn set(text: &str) -> Result<(Parameter, u64), String> {
+    let Some((name, value)) = text.split_once('=') else {
+        return Err("there is no = between a name and a value".to_owned());
+    };
+    if name == "scheduler.policy" {
+        return Err("--scheduler chooses it".to_owned());
+    }
+    let parameter = Parameter::named(name).map_err(|diagnostic| diagnostic.to_string())?;
+    match value.parse() {
+        Ok(value) => Ok((parameter, value)),
+        Err(_) => Err(format!("{value:?} is not a whole number of 64 bits")),
     }
 }
 

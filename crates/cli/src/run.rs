@@ -41,6 +41,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         order,
         scheduler,
         pick,
+        set,
         caches,
         interlock,
         sensitivities,
@@ -56,6 +57,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         ("--order", order.is_some()),
         ("--scheduler", scheduler.is_some()),
         ("--pick", pick.is_some()),
+        ("--set", !set.is_empty()),
         ("--caches", caches.is_some()),
         ("--interlock", interlock.is_some()),
         ("--sensitivities", *sensitivities),
@@ -78,11 +80,19 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
             None => Ok(()),
         };
     }
-    match of_mini.iter().find(|(_, given, _)| *given) {
-        Some((option, _, instead)) => {
-            let what = format!("{option} is for mini-SIMT, this is machine code of a GPU");
-            Err(Diagnostic::new(what).hint(*instead))
-        }
+    if let Some((option, _, instead)) = of_mini.iter().find(|(_, given, _)| *given) {
+        let what = format!("{option} is for mini-SIMT, this is machine code of a GPU");
+        return Err(Diagnostic::new(what).hint(*instead));
+    }
+    if timeline.is_some() && timeline == events {
+        return Err(Diagnostic::new(
+            "--timeline and --events name the same file",
+        ));
+    }
+    let mut names: Vec<&str> = set.iter().map(|(parameter, _)| parameter.name()).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(Diagnostic::new(format!("--set {} is there twice", pair[0]))),
         None => Ok(()),
     }
 }
@@ -150,6 +160,7 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
     let options = TimedOptions {
         scheduler: arguments.scheduler.map(Into::into),
         pick: arguments.pick.unwrap_or_default(),
+        set: arguments.set.clone(),
         caches: arguments.caches.map(Into::into),
         interlock: arguments.interlock.map(Into::into).unwrap_or_default(),
         max_instructions: arguments.max_instructions,

@@ -37,6 +37,6 @@ pub use warpbound_bound::FactsFile;
 pub use warpbound_load::{
     Bytes, FileSource, GridFile, Kernel, LaunchFile, Sm, Source, StartCaches,
 };
-pub use warpbound_machine::{Device, Machine, Pick, WarpPolicy};
+pub use warpbound_machine::{Device, Machine, Parameter, Pick, WarpPolicy};
 pub use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, Model, StackDomain};
 pub use warpbound_simulate::timed::Interlock;

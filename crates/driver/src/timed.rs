@@ -8,7 +8,7 @@ use warpbound_isa::{Program, nvidia};
 use warpbound_load::{GridFile, Kernel, StartCaches};
 use warpbound_machine::{Device, Occupancy, Parameter, Pick, Picked, WarpPolicy};
 use warpbound_report::functional::Issued;
-use warpbound_report::timed::TimedReport;
+use warpbound_report::timed::{SetNumber, TimedReport};
 use warpbound_report::trace::TraceAbout;
 use warpbound_simulate::functional::{Counts, GlobalMemory, Launch, Order};
 use warpbound_simulate::timed::{Caches, Finished, Interlock, Listener, Setup};
@@ -44,7 +44,7 @@ pub struct TimedOptions {
     pub scheduler: Option<WarpPolicy>,
     /// Which values the numbers of the machine have.
     pub pick: Pick,
-    /// Numbers that have other values than those.
+    /// Numbers that have other values than those, each once.
     pub set: Vec<(Parameter, u64)>,
     /// What is in the second-level cache at the start; `None`: what the launch says.
     pub caches: Option<StartCaches>,
@@ -138,8 +138,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Where the launch does not suit the kernel or the machine, the kernel does what it must not, or what an instruction
-    /// means is not known yet.
+    /// Where the numbers that were set make no machine, the launch does not suit the kernel or the machine, the kernel does
+    /// what it must not, or what an instruction means is not known yet.
     pub fn run_timed(
         &self,
         kernel: &Kernel,
@@ -192,6 +192,7 @@ impl Session {
             machine_sms: machine[Parameter::SmCount],
             scheduler: policy_name(timed.setup.policy),
             pick: pick_name(options.pick),
+            set: timed.set(),
             caches: match timed.setup.caches {
                 Caches::Cold => "cold",
                 Caches::Warm => "warm",
@@ -277,6 +278,11 @@ impl<'a> Timed<'a> {
         for &(parameter, value) in &options.set {
             machine = machine.with(parameter, value);
         }
+        if !options.set.is_empty() {
+            let name = &options.machine.name;
+            let here = |d: Diagnostic| d.in_file(format!("machine {name} with other numbers"));
+            machine.check().map_err(here)?;
+        }
         let setup = Setup {
             machine,
             policy: options.scheduler.unwrap_or(options.machine.choices.policy),
@@ -295,6 +301,22 @@ impl<'a> Timed<'a> {
             options,
             setup,
         })
+    }
+
+    /// The numbers that have other values than the machine's.
+    fn set(&self) -> Vec<SetNumber> {
+        let device = self.options.machine.pick(self.options.pick);
+        let number = |&(parameter, value): &(Parameter, u64)| SetNumber {
+            name: parameter.name().to_owned(),
+            value,
+            instead_of: device[parameter],
+        };
+        self.options.set.iter().map(number).collect()
+    }
+
+    /// Whether a number has the value that was asked for, not one of the machine's.
+    fn is_set(&self, parameter: Parameter) -> bool {
+        self.options.set.iter().any(|(set, _)| *set == parameter)
     }
 
     /// The launch, and memory as it is at its start.

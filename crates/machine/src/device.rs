@@ -137,6 +137,23 @@ impl Picked {
         self.values[parameter as usize] = value;
         self
     }
+
+    /// Whether the values together describe a machine: those that a file states do, others need not.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with which number.
+    pub fn check(&self) -> Result<(), Diagnostic> {
+        let over = Parameter::ALL.iter().zip(&self.values);
+        if let Some((parameter, value)) = over.into_iter().find(|(_, v)| **v > Device::MOST) {
+            let (name, most) = (parameter.name(), Device::MOST);
+            return Err(Diagnostic::new(format!(
+                "{name} is {value}, but at most {most} is understood"
+            )));
+        }
+        let values: Vec<[u64; 1]> = self.values.iter().map(|&value| [value]).collect();
+        sense::check(&values).map_err(Diagnostic::new)
+    }
 }
 
 impl Device {
@@ -222,7 +239,8 @@ impl Device {
             let what = format!("{name} is not known");
             return Err(Diagnostic::of_text(file, text, &what, None));
         }
-        sense::check(&figures).map_err(fault)?;
+        let stated: Vec<[u64; 3]> = figures.iter().map(Figure::stated).collect();
+        sense::check(&stated).map_err(fault)?;
         let policy = raw.scheduler.policy;
         if policy.source.trim().is_empty() {
             return Err(fault(

@@ -1,5 +1,7 @@
 //! The numbers that describe a Maxwell or Pascal GPU to the timing model: a row for each.
 
+use warpbound_base::Diagnostic;
+
 /// What a number counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
@@ -49,6 +51,16 @@ macro_rules! parameters {
                 match self { $(Parameter::$id => $name,)+ }
             }
 
+            /// The parameter of this name.
+            ///
+            /// # Errors
+            ///
+            /// Where there is none: names that are like it.
+            pub fn named(name: &str) -> Result<Parameter, Diagnostic> {
+                let known = Parameter::ALL.iter().find(|parameter| parameter.name() == name);
+                known.copied().ok_or_else(|| unknown(name))
+            }
+
             /// What it counts.
             pub fn unit(self) -> Unit {
                 match self { $(Parameter::$id => Unit::$unit,)+ }
@@ -67,6 +79,30 @@ macro_rules! parameters {
     };
     (@domain) => { Domain::Any };
     (@domain $domain:ident) => { Domain::$domain };
+}
+
+/// There is no number of this name; what it may have meant are those of the same section, or of the same key in others.
+fn unknown(name: &str) -> Diagnostic {
+    let (section, key) = name.split_once('.').unwrap_or((name, name));
+    let parts = |parameter: &Parameter| parameter.name().split_once('.').unwrap_or_default();
+    let names = |near: &dyn Fn(&Parameter) -> bool| -> Vec<&str> {
+        let near = Parameter::ALL.iter().filter(|parameter| near(parameter));
+        near.map(|parameter| parameter.name()).collect()
+    };
+    let mut near = names(&|parameter| parts(parameter).0 == section);
+    if near.is_empty() {
+        near = names(&|parameter| parts(parameter).1 == key);
+    }
+    let what = Diagnostic::new(format!("no number of a machine is called {name:?}"));
+    if !near.is_empty() {
+        return what.hint(format!("there are {}", near.join(", ")));
+    }
+    let mut sections: Vec<&str> = Parameter::ALL.iter().map(|p| parts(p).0).collect();
+    sections.dedup();
+    what.hint(format!(
+        "SECTION.KEY, of the sections {}",
+        sections.join(", ")
+    ))
 }
 
 parameters! {

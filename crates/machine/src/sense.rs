@@ -1,7 +1,6 @@
 //! What the numbers of a device must be, so that they describe a machine: a model of it neither divides by nothing nor
 //! runs for ever.
 
-use crate::device::Figure;
 use crate::{Domain, Parameter, Unit};
 
 use Parameter as P;
@@ -67,24 +66,24 @@ const MULTIPLES: &[(Parameter, &[Parameter])] = &[
     (P::L2Line, &[P::L2Sector]),
 ];
 
-/// Whether the numbers, one for each parameter, describe a machine, whichever of their values are picked.
+/// Whether the numbers describe a machine, whichever of their values are picked; `stated` has the values of each parameter.
 ///
 /// # Errors
 ///
 /// What is wrong with which number.
-pub(crate) fn check(figures: &[Figure]) -> Result<(), String> {
-    for (&parameter, figure) in Parameter::ALL.iter().zip(figures) {
-        for value in figure.stated() {
+pub(crate) fn check<const N: usize>(stated: &[[u64; N]]) -> Result<(), String> {
+    for (&parameter, &values) in Parameter::ALL.iter().zip(stated) {
+        for value in values {
             alone(parameter, value)?;
         }
     }
     for (whole, parts) in MULTIPLES {
         let products = parts.iter().fold(vec![1_u64], |products, part| {
-            let factors = figures[*part as usize].stated();
+            let factors = stated[*part as usize];
             let with = |product: u64| factors.map(|factor| product.saturating_mul(factor));
             products.into_iter().flat_map(with).collect()
         });
-        for value in figures[*whole as usize].stated() {
+        for value in stated[*whole as usize] {
             let odd = |product: &&u64| !value.is_multiple_of(**product);
             if let Some(product) = products.iter().find(odd) {
                 let names: Vec<&str> = parts.iter().map(|part| part.name()).collect();

@@ -27,6 +27,8 @@ pub struct TimedReport {
     pub scheduler: &'static str,
     /// Which values the numbers of the machine have: `typical`, `lo`, `hi` or `seed=N`.
     pub pick: String,
+    /// Numbers that have other values than the machine's.
+    pub set: Vec<SetNumber>,
     /// What is in the second-level cache at the start: `cold` or `warm`.
     pub caches: &'static str,
     /// What decides when a warp may issue again: `control-words` or `scoreboard`.
@@ -81,6 +83,17 @@ pub struct TimedReport {
     /// What the numbers of the machine change, where that was asked for: those that change most first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sensitivities: Option<Vec<Sensitivity>>,
+}
+
+/// A number of the machine that has another value than the machine's.
+#[derive(Clone, Debug, Serialize)]
+pub struct SetNumber {
+    /// Section and key in the machine file.
+    pub name: String,
+    /// The value that it has.
+    pub value: u64,
+    /// The value that it would have.
+    pub instead_of: u64,
 }
 
 /// How many warps SMs held.

@@ -3,7 +3,7 @@
 use crate::functional_text::{lanes, note_line, source};
 use crate::table::{Align, counted, grouped, section, table, wrapped};
 use crate::timed::{
-    Assumption, InstructionTime, Misses, Rerun, Stalls, Taken, Theoretical, TimedReport,
+    Assumption, InstructionTime, Misses, Rerun, SetNumber, Stalls, Taken, Theoretical, TimedReport,
 };
 
 use Align::{Left, Right};
@@ -73,6 +73,11 @@ impl TimedReport {
         ];
         for line in lines {
             out.push_str(&format!("  {line}\n"));
+        }
+        if !self.set.is_empty() {
+            let numbers: Vec<String> = self.set.iter().map(set).collect();
+            let line = format!("with {}", numbers.join(", "));
+            out.push_str(&wrapped(2, &line).replace(UNBROKEN, " "));
         }
         if self.checked_elements > 0 {
             let elements = counted(self.checked_elements, "element");
@@ -334,6 +339,13 @@ fn assumed(assumption: &Assumption) -> String {
         range => format!(" ({range})"),
     };
     let text = format!("{} {}{range}", assumption.name, value(&assumption.value));
+    text.replace(' ', UNBROKEN)
+}
+
+/// `shared.latency 30 instead of 23`.
+fn set(number: &SetNumber) -> String {
+    let [value, before] = [number.value, number.instead_of].map(grouped);
+    let text = format!("{} {value} instead of {before}", number.name);
     text.replace(' ', UNBROKEN)
 }
 

@@ -1,11 +1,11 @@
 //! Real runs with time: every cycle of every warp is accounted for.
 
-use warpbound_driver::{Session, TimedOptions, WarpPolicy};
+use warpbound_driver::{Parameter, Session, TimedOptions, WarpPolicy};
 use warpbound_simulate::timed::Interlock;
 use warpbound_testkit::kernels;
 use warpbound_testkit::ledger::Ledger;
 
-/// Each kernel with each scheduler in turn, every fifth by a scoreboard.
+/// Each kernel with each scheduler in turn, every fifth by a scoreboard, every third with instructions fetched in small pieces.
 #[test]
 fn cycles_of_warps_add_up() {
     let policies = [
@@ -30,6 +30,14 @@ fn cycles_of_warps_add_up() {
             interlock: match number % 5 {
                 0 => Interlock::Scoreboard,
                 _ => Interlock::ControlWords,
+            },
+            // Little is fetched at once: whoever goes on, behind a barrier too, often waits for instructions.
+            set: match number % 3 {
+                0 => vec![
+                    (Parameter::InstructionAhead, 0),
+                    (Parameter::InstructionLine, 32),
+                ],
+                _ => Vec::new(),
             },
             ..TimedOptions::new(session.own_device().expect("a machine is for it"))
         };

@@ -83,6 +83,7 @@ fn keys_of_the_report() {
             "pick",
             "scheduler",
             "schema",
+            "set",
             "shared",
             "shared_atomic_transactions",
             "shared_read_transactions",
@@ -143,6 +144,66 @@ fn choices() {
         refused.contains("line 4: ") && refused.contains("lukewarm"),
         "{refused}"
     );
+}
+
+/// A number that was set is taken, is said, and counts neither as an assumption nor as something that may be different.
+#[test]
+fn numbers_that_are_set() {
+    let launch = product(&folder("timed_set"), "");
+    let before = json(MATMUL, &launch, &[]);
+    assert_eq!(before["set"], serde_json::json!([]));
+    let set = ["--set", "launch.kernel=1094", "--set", "issue.wake=2"];
+    let after = json(MATMUL, &launch, &[&set[..], &["--sensitivities"]].concat());
+    let cycles = |report: &Value| report["cycles"].as_u64().unwrap_or_default();
+    assert!(cycles(&after) >= cycles(&before) + 1000);
+    let taken = |name: &str| {
+        let all = before["assumptions"].as_array().expect("assumptions");
+        let of = all.iter().find(|of| of["name"] == name);
+        of.map(|of| of["value"].clone()).expect("an assumption")
+    };
+    assert_eq!(
+        after["set"],
+        serde_json::json!([
+            { "name": "launch.kernel", "value": 1094, "instead_of": taken("launch.kernel") },
+            { "name": "issue.wake", "value": 2, "instead_of": taken("issue.wake") },
+        ])
+    );
+    for key in ["assumptions", "sensitivities"] {
+        let rows = after[key].as_array().expect("rows");
+        assert!(!rows.is_empty(), "{key}");
+        assert!(
+            rows.iter()
+                .all(|row| row["name"] != "launch.kernel" && row["name"] != "issue.wake"),
+            "{key}"
+        );
+    }
+    let text = launched(MATMUL, &launch, &set).done();
+    assert!(
+        text.contains("\n  with launch.kernel 1 094 instead of "),
+        "{text}"
+    );
+    for (wrong, said) in [
+        (&["sm.count=0"][..], "sm.count is 0, but must be at least 1"),
+        (&["l2.line=96"], "l2.line is 96, but must be a power of two"),
+        (
+            &["l2.bytes=1000000"],
+            "must be a multiple of l2.line x l2.ways x l2.slices",
+        ),
+        (
+            &["clock.frequency=18446744073709551615"],
+            "at most 1099511627776",
+        ),
+        (&["l2.hit=1", "l2.hit=2"], "--set l2.hit is there twice"),
+    ] {
+        let rest: Vec<&str> = wrong.iter().flat_map(|set| ["--set", set]).collect();
+        let refused = launched(MATMUL, &launch, &rest).refusal();
+        assert!(refused.contains(said), "{refused}");
+    }
+    // Numbers that make no machine one by one may make one together.
+    let both = ["--set", "l2.bytes=98304", "--set", "l2.ways=12"];
+    launched(MATMUL, &launch, &both[..2]).done();
+    launched(MATMUL, &launch, &both[2..]).refusal();
+    launched(MATMUL, &launch, &both).done();
 }
 
 /// Code that is for another machine runs, and that is said.
@@ -261,6 +322,9 @@ fn options_of_the_other_kind() {
     );
     let said = launched(MATMUL, &launch, &["--max-cycles", "5"]).refusal();
     assert!(said.contains("--max-cycles is for mini-SIMT"), "{said}");
+    let twice = ["--timeline", "none/t", "--events", "none/t"];
+    let said = launched(MATMUL, &launch, &twice).refusal();
+    assert!(said.contains("name the same file"), "{said}");
     let program = "../msimt/triangle_sum.msimt";
     let mini = built_folder().join("../msimt/triangle_sum.4x1.toml");
     for option in [
@@ -270,6 +334,7 @@ fn options_of_the_other_kind() {
         &["--order", "taken-first"],
         &["--scheduler", "gto"],
         &["--pick", "lo"],
+        &["--set", "l2.hit=1"],
         &["--caches", "warm"],
         &["--interlock", "scoreboard"],
         &["--sensitivities"],
@@ -293,6 +358,13 @@ fn wrong_usage() {
         (&["--pick", "seed=x"][..], "\"x\" is not a whole number"),
         (&["--pick", "mean"], "there are lo, hi, typical and seed=N"),
         (&["--scheduler", "random"], "'random'"),
+        (&["--set", "l2.hit"], "there is no ="),
+        (&["--set", "l2.hit=-1"], "\"-1\" is not a whole number"),
+        (&["--set", "l2.hti=1"], "\"l2.hti\"; there are l2.bytes, "),
+        (&["--set", "l3.latency=1"], "there are shared.latency, "),
+        (&["--set", "speed=1"], "of the sections sm, "),
+        (&["--set", "scheduler.policy=lrr"], "--scheduler chooses it"),
+        (&["--functional", "--set", "l2.hit=1"], "--functional"),
         (&["--caches", "hot"], "'hot'"),
         (&["--functional", "--pick", "lo"], "--functional"),
         (&["--functional", "--timeline", "t.json"], "--functional"),
@@ -306,6 +378,7 @@ fn wrong_usage() {
         "--machine",
         "--scheduler",
         "--pick",
+        "--set",
         "--caches",
         "--interlock",
         "--stats",

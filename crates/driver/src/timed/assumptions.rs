@@ -6,7 +6,7 @@ use warpbound_report::timed::{Assumption, Taken};
 use super::{Timed, policy_name};
 
 impl Timed<'_> {
-    /// The machine where it is not for the code, the scheduler, and those numbers that the run has asked for.
+    /// The machine where it is not for the code, the scheduler, and those of its numbers that the run has asked for.
     pub(super) fn assumptions(&self, touched: &[Parameter]) -> Vec<Assumption> {
         let device = &self.options.machine;
         let mut out = Vec::new();
@@ -27,7 +27,7 @@ impl Timed<'_> {
                 choices.policy_source.clone(),
             ));
         }
-        for &parameter in touched {
+        for &parameter in touched.iter().filter(|p| !self.is_set(**p)) {
             let figure = device.figure(parameter);
             if figure.standing != Standing::Published {
                 out.push(Assumption {

@@ -11,14 +11,16 @@ use super::{Step, Timed, with};
 use crate::jobs::in_order;
 
 impl Timed<'_> {
-    /// A row for each number that the run has asked for and that has a range, those that change most first.
+    /// A row for each number that the run has asked for and that has a range, those that change most first; numbers that were
+    /// set have none.
     pub(super) fn sensitivities(
         &self,
         finished: &Finished,
         progress: &mut dyn FnMut(Step),
     ) -> Vec<Sensitivity> {
         let device = &self.options.machine;
-        let figures = finished.touched.iter().map(|&p| (p, device.figure(p)));
+        let touched = finished.touched.iter().filter(|p| !self.is_set(**p));
+        let figures = touched.map(|&p| (p, device.figure(p)));
         let ranges = figures.filter(|(_, figure)| figure.least < figure.most);
         let ends: Vec<(Parameter, u64)> = ranges
             .flat_map(|(parameter, figure)| [(parameter, figure.least), (parameter, figure.most)])
@@ -60,10 +62,14 @@ impl Timed<'_> {
             machine: with(&self.setup.machine, parameter, value),
             ..self.setup.clone()
         };
-        let again = self.start().and_then(|(launch, mut memory)| {
-            self.run(&setup, &launch, &mut memory, &mut Silent)
-                .map(|again| again.cycles.0.0)
-        });
+        // Values that a file states fit together, but not all fit numbers that were set.
+        let sense = setup.machine.check();
+        let again = sense
+            .and_then(|()| self.start())
+            .and_then(|(launch, mut memory)| {
+                self.run(&setup, &launch, &mut memory, &mut Silent)
+                    .map(|again| again.cycles.0.0)
+            });
         rerun(value, before, again.map_err(|d| d.to_string()))
     }
 }

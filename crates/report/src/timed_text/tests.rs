@@ -73,6 +73,7 @@ fn sample() -> TimedReport {
         machine_sms: 20,
         scheduler: "gto",
         pick: "typical".to_owned(),
+        set: Vec::new(),
         caches: "cold",
         interlock: "control-words",
         cycles: of,
@@ -232,4 +233,24 @@ fn text_answers_first() {
 fn times_have_a_fitting_unit() {
     let shown = [0.00087, 0.25, 3.5, 1999.0].map(duration);
     assert_eq!(shown, ["0.870 us", "250.0 us", "3.500 ms", "1.999 s"]);
+}
+
+/// Who has set numbers is told which, in lines that fit; else nothing is said of it.
+#[test]
+fn numbers_that_were_set_are_named() {
+    let mut report = sample();
+    let without = report.text(false);
+    report.set = vec![
+        SetNumber {
+            name: "dram.bandwidth".to_owned(),
+            value: 1_000_000,
+            instead_of: 45_923,
+        };
+        4
+    ];
+    let text = report.text(false);
+    let (one, two) = ("dram.bandwidth 1 000 000", "instead of 45 923");
+    let said = format!("  with {one} {two}, {one} {two},\n  {one} {two}, {one} {two}\n");
+    assert_eq!(text.replace(&said, ""), without, "{text}");
+    assert_ne!(text, without);
 }

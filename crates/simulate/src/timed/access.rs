@@ -79,7 +79,8 @@ impl<'r> Sm<'r> {
             more = numbers.get(Parameter::SharedAtomic) + threads;
             occupied += threads;
         }
-        let served = self.shared.reserve(begin.max(warp.shared), occupied);
+        // The memory is taken in the order of issue, and a warp's accesses come behind its own atomic operations.
+        let served = self.shared.reserve(begin, occupied).max(warp.shared);
         warp.shared = served + more;
         let done = served + numbers.peek(Parameter::SharedLatency) + base + conflicts + more;
         let event = Event::Shared {

@@ -135,7 +135,6 @@ fn row(op: &Op, instr: &Instr, program: &Program, numbers: &Numbers, before: &mu
         29 => numbers.peek(Parameter::IssueYield6),
         30 => numbers.peek(Parameter::IssueYield8),
         31 => numbers.peek(Parameter::IssueOffDeck),
-        0 => numbers.peek(Parameter::IssueDrain),
         16 => 1 - numbers.peek(Parameter::IssueDual).min(1),
         _ => control.min_distance().into(),
     };
@@ -143,7 +142,6 @@ fn row(op: &Op, instr: &Instr, program: &Program, numbers: &Numbers, before: &mu
         29 => &[Parameter::IssueYield6][..],
         30 => &[Parameter::IssueYield8],
         31 => &[Parameter::IssueOffDeck],
-        0 => &[Parameter::IssueDrain],
         16 => &[Parameter::IssueDual],
         _ => &[],
     };

@@ -374,6 +374,8 @@ impl<'r> Sm<'r> {
         }
         if row.drains {
             clear(warp, u8::MAX, 0);
+            let more = numbers.get(Parameter::IssueDrain);
+            warp.wait(warp.ready + more, Stall::Dependency);
         }
         if around.setup.interlock == Interlock::Scoreboard {
             for cell in &row.writes {
