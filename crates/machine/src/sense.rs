@@ -94,7 +94,7 @@ pub(crate) fn check<const N: usize>(stated: &[[u64; N]]) -> Result<(), String> {
             }
         }
     }
-    let lines = lines(figures);
+    let lines = lines(stated);
     if lines > MOST_LINES {
         return Err(format!(
             "the caches have {lines} lines together; at most {MOST_LINES} are understood"
@@ -104,9 +104,11 @@ pub(crate) fn check<const N: usize>(stated: &[[u64; N]]) -> Result<(), String> {
 }
 
 /// The most lines that caches and translation buffers have together, those of all SMs counted.
-fn lines(figures: &[Figure]) -> u64 {
-    let most = |parameter: Parameter| figures[parameter as usize].most;
-    let cache = |bytes, line: Parameter| most(bytes) / figures[line as usize].least.max(1);
+fn lines<const N: usize>(stated: &[[u64; N]]) -> u64 {
+    let values = |parameter: Parameter| stated[parameter as usize].into_iter();
+    let most = |parameter| values(parameter).max().unwrap_or(0);
+    let least = |parameter| values(parameter).min().unwrap_or(0);
+    let cache = |bytes, line| most(bytes) / least(line).max(1);
     let of_sm = (most(P::L1Units) * cache(P::L1Bytes, P::L1Line))
         + cache(P::ConstantL1Bytes, P::ConstantL1Line)
         + cache(P::ConstantL15Bytes, P::ConstantL15Line)
