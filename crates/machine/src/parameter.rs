@@ -142,6 +142,8 @@ parameters! {
     LaunchBlock = "launch.block", Cycles;
     /// From the end of the last warp until the kernel counts as done.
     LaunchEnd = "launch.end", Cycles;
+    /// 1: a kernel is done when the second level has all its stores, too. 0: when its last warp has ended.
+    LaunchStores = "launch.stores", Count, Switch;
 
     /// 1: an instruction with the code 16 issues together with the next one. 0: one cycle before it.
     IssueDual = "issue.dual", Count, Switch;

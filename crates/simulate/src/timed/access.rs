@@ -146,6 +146,7 @@ impl<'r> Sm<'r> {
         let done = outcome.done;
         if access.kind != AccessKind::Load {
             warp.stored = warp.stored.max(done);
+            around.stored = around.stored.max(done);
         }
         let event = Event::Global {
             warp: warp.place,

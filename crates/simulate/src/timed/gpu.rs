@@ -80,6 +80,7 @@ pub(super) fn run<L: Listener>(
         memory,
         counts: Counts::new(code.ops.len()),
         left: launch.max_instructions,
+        stored: 0,
         listener,
     };
     numbers.touch(LIMITS);
@@ -117,6 +118,11 @@ pub(super) fn run<L: Listener>(
     let begin = numbers.get(Parameter::LaunchKernel);
     gpu.dispatch(begin, &numbers);
     let end = gpu.go(&mut around)?;
+    // Nothing changes where all stores were done before.
+    let end = match around.stored > end && numbers.get(Parameter::LaunchStores) != 0 {
+        true => around.stored,
+        false => end,
+    };
     let end = end + numbers.get(Parameter::LaunchEnd);
     around.listener.event(end, &Event::Done);
     Ok(Finished {

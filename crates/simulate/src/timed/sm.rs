@@ -30,6 +30,8 @@ pub(super) struct Around<'a, 'r, L> {
     pub(super) memory: &'a mut GlobalMemory,
     pub(super) counts: Counts,
     pub(super) left: u64,
+    /// When the second level has all that was stored so far.
+    pub(super) stored: u64,
     pub(super) probe: Probe<'a>,
     pub(super) listener: &'a mut L,
 }
