@@ -159,6 +159,9 @@ impl Prepared<'_> {
         let what = Diagnostic::new(format!("{name}: {fault}"));
         let mut diagnostic = self.at_op(what, fault.at);
         diagnostic.place.source = self.source(self.addr(fault.at));
-        diagnostic
+        match fault.is_too_long() {
+            true => diagnostic.hint("--max-instructions allows more"),
+            false => diagnostic,
+        }
     }
 }

@@ -105,8 +105,8 @@ impl Fault {
         }
     }
 
-    /// It is about the number of instructions.
-    pub(super) fn is_too_long(&self) -> bool {
+    /// It is that the launch issued more instructions than it may.
+    pub fn is_too_long(&self) -> bool {
         matches!(self.kind, FaultKind::TooLong(_))
     }
 }
