@@ -13,7 +13,7 @@ use super::event::{Event, Listener};
 use super::level::{BANK, CODE, CONSTANTS, Level};
 use super::numbers::{Numbered, Numbers};
 use super::probe::Probe;
-use super::row::rows;
+use super::row::{Work, rows};
 use super::sm::{Around, Sm};
 use super::{Caches, Finished, Setup};
 use crate::functional::{Counts, Fault, FaultKind, GlobalMemory, Launch, Program};
@@ -72,6 +72,9 @@ pub(super) fn run<L: Listener>(
         numbers: &numbers,
         setup,
         tells: compiled.is_told,
+        counted: rows
+            .iter()
+            .any(|row| matches!(row.work, Work::Outstanding { .. })),
         program: &compiled,
         launch,
         probe: Probe::new(&rows),

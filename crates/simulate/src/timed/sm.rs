@@ -12,6 +12,7 @@ use super::numbers::{Numbered, Numbers};
 use super::probe::Probe;
 use super::row::{Row, Unit, Work};
 use super::scheduler::{NEVER, Scheduler};
+use super::scoreboard::COUNT;
 use super::server::Server;
 use super::warp::Warp;
 use super::{Interlock, Setup};
@@ -26,6 +27,8 @@ pub(super) struct Around<'a, 'r, L> {
     pub(super) rows: &'a [Row],
     /// Some instruction reads what a block is told.
     pub(super) tells: bool,
+    /// Some instruction asks how many results are outstanding.
+    pub(super) counted: bool,
     pub(super) level: Level<'a>,
     pub(super) memory: &'a mut GlobalMemory,
     pub(super) counts: Counts,
@@ -145,7 +148,7 @@ impl<'r> Sm<'r> {
                 warp,
             };
             let top = state.stack.top().map_or((0, 0), next_of);
-            let mut warp = Warp::new(place, resident, top, now, watches);
+            let mut warp = Warp::new(place, resident, top, now, watches, around.counted);
             self.prepare(&mut warp, now, now, around);
             let unit = unit_of(around.rows, warp.at);
             self.schedulers[scheduler as usize].add(slot, warp.ready, unit);
@@ -360,19 +363,19 @@ impl<'r> Sm<'r> {
                 most,
                 none_of,
             } => {
-                if let Some(scoreboard) = warp.scoreboards.get(usize::from(scoreboard)) {
-                    let (until, is_memory) = (scoreboard.at_most(most), scoreboard.is_memory);
-                    warp.wait(until, reason(is_memory));
-                }
+                let (until, is_memory) = warp.scoreboards.at_most(scoreboard.into(), most);
+                warp.wait(until, reason(is_memory));
                 clear(warp, none_of, 0);
                 (now, now)
             }
         };
         if let Some(scoreboard) = row.read_sb {
-            warp.scoreboards[usize::from(scoreboard)].raise(now, sources, row.is_memory);
+            warp.scoreboards
+                .raise(scoreboard.into(), now, sources, row.is_memory);
         }
         if let Some(scoreboard) = row.write_sb {
-            warp.scoreboards[usize::from(scoreboard)].raise(now, done, row.is_memory);
+            warp.scoreboards
+                .raise(scoreboard.into(), now, done, row.is_memory);
         }
         if row.drains {
             clear(warp, u8::MAX, 0);
@@ -582,11 +585,8 @@ fn reason(is_memory: bool) -> Stall {
 
 /// A warp waits until scoreboards count nothing and some cycles have passed since.
 fn clear(warp: &mut Warp, mask: u8, wake: u64) {
-    for number in 0..6 {
-        if mask >> number & 1 == 1 {
-            let scoreboard = &warp.scoreboards[number];
-            let (until, is_memory) = (scoreboard.clear(), scoreboard.is_memory);
-            warp.wait(until + wake, reason(is_memory));
-        }
+    for number in (0..COUNT).filter(|number| mask >> number & 1 == 1) {
+        let (until, is_memory) = warp.scoreboards.clear(number);
+        warp.wait(until + wake, reason(is_memory));
     }
 }

@@ -3,7 +3,7 @@
 use warpbound_ir::Cell;
 
 use super::event::{Stall, Waited, WarpPlace};
-use super::scoreboard::Scoreboard;
+use super::scoreboard::Scoreboards;
 
 /// A warp in time.
 pub(super) struct Warp {
@@ -19,7 +19,7 @@ pub(super) struct Warp {
     pub(super) ready: u64,
     /// What it has waited for until then.
     pub(super) waited: Waited,
-    pub(super) scoreboards: [Scoreboard; 6],
+    pub(super) scoreboards: Scoreboards,
     /// When its cells are written, and whether from memory: for the scoreboard of all registers.
     pub(super) cells: Vec<(u64, bool)>,
     /// The line of instructions that it has.
@@ -31,13 +31,15 @@ pub(super) struct Warp {
 }
 
 impl Warp {
-    /// It begins at a cycle; `watches` says whether all its registers are watched.
+    /// It begins at a cycle; `watches` says whether all its registers are watched, `counted` whether its code asks how many
+    /// results are outstanding.
     pub(super) fn new(
         place: WarpPlace,
         resident: usize,
         (at, active): (u32, u32),
         now: u64,
         watches: bool,
+        counted: bool,
     ) -> Warp {
         Warp {
             place,
@@ -47,7 +49,7 @@ impl Warp {
             issued: now,
             ready: now,
             waited: [0; 7],
-            scoreboards: Default::default(),
+            scoreboards: Scoreboards::new(counted),
             cells: vec![(0, false); if watches { Cell::COUNT } else { 0 }],
             line: None,
             stored: 0,
