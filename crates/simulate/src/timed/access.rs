@@ -9,7 +9,7 @@ use super::global::{Outcome, Request};
 use super::level::LOCAL;
 use super::numbers::Numbered;
 use super::probe::Access;
-use super::shared::transactions;
+use super::shared::{most_on_a_word, transactions};
 use super::sm::{Around, Sm, unit_of_path};
 use super::warp::Warp;
 use crate::functional::{AccessKind, window};
@@ -74,8 +74,8 @@ impl<'r> Sm<'r> {
             + u64::from(found.all - found.conflicts) * numbers.peek(Parameter::SharedTransaction);
         let mut more = 0;
         if access.kind == AccessKind::Atomic {
-            let threads =
-                u64::from(found.most_on_a_word) * numbers.get(Parameter::SharedAtomicThread);
+            let threads = u64::from(most_on_a_word(&around.probe.addresses, access.taken))
+                * numbers.get(Parameter::SharedAtomicThread);
             more = numbers.get(Parameter::SharedAtomic) + threads;
             occupied += threads;
         }

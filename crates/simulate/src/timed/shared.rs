@@ -1,5 +1,7 @@
 //! Transactions of shared memory (`pastis-2022`, III.B).
 
+use std::ops::Range;
+
 /// Banks of shared memory, each of 32 bits.
 const BANKS: usize = 32;
 
@@ -10,8 +12,6 @@ pub(super) struct Transactions {
     pub(super) all: u32,
     /// Those that are there because threads of a pool want different words of the same bank.
     pub(super) conflicts: u32,
-    /// The most threads that want the same word.
-    pub(super) most_on_a_word: u32,
 }
 
 /// The transactions of an access of `size` bytes by each of some lanes.
@@ -20,90 +20,67 @@ pub(super) struct Transactions {
 /// transaction, also when none of its threads is active, and one more for each further word of the bank that is wanted
 /// most. Threads that want the same word do not conflict.
 pub(super) fn transactions(size: u32, addresses: &[u64; 32], taken: u32) -> Transactions {
-    let words = (size / 4).clamp(1, 4) as usize;
-    if words == 1
-        && let Some(most_on_a_word) = without_conflicts(addresses, taken)
-    {
-        return Transactions {
-            all: 1,
-            conflicts: 0,
-            most_on_a_word,
-        };
-    }
-    let pools = words;
+    let pools = (size / 4).clamp(1, 4) as usize;
     let threads = 32 / pools;
-    let mut result = Transactions {
-        all: 0,
-        conflicts: 0,
-        most_on_a_word: 0,
-    };
+    let mut conflicts = 0;
     for pool in 0..pools {
         let lanes = pool * threads..(pool + 1) * threads;
-        let most = fullest_bank(words, addresses, taken, lanes, &mut result.most_on_a_word);
-        let conflicts = most.saturating_sub(1);
-        result.all += 1 + conflicts;
-        result.conflicts += conflicts;
+        conflicts += fullest_bank(pools, addresses, taken, lanes).saturating_sub(1);
     }
-    result
+    Transactions {
+        all: pools as u32 + conflicts,
+        conflicts,
+    }
 }
 
-/// Where all lanes want the same word, or each another bank: how many want the same word. These are most accesses.
-fn without_conflicts(addresses: &[u64; 32], taken: u32) -> Option<u32> {
-    let first = addresses[taken.trailing_zeros() as usize % 32] / 4;
-    let (mut banks, mut twice, mut same) = (0u32, 0, true);
-    for (lane, address) in addresses.iter().enumerate() {
+/// How many words the threads of a pool want of the bank of which they want most; each of them wants so many words.
+fn fullest_bank(words: usize, addresses: &[u64; 32], taken: u32, lanes: Range<usize>) -> u32 {
+    const NONE: u32 = u32::MAX;
+    // For each bank a word that is wanted. An access of several words begins at a multiple of its size, so that its first
+    // bank tells all.
+    let mut wanted = [NONE; BANKS];
+    let mut conflict = false;
+    for lane in lanes.clone() {
         if taken >> lane & 1 == 1 {
-            let word = address / 4;
-            let bank = 1 << (word % BANKS as u64);
-            twice |= banks & bank;
-            banks |= bank;
-            same &= word == first;
+            let (bank, word) = bank_of(addresses[lane], words);
+            conflict |= wanted[bank] != NONE && wanted[bank] != word;
+            wanted[bank] = word;
         }
     }
-    match (same, twice) {
-        (true, _) => Some(taken.count_ones()),
-        (false, 0) => Some(1),
-        _ => None,
+    match conflict {
+        // Most accesses.
+        false => 1,
+        true => count_fullest_bank(words, addresses, taken, lanes),
     }
 }
 
-/// How many words the threads of a pool want of the bank of which they want most.
-fn fullest_bank(
-    words: usize,
-    addresses: &[u64; 32],
-    taken: u32,
-    lanes: std::ops::Range<usize>,
-    most_on_a_word: &mut u32,
-) -> u32 {
-    const NONE: u8 = u8::MAX;
-    // For each bank the wanted words, as a chain of lanes. An access of several words begins at a multiple of its size, so
-    // that its first bank tells all.
-    let mut first = [NONE; BANKS];
-    let mut next = [NONE; 32];
-    let mut wanted = [0u8; BANKS];
-    let mut on_word = [0u8; 32];
-    let mut most = 0;
-    for lane in lanes {
-        if taken >> lane & 1 == 0 {
-            continue;
+/// The same where some threads want different words of a bank.
+fn count_fullest_bank(words: usize, addresses: &[u64; 32], taken: u32, lanes: Range<usize>) -> u32 {
+    let mut counts = [0; BANKS];
+    for lane in lanes.clone().filter(|lane| taken >> lane & 1 == 1) {
+        let own = bank_of(addresses[lane], words);
+        let mut before = (lanes.start..lane).filter(|lane| taken >> lane & 1 == 1);
+        if !before.any(|lane| bank_of(addresses[lane], words) == own) {
+            counts[own.0] += 1;
         }
-        let word = addresses[lane] / 4;
-        let bank = (word as usize) % BANKS / words * words;
-        let mut at = first[bank];
-        while at != NONE && addresses[usize::from(at)] / 4 != word {
-            at = next[usize::from(at)];
-        }
-        if at == NONE {
-            next[lane] = first[bank];
-            first[bank] = lane as u8;
-            at = lane as u8;
-            wanted[bank] += 1;
-            most = most.max(wanted[bank]);
-        }
-        on_word[usize::from(at)] += 1;
-        *most_on_a_word = (*most_on_a_word).max(on_word[usize::from(at)].into());
     }
-    most.into()
+    counts.into_iter().max().unwrap_or(0)
+}
+
+/// The first bank of an access of so many words, and its first word. Shared memory has fewer words than 32 bits tell.
+fn bank_of(address: u64, words: usize) -> (usize, u32) {
+    let word = (address / 4) as u32;
+    (word as usize % BANKS / words * words, word)
+}
+
+/// The most threads that want the same word.
+pub(super) fn most_on_a_word(addresses: &[u64; 32], taken: u32) -> u32 {
+    let lanes = || (0..32).filter(|lane| taken >> lane & 1 == 1);
+    let same = |lane: usize| {
+        let word = addresses[lane] / 4;
+        lanes().filter(|&l| addresses[l] / 4 == word).count() as u32
+    };
+    lanes().map(same).max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -189,9 +166,7 @@ mod tests {
         });
         let found = transactions(16, &addresses, 0xffff);
         assert_eq!((found.all, found.conflicts), (11, 4 + 3));
-        let mut ignored = 0;
-        let pools =
-            [0..8, 8..16].map(|pool| fullest_bank(4, &addresses, 0xffff, pool, &mut ignored));
+        let pools = [0..8, 8..16].map(|pool| fullest_bank(4, &addresses, 0xffff, pool));
         assert_eq!(pools, [4 + 1, 3 + 1]);
     }
 
@@ -199,16 +174,16 @@ mod tests {
     #[test]
     fn a_word_is_read_once() {
         let found = transactions(4, &[64; 32], u32::MAX);
-        assert_eq!(
-            (found.all, found.conflicts, found.most_on_a_word),
-            (1, 0, 32)
-        );
+        assert_eq!((found.all, found.conflicts), (1, 0));
+        assert_eq!(most_on_a_word(&[64; 32], u32::MAX), 32);
         let bytes = std::array::from_fn(|lane| lane as u64);
         assert_eq!(transactions(1, &bytes, u32::MAX).all, 1);
+        assert_eq!(most_on_a_word(&bytes, u32::MAX), 4);
         // Two rows of a bank, each wanted by 16 threads.
         let pairs = std::array::from_fn(|lane| (lane as u64 % 2) * 128);
-        let found = transactions(4, &pairs, u32::MAX);
-        assert_eq!((found.all, found.most_on_a_word), (2, 16));
+        assert_eq!(transactions(4, &pairs, u32::MAX).all, 2);
+        assert_eq!(most_on_a_word(&pairs, u32::MAX), 16);
+        assert_eq!(most_on_a_word(&pairs, 0b111), 2);
     }
 
     /// The same numbers as the formula of the paper, written down as it stands there, for random accesses.
