@@ -89,9 +89,10 @@ impl Survey {
         if report.status == Status::Bounded {
             self.bounded += 1;
             if report.integrality_gap != Some(0) {
-                let gap = report.integrality_gap;
-                self.gaps
-                    .push(format!("{name}: {:?} of {gap:?}", report.bound));
+                let number =
+                    |number: Option<u128>| number.map_or("?".to_owned(), |n| n.to_string());
+                let (bound, gap) = (number(report.bound), number(report.integrality_gap));
+                self.gaps.push(format!("{name}: bound {bound}, {gap} less"));
             }
         } else {
             let reason = report.reason.unwrap_or_default();
