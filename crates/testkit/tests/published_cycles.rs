@@ -1,19 +1,28 @@
 //! Cycles that were measured on boards and published.
 
+use std::collections::BTreeMap;
+
 use warpbound_driver::{Hooks, Session, TimedOptions, TimedRun};
+use warpbound_isa::{Program, nvidia};
 use warpbound_load::{GridFile, StartCaches};
 use warpbound_machine::{Device, Parameter, Standing};
+use warpbound_simulate::timed::{AccessKind, Event, Listener};
+use warpbound_testkit::kernels;
 
 /// What `pastis-2022` (V, Figures 10 to 12) measured on a Jetson TX2 for the integer matrix product: side, cycles, read and
 /// write transactions of shared memory.
 const BOARD: [(u32, u64, u64, u64); 3] = [(4, 1131, 8, 2), (8, 1381, 32, 4), (11, 1580, 88, 8)];
 
+const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
+
+fn open(cubin: &str) -> Session {
+    let contents = std::fs::read(format!("{KERNELS}/built/{cubin}"));
+    Session::open(cubin, &contents.expect("the cubin is in the repository")).expect("it loads")
+}
+
 fn matrix_product(side: u32) -> TimedRun {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
-    let file = format!("{root}/built/matmul_int.sm_62.cubin");
-    let contents = std::fs::read(&file).expect("the cubin is in the repository");
-    let session = Session::open("matmul_int.sm_62.cubin", &contents).expect("it loads");
-    let name = format!("{root}/cuda/matmul_int.{side}x{side}.toml");
+    let session = open("matmul_int.sm_62.cubin");
+    let name = format!("{KERNELS}/cuda/matmul_int.{side}x{side}.toml");
     let text = std::fs::read_to_string(&name).expect("the launch is in the repository");
     let grid = GridFile::parse(&name, &text, &|_| unreachable!("it names no files"));
     let grid = grid.expect("a launch");
@@ -66,6 +75,69 @@ fn integer_matrix_products_of_the_paper() {
             "{difference} more cycles, {published} on the board"
         );
     }
+}
+
+/// The shortest of the loads from shared memory, by bytes of a lane: cycles beyond 2 for each conflict.
+struct Shortest<'a> {
+    program: &'a nvidia::Program,
+    cycles: BTreeMap<u32, u64>,
+}
+
+impl Listener for Shortest<'_> {
+    fn event(&mut self, cycle: u64, event: &Event) {
+        let Event::Shared {
+            at,
+            kind: AccessKind::Load,
+            conflicts,
+            done,
+            ..
+        } = *event
+        else {
+            return;
+        };
+        let instr = &self.program.instrs[at.index()];
+        let bytes = self.program.access_bytes(instr).expect("it loads");
+        let took = done - cycle - 2 * u64::from(conflicts);
+        let shortest = self.cycles.entry(bytes).or_insert(took);
+        *shortest = took.min(*shortest);
+    }
+}
+
+/// `pastis-2022`, III.B: 22 + base + 2 for each conflict, base 1, 8 and 16 for 32, 64 and 128 bits. Loads that wait for the memory
+/// take longer, none is shorter, and some of each width do not wait.
+#[test]
+fn durations_of_shared_memory() {
+    let mut shortest = BTreeMap::new();
+    for reference in kernels::all() {
+        if !["matmul_int", "matmul_tiled", "bitonic_sort"].contains(&reference.source) {
+            continue;
+        }
+        let session = open(&format!("{}.sm_62.cubin", reference.source));
+        let launch = (reference.launch)(0);
+        let kernel = session.launched_grid(Some(reference.kernel), &launch);
+        let prepared = session
+            .prepare(kernel.expect("its kernel"))
+            .expect("it is decoded");
+        let Program::Nvidia(program) = &prepared.program else {
+            panic!("it is for a GPU");
+        };
+        let machine = Device::built_in("jetson-tx2").expect("it comes with the tool");
+        let mut listener = Shortest {
+            program,
+            cycles: shortest,
+        };
+        session
+            .time(
+                &prepared,
+                &launch,
+                &TimedOptions::new(machine),
+                &mut listener,
+            )
+            .expect("it runs");
+        shortest = listener.cycles;
+    }
+    let published = BTreeMap::from([(4, 22 + 1), (8, 22 + 8), (16, 22 + 16)]);
+    assert_eq!(shortest, published);
 }
 
 /// One number is fitted, on the smallest of the three; the others are predictions.
