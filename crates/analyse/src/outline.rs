@@ -350,7 +350,10 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     /// A loop that data decide is left to others as a whole, from where the warp comes to it; then the warp is
-    /// behind it, and the result is true.
+    /// past it, and the result is true.
+    ///
+    /// Where `at` is also the meeting point of a branch before the loop, the lanes come to it in parts and iterate
+    /// together, so the loop begins when the last part is there.
     fn enters_undecided_loop(&mut self, at: OpIndex) -> Result<bool, Undecided> {
         let undecided = &self.outliner.undecided;
         let outermost = self
@@ -361,6 +364,12 @@ impl<'r, 'a> Run<'r, 'a> {
         let Some(index) = outermost else {
             return Ok(false);
         };
+        if self.state.frames.meets_at(at.0) {
+            self.count(at);
+            // The lanes go on at the meeting point itself: it belongs to the loop.
+            self.state.frames.meet(at.0, at.0);
+            return Ok(true);
+        }
         let region = self.region_of_loop(at, index);
         self.skip(region.ok_or(Undecided { at })?, at)?;
         Ok(true)
@@ -411,6 +420,15 @@ impl<'r, 'a> Run<'r, 'a> {
         let undecided = Undecided { at };
         let active = self.state.frames.active();
         let inside = self.operations(region);
+        // The region is bounded for the active lanes, so no others may become active in it: the meeting points of
+        // pending branches lie after it, or at its end.
+        let mut pending = self.state.frames.frames().iter();
+        if pending.any(|frame| {
+            let meets = frame.meets.map(OpIndex);
+            meets != region.meet && meets.is_some_and(|meets| inside.contains(&meets.index()))
+        }) {
+            return Err(undecided);
+        }
         let code = self.outliner.code;
         let ops = inside.iter().filter_map(|&at| code.ops.get(at));
         if ops.clone().any(|op| op.barrier) {

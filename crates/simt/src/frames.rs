@@ -52,6 +52,12 @@ impl<P: Copy + PartialEq> FrameStack<P> {
         &self.frames
     }
 
+    /// The topmost frame meets at `at`: lanes that come there wait for the others of the frame.
+    pub fn meets_at(&self, at: P) -> bool {
+        let topmost = self.frames.last();
+        topmost.is_some_and(|frame| frame.meets == Some(at))
+    }
+
     /// The active lanes go on at `next`.
     pub fn advance(&mut self, next: P) {
         self.next = next;

@@ -1,18 +1,21 @@
 //! Random mini-SIMT programs: what the machine does, against everything that is said of it.
 
-use warpbound_testkit::mini::audit::{Case, Planted, Subject, audit};
-use warpbound_testkit::mini::campaign::{campaign, case, tangled_case};
+use warpbound_machine::{Latency, Policy};
+use warpbound_simt::warp::DivergenceOrder;
+use warpbound_testkit::mini::audit::{Case, Findings, Planted, Subject, audit};
+use warpbound_testkit::mini::campaign::{campaign, case, parted_case, tangled_case};
 use warpbound_testkit::mini::generate::{Generated, MEMORY};
 
 #[test]
 fn nothing_that_is_said_of_random_programs_is_wrong() {
     let total = campaign(case, 20261121, 2_500, None);
     println!(
-        "{} programs, {} runs ({} did not end), {} warps diverged, {} programs unbounded, outlines {:?}, \
+        "{} programs, {} runs ({} did not end, {} deadlocks as claimed), {} warps diverged, {} programs unbounded, outlines {:?}, \
          bound/cycles median {:.3}, 90 % {:.3}, most {:.3}",
         total.programs,
         total.runs,
         total.stuck,
+        total.deadlocks,
         total.diverged,
         total.unbounded,
         total.outlines,
@@ -26,7 +29,26 @@ fn nothing_that_is_said_of_random_programs_is_wrong() {
         total.problems.len(),
         total.problems[..total.problems.len().min(20)].join("\n")
     );
-    assert!(total.runs > 7_000 && total.diverged > 10_000);
+    assert!(total.runs > 7_000 && total.diverged > 10_000 && total.deadlocks > 10);
+    assert!(total.ratio(50) <= 2.0);
+}
+
+/// The same where the lanes of some warps come to a loop in parts, one of them after a barrier: the lanes that are still to
+/// come become active in the loop, and belong to the epoch of the last part.
+#[test]
+fn nothing_that_is_said_of_loops_entered_in_parts_is_wrong() {
+    let total = campaign(parted_case, 20261126, 2_000, None);
+    println!(
+        "{} runs ({} did not end), {} deadlocks as claimed, outlines {:?}, median {:.3}",
+        total.runs,
+        total.stuck,
+        total.deadlocks,
+        total.outlines,
+        total.ratio(50)
+    );
+    assert_eq!(total.problems, [""; 0]);
+    let [_, regions, _] = total.outlines;
+    assert!(total.runs > 3_000 && total.diverged > 4_000 && regions > 2_000);
     assert!(total.ratio(50) <= 2.0);
 }
 
@@ -103,4 +125,132 @@ E: sync
         },
     );
     assert_eq!(findings.problems, [""; 0]);
+}
+
+/// A launch of one program with one memory, on a machine of 4 lanes a warp.
+fn small_case(threads: u32, constants: &[u32], memory: u64) -> Case {
+    let (_, case) = case(1);
+    let mut machine = case.machine.clone();
+    machine.warp_width = 4;
+    machine.plain = Latency::exactly(1);
+    machine.memory = Latency::exactly(memory);
+    machine.barrier_release = Latency::exactly(1);
+    machine.policy = Policy::RoundRobin;
+    machine.order = DivergenceOrder::TakenFirst;
+    let mut words = vec![0; MEMORY as usize];
+    for (at, word) in words.iter_mut().enumerate().take(8) {
+        *word = at as u32 % 4;
+    }
+    Case {
+        machine,
+        threads,
+        constants: constants.to_vec(),
+        memories: vec![words],
+        planted: None,
+    }
+}
+
+/// The lanes of a warp meet at the header of a loop that data may end, before a barrier for all of them.
+#[test]
+fn lanes_that_meet_at_a_loop_header_are_no_deadlock() {
+    let text = "
+.kernel LoopMeet
+.param n
+        binop p = Tid % 2
+        bz    p, even
+        binop a = a + 1
+        jump  head
+even:   binop b = b + 1
+head:   sync
+        load  x = Tid
+        bnz   x, out
+        binop i = i + 1
+        binop q = i < n
+        bnz   q, head
+out:    sync
+        barrier 0, 4
+        store Tid = i
+";
+    let findings = audit_text(text, &[("head", 5)], &small_case(4, &[5], 10));
+    assert_eq!(findings.problems, [""; 0]);
+    assert_eq!(findings.outlines, [0, 1, 0]);
+    assert_eq!((findings.runs.len(), findings.deadlocks), (1, 0));
+}
+
+/// Warps 0 and 1 come to the loop in parts, one part after a barrier: all lanes iterate after that barrier, while warp 2 is
+/// past its own loads.
+#[test]
+fn waits_of_a_loop_entered_in_parts_belong_to_the_last_part() {
+    let text = "
+.kernel Unsound
+.param  n, k
+        binop g = Tid >= 8
+        bnz   g, other
+        binop p = Tid % 2
+        bz    p, even
+        barrier 0, 8
+        jump  head
+even:   const z = 1
+head:   sync
+        load  x = Tid
+        binop u = x & 1
+        bz    u, A
+        binop v = x & 2
+        bz    v, C
+        load  y = 16
+        load  y = 16
+        load  y = 16
+        jump  D
+C:      load  y = 17
+        load  y = 17
+        load  y = 17
+D:      sync
+        jump  F
+A:      binop v = x & 2
+        bz    v, G
+        load  y = 18
+        load  y = 18
+        load  y = 18
+        jump  H
+G:      load  y = 19
+        load  y = 19
+        load  y = 19
+H:      sync
+F:      sync
+        binop i = i + 1
+        bnz   y, out
+        binop q = i < n
+        bnz   q, head
+out:    sync
+        barrier 0, 8
+        jump  end
+other:  barrier 0, 8
+        barrier 0, 8
+        const j = 0
+again:  load  y = 20
+        binop j = j + 1
+        binop q = j < k
+        bnz   q, again
+        sync
+        barrier 0, 8
+end:
+";
+    for memory in [10, 1000] {
+        let facts = [("head", 10), ("again", 70)];
+        let findings = audit_text(text, &facts, &small_case(12, &[10, 70], memory));
+        assert_eq!(findings.problems, [""; 0], "memory {memory}");
+        assert_eq!((findings.runs.len(), findings.stuck), (1, 0));
+    }
+}
+
+fn audit_text(text: &str, facts: &[(&str, u64)], case: &Case) -> Findings {
+    let generated = Generated {
+        text: text.to_owned(),
+        facts: facts
+            .iter()
+            .map(|&(label, bound)| (label.to_owned(), bound))
+            .collect(),
+    };
+    let subject = Subject::new(text).expect("a program");
+    audit(&generated, &subject, case)
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask audit-mini`: the mini-SIMT machine against everything that is said of its programs.
 
 use anyhow::{Context, bail};
-use warpbound_testkit::mini::campaign::{Campaign, campaign, case, tangled_case};
+use warpbound_testkit::mini::campaign::{Campaign, campaign, case, parted_case, tangled_case};
 
 use crate::repository::Repository;
 
@@ -37,7 +37,10 @@ pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     print("structured programs", &structured);
     let tangled = campaign(tangled_case, seed, programs, None);
     print("tangled programs", &tangled);
-    let problems = structured.problems.len() + tangled.problems.len();
+    let parted = campaign(parted_case, seed, programs, None);
+    print("loops entered in parts", &parted);
+    let problems = [&structured, &tangled, &parted];
+    let problems: usize = problems.iter().map(|total| total.problems.len()).sum();
     if problems > 0 {
         bail!("{problems} problems");
     }
@@ -52,8 +55,8 @@ fn print(title: &str, total: &Campaign) {
         total.programs, total.unbounded
     );
     println!(
-        "  {} runs that ended, {} that did not; {} warps whose lanes parted",
-        total.runs, total.stuck, total.diverged
+        "  {} runs that ended, {} that did not ({} deadlocks as claimed); {} warps whose lanes parted",
+        total.runs, total.stuck, total.deadlocks, total.diverged
     );
     println!(
         "  warps known exactly {exact}, but for regions that data decide {regions}, bounded as a whole {whole}"

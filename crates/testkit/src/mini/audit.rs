@@ -21,7 +21,7 @@ use warpbound_simt::concrete::Mask;
 use warpbound_simt::frames::Frame;
 use warpbound_simt::groups::ACTIVE;
 use warpbound_simt::{Entry, EntryId, NodeId, Tag};
-use warpbound_simulate::{Event, Finished, Simulation, Start};
+use warpbound_simulate::{Event, FaultKind, Finished, Simulation, Start};
 
 use crate::mini::execute::{Moment, WarpStart, lane, warp};
 use crate::mini::generate::Generated;
@@ -99,6 +99,8 @@ pub struct Findings {
     pub runs: Vec<(u64, u64)>,
     /// Runs that did not end: a barrier for ever, or too long.
     pub stuck: usize,
+    /// Runs that stopped at a barrier for ever, where the analysis claims that of all runs.
+    pub deadlocks: usize,
     /// Warps whose lanes parted.
     pub diverged: usize,
     /// Warps known exactly, but for regions, bounded as a whole.
@@ -194,9 +196,15 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &Case) -> Findings 
                 issued[warp].push((op.0, active));
             }
         });
-        let Ok(finished) = finished else {
-            findings.stuck += 1;
-            continue;
+        let finished = match finished {
+            Ok(finished) => finished,
+            Err(fault) => {
+                findings.stuck += 1;
+                if let Err(NoBlockBound::Unsatisfied(_)) = &bound {
+                    check_deadlock(&fault.kind, &mut findings);
+                }
+                continue;
+            }
         };
         claims.check_warps(memory, &issued, &mut findings);
         check_bounds(&finished, &bound, &whole, &issued, &mut findings);
@@ -473,6 +481,18 @@ impl Walk<'_> {
                 node.0
             ));
         }
+    }
+}
+
+/// A run that stops, where the analysis claims that no run passes some barrier.
+fn check_deadlock(kind: &FaultKind, findings: &mut Findings) {
+    match kind {
+        FaultKind::Deadlock { .. } | FaultKind::BarrierMismatch { .. } => findings.deadlocks += 1,
+        // A limit or a fault before the barrier says nothing about the claim.
+        FaultKind::TooLong { .. }
+        | FaultKind::DivisionByZero
+        | FaultKind::OutOfRange { .. }
+        | FaultKind::BarrierDisagreement => {}
     }
 }
 

@@ -6,7 +6,7 @@ use warpbound_simt::warp::DivergenceOrder;
 
 use crate::execute::mix;
 use crate::mini::audit::{Case, Findings, Planted, Subject, audit};
-use crate::mini::generate::{Generated, MEMORY, READ_ONLY, program, tangled};
+use crate::mini::generate::{Generated, MEMORY, READ_ONLY, parted, program, tangled};
 
 /// Totals.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,8 @@ pub struct Campaign {
     pub runs: usize,
     /// Runs that did not.
     pub stuck: usize,
+    /// Runs that stopped at a barrier for ever, as claimed.
+    pub deadlocks: usize,
     /// Warps whose lanes parted.
     pub diverged: usize,
     /// Programs without a bound.
@@ -54,6 +56,7 @@ pub fn campaign(
         total.programs += 1;
         total.runs += findings.runs.len();
         total.stuck += findings.stuck;
+        total.deadlocks += findings.deadlocks;
         total.diverged += findings.diverged;
         total.unbounded += usize::from(findings.unbounded);
         for (sum, n) in total.outlines.iter_mut().zip(findings.outlines) {
@@ -99,6 +102,25 @@ pub fn tangled_case(seed: u64) -> (Generated, Case) {
     let mut case = launch(&mut rng, 8);
     case.threads = case.threads.min(3 * case.machine.warp_width);
     case.constants[0] = case.threads;
+    (generated, case)
+}
+
+/// A program whose warps come to a loop in parts ([`parted`]), on a machine whose warps have an even number of lanes.
+pub fn parted_case(seed: u64) -> (Generated, Case) {
+    let mut rng = Rng::with_seed(seed);
+    let width = 2 * rng.u32(1..5);
+    let (split, other) = (rng.u32(1..4), rng.u32(1..3));
+    let generated = parted(&mut rng, width, split, other);
+    let mut case = launch(&mut rng, 12);
+    case.machine.warp_width = width;
+    case.threads = width * (split + other);
+    case.constants[0] = case.threads;
+    // So that all branches go both ways in the same warp.
+    for memory in &mut case.memories {
+        for word in memory.iter_mut().take(READ_ONLY as usize) {
+            *word &= 7;
+        }
+    }
     (generated, case)
 }
 

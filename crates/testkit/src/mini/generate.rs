@@ -110,6 +110,69 @@ pub fn tangled(rng: &mut Rng) -> Generated {
     }
 }
 
+/// A program whose first warps (`split` of `width` lanes) come to a loop in two parts, one of them after a barrier; data
+/// decide the loop, and lanes of both parts go different ways in it. The `other` warps wait at the same barriers and load
+/// in between. Which threads each barrier waits for is chosen so that it opens, now and then for one part only.
+pub fn parted(rng: &mut Rng, width: u32, split: u32, other: u32) -> Generated {
+    let (half, rest) = (split * width / 2, other * width);
+    let mut text = format!(
+        ".kernel Parted\n.param {}\nbinop g = Tid >= {}\nbnz g, other\nbinop p = Tid % 2\nbz p, even\n",
+        PARAMS.join(", "),
+        split * width
+    );
+    // How many barriers the other warps come to, and for how many threads each waits: mostly those that come.
+    let passed = rng.usize(1..4);
+    let with_rest = |n: u32, comes: bool| if comes { n + rest } else { n };
+    let all = [half + rest, with_rest(2 * half, passed > 1), rest];
+    let strange = half + rest;
+    let [first, second, third] = all.map(|n| if rng.u8(0..5) == 0 { strange } else { n });
+    let barrier = format!("barrier 0, {first}\n");
+    let in_even = rng.bool();
+    let arm = |with: bool| {
+        if with {
+            barrier.as_str()
+        } else {
+            "binop z = z + 1\n"
+        }
+    };
+    let _ = write!(
+        text,
+        "{}jump head\neven: {}head: sync\n",
+        arm(!in_even),
+        arm(in_even)
+    );
+    let _ = writeln!(
+        text,
+        "load x = Tid\nbinop u = x & {}\nbz u, A",
+        rng.u8(1..3)
+    );
+    let loads =
+        |rng: &mut Rng| format!("load y = {}\n", rng.u32(0..READ_ONLY)).repeat(rng.usize(1..5));
+    let _ = write!(text, "{}jump F\nA: {}F: sync\n", loads(rng), loads(rng));
+    let way_out = ["y", "x", "v"][rng.usize(..3)];
+    let _ = writeln!(
+        text,
+        "binop i = i + 1\nbinop v = i > x\nbnz {way_out}, out\nbinop q = i < n\nbnz q, head\nout: sync\nbarrier 0, {second}\njump end"
+    );
+    // The other warps: as many barriers, with loops of loads before, between or after them.
+    let _ = writeln!(text, "other:");
+    let mut facts = vec![("head".to_owned(), 12)];
+    let barriers = [first, second, third];
+    for (number, count) in barriers.iter().take(passed).enumerate() {
+        if rng.bool() {
+            let most = rng.u8(1..60);
+            let _ = writeln!(
+                text,
+                "const j = 0\nw{number}: load y = 20\nbinop j = j + 1\nbinop q = j < {most}\nbnz q, w{number}\nsync"
+            );
+            facts.push((format!("w{number}"), u64::from(most)));
+        }
+        let _ = writeln!(text, "barrier 0, {count}");
+    }
+    text.push_str("end:\n");
+    Generated { text, facts }
+}
+
 const VARIABLES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 struct Generator<'r> {
@@ -159,7 +222,13 @@ impl Generator<'_> {
                 return;
             }
             self.budget -= 1;
-            match self.rng.u8(0..14) {
+            match self.rng.u8(0..15) {
+                14 if depth < 3 => {
+                    self.loop_at_a_meeting_point(depth);
+                    if self.barriers && together && self.rng.bool() {
+                        self.line("barrier 1, threads");
+                    }
+                }
                 0..=3 => self.compute(),
                 4 | 5 => self.load(),
                 6 => self.store(),
@@ -235,6 +304,16 @@ impl Generator<'_> {
             1 => self.line(&format!("binop p = {a} % {}", n + 1)),
             _ => self.line(&format!("binop p = {a} < {n}")),
         }
+    }
+
+    /// Sets `p` to something that memory and the thread decide, and that is often zero.
+    fn loaded_condition(&mut self) {
+        let turn = self.operand();
+        self.line(&format!("binop at = {turn} + Tid"));
+        self.line(&format!("binop at = at & {}", READ_ONLY - 1));
+        self.line("load p = at");
+        let of = self.rng.u8(2..5);
+        self.line(&format!("binop p = p % {of}"));
     }
 
     fn branch(&mut self, depth: usize) {
@@ -315,6 +394,52 @@ impl Generator<'_> {
                 self.facts.push((head, most + 1));
             }
         }
+    }
+
+    /// An if/else whose lanes meet at the header of a counted loop, which data may end: lanes come to the loop in
+    /// parts, and become active in it.
+    fn loop_at_a_meeting_point(&mut self, depth: usize) {
+        self.counters += 1;
+        let i = format!("i{}", self.counters);
+        let (other, head, done) = (self.fresh(), self.fresh(), self.fresh());
+        self.line(&format!("const {i} = 0"));
+        self.condition();
+        self.line(&format!("bz p, {other}"));
+        self.body(depth + 1, false);
+        if self.rng.bool() {
+            // A third part, whose branch meets at the same point.
+            self.condition();
+            self.line(&format!("bnz p, {head}"));
+            self.body(depth + 1, false);
+        }
+        self.line(&format!("jump {head}"));
+        self.label(&other);
+        self.body(depth + 1, false);
+        self.label(&head);
+        self.line("sync");
+        // Lanes of different parts go different ways in the loop.
+        let (odd, join) = (self.fresh(), self.fresh());
+        self.loaded_condition();
+        self.line(&format!("bz p, {odd}"));
+        self.load();
+        self.body(depth + 1, false);
+        self.line(&format!("jump {join}"));
+        self.label(&odd);
+        self.load();
+        self.body(depth + 1, false);
+        self.label(&join);
+        self.line("sync");
+        if self.rng.u8(0..4) > 0 {
+            self.loaded_condition();
+            self.line(&format!("bnz p, {done}"));
+        }
+        self.line(&format!("binop {i} = {i} + 1"));
+        let limit = ["n", "m", "4"][self.rng.usize(..3)];
+        self.line(&format!("binop p = {i} < {limit}"));
+        self.line(&format!("bnz p, {head}"));
+        self.label(&done);
+        self.line("sync");
+        self.facts.push((head, u64::from(self.most.max(4))));
     }
 
     /// A loop whose iterations data decide.
