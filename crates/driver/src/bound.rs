@@ -197,24 +197,19 @@ impl Question<'_> {
         let mut costs = BTreeMap::new();
         let space = &self.flow.thread.space;
         for id in space.ids() {
-            let resolved = self.flow.thread.resolved.get(id.index());
-            let Some(name) = resolved.and_then(|r| r.as_ref()?.external.clone()) else {
+            let lanes = self.launch.live_lanes();
+            let Some((name, callees)) = self.flow.external_callees(id, lanes) else {
                 continue;
             };
-            let stated = self.facts.and_then(|facts| facts.call(&name));
+            let stated = self.facts.and_then(|facts| facts.call(name));
             let instructions = stated.or(self.options.call_default);
-            // Where the lanes may call different functions, the warp issues all of them.
-            let callees = match self.flow.warp.scattered_calls.contains(&id) {
-                true => self.launch.live_lanes(),
-                false => 1,
-            };
             let cost = instructions.unwrap_or(0).saturating_mul(callees);
             costs.insert(id, cost);
             let at = self.prepared.addr(space.block(id).last);
             report.external_calls.push(ExternalCall {
                 at: self.prepared.place_of(at),
                 source: self.prepared.source(at),
-                name,
+                name: name.to_owned(),
                 instructions,
             });
         }

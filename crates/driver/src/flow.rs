@@ -68,7 +68,19 @@ impl Flow {
     /// The bound in warp instructions for these bounds of loops (a number for each of [`Loops::sites`]), functions
     /// outside the file not counted; `None` when there is none.
     pub fn bound(&self, loops: &[Option<u64>]) -> Option<i128> {
-        let cost = |node| self.thread.space.block(node).instructions;
+        self.bound_with_calls(loops, |_| 0)
+    }
+
+    /// The same, where executing a node costs `call` of it beside its instructions.
+    pub fn bound_with_calls(
+        &self,
+        loops: &[Option<u64>],
+        call: impl Fn(NodeId) -> u64,
+    ) -> Option<i128> {
+        let cost = |node| {
+            let instructions = self.thread.space.block(node).instructions;
+            instructions.saturating_add(call(node))
+        };
         let ipet = Ipet::new(&self.counts, cost, loops).ok()?;
         let effort = Effort {
             nodes: 0,
@@ -78,6 +90,17 @@ impl Flow {
             Outcome::Bounded(certified) => Some(certified.bound),
             _ => None,
         }
+    }
+
+    /// The function outside the file that a node calls, and how many such functions a warp of `lanes` lanes issues
+    /// there at most: where the lanes may disagree on the callee, one for each.
+    pub fn external_callees(&self, node: NodeId, lanes: u64) -> Option<(&str, u64)> {
+        let resolved = self.thread.resolved.get(node.index())?.as_ref()?;
+        let callees = match self.warp.scattered_calls.contains(&node) {
+            true => lanes,
+            false => 1,
+        };
+        Some((resolved.external.as_deref()?, callees))
     }
 
     /// Functions outside the file that are called, each once, by name.

@@ -62,6 +62,13 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
         self.stages.last()
     }
 
+    /// The tag of the topmost entry that has one: the kind of entry that was pushed last and not taken out yet. Lanes that
+    /// parted since may wait above it.
+    pub fn topmost_tag(&self) -> Option<Tag> {
+        let tags = self.pending.iter().rev().map(|entry| entry.tag);
+        tags.into_iter().find(|&tag| tag != Tag::Nil)
+    }
+
     /// Stages below the running one, bottom first.
     pub fn pending(&self) -> &[Stage<P>] {
         self.stages.split_last().map_or(&[], |(_, rest)| rest)

@@ -1,6 +1,8 @@
 //! A concrete warp. Each operation without a meaning is an unknown but fixed function
 //! of what it reads. Control flow follows the SIMT rules exactly.
 
+use std::collections::BTreeSet;
+
 use smallvec::SmallVec;
 use warpbound_analyse::Launch;
 use warpbound_base::CodeAddr;
@@ -98,6 +100,8 @@ pub struct Warp<'a, L: Labels> {
     stack: ActivationStack<Point<L::Label>>,
     cells: Vec<Vec<u64>>,
     steps: usize,
+    /// Functions outside the file that were issued.
+    external_callees: u64,
     /// Results of warp-wide operations per lane, in order: recorded, or replayed.
     votes: Vec<Vec<u64>>,
     replay: Option<usize>,
@@ -131,6 +135,7 @@ impl<'a, L: Labels> Warp<'a, L> {
             run,
             labels,
             steps: 0,
+            external_callees: 0,
             votes: vec![Vec::new(); width],
             replay: None,
             // In most runs: else few loops end. Never where it jumps through a pointer, which must name a function.
@@ -171,6 +176,11 @@ impl<'a, L: Labels> Warp<'a, L> {
         self.steps
     }
 
+    /// Functions outside the file that the warp issued: one after the other where its lanes call different ones.
+    pub fn external_callees(&self) -> u64 {
+        self.external_callees
+    }
+
     /// Runs to an end, showing each step to `observe`.
     pub fn run(&mut self, mut observe: impl FnMut(&Event<'_, L::Label>)) -> Ending {
         loop {
@@ -203,6 +213,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                 None => return Ending::Stuck,
             }
             if external {
+                self.external_callees += self.callees(op, taken);
                 self.clobber(top.next.op, taken);
             }
             self.data(op, top.next.op, taken);
@@ -244,12 +255,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                 for lane in lanes(taken) {
                     let to = self.indirect_target(*base, *anchor, lane)?;
                     // A jump to a function behind a PRET is a call.
-                    let is_call = self.code.function_at(to).is_some()
-                        && self
-                            .stack
-                            .pending()
-                            .last()
-                            .is_some_and(|s| s.tag == Tag::Ret);
+                    let is_call = self.code.function_at(to).is_some() && self.return_is_pushed();
                     let label = if is_call {
                         self.labels.call(here.label, here.op, to)
                     } else {
@@ -345,15 +351,28 @@ impl<'a, L: Labels> Warp<'a, L> {
         else {
             return false;
         };
-        let called = self.stack.pending().last();
         let nowhere = |lane| self.indirect_target(base, anchor, lane).is_none();
-        !relative || called.is_some_and(|s| s.tag == Tag::Ret) && lanes(taken).all(nowhere)
+        !relative || self.return_is_pushed() && lanes(taken).all(nowhere)
+    }
+
+    /// A return entry was pushed for the next jump.
+    fn return_is_pushed(&self) -> bool {
+        self.stack.topmost_tag() == Some(Tag::Ret)
     }
 
     fn indirect_target(&self, base: Option<Cell>, anchor: i64, lane: usize) -> Option<OpIndex> {
         let word = base.map_or(0, |cell| self.cells[lane][cell.index()]);
         let addr = i64::from(word as u32 as i32) + anchor;
         self.code.at(CodeAddr(u32::try_from(addr).ok()?))
+    }
+
+    /// Different pointers that the lanes `taken` call.
+    fn callees(&self, op: &Op, taken: Mask) -> u64 {
+        let Control::Indirect { base, .. } = op.control else {
+            return 0;
+        };
+        let pointer = |lane: usize| base.map(|cell| self.cells[lane][cell.index()]);
+        lanes(taken).map(pointer).collect::<BTreeSet<_>>().len() as u64
     }
 
     /// A function outside the file may leave anything in any cell.

@@ -1,11 +1,15 @@
 //! Random programs: structured ones as a compiler writes them, and unstructured ones.
 
+mod shapes;
+
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
     BinaryOp, Cell, Code, Condition, Control, Expr, Function, Meaning, Op, OpIndex, Target, Value,
 };
 use warpbound_isa::instr::{CcTest, Space, Token};
+
+pub use shapes::{chosen_targets, scattered_call, two_calls, two_headers, unwound_from_outside};
 
 /// Number of general registers and of predicates that random programs use.
 const REGISTERS: u8 = 6;
@@ -25,6 +29,8 @@ struct Writer<'r> {
     patches: Vec<(usize, Label)>,
     /// Jump-table words to fill: (byte offset in bank 2, label).
     table: Vec<Label>,
+    /// Operations that write the address of a label: (operation, label).
+    pointers: Vec<(usize, Label)>,
     functions: Vec<Label>,
 }
 
@@ -205,6 +211,7 @@ impl<'r> Writer<'r> {
             labels: Vec::new(),
             patches: Vec::new(),
             table: Vec::new(),
+            pointers: Vec::new(),
             functions: Vec::new(),
         }
     }
@@ -348,8 +355,27 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// A clamped index into a table of bank 2, and the jump.
+    /// A jump to one of `ways`: by a clamped index into a table of bank 2, or through a chosen pointer.
     fn scatter(&mut self, ways: Vec<Label>) {
+        match self.rng.u8(0..3) {
+            0 => self.choose_pointer(&ways),
+            _ => self.load_pointer(ways),
+        }
+        self.jump_to_pointer();
+    }
+
+    fn jump_to_pointer(&mut self) {
+        self.control(
+            Condition::ALWAYS,
+            Control::Indirect {
+                base: Some(Cell::gpr(REGISTERS)),
+                anchor: ANCHOR,
+                relative: true,
+            },
+        );
+    }
+
+    fn load_pointer(&mut self, ways: Vec<Label>) {
         let register = Cell::gpr(REGISTERS);
         let limit = ways.len() as u32 - 1;
         let first = self.table.len() as u32 * 4;
@@ -377,14 +403,6 @@ impl<'r> Writer<'r> {
                 meaning: Some(Meaning::set(register, value)),
             });
         }
-        self.control(
-            Condition::ALWAYS,
-            Control::Indirect {
-                base: Some(register),
-                anchor: ANCHOR,
-                relative: true,
-            },
-        );
     }
 
     /// A sequence of statements; `callable` functions may be called.
@@ -551,11 +569,14 @@ impl<'r> Writer<'r> {
                 _ => {}
             }
         }
-        let words = self.table.iter().flat_map(|label| {
-            let at = self.labels[label.0].unwrap_or_default();
-            let word = i64::from(addr(at.index()).0) - ANCHOR;
-            (word as i32).to_le_bytes()
-        });
+        let place = |label: &Label| addr(self.labels[label.0].unwrap_or_default().index());
+        for (op, label) in &self.pointers {
+            shapes::point(&mut self.ops[*op], place(label));
+        }
+        let words = self
+            .table
+            .iter()
+            .flat_map(|label| shapes::pointer_word(place(label)).to_le_bytes());
         let constants = vec![(2, words.collect())];
         let mut functions: Vec<Function> = self
             .functions

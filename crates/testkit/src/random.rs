@@ -6,11 +6,12 @@ use fastrand::Rng;
 use warpbound_analyse::Launch;
 use warpbound_analyse::thread::Limits;
 use warpbound_ir::Code;
+use warpbound_simt::concrete::Mask;
 use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, Model, StackDomain};
 
 use crate::audit::Analysed;
 use crate::execute::{Ending, RunSeed, mix};
-use crate::generate::{exotic, structured, unstructured};
+use crate::generate::{exotic, structured, two_headers, unstructured, unwound_from_outside};
 
 /// Totals of a campaign.
 #[derive(Clone, Debug, Default)]
@@ -60,9 +61,11 @@ pub fn campaign(seed: u64, runs: usize) -> Campaign {
         program += 1;
         let program_seed = mix(&[seed, program]);
         let mut rng = fastrand::Rng::with_seed(program_seed);
-        let (kind, code) = match rng.u8(0..4) {
-            0 => ("unstructured", unstructured(&mut rng)),
-            1 => ("exotic", exotic(&mut rng)),
+        let (kind, code) = match rng.u8(0..9) {
+            0..=1 => ("unstructured", unstructured(&mut rng)),
+            2..=3 => ("exotic", exotic(&mut rng)),
+            4 if rng.bool() => ("two-headed", two_headers(&mut rng)),
+            4 => ("unwound", unwound_from_outside(&mut rng)),
             _ => ("structured", structured(&mut rng)),
         };
         let name = format!("{kind} program {program_seed:#x}");
@@ -124,7 +127,7 @@ impl Campaign {
                 return false;
             }
         };
-        let all = u64::MAX >> (64 - launch.live_lanes());
+        let all = first_warp(&launch);
         for _ in 0..runs {
             let run = RunSeed {
                 seed: rng.u64(..),
@@ -155,4 +158,11 @@ impl Campaign {
         }
         true
     }
+}
+
+/// The lanes of the first warp that hold a thread. Counted here and not asked of the launch: how many there are is a claim.
+pub fn first_warp(launch: &Launch) -> Mask {
+    let threads = launch.block.map_or(u32::MAX, |[x, y, z]| x * y * z);
+    let lanes = (0..launch.warp_width).filter(|&lane| lane < threads);
+    lanes.fold(0, |mask, lane| mask | 1 << lane)
 }

@@ -298,7 +298,7 @@ fn advance(
         }
         Control::Indirect { .. } => {
             // A jump to a function behind a PRET is a call.
-            let behind_pret = stack.pending().last().is_some_and(|s| s.tag == Tag::Ret);
+            let behind_pret = stack.topmost_tag() == Some(Tag::Ret);
             let ways = ways(stack, now);
             let jumps_without = |&(op, mask): &(OpIndex, Mask)| op != next.op && mask & !taken != 0;
             if ways.iter().any(jumps_without) {

@@ -1,0 +1,217 @@
+//! Shapes that a rule of the analyses exists for, and that random structure hardly ever makes.
+
+use warpbound_base::CodeAddr;
+use warpbound_ir::{Cell, Code, Condition, Control, Expr, Meaning, Op, Value};
+use warpbound_isa::instr::Token;
+
+use super::{ANCHOR, Label, REGISTERS, Writer};
+
+const ALWAYS: Condition = Condition::ALWAYS;
+
+/// A loop with two headers. Lanes wait at one of them for others that iterate without them; at the other they have met
+/// again. In which order the headers lie differs from program to program.
+///
+/// Needs: a loop iterates in lockstep only if lanes wait at none of its headers.
+pub fn two_headers(rng: &mut fastrand::Rng) -> Code {
+    let mut w = Writer::new(rng);
+    let [met, apart, side, reconverge] = [(); 4].map(|()| w.label());
+    let met_first = w.rng.bool();
+    w.begin_chain();
+    w.data(2);
+    w.push(Token::Sync, reconverge);
+    let to = w.predicate();
+    w.jump(to, if met_first { apart } else { met });
+    let write_met = |w: &mut Writer<'_>| {
+        w.bind(met);
+        w.data(1);
+        w.push(Token::Sync, reconverge);
+        w.jump(ALWAYS, apart);
+    };
+    if met_first {
+        write_met(&mut w);
+    }
+    w.bind(apart);
+    w.lane_data();
+    let part = w.predicate();
+    w.jump(part, side);
+    w.data(1);
+    let again = w.fresh_predicate();
+    w.jump(again, apart);
+    w.control(ALWAYS, Control::Unwind(Token::Sync));
+    w.bind(side);
+    w.data(1);
+    let again = w.fresh_predicate();
+    w.jump(again, apart);
+    w.control(ALWAYS, Control::Unwind(Token::Sync));
+    if !met_first {
+        write_met(&mut w);
+    }
+    w.bind(reconverge);
+    w.data(1);
+    let again = w.fresh_predicate();
+    w.jump(again, met);
+    w.control(ALWAYS, Control::Exit);
+    w.finish()
+}
+
+/// An inner loop that pushes an entry, is left for the header of the loop around it, and is entered again when that
+/// header unwinds to the entry.
+///
+/// Needs: resuming an entry to which lanes unwind from outside the loop enters the loop, wherever it was pushed.
+pub fn unwound_from_outside(rng: &mut fastrand::Rng) -> Code {
+    let mut w = Writer::new(rng);
+    let [outer, inner, resume] = [(); 3].map(|()| w.label());
+    let token = [Token::Sync, Token::Brk][w.rng.usize(0..2)];
+    w.begin_chain();
+    w.data(1);
+    w.push(token, inner);
+    w.bind(outer);
+    w.data(1);
+    let leaves = w.fresh_predicate();
+    w.control(leaves, Control::Exit);
+    w.control(ALWAYS, Control::Unwind(token));
+    w.bind(inner);
+    w.data(1);
+    w.push(token, resume);
+    let out = w.predicate();
+    w.jump(out, outer);
+    w.control(ALWAYS, Control::Unwind(token));
+    w.bind(resume);
+    w.data(2);
+    let again = w.fresh_predicate();
+    w.jump(again, inner);
+    w.control(ALWAYS, Control::Exit);
+    w.finish()
+}
+
+/// An indirect jump to one of several blocks, now and then in a loop, through a pointer that guards or branches choose.
+///
+/// Needs: a guarded write keeps the old value as well, and a join keeps the values of all sides.
+pub fn chosen_targets(rng: &mut fastrand::Rng) -> Code {
+    let mut w = Writer::new(rng);
+    let end = w.label();
+    let ways: Vec<Label> = (0..w.rng.usize(2..5)).map(|_| w.label()).collect();
+    w.begin_chain();
+    w.lane_data();
+    let head = w.here();
+    w.data(1);
+    w.choose_pointer(&ways);
+    w.jump_to_pointer();
+    for &way in &ways {
+        w.bind(way);
+        let count = w.rng.usize(1..6);
+        w.data(count);
+        w.jump(ALWAYS, end);
+    }
+    w.bind(end);
+    if w.rng.bool() {
+        let again = w.fresh_predicate();
+        w.jump(again, head);
+    }
+    w.control(ALWAYS, Control::Exit);
+    w.finish()
+}
+
+/// Two calls of one function.
+pub fn two_calls() -> Code {
+    let mut rng = fastrand::Rng::with_seed(0);
+    let mut w = Writer::new(&mut rng);
+    let callee = w.label();
+    w.functions = vec![callee];
+    w.call(callee);
+    w.call(callee);
+    w.control(ALWAYS, Control::Exit);
+    w.bind(callee);
+    w.data(2);
+    w.control(ALWAYS, Control::Unwind(Token::Ret));
+    w.finish()
+}
+
+/// A call through pointers that are different in all lanes and name no code of the file.
+///
+/// Needs: the warp issues every callee of its lanes.
+pub fn scattered_call() -> Code {
+    let mut rng = fastrand::Rng::with_seed(0);
+    let mut w = Writer::new(&mut rng);
+    let back = w.label();
+    let pointer = Cell::gpr(0);
+    w.write(ALWAYS, &[pointer], &[pointer], Value::Lane);
+    w.push(Token::Ret, back);
+    let control = Control::Indirect {
+        base: Some(pointer),
+        anchor: 1 << 40,
+        relative: true,
+    };
+    w.control(ALWAYS, control);
+    w.bind(back);
+    w.control(ALWAYS, Control::Exit);
+    w.finish()
+}
+
+impl Writer<'_> {
+    /// Operations after which lanes disagree on the registers and predicates.
+    fn lane_data(&mut self) {
+        let (a, p) = (
+            self.register(),
+            Cell::pred(self.rng.u8(0..super::PREDICATES)),
+        );
+        self.write(ALWAYS, &[a], &[a], Value::Lane);
+        self.write(ALWAYS, &[a], &[p], Value::Function);
+    }
+
+    /// Puts the address of one of `ways` into the register of indirect jumps: by writes under guards, or by branches
+    /// that come together, with reconvergence or without.
+    pub(super) fn choose_pointer(&mut self, ways: &[Label]) {
+        let Some((&first, rest)) = ways.split_first() else {
+            return;
+        };
+        if self.rng.bool() {
+            self.point_to(ALWAYS, first);
+            for &way in rest {
+                let guard = self.predicate();
+                self.point_to(guard, way);
+            }
+            return;
+        }
+        let join = self.label();
+        let reconverge = self.rng.bool();
+        if reconverge {
+            self.push(Token::Sync, join);
+        }
+        for &way in rest {
+            let skip = self.label();
+            let guard = self.predicate();
+            self.jump(guard, skip);
+            self.point_to(ALWAYS, way);
+            self.leave_for(join, reconverge);
+            self.bind(skip);
+        }
+        self.point_to(ALWAYS, first);
+        self.leave_for(join, reconverge);
+        self.bind(join);
+    }
+
+    fn leave_for(&mut self, join: Label, reconverge: bool) {
+        match reconverge {
+            true => self.control(ALWAYS, Control::Unwind(Token::Sync)),
+            false => self.jump(ALWAYS, join),
+        }
+    }
+
+    /// Writes the address of `way` where the guard holds; the word is known when the program is finished.
+    fn point_to(&mut self, guard: Condition, way: Label) {
+        self.pointers.push((self.ops.len(), way));
+        self.write(guard, &[], &[Cell::gpr(REGISTERS)], Value::Function);
+    }
+}
+
+/// The word that an indirect jump to `addr` has in its register.
+pub(super) fn pointer_word(addr: CodeAddr) -> u32 {
+    (i64::from(addr.0) - ANCHOR) as i32 as u32
+}
+
+/// Makes `op` write the address `addr`.
+pub(super) fn point(op: &mut Op, addr: CodeAddr) {
+    let written = op.writes.first().copied();
+    op.meaning = written.map(|cell| Meaning::set(cell, Expr::Const(pointer_word(addr))));
+}

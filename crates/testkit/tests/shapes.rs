@@ -1,0 +1,135 @@
+//! Shapes that a rule of the analyses exists for: a rule that is left out or too bold contradicts runs of these.
+
+use warpbound_analyse::Launch;
+use warpbound_analyse::thread::Limits;
+use warpbound_ir::Code;
+use warpbound_simt::warp::Model;
+use warpbound_testkit::audit::{Analysed, CALL_COST};
+use warpbound_testkit::execute::{Ending, RunSeed};
+use warpbound_testkit::generate::{
+    chosen_targets, scattered_call, two_calls, two_headers, unwound_from_outside,
+};
+use warpbound_testkit::random::{Campaign, first_warp};
+
+const WARP: Launch = Launch {
+    warp_width: 32,
+    block: None,
+    global_is_stable: true,
+};
+
+fn divergent() -> Model {
+    Model {
+        may_diverge: true,
+        ..Model::default()
+    }
+}
+
+fn analyse(code: &Code) -> Analysed<'_> {
+    Analysed::run(code, WARP, &divergent(), &Limits::default()).expect("followed")
+}
+
+/// Audits 80 programs of a shape.
+fn audit(shape: fn(&mut fastrand::Rng) -> Code, seed: u64) -> Campaign {
+    let mut total = Campaign::default();
+    for number in 0..80 {
+        let mut rng = fastrand::Rng::with_seed(seed + number);
+        let code = shape(&mut rng);
+        total.audit(&format!("program {number}"), &code, &mut rng, 12);
+    }
+    let shown: Vec<&String> = total.problems.iter().take(5).collect();
+    assert!(
+        shown.is_empty(),
+        "{} problems: {shown:#?}",
+        total.problems.len()
+    );
+    assert!(total.runs > 600 && total.bounded * 2 > total.runs);
+    total
+}
+
+/// Fails if lockstep is judged by the first header alone.
+#[test]
+fn lockstep_needs_every_header() {
+    let total = audit(two_headers, 100);
+    assert!(total.diverged > 300);
+    let apart = (100..180).filter(|&seed| {
+        let code = two_headers(&mut fastrand::Rng::with_seed(seed));
+        let flow = &analyse(&code).claims.flow;
+        let mut loops = flow.loops.loops.iter().zip(&flow.counts.together);
+        loops.any(|(counted, together)| counted.headers.len() > 1 && !together)
+    });
+    assert!(apart.count() > 40);
+}
+
+/// Fails if only what was pushed outside a loop counts as entering it.
+#[test]
+fn an_entry_unwound_to_from_outside_enters_the_loop() {
+    audit(unwound_from_outside, 200);
+}
+
+/// Fails if a join keeps the values of one side, or a guarded write is taken as certain.
+#[test]
+fn all_targets_that_guards_and_joins_choose_are_followed() {
+    let total = audit(chosen_targets, 300);
+    assert!(total.diverged > 200);
+}
+
+/// Fails if merged contexts are not marked as shared: a return into the other caller would close a loop, which needs a fact.
+#[test]
+fn calls_that_share_a_context_close_no_loop() {
+    let code = two_calls();
+    let limits = Limits {
+        contexts: 1,
+        ..Limits::default()
+    };
+    let analysed = Analysed::run(&code, WARP, &divergent(), &limits).expect("followed");
+    let flow = &analysed.claims.flow;
+    assert_eq!(flow.thread.space.shared_calls.len(), 2);
+    assert_eq!(flow.loops.sites, []);
+    // Two calls of a function of 3 operations, and an exit.
+    assert_eq!(flow.bound(&[]), Some(2 + 2 * 3 + 1));
+    audit(|_| two_calls(), 400);
+}
+
+/// Fails if a call of several functions outside the file is charged once.
+#[test]
+fn every_function_that_lanes_call_outside_the_file_is_charged() {
+    let code = scattered_call();
+    let analysed = analyse(&code);
+    let run = RunSeed {
+        seed: 7,
+        lanes: first_warp(&WARP),
+        fall_through_first: None,
+        max_steps: 100,
+        fault: None,
+    };
+    let findings = analysed.audit(run, 0, true);
+    assert_eq!(findings.violations, [""; 0]);
+    assert_eq!(findings.ending, Some(Ending::Finished));
+    let own = code.ops.len() as u64 - 1;
+    let executed = own + 32 * CALL_COST;
+    assert_eq!(
+        findings.executed_and_bound,
+        Some((executed, Some(i128::from(executed))))
+    );
+}
+
+/// Fails if the live lanes of a block are its threads modulo the warp.
+#[test]
+fn a_block_of_several_warps_has_a_full_one() {
+    for (block, lanes) in [
+        ([1, 1, 1], 1),
+        ([31, 1, 1], 31),
+        ([32, 1, 1], 32),
+        ([33, 1, 1], 32),
+        ([40, 2, 1], 32),
+        ([8, 8, 8], 32),
+    ] {
+        let launch = Launch {
+            block: Some(block),
+            ..WARP
+        };
+        assert_eq!(launch.live_lanes(), lanes, "{block:?}");
+        assert_eq!(u64::from(first_warp(&launch).count_ones()), lanes);
+    }
+    assert_eq!(WARP.live_lanes(), 32);
+}
