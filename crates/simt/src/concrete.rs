@@ -65,8 +65,8 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
     /// The tag of the topmost entry that has one: the kind of entry that was pushed last and not taken out yet. Lanes that
     /// parted since may wait above it.
     pub fn topmost_tag(&self) -> Option<Tag> {
-        let tags = self.pending.iter().rev().map(|entry| entry.tag);
-        tags.into_iter().find(|&tag| tag != Tag::Nil)
+        let mut tags = self.pending().iter().rev().map(|stage| stage.tag);
+        tags.find(|&tag| tag != Tag::Nil)
     }
 
     /// Stages below the running one, bottom first.
