@@ -1,6 +1,6 @@
 //! Which operations keep the lanes of a group in agreement (paper section 3.3).
 
-use warpbound_ir::{Code, Op, Value};
+use warpbound_ir::{Cell, Code, Op, Value};
 use warpbound_isa::instr::Space;
 use warpbound_simt::warp::{CellSet, WarpState};
 
@@ -11,7 +11,7 @@ pub struct Launch {
     pub warp_width: u32,
     /// Threads of a block in x, y, z, when known.
     pub block: Option<[u32; 3]>,
-    /// Global memory that a kernel loads is not written meanwhile.
+    /// Lanes that load one address of global memory with one instruction get the same word.
     pub global_is_stable: bool,
 }
 
@@ -45,8 +45,8 @@ impl Launch {
         let whole =
             |threads: u64| threads != 0 && threads.is_multiple_of(u64::from(self.warp_width));
         match register {
-            // VIRTID (warp number), CTAID.X/Y/Z, NTID, SMEMSZ
-            3 | 37..=39 | 40 | 50 => true,
+            // CTAID.X/Y/Z, NTID, SMEMSZ
+            VIRTUAL_ID | 37..=39 | 40 | 50 => true,
             34 => self.block.is_some_and(|[x, _, _]| whole(x.into())),
             35 => self
                 .block
@@ -96,7 +96,14 @@ pub(crate) fn agreeing_at_entry(code: &Code) -> CellSet {
 pub struct Used {
     /// Agreement after a global load rests on [`Launch::global_is_stable`].
     pub stable_global: bool,
+    /// Agreement on SR_VIRTID in all its bits, of which only the fields of the warp and the SM are known.
+    pub virtual_id: bool,
+    /// Agreement on the condition code, whose readers and writers no disassembler lists.
+    pub condition_code: bool,
 }
+
+/// The number of SR_VIRTID in S2R.
+const VIRTUAL_ID: u8 = 3;
 
 /// Applies the data effect of `op` to the agreements of all groups.
 pub fn apply(state: &mut WarpState, op: &Op, launch: &Launch, used: &mut Used) {
@@ -119,6 +126,8 @@ pub fn apply(state: &mut WarpState, op: &Op, launch: &Launch, used: &mut Used) {
             Rule::Never => false,
         };
     used.stable_global |= agrees && op.value == Value::Load(Space::Global);
+    used.virtual_id |= agrees && op.value == Value::Special(VIRTUAL_ID);
+    used.condition_code |= agrees && (op.reads.contains(&Cell::CC) || op.condition.tests_cc());
     let guarded = !op.condition.is_always();
     for chunk in op.writes.chunks(16) {
         let (written, n) = cells(chunk);

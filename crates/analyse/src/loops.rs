@@ -25,6 +25,9 @@ pub struct LoopSite {
     pub recursion: Option<OpIndex>,
     /// Number of contexts in which the loop occurs.
     pub contexts: usize,
+    /// Addresses of the instructions from which a thread goes back to a header, ascending. Where there are several, loops
+    /// of the source may share the header: the fact counts the executions of all of them together.
+    pub latches: BTreeSet<CodeAddr>,
 }
 
 impl LoopSite {
@@ -110,9 +113,20 @@ impl Loops {
                 depth: found.depth,
                 recursion: ops.iter().copied().find(|op| recursive.contains(op)),
                 contexts: 0,
+                latches: BTreeSet::new(),
             });
             site.contexts += 1;
             site.depth = site.depth.max(found.depth);
+            let goes_back = |from: &usize| {
+                graph
+                    .successors(*from)
+                    .iter()
+                    .any(|to| found.headers.contains(to))
+            };
+            let latches = found.body.iter().copied().filter(goes_back);
+            site.latches.extend(
+                latches.filter_map(|from| Some(code.get(space.block(node(from)).last)?.addr)),
+            );
         }
         let index: BTreeMap<Vec<OpIndex>, usize> = by_headers
             .keys()

@@ -162,6 +162,7 @@ impl Problem for Explorer<'_> {
         } else if resolved.condition.is_never() {
             Condition::Never
         } else if agree(&state, &mut resolved.condition.cells()) {
+            self.used.condition_code |= resolved.condition.tests_cc();
             Condition::Agreed
         } else {
             Condition::Open {

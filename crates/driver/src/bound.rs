@@ -15,7 +15,7 @@ use warpbound_report::bound::{
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::DivergenceOrder;
 
-use crate::facts::loop_line;
+use crate::facts::{loop_line, shared_header};
 use crate::graph::calls;
 use crate::prepared::{Prepared, loop_names};
 use crate::{Flow, Launch, Options, Reading, Session};
@@ -238,6 +238,9 @@ impl Question<'_> {
                 names.join(", ")
             ));
         }
+        let loops = self.names.iter().zip(&self.flow.loops.sites);
+        let shared = loops.filter_map(|(name, site)| shared_header(self.prepared, name, site));
+        report.notes.extend(shared);
         let scattered: BTreeSet<CodeAddr> = warp.scattered_calls.iter().map(|&id| at(id)).collect();
         if !scattered.is_empty() {
             let places = scattered.into_iter();
@@ -418,7 +421,20 @@ impl Question<'_> {
         if self.flow.warp.used.stable_global {
             assume(
                 "stable-global",
-                "nobody writes the global memory that the kernel loads while it runs".to_owned(),
+                "lanes that load one address of global memory with one instruction get the same word".to_owned(),
+            );
+        }
+        if self.flow.warp.used.virtual_id {
+            assume(
+                "virtual-id",
+                "all bits of SR_VIRTID are the same in the lanes of a warp".to_owned(),
+            );
+        }
+        if self.flow.warp.used.condition_code {
+            assume(
+                "condition-code",
+                "the condition code is read and written by the instructions whose spelling says so"
+                    .to_owned(),
             );
         }
         for (op, targets) in &self.flow.thread.indirect {

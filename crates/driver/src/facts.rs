@@ -52,7 +52,13 @@ fn kernel_text(prepared: &Prepared<'_>, flow: &Flow) -> String {
     let loops: Vec<String> = loop_names(&flow.loops)
         .iter()
         .zip(&flow.loops.sites)
-        .map(|(name, site)| loop_line(prepared, name, site).spell())
+        .map(|(name, site)| {
+            let line = loop_line(prepared, name, site).spell();
+            match shared_header(prepared, name, site) {
+                Some(note) => format!("# {note}\n    {line}"),
+                None => line,
+            }
+        })
         .collect();
     let calls: Vec<String> = flow
         .external_names()
@@ -80,4 +86,28 @@ pub(crate) fn loop_line<'a>(
         headers: &site.headers,
         recursion: site.recursion.map(function),
     }
+}
+
+/// A remark about a loop with several latches, whose fact is easily taken for that of one source loop.
+pub(crate) fn shared_header(
+    prepared: &Prepared<'_>,
+    name: &LoopName,
+    site: &LoopSite,
+) -> Option<String> {
+    if site.latches.len() < 2 || site.recursion.is_some() {
+        return None;
+    }
+    let places: Vec<String> = site
+        .latches
+        .iter()
+        .map(|&at| match prepared.source(at) {
+            Some(source) => format!("{} ({source})", prepared.place_of(at)),
+            None => prepared.place_of(at),
+        })
+        .collect();
+    Some(format!(
+        "{} counts all loops that share this header: threads come back to it from {}",
+        name.id,
+        places.join(", ")
+    ))
 }

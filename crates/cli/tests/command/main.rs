@@ -1,6 +1,7 @@
 //! The `warpbound` command, end to end, on our own kernels.
 #![allow(clippy::panic, reason = "tests")]
 
+mod assumptions;
 mod audit;
 mod bound;
 mod damage;

@@ -35,6 +35,7 @@ mod hybrid_sort;
 mod if_else;
 mod if_else_nested;
 mod integer_mix;
+mod joined_pointers;
 mod kmeans;
 mod launch;
 mod lava_md;
@@ -63,6 +64,7 @@ mod reduction;
 mod rounding;
 mod running_error;
 mod sampling;
+mod shared_header;
 mod shuffle;
 mod spmv;
 mod srad;
@@ -134,6 +136,7 @@ pub fn all() -> Vec<Reference> {
         if_else::KERNELS,
         if_else_nested::KERNELS,
         integer_mix::KERNELS,
+        joined_pointers::KERNELS,
         kmeans::KERNELS,
         lava_md::KERNELS,
         leukocyte::KERNELS,
@@ -158,6 +161,7 @@ pub fn all() -> Vec<Reference> {
         rare_instructions::KERNELS,
         recursion::KERNELS,
         reduction::KERNELS,
+        shared_header::KERNELS,
         shuffle::KERNELS,
         spmv::KERNELS,
         srad::KERNELS,
