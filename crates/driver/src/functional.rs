@@ -64,13 +64,7 @@ impl Session {
         name: Option<&str>,
         grid: &GridFile,
     ) -> Result<&'a Kernel, Diagnostic> {
-        let kernels = self.kernels(name.or(grid.kernel.as_deref()))?;
-        match kernels.as_slice() {
-            [kernel] => Ok(kernel),
-            _ => Err(self.locate(
-                Diagnostic::new("the file has several kernels").hint("choose with --kernel"),
-            )),
-        }
+        self.only_kernel(name.or(grid.kernel.as_deref()))
     }
 
     /// Runs all blocks of a grid to their end, and compares buffers with what the launch expects.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
-use warpbound_load::{Container, Entry, Isa, Kernel, Sm, Source};
+use warpbound_load::{Container, Entry, Fit, Isa, NamePattern, Sm, Source, spell_candidates};
 use warpbound_report::bound::KernelBound;
 
 use crate::facts_check::FactsCheck;
@@ -141,17 +141,21 @@ impl Library {
         })
     }
 
-    /// The kernels of the images with these numbers, or those of a name; each image is loaded when its turn
-    /// comes. An image that cannot be used is one diagnostic.
+    /// The kernels of the images with these numbers, or in each image those that a name fits best; each image is
+    /// loaded when its turn comes. An image that cannot be used is one diagnostic.
     pub fn kernels<'a>(
         &'a self,
         images: &'a [usize],
-        name: Option<&'a str>,
-    ) -> impl Iterator<Item = Result<(Arc<Session>, usize), Diagnostic>> + 'a {
+        name: Option<&str>,
+    ) -> impl Iterator<Item = Result<(Arc<Session>, usize), Diagnostic>> + use<'a> {
+        let pattern = name.map(NamePattern::new);
         images.iter().flat_map(move |&number| {
             let session = self.session(number).map(Arc::new);
             let kernels = session.and_then(|session| {
-                let found = session.find(name)?;
+                let found = match &pattern {
+                    None => (0..session.kernels(None)?.len()).collect(),
+                    Some(pattern) => session.find(pattern)?,
+                };
                 Ok((session, found))
             });
             let (items, error) = match kernels {
@@ -167,7 +171,7 @@ impl Library {
         })
     }
 
-    /// The one kernel of a name in the images with these numbers.
+    /// The one kernel in the images with these numbers that a name fits best.
     ///
     /// # Errors
     ///
@@ -177,23 +181,53 @@ impl Library {
         images: &[usize],
         name: &str,
     ) -> Result<(Arc<Session>, usize), Diagnostic> {
-        let (mut found, mut unusable): (Option<(Arc<Session>, usize)>, _) = (None, None);
+        let pattern = NamePattern::new(name);
+        let mut best: Option<(Fit, Arc<Session>, usize)> = None;
+        // Where the kernels are that fit as well as the best, and what they are called.
+        let mut equal: Vec<(String, Arc<str>)> = Vec::new();
+        let mut unusable = None;
         for item in self.kernels(images, Some(name)) {
-            match (item, &found) {
-                (Ok(first), None) => found = Some(first),
-                (Ok((other, _)), Some((one, _))) => {
-                    let (one, other) = (one.name(), other.name());
-                    let what = format!("kernel {name:?} is in {one} and in {other}");
-                    return Err(Diagnostic::new(what)
-                        .in_file(self.file.as_str())
-                        .hint("choose with --image, and by its mangled name"));
-                }
-                (Err(diagnostic), _) => {
+            let (session, index) = match item {
+                Ok(found) => found,
+                Err(diagnostic) => {
                     unusable.get_or_insert(diagnostic);
+                    continue;
                 }
+            };
+            let symbol = Arc::clone(&session.kernel_at(index)?.name);
+            let Some(fit) = pattern.fit(&symbol) else {
+                continue;
+            };
+            let known = best.as_ref().map(|(fit, ..)| *fit);
+            if Some(fit) >= known {
+                if Some(fit) > known {
+                    equal.clear();
+                }
+                equal.push((session.name().to_owned(), symbol));
+                best = Some((fit, session, index));
             }
         }
-        found.ok_or_else(|| unusable.unwrap_or_else(|| self.no_kernel(images, Some(name))))
+        match (best, equal.as_slice()) {
+            (Some((_, session, index)), [_]) => Ok((session, index)),
+            (Some(_), [(one, first), (other, _), ..]) => {
+                let same = equal.iter().all(|(_, symbol)| symbol == first);
+                let (what, hint) = match same {
+                    true => (
+                        format!("kernel {name:?} is in {one} and in {other}"),
+                        "choose with --image or --sm",
+                    ),
+                    false => {
+                        let names = spell_candidates(equal.iter().map(|(_, symbol)| symbol));
+                        (
+                            format!("{name:?} is the name of several kernels: {names}"),
+                            "give the whole name of one, and choose among images with --image or --sm",
+                        )
+                    }
+                };
+                Err(Diagnostic::new(what).in_file(self.file.as_str()).hint(hint))
+            }
+            _ => Err(unusable.unwrap_or_else(|| self.no_kernel(images, Some(name)))),
+        }
     }
 
     /// What to say when [`Library::kernels`] finds none.
@@ -203,14 +237,15 @@ impl Library {
             return in_file(Diagnostic::new("the file has no kernels"))
                 .hint("`warpbound list` prints what it has");
         };
-        if let ([number], true) = (images, self.is_single())
-            && let Ok(session) = self.session(*number)
-            && let Err(diagnostic) = session.kernels(Some(name))
-        {
-            return diagnostic;
+        let mut symbols = Vec::new();
+        // What cannot be loaded has no names.
+        for session in images.iter().filter_map(|&n| self.session(n).ok()) {
+            symbols.extend(session.image.kernel_names().map(str::to_owned));
         }
-        in_file(Diagnostic::new(format!("there is no kernel {name:?}")))
-            .hint("`warpbound list` with --image or --sm prints those that there are")
+        symbols.sort_unstable();
+        symbols.dedup();
+        let nearest = NamePattern::new(name).nearest(symbols.iter());
+        in_file(Diagnostic::new(format!("there is no kernel {name:?}"))).hint(nearest)
     }
 
     /// The bounds of the kernels of some images, or of those of a name, worked on by `jobs` threads.
@@ -255,30 +290,5 @@ impl Library {
             }
         }
         check.finish()
-    }
-}
-
-impl Session {
-    /// Positions of all kernels, or of those of a name; none where no kernel has it.
-    fn find(&self, name: Option<&str>) -> Result<Vec<usize>, Diagnostic> {
-        let fits = |kernel: &Kernel| {
-            name.is_none_or(|name| *kernel.name == *name || kernel.demangled() == name)
-        };
-        let kernels = self.kernels(None)?;
-        let found = kernels.iter().enumerate().filter(|(_, k)| fits(k));
-        Ok(found.map(|(index, _)| index).collect())
-    }
-
-    /// The kernel at a position that [`Library::kernels`] gave.
-    ///
-    /// # Errors
-    ///
-    /// Where the file has no such kernel.
-    pub fn kernel_at(&self, index: usize) -> Result<&Kernel, Diagnostic> {
-        let kernels = self.kernels(None)?;
-        kernels
-            .get(index)
-            .copied()
-            .ok_or_else(|| self.locate(Diagnostic::new(format!("there is no kernel {index}"))))
     }
 }
