@@ -1,14 +1,11 @@
 //! `warpbound audit`.
 
-use std::io::Write as _;
-
 use warpbound_driver::audit::AuditRuns;
 use warpbound_report::{AuditReport, to_json};
 
-use crate::arguments::{FactsArguments, Format, GridInput, Input};
-use crate::output::Output;
+use crate::arguments::{FactsArguments, Format, GridInput, Input, OutputArguments};
 use crate::progress::Progress;
-use crate::{NO_BOUND, Stop, UNUSABLE, VIOLATED, facts_options, input, launched_session};
+use crate::{NO_BOUND, Stop, UNUSABLE, VIOLATED, facts_options, input, launched_session, print};
 
 /// Runs a launch, and others like it; the exit code.
 pub(crate) fn audit(
@@ -17,6 +14,7 @@ pub(crate) fn audit(
     facts: FactsArguments,
     runs: &AuditRuns,
     format: Format,
+    output: &OutputArguments,
 ) -> Result<u8, Stop> {
     let library = input::library(&input.file)?;
     let options = facts_options(&library, facts)?;
@@ -29,13 +27,11 @@ pub(crate) fn audit(
     let report = session.audit(kernel, &grid, &options, runs, show);
     progress.clear();
     let report = report?;
-    let mut out = Output::stdout();
     let text = match format {
         Format::Text => report.text(),
         Format::Json => to_json(&report),
     };
-    out.write_all(text.as_bytes())?;
-    out.finish()?;
+    print(&text, output)?;
     Ok(code(&report))
 }
 

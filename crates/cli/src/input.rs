@@ -1,7 +1,7 @@
 //! Files that the user names.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
@@ -15,8 +15,15 @@ const MOST_BYTES: u64 = 256 << 20;
 /// The largest file with numbers of a buffer: all buffers together, and a header.
 const MOST_DATA: u64 = GridFile::MOST_BYTES + (1 << 20);
 
-/// A file with machine code. Of a regular file only what is asked for is read.
+/// The name of standard input in messages and reports.
+const STDIN: &str = "standard input";
+
+/// A file with machine code, or standard input where it is `-`. Of a regular file only what is asked for is read.
 pub(crate) fn library(path: &Path) -> Result<Library, Diagnostic> {
+    if path == Path::new("-") {
+        let contents = read(std::io::stdin().lock(), STDIN, MOST_BYTES);
+        return Library::open(STDIN, Bytes::from(contents?));
+    }
     let name = path.display().to_string();
     let unreadable = |error: std::io::Error| unreadable(&name, &error);
     let file = File::open(path).map_err(unreadable)?;
@@ -94,7 +101,7 @@ fn text(path: &Path) -> Result<String, Diagnostic> {
 }
 
 /// The contents of a file of at most so many bytes, which may be a pipe but not one without end.
-fn read(file: File, name: &str, most: u64) -> Result<Vec<u8>, Diagnostic> {
+fn read(file: impl Read, name: &str, most: u64) -> Result<Vec<u8>, Diagnostic> {
     let mut contents = Vec::new();
     let mut limited = file.take(most + 1);
     limited

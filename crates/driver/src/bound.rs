@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use warpbound_analyse::Reason;
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::thread::Limits;
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Deadline, Diagnostic};
 use warpbound_bound::facts::spell_call;
 use warpbound_bound::{Certified, Effort, Ipet, KernelFacts, LoopName, Outcome, solve};
 use warpbound_load::Kernel;
@@ -34,7 +35,12 @@ impl Session {
             .launch(kernel, self.image.isa())
             .map_err(|d| self.locate(d))?;
         let start = Instant::now();
-        let flow = Flow::run(&prepared.code, &launch, &options.model, &Limits::default());
+        let deadline = options.deadline();
+        let limits = Limits {
+            deadline,
+            ..Limits::default()
+        };
+        let flow = Flow::run(&prepared.code, &launch, &options.model, &limits);
         let seconds = start.elapsed().as_secs_f64();
         let mut report = KernelBound {
             name: kernel.demangled(),
@@ -62,10 +68,14 @@ impl Session {
             missing_facts: Vec::new(),
             nodes: 0,
             edges: 0,
-            cfg_seconds: seconds,
+            cfg_seconds: options.timing.then_some(seconds),
         };
         let mut flow = match flow {
             Ok(flow) => flow,
+            Err(refusal) if refusal.reason == Reason::TimeLimit => {
+                report.reason = Some(too_slow(options));
+                return Ok(report);
+            }
             Err(refusal) => {
                 report.reason = Some(refusal.reason.to_string());
                 report.reason_at = Some(prepared.place_of(refusal.at));
@@ -81,6 +91,7 @@ impl Session {
             flow: &flow,
             launch: &launch,
             options,
+            deadline,
             facts: options
                 .facts
                 .find([&kernel.name, &report.name], &report.code),
@@ -93,11 +104,18 @@ impl Session {
     }
 }
 
+/// Why a kernel has no bound that was given up.
+fn too_slow(options: &Options) -> String {
+    let seconds = options.time_limit.unwrap_or_default().as_secs_f64();
+    format!("not done within the time limit of {seconds} s (--time-limit)")
+}
+
 struct Question<'a> {
     prepared: &'a Prepared<'a>,
     flow: &'a Flow,
     launch: &'a Launch,
     options: &'a Options,
+    deadline: Deadline,
     facts: Option<&'a KernelFacts>,
     names: Vec<LoopName>,
 }
@@ -142,7 +160,11 @@ impl Question<'_> {
                 "the bound of loop {name} is too large to compute with"
             ))
         })?;
-        match solve(&ipet.model, Effort::default()) {
+        let effort = Effort {
+            deadline: self.deadline,
+            ..Effort::default()
+        };
+        match solve(&ipet.model, effort) {
             Outcome::Bounded(certified) => {
                 self.describe_bound(report, &ipet, &certified, &costs);
                 self.describe_assumptions(report);
@@ -171,6 +193,9 @@ impl Question<'_> {
                     "the facts contradict each other: no execution obeys them all ({})",
                     rows.join(", ")
                 )));
+            }
+            Outcome::SolverFailed(_) if self.deadline.is_past() => {
+                report.reason = Some(too_slow(self.options));
             }
             Outcome::SolverFailed(why) => report.reason = Some(why.to_string()),
         }

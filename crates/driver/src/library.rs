@@ -20,6 +20,15 @@ pub struct Selection {
     pub sm: Option<Sm>,
 }
 
+/// What there is no answer about.
+#[derive(Clone, Debug)]
+pub enum Unusable {
+    /// An image, with all its kernels.
+    Image(Diagnostic),
+    /// A kernel.
+    Kernel(Diagnostic),
+}
+
 /// A file with machine code inside. Its images are loaded when they are asked for.
 pub struct Library {
     pub(crate) file: String,
@@ -57,6 +66,19 @@ impl Library {
     ///
     /// Where nothing is left, or the image that is asked for by its number is of no use.
     pub fn select(&self, selection: &Selection) -> Result<Vec<usize>, Diagnostic> {
+        self.select_of(selection, false)
+    }
+
+    /// [`Library::select`] with the images of architectures that are not supported.
+    ///
+    /// # Errors
+    ///
+    /// See [`Library::select`].
+    pub fn select_any(&self, selection: &Selection) -> Result<Vec<usize>, Diagnostic> {
+        self.select_of(selection, true)
+    }
+
+    fn select_of(&self, selection: &Selection, any: bool) -> Result<Vec<usize>, Diagnostic> {
         let fail = |what: String| Diagnostic::new(what).in_file(self.file.as_str());
         let entries = self.library.entries();
         if let Some(number) = selection.image {
@@ -69,7 +91,7 @@ impl Library {
         let numbers: Vec<usize> = cubins()
             .filter(|(number, entry)| {
                 // A cubin, and an image that is asked for, can say themselves that they are not supported.
-                let asked = self.is_single() || selection.image.is_some();
+                let asked = any || self.is_single() || selection.image.is_some();
                 (asked || entry.isa.is_supported())
                     && selection.image.is_none_or(|wanted| wanted == *number)
                     && selection
@@ -104,17 +126,23 @@ impl Library {
     ///
     /// One line naming file, image and cause, where it cannot be used.
     pub fn session(&self, number: usize) -> Result<Session, Diagnostic> {
-        let (file, number) = match self.is_single() {
-            true => (self.file.clone(), None),
-            false => (format!("{} image {number}", self.file), Some(number)),
-        };
-        let entry = self.entry(number.unwrap_or(1))?;
+        let file = self.image_name(number);
+        let entry = self.entry(number)?;
+        let number = (!self.is_single()).then_some(number);
         let image = self.library.image(entry);
         Ok(Session {
             image: image.map_err(|d| d.in_file(file.as_str()))?,
             file,
             number,
         })
+    }
+
+    /// An image in messages.
+    pub(crate) fn image_name(&self, number: usize) -> String {
+        match self.is_single() {
+            true => self.file.clone(),
+            false => format!("{} image {number}", self.file),
+        }
     }
 
     /// The image that a selection leaves, when that is one.
@@ -131,7 +159,7 @@ impl Library {
         }
     }
 
-    fn entry(&self, number: usize) -> Result<&Entry, Diagnostic> {
+    pub(crate) fn entry(&self, number: usize) -> Result<&Entry, Diagnostic> {
         let entries = self.library.entries();
         let index = number.checked_sub(1);
         index.and_then(|index| entries.get(index)).ok_or_else(|| {
@@ -249,8 +277,8 @@ impl Library {
     }
 
     /// The bounds of the kernels of some images, or of those of a name, worked on by `jobs` threads.
-    /// `each` gets them in the order of the file, whatever the number of threads; what cannot be used comes
-    /// as a diagnostic. Stops when `each` returns an error.
+    /// `each` gets them in the order of the file, whatever the number of threads, and what cannot be used. Stops when
+    /// `each` returns an error.
     ///
     /// # Errors
     ///
@@ -261,11 +289,12 @@ impl Library {
         name: Option<&str>,
         options: &Options,
         jobs: usize,
-        mut each: impl FnMut(Result<KernelBound, Diagnostic>) -> Result<(), E>,
+        mut each: impl FnMut(Result<KernelBound, Unusable>) -> Result<(), E>,
     ) -> Result<(), E> {
         let bound = |item: Result<(Arc<Session>, usize), Diagnostic>| {
-            let (session, index) = item?;
-            session.bound(session.kernel_at(index)?, options)
+            let (session, index) = item.map_err(Unusable::Image)?;
+            let kernel = session.kernel_at(index).map_err(Unusable::Kernel)?;
+            session.bound(kernel, options).map_err(Unusable::Kernel)
         };
         in_order(jobs, self.kernels(images, name), bound, &mut each)
     }

@@ -70,9 +70,10 @@ pub struct KernelBound {
     pub nodes: usize,
     /// Edges of the warp-level graph.
     pub edges: usize,
-    /// Seconds that the construction of the warp-level graph took; the only number here that differs
-    /// from run to run.
-    pub cfg_seconds: f64,
+    /// Seconds that the construction of the warp-level graph took, where that was asked for: it differs from run to
+    /// run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cfg_seconds: Option<f64>,
 }
 
 /// A loop and its fact.

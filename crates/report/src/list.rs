@@ -6,6 +6,34 @@ use serde::Serialize;
 
 use crate::table::{Align, counted, grouped, table};
 
+/// What `list` says of a file, as one JSON document.
+#[derive(Clone, Debug, Serialize)]
+pub struct Listed {
+    /// Always `warpbound.list/1`.
+    pub schema: &'static str,
+    /// The file as the user named it.
+    pub file: String,
+    /// `cubin`, `fat binary`, `host file`, `archive`, `text`.
+    pub kind: &'static str,
+    /// The images that were asked for; all of them, where no image was.
+    pub images: Vec<ListedImage>,
+}
+
+impl Listed {
+    /// The name of the JSON format.
+    pub const SCHEMA: &'static str = "warpbound.list/1";
+}
+
+/// An image, and its kernels where they were asked for.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListedImage {
+    /// Its line of the directory.
+    #[serde(flatten)]
+    pub image: ImageSummary,
+    /// What is in it; null where only the directory was asked for.
+    pub contents: Option<FileReport>,
+}
+
 /// The kernels of a cubin.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileReport {
