@@ -1,9 +1,11 @@
 //! `warpbound audit`.
 
+use warpbound_base::Diagnostic;
 use warpbound_driver::audit::AuditRuns;
 use warpbound_report::{AuditReport, to_json};
 
 use crate::arguments::{FactsArguments, Format, GridInput, Input, OutputArguments};
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::{NO_BOUND, Stop, UNUSABLE, VIOLATED, facts_options, input, launched_session, print};
 
@@ -17,11 +19,19 @@ pub(crate) fn audit(
     output: &OutputArguments,
 ) -> Result<u8, Stop> {
     let library = input::library(&input.file)?;
+    if library.is_text() {
+        let what = "audit runs GPU kernels, and this is mini-SIMT";
+        return Err(Diagnostic::new(what)
+            .in_file(library.name())
+            .hint("`warpbound run` runs it, `warpbound cta` bounds its cycles")
+            .into());
+    }
     let options = facts_options(&library, facts)?;
     let grid = input::grid(&launched.launch)?;
     let name = launched.kernel.as_deref();
     let session = launched_session(&library, input, name, &grid)?;
     let kernel = session.launched_grid(name, &grid)?;
+    let out = Output::open(output.output.as_deref())?;
     let mut progress = Progress::new();
     let show = |done| progress.runs(done, runs.runs);
     let report = session.audit(kernel, &grid, &options, runs, show);
@@ -31,7 +41,7 @@ pub(crate) fn audit(
         Format::Text => report.text(),
         Format::Json => to_json(&report),
     };
-    print(&text, output)?;
+    print(out, &text)?;
     Ok(code(&report))
 }
 

@@ -45,7 +45,12 @@ pub(crate) fn launch(
     path: &Path,
     machine: Option<&str>,
 ) -> Result<(LaunchFile, Machine), Diagnostic> {
-    let launch = LaunchFile::parse(&path.display().to_string(), &text(path)?)?;
+    let text = text(path)?;
+    let launch = LaunchFile::parse(&path.display().to_string(), &text);
+    let launch = launch.map_err(|diagnostic| match has_key(&text, "grid") {
+        true => diagnostic.hint("this is a launch of a GPU kernel, and the kernel is mini-SIMT"),
+        false => diagnostic,
+    })?;
     let machine = match (machine, &launch.machine) {
         (Some(name), _) => machine_of(name, Path::new(""))?,
         (None, Some(name)) => {
@@ -74,7 +79,20 @@ pub(crate) fn grid(path: &Path) -> Result<GridFile, Diagnostic> {
         let file = File::open(&path).map_err(|error| unreadable(&name, &error))?;
         read(file, &name, MOST_DATA)
     };
-    GridFile::parse(&path.display().to_string(), &text(path)?, &contents)
+    let text = text(path)?;
+    let grid = GridFile::parse(&path.display().to_string(), &text, &contents);
+    grid.map_err(|diagnostic| match has_key(&text, "threads") {
+        true => {
+            diagnostic.hint("this is a launch of a mini-SIMT kernel, and the kernel is for a GPU")
+        }
+        false => diagnostic,
+    })
+}
+
+/// Whether a line of a file begins with a key.
+fn has_key(text: &str, key: &str) -> bool {
+    let of_line = |line: &str| line.split('=').next().map(str::trim) == Some(key);
+    text.lines().any(of_line)
 }
 
 /// The machine of a name, or of a file in a folder.

@@ -25,10 +25,7 @@ use warpbound_driver::audit::AuditRuns;
 use warpbound_driver::{FactsFile, GridFile, Library, Options, Session};
 use warpbound_report::{BoundWriter, to_json};
 
-use arguments::{
-    Arguments, Command, Domains, FactsArguments, GraphFormat, Input, LaunchArguments,
-    OutputArguments,
-};
+use arguments::{Arguments, Command, Domains, FactsArguments, GraphFormat, Input, LaunchArguments};
 use bound::Wanted;
 use output::Output;
 
@@ -115,6 +112,7 @@ fn execute(command: Command) -> Result<u8, Stop> {
             let library = input::library(&input.file)?;
             let images = library.select(&input.selection())?;
             let (session, index) = library.only_kernel(&images, &kernel)?;
+            let out = Output::open(output.output.as_deref())?;
             let graph = session.graph(session.kernel_at(index)?, level.into(), &options)?;
             let text = match format {
                 GraphFormat::Text => graph.text(),
@@ -122,7 +120,7 @@ fn execute(command: Command) -> Result<u8, Stop> {
                 GraphFormat::Json => to_json(&graph),
                 GraphFormat::Svg => graph.svg(),
             };
-            print(&text, &output)?;
+            print(out, &text)?;
             Ok(0)
         }
         Command::Run(arguments) => run::run(&arguments),
@@ -134,10 +132,21 @@ fn execute(command: Command) -> Result<u8, Stop> {
             output,
         } => {
             let library = input::library(&input.file)?;
+            if !library.is_text() {
+                let what =
+                    "cta bounds blocks of mini-SIMT kernels, and this is machine code of a GPU";
+                return Err(Diagnostic::new(what)
+                    .in_file(library.name())
+                    .hint(
+                        "`warpbound bound` bounds the instructions that a warp of it issues, `warpbound run` simulates it",
+                    )
+                    .into());
+            }
             let options = facts_options(&library, facts)?;
             let (file, machine) = input::launch(&launch.launch, launch.machine.as_deref())?;
             let session = library.only_session(&input.selection())?;
             let kernel = session.launched(launch.kernel.as_deref(), &file)?;
+            let out = Output::open(output.output.as_deref())?;
             let report = session.cta(kernel, &file, &machine, &options)?;
             let text = match format {
                 GraphFormat::Text => report.text(),
@@ -145,7 +154,7 @@ fn execute(command: Command) -> Result<u8, Stop> {
                 GraphFormat::Dot => report.dot(),
                 GraphFormat::Svg => report.svg(),
             };
-            print(&text, &output)?;
+            print(out, &text)?;
             Ok(if report.sound.is_some() { 0 } else { NO_BOUND })
         }
         Command::Audit {
@@ -210,7 +219,10 @@ fn execute(command: Command) -> Result<u8, Stop> {
             };
             let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
             let out = Output::open(output.output.as_deref())?;
-            let report = BoundWriter::new(out, format.into(), &input.file.display().to_string());
+            let spool = tempfile::spooled_tempfile(bound::SPOOLED);
+            let report = BoundWriter::new(out, format.into(), &input.file.display().to_string())
+                .spooled(spool)
+                .explained(explain);
             let wanted = Wanted {
                 library: &library,
                 selection: input.selection(),
@@ -256,8 +268,7 @@ fn launched_session(
 }
 
 /// Writes a report.
-fn print(text: &str, output: &OutputArguments) -> Result<(), Stop> {
-    let mut out = Output::open(output.output.as_deref())?;
+fn print(mut out: Output, text: &str) -> Result<(), Stop> {
     out.write_all(text.as_bytes())?;
     Ok(out.finish()?)
 }

@@ -18,6 +18,12 @@ use crate::{Stop, input, launched_session, print};
 pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Stop> {
     let library = input::library(&arguments.input.file)?;
     if arguments.functional {
+        if library.is_text() {
+            return Err(Diagnostic::new("mini-SIMT kernels are run with time")
+                .in_file(library.name())
+                .hint("leave --functional out")
+                .into());
+        }
         return run_functional(&library, arguments);
     }
     let file = arguments.input.file.display().to_string();
@@ -131,6 +137,7 @@ fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, Sto
     let grid = input::grid(&launched.launch)?;
     let session = launched_session(library, &arguments.input, name, &grid)?;
     let kernel = session.launched_grid(name, &grid)?;
+    let out = Output::open(arguments.output.output.as_deref())?;
     let outputs = outputs(&launched.launch, &grid)?;
     let options = RunOptions {
         max_instructions: arguments.max_instructions,
@@ -153,7 +160,7 @@ fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, Sto
         Format::Text => run.report.text(arguments.stats),
         Format::Json => to_json(&run.report),
     };
-    print(&text, &arguments.output)?;
+    print(out, &text)?;
     Ok(0)
 }
 
@@ -179,6 +186,7 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
         ..TimedOptions::new(machine)
     };
     // Files are made before the run, which may be long.
+    let out = Output::open(arguments.output.output.as_deref())?;
     let outputs = outputs(&launched.launch, &grid)?;
     let mut events = side_file(arguments.events.as_deref())?;
     let mut timeline = side_file(arguments.timeline.as_deref())?;
@@ -209,7 +217,7 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
         Format::Text => run.report.text(arguments.stats),
         Format::Json => to_json(&run.report),
     };
-    print(&text, &arguments.output)?;
+    print(out, &text)?;
     Ok(0)
 }
 

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use warpbound_analyse::Reason;
 use warpbound_analyse::indirect::IndirectTargets;
+use warpbound_analyse::loops::Loops;
 use warpbound_analyse::thread::Limits;
 use warpbound_base::{CodeAddr, Deadline, Diagnostic};
 use warpbound_bound::facts::spell_call;
@@ -372,6 +373,8 @@ impl Question<'_> {
             })
             .collect();
         executions.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+        let loops = self.loops_around();
+        let mut apart: Option<BTreeMap<NodeId, Vec<String>>> = None;
         for (calls, first, node, arriving) in executions {
             let counts = arriving
                 .iter()
@@ -391,11 +394,75 @@ impl Question<'_> {
                 source: self.prepared.source(first),
                 function: self.prepared.function(first),
                 calls,
+                loops: match loops.get(&node) {
+                    Some(names) => names.clone(),
+                    None if count > 1 => apart
+                        .get_or_insert_with(|| self.loops_left_apart())
+                        .get(&node)
+                        .cloned()
+                        .unwrap_or_default(),
+                    None => Vec::new(),
+                },
                 instructions,
                 count,
                 total: count.saturating_mul(instructions.into()),
             });
         }
+    }
+
+    /// Names of the loops around each node, outermost first.
+    fn loops_around(&self) -> BTreeMap<NodeId, Vec<String>> {
+        let mut sorted: Vec<_> = self.flow.loops.loops.iter().collect();
+        // A loop inside another has fewer nodes.
+        sorted.sort_by_key(|l| std::cmp::Reverse(l.body.len()));
+        let mut around: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
+        for l in sorted {
+            let Some(name) = self.names.get(l.fact) else {
+                continue;
+            };
+            for &node in &l.body {
+                around.entry(node).or_default().push(name.id.clone());
+            }
+        }
+        around
+    }
+
+    /// For each node of a loop of the warp-level graph, the outermost loops inside the innermost that has any: where lanes leave a loop
+    /// at different times, the warp comes back to it from what follows.
+    fn loops_left_apart(&self) -> BTreeMap<NodeId, Vec<String>> {
+        let Flow {
+            thread,
+            warp,
+            loops,
+            ..
+        } = self.flow;
+        let mut of_warp = Loops::of_warp(&self.prepared.code, thread, warp).loops;
+        // The innermost is put in last, and stays.
+        of_warp.sort_by_key(|l| std::cmp::Reverse(l.body.len()));
+        let mut apart = BTreeMap::new();
+        for of_warp in of_warp {
+            let body: BTreeSet<NodeId> = of_warp.body.iter().copied().collect();
+            let is_inside = |l: usize| {
+                let headers = loops.loops.get(l).map(|l| l.headers.as_slice());
+                headers.is_some_and(|headers| headers.iter().all(|header| body.contains(header)))
+            };
+            let outermost = (0..loops.loops.len()).filter(|&l| {
+                let parent = loops.parents.get(l).copied().flatten();
+                is_inside(l) && !parent.is_some_and(is_inside)
+            });
+            let facts: BTreeSet<usize> = outermost
+                .filter_map(|l| Some(loops.loops.get(l)?.fact))
+                .collect();
+            let names = facts.iter().filter_map(|&fact| self.names.get(fact));
+            let names: Vec<String> = names.map(|name| name.id.clone()).collect();
+            if names.is_empty() {
+                continue;
+            }
+            for node in body {
+                apart.insert(node, names.clone());
+            }
+        }
+        apart
     }
 
     fn describe_assumptions(&self, report: &mut KernelBound) {

@@ -49,6 +49,11 @@ impl Library {
         })
     }
 
+    /// The name of the file in messages.
+    pub fn name(&self) -> &str {
+        &self.file
+    }
+
     /// Whether the file is a cubin, or text, and no collection.
     pub fn is_single(&self) -> bool {
         matches!(self.library.container(), Container::Cubin | Container::Text)

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::bound::Assumption;
-use crate::table::{Align, counted, grouped, table};
+use crate::table::{Align, counted, table};
 
 /// The result for one launch.
 #[derive(Clone, Debug, Serialize)]
@@ -203,12 +203,12 @@ impl CtaReport {
     }
 
     fn write_results(&self, out: &mut String) {
-        let number = |n: Option<u64>| grouped(n.unwrap_or(0));
+        let number = |n: Option<u64>| n.unwrap_or(0).to_string();
         match self.estimate {
             Some(estimate) => {
                 out.push_str(&format!(
                     "  estimate as published: {} cycles = {} of instructions + {} of stalls; no bound\n",
-                    grouped(estimate),
+                    estimate,
                     number(self.t_instr),
                     number(self.t_stall)
                 ));
@@ -216,7 +216,7 @@ impl CtaReport {
                     out.push_str(&format!(
                         "    it leaves out that each warp evaluates the predicate of a loop once more than it \
                          iterates; with that: {} cycles\n",
-                        grouped(corrected)
+                        corrected
                     ));
                 }
             }
@@ -229,7 +229,7 @@ impl CtaReport {
             Some(sound) => {
                 out.push_str(&format!(
                     "  sound bound: {} cycles = {} in which a warp issues + {} in which none is ready\n",
-                    grouped(sound),
+                    sound,
                     number(self.sound_issues),
                     number(self.sound_stalls)
                 ));
@@ -313,7 +313,7 @@ fn step_row(step: &Step) -> Vec<String> {
             warps: (low, high),
             shift,
         } => vec![
-            grouped(*cycles),
+            (*cycles).to_string(),
             at.clone(),
             warps(*low, *high),
             match stall {
@@ -328,7 +328,7 @@ fn step_row(step: &Step) -> Vec<String> {
             stall,
             warps: n,
         } => vec![
-            format!("{count} x {}", grouped(*cycles)),
+            format!("{count} x {}", (*cycles).to_string()),
             format!("iterations of {at}"),
             warps(*n, *n),
             match stall {
@@ -337,7 +337,7 @@ fn step_row(step: &Step) -> Vec<String> {
             },
         ],
         Step::Flush { cycles } => vec![
-            grouped(*cycles),
+            (*cycles).to_string(),
             "accesses left in the LOG".to_owned(),
             String::new(),
             format!("{cycles} stalled"),

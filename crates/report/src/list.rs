@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::table::{Align, counted, grouped, table};
+use crate::table::{Align, counted, table};
 
 /// What `list` says of a file, as one JSON document.
 #[derive(Clone, Debug, Serialize)]
@@ -134,7 +134,7 @@ impl Directory {
             let note = if supported { "" } else { "not supported" };
             rows.push(vec![
                 count.to_string(),
-                grouped(size),
+                size.to_string(),
                 kind.to_owned(),
                 isa.to_owned(),
                 note.to_owned(),
@@ -154,8 +154,8 @@ impl Directory {
             rows.push(vec![
                 image.number.to_string(),
                 image.isa.clone(),
-                grouped(image.size),
-                grouped(image.stored),
+                image.size.to_string(),
+                image.stored.to_string(),
                 image.packing.clone(),
                 image.member.clone().unwrap_or_default(),
             ]);
