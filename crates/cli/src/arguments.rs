@@ -214,7 +214,7 @@ pub(crate) struct RunArguments {
     /// Which ready warp issues next [default: what the machine says]
     #[arg(long, value_enum, help_heading = "GPU kernels with time")]
     pub(crate) scheduler: Option<Scheduler>,
-    /// Which values the numbers of the machine have: lo, hi, typical, or at random with seed=N [default: typical]
+    /// Which values the numbers of the machine have: the least (lo) or the most (hi) of each, typical ones, or at random with seed=N [default: typical]. lo and hi are not the fastest and the slowest run: of some numbers more is faster, and --sensitivities shows which
     #[arg(long, value_name = "PICK", value_parser = pick, help_heading = "GPU kernels with time")]
     pub(crate) pick: Option<Pick>,
     /// Another value of a number of the machine, named as in machine files: shared.latency=30; can be given several times

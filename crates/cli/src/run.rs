@@ -182,6 +182,7 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
         max_instructions: arguments.max_instructions,
         order: order(arguments),
         sensitivities: arguments.sensitivities,
+        spread: true,
         threads: threads(arguments),
         ..TimedOptions::new(machine)
     };

@@ -3,7 +3,8 @@
 use crate::functional_text::{lanes, note_line, source};
 use crate::table::{Align, counted, section, table, wrapped};
 use crate::timed::{
-    Assumption, InstructionTime, Misses, Rerun, SetNumber, Stalls, Taken, Theoretical, TimedReport,
+    Assumption, InstructionTime, Misses, Rerun, SetNumber, Stalls, Swing, Taken, Theoretical,
+    TimedReport,
 };
 
 use Align::{Left, Right};
@@ -45,6 +46,7 @@ impl TimedReport {
                 duration(self.milliseconds),
                 self.clock_khz / 1000
             ),
+            self.spread_line(),
             format!("{} blocks of {} threads", size(self.grid), size(self.block)),
             format!(
                 "scheduler {}, pick {}, caches {}, interlock {}",
@@ -71,8 +73,18 @@ impl TimedReport {
                 room(&self.occupancy.theoretical)
             ),
         ];
-        for line in lines {
+        for line in lines.iter().filter(|line| !line.is_empty()) {
             out.push_str(&format!("  {line}\n"));
+        }
+        let extreme = match self.pick.as_str() {
+            "lo" => Some(("least", "fastest")),
+            "hi" => Some(("most", "slowest")),
+            _ => None,
+        };
+        if let Some((which, run)) = extreme {
+            out.push_str(&format!(
+                "  with the {which} of each number, which need not be the {run} run: of some numbers more is faster\n"
+            ));
         }
         if !self.set.is_empty() {
             let numbers: Vec<String> = self.set.iter().map(set).collect();
@@ -89,6 +101,26 @@ impl TimedReport {
             out.push_str(&note_line(note));
         }
         out
+    }
+
+    /// How far single numbers move the cycles.
+    fn spread_line(&self) -> String {
+        let Some(spread) = &self.spread else {
+            return "--sensitivities says how far single assumptions move these cycles".to_owned();
+        };
+        let swing = |swing: &Swing| {
+            let change = swing.change as f64 * 100.0 / self.cycles.max(1) as f64;
+            format!("{change:+.1} % ({} = {})", swing.name, swing.value)
+        };
+        match (&spread.fewest, &spread.most) {
+            (None, None) => "no single assumption moves these cycles".to_owned(),
+            (Some(one), None) | (None, Some(one)) => {
+                format!("up to {} by single assumptions", swing(one))
+            }
+            (Some(fewest), Some(most)) => {
+                format!("{} to {} by single assumptions", swing(fewest), swing(most))
+            }
+        }
     }
 
     fn stalls_table(&self, out: &mut String) {
