@@ -11,6 +11,8 @@ use warpbound_driver::{
 };
 use warpbound_report::BoundFormat;
 
+use crate::input;
+
 /// Worst-case bounds of GPU kernels, from their machine code.
 #[derive(Parser)]
 #[command(name = "warpbound", version)]
@@ -306,6 +308,14 @@ pub(crate) struct Input {
 }
 
 impl Input {
+    /// The name of the file in messages and reports.
+    pub(crate) fn name(&self) -> String {
+        match self.file.as_os_str() == "-" {
+            true => input::STDIN.to_owned(),
+            false => self.file.display().to_string(),
+        }
+    }
+
     pub(crate) fn selection(&self) -> Selection {
         Selection {
             image: self.image,

@@ -31,7 +31,7 @@ pub(crate) fn extract(
         let [number] = numbers.as_slice() else {
             let what = format!("{} images do not go into one file", numbers.len());
             return Err(Diagnostic::new(what)
-                .in_file(input.file.display().to_string())
+                .in_file(input.name())
                 .hint("--output FOLDER takes them; --image, --sm and --kernel choose among them")
                 .into());
         };

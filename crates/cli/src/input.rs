@@ -16,7 +16,7 @@ const MOST_BYTES: u64 = 256 << 20;
 const MOST_DATA: u64 = GridFile::MOST_BYTES + (1 << 20);
 
 /// The name of standard input in messages and reports.
-const STDIN: &str = "standard input";
+pub(crate) const STDIN: &str = "standard input";
 
 /// A file with machine code, or standard input where it is `-`. Of a regular file only what is asked for is read.
 pub(crate) fn library(path: &Path) -> Result<Library, Diagnostic> {

@@ -44,7 +44,7 @@ pub(crate) fn divergence(
     output: &OutputArguments,
 ) -> Result<u8, Stop> {
     let out = Output::open(output.output.as_deref())?;
-    let file = input.file.display().to_string();
+    let file = input.name();
     let mut writer = DivergenceWriter::new(out, format.into(), &file);
     let done = each_kernel(input, kernel, |session, index| {
         let report = session.divergence(session.kernel_at(index)?, options)?;

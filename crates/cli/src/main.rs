@@ -220,7 +220,7 @@ fn execute(command: Command) -> Result<u8, Stop> {
             let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
             let out = Output::open(output.output.as_deref())?;
             let spool = tempfile::spooled_tempfile(bound::SPOOLED);
-            let report = BoundWriter::new(out, format.into(), &input.file.display().to_string())
+            let report = BoundWriter::new(out, format.into(), &input.name())
                 .spooled(spool)
                 .explained(explain);
             let wanted = Wanted {

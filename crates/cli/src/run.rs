@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Stop> {
         }
         return run_functional(&library, arguments);
     }
-    let file = arguments.input.file.display().to_string();
+    let file = arguments.input.name();
     check_options(arguments, library.is_text()).map_err(|d| d.in_file(file))?;
     match library.is_text() {
         true => run_mini(&library, arguments),

@@ -6,7 +6,6 @@ use std::time::Instant;
 use warpbound_analyse::Reason;
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::loops::Loops;
-use warpbound_analyse::thread::Limits;
 use warpbound_base::{CodeAddr, Deadline, Diagnostic};
 use warpbound_bound::facts::spell_call;
 use warpbound_bound::{Certified, Effort, Ipet, KernelFacts, LoopName, Outcome, solve};
@@ -36,11 +35,7 @@ impl Session {
             .launch(kernel, self.image.isa())
             .map_err(|d| self.locate(d))?;
         let start = Instant::now();
-        let deadline = options.deadline();
-        let limits = Limits {
-            deadline,
-            ..Limits::default()
-        };
+        let limits = options.limits();
         let flow = Flow::run(&prepared.code, &launch, &options.model, &limits);
         let seconds = start.elapsed().as_secs_f64();
         let mut report = KernelBound {
@@ -92,7 +87,7 @@ impl Session {
             flow: &flow,
             launch: &launch,
             options,
-            deadline,
+            deadline: limits.deadline,
             facts: options
                 .facts
                 .find([&kernel.name, &report.name], &report.code),

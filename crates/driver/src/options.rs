@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use warpbound_analyse::Launch;
+use warpbound_analyse::thread::Limits;
 use warpbound_base::{Deadline, Diagnostic};
 use warpbound_bound::FactsFile;
 use warpbound_load::{Isa, Kernel};
@@ -68,9 +69,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// When work on a kernel that begins now is given up.
-    pub(crate) fn deadline(&self) -> Deadline {
-        self.time_limit.map_or(Deadline::default(), Deadline::after)
+    /// Limits of work on a kernel that begins now.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            deadline: self.time_limit.map_or(Deadline::default(), Deadline::after),
+            ..Limits::default()
+        }
     }
 
     /// What is known of a launch of `kernel`.

@@ -74,11 +74,11 @@ fn kernels_by_parts_of_their_names() {
 fn launch_files_name_kernels_as_options_do() {
     let launch = scratch(
         "short_name.toml",
-        "kernel = \"matmul*\"\ngrid = [1]\nblock = [1]\n",
+        "kernel = \"external_c*\"\ngrid = [1]\nblock = [1]\n",
     );
-    let said = run(&["run", "matmul_int.sm_61.cubin", "--launch", &launch]).refusal();
+    let said = run(&["run", "external_call.sm_61.cubin", "--launch", &launch]).refusal();
     assert!(
-        said.contains("kernel matmul_int: the kernel has 4 parameters"),
+        said.contains("kernel external_call: the kernel has 3 parameters"),
         "{said}"
     );
 }
