@@ -29,7 +29,7 @@ pub enum Fit {
 
 /// Names that a message shows.
 const SHOWN: usize = 8;
-/// Bytes of a name that are compared to find the nearest.
+/// Bytes of a name, about, that are compared to find the nearest.
 const COMPARED: usize = 128;
 
 impl NamePattern {
@@ -97,13 +97,13 @@ impl NamePattern {
                 let symbol = symbol.as_ref();
                 let name = match mangled {
                     true => symbol.to_owned(),
-                    false => qualified_name(&demangle(symbol)).to_owned(),
+                    false => without_last_arguments(qualified_name(&demangle(symbol))).to_owned(),
                 };
                 let whole = without_spaces(&name).to_lowercase();
                 let own = components(&whole).last().copied().unwrap_or_default();
                 let distance = match whole.contains(&lower) {
                     true => 0,
-                    false => [cut(&whole), cut(own), without_arguments(cut(own))]
+                    false => [cut(&whole), cut(own)]
                         .iter()
                         .map(|name| edit_distance(&lower, name))
                         .min()
@@ -142,10 +142,13 @@ fn without_spaces(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-/// At most [`COMPARED`] bytes of a name.
+/// The begin of a name, about [`COMPARED`] bytes.
 fn cut(name: &str) -> &str {
-    let end = name.floor_char_boundary(COMPARED);
-    name.get(..end).unwrap_or(name)
+    let mut ends = name.char_indices().map(|(at, _)| at);
+    match ends.find(|at| *at >= COMPARED) {
+        Some(end) => name.get(..end).unwrap_or(name),
+        None => name,
+    }
 }
 
 /// A demangled name without the return type and the argument list. Kernels return `void`.
@@ -197,6 +200,13 @@ fn without_arguments(name: &str) -> &str {
         Some(at) if at > 0 => name.get(..at).unwrap_or(name),
         _ => name,
     }
+}
+
+/// A qualified name without the template arguments at its end.
+fn without_last_arguments(name: &str) -> &str {
+    let last = components(name).last().copied().unwrap_or_default();
+    let arguments = last.len() - without_arguments(last).len();
+    name.get(..name.len() - arguments).unwrap_or(name)
 }
 
 /// The fewest bytes to insert, remove or replace to make one of the other (Levenshtein).
@@ -317,8 +327,10 @@ mod tests {
         let near = |name: &str, of: &[&str]| NamePattern::new(name).nearest(of.iter());
         assert_eq!(
             near("blokc", &["saxpy", BLOCK]),
-            "the file has bitonic::block<int>, saxpy"
+            "the file has bitonic::block, saxpy"
         );
+        let instances = ["_ZN7bitonic5blockIdEEvPT_", "saxpy", BLOCK];
+        assert_eq!(near("s", &instances), "the file has saxpy, bitonic::block");
         assert_eq!(near("x", &[]), "the file has no kernels");
         let many: Vec<String> = (0..20).map(|n| format!("kernel_{n}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();

@@ -51,7 +51,7 @@ impl KernelBound {
         self.write_path(&mut out);
         self.write_loops(&mut out);
         if !self.divergent_branches.is_empty() {
-            let places: Vec<String> = self
+            let mut places: Vec<String> = self
                 .divergent_branches
                 .iter()
                 .map(|p| match &p.source {
@@ -59,6 +59,8 @@ impl KernelBound {
                     None => p.at.clone(),
                 })
                 .collect();
+            // One branch in several calling contexts.
+            places.dedup();
             let head = "branches at which threads of a warp may go different ways";
             write_places(&mut out, head, &places);
         }
@@ -106,8 +108,11 @@ impl KernelBound {
             columns.push(left);
             heads.push("function");
         }
-        columns.push(left);
-        heads.push("source");
+        let with_source = heaviest.iter().any(|b| b.source.is_some());
+        if with_source {
+            columns.push(left);
+            heads.push("source");
+        }
         let mut rows = vec![heads.into_iter().map(str::to_owned).collect()];
         for b in &heaviest {
             let mut row = vec![
@@ -125,7 +130,9 @@ impl KernelBound {
                 }
                 row.push(place);
             }
-            row.push(b.source.clone().unwrap_or_default());
+            if with_source {
+                row.push(b.source.clone().unwrap_or_default());
+            }
             rows.push(row);
         }
         let rest = self.worst_path.len() - heaviest.len();
@@ -152,7 +159,11 @@ impl KernelBound {
             return;
         }
         out.push_str("  loops; a bound is the most executions of the header by one thread, per entry of the loop:\n");
-        let heads = ["loop", "header", "bound", "from", "source", ""];
+        let source = match self.loops.iter().any(|l| l.source.is_some()) {
+            true => "source",
+            false => "",
+        };
+        let heads = ["loop", "header", "bound", "from", source, ""];
         let mut rows = vec![heads.map(str::to_owned).to_vec()];
         rows.extend(self.loops.iter().map(loop_row));
         let columns = [

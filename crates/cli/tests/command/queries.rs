@@ -87,7 +87,7 @@ fn launch_files_name_kernels_as_options_do() {
 fn the_nearest_kernel_is_suggested() {
     let said = run(&["bound", SORT, "--kernel", "blokc"]).refusal();
     let first = said.split("; the file has ").nth(1).unwrap_or_default();
-    assert!(first.starts_with("bitonic::block<"), "{said}");
+    assert!(first.starts_with("bitonic::block, "), "{said}");
     let library = container("host.so");
     let said = run(&["bound", &library, "--kernel", "if_onyl"]).refusal();
     assert!(
