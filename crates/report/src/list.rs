@@ -171,7 +171,7 @@ impl Directory {
             ];
             out.push('\n');
             out.push_str(&table(2, &columns, &rows));
-            out.push_str("\n--image N or --sm sm_NN lists the kernels of an image or of all for an architecture\n");
+            out.push_str("\n--image N lists the kernels of an image, --sm sm_NN those for an architecture, --kernel K those of a name\n");
         }
         out
     }
