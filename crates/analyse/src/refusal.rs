@@ -33,6 +33,8 @@ pub enum Reason {
     NeverExits,
     /// More (block, context) pairs than the limit.
     TooLarge(usize),
+    /// Given up after the time that the caller allowed.
+    TimeLimit,
 }
 
 impl fmt::Display for Reason {
@@ -66,6 +68,7 @@ impl fmt::Display for Reason {
             Reason::TooLarge(limit) => {
                 write!(f, "more than {limit} blocks once calls are expanded")
             }
+            Reason::TimeLimit => f.write_str("given up after the time limit"),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use warpbound_base::Deadline;
 use warpbound_graph::{Digraph, Problem, solve};
 use warpbound_ir::{Cell, Code, Control, OpIndex};
 use warpbound_isa::instr::Token;
@@ -18,13 +19,15 @@ use crate::refusal::{Reason, Refusal};
 use crate::space::{Resolved, Space};
 use crate::values::Values;
 
-/// Limits on how far calls are expanded.
+/// Limits on how far calls are expanded, and on time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Calling contexts; further calls share one per function.
     pub contexts: usize,
     /// Nodes; a larger kernel is refused.
     pub nodes: usize,
+    /// When both graphs are given up.
+    pub deadline: Deadline,
 }
 
 impl Default for Limits {
@@ -32,6 +35,7 @@ impl Default for Limits {
         Limits {
             contexts: 2_000,
             nodes: 200_000,
+            deadline: Deadline::default(),
         }
     }
 }
@@ -49,6 +53,8 @@ pub struct ThreadCfg {
     pub resolved: Vec<Option<Resolved>>,
     /// For each node, the steps a thread may take from it.
     pub steps: Vec<Vec<Step>>,
+    /// When analyses of the graph are given up, as [`Limits`] says.
+    pub deadline: Deadline,
 }
 
 impl ThreadCfg {
@@ -76,6 +82,7 @@ impl ThreadCfg {
                 resolved: Vec::new(),
                 steps: Vec::new(),
                 new_leaders: BTreeSet::new(),
+                deadline: limits.deadline,
             };
             let initial = State {
                 warp: WarpState::entry(CellSet::default(), &explorer.model),
@@ -95,6 +102,7 @@ impl ThreadCfg {
                 indirect: explorer.indirect,
                 resolved: explorer.resolved,
                 steps: explorer.steps,
+                deadline: limits.deadline,
             };
             cfg.resolved.resize(cfg.space.len(), None);
             cfg.steps.resize(cfg.space.len(), Vec::new());
@@ -162,6 +170,7 @@ struct Explorer<'a> {
     resolved: Vec<Option<Resolved>>,
     steps: Vec<Vec<Step>>,
     new_leaders: BTreeSet<OpIndex>,
+    deadline: Deadline,
 }
 
 impl Explorer<'_> {
@@ -249,6 +258,9 @@ impl Problem for Explorer<'_> {
     ) -> Result<(), Refusal> {
         let here = NodeId(node as u32);
         let block = self.space.block(here);
+        if self.deadline.is_past() {
+            return Err(self.refuse(block.first, Reason::TimeLimit));
+        }
         let mut values = state.values.clone();
         if let Some(values) = &mut values {
             for op in block.ops().filter_map(|i| self.code.get(i)) {

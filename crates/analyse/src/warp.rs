@@ -137,6 +137,13 @@ impl Problem for Explorer<'_> {
             return Ok(());
         };
         let block = self.thread.space.block(here);
+        if self.thread.deadline.is_past() {
+            let at = self.code.get(block.first).map(|op| op.addr);
+            return Err(Refusal {
+                at: at.unwrap_or_default(),
+                reason: Reason::TimeLimit,
+            });
+        }
         let mut state = state.clone();
         for op in block.ops().filter_map(|i| self.code.get(i)) {
             apply(&mut state, op, self.launch, &mut self.used);

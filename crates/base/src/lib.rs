@@ -5,9 +5,11 @@
 mod addr;
 mod bits;
 mod cycles;
+mod deadline;
 mod diagnostic;
 
 pub use addr::CodeAddr;
 pub use bits::{BitRange, Bits};
 pub use cycles::{Cycles, Observed, UpperBound};
+pub use deadline::Deadline;
 pub use diagnostic::{Diagnostic, Place};

@@ -1,5 +1,7 @@
 use std::cmp::Ordering;
 
+use warpbound_base::Deadline;
+
 use crate::exact::{Exact, Nudged};
 use crate::factor::Factor;
 use crate::linear::Linear;
@@ -30,6 +32,7 @@ pub(crate) struct Simplex {
     values: Vec<Nudged>,
     factor: Factor,
     pivots_left: usize,
+    deadline: Deadline,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +64,8 @@ pub(crate) enum Verdict {
 type Step = (Nudged, Option<(usize, Status)>);
 
 impl Simplex {
-    /// Prepares `linear`, allowing `pivots` steps in total.
-    pub(crate) fn new(linear: &Linear, pivots: usize) -> Option<Simplex> {
+    /// Prepares `linear`, allowing `pivots` steps in total until the deadline.
+    pub(crate) fn new(linear: &Linear, pivots: usize, deadline: Deadline) -> Option<Simplex> {
         let (height, width) = (linear.height(), linear.width());
         let mut columns = Lists::with_capacity(width + 2 * height);
         for column in &linear.columns {
@@ -142,6 +145,7 @@ impl Simplex {
             values: Vec::new(),
             factor,
             pivots_left: pivots,
+            deadline,
         };
         simplex.evaluate();
         Some(simplex)
@@ -344,6 +348,9 @@ impl Simplex {
             };
             if self.pivots_left == 0 {
                 return Verdict::GaveUp("step budget used up");
+            }
+            if self.deadline.is_past() {
+                return Verdict::GaveUp("the time limit is over");
             }
             self.pivots_left -= 1;
             let up = self.status[entering] == Status::AtLower;

@@ -1,6 +1,6 @@
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Deadline, Diagnostic};
 
 use crate::certificate::{Certificate, evaluate, verify, verify_infeasible, verify_ray};
 use crate::exact::Exact;
@@ -10,7 +10,8 @@ use crate::model::{Model, RowId, VarId};
 use crate::reduce::Reduced;
 use crate::simplex::{Simplex, Verdict};
 
-/// How much work a solution may cost. Counted in steps, not in time, so that results do not depend on the machine.
+/// How much work a solution may cost. Counted in steps, not in time, so that results do not depend on the
+/// machine unless the user limits the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// Steps of the simplex method in total.
@@ -20,6 +21,8 @@ pub struct Effort {
     pub nodes: usize,
     /// How many independent endless gains to look for in an unbounded model.
     pub rays: usize,
+    /// When to give up, whatever is left of the steps: never, unless the user limits the time.
+    pub deadline: Deadline,
 }
 
 impl Default for Effort {
@@ -28,6 +31,7 @@ impl Default for Effort {
             pivots: 200_000,
             nodes: 200,
             rays: 16,
+            deadline: Deadline::default(),
         }
     }
 }
@@ -116,8 +120,8 @@ fn attempt(model: &Model, effort: Effort) -> Result<Outcome, Diagnostic> {
         )));
     }
     let reduced = Reduced::of(&Linear::relax(model));
-    let mut simplex =
-        Simplex::new(&reduced.linear, effort.pivots).ok_or_else(|| gave_up("no starting basis"))?;
+    let mut simplex = Simplex::new(&reduced.linear, effort.pivots, effort.deadline)
+        .ok_or_else(|| gave_up("no starting basis"))?;
     match simplex.run() {
         Verdict::Optimal => bounded(model, &reduced, &simplex, effort).map(Outcome::Bounded),
         Verdict::Infeasible { multipliers } => {

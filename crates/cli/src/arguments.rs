@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -9,6 +10,8 @@ use warpbound_driver::{
     Pick, Reading, Selection, Sm, StackDomain, StartCaches, WarpPolicy,
 };
 use warpbound_report::BoundFormat;
+
+use crate::input;
 
 /// Worst-case bounds of GPU kernels, from their machine code.
 #[derive(Parser)]
@@ -27,23 +30,44 @@ pub(crate) enum Command {
     List {
         #[command(flatten)]
         input: Input,
+        /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+        #[arg(long, value_name = "K")]
+        kernel: Option<String>,
+        /// Output format
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+        #[command(flatten)]
+        output: OutputArguments,
+    },
+    /// Write images of a library as cubins
+    Extract {
+        #[command(flatten)]
+        input: Input,
+        /// Only images with a kernel of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+        #[arg(long, value_name = "K")]
+        kernel: Option<String>,
+        /// A file for the only image, or a folder for any number; a folder is made where there is none [default: standard output, for one image]
+        #[arg(long, value_name = "PATH")]
+        output: Option<PathBuf>,
     },
     /// Print the machine code with its control words
     Disasm {
         #[command(flatten)]
         input: Input,
-        /// Only this kernel; mangled or C++ name
+        /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
         #[arg(long, value_name = "K")]
         kernel: Option<String>,
         /// Columns with decoded control words, or plain lines spelled as nvdisasm does
         #[arg(long, value_enum, default_value_t)]
         style: Style,
+        #[command(flatten)]
+        output: OutputArguments,
     },
     /// Print the control-flow graph of a thread or of a warp
     Cfg {
         #[command(flatten)]
         input: Input,
-        /// The kernel; mangled or C++ name
+        /// The kernel: its name mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
         #[arg(long, value_name = "K")]
         kernel: String,
         /// Whose control flow
@@ -52,6 +76,8 @@ pub(crate) enum Command {
         /// Output format
         #[arg(long, value_enum, default_value_t)]
         format: GraphFormat,
+        #[command(flatten)]
+        output: OutputArguments,
         #[command(flatten)]
         launch: LaunchArguments,
         #[command(flatten)]
@@ -70,6 +96,8 @@ pub(crate) enum Command {
         /// Output format; dot and svg draw the abstract warp
         #[arg(long, value_enum, default_value_t)]
         format: GraphFormat,
+        #[command(flatten)]
+        output: OutputArguments,
     },
     /// Run a GPU kernel without time and compare each step of its warps with what is claimed of it
     Audit {
@@ -91,17 +119,21 @@ pub(crate) enum Command {
         /// Output format
         #[arg(long, value_enum, default_value_t)]
         format: Format,
+        #[command(flatten)]
+        output: OutputArguments,
     },
     /// Print which branches, loads and barriers may diverge, and why
     Divergence {
         #[command(flatten)]
         input: Input,
-        /// Only this kernel; mangled or C++ name
+        /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
         #[arg(long, value_name = "K")]
         kernel: Option<String>,
         /// Output format
         #[arg(long, value_enum, default_value_t)]
         format: Format,
+        #[command(flatten)]
+        output: OutputArguments,
         #[command(flatten)]
         launch: LaunchArguments,
         #[command(flatten)]
@@ -111,15 +143,17 @@ pub(crate) enum Command {
     Facts {
         #[command(flatten)]
         input: Input,
-        /// Only this kernel; mangled or C++ name
+        /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
         #[arg(long, value_name = "K")]
         kernel: Option<String>,
+        #[command(flatten)]
+        output: OutputArguments,
     },
     /// Bound the warp instructions that a warp issues
     Bound {
         #[command(flatten)]
         input: Input,
-        /// Only this kernel; mangled or C++ name
+        /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
         #[arg(long, value_name = "K")]
         kernel: Option<String>,
         #[command(flatten)]
@@ -135,9 +169,17 @@ pub(crate) enum Command {
         /// Output format
         #[arg(long, value_enum, default_value_t)]
         format: Format,
-        /// Write here instead of to standard output; the file appears when all is done
-        #[arg(long, value_name = "FILE")]
-        output: Option<PathBuf>,
+        #[command(flatten)]
+        output: OutputArguments,
+        /// Say more: over which steps the warp takes up lanes that a divergent branch left waiting (JSON has them always)
+        #[arg(long)]
+        explain: bool,
+        /// Give a kernel up after so many seconds (0.5): it has no bound then; which kernels that meets depends on the machine
+        #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+        time_limit: Option<Duration>,
+        /// Add the seconds that each warp-level graph took to JSON (`cfg_seconds`); they differ from run to run
+        #[arg(long)]
+        timing: bool,
         /// Threads; the output does not depend on their number [default: one for each core]
         #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
         jobs: Option<u64>,
@@ -174,7 +216,7 @@ pub(crate) struct RunArguments {
     /// Which ready warp issues next [default: what the machine says]
     #[arg(long, value_enum, help_heading = "GPU kernels with time")]
     pub(crate) scheduler: Option<Scheduler>,
-    /// Which values the numbers of the machine have: lo, hi, typical, or at random with seed=N [default: typical]
+    /// Which values the numbers of the machine have: the least (lo) or the most (hi) of each, typical ones, or at random with seed=N [default: typical]. lo and hi are not the fastest and the slowest run: of some numbers more is faster, and --sensitivities shows which
     #[arg(long, value_name = "PICK", value_parser = pick, help_heading = "GPU kernels with time")]
     pub(crate) pick: Option<Pick>,
     /// Another value of a number of the machine, named as in machine files: shared.latency=30; can be given several times
@@ -204,6 +246,16 @@ pub(crate) struct RunArguments {
     /// Output format
     #[arg(long, value_enum, default_value_t, conflicts_with = "trace")]
     pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// Where the result goes.
+#[derive(Args)]
+pub(crate) struct OutputArguments {
+    /// Write here instead of to standard output; the file appears when all is done
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// What is known of loops.
@@ -245,7 +297,7 @@ pub(crate) struct GridInput {
 /// A file, and which of its images.
 #[derive(Args)]
 pub(crate) struct Input {
-    /// A cubin, a file with cubins inside (fat binary, program, shared object, object file, archive), or mini-SIMT text
+    /// A cubin, a file with cubins inside (fat binary, program, shared object, object file, archive), or mini-SIMT text; `-` is standard input
     pub(crate) file: PathBuf,
     /// Only images for this architecture: sm_61
     #[arg(long, value_name = "SM")]
@@ -256,6 +308,14 @@ pub(crate) struct Input {
 }
 
 impl Input {
+    /// The name of the file in messages and reports.
+    pub(crate) fn name(&self) -> String {
+        match self.file.as_os_str() == "-" {
+            true => input::STDIN.to_owned(),
+            false => self.file.display().to_string(),
+        }
+    }
+
     pub(crate) fn selection(&self) -> Selection {
         Selection {
             image: self.image,
@@ -512,6 +572,17 @@ fn set(text: &str) -> Result<(Parameter, u64), String> {
     match value.parse() {
         Ok(value) => Ok((parameter, value)),
         Err(_) => Err(format!("{value:?} is not a whole number of 64 bits")),
+    }
+}
+
+/// A time.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| format!("{text:?} is not a number"))?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err(format!("{text} is no time above 0")),
     }
 }
 

@@ -1,14 +1,13 @@
 //! `warpbound audit`.
 
-use std::io::Write as _;
-
+use warpbound_base::Diagnostic;
 use warpbound_driver::audit::AuditRuns;
 use warpbound_report::{AuditReport, to_json};
 
-use crate::arguments::{FactsArguments, Format, GridInput, Input};
+use crate::arguments::{FactsArguments, Format, GridInput, Input, OutputArguments};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::{NO_BOUND, Stop, UNUSABLE, VIOLATED, facts_options, input, launched_session};
+use crate::{NO_BOUND, Stop, UNUSABLE, VIOLATED, facts_options, input, launched_session, print};
 
 /// Runs a launch, and others like it; the exit code.
 pub(crate) fn audit(
@@ -17,25 +16,32 @@ pub(crate) fn audit(
     facts: FactsArguments,
     runs: &AuditRuns,
     format: Format,
+    output: &OutputArguments,
 ) -> Result<u8, Stop> {
     let library = input::library(&input.file)?;
+    if library.is_text() {
+        let what = "audit runs GPU kernels, and this is mini-SIMT";
+        return Err(Diagnostic::new(what)
+            .in_file(library.name())
+            .hint("`warpbound run` runs it, `warpbound cta` bounds its cycles")
+            .into());
+    }
     let options = facts_options(&library, facts)?;
     let grid = input::grid(&launched.launch)?;
     let name = launched.kernel.as_deref();
     let session = launched_session(&library, input, name, &grid)?;
     let kernel = session.launched_grid(name, &grid)?;
+    let out = Output::open(output.output.as_deref())?;
     let mut progress = Progress::new();
     let show = |done| progress.runs(done, runs.runs);
     let report = session.audit(kernel, &grid, &options, runs, show);
     progress.clear();
     let report = report?;
-    let mut out = Output::stdout();
     let text = match format {
         Format::Text => report.text(),
         Format::Json => to_json(&report),
     };
-    out.write_all(text.as_bytes())?;
-    out.finish()?;
+    print(out, &text)?;
     Ok(code(&report))
 }
 

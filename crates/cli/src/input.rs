@@ -1,7 +1,7 @@
 //! Files that the user names.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
@@ -15,8 +15,15 @@ const MOST_BYTES: u64 = 256 << 20;
 /// The largest file with numbers of a buffer: all buffers together, and a header.
 const MOST_DATA: u64 = GridFile::MOST_BYTES + (1 << 20);
 
-/// A file with machine code. Of a regular file only what is asked for is read.
+/// The name of standard input in messages and reports.
+pub(crate) const STDIN: &str = "standard input";
+
+/// A file with machine code, or standard input where it is `-`. Of a regular file only what is asked for is read.
 pub(crate) fn library(path: &Path) -> Result<Library, Diagnostic> {
+    if path == Path::new("-") {
+        let contents = read(std::io::stdin().lock(), STDIN, MOST_BYTES);
+        return Library::open(STDIN, Bytes::from(contents?));
+    }
     let name = path.display().to_string();
     let unreadable = |error: std::io::Error| unreadable(&name, &error);
     let file = File::open(path).map_err(unreadable)?;
@@ -38,7 +45,12 @@ pub(crate) fn launch(
     path: &Path,
     machine: Option<&str>,
 ) -> Result<(LaunchFile, Machine), Diagnostic> {
-    let launch = LaunchFile::parse(&path.display().to_string(), &text(path)?)?;
+    let text = text(path)?;
+    let launch = LaunchFile::parse(&path.display().to_string(), &text);
+    let launch = launch.map_err(|diagnostic| match has_key(&text, "grid") {
+        true => diagnostic.hint("this is a launch of a GPU kernel, and the kernel is mini-SIMT"),
+        false => diagnostic,
+    })?;
     let machine = match (machine, &launch.machine) {
         (Some(name), _) => machine_of(name, Path::new(""))?,
         (None, Some(name)) => {
@@ -67,7 +79,20 @@ pub(crate) fn grid(path: &Path) -> Result<GridFile, Diagnostic> {
         let file = File::open(&path).map_err(|error| unreadable(&name, &error))?;
         read(file, &name, MOST_DATA)
     };
-    GridFile::parse(&path.display().to_string(), &text(path)?, &contents)
+    let text = text(path)?;
+    let grid = GridFile::parse(&path.display().to_string(), &text, &contents);
+    grid.map_err(|diagnostic| match has_key(&text, "threads") {
+        true => {
+            diagnostic.hint("this is a launch of a mini-SIMT kernel, and the kernel is for a GPU")
+        }
+        false => diagnostic,
+    })
+}
+
+/// Whether a line of a file begins with a key.
+fn has_key(text: &str, key: &str) -> bool {
+    let of_line = |line: &str| line.split('=').next().map(str::trim) == Some(key);
+    text.lines().any(of_line)
 }
 
 /// The machine of a name, or of a file in a folder.
@@ -94,7 +119,7 @@ fn text(path: &Path) -> Result<String, Diagnostic> {
 }
 
 /// The contents of a file of at most so many bytes, which may be a pipe but not one without end.
-fn read(file: File, name: &str, most: u64) -> Result<Vec<u8>, Diagnostic> {
+fn read(file: impl Read, name: &str, most: u64) -> Result<Vec<u8>, Diagnostic> {
     let mut contents = Vec::new();
     let mut limited = file.take(most + 1);
     limited

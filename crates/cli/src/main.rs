@@ -5,7 +5,11 @@
 
 mod arguments;
 mod audit;
+mod bound;
+mod extract;
 mod input;
+mod kernels;
+mod list;
 mod output;
 mod progress;
 mod run;
@@ -18,15 +22,12 @@ use clap::Parser as _;
 use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::AuditRuns;
-use warpbound_driver::{FactsFile, GridFile, Library, Options, Selection, Session};
-use warpbound_report::bound::Status;
-use warpbound_report::{BoundWriter, KernelBound, to_json};
+use warpbound_driver::{FactsFile, GridFile, Library, Options, Session};
+use warpbound_report::{BoundWriter, to_json};
 
-use arguments::{
-    Arguments, Command, Domains, FactsArguments, Format, GraphFormat, Input, LaunchArguments, Style,
-};
+use arguments::{Arguments, Command, Domains, FactsArguments, GraphFormat, Input, LaunchArguments};
+use bound::Wanted;
 use output::Output;
-use progress::Progress;
 
 const VIOLATED: u8 = 1;
 const NO_BOUND: u8 = 2;
@@ -48,13 +49,13 @@ fn main() -> ExitCode {
     match execute(arguments.command) {
         Ok(code) => ExitCode::from(code),
         Err(Stop::Input(diagnostic)) => {
-            eprintln!("warpbound: {diagnostic}");
+            say(&diagnostic);
             ExitCode::from(UNUSABLE)
         }
         // A reader that has seen enough (`head`) is no error.
         Err(Stop::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(Stop::Output(error)) => {
-            eprintln!("warpbound: output: {error}");
+            eprintln!("warpbound: {error}");
             ExitCode::from(UNUSABLE)
         }
     }
@@ -81,17 +82,29 @@ impl From<io::Error> for Stop {
 /// Does what was asked; the exit code.
 fn execute(command: Command) -> Result<u8, Stop> {
     match command {
-        Command::List { input } => list(&input),
+        Command::List {
+            input,
+            kernel,
+            format,
+            output,
+        } => list::list(&input, kernel.as_deref(), format, &output),
+        Command::Extract {
+            input,
+            kernel,
+            output,
+        } => extract::extract(&input, kernel.as_deref(), output.as_deref()),
         Command::Disasm {
             input,
             kernel,
             style,
-        } => disasm(&input, kernel.as_deref(), style),
+            output,
+        } => kernels::disasm(&input, kernel.as_deref(), style, &output),
         Command::Cfg {
             input,
             kernel,
             level,
             format,
+            output,
             launch,
             domains,
         } => {
@@ -99,6 +112,7 @@ fn execute(command: Command) -> Result<u8, Stop> {
             let library = input::library(&input.file)?;
             let images = library.select(&input.selection())?;
             let (session, index) = library.only_kernel(&images, &kernel)?;
+            let out = Output::open(output.output.as_deref())?;
             let graph = session.graph(session.kernel_at(index)?, level.into(), &options)?;
             let text = match format {
                 GraphFormat::Text => graph.text(),
@@ -106,9 +120,7 @@ fn execute(command: Command) -> Result<u8, Stop> {
                 GraphFormat::Json => to_json(&graph),
                 GraphFormat::Svg => graph.svg(),
             };
-            let mut out = Output::stdout();
-            out.write_all(text.as_bytes())?;
-            out.finish()?;
+            print(out, &text)?;
             Ok(0)
         }
         Command::Run(arguments) => run::run(&arguments),
@@ -117,12 +129,24 @@ fn execute(command: Command) -> Result<u8, Stop> {
             launch,
             facts,
             format,
+            output,
         } => {
             let library = input::library(&input.file)?;
+            if !library.is_text() {
+                let what =
+                    "cta bounds blocks of mini-SIMT kernels, and this is machine code of a GPU";
+                return Err(Diagnostic::new(what)
+                    .in_file(library.name())
+                    .hint(
+                        "`warpbound bound` bounds the instructions that a warp of it issues, `warpbound run` simulates it",
+                    )
+                    .into());
+            }
             let options = facts_options(&library, facts)?;
             let (file, machine) = input::launch(&launch.launch, launch.machine.as_deref())?;
             let session = library.only_session(&input.selection())?;
             let kernel = session.launched(launch.kernel.as_deref(), &file)?;
+            let out = Output::open(output.output.as_deref())?;
             let report = session.cta(kernel, &file, &machine, &options)?;
             let text = match format {
                 GraphFormat::Text => report.text(),
@@ -130,9 +154,7 @@ fn execute(command: Command) -> Result<u8, Stop> {
                 GraphFormat::Dot => report.dot(),
                 GraphFormat::Svg => report.svg(),
             };
-            let mut out = Output::stdout();
-            out.write_all(text.as_bytes())?;
-            out.finish()?;
+            print(out, &text)?;
             Ok(if report.sound.is_some() { 0 } else { NO_BOUND })
         }
         Command::Audit {
@@ -143,25 +165,31 @@ fn execute(command: Command) -> Result<u8, Stop> {
             seed,
             max_instructions,
             format,
+            output,
         } => {
             let runs = AuditRuns {
                 runs,
                 seed,
                 max_instructions,
             };
-            audit::audit(&input, &launch, facts, &runs, format)
+            audit::audit(&input, &launch, facts, &runs, format, &output)
         }
         Command::Divergence {
             input,
             kernel,
             format,
+            output,
             launch,
             domains,
         } => {
             let options = flow_options(&launch, &domains);
-            divergence(&input, kernel.as_deref(), &options, format)
+            kernels::divergence(&input, kernel.as_deref(), &options, format, &output)
         }
-        Command::Facts { input, kernel } => facts(&input, kernel.as_deref()),
+        Command::Facts {
+            input,
+            kernel,
+            output,
+        } => kernels::facts(&input, kernel.as_deref(), &output),
         Command::Bound {
             input,
             kernel,
@@ -172,6 +200,9 @@ fn execute(command: Command) -> Result<u8, Stop> {
             flow,
             format,
             output,
+            explain,
+            time_limit,
+            timing,
             jobs,
             cost: _,
         } => {
@@ -182,20 +213,22 @@ fn execute(command: Command) -> Result<u8, Stop> {
                 model: domains.model(),
                 reading: flow.into(),
                 call_default,
+                time_limit,
+                timing,
                 ..facts_options(&library, facts)?
             };
             let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
-            let out = match &output {
-                Some(path) => Output::file(path)?,
-                None => Output::stdout(),
-            };
-            let report = BoundWriter::new(out, format.into(), &input.file.display().to_string());
+            let out = Output::open(output.output.as_deref())?;
+            let spool = tempfile::spooled_tempfile(bound::SPOOLED);
+            let report = BoundWriter::new(out, format.into(), &input.name())
+                .spooled(spool)
+                .explained(explain);
             let wanted = Wanted {
                 library: &library,
                 selection: input.selection(),
                 kernel: kernel.as_deref(),
             };
-            bound(&wanted, &options, jobs, report)
+            bound::bound(&wanted, &options, jobs, report)
         }
     }
 }
@@ -234,185 +267,13 @@ fn launched_session(
     }
 }
 
-fn list(input: &Input) -> Result<u8, Stop> {
-    let library = input::library(&input.file)?;
-    let selection = input.selection();
-    let mut out = Output::stdout();
-    let all = selection.image.is_none() && selection.sm.is_none();
-    if all && !library.is_single() {
-        out.write_all(library.directory().text().as_bytes())?;
-        out.finish()?;
-        return Ok(0);
-    }
-    let mut code = 0;
-    for (count, number) in library.select(&selection)?.into_iter().enumerate() {
-        let report = match library.session(number) {
-            Ok(session) => session.list(),
-            Err(diagnostic) => {
-                out.flush()?;
-                code = unusable(&library, diagnostic)?;
-                continue;
-            }
-        };
-        if count > 0 {
-            writeln!(out)?;
-        }
-        out.write_all(report.text().as_bytes())?;
-        if let Some(why) = report.refused {
-            // The names of the kernels are worth printing all the same.
-            out.flush()?;
-            eprintln!("warpbound: {}", Diagnostic::new(why).in_file(report.file));
-            code = UNUSABLE;
-        }
-    }
-    out.finish()?;
-    Ok(code)
+/// Writes a report.
+fn print(mut out: Output, text: &str) -> Result<(), Stop> {
+    out.write_all(text.as_bytes())?;
+    Ok(out.finish()?)
 }
 
-fn disasm(input: &Input, kernel: Option<&str>, style: Style) -> Result<u8, Stop> {
-    let mut first = true;
-    let mut text = String::new();
-    each_kernel(input, kernel, |session, index, out| {
-        let kernel = session.kernel_at(index)?;
-        text.clear();
-        if !first {
-            text.push('\n');
-        }
-        first = false;
-        match style {
-            Style::Columns => text.push_str(&session.disassemble(kernel)?.columns()),
-            Style::Nvdisasm => session.disassemble_plain(kernel, &mut text)?,
-        }
-        Ok(out.write_all(text.as_bytes())?)
-    })
-}
-
-fn divergence(
-    input: &Input,
-    kernel: Option<&str>,
-    options: &Options,
-    format: Format,
-) -> Result<u8, Stop> {
-    let mut first = true;
-    let mut refused = Vec::new();
-    let code = each_kernel(input, kernel, |session, index, out| {
-        let report = match session.divergence(session.kernel_at(index)?, options) {
-            Ok(report) => report,
-            // One kernel that cannot be followed is no reason to say nothing about the others.
-            Err(diagnostic) => {
-                refused.push(diagnostic);
-                return Ok(());
-            }
-        };
-        if !first && format == Format::Text {
-            out.write_all(b"\n")?;
-        }
-        first = false;
-        let text = match format {
-            Format::Text => report.text(),
-            Format::Json => to_json(&report),
-        };
-        Ok(out.write_all(text.as_bytes())?)
-    })?;
-    for diagnostic in &refused {
-        eprintln!("warpbound: {diagnostic}");
-    }
-    Ok(if refused.is_empty() { code } else { UNUSABLE })
-}
-
-fn facts(input: &Input, kernel: Option<&str>) -> Result<u8, Stop> {
-    let mut first = true;
-    each_kernel(input, kernel, |session, index, out| {
-        if first {
-            out.write_all(Session::FACTS_HEAD.as_bytes())?;
-        }
-        first = false;
-        let text = session.facts(session.kernel_at(index)?)?;
-        Ok(out.write_all(text.as_bytes())?)
-    })
-}
-
-/// Does something with each kernel that was asked for; there must be one.
-fn each_kernel(
-    input: &Input,
-    name: Option<&str>,
-    mut work: impl FnMut(&Session, usize, &mut Output) -> Result<(), Stop>,
-) -> Result<u8, Stop> {
-    let library = input::library(&input.file)?;
-    let mut out = Output::stdout();
-    let images = library.select(&input.selection())?;
-    let (mut none, mut code) = (true, 0);
-    for item in library.kernels(&images, name) {
-        match item {
-            Ok((session, index)) => {
-                none = false;
-                work(&session, index, &mut out)?;
-            }
-            Err(diagnostic) => {
-                out.flush()?;
-                code = unusable(&library, diagnostic)?;
-            }
-        }
-    }
-    if none {
-        return Err(library.no_kernel(&images, name).into());
-    }
-    out.finish()?;
-    Ok(code)
-}
-
-/// In a library, one image that is damaged is no reason to say nothing about the others.
-fn unusable(library: &Library, diagnostic: Diagnostic) -> Result<u8, Stop> {
-    if library.is_single() {
-        return Err(Stop::Input(diagnostic));
-    }
+/// Says what is wrong.
+fn say(diagnostic: &Diagnostic) {
     eprintln!("warpbound: {diagnostic}");
-    Ok(UNUSABLE)
-}
-
-/// What is to be bounded.
-struct Wanted<'a> {
-    library: &'a Library,
-    selection: Selection,
-    kernel: Option<&'a str>,
-}
-
-fn bound(
-    wanted: &Wanted<'_>,
-    options: &Options,
-    jobs: Option<usize>,
-    mut report: BoundWriter<Output>,
-) -> Result<u8, Stop> {
-    let images = wanted.library.select(&wanted.selection)?;
-    let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let mut progress = Progress::new();
-    let (mut none, mut code) = (true, 0);
-    let each = |result: Result<KernelBound, Diagnostic>| {
-        match result {
-            Ok(kernel) => {
-                none = false;
-                let place = kernel.image.and_then(|n| images.binary_search(&n).ok());
-                progress.show(&kernel, place.unwrap_or(0), images.len());
-                if kernel.status != Status::Bounded {
-                    code = code.max(NO_BOUND);
-                }
-                report.kernel(&kernel)?;
-            }
-            Err(diagnostic) => {
-                progress.clear();
-                code = unusable(wanted.library, diagnostic)?;
-            }
-        }
-        Ok(())
-    };
-    let done: Result<(), Stop> = wanted
-        .library
-        .bounds(&images, wanted.kernel, options, jobs, each);
-    progress.clear();
-    done?;
-    if none {
-        return Err(wanted.library.no_kernel(&images, wanted.kernel).into());
-    }
-    report.finish()?.finish()?;
-    Ok(code)
 }

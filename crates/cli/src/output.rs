@@ -10,8 +10,14 @@ use tempfile::NamedTempFile;
 /// What a shell adds to the number of SIGINT.
 const INTERRUPTED: i32 = 130;
 
-/// Standard output, or a file that appears when all is written.
-pub(crate) enum Output {
+/// Standard output, or a file that appears when all is written. Errors name it.
+pub(crate) struct Output {
+    sink: Sink,
+    /// The file as the user named it.
+    name: String,
+}
+
+enum Sink {
     Stdout(BufWriter<StdoutLock<'static>>),
     /// What is there already and is no regular file: a device, a pipe.
     Special(BufWriter<File>),
@@ -23,35 +29,66 @@ pub(crate) enum Output {
 }
 
 impl Output {
-    pub(crate) fn stdout() -> Output {
-        Output::Stdout(BufWriter::new(io::stdout().lock()))
+    /// Standard output where no file is named, or `-` is.
+    pub(crate) fn open(path: Option<&Path>) -> io::Result<Output> {
+        match path {
+            Some(path) if path != Path::new("-") => Output::file(path),
+            _ => Ok(Output::stdout()),
+        }
+    }
+
+    fn stdout() -> Output {
+        Output {
+            sink: Sink::Stdout(BufWriter::new(io::stdout().lock())),
+            name: "standard output".to_owned(),
+        }
     }
 
     /// A file. From here on an interrupt removes what was written and ends the process.
     pub(crate) fn file(path: &Path) -> io::Result<Output> {
+        let name = path.display().to_string();
+        match Sink::file(path) {
+            Ok(sink) => Ok(Output { sink, name }),
+            Err(error) => Err(named(&name, &error)),
+        }
+    }
+
+    /// Makes what was written visible.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        let Output { sink, name } = self;
+        sink.finish().map_err(|error| named(&name, &error))
+    }
+}
+
+/// An error of an output: which, and why.
+fn named(name: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{name}: cannot be written: {error}"))
+}
+
+impl Sink {
+    fn file(path: &Path) -> io::Result<Sink> {
         // A link stays a link: what it points to is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
             let file = File::options().write(true).open(&path)?;
-            return Ok(Output::Special(BufWriter::new(file)));
+            return Ok(Sink::Special(BufWriter::new(file)));
         }
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
         let temporary = new_file(folder)?;
-        Ok(Output::File {
+        Ok(Sink::File {
             temporary: BufWriter::new(temporary),
             path,
         })
     }
 
-    /// Makes what was written visible.
-    pub(crate) fn finish(self) -> io::Result<()> {
+    fn finish(self) -> io::Result<()> {
         match self {
-            Output::Stdout(mut out) => out.flush(),
-            Output::Special(mut out) => out.flush(),
-            Output::File { temporary, path } => {
+            Sink::Stdout(mut out) => out.flush(),
+            Sink::Special(mut out) => out.flush(),
+            Sink::File { temporary, path } => {
                 let temporary = temporary.into_inner().map_err(|error| error.into_error())?;
                 let own = temporary.path().to_owned();
                 temporary.persist(path)?;
@@ -63,9 +100,9 @@ impl Output {
 
     fn writer(&mut self) -> &mut dyn Write {
         match self {
-            Output::Stdout(out) => out,
-            Output::Special(out) => out,
-            Output::File { temporary, .. } => temporary,
+            Sink::Stdout(out) => out,
+            Sink::Special(out) => out,
+            Sink::File { temporary, .. } => temporary,
         }
     }
 }
@@ -110,10 +147,12 @@ fn stop() {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer().write(bytes)
+        let written = self.sink.writer().write(bytes);
+        written.map_err(|error| named(&self.name, &error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.writer().flush()
+        let flushed = self.sink.writer().flush();
+        flushed.map_err(|error| named(&self.name, &error))
     }
 }

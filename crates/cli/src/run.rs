@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::Order;
@@ -12,15 +12,21 @@ use warpbound_report::to_json;
 use crate::arguments::{Format, LaneOrder, RunArguments};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::{Stop, input, launched_session};
+use crate::{Stop, input, launched_session, print};
 
 /// Runs a launch; the exit code.
 pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Stop> {
     let library = input::library(&arguments.input.file)?;
     if arguments.functional {
+        if library.is_text() {
+            return Err(Diagnostic::new("mini-SIMT kernels are run with time")
+                .in_file(library.name())
+                .hint("leave --functional out")
+                .into());
+        }
         return run_functional(&library, arguments);
     }
-    let file = arguments.input.file.display().to_string();
+    let file = arguments.input.name();
     check_options(arguments, library.is_text()).map_err(|d| d.in_file(file))?;
     match library.is_text() {
         true => run_mini(&library, arguments),
@@ -35,6 +41,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         input: _,
         launch: _,
         format: _,
+        output,
         stats,
         max_instructions,
         threads,
@@ -84,10 +91,17 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         let what = format!("{option} is for mini-SIMT, this is machine code of a GPU");
         return Err(Diagnostic::new(what).hint(*instead));
     }
-    if timeline.is_some() && timeline == events {
-        return Err(Diagnostic::new(
-            "--timeline and --events name the same file",
-        ));
+    let files = [
+        ("--output", &output.output),
+        ("--timeline", timeline),
+        ("--events", events),
+    ];
+    for (nth, (option, file)) in files.iter().enumerate() {
+        let other = files[..nth].iter().find(|(_, other)| other == file);
+        if let (Some((other, _)), Some(_)) = (other, file) {
+            let what = format!("{other} and {option} name the same file");
+            return Err(Diagnostic::new(what));
+        }
     }
     let mut names: Vec<&str> = set.iter().map(|(parameter, _)| parameter.name()).collect();
     names.sort_unstable();
@@ -123,6 +137,7 @@ fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, Sto
     let grid = input::grid(&launched.launch)?;
     let session = launched_session(library, &arguments.input, name, &grid)?;
     let kernel = session.launched_grid(name, &grid)?;
+    let out = Output::open(arguments.output.output.as_deref())?;
     let outputs = outputs(&launched.launch, &grid)?;
     let options = RunOptions {
         max_instructions: arguments.max_instructions,
@@ -145,7 +160,8 @@ fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, Sto
         Format::Text => run.report.text(arguments.stats),
         Format::Json => to_json(&run.report),
     };
-    print(&text)
+    print(out, &text)?;
+    Ok(0)
 }
 
 fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
@@ -166,18 +182,20 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
         max_instructions: arguments.max_instructions,
         order: order(arguments),
         sensitivities: arguments.sensitivities,
+        spread: true,
         threads: threads(arguments),
         ..TimedOptions::new(machine)
     };
     // Files are made before the run, which may be long.
+    let out = Output::open(arguments.output.output.as_deref())?;
     let outputs = outputs(&launched.launch, &grid)?;
     let mut events = side_file(arguments.events.as_deref())?;
     let mut timeline = side_file(arguments.timeline.as_deref())?;
     let mut progress = Progress::new();
     let all = blocks(&grid);
     let hooks = Hooks {
-        events: events.as_mut().map(|(_, out)| out as &mut dyn Write),
-        timeline: timeline.as_mut().map(|(_, out)| out as &mut dyn Write),
+        events: events.as_mut().map(|out| out as &mut dyn Write),
+        timeline: timeline.as_mut().map(|out| out as &mut dyn Write),
         progress: &mut |step| match step {
             Step::Blocks(done) => progress.blocks(done, all),
             Step::Runs { done, all } => progress.runs(done as u64, all as u64),
@@ -188,9 +206,8 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
     let run = run?;
     write_outputs(outputs, run.outputs(&grid))?;
     for (file, written) in [(events, run.events), (timeline, run.timeline)] {
-        if let Some((path, out)) = file {
-            let written = written.and_then(|()| out.finish());
-            written.map_err(|error| unwritable(path, &error))?;
+        if let Some(out) = file {
+            written.and_then(|()| out.finish())?;
         }
     }
     // Who expects something else wants to look at the files all the same.
@@ -201,54 +218,32 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
         Format::Text => run.report.text(arguments.stats),
         Format::Json => to_json(&run.report),
     };
-    print(&text)
-}
-
-fn print(text: &str) -> Result<u8, Stop> {
-    let mut out = Output::stdout();
-    out.write_all(text.as_bytes())?;
-    out.finish()?;
+    print(out, &text)?;
     Ok(0)
 }
 
 /// A file that is written while the kernel runs.
-fn side_file(path: Option<&Path>) -> Result<Option<(&Path, Output)>, Diagnostic> {
-    let file = |path| match Output::file(path) {
-        Ok(out) => Ok((path, out)),
-        Err(error) => Err(unwritable(path, &error)),
-    };
-    path.map(file).transpose()
+fn side_file(path: Option<&Path>) -> io::Result<Option<Output>> {
+    path.map(Output::file).transpose()
 }
 
 /// The files that a launch writes, beside the launch file. They are made before the run, which may be long.
-fn outputs(launch: &Path, grid: &GridFile) -> Result<Vec<(PathBuf, Output)>, Diagnostic> {
+fn outputs(launch: &Path, grid: &GridFile) -> io::Result<Vec<Output>> {
     let folder = launch.parent().unwrap_or(Path::new(""));
     let buffers = grid.buffers().map(|(_, buffer)| buffer);
     let all = buffers.chain(grid.variables.iter().map(|variable| &variable.buffer));
     let names = all.filter_map(|buffer| buffer.output.as_deref());
-    let file = |name: &str| {
-        let path = folder.join(name);
-        match Output::file(&path) {
-            Ok(out) => Ok((path, out)),
-            Err(error) => Err(unwritable(&path, &error)),
-        }
-    };
-    names.map(file).collect()
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Diagnostic {
-    let what = format!("cannot be written: {error}");
-    Diagnostic::new(what).in_file(path.display().to_string())
+    names.map(|name| Output::file(&folder.join(name))).collect()
 }
 
 /// Writes the files that a launch wants.
 fn write_outputs<'a>(
-    files: Vec<(PathBuf, Output)>,
+    files: Vec<Output>,
     contents: impl Iterator<Item = (&'a str, Vec<u8>)>,
-) -> Result<(), Diagnostic> {
-    for ((path, mut out), (_, contents)) in files.into_iter().zip(contents) {
-        let written = out.write_all(&contents).and_then(|()| out.finish());
-        written.map_err(|error| unwritable(&path, &error))?;
+) -> io::Result<()> {
+    for (mut out, (_, contents)) in files.into_iter().zip(contents) {
+        out.write_all(&contents)?;
+        out.finish()?;
     }
     Ok(())
 }
@@ -261,12 +256,13 @@ fn run_mini(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
         trace,
         max_cycles,
         format,
+        output,
         ..
     } = arguments;
     let (launch, machine) = input::launch(&launched.launch, launched.machine.as_deref())?;
     let session = library.only_session(&input.selection())?;
     let kernel = session.launched(launched.kernel.as_deref(), &launch)?;
-    let mut out = Output::stdout();
+    let mut out = Output::open(output.output.as_deref())?;
     let mut failure = None;
     let mut print = |line: &str| {
         if failure.is_none() {

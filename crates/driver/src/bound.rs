@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use warpbound_analyse::Reason;
 use warpbound_analyse::indirect::IndirectTargets;
-use warpbound_analyse::thread::Limits;
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_analyse::loops::Loops;
+use warpbound_base::{CodeAddr, Deadline, Diagnostic};
 use warpbound_bound::facts::spell_call;
 use warpbound_bound::{Certified, Effort, Ipet, KernelFacts, LoopName, Outcome, solve};
 use warpbound_load::Kernel;
@@ -34,7 +35,8 @@ impl Session {
             .launch(kernel, self.image.isa())
             .map_err(|d| self.locate(d))?;
         let start = Instant::now();
-        let flow = Flow::run(&prepared.code, &launch, &options.model, &Limits::default());
+        let limits = options.limits();
+        let flow = Flow::run(&prepared.code, &launch, &options.model, &limits);
         let seconds = start.elapsed().as_secs_f64();
         let mut report = KernelBound {
             name: kernel.demangled(),
@@ -62,10 +64,14 @@ impl Session {
             missing_facts: Vec::new(),
             nodes: 0,
             edges: 0,
-            cfg_seconds: seconds,
+            cfg_seconds: options.timing.then_some(seconds),
         };
         let mut flow = match flow {
             Ok(flow) => flow,
+            Err(refusal) if refusal.reason == Reason::TimeLimit => {
+                report.reason = Some(too_slow(options));
+                return Ok(report);
+            }
             Err(refusal) => {
                 report.reason = Some(refusal.reason.to_string());
                 report.reason_at = Some(prepared.place_of(refusal.at));
@@ -81,6 +87,7 @@ impl Session {
             flow: &flow,
             launch: &launch,
             options,
+            deadline: limits.deadline,
             facts: options
                 .facts
                 .find([&kernel.name, &report.name], &report.code),
@@ -93,11 +100,18 @@ impl Session {
     }
 }
 
+/// Why a kernel has no bound that was given up.
+fn too_slow(options: &Options) -> String {
+    let seconds = options.time_limit.unwrap_or_default().as_secs_f64();
+    format!("not done within the time limit of {seconds} s (--time-limit)")
+}
+
 struct Question<'a> {
     prepared: &'a Prepared<'a>,
     flow: &'a Flow,
     launch: &'a Launch,
     options: &'a Options,
+    deadline: Deadline,
     facts: Option<&'a KernelFacts>,
     names: Vec<LoopName>,
 }
@@ -142,7 +156,11 @@ impl Question<'_> {
                 "the bound of loop {name} is too large to compute with"
             ))
         })?;
-        match solve(&ipet.model, Effort::default()) {
+        let effort = Effort {
+            deadline: self.deadline,
+            ..Effort::default()
+        };
+        match solve(&ipet.model, effort) {
             Outcome::Bounded(certified) => {
                 self.describe_bound(report, &ipet, &certified, &costs);
                 self.describe_assumptions(report);
@@ -171,6 +189,9 @@ impl Question<'_> {
                     "the facts contradict each other: no execution obeys them all ({})",
                     rows.join(", ")
                 )));
+            }
+            Outcome::SolverFailed(_) if self.deadline.is_past() => {
+                report.reason = Some(too_slow(self.options));
             }
             Outcome::SolverFailed(why) => report.reason = Some(why.to_string()),
         }
@@ -345,6 +366,8 @@ impl Question<'_> {
             })
             .collect();
         executions.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+        let loops = self.loops_around();
+        let mut apart: Option<BTreeMap<NodeId, Vec<String>>> = None;
         for (calls, first, node, arriving) in executions {
             let counts = arriving
                 .iter()
@@ -364,11 +387,75 @@ impl Question<'_> {
                 source: self.prepared.source(first),
                 function: self.prepared.function(first),
                 calls,
+                loops: match loops.get(&node) {
+                    Some(names) => names.clone(),
+                    None if count > 1 => apart
+                        .get_or_insert_with(|| self.loops_left_apart())
+                        .get(&node)
+                        .cloned()
+                        .unwrap_or_default(),
+                    None => Vec::new(),
+                },
                 instructions,
                 count,
                 total: count.saturating_mul(instructions.into()),
             });
         }
+    }
+
+    /// Names of the loops around each node, outermost first.
+    fn loops_around(&self) -> BTreeMap<NodeId, Vec<String>> {
+        let mut sorted: Vec<_> = self.flow.loops.loops.iter().collect();
+        // A loop inside another has fewer nodes.
+        sorted.sort_by_key(|l| std::cmp::Reverse(l.body.len()));
+        let mut around: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
+        for l in sorted {
+            let Some(name) = self.names.get(l.fact) else {
+                continue;
+            };
+            for &node in &l.body {
+                around.entry(node).or_default().push(name.id.clone());
+            }
+        }
+        around
+    }
+
+    /// For each node of a loop of the warp-level graph, the outermost loops inside the innermost that has any: where lanes leave a loop
+    /// at different times, the warp comes back to it from what follows.
+    fn loops_left_apart(&self) -> BTreeMap<NodeId, Vec<String>> {
+        let Flow {
+            thread,
+            warp,
+            loops,
+            ..
+        } = self.flow;
+        let mut of_warp = Loops::of_warp(&self.prepared.code, thread, warp).loops;
+        // The innermost is put in last, and stays.
+        of_warp.sort_by_key(|l| std::cmp::Reverse(l.body.len()));
+        let mut apart = BTreeMap::new();
+        for of_warp in of_warp {
+            let body: BTreeSet<NodeId> = of_warp.body.iter().copied().collect();
+            let is_inside = |l: usize| {
+                let headers = loops.loops.get(l).map(|l| l.headers.as_slice());
+                headers.is_some_and(|headers| headers.iter().all(|header| body.contains(header)))
+            };
+            let outermost = (0..loops.loops.len()).filter(|&l| {
+                let parent = loops.parents.get(l).copied().flatten();
+                is_inside(l) && !parent.is_some_and(is_inside)
+            });
+            let facts: BTreeSet<usize> = outermost
+                .filter_map(|l| Some(loops.loops.get(l)?.fact))
+                .collect();
+            let names = facts.iter().filter_map(|&fact| self.names.get(fact));
+            let names: Vec<String> = names.map(|name| name.id.clone()).collect();
+            if names.is_empty() {
+                continue;
+            }
+            for node in body {
+                apart.insert(node, names.clone());
+            }
+        }
+        apart
     }
 
     fn describe_assumptions(&self, report: &mut KernelBound) {

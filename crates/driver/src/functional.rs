@@ -2,17 +2,21 @@
 
 use std::num::NonZero;
 
+use warpbound_analyse::ThreadCfg;
+use warpbound_analyse::thread::Limits;
 use warpbound_base::Diagnostic;
+use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_load::{GridFile, Kernel};
 use warpbound_report::functional::FunctionalReport;
-use warpbound_simulate::functional::{Fault, GlobalMemory, Order, launch_on};
+use warpbound_simulate::functional::{Fault, FaultKind, GlobalMemory, Order, launch_on};
 
 use crate::{Prepared, Session};
 
 pub(crate) mod buffers;
 mod constants;
 mod images;
+pub(crate) mod limits;
 pub(crate) mod notes;
 mod statistics;
 
@@ -64,13 +68,7 @@ impl Session {
         name: Option<&str>,
         grid: &GridFile,
     ) -> Result<&'a Kernel, Diagnostic> {
-        let kernels = self.kernels(name.or(grid.kernel.as_deref()))?;
-        match kernels.as_slice() {
-            [kernel] => Ok(kernel),
-            _ => Err(self.locate(
-                Diagnostic::new("the file has several kernels").hint("choose with --kernel"),
-            )),
-        }
+        self.only_kernel(name.or(grid.kernel.as_deref()))
     }
 
     /// Runs all blocks of a grid to their end, and compares buffers with what the launch expects.
@@ -115,6 +113,7 @@ impl Session {
             let diagnostic = what.in_kernel(kernel.demangled());
             return Err(self.locate(diagnostic.hint("leave --functional out")));
         }
+        limits::check(kernel, grid)?;
         let most = options.max_instructions.unwrap_or(MOST_INSTRUCTIONS);
         let (run, mut memory) = self.start(kernel, grid, options.order, most)?;
         let counts = launch_on(&prepared.code, &run, &mut memory, options.threads, progress)
@@ -156,12 +155,33 @@ impl Prepared<'_> {
     /// What stopped a launch, and where.
     pub(crate) fn fault(&self, fault: &Fault) -> Diagnostic {
         let name = self.program.mnemonic(fault.at.index()).unwrap_or("the end");
+        let is_outside = matches!(fault.kind, FaultKind::LeavesTheFile(_));
+        let mut fault = fault.clone();
+        if let (true, Some(callee)) = (is_outside, self.callee_outside(fault.at)) {
+            fault.kind = FaultKind::LeavesTheFile(callee);
+        }
         let what = Diagnostic::new(format!("{name}: {fault}"));
         let mut diagnostic = self.at_op(what, fault.at);
         diagnostic.place.source = self.source(self.addr(fault.at));
-        match fault.is_too_long() {
-            true => diagnostic.hint("--max-instructions allows more"),
-            false => diagnostic,
+        if fault.is_too_long() {
+            return diagnostic.hint("--max-instructions allows more");
         }
+        if is_outside {
+            return diagnostic.hint(
+                "device printf, malloc and the like are in the driver or in another file: compile the kernel without \
+                 the call, or give it data that does not lead there",
+            );
+        }
+        diagnostic
+    }
+
+    /// The function outside the file that an operation calls, where the file names it.
+    fn callee_outside(&self, at: OpIndex) -> Option<String> {
+        let thread = ThreadCfg::run(&self.code, &Limits::default()).ok()?;
+        let mut calls = thread
+            .space
+            .ids()
+            .filter(|&id| thread.space.block(id).last == at);
+        calls.find_map(|id| thread.resolved.get(id.index())?.as_ref()?.external.clone())
     }
 }

@@ -8,6 +8,7 @@ pub mod block;
 mod bound;
 mod cta;
 mod divergence;
+mod extract;
 mod facts;
 mod facts_check;
 mod flow;
@@ -23,10 +24,11 @@ mod run;
 mod session;
 mod timed;
 
+pub use extract::Extracted;
 pub use flow::Flow;
 pub use functional::{FunctionalRun, RunOptions};
 pub use graph::Level;
-pub use library::{Library, Selection};
+pub use library::{Library, Selection, Unusable};
 pub use options::{Options, Reading};
 pub use prepared::Prepared;
 pub use session::Session;
@@ -35,7 +37,7 @@ pub use timed::{Hooks, Step, TimedOptions, TimedRun};
 pub use warpbound_analyse::Launch;
 pub use warpbound_bound::FactsFile;
 pub use warpbound_load::{
-    Bytes, FileSource, GridFile, Kernel, LaunchFile, Sm, Source, StartCaches,
+    Bytes, FileSource, GridFile, Kernel, LaunchFile, NamePattern, Sm, Source, StartCaches,
 };
 pub use warpbound_machine::{Device, Machine, Parameter, Pick, WarpPolicy};
 pub use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, Model, StackDomain};

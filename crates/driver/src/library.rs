@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
-use warpbound_load::{Container, Entry, Isa, Kernel, Sm, Source};
+use warpbound_load::{Container, Entry, Fit, Isa, NamePattern, Sm, Source, spell_candidates};
 use warpbound_report::bound::KernelBound;
 
 use crate::facts_check::FactsCheck;
@@ -18,6 +18,15 @@ pub struct Selection {
     pub image: Option<usize>,
     /// Those for this architecture.
     pub sm: Option<Sm>,
+}
+
+/// What there is no answer about.
+#[derive(Clone, Debug)]
+pub enum Unusable {
+    /// An image, with all its kernels.
+    Image(Diagnostic),
+    /// A kernel.
+    Kernel(Diagnostic),
 }
 
 /// A file with machine code inside. Its images are loaded when they are asked for.
@@ -40,6 +49,11 @@ impl Library {
         })
     }
 
+    /// The name of the file in messages.
+    pub fn name(&self) -> &str {
+        &self.file
+    }
+
     /// Whether the file is a cubin, or text, and no collection.
     pub fn is_single(&self) -> bool {
         matches!(self.library.container(), Container::Cubin | Container::Text)
@@ -57,6 +71,19 @@ impl Library {
     ///
     /// Where nothing is left, or the image that is asked for by its number is of no use.
     pub fn select(&self, selection: &Selection) -> Result<Vec<usize>, Diagnostic> {
+        self.select_of(selection, false)
+    }
+
+    /// [`Library::select`] with the images of architectures that are not supported.
+    ///
+    /// # Errors
+    ///
+    /// See [`Library::select`].
+    pub fn select_any(&self, selection: &Selection) -> Result<Vec<usize>, Diagnostic> {
+        self.select_of(selection, true)
+    }
+
+    fn select_of(&self, selection: &Selection, any: bool) -> Result<Vec<usize>, Diagnostic> {
         let fail = |what: String| Diagnostic::new(what).in_file(self.file.as_str());
         let entries = self.library.entries();
         if let Some(number) = selection.image {
@@ -69,7 +96,7 @@ impl Library {
         let numbers: Vec<usize> = cubins()
             .filter(|(number, entry)| {
                 // A cubin, and an image that is asked for, can say themselves that they are not supported.
-                let asked = self.is_single() || selection.image.is_some();
+                let asked = any || self.is_single() || selection.image.is_some();
                 (asked || entry.isa.is_supported())
                     && selection.image.is_none_or(|wanted| wanted == *number)
                     && selection
@@ -104,17 +131,23 @@ impl Library {
     ///
     /// One line naming file, image and cause, where it cannot be used.
     pub fn session(&self, number: usize) -> Result<Session, Diagnostic> {
-        let (file, number) = match self.is_single() {
-            true => (self.file.clone(), None),
-            false => (format!("{} image {number}", self.file), Some(number)),
-        };
-        let entry = self.entry(number.unwrap_or(1))?;
+        let file = self.image_name(number);
+        let entry = self.entry(number)?;
+        let number = (!self.is_single()).then_some(number);
         let image = self.library.image(entry);
         Ok(Session {
             image: image.map_err(|d| d.in_file(file.as_str()))?,
             file,
             number,
         })
+    }
+
+    /// An image in messages.
+    pub(crate) fn image_name(&self, number: usize) -> String {
+        match self.is_single() {
+            true => self.file.clone(),
+            false => format!("{} image {number}", self.file),
+        }
     }
 
     /// The image that a selection leaves, when that is one.
@@ -131,7 +164,7 @@ impl Library {
         }
     }
 
-    fn entry(&self, number: usize) -> Result<&Entry, Diagnostic> {
+    pub(crate) fn entry(&self, number: usize) -> Result<&Entry, Diagnostic> {
         let entries = self.library.entries();
         let index = number.checked_sub(1);
         index.and_then(|index| entries.get(index)).ok_or_else(|| {
@@ -141,17 +174,21 @@ impl Library {
         })
     }
 
-    /// The kernels of the images with these numbers, or those of a name; each image is loaded when its turn
-    /// comes. An image that cannot be used is one diagnostic.
+    /// The kernels of the images with these numbers, or in each image those that a name fits best; each image is
+    /// loaded when its turn comes. An image that cannot be used is one diagnostic.
     pub fn kernels<'a>(
         &'a self,
         images: &'a [usize],
-        name: Option<&'a str>,
-    ) -> impl Iterator<Item = Result<(Arc<Session>, usize), Diagnostic>> + 'a {
+        name: Option<&str>,
+    ) -> impl Iterator<Item = Result<(Arc<Session>, usize), Diagnostic>> + use<'a> {
+        let pattern = name.map(NamePattern::new);
         images.iter().flat_map(move |&number| {
             let session = self.session(number).map(Arc::new);
             let kernels = session.and_then(|session| {
-                let found = session.find(name)?;
+                let found = match &pattern {
+                    None => (0..session.kernels(None)?.len()).collect(),
+                    Some(pattern) => session.find(pattern)?,
+                };
                 Ok((session, found))
             });
             let (items, error) = match kernels {
@@ -167,7 +204,7 @@ impl Library {
         })
     }
 
-    /// The one kernel of a name in the images with these numbers.
+    /// The one kernel in the images with these numbers that a name fits best.
     ///
     /// # Errors
     ///
@@ -177,23 +214,53 @@ impl Library {
         images: &[usize],
         name: &str,
     ) -> Result<(Arc<Session>, usize), Diagnostic> {
-        let (mut found, mut unusable): (Option<(Arc<Session>, usize)>, _) = (None, None);
+        let pattern = NamePattern::new(name);
+        let mut best: Option<(Fit, Arc<Session>, usize)> = None;
+        // Where the kernels are that fit as well as the best, and what they are called.
+        let mut equal: Vec<(String, Arc<str>)> = Vec::new();
+        let mut unusable = None;
         for item in self.kernels(images, Some(name)) {
-            match (item, &found) {
-                (Ok(first), None) => found = Some(first),
-                (Ok((other, _)), Some((one, _))) => {
-                    let (one, other) = (one.name(), other.name());
-                    let what = format!("kernel {name:?} is in {one} and in {other}");
-                    return Err(Diagnostic::new(what)
-                        .in_file(self.file.as_str())
-                        .hint("choose with --image, and by its mangled name"));
-                }
-                (Err(diagnostic), _) => {
+            let (session, index) = match item {
+                Ok(found) => found,
+                Err(diagnostic) => {
                     unusable.get_or_insert(diagnostic);
+                    continue;
                 }
+            };
+            let symbol = Arc::clone(&session.kernel_at(index)?.name);
+            let Some(fit) = pattern.fit(&symbol) else {
+                continue;
+            };
+            let known = best.as_ref().map(|(fit, ..)| *fit);
+            if Some(fit) >= known {
+                if Some(fit) > known {
+                    equal.clear();
+                }
+                equal.push((session.name().to_owned(), symbol));
+                best = Some((fit, session, index));
             }
         }
-        found.ok_or_else(|| unusable.unwrap_or_else(|| self.no_kernel(images, Some(name))))
+        match (best, equal.as_slice()) {
+            (Some((_, session, index)), [_]) => Ok((session, index)),
+            (Some(_), [(one, first), (other, _), ..]) => {
+                let same = equal.iter().all(|(_, symbol)| symbol == first);
+                let (what, hint) = match same {
+                    true => (
+                        format!("kernel {name:?} is in {one} and in {other}"),
+                        "choose with --image or --sm",
+                    ),
+                    false => {
+                        let names = spell_candidates(equal.iter().map(|(_, symbol)| symbol));
+                        (
+                            format!("{name:?} is the name of several kernels: {names}"),
+                            "give the whole name of one, and choose among images with --image or --sm",
+                        )
+                    }
+                };
+                Err(Diagnostic::new(what).in_file(self.file.as_str()).hint(hint))
+            }
+            _ => Err(unusable.unwrap_or_else(|| self.no_kernel(images, Some(name)))),
+        }
     }
 
     /// What to say when [`Library::kernels`] finds none.
@@ -203,19 +270,20 @@ impl Library {
             return in_file(Diagnostic::new("the file has no kernels"))
                 .hint("`warpbound list` prints what it has");
         };
-        if let ([number], true) = (images, self.is_single())
-            && let Ok(session) = self.session(*number)
-            && let Err(diagnostic) = session.kernels(Some(name))
-        {
-            return diagnostic;
+        let mut symbols = Vec::new();
+        // What cannot be loaded has no names.
+        for session in images.iter().filter_map(|&n| self.session(n).ok()) {
+            symbols.extend(session.image.kernel_names().map(str::to_owned));
         }
-        in_file(Diagnostic::new(format!("there is no kernel {name:?}")))
-            .hint("`warpbound list` with --image or --sm prints those that there are")
+        symbols.sort_unstable();
+        symbols.dedup();
+        let nearest = NamePattern::new(name).nearest(symbols.iter());
+        in_file(Diagnostic::new(format!("there is no kernel {name:?}"))).hint(nearest)
     }
 
     /// The bounds of the kernels of some images, or of those of a name, worked on by `jobs` threads.
-    /// `each` gets them in the order of the file, whatever the number of threads; what cannot be used comes
-    /// as a diagnostic. Stops when `each` returns an error.
+    /// `each` gets them in the order of the file, whatever the number of threads, and what cannot be used. Stops when
+    /// `each` returns an error.
     ///
     /// # Errors
     ///
@@ -226,11 +294,12 @@ impl Library {
         name: Option<&str>,
         options: &Options,
         jobs: usize,
-        mut each: impl FnMut(Result<KernelBound, Diagnostic>) -> Result<(), E>,
+        mut each: impl FnMut(Result<KernelBound, Unusable>) -> Result<(), E>,
     ) -> Result<(), E> {
         let bound = |item: Result<(Arc<Session>, usize), Diagnostic>| {
-            let (session, index) = item?;
-            session.bound(session.kernel_at(index)?, options)
+            let (session, index) = item.map_err(Unusable::Image)?;
+            let kernel = session.kernel_at(index).map_err(Unusable::Kernel)?;
+            session.bound(kernel, options).map_err(Unusable::Kernel)
         };
         in_order(jobs, self.kernels(images, name), bound, &mut each)
     }
@@ -255,30 +324,5 @@ impl Library {
             }
         }
         check.finish()
-    }
-}
-
-impl Session {
-    /// Positions of all kernels, or of those of a name; none where no kernel has it.
-    fn find(&self, name: Option<&str>) -> Result<Vec<usize>, Diagnostic> {
-        let fits = |kernel: &Kernel| {
-            name.is_none_or(|name| *kernel.name == *name || kernel.demangled() == name)
-        };
-        let kernels = self.kernels(None)?;
-        let found = kernels.iter().enumerate().filter(|(_, k)| fits(k));
-        Ok(found.map(|(index, _)| index).collect())
-    }
-
-    /// The kernel at a position that [`Library::kernels`] gave.
-    ///
-    /// # Errors
-    ///
-    /// Where the file has no such kernel.
-    pub fn kernel_at(&self, index: usize) -> Result<&Kernel, Diagnostic> {
-        let kernels = self.kernels(None)?;
-        kernels
-            .get(index)
-            .copied()
-            .ok_or_else(|| self.locate(Diagnostic::new(format!("there is no kernel {index}"))))
     }
 }

@@ -4,7 +4,7 @@ use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::loops::Loops;
 use warpbound_analyse::thread::Limits;
 use warpbound_ir::Control;
-use warpbound_load::{Container, Entry, Kernel, OtherKind};
+use warpbound_load::{Container, Entry, Kernel, NamePattern, OtherKind};
 use warpbound_report::list::{Directory, FileReport, ImageSummary, KernelSummary};
 
 use crate::{Library, Session};
@@ -39,6 +39,11 @@ impl Library {
 impl Session {
     /// The kernels of the file; of an architecture that is not supported only their names.
     pub fn list(&self) -> FileReport {
+        self.list_of(None)
+    }
+
+    /// [`Session::list`] with only the kernels that a name fits best.
+    pub fn list_of(&self, name: Option<&NamePattern>) -> FileReport {
         let mut report = FileReport {
             file: self.file.clone(),
             isa: self.image.isa().to_string(),
@@ -53,7 +58,13 @@ impl Session {
                 .collect(),
         };
         match self.image.kernels() {
-            Ok(kernels) => report.kernels = kernels.iter().map(|k| self.summary(k)).collect(),
+            Ok(kernels) => {
+                let wanted = match name {
+                    None => kernels.iter().collect(),
+                    Some(name) => name.best(kernels.iter().map(|k| (k, &k.name))),
+                };
+                report.kernels = wanted.into_iter().map(|k| self.summary(k)).collect();
+            }
             Err(why) => {
                 report.refused = Some(why.to_string());
                 let name_only = |name: &str| KernelSummary {
@@ -61,7 +72,12 @@ impl Session {
                     symbol: name.to_owned(),
                     ..KernelSummary::default()
                 };
-                report.kernels = self.image.kernel_names().map(name_only).collect();
+                let names = self.image.kernel_names();
+                let wanted = match name {
+                    None => names.collect(),
+                    Some(name) => name.best(names.map(|symbol| (symbol, symbol))),
+                };
+                report.kernels = wanted.into_iter().map(name_only).collect();
             }
         }
         report

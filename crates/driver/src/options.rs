@@ -1,7 +1,10 @@
 //! What a user may choose for a bound.
 
+use std::time::Duration;
+
 use warpbound_analyse::Launch;
-use warpbound_base::Diagnostic;
+use warpbound_analyse::thread::Limits;
+use warpbound_base::{Deadline, Diagnostic};
 use warpbound_bound::FactsFile;
 use warpbound_load::{Isa, Kernel};
 use warpbound_simt::warp::Model;
@@ -33,6 +36,11 @@ pub struct Options {
     pub loop_default: Option<u64>,
     /// Cost of calls of functions outside the file without a fact: warp instructions of one call.
     pub call_default: Option<u64>,
+    /// The most time that the bound of one kernel may take; a kernel that takes longer has none. Which do depends on the
+    /// machine.
+    pub time_limit: Option<Duration>,
+    /// Whether the report has the seconds that the warp-level graph took, which differ from run to run.
+    pub timing: bool,
 }
 
 /// Lanes of a warp of every NVIDIA GPU so far.
@@ -54,11 +62,21 @@ impl Default for Options {
             facts: FactsFile::default(),
             loop_default: None,
             call_default: None,
+            time_limit: None,
+            timing: false,
         }
     }
 }
 
 impl Options {
+    /// Limits of work on a kernel that begins now.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            deadline: self.time_limit.map_or(Deadline::default(), Deadline::after),
+            ..Limits::default()
+        }
+    }
+
     /// What is known of a launch of `kernel`.
     ///
     /// # Errors

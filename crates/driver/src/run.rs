@@ -27,13 +27,7 @@ impl Session {
         name: Option<&str>,
         launch: &LaunchFile,
     ) -> Result<&'a Kernel, Diagnostic> {
-        let kernels = self.kernels(name.or(launch.kernel.as_deref()))?;
-        match kernels.as_slice() {
-            [kernel] => Ok(kernel),
-            _ => Err(self.locate(
-                Diagnostic::new("the file has several kernels").hint("choose with --kernel"),
-            )),
-        }
+        self.only_kernel(name.or(launch.kernel.as_deref()))
     }
 
     /// Runs a block to its end. `trace`, when it is given, gets a line for each cycle:

@@ -2,7 +2,7 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
-use warpbound_load::{Image, Kernel};
+use warpbound_load::{Image, Kernel, NamePattern, spell_candidates};
 
 use crate::facts_check::FactsCheck;
 use crate::prepared::Prepared;
@@ -36,17 +36,63 @@ impl Session {
         &self.file
     }
 
-    /// All kernels, or the one of a name, mangled or not.
+    /// All kernels, or those that a name fits best (see [`NamePattern`]); at least one of a name.
     ///
     /// # Errors
     ///
     /// Where the architecture is not supported, or no kernel has the name.
     pub fn kernels(&self, name: Option<&str>) -> Result<Vec<&Kernel>, Diagnostic> {
-        let kernels = match name {
-            None => self.image.kernels().map(|all| all.iter().collect()),
-            Some(name) => self.image.kernel(name).map(|one| vec![one]),
+        let Some(name) = name else {
+            let kernels = self.image.kernels().map(|all| all.iter().collect());
+            return kernels.map_err(|d| self.locate(d));
         };
-        kernels.map_err(|d| self.locate(d))
+        let found = self.find(&NamePattern::new(name))?;
+        if found.is_empty() {
+            return Err(self.locate(self.image.no_such_kernel(name)));
+        }
+        found
+            .into_iter()
+            .map(|index| self.kernel_at(index))
+            .collect()
+    }
+
+    /// Positions of the kernels that a name fits best; none where it fits none.
+    pub(crate) fn find(&self, name: &NamePattern) -> Result<Vec<usize>, Diagnostic> {
+        self.image.find(name).map_err(|d| self.locate(d))
+    }
+
+    /// The kernel of a launch: the one of a name, or the only one where none is given.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such kernel, or a choice is left.
+    pub(crate) fn only_kernel(&self, name: Option<&str>) -> Result<&Kernel, Diagnostic> {
+        if let Some(name) = name {
+            return self.image.kernel(name).map_err(|d| self.locate(d));
+        }
+        match self.kernels(None)?.as_slice() {
+            [kernel] => Ok(kernel),
+            [] => Err(self.locate(Diagnostic::new("the file has no kernels"))),
+            several => {
+                let names = spell_candidates(several.iter().map(|kernel| &kernel.name));
+                Err(self.locate(
+                    Diagnostic::new(format!("the file has several kernels: {names}"))
+                        .hint("choose with --kernel"),
+                ))
+            }
+        }
+    }
+
+    /// The kernel at a position that [`Library::kernels`](crate::Library::kernels) gave.
+    ///
+    /// # Errors
+    ///
+    /// Where the file has no such kernel.
+    pub fn kernel_at(&self, index: usize) -> Result<&Kernel, Diagnostic> {
+        let kernels = self.image.kernels().map_err(|d| self.locate(d))?;
+        kernels
+            .get(index)
+            .ok_or_else(|| self.locate(Diagnostic::new(format!("there is no kernel {index}"))))
     }
 
     /// Checks that all facts are about kernels of this file, as they are now, and that none has facts under

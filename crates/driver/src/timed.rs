@@ -8,7 +8,7 @@ use warpbound_isa::{Program, nvidia};
 use warpbound_load::{GridFile, Kernel, StartCaches};
 use warpbound_machine::{Device, Occupancy, Parameter, Pick, Picked, WarpPolicy};
 use warpbound_report::functional::Issued;
-use warpbound_report::timed::{SetNumber, TimedReport};
+use warpbound_report::timed::{SetNumber, Spread, TimedReport};
 use warpbound_report::trace::TraceAbout;
 use warpbound_simulate::functional::{Counts, GlobalMemory, Launch, Order};
 use warpbound_simulate::timed::{Caches, Finished, Interlock, Listener, Setup};
@@ -54,8 +54,11 @@ pub struct TimedOptions {
     pub max_instructions: Option<u64>,
     /// Who goes first where lanes part.
     pub order: Order,
-    /// Whether to run again with the least and the most of each number.
+    /// Whether to run again with the least and the most of each number, and report each.
     pub sensitivities: bool,
+    /// Whether to run again also where that was not asked for but is cheap, and report only how far the cycles move. What
+    /// is cheap is counted in instructions, so that it does not depend on the machine.
+    pub spread: bool,
     /// Threads for these runs; nothing but the time depends on their number.
     pub threads: NonZero<usize>,
 }
@@ -73,6 +76,7 @@ impl TimedOptions {
             max_instructions: None,
             order: Order::default(),
             sensitivities: false,
+            spread: false,
             threads: NonZero::<usize>::MIN,
         }
     }
@@ -172,10 +176,13 @@ impl Session {
         let ((statistics, _), (events, timeline)) = listener;
         let compared = buffers::compare(kernel, grid, &memory);
         let cycles = finished.cycles.0.0;
-        let sensitivities = match options.sensitivities {
+        let is_short = options.spread && timed.is_short(&finished);
+        let sensitivities = match options.sensitivities || is_short {
             true => Some(timed.sensitivities(&finished, progress)),
             false => None,
         };
+        let spread = sensitivities.as_deref().map(Spread::of);
+        let sensitivities = sensitivities.filter(|_| options.sensitivities);
         let machine = &timed.setup.machine;
         let clock = machine[Parameter::Clock];
         let issued = total(&finished.counts);
@@ -224,6 +231,7 @@ impl Session {
             instructions: tables.instructions,
             sms: tables.sms,
             assumptions: timed.assumptions(&finished.touched),
+            spread,
             sensitivities,
         };
         Ok(TimedRun {

@@ -10,7 +10,8 @@ use crate::attribute::Attribute;
 use crate::container::{self, Magic};
 use crate::elf::{Elf, Header, fault};
 use crate::isa::Isa;
-use crate::kernel::{Kernel, demangle};
+use crate::kernel::Kernel;
+use crate::name::{NamePattern, spell_candidates};
 use crate::sm::Sm;
 use crate::text;
 use crate::variable::Variable;
@@ -124,35 +125,43 @@ impl Image {
         Ok(&self.kernels)
     }
 
-    /// The kernel of this name, mangled or as C++ source has it.
+    /// Positions of the kernels that a name fits best, in the order of [`Image::kernels`]; none where it fits none.
     ///
     /// # Errors
     ///
-    /// Where the architecture is not supported or no kernel has the name; the hint lists some that exist.
-    pub fn kernel(&self, name: &str) -> Result<&Kernel, Diagnostic> {
-        let kernels = self
-            .kernels()
-            .map_err(|diagnostic| diagnostic.in_kernel(name))?;
-        kernels
-            .iter()
-            .find(|kernel| &*kernel.name == name)
-            .or_else(|| kernels.iter().find(|kernel| kernel.demangled() == name))
-            .ok_or_else(|| self.no_such_kernel(name))
+    /// Where the architecture is not supported.
+    pub fn find(&self, name: &NamePattern) -> Result<Vec<usize>, Diagnostic> {
+        let kernels = self.kernels()?.iter().map(|kernel| &kernel.name);
+        Ok(name.best(kernels.enumerate()))
     }
 
-    fn no_such_kernel(&self, name: &str) -> Diagnostic {
-        const SHOWN: usize = 8;
-        let mut names: Vec<String> = self.kernel_names().take(SHOWN).map(demangle).collect();
-        let more = self.kernel_names.len().saturating_sub(SHOWN);
-        if more > 0 {
-            names.push(format!("and {more} more"));
+    /// The one kernel that a name fits best, see [`NamePattern`].
+    ///
+    /// # Errors
+    ///
+    /// Where the architecture is not supported, or no kernel or several have the name; the hint has the nearest.
+    pub fn kernel(&self, name: &str) -> Result<&Kernel, Diagnostic> {
+        let pattern = NamePattern::new(name);
+        let found = self.find(&pattern).map_err(|d| d.in_kernel(name))?;
+        match found.as_slice() {
+            [one] => self
+                .kernels
+                .get(*one)
+                .ok_or_else(|| self.no_such_kernel(name)),
+            [] => Err(self.no_such_kernel(name)),
+            several => {
+                let names = several.iter().filter_map(|&n| self.kernels.get(n));
+                let names = spell_candidates(names.map(|kernel| &kernel.name));
+                let what = format!("{name:?} is the name of several kernels: {names}");
+                Err(Diagnostic::new(what).hint("give the whole name of one"))
+            }
         }
-        let diagnostic = Diagnostic::new(format!("there is no kernel {name:?}"));
-        if names.is_empty() {
-            diagnostic.hint("the file has no kernels")
-        } else {
-            diagnostic.hint(format!("the file has {}", names.join(", ")))
-        }
+    }
+
+    /// What to say of a name that no kernel has.
+    pub fn no_such_kernel(&self, name: &str) -> Diagnostic {
+        let nearest = NamePattern::new(name).nearest(self.kernel_names());
+        Diagnostic::new(format!("there is no kernel {name:?}")).hint(nearest)
     }
 
     /// What the file holds besides kernels and their parts, in the order of the file: symbols, then sections.

@@ -79,8 +79,16 @@ fn the_launch() {
             "l.toml: line 2: grid has 4 numbers",
         ),
         (
-            "grid = [65536, 65536]\nblock = [1]",
-            "grid has 4294967296 elements, not 1 to",
+            "grid = [65536, 65535]\nblock = [1]",
+            "grid has 4294901760 elements, not 1 to",
+        ),
+        (
+            "block = [1]\ngrid = [1, 65536]",
+            "l.toml: line 2: grid has 65536 elements in y, at most 65535",
+        ),
+        (
+            "grid = [1]\nblock = [1, 1, 65]",
+            "l.toml: line 2: block has 65 elements in z, at most 64",
         ),
         (
             "grid = [1]\nblock = [0]",

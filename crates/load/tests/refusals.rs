@@ -103,8 +103,7 @@ fn an_unknown_kernel_name_lists_the_kernels() {
     let image = Image::parse(&data("features.sm_61.cubin")).unwrap();
     assert_eq!(
         image.kernel("nothing").unwrap_err().to_string(),
-        "there is no kernel \"nothing\"; the file has \
-         void outer::scale<float>(float*, Box<char>, int), report"
+        "there is no kernel \"nothing\"; the file has report, outer::scale"
     );
 }
 

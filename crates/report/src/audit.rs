@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::table::{Align, counted, grouped, table};
+use crate::table::{Align, counted, table};
 
 /// An audit.
 #[derive(Clone, Debug, Serialize)]
@@ -118,22 +118,21 @@ impl AuditReport {
             "{}, {} of them ended in a fault: {} warp instructions, {} came to the end",
             counted(self.runs as usize, "run"),
             self.faulted,
-            grouped(self.warp_instructions),
+            self.warp_instructions,
             counted(self.warps as usize, "warp"),
         ));
         match (self.worst_simulated, &self.worst_at) {
-            (Some(worst), Some(at)) => line(format!(
-                "worst simulated: {} instructions, by {at}",
-                grouped(worst)
-            )),
+            (Some(worst), Some(at)) => {
+                line(format!("worst simulated: {} instructions, by {at}", worst))
+            }
             _ => line("no warp came to its end".to_owned()),
         }
         match (self.bound, self.ratio, &self.no_bound) {
             (Some(bound), Some(ratio), _) => line(format!(
                 "bound: {} instructions, {ratio:.3} times that",
-                grouped(bound)
+                bound
             )),
-            (Some(bound), None, _) => line(format!("bound: {} instructions", grouped(bound))),
+            (Some(bound), None, _) => line(format!("bound: {} instructions", bound)),
             (None, _, Some(why)) => line(format!("no bound: {why}")),
             (None, _, None) => line("no bound".to_owned()),
         }
@@ -189,13 +188,13 @@ impl AuditReport {
 impl AuditedLoop {
     fn row(&self) -> Vec<String> {
         let stated = match self.bound {
-            Some(bound) => format!("at most {} stated", grouped(bound)),
+            Some(bound) => format!("at most {} stated", bound),
             None => "no bound stated".to_owned(),
         };
         vec![
             self.id.clone(),
             self.at.clone(),
-            format!("at most {} seen", grouped(self.most)),
+            format!("at most {} seen", self.most.to_string()),
             stated,
             self.source.clone().unwrap_or_default(),
         ]

@@ -70,9 +70,70 @@ pub struct KernelBound {
     pub nodes: usize,
     /// Edges of the warp-level graph.
     pub edges: usize,
-    /// Seconds that the construction of the warp-level graph took; the only number here that differs
-    /// from run to run.
-    pub cfg_seconds: f64,
+    /// Seconds that the construction of the warp-level graph took, where that was asked for: it differs from run to
+    /// run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cfg_seconds: Option<f64>,
+}
+
+impl KernelBound {
+    /// What was stated and must be true for the bound to hold.
+    pub fn conditions(&self) -> Conditions {
+        let of = |origin: Origin| self.loops.iter().filter(move |l| l.origin == origin);
+        Conditions {
+            facts: of(Origin::Facts).next().is_some(),
+            default: of(Origin::LoopDefault).next().and_then(|l| l.bound),
+            calls: !self.external_calls.is_empty(),
+        }
+    }
+}
+
+/// What was stated and must be true for a bound to hold.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Conditions {
+    /// Facts about loops.
+    pub facts: bool,
+    /// A bound of all loops without a fact.
+    pub default: Option<u64>,
+    /// Costs of calls of functions outside the file.
+    pub calls: bool,
+}
+
+impl Conditions {
+    /// Those of two bounds together; there is one bound of loops without a fact.
+    #[must_use]
+    pub fn and(self, other: Conditions) -> Conditions {
+        Conditions {
+            facts: self.facts || other.facts,
+            default: self.default.or(other.default),
+            calls: self.calls || other.calls,
+        }
+    }
+
+    /// Words to stand after a bound: empty, or `, if ...`.
+    pub fn spell(self) -> String {
+        let mut parts = Vec::new();
+        if self.facts {
+            parts.push("the facts about its loops are true".to_owned());
+        }
+        if let Some(n) = self.default {
+            let which = if self.facts { "every other" } else { "every" };
+            let times = match n {
+                1 => "once".to_owned(),
+                n => format!("{n} times"),
+            };
+            parts.push(format!(
+                "{which} loop runs its header at most {times} per entry"
+            ));
+        }
+        if self.calls {
+            parts.push("calls of functions outside the file cost what is stated".to_owned());
+        }
+        match parts.is_empty() {
+            true => String::new(),
+            false => format!(", if {}", parts.join(" and ")),
+        }
+    }
 }
 
 /// A loop and its fact.
@@ -138,6 +199,9 @@ pub struct BlockCount {
     pub function: Option<String>,
     /// Addresses of the calls that lead to it.
     pub calls: Vec<String>,
+    /// Short names of the loops around it, outermost first. Of a block outside all loops that the warp executes several
+    /// times: those that its lanes leave at different times.
+    pub loops: Vec<String>,
     /// Warp instructions of one execution.
     pub instructions: u64,
     /// Executions by the warp.

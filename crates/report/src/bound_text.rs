@@ -1,32 +1,32 @@
 //! Bounds as one screen of text.
 
-use crate::bound::{KernelBound, Loop, Origin, Status};
-use crate::table::{Align, counted, grouped, table};
+use std::cmp::Reverse;
 
-/// Rows of the worst path that are shown; the heaviest.
+use crate::bound::{BlockCount, KernelBound, Loop, Origin, Status};
+use crate::table::{Align, counted, table};
+
+/// Blocks of the worst path that are shown.
 const SHOWN_BLOCKS: usize = 16;
 /// Places of a list that are shown.
 const SHOWN_PLACES: usize = 8;
 
 impl KernelBound {
-    /// One screen of text; `file` is the name that the user gave.
-    pub(crate) fn text(&self, file: &str) -> String {
+    /// One screen of text; `file` is the name that the user gave, `explain` asks for more.
+    pub(crate) fn text(&self, file: &str, explain: bool) -> String {
         let image = self
             .image
             .map_or(String::new(), |number| format!(" image {number}"));
         let mut out = format!("kernel {}  ({file}{image}, {})\n", self.name, self.isa);
         match (self.status, self.bound) {
             (Status::Bounded, Some(bound)) => {
+                let condition = self.conditions().spell();
                 out.push_str(&format!(
-                    "  bound: a warp issues at most {} instructions\n",
-                    grouped(bound)
+                    "  bound: a warp issues at most {bound} instructions{condition}\n"
                 ));
                 out.push_str("  re-checked in exact arithmetic; ");
                 out.push_str(&match self.integrality_gap {
                     Some(0) => "the worst path below reaches it\n".to_owned(),
-                    Some(gap) => {
-                        format!("the worst path below stays {} under it\n", grouped(gap))
-                    }
+                    Some(gap) => format!("the worst path below stays {gap} under it\n"),
                     None => "no worst path was found\n".to_owned(),
                 });
             }
@@ -51,7 +51,7 @@ impl KernelBound {
         self.write_path(&mut out);
         self.write_loops(&mut out);
         if !self.divergent_branches.is_empty() {
-            let places: Vec<String> = self
+            let mut places: Vec<String> = self
                 .divergent_branches
                 .iter()
                 .map(|p| match &p.source {
@@ -59,9 +59,12 @@ impl KernelBound {
                     None => p.at.clone(),
                 })
                 .collect();
-            write_places(&mut out, "lanes may part at", &places);
+            // One branch in several calling contexts.
+            places.dedup();
+            let head = "branches at which threads of a warp may go different ways";
+            write_places(&mut out, head, &places);
         }
-        if !self.divergence_edges.is_empty() {
+        if explain && !self.divergence_edges.is_empty() {
             let edges: Vec<String> = self
                 .divergence_edges
                 .iter()
@@ -85,58 +88,68 @@ impl KernelBound {
         if self.worst_path.is_empty() {
             return;
         }
-        let mut shown: Vec<usize> = (0..self.worst_path.len()).collect();
-        shown.sort_by_key(|&i| std::cmp::Reverse(self.worst_path[i].total));
-        shown.truncate(SHOWN_BLOCKS);
-        shown.sort_unstable();
-        let with_function = self.worst_path.iter().any(|b| b.function.is_some());
-        let mut rows = vec![
-            ["instructions", "=", "times", "x", "block", "", "source"]
-                .map(str::to_owned)
-                .to_vec(),
+        let all: u128 = self.worst_path.iter().map(|b| b.total).sum();
+        let mut heaviest: Vec<&BlockCount> = self.worst_path.iter().collect();
+        // Stable: blocks of the same weight stay in the order of their addresses.
+        heaviest.sort_by_key(|b| Reverse(b.total));
+        heaviest.truncate(SHOWN_BLOCKS);
+        let with_function = heaviest.iter().any(|b| b.function.is_some());
+        let (right, left) = (Align::Right, Align::Left);
+        let mut columns = vec![right, right, right, right, left, left];
+        let mut heads = vec![
+            "share",
+            "instructions",
+            "= times",
+            "x length",
+            "block",
+            "loop",
         ];
-        for b in shown.iter().filter_map(|&i| self.worst_path.get(i)) {
-            let mut place = String::new();
+        if with_function {
+            columns.push(left);
+            heads.push("function");
+        }
+        let with_source = heaviest.iter().any(|b| b.source.is_some());
+        if with_source {
+            columns.push(left);
+            heads.push("source");
+        }
+        let mut rows = vec![heads.into_iter().map(str::to_owned).collect()];
+        for b in &heaviest {
+            let mut row = vec![
+                share(b.total, all),
+                b.total.to_string(),
+                format!("= {}", b.count),
+                format!("x {}", b.instructions),
+                format!("{}..{}", b.from, b.to),
+                b.loops.join(" > "),
+            ];
             if with_function {
-                place = b.function.clone().unwrap_or_default();
+                let mut place = b.function.clone().unwrap_or_default();
                 if !b.calls.is_empty() {
                     place.push_str(&format!(" called at {}", b.calls.join(" > ")));
                 }
+                row.push(place);
             }
-            rows.push(vec![
-                grouped(b.total),
-                "=".to_owned(),
-                grouped(b.count),
-                format!("x {}", b.instructions),
-                format!("{}..{}", b.from, b.to),
-                place,
-                b.source.clone().unwrap_or_default(),
-            ]);
+            if with_source {
+                row.push(b.source.clone().unwrap_or_default());
+            }
+            rows.push(row);
         }
-        out.push_str("  worst path:\n");
-        let columns = [
-            Align::Right,
-            Align::Left,
-            Align::Right,
-            Align::Right,
-            Align::Left,
-            Align::Left,
-            Align::Left,
-        ];
+        let rest = self.worst_path.len() - heaviest.len();
+        out.push_str(&match rest {
+            0 => "  blocks of the worst path, heaviest first:\n".to_owned(),
+            _ => format!(
+                "  the {SHOWN_BLOCKS} heaviest blocks of the {} of the worst path:\n",
+                self.worst_path.len()
+            ),
+        });
         out.push_str(&table(4, &columns, &rows));
-        let rest = self.worst_path.len() - shown.len();
         if rest > 0 {
-            let total: u128 = self
-                .worst_path
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| !shown.contains(i))
-                .map(|(_, b)| b.total)
-                .sum();
+            let total = all - heaviest.iter().map(|b| b.total).sum::<u128>();
             out.push_str(&format!(
-                "    and {} with {} instructions in all (--format json lists them)\n",
+                "    and {} with {total} instructions in all, {} (--format json lists them)\n",
                 counted(rest, "block"),
-                grouped(total)
+                share(total, all)
             ));
         }
     }
@@ -145,8 +158,14 @@ impl KernelBound {
         if self.loops.is_empty() {
             return;
         }
-        out.push_str("  loops, header executions per entry and thread:\n");
-        let rows: Vec<Vec<String>> = self.loops.iter().map(loop_row).collect();
+        out.push_str("  loops; a bound is the most executions of the header by one thread, per entry of the loop:\n");
+        let source = match self.loops.iter().any(|l| l.source.is_some()) {
+            true => "source",
+            false => "",
+        };
+        let heads = ["loop", "header", "bound", "from", source, ""];
+        let mut rows = vec![heads.map(str::to_owned).to_vec()];
+        rows.extend(self.loops.iter().map(loop_row));
         let columns = [
             Align::Left,
             Align::Left,
@@ -159,10 +178,19 @@ impl KernelBound {
     }
 }
 
+/// A part of a sum in percent, with a digit after the point.
+fn share(part: u128, all: u128) -> String {
+    let thousandths = part
+        .saturating_mul(1000)
+        .checked_div(all)
+        .unwrap_or_default();
+    format!("{}.{} %", thousandths / 10, thousandths % 10)
+}
+
 fn loop_row(l: &Loop) -> Vec<String> {
     let mut notes = Vec::new();
     if !l.together {
-        notes.push("lanes iterate apart".to_owned());
+        notes.push("threads of a warp may leave it at different times".to_owned());
     }
     if let Some(function) = &l.recursion {
         notes.push(format!("recursive calls of {function}"));
@@ -184,7 +212,7 @@ fn loop_row(l: &Loop) -> Vec<String> {
             l.id
         ),
         l.at.clone(),
-        l.bound.map_or("?".to_owned(), grouped),
+        l.bound.map_or("?".to_owned(), |n| n.to_string()),
         origin.to_owned(),
         l.source.clone().unwrap_or_default(),
         notes.join("; "),

@@ -1,41 +1,81 @@
 //! The bounds of many kernels, written one by one.
 
-use std::io::{self, Write};
+use std::io::{self, Cursor, Read, Seek, Write};
 
-use crate::bound::{KernelBound, SCHEMA, Status};
-use crate::table::{Align, grouped, table};
+use crate::bound::{Conditions, KernelBound, SCHEMA, Status};
+use crate::table::{Align, table};
 use crate::to_json;
 
 /// Format of bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BoundFormat {
-    /// A screen of text for each kernel, and a table at the end when there are several.
+    /// A screen of text for each kernel, after a table of all when there are several.
     Text,
     /// One JSON object, schema `warpbound.bound/1`: `schema`, `file`, and `kernels`, a list of
     /// [`KernelBound`].
     Json,
 }
 
-/// Writes bounds as they come, so that those of a large library need not be in memory together.
+/// Where text waits until the table before it is complete.
+pub trait Spool: Read + Write + Seek {}
+
+impl<T: Read + Write + Seek> Spool for T {}
+
+/// Writes bounds as they come, so that those of a large library need not be in memory together. Text waits in a spool.
 pub struct BoundWriter<W> {
     out: W,
     format: BoundFormat,
     file: String,
-    /// Rows of the table at the end.
-    rows: Vec<[String; 2]>,
+    explain: bool,
+    spool: Box<dyn Spool>,
+    summary: Summary,
     kernels: usize,
 }
 
+/// The table of all kernels.
+#[derive(Default)]
+struct Summary {
+    rows: Vec<Row>,
+    bounded: usize,
+    conditions: Conditions,
+}
+
+/// A row of it.
+struct Row {
+    /// The bound, or what there is instead.
+    bound: String,
+    loops: usize,
+    image: Option<usize>,
+    kernel: String,
+}
+
 impl<W: Write> BoundWriter<W> {
-    /// A report about `file`, the name that the user gave. Nothing is written before the first kernel.
+    /// A report about `file`, the name that the user gave. Nothing is written before the first kernel; the spool is in
+    /// memory.
     pub fn new(out: W, format: BoundFormat, file: &str) -> BoundWriter<W> {
         BoundWriter {
             out,
             format,
             file: file.to_owned(),
-            rows: Vec::new(),
+            explain: false,
+            spool: Box::new(Cursor::new(Vec::new())),
+            summary: Summary::default(),
             kernels: 0,
         }
+    }
+
+    /// With another spool, which is empty.
+    #[must_use]
+    pub fn spooled(mut self, spool: impl Spool + 'static) -> BoundWriter<W> {
+        self.spool = Box::new(spool);
+        self
+    }
+
+    /// Whether text says as well over which steps waiting lanes are taken up.
+    #[must_use]
+    pub fn explained(mut self, explain: bool) -> BoundWriter<W> {
+        self.explain = explain;
+        self
     }
 
     fn write_head(&mut self) -> io::Result<()> {
@@ -55,13 +95,12 @@ impl<W: Write> BoundWriter<W> {
     pub fn kernel(&mut self, kernel: &KernelBound) -> io::Result<()> {
         match self.format {
             BoundFormat::Text => {
-                writeln!(self.out, "{}", kernel.text(&self.file))?;
-                let bound = match (kernel.status, kernel.bound) {
-                    (Status::Bounded, Some(bound)) => grouped(bound),
-                    (Status::Refused, _) => "refused".to_owned(),
-                    _ => "no bound".to_owned(),
-                };
-                self.rows.push([bound, kernel.name.clone()]);
+                if self.kernels > 0 {
+                    self.spool.write_all(b"\n")?;
+                }
+                let text = kernel.text(&self.file, self.explain);
+                self.spool.write_all(text.as_bytes())?;
+                self.summary.add(kernel);
             }
             BoundFormat::Json => {
                 if self.kernels == 0 {
@@ -85,13 +124,14 @@ impl<W: Write> BoundWriter<W> {
     /// See [`BoundWriter::kernel`].
     pub fn finish(mut self) -> io::Result<W> {
         match self.format {
-            BoundFormat::Text if self.kernels > 1 => {
-                let rows: Vec<Vec<String>> = self.rows.into_iter().map(Into::into).collect();
-                writeln!(self.out, "all kernels, warp instructions at most:")?;
-                let text = table(2, &[Align::Right, Align::Left], &rows);
-                self.out.write_all(text.as_bytes())?;
+            BoundFormat::Text => {
+                if self.kernels > 1 {
+                    let text = self.summary.text(&self.file);
+                    writeln!(self.out, "{text}")?;
+                }
+                self.spool.rewind()?;
+                io::copy(&mut self.spool, &mut self.out)?;
             }
-            BoundFormat::Text => (),
             BoundFormat::Json => {
                 let end = if self.kernels > 0 { "\n  ]" } else { "]" };
                 if self.kernels == 0 {
@@ -102,5 +142,56 @@ impl<W: Write> BoundWriter<W> {
         }
         self.out.flush()?;
         Ok(self.out)
+    }
+}
+
+impl Summary {
+    fn add(&mut self, kernel: &KernelBound) {
+        let bound = match (kernel.status, kernel.bound) {
+            (Status::Bounded, Some(bound)) => {
+                self.bounded += 1;
+                bound.to_string()
+            }
+            (Status::Refused, _) => "refused".to_owned(),
+            _ => "no bound".to_owned(),
+        };
+        self.rows.push(Row {
+            bound,
+            loops: kernel.loops.len(),
+            image: kernel.image,
+            kernel: kernel.name.clone(),
+        });
+        if kernel.bound.is_some() {
+            self.conditions = self.conditions.and(kernel.conditions());
+        }
+    }
+
+    fn text(self, file: &str) -> String {
+        let all = self.rows.len();
+        let without = match all - self.bounded {
+            0 => String::new(),
+            n => format!(", {n} without a bound"),
+        };
+        let condition = self.conditions.spell();
+        let mut out = format!(
+            "{file}: {all} kernels, {} bounded{without}\n  most instructions that a warp issues{condition}:\n",
+            self.bounded
+        );
+        let mut columns = vec![Align::Right, Align::Right, Align::Left];
+        let mut heads = vec!["at most", "loops", "kernel"];
+        if self.rows.iter().any(|row| row.image.is_some()) {
+            columns.insert(2, Align::Right);
+            heads.insert(2, "image");
+        }
+        let mut rows = vec![heads.into_iter().map(str::to_owned).collect()];
+        for row in self.rows {
+            let mut cells = vec![row.bound, row.loops.to_string(), row.kernel];
+            if let Some(image) = row.image {
+                cells.insert(2, image.to_string());
+            }
+            rows.push(cells);
+        }
+        out.push_str(&table(4, &columns, &rows));
+        out
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::bound::Assumption;
-use crate::table::{Align, counted, grouped, table};
+use crate::table::{Align, counted, table};
 
 /// The result for one launch.
 #[derive(Clone, Debug, Serialize)]
@@ -149,20 +149,22 @@ impl CtaReport {
     /// One screen of text.
     pub fn text(&self) -> String {
         let mut out = format!(
-            "kernel {}  ({}, machine {})\n  {} in {} of width {}, memory latency {}\n",
+            "kernel {}  ({}, machine {})\n  a block of {} in {} of {}, a read of the memory takes {} cycles\n",
             self.kernel,
             self.file,
             self.machine,
             counted(self.threads as usize, "thread"),
             counted(self.warps, "warp"),
-            self.warp_width,
+            counted(self.warp_width as usize, "lane"),
             self.memory_latency
         );
         if !self.abstract_warp.is_empty() {
-            out.push_str("  abstract warp:\n");
-            let mut rows = Vec::new();
+            out.push_str("  what each warp executes (the abstract warp):\n");
+            let heads = ["code", "", "cycles", "less where threads diverge"];
+            let mut rows = vec![heads.map(str::to_owned).to_vec()];
             element_rows(&self.abstract_warp, 0, &mut rows);
-            out.push_str(&table(4, &[Align::Left; 2], &rows));
+            let columns = [Align::Left, Align::Left, Align::Right, Align::Left];
+            out.push_str(&table(4, &columns, &rows));
         }
         for count in &self.loops {
             let numbers: Vec<String> = count
@@ -176,16 +178,24 @@ impl CtaReport {
                 .collect();
             let more = if count.warps.len() > 12 { ", ..." } else { "" };
             out.push_str(&format!(
-                "  iterations of the loop at {}, from {}: {}{more}\n",
+                "  iterations of the loop at {} by each warp, from {}: {}{more}\n",
                 count.at,
                 count.source,
                 numbers.join(", ")
             ));
         }
         if !self.steps.is_empty() {
-            out.push_str("  abstract CTA simulation:\n");
-            let rows: Vec<Vec<String>> = self.steps.iter().map(step_row).collect();
-            let columns = [Align::Right, Align::Left, Align::Left, Align::Left];
+            out.push_str("  all warps together, step by step (abstract CTA simulation):\n");
+            let heads = ["cycles", "code", "executed by", "apart by", "waits"];
+            let mut rows = vec![heads.map(str::to_owned).to_vec()];
+            rows.extend(self.steps.iter().map(step_row));
+            let columns = [
+                Align::Right,
+                Align::Left,
+                Align::Left,
+                Align::Right,
+                Align::Left,
+            ];
             out.push_str(&table(4, &columns, &rows));
         }
         self.write_results(&mut out);
@@ -203,12 +213,12 @@ impl CtaReport {
     }
 
     fn write_results(&self, out: &mut String) {
-        let number = |n: Option<u64>| grouped(n.unwrap_or(0));
+        let number = |n: Option<u64>| n.unwrap_or(0).to_string();
         match self.estimate {
             Some(estimate) => {
                 out.push_str(&format!(
-                    "  estimate as published: {} cycles = {} of instructions + {} of stalls; no bound\n",
-                    grouped(estimate),
+                    "  estimate as published, which runs may exceed: {} cycles = {} of instructions + {} of stalls\n",
+                    estimate,
                     number(self.t_instr),
                     number(self.t_stall)
                 ));
@@ -216,7 +226,7 @@ impl CtaReport {
                     out.push_str(&format!(
                         "    it leaves out that each warp evaluates the predicate of a loop once more than it \
                          iterates; with that: {} cycles\n",
-                        grouped(corrected)
+                        corrected
                     ));
                 }
             }
@@ -228,15 +238,15 @@ impl CtaReport {
         match self.sound {
             Some(sound) => {
                 out.push_str(&format!(
-                    "  sound bound: {} cycles = {} in which a warp issues + {} in which none is ready\n",
-                    grouped(sound),
+                    "  bound, which no run exceeds: {} cycles = {} in which a warp issues + {} in which all wait\n",
+                    sound,
                     number(self.sound_issues),
                     number(self.sound_stalls)
                 ));
                 let [exact, regions, whole] = self.outlines;
                 out.push_str(&format!(
-                    "    what warps issue: known for {exact} of {} warps, for {regions} but for regions that data \
-                     decide, bounded as a whole for {whole}\n",
+                    "    instructions that warps issue: exact for {exact} of {} warps, exact but for parts that data decides \
+                     for {regions}, bounded as a whole for {whole}\n",
                     self.warps
                 ));
                 if let Some(rule) = self.sound_rule {
@@ -245,7 +255,7 @@ impl CtaReport {
             }
             None => {
                 let why = self.no_sound.as_deref().unwrap_or("unknown reason");
-                out.push_str(&format!("  no sound bound: {why}\n"));
+                out.push_str(&format!("  no bound: {why}\n"));
             }
         }
         if !self.missing_facts.is_empty() {
@@ -274,9 +284,16 @@ fn element_rows(elements: &[Element], depth: usize, rows: &mut Vec<Vec<String>>)
                 shift,
             } => rows.push(vec![
                 format!("{indent}{}", span(from, to)),
-                format!("T_instr = {instr}, T_shift = {shift}"),
+                "instructions".to_owned(),
+                instr.to_string(),
+                match shift {
+                    0 => String::new(),
+                    shift => format!("up to {shift}"),
+                },
             ]),
-            Element::Memory { at } => rows.push(vec![format!("{indent}{at}"), "memory".to_owned()]),
+            Element::Memory { at } => {
+                rows.push(vec![format!("{indent}{at}"), "memory read".to_owned()]);
+            }
             Element::Barrier { at } => {
                 rows.push(vec![format!("{indent}{at}"), "barrier".to_owned()]);
             }
@@ -284,7 +301,10 @@ fn element_rows(elements: &[Element], depth: usize, rows: &mut Vec<Vec<String>>)
                 rows.push(vec![format!("{indent}{at}"), "loop".to_owned()]);
                 element_rows(head, depth + 1, rows);
                 if !body.is_empty() {
-                    rows.push(vec![format!("{indent}  -"), "leaves or goes on".to_owned()]);
+                    rows.push(vec![
+                        format!("{indent}  -"),
+                        "leaves the loop or goes on".to_owned(),
+                    ]);
                     element_rows(body, depth + 1, rows);
                 }
             }
@@ -305,6 +325,10 @@ fn step_row(step: &Step) -> Vec<String> {
         true => counted(high as usize, "warp"),
         false => format!("{low} to {high} warps"),
     };
+    let waits = |stall: u64, each: &str| match stall {
+        0 => String::new(),
+        stall => format!("{stall} of the cycles{each}"),
+    };
     match step {
         Step::Element {
             at,
@@ -313,13 +337,11 @@ fn step_row(step: &Step) -> Vec<String> {
             warps: (low, high),
             shift,
         } => vec![
-            grouped(*cycles),
+            cycles.to_string(),
             at.clone(),
             warps(*low, *high),
-            match stall {
-                0 => format!("T_SHIFT = {shift}"),
-                stall => format!("T_SHIFT = {shift}, {stall} stalled"),
-            },
+            shift.to_string(),
+            waits(*stall, ""),
         ],
         Step::Iterations {
             at,
@@ -328,19 +350,18 @@ fn step_row(step: &Step) -> Vec<String> {
             stall,
             warps: n,
         } => vec![
-            format!("{count} x {}", grouped(*cycles)),
+            format!("{count} x {cycles}"),
             format!("iterations of {at}"),
             warps(*n, *n),
-            match stall {
-                0 => String::new(),
-                stall => format!("{stall} stalled in each"),
-            },
+            String::new(),
+            waits(*stall, " of each"),
         ],
         Step::Flush { cycles } => vec![
-            grouped(*cycles),
-            "accesses left in the LOG".to_owned(),
+            cycles.to_string(),
+            "memory reads still under way".to_owned(),
             String::new(),
-            format!("{cycles} stalled"),
+            String::new(),
+            waits(*cycles, ""),
         ],
     }
 }

@@ -5,21 +5,37 @@ use std::collections::HashMap;
 use crate::divergence::{Answer, Divergence, Gate, Item, ItemKind, Link};
 use crate::table::{Align, counted, table};
 
+/// What the words of the columns mean.
+const LEGEND: &str = "
+  uniform: the threads of a warp that execute it together have one predicate, address or set of operands
+  divergent: they may have several; the lines below say where they come from
+  part of the warp: it may be executed while other threads of the warp wait or go another way
+  by data flow: from where values come from; by warp state: from which threads agree, followed along the code
+";
+
 pub(crate) fn text(report: &Divergence) -> String {
     let mut out = format!("{}: ", report.kernel);
     let of = |kind| report.items.iter().filter(move |item| item.kind == kind);
     let kinds = [
-        (ItemKind::Branch, "branch"),
-        (ItemKind::Load, "load"),
-        (ItemKind::Barrier, "barrier"),
+        (
+            ItemKind::Branch,
+            "branch",
+            "may send threads of a warp different ways",
+        ),
+        (
+            ItemKind::Load,
+            "load",
+            "may have several addresses in a warp",
+        ),
+        (ItemKind::Barrier, "barrier", "may be divergent"),
     ];
     let parts: Vec<String> = kinds
         .iter()
-        .filter(|(kind, _)| of(*kind).next().is_some())
-        .map(|&(kind, name)| {
+        .filter(|(kind, ..)| of(*kind).next().is_some())
+        .map(|&(kind, name, what)| {
             let all = of(kind).count();
             let divergent = of(kind).filter(|item| is_divergent(item)).count();
-            format!("{divergent} of {} divergent", counted(all, name))
+            format!("{divergent} of {} {what}", counted(all, name))
         })
         .collect();
     if parts.is_empty() {
@@ -29,7 +45,13 @@ pub(crate) fn text(report: &Divergence) -> String {
     out.push_str(&parts.join(", "));
     out.push_str("\n\n");
     let columns = [Align::Left; 5];
-    let heads = ["", "", "gated values", "agreement", ""];
+    let heads = [
+        "at",
+        "instruction",
+        "by data flow",
+        "by warp state",
+        "source",
+    ];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
     rows.extend(report.items.iter().map(row));
     let lines = table(2, &columns, &rows);
@@ -42,6 +64,7 @@ pub(crate) fn text(report: &Divergence) -> String {
         out.push('\n');
         below(item, &mut shown, &mut out);
     }
+    out.push_str(LEGEND);
     apart(report, &mut out);
     out
 }
@@ -53,9 +76,9 @@ fn is_divergent(item: &Item) -> bool {
 fn row(item: &Item) -> Vec<String> {
     let by = |values: bool, partial: bool| match (values, partial) {
         (true, false) => "divergent",
-        (true, true) => "divergent, some lanes",
+        (true, true) => "divergent, part of the warp",
         (false, false) => "uniform",
-        (false, true) => "uniform, some lanes",
+        (false, true) => "uniform, part of the warp",
     };
     let (values, partial) = (&item.values, &item.partial);
     vec![
@@ -78,13 +101,13 @@ fn below(item: &Item, shown: &mut HashMap<Vec<Link>, String>, out: &mut String) 
         // The branch is in the list itself.
         [way, ..] if way.gate == Gate::Way => {
             let what = match way.at == item.at {
-                true => "some lanes have gone the other way before".to_owned(),
-                false => format!("some lanes go another way at {}", way.at),
+                true => "some threads have gone the other way before".to_owned(),
+                false => format!("some threads go another way at {}", way.at),
             };
             out.push_str(&format!("      {what}\n"));
         }
         guard => {
-            out.push_str("      its guard holds in some lanes only\n");
+            out.push_str("      its guard holds in some threads only\n");
             chain(guard, &item.at, shown, out);
         }
     }
@@ -95,9 +118,7 @@ fn below(item: &Item, shown: &mut HashMap<Vec<Link>, String>, out: &mut String) 
         out.push_str(&format!("      {difference}\n"));
     }
     if item.may_deadlock() {
-        out.push_str(
-            "      possible deadlock: if it waits for lanes that wait for these, nobody goes on\n",
-        );
+        out.push_str("      possible deadlock: it may wait for threads that wait for these\n");
     }
 }
 
@@ -140,10 +161,11 @@ fn name(link: &Link) -> String {
     let cell = link.cell.as_deref().unwrap_or_default();
     match link.gate {
         Gate::Written | Gate::Callee | Gate::Entry => cell.to_owned(),
-        Gate::Conditional | Gate::Gamma => format!("γ {cell}"),
-        Gate::Mu => format!("μ {cell}"),
-        Gate::Eta => format!("η {cell}"),
-        Gate::Way => "way".to_owned(),
+        Gate::Conditional => format!("{cell}, where its guard holds"),
+        Gate::Gamma => format!("{cell} after a branch"),
+        Gate::Mu => format!("{cell} in each round of a loop"),
+        Gate::Eta => format!("{cell} after a loop"),
+        Gate::Way => "which way threads go".to_owned(),
     }
 }
 
@@ -151,11 +173,11 @@ fn apart(report: &Divergence, out: &mut String) {
     if report.apart.is_empty() {
         return;
     }
-    out.push_str("\nGated values take for granted that lanes which part meet again, in each round of a loop. Here that is not known:\n");
+    out.push_str("\nThe data flow takes for granted that threads which go different ways meet again, in each round of a loop. Here that\nis not known:\n");
     for apart in &report.apart {
         let what = match apart.for_values {
             true => "",
-            false => "; it matters only for \"some lanes\"",
+            false => "; it matters only for \"part of the warp\"",
         };
         out.push_str(&format!(
             "  after {} at {}{what}\n",

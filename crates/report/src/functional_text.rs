@@ -1,7 +1,7 @@
 //! A run without time as text.
 
 use crate::functional::{FunctionalReport, Issued, RunNote};
-use crate::table::{Align, counted, grouped, section};
+use crate::table::{Align, counted, section};
 
 use Align::{Left, Right};
 
@@ -16,7 +16,7 @@ impl FunctionalReport {
             self.file,
             size(self.grid),
             size(self.block),
-            grouped(self.issued.warp_instructions),
+            self.issued.warp_instructions,
             lanes(&self.issued),
             counted(self.divergences as usize, "time")
         );
@@ -52,8 +52,8 @@ impl FunctionalReport {
             let mut row = vec![branch.address.clone(), branch.mnemonic.clone()];
             row.push(source(&branch.source));
             row.extend(counts(&branch.issued));
-            row.push(grouped(branch.issued.executed_thread_instructions));
-            row.push(grouped(branch.divergences));
+            row.push(branch.issued.executed_thread_instructions.to_string());
+            row.push(branch.divergences.to_string());
             row
         });
         section(
@@ -74,7 +74,7 @@ impl FunctionalReport {
         let rows = self.memory.iter().map(|memory| {
             let numbers = [memory.warp_accesses, memory.thread_accesses, memory.bytes];
             let mut row = vec![memory.space.to_owned(), memory.access.to_owned()];
-            row.extend(numbers.map(grouped));
+            row.extend(numbers.map(|n| n.to_string()));
             row
         });
         section(
@@ -85,7 +85,7 @@ impl FunctionalReport {
         );
         let rows = self.lines.iter().map(|line| {
             let mut row = named(&source(&line.source), &line.issued);
-            row.push(grouped(line.divergences));
+            row.push(line.divergences.to_string());
             row
         });
         let mut head = head("line");
@@ -109,7 +109,7 @@ pub(crate) fn note_line(note: &RunNote) -> String {
     };
     let times = match note.times {
         1 => String::new(),
-        times => format!("; {} times in all", grouped(times)),
+        times => format!("; {} times in all", times),
     };
     let RunNote {
         address,
@@ -128,8 +128,8 @@ pub(crate) fn source(source: &Option<String>) -> String {
 /// Warps, threads, threads for each warp.
 fn counts(issued: &Issued) -> [String; 3] {
     [
-        grouped(issued.warp_instructions),
-        grouped(issued.thread_instructions),
+        issued.warp_instructions.to_string(),
+        issued.thread_instructions.to_string(),
         lanes(issued),
     ]
 }

@@ -4,7 +4,35 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::table::{Align, counted, grouped, table};
+use crate::table::{Align, counted, table};
+
+/// What `list` says of a file, as one JSON document.
+#[derive(Clone, Debug, Serialize)]
+pub struct Listed {
+    /// Always `warpbound.list/1`.
+    pub schema: &'static str,
+    /// The file as the user named it.
+    pub file: String,
+    /// `cubin`, `fat binary`, `host file`, `archive`, `text`.
+    pub kind: &'static str,
+    /// The images that were asked for; all of them, where no image was.
+    pub images: Vec<ListedImage>,
+}
+
+impl Listed {
+    /// The name of the JSON format.
+    pub const SCHEMA: &'static str = "warpbound.list/1";
+}
+
+/// An image, and its kernels where they were asked for.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListedImage {
+    /// Its line of the directory.
+    #[serde(flatten)]
+    pub image: ImageSummary,
+    /// What is in it; null where only the directory was asked for.
+    pub contents: Option<FileReport>,
+}
 
 /// The kernels of a cubin.
 #[derive(Clone, Debug, Serialize)]
@@ -106,7 +134,7 @@ impl Directory {
             let note = if supported { "" } else { "not supported" };
             rows.push(vec![
                 count.to_string(),
-                grouped(size),
+                size.to_string(),
                 kind.to_owned(),
                 isa.to_owned(),
                 note.to_owned(),
@@ -126,8 +154,8 @@ impl Directory {
             rows.push(vec![
                 image.number.to_string(),
                 image.isa.clone(),
-                grouped(image.size),
-                grouped(image.stored),
+                image.size.to_string(),
+                image.stored.to_string(),
                 image.packing.clone(),
                 image.member.clone().unwrap_or_default(),
             ]);
@@ -143,7 +171,7 @@ impl Directory {
             ];
             out.push('\n');
             out.push_str(&table(2, &columns, &rows));
-            out.push_str("\n--image N or --sm sm_NN lists the kernels of an image or of all for an architecture\n");
+            out.push_str("\n--image N lists the kernels of an image, --sm sm_NN those for an architecture, --kernel K those of a name\n");
         }
         out
     }

@@ -19,6 +19,10 @@ const SHOWN: usize = 10;
 /// Sweeps of the ordering.
 const SWEEPS: usize = 8;
 
+/// What the colours of edges mean.
+const LEGEND: &str =
+    "black: lanes walk; blue: a pushed entry is resumed; red, dashed: waiting lanes are taken up";
+
 /// A box of the layout: a block, the end, or a bend of an edge that passes a layer.
 struct Cell {
     lines: Vec<String>,
@@ -260,7 +264,12 @@ fn place(cells: &mut [Cell], order: &[Vec<usize>]) -> f64 {
 fn draw(graph: &Graph, kinds: &[EdgeKind], cells: &[Cell], routes: &[Route], width: f64) -> String {
     let bottom = cells.iter().map(|c| c.y + c.height).fold(0.0, f64::max) + GAP_Y;
     let lanes = routes.iter().filter(|r| r.back).count();
-    let full = (width + LANE * (lanes as f64 + 1.0)).max(640.0);
+    let title = format!("{}: {}-level graph", graph.kernel, graph.level);
+    let text_width = |text: &str| text.chars().count() as f64 * CHARACTER + 2.0 * PAD;
+    // Bold letters of a monospaced font are as wide as others.
+    let full = (width + LANE * (lanes as f64 + 1.0))
+        .max(text_width(&title))
+        .max(text_width(LEGEND));
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{full:.0}\" height=\"{bottom:.0}\" viewBox=\"0 0 {full:.0} {bottom:.0}\" font-family=\"monospace\" font-size=\"11\">\n"
     );
@@ -275,14 +284,13 @@ fn draw(graph: &Graph, kinds: &[EdgeKind], cells: &[Cell], routes: &[Route], wid
     out.push_str("</defs>\n");
     let _ = writeln!(
         out,
-        "<text x=\"{PAD}\" y=\"{:.0}\" font-weight=\"bold\">{}: {}-level graph</text>",
+        "<text x=\"{PAD}\" y=\"{:.0}\" font-weight=\"bold\">{}</text>",
         PAD + LINE,
-        escaped(&graph.kernel),
-        graph.level
+        escaped(&title)
     );
     let _ = writeln!(
         out,
-        "<text x=\"{PAD}\" y=\"{:.0}\" fill=\"#555\">black: lanes walk; blue: a pushed entry is resumed; red, dashed: waiting lanes are taken up</text>",
+        "<text x=\"{PAD}\" y=\"{:.0}\" fill=\"#555\">{LEGEND}</text>",
         PAD + 2.0 * LINE
     );
     let mut lane = 0.0;

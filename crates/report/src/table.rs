@@ -66,22 +66,6 @@ pub(crate) fn section(
     }
 }
 
-/// `n` with thin groups of three digits: `1 234 567`.
-pub(crate) fn grouped(n: impl ToString) -> String {
-    let digits = n.to_string();
-    let (sign, digits) = digits
-        .strip_prefix('-')
-        .map_or(("", digits.as_str()), |d| ("-", d));
-    let mut out = String::from(sign);
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(' ');
-        }
-        out.push(c);
-    }
-    out
-}
-
 /// Words in lines of at most [`WIDTH`] characters, each behind `indent` spaces.
 pub(crate) fn wrapped(indent: usize, text: &str) -> String {
     let mut out = String::new();
@@ -142,12 +126,5 @@ mod tests {
             wrapped(1, &format!("a {long} b")),
             format!(" a\n {long}\n b\n")
         );
-    }
-
-    #[test]
-    fn digits_in_groups() {
-        assert_eq!(grouped(1), "1");
-        assert_eq!(grouped(123_456), "123 456");
-        assert_eq!(grouped(-1_234), "-1 234");
     }
 }

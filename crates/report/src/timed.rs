@@ -80,6 +80,9 @@ pub struct TimedReport {
     pub sms: Vec<SmReport>,
     /// What the cycles rest on and no source states.
     pub assumptions: Vec<Assumption>,
+    /// How far single numbers of the machine move the cycles, where the run was repeated with other values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
     /// What the numbers of the machine change, where that was asked for: those that change most first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sensitivities: Option<Vec<Sensitivity>>,
@@ -340,6 +343,57 @@ impl Sensitivity {
     pub fn largest(&self) -> u64 {
         let change = |rerun: &Rerun| rerun.change.map_or(u64::MAX, i64::unsigned_abs);
         change(&self.least).max(change(&self.most))
+    }
+}
+
+/// The fewest and the most cycles with another value, in its range, of one number.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// The repeated run with the fewest cycles; none where none has fewer than the run.
+    pub fewest: Option<Swing>,
+    /// The repeated run with the most cycles; none where none has more than the run.
+    pub most: Option<Swing>,
+}
+
+/// A repeated run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Swing {
+    /// The number that had another value: section and key in the machine file.
+    pub name: String,
+    /// That value.
+    pub value: u64,
+    /// How many more cycles it took than the run.
+    pub change: i64,
+}
+
+impl Spread {
+    /// That of all repeated runs.
+    pub fn of(sensitivities: &[Sensitivity]) -> Spread {
+        let mut spread = Spread {
+            fewest: None,
+            most: None,
+        };
+        for row in sensitivities {
+            for rerun in [&row.least, &row.most] {
+                let Some(change) = rerun.change else {
+                    continue;
+                };
+                let of = |swing: &Option<Swing>| swing.as_ref().map_or(0, |swing| swing.change);
+                let swing = || {
+                    Some(Swing {
+                        name: row.name.clone(),
+                        value: rerun.value,
+                        change,
+                    })
+                };
+                if change < of(&spread.fewest) {
+                    spread.fewest = swing();
+                } else if change > of(&spread.most) {
+                    spread.most = swing();
+                }
+            }
+        }
+        spread
     }
 }
 

@@ -1,9 +1,10 @@
 //! A run with time as text.
 
 use crate::functional_text::{lanes, note_line, source};
-use crate::table::{Align, counted, grouped, section, table, wrapped};
+use crate::table::{Align, counted, section, table, wrapped};
 use crate::timed::{
-    Assumption, InstructionTime, Misses, Rerun, SetNumber, Stalls, Taken, Theoretical, TimedReport,
+    Assumption, InstructionTime, Misses, Rerun, SetNumber, Stalls, Swing, Taken, Theoretical,
+    TimedReport,
 };
 
 use Align::{Left, Right};
@@ -45,6 +46,7 @@ impl TimedReport {
                 duration(self.milliseconds),
                 self.clock_khz / 1000
             ),
+            self.spread_line(),
             format!("{} blocks of {} threads", size(self.grid), size(self.block)),
             format!(
                 "scheduler {}, pick {}, caches {}, interlock {}",
@@ -52,7 +54,7 @@ impl TimedReport {
             ),
             format!(
                 "{} warp instructions, {} active lanes on average; diverged {}",
-                grouped(self.issued.warp_instructions),
+                self.issued.warp_instructions,
                 lanes(&self.issued),
                 counted(self.divergences as usize, "time")
             ),
@@ -71,8 +73,18 @@ impl TimedReport {
                 room(&self.occupancy.theoretical)
             ),
         ];
-        for line in lines {
+        for line in lines.iter().filter(|line| !line.is_empty()) {
             out.push_str(&format!("  {line}\n"));
+        }
+        let extreme = match self.pick.as_str() {
+            "lo" => Some(("least", "fastest")),
+            "hi" => Some(("most", "slowest")),
+            _ => None,
+        };
+        if let Some((which, run)) = extreme {
+            out.push_str(&format!(
+                "  with the {which} of each number, which need not be the {run} run: of some numbers more is faster\n"
+            ));
         }
         if !self.set.is_empty() {
             let numbers: Vec<String> = self.set.iter().map(set).collect();
@@ -91,6 +103,26 @@ impl TimedReport {
         out
     }
 
+    /// How far single numbers move the cycles.
+    fn spread_line(&self) -> String {
+        let Some(spread) = &self.spread else {
+            return "--sensitivities says how far single assumptions move these cycles".to_owned();
+        };
+        let swing = |swing: &Swing| {
+            let change = swing.change as f64 * 100.0 / self.cycles.max(1) as f64;
+            format!("{change:+.1} % ({} = {})", swing.name, swing.value)
+        };
+        match (&spread.fewest, &spread.most) {
+            (None, None) => "no single assumption moves these cycles".to_owned(),
+            (Some(one), None) | (None, Some(one)) => {
+                format!("up to {} by single assumptions", swing(one))
+            }
+            (Some(fewest), Some(most)) => {
+                format!("{} to {} by single assumptions", swing(fewest), swing(most))
+            }
+        }
+    }
+
     fn stalls_table(&self, out: &mut String) {
         let mut named: Vec<(&str, u64)> = self.stalls.named().to_vec();
         named.retain(|(_, cycles)| *cycles > 0);
@@ -99,7 +131,7 @@ impl TimedReport {
             let filled = rounded_part(cycles, self.warp_cycles, BAR);
             vec![
                 name.to_owned(),
-                grouped(cycles),
+                cycles.to_string(),
                 share(cycles, self.warp_cycles),
                 "#".repeat(filled as usize),
             ]
@@ -111,7 +143,9 @@ impl TimedReport {
     fn memory_tables(&self, out: &mut String) {
         let rows = self.shared.iter().map(|shared| {
             let mut row = vec!["shared".to_owned(), shared.access.to_owned()];
-            row.extend([shared.accesses, shared.transactions, shared.conflicts].map(grouped));
+            row.extend(
+                [shared.accesses, shared.transactions, shared.conflicts].map(|n| n.to_string()),
+            );
             row
         });
         let head = vec!["memory", "", "accesses", "transactions", "for conflicts"];
@@ -125,11 +159,11 @@ impl TimedReport {
                     memory.sectors,
                     memory.bytes,
                 ]
-                .map(grouped),
+                .map(|n| n.to_string()),
             );
             row.push(hits(memory.l1_hits, memory.l1_lookups));
             row.push(hits(memory.l2_hits, memory.l2_lookups));
-            row.extend([memory.dram_sectors, memory.tlb_misses].map(grouped));
+            row.extend([memory.dram_sectors, memory.tlb_misses].map(|n| n.to_string()));
             row
         });
         let mut columns = vec![Left, Left];
@@ -157,7 +191,7 @@ impl TimedReport {
             .filter(|(_, m)| missed(*m))
             .map(|(name, m)| {
                 let mut row = vec![name.to_owned()];
-                row.extend([m.second, m.l2, m.dram].map(grouped));
+                row.extend([m.second, m.l2, m.dram].map(|n| n.to_string()));
                 row
             });
         let head = vec!["missed the first cache, found in", "second", "L2", "DRAM"];
@@ -168,9 +202,9 @@ impl TimedReport {
         let rows = self.sms.iter().map(|sm| {
             vec![
                 sm.sm.to_string(),
-                grouped(sm.blocks),
-                grouped(sm.active_cycles),
-                grouped(sm.warp_instructions),
+                sm.blocks.to_string(),
+                sm.active_cycles.to_string(),
+                sm.warp_instructions.to_string(),
                 format!("{:.2}", sm.ipc),
                 format!("{:.1}", sm.resident_warps),
             ]
@@ -216,8 +250,8 @@ impl TimedReport {
     /// Times issued, cycles, their share, and the reason for most of them.
     fn time(&self, issued: u64, cycles: u64, stalls: &Stalls) -> [String; 4] {
         [
-            grouped(issued),
-            grouped(cycles),
+            issued.to_string(),
+            cycles.to_string(),
             share(cycles, self.warp_cycles),
             mostly(stalls, cycles),
         ]
@@ -244,7 +278,7 @@ impl TimedReport {
             return;
         };
         let rows = sensitivities.iter().filter(|s| s.largest() > 0).map(|s| {
-            let mut row = vec![s.name.clone(), grouped(s.value)];
+            let mut row = vec![s.name.clone(), s.value.to_string()];
             for rerun in [&s.least, &s.most] {
                 row.extend(self.rerun(rerun));
             }
@@ -288,8 +322,8 @@ impl TimedReport {
             let of = self.cycles.max(1) as f64;
             format!("{sign}{:.2} %", change.unsigned_abs() as f64 * 100.0 / of)
         });
-        let cycles = rerun.cycles.map_or("no end".to_owned(), grouped);
-        [grouped(rerun.value), cycles, change]
+        let cycles = rerun.cycles.map_or("no end".to_owned(), |n| n.to_string());
+        [rerun.value.to_string(), cycles, change]
     }
 
     /// Names, values and ranges; with `sources` a line for each, and why.
@@ -344,7 +378,7 @@ fn assumed(assumption: &Assumption) -> String {
 
 /// `shared.latency 30 instead of 23`.
 fn set(number: &SetNumber) -> String {
-    let [value, before] = [number.value, number.instead_of].map(grouped);
+    let [value, before] = [number.value, number.instead_of].map(|n| n.to_string());
     let text = format!("{} {value} instead of {before}", number.name);
     text.replace(' ', UNBROKEN)
 }
@@ -353,7 +387,7 @@ fn set(number: &SetNumber) -> String {
 fn cycles(n: u64) -> String {
     match n {
         1 => "1 cycle".to_owned(),
-        n => format!("{} cycles", grouped(n)),
+        n => format!("{} cycles", n),
     }
 }
 
@@ -417,7 +451,7 @@ fn mostly(stalls: &Stalls, cycles: u64) -> String {
 
 fn value(taken: &Taken) -> String {
     match taken {
-        Taken::Number(number) => grouped(number),
+        Taken::Number(number) => number.to_string(),
         Taken::Choice(choice) => choice.clone(),
     }
 }
@@ -426,7 +460,7 @@ fn value(taken: &Taken) -> String {
 fn range(assumption: &Assumption) -> String {
     match (assumption.least, assumption.most) {
         (Some(least), Some(most)) if least < most => {
-            format!("{} to {}", grouped(least), grouped(most))
+            format!("{} to {}", least, most)
         }
         _ => String::new(),
     }

@@ -160,7 +160,7 @@ fn figures_of_real_gpus() {
                 }
             };
             let line = format!(
-                "{:?} {:?}: {value:.2} for {wanted}",
+                "{:?} {:?}: {value:.2} for {wanted:.2}",
                 point.threads, point.set
             );
             println!("  {line}");

@@ -13,7 +13,7 @@ use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- survey [--turns N] [--sm SM] [FILE...]
+usage: cargo run --release -p warpbound-xtask -- survey [--turns N] [--sm SM] [--time-limit SECONDS] [FILE...]
 
 Bounds every kernel of the files (cubins of kernels/built) with a bound of 10 for each loop and compares the
 targets of SYNC, BRK and BRX with those that the compiler recorded. Prints what has no bound, what differs, and
@@ -21,19 +21,28 @@ the distribution of the times that the warp-level graph and the whole bound take
 differs.
 
   --turns N   measure each kernel N times and take the median (9; 1 where files are given)
-  --sm SM     only images for this architecture";
+  --sm SM     only images for this architecture
+  --time-limit SECONDS   give a kernel up after so long; what is given up depends on the machine";
 
 /// Of the slowest and the refused kernels, how many are named.
 const SHOWN: usize = 10;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (mut files, mut turns, mut selection) = (Vec::new(), None, Selection::default());
+    let mut options = Options {
+        loop_default: Some(10),
+        ..Options::default()
+    };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().context("an option without a value");
         match argument.as_str() {
             "--turns" => turns = Some(value()?.parse()?),
             "--sm" => selection.sm = Some(value()?.parse::<Sm>().map_err(anyhow::Error::msg)?),
+            "--time-limit" => {
+                let limit = Duration::try_from_secs_f64(value()?.parse()?)?;
+                options.time_limit = Some(limit);
+            }
             flag if flag.starts_with('-') => bail!("survey does not know {flag:?}"),
             file => files.push(PathBuf::from(file)),
         }
@@ -44,7 +53,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
     let mut survey = Survey::default();
     each_kernel(&files, &selection, |session, kernel| {
-        survey.kernel(session, kernel, turns)
+        survey.kernel(session, kernel, &options, turns)
     })?;
     survey.print();
     if !survey.differences.is_empty() {
@@ -70,16 +79,18 @@ struct Survey {
 }
 
 impl Survey {
-    fn kernel(&mut self, session: &Session, kernel: &Kernel, turns: usize) -> anyhow::Result<()> {
-        let options = Options {
-            loop_default: Some(10),
-            ..Options::default()
-        };
+    fn kernel(
+        &mut self,
+        session: &Session,
+        kernel: &Kernel,
+        options: &Options,
+        turns: usize,
+    ) -> anyhow::Result<()> {
         let prepared = session.prepare(kernel)?;
         let launch = Default::default();
-        let build = || Flow::run(&prepared.code, &launch, &options.model, &Default::default());
+        let build = || Flow::run(&prepared.code, &launch, &options.model, &options.limits());
         let (cfg_time, flow) = timed(turns, build);
-        let (bound_time, report) = timed(turns, || session.bound(kernel, &options));
+        let (bound_time, report) = timed(turns, || session.bound(kernel, options));
         let report = report?;
         let name = format!("{} {}", session.name(), kernel.demangled());
         let size = prepared.code.ops.len();

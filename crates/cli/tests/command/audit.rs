@@ -201,7 +201,8 @@ fn what_cannot_be_audited() {
     ]);
     assert_eq!(
         said.refusal(),
-        "../msimt/triangle_sum.msimt: kernel TriangleSum: only GPU kernels are audited, this one is mini-SIMT"
+        "../msimt/triangle_sum.msimt: audit runs GPU kernels, and this is mini-SIMT; \
+         `warpbound run` runs it, `warpbound cta` bounds its cycles"
     );
     let few = scratch(
         "audit_few.toml",

@@ -45,7 +45,13 @@ fn bounds_of_packed_cubins_are_those_of_the_cubins() {
         let packed = run(&["bound", &file, "--image", image, "--loop-default", "10"]).done();
         let same = packed.replace(&format!("{file} image {image}"), "if_else.sm_61.cubin");
         assert!(alone.contains("(if_else.sm_61.cubin, sm_61)"), "{alone}");
-        assert_eq!(same, alone, "{file}");
+        // After the table, which has a column for images.
+        let kernels = |text: &str| text.split_once("\n\n").map(|(_, rest)| rest.to_owned());
+        assert!(
+            kernels(&alone).is_some_and(|text| text.contains("if_else")),
+            "{alone}"
+        );
+        assert_eq!(kernels(&same), kernels(&alone), "{file}");
     }
 }
 
@@ -58,15 +64,10 @@ fn the_number_of_jobs_does_not_show() {
     for jobs in ["2", "3", "16"] {
         assert_eq!(text(jobs), one, "{jobs} jobs");
     }
-    // The only number that differs from run to run is the time.
     let json = |jobs| {
         let format = ["--format", "json", "--jobs", jobs];
         let arguments = [&["bound", &file, "--loop-default", "10"], &format[..]].concat();
-        let text = run(&arguments).done();
-        let lines = text
-            .lines()
-            .filter(|line| !line.contains("\"cfg_seconds\""));
-        lines.collect::<Vec<_>>().join("\n")
+        run(&arguments).done()
     };
     assert_eq!(json("1"), json("4"));
 }
@@ -250,7 +251,7 @@ fn output_files_are_replaced_with_care() {
             .is_symlink()
     );
     let text = std::fs::read_to_string(&target).expect("there");
-    assert!(text.starts_with("kernel if_only"), "{text}");
+    assert!(text.starts_with("if_else.sm_61.cubin: 2 kernels"), "{text}");
     let plain = folder.join("plain");
     std::fs::write(&plain, "").expect("a file");
     let usual = std::fs::metadata(&plain)

@@ -111,7 +111,7 @@ fn lines_are_counted_in_the_file() {
     );
     assert_eq!(
         refusal("second", &["run"], program, LAUNCH),
-        "program: the file has several kernels; choose with --kernel"
+        "program: the file has several kernels: A, B; choose with --kernel"
     );
     let other = format!("kernel = \"C\"\n{LAUNCH}");
     assert_eq!(
@@ -297,16 +297,17 @@ fn cubins_are_not_simulated_as_mini_simt() {
         ("if_else.sm_61.cubin", "if_only"),
         ("nested_loops.sm_62.cubin", "nested_fixed"),
     ] {
-        let sm = &file[file.len() - 11..file.len() - 6];
         let said = run(&["cta", file, "--kernel", kernel, "--launch", &launch]).refusal();
         assert_eq!(
             said,
             format!(
-                "{file}: kernel {kernel}: {sm} kernels do not run on machines for mini-SIMT; `warpbound run` has machines for them"
+                "{file}: cta bounds blocks of mini-SIMT kernels, and this is machine code of a GPU; `warpbound bound` \
+                 bounds the instructions that a warp of it issues, `warpbound run` simulates it"
             )
         );
         // A launch of the other kind is refused by what it lacks.
         let said = run(&["run", file, "--kernel", kernel, "--launch", &launch]).refusal();
         assert!(said.starts_with(&format!("{launch}: ")), "{said}");
+        assert!(said.ends_with("and the kernel is for a GPU"), "{said}");
     }
 }

@@ -89,6 +89,7 @@ fn keys_of_the_report() {
             "shared_read_transactions",
             "shared_write_transactions",
             "sms",
+            "spread",
             "stalls",
             "thread_instructions",
             "warp_cycles",
@@ -179,7 +180,7 @@ fn numbers_that_are_set() {
     }
     let text = launched(MATMUL, &launch, &set).done();
     assert!(
-        text.contains("\n  with launch.kernel 1 094 instead of "),
+        text.contains("\n  with launch.kernel 1094 instead of "),
         "{text}"
     );
     for (wrong, said) in [

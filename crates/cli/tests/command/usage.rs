@@ -107,7 +107,7 @@ fn an_unknown_kernel_is_named() {
             run(&[command, FILE, "--kernel", "nested"]).refusal(),
             format!(
                 "{FILE}: there is no kernel \"nested\"; \
-                 the file has nested_divergent, nested_triangular, nested_fixed"
+                 the file has nested_fixed, nested_divergent, nested_triangular"
             )
         );
         let said = run(&[command, FILE, "--kernel", "two\nlines"]).refusal();

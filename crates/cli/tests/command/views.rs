@@ -302,3 +302,42 @@ fn only_the_warp_level_has_divergence_edges() {
     };
     assert_eq!((kinds("thread"), kinds("warp")), (0, 2));
 }
+
+/// Texts are as wide as the drawing at most, legends and long names of kernels as well.
+#[test]
+fn texts_are_inside_the_page() {
+    let name = "void bitonic::block<int>(int*)";
+    let graph = ["cfg", "bitonic_sort.sm_61.cubin", "--kernel", name];
+    let small = ["cfg", "if_else.sm_61.cubin", "--kernel", "if_only"];
+    let block = ["cta", "../msimt/triangle_sum.msimt"];
+    let launch = ["--launch", "../msimt/triangle_sum.16x4.toml"];
+    for arguments in [graph.to_vec(), small.to_vec(), [block, launch].concat()] {
+        let svg = run(&[&arguments[..], &["--format", "svg"]].concat()).done();
+        let document = roxmltree::Document::parse(&svg).expect("SVG");
+        let root = document.root_element();
+        let number = |node: &roxmltree::Node<'_, '_>, key: &str| -> f64 {
+            let value = node.attribute(key).and_then(|n| n.parse().ok());
+            value.unwrap_or_else(|| panic!("{arguments:?}: no {key}"))
+        };
+        let page = number(&root, "width");
+        let mut seen = 0;
+        for text in document
+            .descendants()
+            .filter(|node| node.has_tag_name((SVG, "text")))
+        {
+            // A character of a monospaced font of 11 px has 6.6.
+            let width = text.text().unwrap_or_default().chars().count() as f64 * 6.6;
+            let x = number(&text, "x");
+            let left = match text.attribute("text-anchor") {
+                Some("middle") => x - width / 2.0,
+                _ => x,
+            };
+            assert!(
+                left >= 0.0 && left + width <= page,
+                "{arguments:?}: {text:?}"
+            );
+            seen += 1;
+        }
+        assert!(seen > 5, "{arguments:?}");
+    }
+}

@@ -19,7 +19,7 @@ use warpbound_report::audit::{AuditFault, AuditReport, AuditedLoop, Finding};
 use warpbound_report::bound::Origin;
 use warpbound_simulate::functional::{Size, launch_with};
 
-use crate::functional::MOST_INSTRUCTIONS;
+use crate::functional::{MOST_INSTRUCTIONS, limits};
 use crate::prepared::Prepared;
 use crate::{Options, Session};
 
@@ -181,6 +181,7 @@ impl Session {
             return Err(self.locate(what.in_kernel(kernel.demangled())));
         }
         // Also tells whether the launch suits the kernel.
+        limits::check(kernel, grid)?;
         self.start(kernel, grid, Order::default(), 0)?;
         let bound = self.bound(kernel, &options)?;
         let mut report = self.empty_report(kernel, grid, &bound);

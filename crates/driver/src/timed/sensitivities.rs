@@ -10,6 +10,9 @@ use warpbound_simulate::timed::{Finished, Setup, Silent};
 use super::{Step, Timed, with};
 use crate::jobs::in_order;
 
+/// Warp instructions of runs that are made unasked: less than a second of work.
+const SHORT: u64 = 1_000_000;
+
 impl Timed<'_> {
     /// A row for each number that the run has asked for and that has a range, those that change most first; numbers that were
     /// set have none.
@@ -18,13 +21,7 @@ impl Timed<'_> {
         finished: &Finished,
         progress: &mut dyn FnMut(Step),
     ) -> Vec<Sensitivity> {
-        let device = &self.options.machine;
-        let touched = finished.touched.iter().filter(|p| !self.is_set(**p));
-        let figures = touched.map(|&p| (p, device.figure(p)));
-        let ranges = figures.filter(|(_, figure)| figure.least < figure.most);
-        let ends: Vec<(Parameter, u64)> = ranges
-            .flat_map(|(parameter, figure)| [(parameter, figure.least), (parameter, figure.most)])
-            .collect();
+        let ends = self.ends(finished);
         let all = ends.len();
         let mut reruns = Vec::with_capacity(all);
         let again = |&(parameter, value): &(Parameter, u64)| self.again(parameter, value, finished);
@@ -50,6 +47,23 @@ impl Timed<'_> {
         // Stable: those that change as much stay in the order of their parameters.
         rows.sort_by_key(|row| Reverse(row.largest()));
         rows
+    }
+
+    /// Whether all these runs together are so short that they are made unasked.
+    pub(super) fn is_short(&self, finished: &Finished) -> bool {
+        let runs = self.ends(finished).len() as u64;
+        runs.saturating_mul(finished.counts.issued()) <= SHORT
+    }
+
+    /// The least and the most of each number that the run has asked for and that has a range, in turn.
+    fn ends(&self, finished: &Finished) -> Vec<(Parameter, u64)> {
+        let device = &self.options.machine;
+        let touched = finished.touched.iter().filter(|p| !self.is_set(**p));
+        let figures = touched.map(|&p| (p, device.figure(p)));
+        let ranges = figures.filter(|(_, figure)| figure.least < figure.most);
+        ranges
+            .flat_map(|(parameter, figure)| [(parameter, figure.least), (parameter, figure.most)])
+            .collect()
     }
 
     /// The run with another value of a number.

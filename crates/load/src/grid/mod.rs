@@ -179,12 +179,17 @@ impl GridFile {
             Diagnostic::of_text(file, text, error.message(), at)
         })?;
         let at = |diagnostic: Diagnostic, byte: usize| diagnostic.at_byte(text, byte).in_file(file);
-        let size = |name: &str, given: &Spanned<Vec<u32>>, most: u64| {
-            size(name, given.get_ref(), most).map_err(|d| at(d, given.span().start))
+        let size = |name: &str, given: &Spanned<Vec<u32>>, axes: [u32; 3], most: u64| {
+            size(name, given.get_ref(), axes, most).map_err(|d| at(d, given.span().start))
         };
         let (grid, block) = (
-            size("grid", &raw.grid, 1 << 31)?,
-            size("block", &raw.block, 1024)?,
+            size(
+                "grid",
+                &raw.grid,
+                [i32::MAX as u32, 65_535, 65_535],
+                1 << 31,
+            )?,
+            size("block", &raw.block, [1024, 1024, 64], 1024)?,
         );
         let stack = match &raw.stack {
             Some(stack) if *stack.get_ref() > GridFile::MOST_STACK => {
@@ -408,7 +413,9 @@ fn in_order(mut placed: Vec<Placed>) -> Result<Vec<GridParam>, (Diagnostic, usiz
 }
 
 /// One to three numbers, the others 1; `most` is the most that their product may be.
-fn size(name: &str, given: &[u32], most: u64) -> Result<[u32; 3], Diagnostic> {
+/// A size in x, y and z: the numbers that are given, then 1. `axes` and `most` are the limits of CUDA for compute
+/// capability 5.0 to 6.2, or our own.
+fn size(name: &str, given: &[u32], axes: [u32; 3], most: u64) -> Result<[u32; 3], Diagnostic> {
     let mut size = [1u32; 3];
     if given.len() > 3 || given.is_empty() {
         let what = format!("{name} has {} numbers, not 1 to 3", given.len());
@@ -416,6 +423,12 @@ fn size(name: &str, given: &[u32], most: u64) -> Result<[u32; 3], Diagnostic> {
     }
     for (to, from) in size.iter_mut().zip(given) {
         *to = *from;
+    }
+    for ((axis, &most), &n) in ["x", "y", "z"].iter().zip(&axes).zip(&size) {
+        if n > most {
+            let what = format!("{name} has {n} elements in {axis}, at most {most}");
+            return Err(Diagnostic::new(what));
+        }
     }
     let all = size.iter().fold(1u64, |n, &d| n.saturating_mul(d.into()));
     match (1..=most).contains(&all) {

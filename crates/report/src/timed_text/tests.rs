@@ -3,7 +3,9 @@
 use super::*;
 use crate::functional::Issued;
 use crate::table::WIDTH;
-use crate::timed::{LineTime, MemoryTraffic, OccupancyReport, Sensitivity, SharedCount, SmReport};
+use crate::timed::{
+    LineTime, MemoryTraffic, OccupancyReport, Sensitivity, SharedCount, SmReport, Spread,
+};
 
 fn stalls() -> Stalls {
     Stalls {
@@ -166,6 +168,7 @@ fn sample() -> TimedReport {
             number("issue.wake", 0, 0, 2, "assumed"),
             number("launch.end", 0, 0, 0, "assumed"),
         ],
+        spread: None,
         sensitivities: Some(vec![
             Sensitivity {
                 name: "dram.latency".to_owned(),
@@ -205,16 +208,16 @@ fn text_answers_first() {
     let report = sample();
     let (short, long) = (report.text(false), report.text(true));
     let line = |text: &str, nth| text.lines().nth(nth).unwrap_or_default().to_owned();
-    assert_eq!(line(&short, 1), "  1 234 567 cycles, 712.4 us at 1733 MHz");
+    assert_eq!(line(&short, 1), "  1234567 cycles, 712.4 us at 1733 MHz");
     let order = [
         "    where cycles went ",
-        "    memory               9 120 551  52.0 %  ################\n",
+        "    memory                 9120551  52.0 %  ################\n",
         "    dependency ",
         "\n\n    memory ",
         "    sensitive to ",
         "    no other cycles with the least or the most of issue.wake\n",
         "    4 things that no source states (--stats says why)\n",
-        "    scheduler.policy gto, launch.kernel 1 350 (0 to 5 000), issue.wake 0 (0 to 2), launch.end 0\n",
+        "    scheduler.policy gto, launch.kernel 1350 (0 to 5000), issue.wake 0 (0 to 2), launch.end 0\n",
     ];
     let at = |part: &str| short.find(part).unwrap_or_else(|| panic!("{part}"));
     assert!(order.map(at).is_sorted(), "{short}");
@@ -227,6 +230,22 @@ fn text_answers_first() {
     ] {
         assert!(!short.contains(part) && long.contains(part), "{part}");
     }
+}
+
+/// The farthest changes by single numbers, whichever end of their range makes them.
+#[test]
+fn cycles_have_a_spread() {
+    let mut report = sample();
+    let line = |report: &TimedReport| report.text(false).lines().nth(2).map(str::to_owned);
+    let unknown = "  --sensitivities says how far single assumptions move these cycles";
+    assert_eq!(line(&report).as_deref(), Some(unknown));
+    let rows = report.sensitivities.clone().unwrap_or_default();
+    report.spread = Some(Spread::of(&rows));
+    let both = "  -2.4 % (dram.latency = 180) to +4.9 % (dram.latency = 250) by single assumptions";
+    assert_eq!(line(&report).as_deref(), Some(both));
+    report.spread = Some(Spread::of(&rows[1..]));
+    let none = "  no single assumption moves these cycles";
+    assert_eq!(line(&report).as_deref(), Some(none));
 }
 
 #[test]
@@ -249,7 +268,7 @@ fn numbers_that_were_set_are_named() {
         4
     ];
     let text = report.text(false);
-    let (one, two) = ("dram.bandwidth 1 000 000", "instead of 45 923");
+    let (one, two) = ("dram.bandwidth 1000000", "instead of 45923");
     let said = format!("  with {one} {two}, {one} {two},\n  {one} {two}, {one} {two}\n");
     assert_eq!(text.replace(&said, ""), without, "{text}");
     assert_ne!(text, without);

@@ -1,0 +1,117 @@
+//! `warpbound extract`.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use warpbound_base::Diagnostic;
+use warpbound_driver::{Extracted, Library, NamePattern};
+
+use crate::arguments::Input;
+use crate::output::Output;
+use crate::{Stop, UNUSABLE, input, say};
+
+/// Writes images; the exit code.
+pub(crate) fn extract(
+    input: &Input,
+    kernel: Option<&str>,
+    output: Option<&Path>,
+) -> Result<u8, Stop> {
+    let library = input::library(&input.file)?;
+    let all = library.select_any(&input.selection())?;
+    let (numbers, unread) = match kernel {
+        None => (all, Vec::new()),
+        Some(kernel) => with_kernel(&library, &all, kernel)?,
+    };
+    for diagnostic in &unread {
+        say(diagnostic);
+    }
+    let folder = output.filter(|path| is_folder(path) || numbers.len() > 1 && !is_stdout(path));
+    let Some(folder) = folder else {
+        let [number] = numbers.as_slice() else {
+            let what = format!("{} images do not go into one file", numbers.len());
+            return Err(Diagnostic::new(what)
+                .in_file(input.name())
+                .hint("--output FOLDER takes them; --image, --sm and --kernel choose among them")
+                .into());
+        };
+        let image = library.extract(*number)?;
+        let mut out = Output::open(output)?;
+        out.write_all(&image.contents)?;
+        out.finish()?;
+        return Ok(0);
+    };
+    let unmade = |error| {
+        let what = format!("cannot be made: {error}");
+        Diagnostic::new(what).in_file(folder.display().to_string())
+    };
+    fs::create_dir_all(folder).map_err(unmade)?;
+    let mut said = Output::open(None)?;
+    let mut code = 0;
+    for number in numbers {
+        let image = match library.extract(number) {
+            Ok(image) => image,
+            // One image that is damaged is no reason to keep the others back.
+            Err(diagnostic) => {
+                say(&diagnostic);
+                code = UNUSABLE;
+                continue;
+            }
+        };
+        let path = folder.join(file_name(&input.file, &image));
+        let mut out = Output::file(&path)?;
+        out.write_all(&image.contents)?;
+        out.finish()?;
+        writeln!(said, "{}", path.display())?;
+    }
+    said.finish()?;
+    Ok(code)
+}
+
+/// The images that have a kernel of this name, at least one, and what is wrong with those that cannot be read.
+fn with_kernel(
+    library: &Library,
+    numbers: &[usize],
+    kernel: &str,
+) -> Result<(Vec<usize>, Vec<Diagnostic>), Stop> {
+    let pattern = NamePattern::new(kernel);
+    let (mut found, mut unread) = (Vec::new(), Vec::new());
+    for &number in numbers {
+        match library.has_kernel(number, &pattern) {
+            Ok(true) => found.push(number),
+            Ok(false) => {}
+            Err(diagnostic) => unread.push(diagnostic),
+        }
+    }
+    if found.is_empty() {
+        let diagnostic = unread.into_iter().next();
+        let diagnostic = diagnostic.unwrap_or_else(|| library.no_kernel(numbers, Some(kernel)));
+        return Err(diagnostic.into());
+    }
+    Ok((found, unread))
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Whether a path is that of a folder, or is spelled as one.
+fn is_folder(path: &Path) -> bool {
+    let spelled = path.as_os_str().as_encoded_bytes();
+    path.is_dir() || spelled.ends_with(b"/")
+}
+
+/// `NAME.NUMBER.ARCHITECTURE.cubin` beside the others of the file.
+fn file_name(file: &Path, image: &Extracted) -> PathBuf {
+    let stem = match is_stdout(file) {
+        true => "stdin".into(),
+        false => file.file_name().unwrap_or_default().to_string_lossy(),
+    };
+    let Extracted {
+        number,
+        isa,
+        extension,
+        ..
+    } = image;
+    PathBuf::from(format!("{stem}.{number}.{isa}.{extension}"))
+}

@@ -1,0 +1,346 @@
+//! Names that a user gives kernels: mangled, as C++ source has them, or parts of these.
+
+use crate::kernel::demangle;
+
+/// A kernel name that a user gives.
+///
+/// It fits a kernel when it is one of these, spaces aside: its mangled name; its demangled name; that without return
+/// type and argument list (`bitonic::block<int>`), the template arguments at the end left out or not; the end of that
+/// from a namespace or class on (`block<int>`, `block`); or, with a `*` at its end, the begin of any of these.
+#[derive(Clone, Debug)]
+pub struct NamePattern {
+    /// As the user gave it.
+    given: String,
+    /// Without spaces, and without the `*` at the end.
+    text: String,
+    is_prefix: bool,
+}
+
+/// How a name fits a kernel. Of the kernels that a name fits, those are meant that it fits best.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Fit {
+    /// As a prefix, or without the namespaces.
+    Part,
+    /// As the qualified name.
+    Qualified,
+    /// As the whole name, mangled or demangled.
+    Exact,
+}
+
+/// Names that a message shows.
+const SHOWN: usize = 8;
+/// Bytes of a name, about, that are compared to find the nearest.
+const COMPARED: usize = 128;
+
+impl NamePattern {
+    /// A name as a user gives it.
+    pub fn new(given: &str) -> NamePattern {
+        let text = without_spaces(given);
+        let prefix = text.strip_suffix('*').map(str::to_owned);
+        NamePattern {
+            given: given.to_owned(),
+            is_prefix: prefix.is_some(),
+            text: prefix.unwrap_or(text),
+        }
+    }
+
+    /// How the name fits the kernel of a symbol; `None` where it does not.
+    pub fn fit(&self, symbol: &str) -> Option<Fit> {
+        let demangled = demangle(symbol);
+        let text = self.text.as_str();
+        if self.is_prefix {
+            let whole = without_spaces(&demangled);
+            let qualified = without_spaces(qualified_name(&demangled));
+            let own = components(&qualified).last().copied().unwrap_or_default();
+            let fits = [symbol, &whole, &qualified, own]
+                .iter()
+                .any(|name| name.starts_with(text));
+            return fits.then_some(Fit::Part);
+        }
+        if self.given == symbol || text == without_spaces(&demangled) {
+            return Some(Fit::Exact);
+        }
+        let qualified = without_spaces(qualified_name(&demangled));
+        let (own, wanted) = (components(&qualified), components(text));
+        let start = own.len().checked_sub(wanted.len())?;
+        let mut pairs = own.get(start..)?.iter().zip(&wanted);
+        let fits = pairs.all(|(own, wanted)| own == wanted || without_arguments(own) == *wanted);
+        fits.then_some(match start {
+            0 => Fit::Qualified,
+            _ => Fit::Part,
+        })
+    }
+
+    /// Those of some kernels that the name fits best; empty where it fits none.
+    pub fn best<T>(&self, kernels: impl Iterator<Item = (T, impl AsRef<str>)>) -> Vec<T> {
+        let mut best = None;
+        let mut found = Vec::new();
+        for (kernel, symbol) in kernels {
+            let fit = self.fit(symbol.as_ref());
+            if fit > best {
+                best = fit;
+                found.clear();
+            }
+            if fit.is_some() && fit == best {
+                found.push(kernel);
+            }
+        }
+        found
+    }
+
+    /// What a message says of a name that fits none of the kernels that there are: the nearest.
+    pub fn nearest(&self, symbols: impl Iterator<Item = impl AsRef<str>>) -> String {
+        let lower = cut(&self.text).to_lowercase();
+        let mangled = lower.starts_with("_z");
+        let mut names: Vec<(usize, usize, String)> = symbols
+            .map(|symbol| {
+                let symbol = symbol.as_ref();
+                let name = match mangled {
+                    true => symbol.to_owned(),
+                    false => without_last_arguments(qualified_name(&demangle(symbol))).to_owned(),
+                };
+                let whole = without_spaces(&name).to_lowercase();
+                let own = components(&whole).last().copied().unwrap_or_default();
+                let distance = match whole.contains(&lower) {
+                    true => 0,
+                    false => [cut(&whole), cut(own)]
+                        .iter()
+                        .map(|name| edit_distance(&lower, name))
+                        .min()
+                        .unwrap_or(usize::MAX),
+                };
+                (distance, name.len(), name)
+            })
+            .collect();
+        names.sort();
+        names.dedup();
+        let shown: Vec<&str> = names
+            .iter()
+            .take(SHOWN)
+            .map(|(.., name)| name.as_str())
+            .collect();
+        match names.len() {
+            0 => "the file has no kernels".to_owned(),
+            n if n > SHOWN => format!("the nearest of {n} are {}", shown.join(", ")),
+            _ => format!("the file has {}", shown.join(", ")),
+        }
+    }
+}
+
+/// What a message says of a name that fits several kernels, where one is wanted; `symbols` are theirs.
+pub fn spell_candidates(symbols: impl Iterator<Item = impl AsRef<str>>) -> String {
+    let mut names: Vec<String> = symbols.map(|symbol| demangle(symbol.as_ref())).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    names.truncate(SHOWN);
+    if more > 0 {
+        names.push(format!("and {more} more"));
+    }
+    names.join(", ")
+}
+
+fn without_spaces(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+/// The begin of a name, about [`COMPARED`] bytes.
+fn cut(name: &str) -> &str {
+    let mut ends = name.char_indices().map(|(at, _)| at);
+    match ends.find(|at| *at >= COMPARED) {
+        Some(end) => name.get(..end).unwrap_or(name),
+        None => name,
+    }
+}
+
+/// A demangled name without the return type and the argument list. Kernels return `void`.
+fn qualified_name(demangled: &str) -> &str {
+    let name = demangled.strip_prefix("void ").unwrap_or(demangled);
+    let Some(close) = name.rfind(')') else {
+        return name;
+    };
+    let mut depth = 0u32;
+    for (at, byte) in name.bytes().enumerate().rev() {
+        match byte {
+            b')' if at <= close => depth += 1,
+            b'(' if at < close => depth = depth.saturating_sub(1),
+            _ => continue,
+        }
+        if depth == 0 {
+            // A namespace without a name is no argument list.
+            return match name.get(..at) {
+                Some(before) if at > 0 && !before.ends_with("::") => before,
+                _ => name,
+            };
+        }
+    }
+    name
+}
+
+/// The parts of a qualified name between `::` that are in no brackets.
+fn components(name: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0usize);
+    let bytes = name.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'<' | b'(' | b'[' | b'{' => depth += 1,
+            b'>' | b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b':' if depth == 0 && at >= start && bytes.get(at + 1) == Some(&b':') => {
+                parts.push(name.get(start..at).unwrap_or_default());
+                start = at + 2;
+            }
+            _ => {}
+        }
+    }
+    parts.push(name.get(start..).unwrap_or_default());
+    parts
+}
+
+/// A name without its template arguments.
+fn without_arguments(name: &str) -> &str {
+    match name.find('<') {
+        Some(at) if at > 0 => name.get(..at).unwrap_or(name),
+        _ => name,
+    }
+}
+
+/// A qualified name without the template arguments at its end.
+fn without_last_arguments(name: &str) -> &str {
+    let last = components(name).last().copied().unwrap_or_default();
+    let arguments = last.len() - without_arguments(last).len();
+    name.get(..name.len() - arguments).unwrap_or(name)
+}
+
+/// The fewest bytes to insert, remove or replace to make one of the other (Levenshtein).
+fn edit_distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.bytes().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        if let Some(first) = row.first_mut() {
+            *first = left;
+        }
+        for (above, b) in row.iter_mut().skip(1).zip(other.bytes()) {
+            let here = (diagonal + usize::from(a != b))
+                .min(left + 1)
+                .min(*above + 1);
+            diagonal = *above;
+            *above = here;
+            left = here;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: &str = "_ZN7bitonic5blockIiEEvPT_";
+
+    #[test]
+    fn a_kernel_has_several_names() {
+        let fit = |name: &str| NamePattern::new(name).fit(BLOCK);
+        assert_eq!(demangle(BLOCK), "void bitonic::block<int>(int*)");
+        for name in [
+            BLOCK,
+            "void bitonic::block<int>(int*)",
+            "void bitonic::block<int>(int *)",
+        ] {
+            assert_eq!(fit(name), Some(Fit::Exact), "{name}");
+        }
+        for name in [
+            "bitonic::block<int>",
+            "bitonic::block",
+            "bitonic::block< int >",
+        ] {
+            assert_eq!(fit(name), Some(Fit::Qualified), "{name}");
+        }
+        for name in [
+            "block",
+            "block<int>",
+            "blo*",
+            "bitonic::b*",
+            "_ZN7bitonic*",
+            "void bit*",
+            "*",
+        ] {
+            assert_eq!(fit(name), Some(Fit::Part), "{name}");
+        }
+        for name in [
+            "",
+            "bloc",
+            "lock",
+            "bitonic",
+            "block<float>",
+            "a::bitonic::block",
+            "lock*",
+            "Block",
+            "b*k",
+        ] {
+            assert_eq!(fit(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_without_arguments_or_with_brackets() {
+        assert_eq!(NamePattern::new("if_only").fit("if_only"), Some(Fit::Exact));
+        assert_eq!(NamePattern::new("if_o*").fit("if_only"), Some(Fit::Part));
+        assert_eq!(
+            qualified_name("void (anonymous namespace)::k<int>(void (*)(int), S<(E)1>)"),
+            "(anonymous namespace)::k<int>"
+        );
+        assert_eq!(
+            qualified_name("void k<f(int)::{lambda()#1}>(f(int)::{lambda()#1})"),
+            "k<f(int)::{lambda()#1}>"
+        );
+        for odd in [
+            "",
+            ")",
+            "(",
+            "void ",
+            ")(",
+            "a)",
+            "(a)",
+            "x::(a)",
+            "void f)(((",
+            "<<::>>::",
+        ] {
+            let name = qualified_name(odd);
+            assert!(odd.contains(name));
+            components(name);
+        }
+        assert_eq!(components("a::b<c::d>::e"), ["a", "b<c::d>", "e"]);
+    }
+
+    #[test]
+    fn those_that_fit_best_are_meant() {
+        let names = ["scale", "_ZN5outer5scaleIfEEvPf", "_Z5scalei"];
+        let best = |name: &str| NamePattern::new(name).best(names.iter().enumerate());
+        assert_eq!(best("scale"), [0]);
+        assert_eq!(best("scale(int)"), [2]);
+        assert_eq!(best("scale<float>"), [1]);
+        assert_eq!(best("scale*"), [0, 1, 2]);
+        assert_eq!(best("nothing"), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn the_nearest_are_suggested() {
+        let near = |name: &str, of: &[&str]| NamePattern::new(name).nearest(of.iter());
+        assert_eq!(
+            near("blokc", &["saxpy", BLOCK]),
+            "the file has bitonic::block, saxpy"
+        );
+        let instances = ["_ZN7bitonic5blockIdEEvPT_", "saxpy", BLOCK];
+        assert_eq!(near("s", &instances), "the file has saxpy, bitonic::block");
+        assert_eq!(near("x", &[]), "the file has no kernels");
+        let many: Vec<String> = (0..20).map(|n| format!("kernel_{n}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let said = near("kernal_17", &many);
+        assert!(
+            said.starts_with("the nearest of 20 are kernel_17, "),
+            "{said}"
+        );
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("", "abc"), 3);
+        assert_eq!(edit_distance("abc", ""), 3);
+    }
+}

@@ -1,0 +1,83 @@
+//! The divergence of many kernels, written one by one.
+
+use std::io::{self, Write};
+
+use crate::bound_writer::BoundFormat;
+use crate::divergence::Divergence;
+use crate::to_json;
+
+/// The name of the JSON format of several kernels.
+const SCHEMA: &str = "warpbound.divergences/1";
+
+/// Writes reports as they come. As JSON, one kernel is its [`Divergence`]; several are one object with `schema`
+/// (`warpbound.divergences/1`), `file`, and `kernels`, a list of these.
+pub struct DivergenceWriter<W> {
+    out: W,
+    format: BoundFormat,
+    file: String,
+    kernels: usize,
+    /// The first kernel as JSON, until it is known whether it is the only one.
+    first: Option<String>,
+}
+
+impl<W: Write> DivergenceWriter<W> {
+    /// A report about `file`, the name that the user gave.
+    pub fn new(out: W, format: BoundFormat, file: &str) -> DivergenceWriter<W> {
+        DivergenceWriter {
+            out,
+            format,
+            file: file.to_owned(),
+            kernels: 0,
+            first: None,
+        }
+    }
+
+    /// Writes one kernel.
+    ///
+    /// # Errors
+    ///
+    /// Those of the output; so for [`DivergenceWriter::finish`].
+    pub fn kernel(&mut self, kernel: &Divergence) -> io::Result<()> {
+        self.kernels += 1;
+        match (self.format, self.kernels) {
+            (BoundFormat::Text, 1) => self.out.write_all(kernel.text().as_bytes()),
+            (BoundFormat::Text, _) => write!(self.out, "\n{}", kernel.text()),
+            (BoundFormat::Json, 1) => {
+                self.first = Some(to_json(kernel));
+                Ok(())
+            }
+            (BoundFormat::Json, _) => {
+                if let Some(first) = self.first.take() {
+                    let file = to_json(&self.file);
+                    let file = file.trim_end();
+                    write!(
+                        self.out,
+                        "{{\n  \"schema\": \"{SCHEMA}\",\n  \"file\": {file},\n  \"kernels\": ["
+                    )?;
+                    self.item(&first)?;
+                }
+                self.out.write_all(b",")?;
+                self.item(&to_json(kernel))
+            }
+        }
+    }
+
+    fn item(&mut self, json: &str) -> io::Result<()> {
+        let indented = json.trim_end().replace('\n', "\n    ");
+        write!(self.out, "\n    {indented}")
+    }
+
+    /// Ends the report and hands back what it was written to.
+    ///
+    /// # Errors
+    ///
+    /// See [`DivergenceWriter::kernel`].
+    pub fn finish(mut self) -> io::Result<W> {
+        match (self.format, self.first.take()) {
+            (BoundFormat::Json, Some(only)) => self.out.write_all(only.as_bytes())?,
+            (BoundFormat::Json, None) if self.kernels > 1 => self.out.write_all(b"\n  ]\n}\n")?,
+            _ => {}
+        }
+        Ok(self.out)
+    }
+}

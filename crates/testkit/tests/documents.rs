@@ -1,0 +1,95 @@
+//! Files that the documents name are there.
+
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Folders with documents, and their names in messages.
+const FOLDERS: [&str; 7] = [
+    "",
+    "docs",
+    "kernels",
+    "kernels/msimt",
+    "machine",
+    "isa/nvidia",
+    "isa/mini-simt",
+];
+
+/// What names of files end in.
+const ENDINGS: [&str; 10] = [
+    ".rs", ".toml", ".md", ".cu", ".py", ".cubin", ".msimt", ".forms", ".classes", ".names",
+];
+
+fn documents() -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for folder in FOLDERS {
+        let folder = Path::new(ROOT).join(folder);
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|ending| ending == "md") {
+                all.push(path);
+            }
+        }
+    }
+    all.sort();
+    assert!(all.len() > 8, "{all:?}");
+    all
+}
+
+/// Paths in the words of a line of code or between backticks: with a folder, and without a placeholder.
+fn paths(text: &str) -> Vec<&str> {
+    let mut pieces: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
+    let blocks = text.lines().filter(|line| line.starts_with("    "));
+    pieces.extend(blocks);
+    let words = pieces.into_iter().flat_map(|piece| {
+        piece.split(|c: char| !(c.is_ascii_alphanumeric() || "_-./*".contains(c)))
+    });
+    let is_path = |word: &&str| {
+        let has_placeholder = word
+            .split(['/', '.'])
+            .any(|part| part.len() > 1 && part.chars().all(|c| c.is_ascii_uppercase()));
+        let is_document = word.ends_with(".md");
+        word.contains('/')
+            && !word.contains('*')
+            && (!has_placeholder || is_document)
+            && ENDINGS.iter().any(|ending| word.ends_with(ending))
+    };
+    words.filter(is_path).collect()
+}
+
+/// Targets of links to files.
+fn links(text: &str) -> Vec<&str> {
+    let targets = text.split("](").skip(1);
+    let targets = targets.filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
+    targets
+        .map(|target| target.split('#').next().unwrap_or_default())
+        .filter(|target| !target.is_empty() && !target.contains("://"))
+        .collect()
+}
+
+#[test]
+fn files_that_documents_name_are_there() {
+    let (mut seen, mut missing) = (0, Vec::new());
+    for document in documents() {
+        let text = std::fs::read_to_string(&document).expect("a document");
+        let own = document.parent().expect("a folder");
+        let mut roots = vec![own.to_path_buf(), PathBuf::from(ROOT)];
+        if text.contains("Paths begin in `crates/`") {
+            roots.push(Path::new(ROOT).join("crates"));
+        }
+        for path in paths(&text) {
+            seen += 1;
+            if !roots.iter().any(|root| root.join(path).exists()) {
+                missing.push(format!("{}: {path}", document.display()));
+            }
+        }
+        for link in links(&text) {
+            seen += 1;
+            if !own.join(link).exists() {
+                missing.push(format!("{}: link to {link}", document.display()));
+            }
+        }
+    }
+    assert!(seen > 80, "only {seen} names of files");
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
