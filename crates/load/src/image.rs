@@ -22,10 +22,21 @@ pub struct Image {
     pub(crate) linkage: Linkage,
     pub(crate) kernel_names: Vec<Arc<str>>,
     pub(crate) kernels: Vec<Kernel>,
+    pub(crate) refused: Vec<RefusedKernel>,
+    pub(crate) device_functions: Vec<Kernel>,
     pub(crate) others: Vec<Other>,
     pub(crate) variables: Vec<Variable>,
     pub(crate) other_attributes: Vec<Attribute>,
     pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// A kernel whose parts are damaged or contradict each other. The others of its file are read all the same.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RefusedKernel {
+    /// Mangled name.
+    pub name: Arc<str>,
+    /// What is wrong, with the kernel's name and the offset in the file.
+    pub why: Diagnostic,
 }
 
 /// Whether a file is linked.
@@ -61,10 +72,23 @@ pub enum OtherKind {
     Section(u32),
 }
 
+impl RefusedKernel {
+    /// The name as C++ source has it.
+    pub fn demangled(&self) -> String {
+        demangle(&self.name)
+    }
+
+    /// Whether this is its name, mangled or as C++ source has it.
+    pub fn is_named(&self, name: &str) -> bool {
+        *self.name == *name || self.demangled() == name
+    }
+}
+
 impl Image {
     /// Reads a cubin.
     ///
-    /// A cubin of an architecture that is not supported is read as far as its list of kernels.
+    /// A cubin of an architecture that is not supported is read as far as its list of kernels. A kernel with
+    /// parts that are damaged or contradict each other is set apart, see [`Image::refused`].
     ///
     /// # Errors
     ///
@@ -114,7 +138,7 @@ impl Image {
         self.kernel_names.iter().map(AsRef::as_ref)
     }
 
-    /// The kernels, in the order of their code sections.
+    /// The kernels that can be read, in the order of their code sections.
     ///
     /// # Errors
     ///
@@ -124,11 +148,24 @@ impl Image {
         Ok(&self.kernels)
     }
 
+    /// The kernels that cannot be read, in the order of their code sections; none of an architecture that is
+    /// not supported, of which no kernel is read.
+    pub fn refused(&self) -> &[RefusedKernel] {
+        &self.refused
+    }
+
+    /// The functions that have a code section of their own and are no kernels, in the order of the sections;
+    /// those that can be read. [`Kernel::params`] and the like are empty.
+    pub fn device_functions(&self) -> &[Kernel] {
+        &self.device_functions
+    }
+
     /// The kernel of this name, mangled or as C++ source has it.
     ///
     /// # Errors
     ///
-    /// Where the architecture is not supported or no kernel has the name; the hint lists some that exist.
+    /// Where the architecture is not supported, the kernel cannot be read, or none has the name; then the hint
+    /// lists some that exist.
     pub fn kernel(&self, name: &str) -> Result<&Kernel, Diagnostic> {
         let kernels = self
             .kernels()
@@ -137,7 +174,16 @@ impl Image {
             .iter()
             .find(|kernel| &*kernel.name == name)
             .or_else(|| kernels.iter().find(|kernel| kernel.demangled() == name))
-            .ok_or_else(|| self.no_such_kernel(name))
+            .ok_or_else(|| match self.refused_kernel(name) {
+                Some(refused) => refused.why.clone(),
+                None => self.no_such_kernel(name),
+            })
+    }
+
+    /// The kernel of this name, mangled or not, among those that cannot be read.
+    fn refused_kernel(&self, name: &str) -> Option<&RefusedKernel> {
+        let fits = |refused: &&RefusedKernel| refused.is_named(name);
+        self.refused.iter().find(fits)
     }
 
     fn no_such_kernel(&self, name: &str) -> Diagnostic {
@@ -176,14 +222,18 @@ impl Image {
     }
 }
 
+/// The first architecture that has variants with accelerators (`sm_90a`).
+const FIRST_WITH_ACCELERATORS: u8 = 90;
+
 /// The architecture in the ELF flags. The layout of the flags follows the ABI version (experiment: NVRTC
-/// 12.9 and CUDA 13 output).
+/// 12.9 and CUDA 13 output). Bit 11 of version 7 has two meanings: nvdisasm calls it `EF_CUDA_SW_1729687` on
+/// Maxwell and Pascal, where an assembler of NVIDIA sets it, and the accelerators of sm_90a came later.
 pub(crate) fn architecture(header: &Header) -> Result<Sm, Diagnostic> {
     let flags = header.flags;
     match header.abi_version {
         7 => Ok(Sm {
             number: flags as u8,
-            accelerators: flags & 0x800 != 0,
+            accelerators: flags & 0x800 != 0 && flags as u8 >= FIRST_WITH_ACCELERATORS,
         }),
         8 => Ok(Sm {
             number: (flags >> 8) as u8,

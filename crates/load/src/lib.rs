@@ -14,7 +14,8 @@
 //!   belongs to.
 //! * What the file says and this crate does not understand is kept by number or by name, never dropped:
 //!   [`Kernel::other_attributes`], [`Relocation::number`], [`Image::others`].
-//! * A file that contradicts itself is refused in one line that names the offset and the cause.
+//! * A file that contradicts itself is refused in one line that names the offset and the cause; where only
+//!   the parts of one kernel do, that kernel is ([`Image::refused`]), and its neighbours are read.
 
 mod assemble;
 mod attribute;
@@ -47,7 +48,7 @@ pub use grid::{
     Array, Element, Expected, Files, GridAddress, GridBuffer, GridFile, GridImage, GridKind,
     GridParam, GridTexels, GridTexture, GridVariable, ParamValue, StartCaches, Vary,
 };
-pub use image::{Image, Linkage, Other, OtherKind};
+pub use image::{Image, Linkage, Other, OtherKind, RefusedKernel};
 pub use isa::Isa;
 pub use kernel::{Function, Kernel, demangle};
 pub use launch::{LaunchFile, Words};

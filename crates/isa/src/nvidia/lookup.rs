@@ -28,14 +28,14 @@ pub struct Table {
 struct Row {
     line: &'static str,
     head: Head,
-    form: OnceLock<Result<Form, String>>,
+    form: OnceLock<Result<Box<Form>, String>>,
 }
 
 impl Row {
     /// The whole row. Ids of names are the same on all architectures, so any will do for `names`.
     fn form(&self, names: &Names) -> Result<&Form, &String> {
-        let form = self.form.get_or_init(|| Form::parse(self.line, names));
-        form.as_ref()
+        let form = || Form::parse(self.line, names).map(Box::new);
+        self.form.get_or_init(form).as_ref().map(|form| &**form)
     }
 }
 
@@ -93,11 +93,11 @@ impl Table {
     fn parse() -> Result<Table, String> {
         let mut rows = Vec::new();
         for (number, line) in FORMS.lines().enumerate() {
-            if line.trim().is_empty() || line.starts_with('#') {
+            if line.trim_ascii().is_empty() || line.starts_with('#') {
                 continue;
             }
-            let head =
-                Head::parse(line).map_err(|error| format!("forms: line {}: {error}", number + 1))?;
+            let head = Head::parse(line)
+                .map_err(|error| format!("forms: line {}: {error}", number + 1))?;
             rows.push(Row {
                 line,
                 head,
@@ -136,8 +136,10 @@ impl Table {
     pub fn form(&self, id: FormId) -> Option<&Form> {
         let row = self.rows.get(usize::from(id.0))?;
         // Rows that decoding came upon are read.
-        let form = row.form.get().and_then(|form| form.as_ref().ok());
-        form.or_else(|| row.form(self.on(Arch::Sm50).ok()?.names()).ok())
+        match row.form.get() {
+            Some(form) => form.as_ref().ok().map(|form| &**form),
+            None => row.form(self.on(Arch::Sm50).ok()?.names()).ok(),
+        }
     }
 
     /// What holds on an architecture.
@@ -190,11 +192,12 @@ fn buckets(rows: &[Row], arch: Arch) -> (Vec<u32>, Vec<u16>) {
         .filter(|(_, head)| head.exists_on(arch))
         .collect();
     order.sort_by_key(|(_, head)| std::cmp::Reverse(head.mask.count_ones()));
-    // First how many rows each bucket has, one place on, then their sums: where the next bucket begins.
+    // First how many rows each bucket has, then their sums: where the bucket ends. Filled from its end, a
+    // bucket has its start there at last.
     let mut starts = vec![0u32; (1 << INDEX_BITS) + 1];
     for (_, head) in &order {
         for bucket in buckets_of(head) {
-            if let Some(count) = starts.get_mut(bucket + 1) {
+            if let Some(count) = starts.get_mut(bucket) {
                 *count += 1;
             }
         }
@@ -204,15 +207,14 @@ fn buckets(rows: &[Row], arch: Arch) -> (Vec<u32>, Vec<u16>) {
         sum += *start;
         *start = sum;
     }
-    let mut ends = starts.clone();
     let mut candidates = vec![0; sum as usize];
-    for (row, head) in order {
+    for (row, head) in order.into_iter().rev() {
         for bucket in buckets_of(head) {
-            if let Some(end) = ends.get_mut(bucket) {
-                if let Some(place) = candidates.get_mut(*end as usize) {
+            if let Some(start) = starts.get_mut(bucket) {
+                *start -= 1;
+                if let Some(place) = candidates.get_mut(*start as usize) {
                     *place = row;
                 }
-                *end += 1;
             }
         }
     }

@@ -33,7 +33,10 @@ impl Names {
     pub(crate) fn parse(text: &'static str, arch: Arch) -> Result<Names, String> {
         let mut out = Names::default();
         for line in logical_lines(text) {
-            let words: Vec<&'static str> = line.iter().flat_map(|l| l.split_whitespace()).collect();
+            let words: Vec<&'static str> = line
+                .iter()
+                .flat_map(|l| l.split_ascii_whitespace())
+                .collect();
             out.entry(&words, arch)
                 .ok_or_else(|| format!("names: cannot read `{}`", words.join(" ")))?;
         }
@@ -155,7 +158,7 @@ fn replace<T>(
 fn logical_lines(text: &'static str) -> Vec<Vec<&'static str>> {
     let mut lines: Vec<Vec<&'static str>> = Vec::new();
     for line in text.lines() {
-        if line.trim().is_empty() || line.starts_with('#') {
+        if line.trim_ascii().is_empty() || line.starts_with('#') {
             continue;
         }
         match lines.last_mut() {
