@@ -166,7 +166,15 @@ fn is_read(section: &Section<'_>) -> bool {
     matches!(
         section.kind,
         SHT_NULL | SHT_SYMTAB | SHT_STRTAB | SHT_RELA | SHT_REL | SHT_CUDA_INFO
-    ) || section.name == ".debug_line"
+    ) || section.name == LINE_TABLE
         || is_static_shared(section)
         || bank::parse_name(section.name).is_some()
+}
+
+/// The section of the line table.
+pub(crate) const LINE_TABLE: &str = ".debug_line";
+
+/// Whether the relocations of a section are read.
+pub(crate) fn is_relocated(section: &Section<'_>) -> bool {
+    is_code(section) || section.name == LINE_TABLE || bank::parse_name(section.name).is_some()
 }
