@@ -18,7 +18,7 @@ use clap::Parser as _;
 use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::AuditRuns;
-use warpbound_driver::{FactsFile, GridFile, Library, Options, Selection, Session};
+use warpbound_driver::{FactsFile, Find, GridFile, Library, Options, Selection, Session};
 use warpbound_report::bound::Status;
 use warpbound_report::{BoundWriter, KernelBound, to_json};
 
@@ -250,7 +250,7 @@ fn list(input: &Input) -> Result<u8, Stop> {
             Ok(session) => session.list(),
             Err(diagnostic) => {
                 out.flush()?;
-                code = unusable(&library, diagnostic)?;
+                code = unusable(&diagnostic);
                 continue;
             }
         };
@@ -272,7 +272,7 @@ fn list(input: &Input) -> Result<u8, Stop> {
 fn disasm(input: &Input, kernel: Option<&str>, style: Style) -> Result<u8, Stop> {
     let mut first = true;
     let mut text = String::new();
-    each_kernel(input, kernel, |session, index, out| {
+    each_kernel(input, kernel, Find::All, |session, index, out| {
         let kernel = session.kernel_at(index)?;
         text.clear();
         if !first {
@@ -295,7 +295,7 @@ fn divergence(
 ) -> Result<u8, Stop> {
     let mut first = true;
     let mut refused = Vec::new();
-    let code = each_kernel(input, kernel, |session, index, out| {
+    let code = each_kernel(input, kernel, Find::Kernels, |session, index, out| {
         let report = match session.divergence(session.kernel_at(index)?, options) {
             Ok(report) => report,
             // One kernel that cannot be followed is no reason to say nothing about the others.
@@ -322,7 +322,7 @@ fn divergence(
 
 fn facts(input: &Input, kernel: Option<&str>) -> Result<u8, Stop> {
     let mut first = true;
-    each_kernel(input, kernel, |session, index, out| {
+    each_kernel(input, kernel, Find::Kernels, |session, index, out| {
         if first {
             out.write_all(Session::FACTS_HEAD.as_bytes())?;
         }
@@ -336,38 +336,48 @@ fn facts(input: &Input, kernel: Option<&str>) -> Result<u8, Stop> {
 fn each_kernel(
     input: &Input,
     name: Option<&str>,
+    find: Find,
     mut work: impl FnMut(&Session, usize, &mut Output) -> Result<(), Stop>,
 ) -> Result<u8, Stop> {
     let library = input::library(&input.file)?;
     let mut out = Output::stdout();
     let images = library.select(&input.selection())?;
     let (mut none, mut code) = (true, 0);
-    for item in library.kernels(&images, name) {
-        match item {
+    for item in library.find(&images, name, find) {
+        let done = match item {
             Ok((session, index)) => {
                 none = false;
-                work(&session, index, &mut out)?;
+                let kernel = session.kernel_at(index).map(|_| ());
+                kernel
+                    .map_err(Stop::Input)
+                    .and_then(|()| work(&session, index, &mut out))
             }
-            Err(diagnostic) => {
+            Err(diagnostic) => Err(Stop::Input(diagnostic)),
+        };
+        match done {
+            Err(Stop::Input(diagnostic)) => {
                 out.flush()?;
-                code = unusable(&library, diagnostic)?;
+                code = unusable(&diagnostic);
             }
+            done => done?,
         }
     }
-    if none {
+    if none && !is_said(&library, code) {
         return Err(library.no_kernel(&images, name).into());
     }
     out.finish()?;
     Ok(code)
 }
 
-/// In a library, one image that is damaged is no reason to say nothing about the others.
-fn unusable(library: &Library, diagnostic: Diagnostic) -> Result<u8, Stop> {
-    if library.is_single() {
-        return Err(Stop::Input(diagnostic));
-    }
+/// One image or kernel that is damaged is no reason to say nothing about the others.
+fn unusable(diagnostic: &Diagnostic) -> u8 {
     eprintln!("warpbound: {diagnostic}");
-    Ok(UNUSABLE)
+    UNUSABLE
+}
+
+/// Whether it was said why nothing was found: the file itself cannot be used.
+fn is_said(library: &Library, code: u8) -> bool {
+    library.is_single() && code == UNUSABLE
 }
 
 /// What is to be bounded.
@@ -400,7 +410,7 @@ fn bound(
             }
             Err(diagnostic) => {
                 progress.clear();
-                code = unusable(wanted.library, diagnostic)?;
+                code = unusable(&diagnostic);
             }
         }
         Ok(())
@@ -411,6 +421,9 @@ fn bound(
     progress.clear();
     done?;
     if none {
+        if is_said(wanted.library, code) {
+            return Ok(code);
+        }
         return Err(wanted.library.no_kernel(&images, wanted.kernel).into());
     }
     report.finish()?.finish()?;

@@ -26,7 +26,7 @@ mod timed;
 pub use flow::Flow;
 pub use functional::{FunctionalRun, RunOptions};
 pub use graph::Level;
-pub use library::{Library, Selection};
+pub use library::{Find, Library, Selection};
 pub use options::{Options, Reading};
 pub use prepared::Prepared;
 pub use session::Session;

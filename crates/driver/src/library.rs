@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
-use warpbound_load::{Container, Entry, Isa, Kernel, Sm, Source};
+use warpbound_load::{Container, Entry, Isa, Kernel, RefusedKernel, Sm, Source};
 use warpbound_report::bound::KernelBound;
 
 use crate::facts_check::FactsCheck;
@@ -18,6 +18,15 @@ pub struct Selection {
     pub image: Option<usize>,
     /// Those for this architecture.
     pub sm: Option<Sm>,
+}
+
+/// What to look for in an image.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Find {
+    /// Kernels.
+    Kernels,
+    /// Kernels, and functions with a code section of their own.
+    All,
 }
 
 /// A file with machine code inside. Its images are loaded when they are asked for.
@@ -66,20 +75,32 @@ impl Library {
             }
         }
         let cubins = || (1..).zip(entries).filter(|(_, e)| e.kind.is_code());
-        let numbers: Vec<usize> = cubins()
-            .filter(|(number, entry)| {
+        let chosen = |sm: Option<Sm>| -> Vec<usize> {
+            let chosen = cubins().filter(|(number, entry)| {
                 // A cubin, and an image that is asked for, can say themselves that they are not supported.
                 let asked = self.is_single() || selection.image.is_some();
                 (asked || entry.isa.is_supported())
                     && selection.image.is_none_or(|wanted| wanted == *number)
-                    && selection
-                        .sm
-                        .is_none_or(|wanted| entry.isa == Isa::Sm(wanted))
-            })
-            .map(|(number, _)| number)
-            .collect();
+                    && sm.is_none_or(|wanted| entry.isa == Isa::Sm(wanted))
+            });
+            chosen.map(|(number, _)| number).collect()
+        };
+        let numbers = match chosen(selection.sm) {
+            numbers if !numbers.is_empty() => numbers,
+            // Chips of sm_53 run the code of sm_52 where a file has none for them.
+            none => match selection.sm.and_then(Sm::stands_in) {
+                Some(other) => chosen(Some(other)),
+                None => none,
+            },
+        };
         if !numbers.is_empty() {
             return Ok(numbers);
+        }
+        if let Some(sm) = selection.sm
+            && let Err(unsupported) = sm.check_supported()
+            && cubins().any(|(_, entry)| entry.isa == Isa::Sm(sm))
+        {
+            return Err(unsupported.in_file(self.file.as_str()));
         }
         let mut others: Vec<Isa> = cubins().map(|(_, entry)| entry.isa).collect();
         others.sort_unstable();
@@ -142,16 +163,27 @@ impl Library {
     }
 
     /// The kernels of the images with these numbers, or those of a name; each image is loaded when its turn
-    /// comes. An image that cannot be used is one diagnostic.
+    /// comes. An image that cannot be used is one diagnostic; a kernel that cannot be read has a position like
+    /// the others, and [`Session::kernel_at`] says what is wrong with it.
     pub fn kernels<'a>(
         &'a self,
         images: &'a [usize],
         name: Option<&'a str>,
     ) -> impl Iterator<Item = Result<(Arc<Session>, usize), Diagnostic>> + 'a {
+        self.find(images, name, Find::Kernels)
+    }
+
+    /// [`Library::kernels`], and with [`Find::All`] after those of each image its functions.
+    pub fn find<'a>(
+        &'a self,
+        images: &'a [usize],
+        name: Option<&'a str>,
+        find: Find,
+    ) -> impl Iterator<Item = Result<(Arc<Session>, usize), Diagnostic>> + 'a {
         images.iter().flat_map(move |&number| {
             let session = self.session(number).map(Arc::new);
             let kernels = session.and_then(|session| {
-                let found = session.find(name)?;
+                let found = session.find(name, find)?;
                 Ok((session, found))
             });
             let (items, error) = match kernels {
@@ -230,7 +262,13 @@ impl Library {
     ) -> Result<(), E> {
         let bound = |item: Result<(Arc<Session>, usize), Diagnostic>| {
             let (session, index) = item?;
-            session.bound(session.kernel_at(index)?, options)
+            match session.kernel_at(index) {
+                Ok(kernel) => session.bound(kernel, options),
+                Err(why) => match session.refused_at(index) {
+                    Some(refused) => Ok(session.refused_bound(&refused.name, &refused.why)),
+                    None => Err(why),
+                },
+            }
         };
         in_order(jobs, self.kernels(images, name), bound, &mut each)
     }
@@ -259,26 +297,50 @@ impl Library {
 }
 
 impl Session {
-    /// Positions of all kernels, or of those of a name; none where no kernel has it.
-    fn find(&self, name: Option<&str>) -> Result<Vec<usize>, Diagnostic> {
+    /// Positions of all kernels, or of those of a name; none where no kernel has it. Behind those that can be
+    /// read come those that cannot, then the functions with a code section of their own, where they are asked for.
+    fn find(&self, name: Option<&str>, find: Find) -> Result<Vec<usize>, Diagnostic> {
         let fits = |kernel: &Kernel| {
             name.is_none_or(|name| *kernel.name == *name || kernel.demangled() == name)
         };
         let kernels = self.kernels(None)?;
-        let found = kernels.iter().enumerate().filter(|(_, k)| fits(k));
-        Ok(found.map(|(index, _)| index).collect())
+        let refused = self.image.refused().iter();
+        let refused = refused.map(|kernel| name.is_none_or(|name| kernel.is_named(name)));
+        let functions = match find {
+            Find::All => self.image.device_functions(),
+            Find::Kernels => &[],
+        };
+        let fit = kernels.into_iter().map(fits).chain(refused);
+        let fit = fit.chain(functions.iter().map(fits));
+        let positions = (0..).zip(fit).filter(|(_, fits)| *fits);
+        Ok(positions.map(|(index, _)| index).collect())
     }
 
-    /// The kernel at a position that [`Library::kernels`] gave.
+    /// The kernel or function at a position that [`Library::find`] gave.
     ///
     /// # Errors
     ///
-    /// Where the file has no such kernel.
+    /// Where the file has no such kernel, or it cannot be read.
     pub fn kernel_at(&self, index: usize) -> Result<&Kernel, Diagnostic> {
         let kernels = self.kernels(None)?;
-        kernels
-            .get(index)
-            .copied()
-            .ok_or_else(|| self.locate(Diagnostic::new(format!("there is no kernel {index}"))))
+        if let Some(kernel) = kernels.get(index) {
+            return Ok(kernel);
+        }
+        let before = kernels.len() + self.image.refused().len();
+        let function = index.checked_sub(before);
+        let function = function.and_then(|index| self.image.device_functions().get(index));
+        function.ok_or_else(|| {
+            let why = match self.refused_at(index) {
+                Some(refused) => refused.why.clone(),
+                None => Diagnostic::new(format!("there is no kernel {index}")),
+            };
+            self.locate(why)
+        })
+    }
+
+    /// The kernel at a position, if it is one that cannot be read.
+    fn refused_at(&self, index: usize) -> Option<&RefusedKernel> {
+        let kernels = self.image.kernels().ok()?;
+        self.image.refused().get(index.checked_sub(kernels.len())?)
     }
 }

@@ -53,7 +53,16 @@ impl Session {
                 .collect(),
         };
         match self.image.kernels() {
-            Ok(kernels) => report.kernels = kernels.iter().map(|k| self.summary(k)).collect(),
+            Ok(kernels) => {
+                report.kernels = kernels.iter().map(|k| self.summary(k)).collect();
+                let refused = self.image.refused().iter();
+                report.kernels.extend(refused.map(|kernel| KernelSummary {
+                    name: kernel.demangled(),
+                    symbol: kernel.name.to_string(),
+                    refused: Some(kernel.why.to_string()),
+                    ..KernelSummary::default()
+                }));
+            }
             Err(why) => {
                 report.refused = Some(why.to_string());
                 let name_only = |name: &str| KernelSummary {

@@ -55,7 +55,7 @@ pub use launch::{LaunchFile, Words};
 pub use library::{Container, Library};
 pub use line::SourceLine;
 pub use metadata::{IndirectBranch, IndirectKind, Param, ParamBlock};
-pub use relocation::{Relocation, Symbol};
+pub use relocation::{RelocatedOperand, Relocation, Symbol};
 pub use sm::Sm;
 pub use source::{FileSource, Source};
 pub use variable::{Variable, VariablePlace};
