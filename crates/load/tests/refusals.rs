@@ -59,7 +59,7 @@ fn other_architectures_are_listed_and_refused_by_name() {
             image.kernel_names().collect::<Vec<_>>(),
             ["_ZN5outer4tinyEPi"]
         );
-        let said = format!("{name} is not supported (sm_50 to sm_62 are)");
+        let said = format!("{name} is not supported yet (sm_50 to sm_62 are)");
         assert_eq!(image.kernels().unwrap_err().to_string(), said);
         assert_eq!(
             image.kernel("tiny").unwrap_err().to_string(),

@@ -12,6 +12,7 @@ mod kernels;
 mod libraries;
 mod msimt;
 mod msimt_refusals;
+mod odd_kernels;
 mod snapshots;
 mod support;
 mod timed;
