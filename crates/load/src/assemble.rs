@@ -388,16 +388,31 @@ impl<'elf> Parts<'elf> {
         let Some(param_bank) = &metadata.param_bank else {
             return Ok(None);
         };
-        let section = self
-            .elf
-            .symbols
-            .get(param_bank.symbol as usize)
-            .and_then(|symbol| match symbol.place {
-                SymbolPlace::Section(index) => self.elf.sections.get(index),
-                SymbolPlace::Undefined | SymbolPlace::Other => None,
-            })
-            .filter(|section| section.info as usize == code);
-        match section.and_then(|section| bank::parse_name(section.name)) {
+        let symbol = self.elf.symbols.get(param_bank.symbol as usize);
+        let name = symbol.and_then(|symbol| match symbol.place {
+            SymbolPlace::Section(index) => {
+                let section = self.elf.sections.get(index);
+                Some(
+                    section
+                        .filter(|section| section.info as usize == code)?
+                        .name,
+                )
+            }
+            // Hand-written kernels leave it to the linker to find the section of the symbol's name.
+            SymbolPlace::Undefined => {
+                let owner = self.elf.sections.get(code).and_then(code_name);
+                let named = inventory::owner(&symbol.name).filter(|named| Some(*named) == owner);
+                named.map(|_| &*symbol.name)
+            }
+            SymbolPlace::Other => None,
+        });
+        let banks = self
+            .of_kernel
+            .get(&code)
+            .map(|parts| parts.banks.as_slice());
+        let has = |number| banks.unwrap_or_default().iter().any(|b| b.number == number);
+        let bank = name.and_then(bank::parse_name);
+        match bank.filter(|bank| has(bank.number)) {
             Some(bank) => Ok(Some(ParamBlock {
                 bank: bank.number,
                 offset: param_bank.offset,

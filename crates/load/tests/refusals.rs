@@ -204,6 +204,57 @@ fn a_parameter_bank_that_is_undefined_costs_its_kernel() {
     }
 }
 
+/// Hand-written kernels name the section by an undefined symbol of its name.
+#[test]
+fn a_parameter_bank_that_an_undefined_symbol_names() {
+    let original = data("features.sm_61.cubin");
+    let at = parameter_bank(&original, "report");
+    let number = u32::from_le_bytes(original[at..at + 4].try_into().unwrap());
+    let symbols = section_at(&original, |header| original[header + 4] == 2);
+    let strings = section_header(&original, usize::from(original[symbols + 40]));
+    let symbol = place(&original, symbols) + 24 * number as usize;
+    let names = place(&original, strings);
+    // The string table of the symbols has the names of sections too.
+    let name_at = |name: &[u8]| {
+        let mut table = original[names..].windows(name.len());
+        table.position(|window| window == name).expect("a name") as u32
+    };
+    for (name, is_read) in [
+        (&b".nv.constant0.report\0"[..], true),
+        (b".nv.constant0._ZN5outer5scaleIfEEvPT_3BoxIcEi\0", false),
+        (b"vprintf\0", false),
+    ] {
+        let mut bytes = original.clone();
+        bytes[symbol..symbol + 4].copy_from_slice(&name_at(name).to_le_bytes());
+        bytes[symbol + 4..symbol + 8].fill(0);
+        if is_read {
+            let image = Image::parse(&bytes).unwrap();
+            let sound = Image::parse(&original).unwrap();
+            let block = |image: &Image| image.kernel("report").unwrap().param_block.clone();
+            assert!(block(&image).is_some());
+            assert_eq!(block(&image), block(&sound));
+        } else {
+            let said = refused_kernel(&original, &bytes);
+            assert!(
+                said.ends_with("is not a constant bank of this kernel"),
+                "{said}"
+            );
+        }
+    }
+}
+
+/// The header of the first section that is wanted.
+fn section_at(bytes: &[u8], wanted: impl Fn(usize) -> bool) -> usize {
+    let count = usize::from(u16::from_le_bytes([bytes[60], bytes[61]]));
+    let mut headers = (0..count).map(|section| section_header(bytes, section));
+    headers.find(|&header| wanted(header)).expect("the section")
+}
+
+/// Where the contents of a section begin.
+fn place(bytes: &[u8], header: usize) -> usize {
+    u64::from_le_bytes(bytes[header + 24..header + 32].try_into().unwrap()) as usize
+}
+
 /// The place of the symbol in the attribute PARAM_CBANK of a kernel.
 fn parameter_bank(bytes: &[u8], kernel: &str) -> usize {
     let image = Image::parse(bytes).unwrap();
