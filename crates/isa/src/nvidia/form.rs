@@ -83,8 +83,7 @@ impl Head {
         let (value, mask) = bits
             .split_once('/')
             .and_then(|(v, m)| {
-                let value = u64::from_str_radix(v, 16).ok()?;
-                let mask = u64::from_str_radix(m, 16).ok()?;
+                let (value, mask) = (hexadecimal(v)?, hexadecimal(m)?);
                 (value & !mask == 0).then_some((value, mask))
             })
             .ok_or_else(|| format!("bad bits `{bits}`"))?;
@@ -100,6 +99,21 @@ impl Head {
     pub(crate) fn exists_on(&self, arch: Arch) -> bool {
         self.archs.get(arch.index()).copied().unwrap_or(false)
     }
+}
+
+/// Sixteen hexadecimal digits. All rows have two such numbers, and reading them is a good part of the start.
+fn hexadecimal(digits: &str) -> Option<u64> {
+    if digits.len() != 16 {
+        return None;
+    }
+    digits.bytes().try_fold(0, |value, digit| {
+        let digit = match digit {
+            b'0'..=b'9' => digit - b'0',
+            b'a'..=b'f' => digit - b'a' + 10,
+            _ => return None,
+        };
+        Some(value << 4 | u64::from(digit))
+    })
 }
 
 /// One row: an encoding form.
@@ -174,12 +188,14 @@ fn spelled(template: &Template) -> Vec<(super::names::NamesId, Field)> {
 
 /// `all`, `52+` (from sm_52 on) or a list `50,52`.
 fn parse_archs(text: &str) -> Option<[bool; 4]> {
+    if text == "all" {
+        return Some([true; 4]);
+    }
     let mut out = [false; 4];
     for arch in Arch::ALL {
         let slot = out.get_mut(arch.index())?;
         *slot = match text.strip_suffix('+') {
             Some(first) => arch.sm() >= first.parse().ok()?,
-            None if text == "all" => true,
             None => text.split(',').any(|sm| sm.parse() == Ok(arch.sm())),
         };
     }

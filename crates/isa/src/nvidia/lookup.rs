@@ -118,6 +118,7 @@ impl Table {
     pub fn check(&self) -> Result<(), String> {
         for arch in Arch::ALL {
             let on = self.on(arch)?;
+            on.names().check()?;
             for row in &self.rows {
                 row.form(on.names())
                     .map_err(|error| format!("forms: {error}: {}", row.line))?;
