@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
         let program = Program::decode(arch, &bytes[..whole]).expect("whole groups");
         assert_eq!(program.instrs.len(), whole / GROUP * 3);
         let mut listing = String::new();
-        program.write_listing(&mut listing);
+        program.write_listing(&[], &mut listing);
         assert_eq!(listing.lines().count(), program.instrs.len());
         let label = |to: CodeAddr| (to.0 % 16 == 8).then(|| format!(".L{}", to.0));
         for (index, instr) in program.instrs.iter().enumerate() {

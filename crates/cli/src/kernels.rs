@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Options, Session};
+use warpbound_driver::{Find, Options, Session};
 use warpbound_report::DivergenceWriter;
 
 use crate::arguments::{Format, Input, OutputArguments, Style};
@@ -19,7 +19,7 @@ pub(crate) fn disasm(
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
     let mut text = String::new();
-    let done = each_kernel(input, kernel, |session, index| {
+    let done = each_kernel(input, kernel, Find::All, |session, index| {
         let kernel = session.kernel_at(index)?;
         text.clear();
         if !first {
@@ -46,7 +46,7 @@ pub(crate) fn divergence(
     let out = Output::open(output.output.as_deref())?;
     let file = input.name();
     let mut writer = DivergenceWriter::new(out, format.into(), &file);
-    let done = each_kernel(input, kernel, |session, index| {
+    let done = each_kernel(input, kernel, Find::Kernels, |session, index| {
         let report = session.divergence(session.kernel_at(index)?, options)?;
         Ok(writer.kernel(&report)?)
     })?;
@@ -61,7 +61,7 @@ pub(crate) fn facts(
 ) -> Result<u8, Stop> {
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
-    let done = each_kernel(input, kernel, |session, index| {
+    let done = each_kernel(input, kernel, Find::Kernels, |session, index| {
         let text = session.facts(session.kernel_at(index)?)?;
         if first {
             out.write_all(Session::FACTS_HEAD.as_bytes())?;
@@ -96,6 +96,7 @@ impl Done {
 fn each_kernel(
     input: &Input,
     name: Option<&str>,
+    find: Find,
     mut work: impl FnMut(&Session, usize) -> Result<(), Stop>,
 ) -> Result<Done, Stop> {
     let library = input::library(&input.file)?;
@@ -103,7 +104,7 @@ fn each_kernel(
     let images = library.select(&selection)?;
     let (mut answered, mut is_lacking) = (0, false);
     let mut diagnostics = Vec::new();
-    for item in library.kernels(&images, name) {
+    for item in library.find(&images, name, find) {
         match item {
             Ok((session, index)) => match work(&session, index) {
                 Ok(()) => answered += 1,

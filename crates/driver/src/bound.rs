@@ -26,11 +26,13 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Where the code cannot be decoded, the block does not suit the kernel, or the facts contradict each
-    /// other or name what the kernel does not have. Facts about other code are left aside:
+    /// Where the block does not suit the kernel, or the facts contradict each other or name what the kernel does not have. Facts about other code are left aside:
     /// [`Session::check_facts`] tells of them.
     pub fn bound(&self, kernel: &Kernel, options: &Options) -> Result<KernelBound, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
+        let prepared = match self.prepare(kernel) {
+            Ok(prepared) => prepared,
+            Err(why) => return Ok(self.refused_bound(&kernel.name, &why)),
+        };
         let launch = options
             .launch(kernel, self.image.isa())
             .map_err(|d| self.locate(d))?;
@@ -39,32 +41,11 @@ impl Session {
         let flow = Flow::run(&prepared.code, &launch, &options.model, &limits);
         let seconds = start.elapsed().as_secs_f64();
         let mut report = KernelBound {
-            name: kernel.demangled(),
-            symbol: kernel.name.to_string(),
-            image: self.number,
-            isa: self.image.isa().to_string(),
-            status: Status::Refused,
-            reason: None,
-            reason_at: None,
-            reason_source: None,
-            bound: None,
-            unit: "instructions",
-            worst_path_value: None,
-            integrality_gap: None,
             lanes: launch.live_lanes(),
             block: launch.block,
             code: kernel.code_digest(),
-            loops: Vec::new(),
-            external_calls: Vec::new(),
-            worst_path: Vec::new(),
-            divergent_branches: Vec::new(),
-            divergence_edges: Vec::new(),
-            assumptions: Vec::new(),
-            notes: Vec::new(),
-            missing_facts: Vec::new(),
-            nodes: 0,
-            edges: 0,
             cfg_seconds: options.timing.then_some(seconds),
+            ..self.no_bound(&kernel.name)
         };
         let mut flow = match flow {
             Ok(flow) => flow,
@@ -104,6 +85,53 @@ impl Session {
 fn too_slow(options: &Options) -> String {
     let seconds = options.time_limit.unwrap_or_default().as_secs_f64();
     format!("not done within the time limit of {seconds} s (--time-limit)")
+}
+
+impl Session {
+    /// The report of a kernel that cannot be read.
+    pub(crate) fn refused_bound(&self, name: &str, why: &Diagnostic) -> KernelBound {
+        let what = match &why.hint {
+            Some(hint) => format!("{}; {hint}", why.what),
+            None => why.what.clone(),
+        };
+        KernelBound {
+            reason: Some(what),
+            reason_at: why.place.position.clone(),
+            ..self.no_bound(name)
+        }
+    }
+
+    /// A report that says nothing of a kernel but its name.
+    fn no_bound(&self, name: &str) -> KernelBound {
+        KernelBound {
+            name: warpbound_load::demangle(name),
+            symbol: name.to_owned(),
+            image: self.number,
+            isa: self.image.isa().to_string(),
+            status: Status::Refused,
+            reason: None,
+            reason_at: None,
+            reason_source: None,
+            bound: None,
+            unit: "instructions",
+            worst_path_value: None,
+            integrality_gap: None,
+            lanes: 0,
+            block: None,
+            code: String::new(),
+            loops: Vec::new(),
+            external_calls: Vec::new(),
+            worst_path: Vec::new(),
+            divergent_branches: Vec::new(),
+            divergence_edges: Vec::new(),
+            assumptions: Vec::new(),
+            notes: Vec::new(),
+            missing_facts: Vec::new(),
+            nodes: 0,
+            edges: 0,
+            cfg_seconds: None,
+        }
+    }
 }
 
 struct Question<'a> {

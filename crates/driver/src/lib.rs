@@ -28,7 +28,7 @@ pub use extract::Extracted;
 pub use flow::Flow;
 pub use functional::{FunctionalRun, RunOptions};
 pub use graph::Level;
-pub use library::{Library, Selection, Unusable};
+pub use library::{Find, Library, Selection, Unusable};
 pub use options::{Options, Reading};
 pub use prepared::Prepared;
 pub use session::Session;

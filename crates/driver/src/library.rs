@@ -29,6 +29,15 @@ pub enum Unusable {
     Kernel(Diagnostic),
 }
 
+/// What to look for in an image.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Find {
+    /// Kernels.
+    Kernels,
+    /// Kernels, and functions with a code section of their own.
+    All,
+}
+
 /// A file with machine code inside. Its images are loaded when they are asked for.
 pub struct Library {
     pub(crate) file: String,
@@ -93,20 +102,32 @@ impl Library {
             }
         }
         let cubins = || (1..).zip(entries).filter(|(_, e)| e.kind.is_code());
-        let numbers: Vec<usize> = cubins()
-            .filter(|(number, entry)| {
+        let chosen = |sm: Option<Sm>| -> Vec<usize> {
+            let chosen = cubins().filter(|(number, entry)| {
                 // A cubin, and an image that is asked for, can say themselves that they are not supported.
                 let asked = any || self.is_single() || selection.image.is_some();
                 (asked || entry.isa.is_supported())
                     && selection.image.is_none_or(|wanted| wanted == *number)
-                    && selection
-                        .sm
-                        .is_none_or(|wanted| entry.isa == Isa::Sm(wanted))
-            })
-            .map(|(number, _)| number)
-            .collect();
+                    && sm.is_none_or(|wanted| entry.isa == Isa::Sm(wanted))
+            });
+            chosen.map(|(number, _)| number).collect()
+        };
+        let numbers = match chosen(selection.sm) {
+            numbers if !numbers.is_empty() => numbers,
+            // Chips of sm_53 run the code of sm_52 where a file has none for them.
+            none => match selection.sm.and_then(Sm::stands_in) {
+                Some(other) => chosen(Some(other)),
+                None => none,
+            },
+        };
         if !numbers.is_empty() {
             return Ok(numbers);
+        }
+        if let Some(sm) = selection.sm
+            && let Err(unsupported) = sm.check_supported()
+            && cubins().any(|(_, entry)| entry.isa == Isa::Sm(sm))
+        {
+            return Err(unsupported.in_file(self.file.as_str()));
         }
         let mut others: Vec<Isa> = cubins().map(|(_, entry)| entry.isa).collect();
         others.sort_unstable();
@@ -175,20 +196,28 @@ impl Library {
     }
 
     /// The kernels of the images with these numbers, or in each image those that a name fits best; each image is
-    /// loaded when its turn comes. An image that cannot be used is one diagnostic.
+    /// loaded when its turn comes. An image that cannot be used is one diagnostic; a kernel that cannot be read has a
+    /// position like the others, and [`Session::kernel_at`] says what is wrong with it.
     pub fn kernels<'a>(
         &'a self,
         images: &'a [usize],
         name: Option<&str>,
     ) -> impl Iterator<Item = Result<(Arc<Session>, usize), Diagnostic>> + use<'a> {
+        self.find(images, name, Find::Kernels)
+    }
+
+    /// [`Library::kernels`], and with [`Find::All`] after those of each image its functions.
+    pub fn find<'a>(
+        &'a self,
+        images: &'a [usize],
+        name: Option<&str>,
+        find: Find,
+    ) -> impl Iterator<Item = Result<(Arc<Session>, usize), Diagnostic>> + use<'a> {
         let pattern = name.map(NamePattern::new);
         images.iter().flat_map(move |&number| {
             let session = self.session(number).map(Arc::new);
             let kernels = session.and_then(|session| {
-                let found = match &pattern {
-                    None => (0..session.kernels(None)?.len()).collect(),
-                    Some(pattern) => session.find(pattern)?,
-                };
+                let found = session.find(pattern.as_ref(), find)?;
                 Ok((session, found))
             });
             let (items, error) = match kernels {
@@ -227,7 +256,9 @@ impl Library {
                     continue;
                 }
             };
-            let symbol = Arc::clone(&session.kernel_at(index)?.name);
+            let Some(symbol) = session.symbol_at(index).cloned() else {
+                continue;
+            };
             let Some(fit) = pattern.fit(&symbol) else {
                 continue;
             };
@@ -298,8 +329,13 @@ impl Library {
     ) -> Result<(), E> {
         let bound = |item: Result<(Arc<Session>, usize), Diagnostic>| {
             let (session, index) = item.map_err(Unusable::Image)?;
-            let kernel = session.kernel_at(index).map_err(Unusable::Kernel)?;
-            session.bound(kernel, options).map_err(Unusable::Kernel)
+            match session.kernel_at(index) {
+                Ok(kernel) => session.bound(kernel, options).map_err(Unusable::Kernel),
+                Err(why) => match session.refused_at(index) {
+                    Some(refused) => Ok(session.refused_bound(&refused.name, &refused.why)),
+                    None => Err(Unusable::Kernel(why)),
+                },
+            }
         };
         in_order(jobs, self.kernels(images, name), bound, &mut each)
     }

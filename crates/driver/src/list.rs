@@ -7,7 +7,7 @@ use warpbound_ir::Control;
 use warpbound_load::{Container, Entry, Kernel, NamePattern, OtherKind};
 use warpbound_report::list::{Directory, FileReport, ImageSummary, KernelSummary};
 
-use crate::{Library, Session};
+use crate::{Find, Library, Session};
 
 impl Library {
     /// What the file holds, without loading any of it.
@@ -59,11 +59,19 @@ impl Session {
         };
         match self.image.kernels() {
             Ok(kernels) => {
-                let wanted = match name {
-                    None => kernels.iter().collect(),
-                    Some(name) => name.best(kernels.iter().map(|k| (k, &k.name))),
-                };
-                report.kernels = wanted.into_iter().map(|k| self.summary(k)).collect();
+                let wanted = self.find(name, Find::Kernels).unwrap_or_default();
+                report.kernels = wanted
+                    .into_iter()
+                    .filter_map(|index| match kernels.get(index) {
+                        Some(kernel) => Some(self.summary(kernel)),
+                        None => self.refused_at(index).map(|kernel| KernelSummary {
+                            name: kernel.demangled(),
+                            symbol: kernel.name.to_string(),
+                            refused: Some(kernel.why.to_string()),
+                            ..KernelSummary::default()
+                        }),
+                    })
+                    .collect();
             }
             Err(why) => {
                 report.refused = Some(why.to_string());

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_ir::{Control, OpIndex, Target};
+use warpbound_isa::nvidia::{self, Relocated};
 use warpbound_isa::{Control as ControlWord, Program, TargetStyle};
 use warpbound_load::Kernel;
 use warpbound_report::listing::{ControlColumns, Line, Listing};
@@ -21,11 +22,17 @@ impl Session {
         let prepared = self.prepare(kernel)?;
         let labels = labels(&prepared);
         let mut last_source = None;
+        let relocated = match &prepared.program {
+            Program::Nvidia(program) => relocated(kernel, program),
+            Program::Mini(_) => Vec::new(),
+        };
         let lines = (0u32..)
             .map(OpIndex)
             .zip(&prepared.code.ops)
             .filter_map(|(at, op)| {
-                let (text, control) = spell(&prepared, &labels, at)?;
+                let here = relocated.binary_search_by_key(&op.addr, |r| r.addr);
+                let here = here.ok().and_then(|index| relocated.get(index));
+                let (text, control) = spell(&prepared, &labels, at, here)?;
                 let source = prepared.source(op.addr);
                 let changed = source != last_source;
                 last_source.clone_from(&source);
@@ -58,7 +65,7 @@ impl Session {
                 out.push_str(".text.");
                 out.push_str(&kernel.demangled());
                 out.push_str(":\n");
-                program.write_listing(out);
+                program.write_listing(&relocated(kernel, &program), out);
                 Ok(())
             }
             Program::Mini(_) => {
@@ -69,11 +76,26 @@ impl Session {
     }
 }
 
+/// The operands that the linker or the driver still has to write, by address.
+fn relocated(kernel: &Kernel, program: &nvidia::Program) -> Vec<Relocated> {
+    let relocated = kernel.relocations.iter().filter_map(|relocation| {
+        let instr = program.at(CodeAddr(relocation.offset))?;
+        let operand = relocation.operand(instr.word as u64);
+        Some(Relocated {
+            addr: instr.addr,
+            low_bit: operand.low_bit,
+            text: operand.text,
+        })
+    });
+    relocated.collect()
+}
+
 /// The instruction of an operation, with labels as targets, and its scheduling information.
 fn spell(
     prepared: &Prepared<'_>,
     labels: &BTreeMap<OpIndex, Vec<String>>,
     at: OpIndex,
+    relocated: Option<&Relocated>,
 ) -> Option<(String, Option<ControlColumns>)> {
     let program = match &prepared.program {
         Program::Nvidia(program) => program,
@@ -84,9 +106,10 @@ fn spell(
         let at = prepared.code.at(addr)?;
         labels.get(&at)?.first().cloned()
     };
-    let text = program
-        .text(instr, TargetStyle::Labels(&label))
-        .unwrap_or_else(|| format!("??? 0x{:016x}", instr.word));
+    let mut text = String::new();
+    if !program.write_text(instr, TargetStyle::Labels(&label), relocated, &mut text) {
+        text = format!("??? 0x{:016x}", instr.word);
+    }
     Some((format!("{text} ;"), Some(columns(instr.control))))
 }
 

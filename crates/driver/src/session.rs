@@ -1,9 +1,12 @@
 //! A loaded cubin and the questions that can be asked of it.
 
+use std::sync::Arc;
+
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
-use warpbound_load::{Image, Kernel, NamePattern, spell_candidates};
+use warpbound_load::{Image, Kernel, NamePattern, RefusedKernel, spell_candidates};
 
+use crate::Find;
 use crate::facts_check::FactsCheck;
 use crate::prepared::Prepared;
 
@@ -46,7 +49,7 @@ impl Session {
             let kernels = self.image.kernels().map(|all| all.iter().collect());
             return kernels.map_err(|d| self.locate(d));
         };
-        let found = self.find(&NamePattern::new(name))?;
+        let found = self.find(Some(&NamePattern::new(name)), Find::Kernels)?;
         if found.is_empty() {
             return Err(self.locate(self.image.no_such_kernel(name)));
         }
@@ -56,9 +59,25 @@ impl Session {
             .collect()
     }
 
-    /// Positions of the kernels that a name fits best; none where it fits none.
-    pub(crate) fn find(&self, name: &NamePattern) -> Result<Vec<usize>, Diagnostic> {
-        self.image.find(name).map_err(|d| self.locate(d))
+    /// Positions of all kernels, or of those that a name fits best; none where it fits none. After those that can be
+    /// read come those that cannot, then the functions with a code section of their own, where they are asked for.
+    pub(crate) fn find(
+        &self,
+        name: Option<&NamePattern>,
+        find: Find,
+    ) -> Result<Vec<usize>, Diagnostic> {
+        let kernels = self.image.kernels().map_err(|d| self.locate(d))?;
+        let refused = self.image.refused().iter().map(|kernel| &kernel.name);
+        let functions = match find {
+            Find::All => self.image.device_functions(),
+            Find::Kernels => &[],
+        };
+        let all = kernels.iter().map(|kernel| &kernel.name).chain(refused);
+        let all = all.chain(functions.iter().map(|kernel| &kernel.name));
+        Ok(match name {
+            Some(name) => name.best(all.enumerate()),
+            None => (0..all.count()).collect(),
+        })
     }
 
     /// The kernel of a launch: the one of a name, or the only one where none is given.
@@ -83,16 +102,40 @@ impl Session {
         }
     }
 
-    /// The kernel at a position that [`Library::kernels`](crate::Library::kernels) gave.
+    /// The kernel or function at a position that [`Library::find`](crate::Library::find) gave.
     ///
     /// # Errors
     ///
-    /// Where the file has no such kernel.
+    /// Where the file has no such kernel, or it cannot be read.
     pub fn kernel_at(&self, index: usize) -> Result<&Kernel, Diagnostic> {
         let kernels = self.image.kernels().map_err(|d| self.locate(d))?;
-        kernels
-            .get(index)
-            .ok_or_else(|| self.locate(Diagnostic::new(format!("there is no kernel {index}"))))
+        if let Some(kernel) = kernels.get(index) {
+            return Ok(kernel);
+        }
+        let before = kernels.len() + self.image.refused().len();
+        let function = index.checked_sub(before);
+        let function = function.and_then(|index| self.image.device_functions().get(index));
+        function.ok_or_else(|| {
+            let why = match self.refused_at(index) {
+                Some(refused) => refused.why.clone(),
+                None => Diagnostic::new(format!("there is no kernel {index}")),
+            };
+            self.locate(why)
+        })
+    }
+
+    /// The kernel at a position, if it is one that cannot be read.
+    pub(crate) fn refused_at(&self, index: usize) -> Option<&RefusedKernel> {
+        let kernels = self.image.kernels().ok()?;
+        self.image.refused().get(index.checked_sub(kernels.len())?)
+    }
+
+    /// The mangled name of the kernel at a position, whether it can be read or not.
+    pub(crate) fn symbol_at(&self, index: usize) -> Option<&Arc<str>> {
+        match self.refused_at(index) {
+            Some(refused) => Some(&refused.name),
+            None => Some(&self.kernel_at(index).ok()?.name),
+        }
     }
 
     /// Checks that all facts are about kernels of this file, as they are now, and that none has facts under

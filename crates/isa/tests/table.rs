@@ -5,6 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_isa::nvidia::{Program, classes, table};
 use warpbound_isa::{Access, Arch, Control, Space};
 
+/// Rows are read when they are needed, so that a fault in one would go unseen until then.
+#[test]
+fn every_row_reads() {
+    let table = table().expect("the table reads");
+    assert_eq!(table.check(), Ok(()));
+    let rows = include_str!("../../../isa/nvidia/maxwell.forms").lines();
+    let rows = rows.filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    assert_eq!(table.forms().count(), rows.count());
+}
+
 #[test]
 fn masks_are_disjoint_or_nested() {
     let table = table().expect("the table reads");

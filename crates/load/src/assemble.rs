@@ -1,6 +1,6 @@
 //! From the ELF view to kernels: which section belongs to which kernel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,9 +8,11 @@ use warpbound_base::{CodeAddr, Diagnostic};
 
 use crate::attribute::{self, Attribute};
 use crate::bank::{self, BankName, ConstBank};
-use crate::elf::{Elf, RawRelocation, RawSymbol, Section, SymbolPlace, fault};
-use crate::image::{Image, Linkage};
-use crate::inventory::{self, FunctionSymbol, SHT_CUDA_INFO, is_code, is_static_shared};
+use crate::elf::{Elf, RawSymbol, Relocations, Section, SymbolPlace, fault};
+use crate::image::{Image, Linkage, RefusedKernel};
+use crate::inventory::{
+    self, CodeSection, FunctionSymbol, SHT_CUDA_INFO, code_name, is_code, is_static_shared,
+};
 use crate::isa::Isa;
 use crate::kernel::{Function, Kernel};
 use crate::line::{self, LineTable};
@@ -26,39 +28,61 @@ pub(crate) fn image(
     sm: Sm,
     linkage: Linkage,
 ) -> Result<Image, Diagnostic> {
-    let code_sections = inventory::code_sections(elf)?;
+    let code = inventory::code_sections(elf);
+    let kernels = code.sections.values().flat_map(|code| &code.kernels);
+    let kernels = kernels.chain(&code.without_code);
     let mut image = Image {
         isa: Isa::Sm(sm),
         linkage,
-        kernel_names: code_sections
-            .values()
-            .filter_map(|code| Some(Arc::clone(&code.kernel?.symbol.name)))
-            .collect(),
+        kernel_names: kernels.map(|k| Arc::clone(&k.symbol.name)).collect(),
         kernels: Vec::new(),
-        others: inventory::others(elf, &code_sections),
+        refused: Vec::new(),
+        device_functions: Vec::new(),
+        others: inventory::others(elf, &code.sections),
         variables: variable::variables(file, elf),
         other_attributes: Vec::new(),
         warnings: Vec::new(),
     };
-    if sm.is_supported() {
-        let parts = Parts::collect(file, elf, &mut image)?;
-        for (index, code) in code_sections {
-            if let Some(function) = code.kernel {
-                let kernel = parts
-                    .kernel(index, function, &code.functions, &mut image)
-                    .map_err(|diagnostic| diagnostic.in_kernel(&*function.symbol.name))?;
-                image.kernels.push(kernel);
+    if !sm.is_supported() {
+        return Ok(image);
+    }
+    let parts = Parts::collect(file, elf, &mut image)?;
+    for (&index, section) in &code.sections {
+        for &kernel in &section.kernels {
+            match parts.function(index, kernel, section, &mut image) {
+                Ok(kernel) => image.kernels.push(kernel),
+                Err(why) => image.refuse(kernel.symbol, why),
+            }
+        }
+        if let ([], [first, ..]) = (&*section.kernels, &*section.functions) {
+            match parts.function(index, *first, section, &mut image) {
+                Ok(function) => image.device_functions.push(function),
+                Err(why) => image.warnings.push(why.in_kernel(&*first.symbol.name)),
             }
         }
     }
+    for kernel in code.without_code {
+        let symbol = kernel.symbol;
+        let why = fault(symbol.offset, "the kernel lies outside the code sections");
+        image.refuse(symbol, why);
+    }
     Ok(image)
+}
+
+impl Image {
+    fn refuse(&mut self, kernel: &RawSymbol, why: Diagnostic) {
+        self.refused.push(RefusedKernel {
+            name: Arc::clone(&kernel.name),
+            why: why.in_kernel(&*kernel.name),
+        });
+    }
 }
 
 /// The parts of all kernels, sorted by what they belong to.
 struct Parts<'elf> {
     file: &'elf Bytes,
     elf: &'elf Elf<'elf>,
-    relocations: BTreeMap<usize, Vec<RawRelocation>>,
+    relocations: Relocations,
     lines: BTreeMap<usize, LineTable>,
     /// Attributes of the whole file: (attribute, symbol index) to value.
     by_symbol: BTreeMap<(u8, u32), u32>,
@@ -66,6 +90,8 @@ struct Parts<'elf> {
     shared_banks: Vec<ConstBank>,
     /// Parts of single kernels, by the index of the code section.
     of_kernel: BTreeMap<usize, KernelParts>,
+    /// What is wrong with a part of a single kernel, first of all, by the index of the code section.
+    faults: BTreeMap<usize, Diagnostic>,
 }
 
 #[derive(Default)]
@@ -81,7 +107,14 @@ impl<'elf> Parts<'elf> {
         elf: &'elf Elf<'elf>,
         image: &mut Image,
     ) -> Result<Parts<'elf>, Diagnostic> {
-        let relocations = elf.relocations()?;
+        let relocations = elf.relocations();
+        for (&index, table) in &relocations {
+            // Of those that are read, what they belong to says it.
+            let is_read = elf.sections.get(index).is_some_and(inventory::is_relocated);
+            if let (Err(why), false) = (table, is_read) {
+                image.warnings.push(why.clone());
+            }
+        }
         let lines = line::read(elf, &relocations).unwrap_or_else(|diagnostic| {
             image.warnings.push(diagnostic);
             BTreeMap::new()
@@ -94,26 +127,48 @@ impl<'elf> Parts<'elf> {
             by_symbol: BTreeMap::new(),
             shared_banks: Vec::new(),
             of_kernel: BTreeMap::new(),
+            faults: BTreeMap::new(),
         };
+        let code_by_name: HashMap<&str, usize> = (0..)
+            .zip(&elf.sections)
+            .filter_map(|(index, section)| Some((code_name(section)?, index)))
+            .collect();
         for (index, section) in elf.sections.iter().enumerate() {
-            if section.kind == SHT_CUDA_INFO {
-                parts.add_attributes(section, &mut image.other_attributes)?;
+            let added = if section.kind == SHT_CUDA_INFO {
+                parts.add_attributes(section, &mut image.other_attributes)
             } else if let Some(name) = bank::parse_name(section.name) {
-                parts.add_bank(index, section, &name)?;
+                parts.add_bank(index, section, &name)
             } else if is_static_shared(section) {
-                parts.add_static_shared(section)?;
+                parts.add_static_shared(section)
+            } else {
+                Ok(())
+            };
+            if let Err(why) = added {
+                // What belongs to one kernel is missing from that one only.
+                let owner = inventory::owner(section.name);
+                let named = || owner.and_then(|name| code_by_name.get(name).copied());
+                match parts.code_of(section).or_else(named) {
+                    Some(code) => parts.faults.entry(code).or_insert(why),
+                    None => return Err(why),
+                };
             }
         }
         Ok(parts)
     }
 
+    /// The code section that a section says it belongs to.
+    fn code_of(&self, section: &Section<'_>) -> Option<usize> {
+        let index = section.info as usize;
+        let code = self.elf.sections.get(index);
+        code.is_some_and(is_code).then_some(index)
+    }
+
     /// The parts of the kernel whose code section `section.info` names.
     fn part_of(&mut self, section: &Section<'_>) -> Result<&mut KernelParts, Diagnostic> {
-        let index = section.info as usize;
-        match self.elf.sections.get(index) {
-            Some(code) if is_code(code) => Ok(self.of_kernel.entry(index).or_default()),
-            _ => {
-                let name = section.name;
+        match self.code_of(section) {
+            Some(index) => Ok(self.of_kernel.entry(index).or_default()),
+            None => {
+                let (name, index) = (section.name, section.info);
                 let what =
                     format!("section {name:?} belongs to section {index}, which is not code");
                 Err(fault(section.offset, what))
@@ -139,10 +194,16 @@ impl<'elf> Parts<'elf> {
                 | attribute::MAX_STACK_SIZE
                 | attribute::REGCOUNT => {
                     let [symbol, value] = record.exact_words()?;
-                    if let Some(old) = self.by_symbol.insert((record.code, symbol), value)
-                        && old != value
-                    {
-                        return Err(record.fault("contradicts an earlier one"));
+                    let old = self.by_symbol.insert((record.code, symbol), value);
+                    if old.is_some_and(|old| old != value) {
+                        let why = record.fault("contradicts an earlier one");
+                        let function = self.elf.symbols.get(symbol as usize);
+                        match function.map(|function| function.place) {
+                            Some(SymbolPlace::Section(code)) => {
+                                self.faults.entry(code).or_insert(why);
+                            }
+                            _ => return Err(why),
+                        }
                     }
                 }
                 _ => others.push(record),
@@ -195,25 +256,31 @@ impl<'elf> Parts<'elf> {
     }
 
     fn relocations(&self, section: usize) -> Result<Vec<Relocation>, Diagnostic> {
-        let mut relocations = self
-            .relocations
-            .get(&section)
-            .into_iter()
-            .flatten()
+        let raw = match self.relocations.get(&section) {
+            Some(raw) => raw.as_ref().map_err(Diagnostic::clone)?.as_slice(),
+            None => &[],
+        };
+        let mut relocations = raw
+            .iter()
             .map(|raw| Relocation::read(self.elf, raw))
             .collect::<Result<Vec<_>, _>>()?;
         relocations.sort_by_key(|relocation| relocation.offset);
         Ok(relocations)
     }
 
-    fn kernel(
+    /// The function whose code section has this index, with all that belongs to it.
+    fn function(
         &self,
         index: usize,
         function: FunctionSymbol<'_>,
-        functions: &[FunctionSymbol<'_>],
+        in_section: &CodeSection<'_>,
         image: &mut Image,
     ) -> Result<Kernel, Diagnostic> {
         let (symbol_index, symbol) = (function.index, function.symbol);
+        let mut faults = in_section.fault.iter().chain(self.faults.get(&index));
+        if let Some(why) = faults.next() {
+            return Err(why.clone());
+        }
         let section = self
             .elf
             .sections
@@ -238,9 +305,10 @@ impl<'elf> Parts<'elf> {
             entry: CodeAddr(narrow(symbol.value, symbol)?),
             first_line: 0,
             file_offset: section.offset,
-            functions: functions
+            functions: in_section
+                .functions
                 .iter()
-                .map(|function| self.function(function))
+                .map(|function| self.part_of_code(function))
                 .collect::<Result<_, _>>()?,
             registers,
             barriers: barriers(section)?,
@@ -268,7 +336,7 @@ impl<'elf> Parts<'elf> {
         })
     }
 
-    fn function(&self, function: &FunctionSymbol<'_>) -> Result<Function, Diagnostic> {
+    fn part_of_code(&self, function: &FunctionSymbol<'_>) -> Result<Function, Diagnostic> {
         let symbol = function.symbol;
         Ok(Function {
             name: Arc::clone(&symbol.name),
@@ -320,16 +388,31 @@ impl<'elf> Parts<'elf> {
         let Some(param_bank) = &metadata.param_bank else {
             return Ok(None);
         };
-        let section = self
-            .elf
-            .symbols
-            .get(param_bank.symbol as usize)
-            .and_then(|symbol| match symbol.place {
-                SymbolPlace::Section(index) => self.elf.sections.get(index),
-                SymbolPlace::Undefined | SymbolPlace::Other => None,
-            })
-            .filter(|section| section.info as usize == code);
-        match section.and_then(|section| bank::parse_name(section.name)) {
+        let symbol = self.elf.symbols.get(param_bank.symbol as usize);
+        let name = symbol.and_then(|symbol| match symbol.place {
+            SymbolPlace::Section(index) => {
+                let section = self.elf.sections.get(index);
+                Some(
+                    section
+                        .filter(|section| section.info as usize == code)?
+                        .name,
+                )
+            }
+            // Hand-written kernels leave it to the linker to find the section of the symbol's name.
+            SymbolPlace::Undefined => {
+                let owner = self.elf.sections.get(code).and_then(code_name);
+                let named = inventory::owner(&symbol.name).filter(|named| Some(*named) == owner);
+                named.map(|_| &*symbol.name)
+            }
+            SymbolPlace::Other => None,
+        });
+        let banks = self
+            .of_kernel
+            .get(&code)
+            .map(|parts| parts.banks.as_slice());
+        let has = |number| banks.unwrap_or_default().iter().any(|b| b.number == number);
+        let bank = name.and_then(bank::parse_name);
+        match bank.filter(|bank| has(bank.number)) {
             Some(bank) => Ok(Some(ParamBlock {
                 bank: bank.number,
                 offset: param_bank.offset,

@@ -137,6 +137,9 @@ impl RawRelocation {
     }
 }
 
+/// Relocations by the index of the section that they change, or why they cannot be read.
+pub(crate) type Relocations = BTreeMap<usize, Result<Vec<RawRelocation>, Diagnostic>>;
+
 /// Bytes that may still be read. A real file has every byte in one section, and names each section and
 /// symbol once: four times the file is ample.
 pub(crate) struct Budget(Cell<u64>);
@@ -275,30 +278,41 @@ impl<'data> Elf<'data> {
         self.reader.contents(section)
     }
 
-    /// All relocations, by the index of the section they change, in the order of the file.
-    pub(crate) fn relocations(&self) -> Result<BTreeMap<usize, Vec<RawRelocation>>, Diagnostic> {
-        let mut relocations = BTreeMap::<usize, Vec<RawRelocation>>::new();
+    /// All relocations, by the index of the section they change, in the order of the file. A table that is
+    /// damaged is a fault of that section only.
+    pub(crate) fn relocations(&self) -> Relocations {
+        let mut relocations = Relocations::new();
         for section in &self.sections {
-            let entries: Vec<RawRelocation> = match elf::SectionType(section.kind) {
-                elf::SHT_REL => self
-                    .reader
-                    .table(section, "relocation table")?
-                    .map(|(offset, entry)| RawRelocation::from_rel(offset, entry))
-                    .collect(),
-                elf::SHT_RELA => self
-                    .reader
-                    .table(section, "relocation table")?
-                    .map(|(offset, entry)| RawRelocation::from_rela(offset, entry))
-                    .collect(),
+            let entries = match elf::SectionType(section.kind) {
+                elf::SHT_REL => self.entries(section, RawRelocation::from_rel),
+                elf::SHT_RELA => self.entries(section, RawRelocation::from_rela),
                 _ => continue,
             };
-            self.check_relocations(section, &entries)?;
-            relocations
+            let all = relocations
                 .entry(section.info as usize)
-                .or_default()
-                .extend(entries);
+                .or_insert_with(|| Ok(Vec::new()));
+            match (&mut *all, entries) {
+                (Ok(all), Ok(entries)) => all.extend(entries),
+                (Ok(_), Err(why)) => *all = Err(why),
+                (Err(_), _) => {}
+            }
         }
-        Ok(relocations)
+        relocations
+    }
+
+    /// The checked entries of a relocation table.
+    fn entries<T: object::Pod>(
+        &self,
+        table: &Section<'data>,
+        read: impl Fn(u64, &T) -> RawRelocation,
+    ) -> Result<Vec<RawRelocation>, Diagnostic> {
+        let entries: Vec<RawRelocation> = self
+            .reader
+            .table(table, "relocation table")?
+            .map(|(offset, entry)| read(offset, entry))
+            .collect();
+        self.check_relocations(table, &entries)?;
+        Ok(entries)
     }
 
     /// Every entry must change an existing byte and name an existing symbol.

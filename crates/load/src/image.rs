@@ -10,7 +10,7 @@ use crate::attribute::Attribute;
 use crate::container::{self, Magic};
 use crate::elf::{Elf, Header, fault};
 use crate::isa::Isa;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, demangle};
 use crate::name::{NamePattern, spell_candidates};
 use crate::sm::Sm;
 use crate::text;
@@ -23,10 +23,21 @@ pub struct Image {
     pub(crate) linkage: Linkage,
     pub(crate) kernel_names: Vec<Arc<str>>,
     pub(crate) kernels: Vec<Kernel>,
+    pub(crate) refused: Vec<RefusedKernel>,
+    pub(crate) device_functions: Vec<Kernel>,
     pub(crate) others: Vec<Other>,
     pub(crate) variables: Vec<Variable>,
     pub(crate) other_attributes: Vec<Attribute>,
     pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// A kernel whose parts are damaged or contradict each other. The others of its file are read all the same.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RefusedKernel {
+    /// Mangled name.
+    pub name: Arc<str>,
+    /// What is wrong, with the kernel's name and the offset in the file.
+    pub why: Diagnostic,
 }
 
 /// Whether a file is linked.
@@ -62,10 +73,18 @@ pub enum OtherKind {
     Section(u32),
 }
 
+impl RefusedKernel {
+    /// The name as C++ source has it.
+    pub fn demangled(&self) -> String {
+        demangle(&self.name)
+    }
+}
+
 impl Image {
     /// Reads a cubin.
     ///
-    /// A cubin of an architecture that is not supported is read as far as its list of kernels.
+    /// A cubin of an architecture that is not supported is read as far as its list of kernels. A kernel with
+    /// parts that are damaged or contradict each other is set apart, see [`Image::refused`].
     ///
     /// # Errors
     ///
@@ -115,7 +134,7 @@ impl Image {
         self.kernel_names.iter().map(AsRef::as_ref)
     }
 
-    /// The kernels, in the order of their code sections.
+    /// The kernels that can be read, in the order of their code sections.
     ///
     /// # Errors
     ///
@@ -125,14 +144,24 @@ impl Image {
         Ok(&self.kernels)
     }
 
-    /// Positions of the kernels that a name fits best, in the order of [`Image::kernels`]; none where it fits none.
-    ///
-    /// # Errors
-    ///
-    /// Where the architecture is not supported.
-    pub fn find(&self, name: &NamePattern) -> Result<Vec<usize>, Diagnostic> {
+    /// Positions of the kernels that a name fits best, in the order of [`Image::kernels`] and then of
+    /// [`Image::refused`]; none where it fits none.
+    fn find(&self, name: &NamePattern) -> Result<Vec<usize>, Diagnostic> {
         let kernels = self.kernels()?.iter().map(|kernel| &kernel.name);
-        Ok(name.best(kernels.enumerate()))
+        let refused = self.refused.iter().map(|kernel| &kernel.name);
+        Ok(name.best(kernels.chain(refused).enumerate()))
+    }
+
+    /// The kernels that cannot be read, in the order of their code sections; none of an architecture that is
+    /// not supported, of which no kernel is read.
+    pub fn refused(&self) -> &[RefusedKernel] {
+        &self.refused
+    }
+
+    /// The functions that have a code section of their own and are no kernels, in the order of the sections;
+    /// those that can be read. [`Kernel::params`] and the like are empty.
+    pub fn device_functions(&self) -> &[Kernel] {
+        &self.device_functions
     }
 
     /// The one kernel that a name fits best, see [`NamePattern`].
@@ -144,10 +173,13 @@ impl Image {
         let pattern = NamePattern::new(name);
         let found = self.find(&pattern).map_err(|d| d.in_kernel(name))?;
         match found.as_slice() {
-            [one] => self
-                .kernels
-                .get(*one)
-                .ok_or_else(|| self.no_such_kernel(name)),
+            [one] => self.kernels.get(*one).ok_or_else(|| {
+                let refused = one.checked_sub(self.kernels.len());
+                match refused.and_then(|index| self.refused.get(index)) {
+                    Some(refused) => refused.why.clone(),
+                    None => self.no_such_kernel(name),
+                }
+            }),
             [] => Err(self.no_such_kernel(name)),
             several => {
                 let names = several.iter().filter_map(|&n| self.kernels.get(n));
@@ -185,14 +217,18 @@ impl Image {
     }
 }
 
+/// The first architecture that has variants with accelerators (`sm_90a`).
+const FIRST_WITH_ACCELERATORS: u8 = 90;
+
 /// The architecture in the ELF flags. The layout of the flags follows the ABI version (experiment: NVRTC
-/// 12.9 and CUDA 13 output).
+/// 12.9 and CUDA 13 output). Bit 11 of version 7 has two meanings: nvdisasm calls it `EF_CUDA_SW_1729687` on
+/// Maxwell and Pascal, where an assembler of NVIDIA sets it, and the accelerators of sm_90a came later.
 pub(crate) fn architecture(header: &Header) -> Result<Sm, Diagnostic> {
     let flags = header.flags;
     match header.abi_version {
         7 => Ok(Sm {
             number: flags as u8,
-            accelerators: flags & 0x800 != 0,
+            accelerators: flags & 0x800 != 0 && flags as u8 >= FIRST_WITH_ACCELERATORS,
         }),
         8 => Ok(Sm {
             number: (flags >> 8) as u8,

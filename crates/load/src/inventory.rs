@@ -36,17 +36,26 @@ pub(crate) struct FunctionSymbol<'elf> {
 /// The functions of one code section.
 #[derive(Default)]
 pub(crate) struct CodeSection<'elf> {
-    /// The function that is a kernel, if any.
-    pub(crate) kernel: Option<FunctionSymbol<'elf>>,
+    /// The functions that are kernels; more than one is a fault.
+    pub(crate) kernels: Vec<FunctionSymbol<'elf>>,
     /// All functions, by address.
     pub(crate) functions: Vec<FunctionSymbol<'elf>>,
+    /// What is wrong with them, first of all.
+    pub(crate) fault: Option<Diagnostic>,
 }
 
-/// The functions of every code section that has one, by the section's index.
-pub(crate) fn code_sections<'elf>(
-    elf: &'elf Elf<'_>,
-) -> Result<BTreeMap<usize, CodeSection<'elf>>, Diagnostic> {
-    let mut sections = BTreeMap::<usize, CodeSection<'elf>>::new();
+/// The code of a file.
+#[derive(Default)]
+pub(crate) struct CodeSections<'elf> {
+    /// The functions of every code section that has one, by the section's index.
+    pub(crate) sections: BTreeMap<usize, CodeSection<'elf>>,
+    /// Kernels that have no code section.
+    pub(crate) without_code: Vec<FunctionSymbol<'elf>>,
+}
+
+/// Sorts the functions of the symbol table into code sections.
+pub(crate) fn code_sections<'elf>(elf: &'elf Elf<'_>) -> CodeSections<'elf> {
+    let mut code = CodeSections::default();
     let functions = elf
         .symbols
         .iter()
@@ -54,6 +63,7 @@ pub(crate) fn code_sections<'elf>(
         .filter(|(_, symbol)| symbol.kind == STT_FUNC);
     for (index, symbol) in functions {
         let is_kernel = symbol.other & STO_CUDA_ENTRY != 0;
+        let function = FunctionSymbol { index, symbol };
         let place = match symbol.place {
             SymbolPlace::Section(place) => {
                 let section = elf.sections.get(place).filter(|section| is_code(section));
@@ -63,34 +73,47 @@ pub(crate) fn code_sections<'elf>(
         };
         let Some((place, section_size)) = place else {
             if is_kernel {
-                let what = format!("kernel {} lies outside the code sections", symbol.name);
-                return Err(fault(symbol.offset, what));
+                code.without_code.push(function);
             }
             continue;
         };
+        let section = code.sections.entry(place).or_default();
         let end = symbol.value.checked_add(symbol.size);
         if end.is_none_or(|end| end > section_size) {
             let what = format!("function {} reaches beyond its section", symbol.name);
-            return Err(fault(symbol.offset, what));
+            section.fault.get_or_insert(fault(symbol.offset, what));
         }
-        let function = FunctionSymbol { index, symbol };
-        let code = sections.entry(place).or_default();
-        code.functions.push(function);
-        if is_kernel && let Some(first) = code.kernel.replace(function) {
-            let (first, second) = (&first.symbol.name, &symbol.name);
-            let what = format!("kernels {first} and {second} share a code section");
-            return Err(fault(symbol.offset, what));
+        if is_kernel {
+            if let Some(first) = section.kernels.first() {
+                let (first, second) = (&first.symbol.name, &symbol.name);
+                let what = format!("kernels {first} and {second} share a code section");
+                section.fault.get_or_insert(fault(symbol.offset, what));
+            }
+            section.kernels.push(function);
         }
+        section.functions.push(function);
     }
-    for code in sections.values_mut() {
-        code.functions
+    for section in code.sections.values_mut() {
+        section
+            .functions
             .sort_by_key(|function| (function.symbol.value, function.index));
     }
-    Ok(sections)
+    code
 }
 
 pub(crate) fn is_code(section: &Section<'_>) -> bool {
-    section.name.starts_with(".text.")
+    code_name(section).is_some()
+}
+
+/// The function that a code section is named after.
+pub(crate) fn code_name<'data>(section: &Section<'data>) -> Option<&'data str> {
+    section.name.strip_prefix(".text.")
+}
+
+/// The function that a section of `.nv` is named after, whose code it belongs to: `f` of `.nv.info.f`.
+pub(crate) fn owner(section_name: &str) -> Option<&str> {
+    let (_, function) = section_name.strip_prefix(".nv.")?.split_once('.')?;
+    Some(function)
 }
 
 /// What is not a kernel and not a part of one.
@@ -102,7 +125,7 @@ pub(crate) fn others(
         let in_kernel = match symbol.place {
             SymbolPlace::Section(index) => code_sections
                 .get(&index)
-                .is_some_and(|code| code.kernel.is_some()),
+                .is_some_and(|code| !code.kernels.is_empty()),
             SymbolPlace::Undefined | SymbolPlace::Other => false,
         };
         let kind = match (symbol.place, symbol.kind) {
@@ -143,7 +166,15 @@ fn is_read(section: &Section<'_>) -> bool {
     matches!(
         section.kind,
         SHT_NULL | SHT_SYMTAB | SHT_STRTAB | SHT_RELA | SHT_REL | SHT_CUDA_INFO
-    ) || section.name == ".debug_line"
+    ) || section.name == LINE_TABLE
         || is_static_shared(section)
         || bank::parse_name(section.name).is_some()
+}
+
+/// The section of the line table.
+pub(crate) const LINE_TABLE: &str = ".debug_line";
+
+/// Whether the relocations of a section are read.
+pub(crate) fn is_relocated(section: &Section<'_>) -> bool {
+    is_code(section) || section.name == LINE_TABLE || bank::parse_name(section.name).is_some()
 }

@@ -14,7 +14,8 @@
 //!   belongs to.
 //! * What the file says and this crate does not understand is kept by number or by name, never dropped:
 //!   [`Kernel::other_attributes`], [`Relocation::number`], [`Image::others`].
-//! * A file that contradicts itself is refused in one line that names the offset and the cause.
+//! * A file that contradicts itself is refused in one line that names the offset and the cause; where only
+//!   the parts of one kernel do, that kernel is ([`Image::refused`]), and its neighbours are read.
 
 mod assemble;
 mod attribute;
@@ -48,7 +49,7 @@ pub use grid::{
     Array, Element, Expected, Files, GridAddress, GridBuffer, GridFile, GridImage, GridKind,
     GridParam, GridTexels, GridTexture, GridVariable, ParamValue, StartCaches, Vary,
 };
-pub use image::{Image, Linkage, Other, OtherKind};
+pub use image::{Image, Linkage, Other, OtherKind, RefusedKernel};
 pub use isa::Isa;
 pub use kernel::{Function, Kernel, demangle};
 pub use launch::{LaunchFile, Words};
@@ -56,7 +57,7 @@ pub use library::{Container, Library};
 pub use line::SourceLine;
 pub use metadata::{IndirectBranch, IndirectKind, Param, ParamBlock};
 pub use name::{Fit, NamePattern, spell_candidates};
-pub use relocation::{Relocation, Symbol};
+pub use relocation::{RelocatedOperand, Relocation, Symbol};
 pub use sm::Sm;
 pub use source::{FileSource, Source};
 pub use variable::{Variable, VariablePlace};

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use gimli::{DebugLine, DebugLineOffset, EndianSlice, LineProgramHeader, LittleEndian};
 use warpbound_base::{CodeAddr, Diagnostic};
 
-use crate::elf::{Elf, RawRelocation, SymbolPlace, fault};
+use crate::elf::{Elf, RawRelocation, Relocations, SymbolPlace, fault};
+use crate::inventory::LINE_TABLE;
 
 /// A line of a source file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -73,19 +74,21 @@ const R_CUDA_64: u32 = 2;
 /// Reads `.debug_line`: one table per code section index. Empty where the file has no line table.
 pub(crate) fn read(
     elf: &Elf<'_>,
-    relocations: &BTreeMap<usize, Vec<RawRelocation>>,
+    relocations: &Relocations,
 ) -> Result<BTreeMap<usize, LineTable>, Diagnostic> {
     let Some((index, section)) = elf
         .sections
         .iter()
         .enumerate()
-        .find(|(_, section)| section.name == ".debug_line")
+        .find(|(_, section)| section.name == LINE_TABLE)
     else {
         return Ok(BTreeMap::new());
     };
     let mut contents = elf.contents(section)?.to_vec();
-    for relocation in relocations.get(&index).into_iter().flatten() {
-        relocate(elf, &mut contents, relocation)?;
+    if let Some(relocations) = relocations.get(&index) {
+        for relocation in relocations.as_ref().map_err(Diagnostic::clone)? {
+            relocate(elf, &mut contents, relocation)?;
+        }
     }
     let mut reader = TableReader {
         section_offset: section.offset,

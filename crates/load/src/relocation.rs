@@ -60,6 +60,54 @@ impl Relocation {
     }
 }
 
+/// An operand of an instruction that receives an address, as nvdisasm 12.4 spells it (experiment: each
+/// number on several instructions).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RelocatedOperand {
+    /// Lowest bit of the field in the instruction word; `None` where the number does not tell.
+    pub low_bit: Option<u8>,
+    /// `32@lo(table)`, `` `((table + 0x10)) ``; where the number is not known, its name and the symbol.
+    pub text: String,
+}
+
+/// Lowest bit of the operand that the relocations of Maxwell and Pascal are about.
+const OPERAND: u8 = 20;
+
+impl Relocation {
+    /// The operand of an instruction with this word that receives the address.
+    pub fn operand(&self, word: u64) -> RelocatedOperand {
+        let stored = word >> OPERAND;
+        let low = |bits: u32| stored & ((1 << bits) - 1);
+        // The addend that the word itself holds, and what is written around the symbol.
+        let (stored, before, after) = match self.name() {
+            Some("R_CUDA_ABS32_20") => (low(32), "`(", ")"),
+            Some("R_CUDA_ABS24_20") => (low(24), "`(", ")"),
+            Some("R_CUDA_ABS16_20") => (low(16), "`(", ")"),
+            Some("R_CUDA_ABS32_LO_20") => (low(32), "32@lo(", ")"),
+            Some("R_CUDA_ABS32_HI_20") => (low(32) << 32, "32@hi(", ")"),
+            Some("R_CUDA_FUNC_DESC32_20") => (low(32), "fun@fdesc(", ")"),
+            Some("R_CUDA_FUNC_DESC32_LO_20") => (low(32), "32@lo(fun@fdesc(", "))"),
+            Some("R_CUDA_FUNC_DESC32_HI_20") => (low(32) << 32, "32@hi(fun@fdesc(", "))"),
+            Some("R_CUDA_CONST_FIELD19_20" | "R_CUDA_CONST_FIELD21_20") => (0, "`(", ")"),
+            _ => {
+                return RelocatedOperand {
+                    low_bit: None,
+                    text: self.to_string(),
+                };
+            }
+        };
+        let name = &self.symbol.name;
+        let text = match self.addend.map_or(stored, |addend| addend as u64) {
+            0 => format!("{before}{name}{after}"),
+            addend => format!("{before}({name} + 0x{addend:x}){after}"),
+        };
+        RelocatedOperand {
+            low_bit: Some(OPERAND),
+            text,
+        }
+    }
+}
+
 impl fmt::Display for Relocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "0x{:04x} ", self.offset)?;

@@ -16,6 +16,9 @@ pub struct Sm {
 /// an activation stack.
 const SUPPORTED: [u8; 6] = [50, 52, 53, 60, 61, 62];
 
+/// The newest of them.
+const NEWEST: u8 = 62;
+
 impl Sm {
     /// Whether the kernels of this architecture can be read.
     pub fn is_supported(self) -> bool {
@@ -23,14 +26,33 @@ impl Sm {
     }
 
     /// Refuses an architecture that is not supported, by name.
-    pub(crate) fn check_supported(self) -> Result<(), Diagnostic> {
+    ///
+    /// # Errors
+    ///
+    /// A line that names the architecture and those that are supported.
+    pub fn check_supported(self) -> Result<(), Diagnostic> {
         if self.is_supported() {
             Ok(())
         } else {
+            let not = if self.number > NEWEST {
+                "not supported yet"
+            } else {
+                "not supported"
+            };
             Err(Diagnostic::new(format!(
-                "{self} is not supported (sm_50 to sm_62 are)"
+                "{self} is {not} (sm_50 to sm_62 are)"
             )))
         }
+    }
+
+    /// The architecture whose code serves where a file has none for this one: sm_52 for sm_53, which has the
+    /// same instructions.
+    pub fn stands_in(self) -> Option<Sm> {
+        let sm_53 = Sm {
+            number: 53,
+            accelerators: false,
+        };
+        (self == sm_53).then_some(Sm { number: 52, ..self })
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) fn image(file: &Bytes) -> Result<Image, Diagnostic> {
         linkage: Linkage::Executable,
         kernel_names: Vec::new(),
         kernels: Vec::new(),
+        refused: Vec::new(),
+        device_functions: Vec::new(),
         others: Vec::new(),
         variables: Vec::new(),
         other_attributes: Vec::new(),

@@ -1,5 +1,6 @@
 //! Variables of a module: `__constant__` and `__device__`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -35,6 +36,8 @@ pub enum VariablePlace {
 
 /// The variables of a file whose contents it gives or leaves zero; others are left out.
 pub(crate) fn variables(file: &Bytes, elf: &Elf<'_>) -> Vec<Variable> {
+    // Read once for each section, however many variables lie in it.
+    let mut initial: BTreeMap<usize, Option<Bytes>> = BTreeMap::new();
     let found = elf.symbols.iter().filter_map(|symbol| {
         let SymbolPlace::Section(index) = symbol.place else {
             return None;
@@ -54,7 +57,11 @@ pub(crate) fn variables(file: &Bytes, elf: &Elf<'_>) -> Vec<Variable> {
                 offset: u32::try_from(symbol.value).ok()?,
             },
             (None, ".nv.global.init") => {
-                let contents = file.slice_ref(elf.contents(section).ok()?);
+                let contents = initial.entry(index).or_insert_with(|| {
+                    let contents = elf.contents(section).ok()?;
+                    Some(file.slice_ref(contents))
+                });
+                let contents = contents.as_ref()?;
                 let (start, end) = (symbol.value as usize, end as usize);
                 if end > contents.len() {
                     return None;

@@ -14,6 +14,42 @@ fn refusal(bytes: &[u8]) -> String {
     }
 }
 
+/// Why the only kernel that cannot be read is refused. All others are as in the sound file.
+fn refused_kernel(sound: &[u8], bytes: &[u8]) -> String {
+    let (sound, image) = (Image::parse(sound).unwrap(), Image::parse(bytes).unwrap());
+    let [refused] = image.refused() else {
+        panic!("{:?}", image.refused());
+    };
+    let kernels = |image: &Image| {
+        let all = image.kernels().unwrap().iter();
+        let others = all.filter(|kernel| kernel.name != refused.name);
+        others
+            .map(|kernel| format!("{kernel:?}"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(kernels(&image), kernels(&sound));
+    assert_eq!(
+        image.kernels().unwrap().len() + 1,
+        image.kernel_names().len()
+    );
+    let names = sound.kernel_names().collect::<Vec<_>>();
+    assert!(names.contains(&&*refused.name));
+    let said = image.kernel(&refused.name).unwrap_err();
+    assert_eq!(said, refused.why);
+    said.to_string()
+}
+
+/// The first place of these bytes, which are replaced.
+fn replace(original: &[u8], old: &[u8], new: &[u8]) -> (usize, Vec<u8>) {
+    let mut bytes = original.to_vec();
+    let at = bytes
+        .windows(old.len())
+        .position(|window| window == old)
+        .expect("the record");
+    bytes[at..at + new.len()].copy_from_slice(new);
+    (at, bytes)
+}
+
 #[test]
 fn other_architectures_are_listed_and_refused_by_name() {
     for name in ["sm_75", "sm_90a", "sm_120"] {
@@ -23,7 +59,7 @@ fn other_architectures_are_listed_and_refused_by_name() {
             image.kernel_names().collect::<Vec<_>>(),
             ["_ZN5outer4tinyEPi"]
         );
-        let said = format!("{name} is not supported (sm_50 to sm_62 are)");
+        let said = format!("{name} is not supported yet (sm_50 to sm_62 are)");
         assert_eq!(image.kernels().unwrap_err().to_string(), said);
         assert_eq!(
             image.kernel("tiny").unwrap_err().to_string(),
@@ -107,25 +143,18 @@ fn an_unknown_kernel_name_lists_the_kernels() {
     );
 }
 
+/// What is wrong with a kernel's own parts costs that kernel and no other.
 #[test]
 fn contradictions_are_refused_where_they_are() {
     let original = data("features.sm_61.cubin");
-    let replace = |old: &[u8], new: &[u8]| {
-        let mut bytes = original.clone();
-        let at = bytes
-            .windows(old.len())
-            .position(|window| window == old)
-            .expect("the record");
-        bytes[at..at + new.len()].copy_from_slice(new);
-        (at, refusal(&bytes))
-    };
     // EXIT_INSTR_OFFSETS of 0x148, moved behind the code of 0x240 bytes.
-    let (at, said) = replace(
+    let (at, bytes) = replace(
+        &original,
         &[4, 0x1c, 4, 0, 0x48, 1, 0, 0],
         &[4, 0x1c, 4, 0, 0x40, 2, 0, 0],
     );
     assert_eq!(
-        said,
+        refused_kernel(&original, &bytes),
         format!(
             "kernel _ZN5outer5scaleIfEEvPT_3BoxIcEi: offset 0x{:x}: attribute EXIT_INSTR_OFFSETS: \
              0x240 is not the address of an instruction (the code has 0x240 bytes)",
@@ -133,7 +162,8 @@ fn contradictions_are_refused_where_they_are() {
         )
     );
     // CBANK_PARAM_SIZE of 16, made 20.
-    let (_, said) = replace(&[3, 0x19, 0x10, 0], &[3, 0x19, 0x14, 0]);
+    let (_, bytes) = replace(&original, &[3, 0x19, 0x10, 0], &[3, 0x19, 0x14, 0]);
+    let said = refused_kernel(&original, &bytes);
     assert!(
         said.ends_with(
             "attribute PARAM_CBANK: the parameters take 16 bytes, but 20 by CBANK_PARAM_SIZE"
@@ -141,27 +171,127 @@ fn contradictions_are_refused_where_they_are() {
         "{said}"
     );
     // A record that claims more bytes than its section has.
-    let (at, said) = replace(
+    let (at, bytes) = replace(
+        &original,
         &[4, 0x46, 4, 0, 0x68, 1, 0, 0],
         &[4, 0x46, 0xff, 0xff, 0x68, 1, 0, 0],
     );
     assert_eq!(
-        said,
-        format!("offset 0x{at:x}: attribute 0x46 of 65535 bytes reaches beyond its section")
+        refused_kernel(&original, &bytes),
+        format!(
+            "kernel report: offset 0x{at:x}: attribute 0x46 of 65535 bytes reaches beyond its section"
+        )
     );
+}
+
+/// Libraries have kernels whose parameters lie in a bank that their file does not define.
+#[test]
+fn a_parameter_bank_that_is_undefined_costs_its_kernel() {
+    let original = data("features.sm_61.cubin");
+    for kernel in ["_ZN5outer5scaleIfEEvPT_3BoxIcEi", "report"] {
+        let at = parameter_bank(&original, kernel);
+        let mut bytes = original.clone();
+        // Symbol 0 is the undefined one.
+        bytes[at..at + 4].fill(0);
+        assert_eq!(
+            refused_kernel(&original, &bytes),
+            format!(
+                "kernel {kernel}: offset 0x{at:x}: attribute PARAM_CBANK: symbol 0 is not a \
+                 constant bank of this kernel"
+            )
+        );
+    }
+}
+
+/// Hand-written kernels name the section by an undefined symbol of its name.
+#[test]
+fn a_parameter_bank_that_an_undefined_symbol_names() {
+    let original = data("features.sm_61.cubin");
+    let at = parameter_bank(&original, "report");
+    let number = u32::from_le_bytes(original[at..at + 4].try_into().unwrap());
+    let symbols = section_at(&original, |header| original[header + 4] == 2);
+    let strings = section_header(&original, usize::from(original[symbols + 40]));
+    let symbol = place(&original, symbols) + 24 * number as usize;
+    let names = place(&original, strings);
+    // The string table of the symbols has the names of sections too.
+    let name_at = |name: &[u8]| {
+        let mut table = original[names..].windows(name.len());
+        table.position(|window| window == name).expect("a name") as u32
+    };
+    for (name, is_read) in [
+        (&b".nv.constant0.report\0"[..], true),
+        (b".nv.constant0._ZN5outer5scaleIfEEvPT_3BoxIcEi\0", false),
+        (b"vprintf\0", false),
+    ] {
+        let mut bytes = original.clone();
+        bytes[symbol..symbol + 4].copy_from_slice(&name_at(name).to_le_bytes());
+        bytes[symbol + 4..symbol + 8].fill(0);
+        if is_read {
+            let image = Image::parse(&bytes).unwrap();
+            let sound = Image::parse(&original).unwrap();
+            let block = |image: &Image| image.kernel("report").unwrap().param_block.clone();
+            assert!(block(&image).is_some());
+            assert_eq!(block(&image), block(&sound));
+        } else {
+            let said = refused_kernel(&original, &bytes);
+            assert!(
+                said.ends_with("is not a constant bank of this kernel"),
+                "{said}"
+            );
+        }
+    }
+}
+
+/// The header of the first section that is wanted.
+fn section_at(bytes: &[u8], wanted: impl Fn(usize) -> bool) -> usize {
+    let count = usize::from(u16::from_le_bytes([bytes[60], bytes[61]]));
+    let mut headers = (0..count).map(|section| section_header(bytes, section));
+    headers.find(|&header| wanted(header)).expect("the section")
+}
+
+/// Where the contents of a section begin.
+fn place(bytes: &[u8], header: usize) -> usize {
+    u64::from_le_bytes(bytes[header + 24..header + 32].try_into().unwrap()) as usize
+}
+
+/// The place of the symbol in the attribute PARAM_CBANK of a kernel.
+fn parameter_bank(bytes: &[u8], kernel: &str) -> usize {
+    let image = Image::parse(bytes).unwrap();
+    let size = image.kernel(kernel).unwrap().param_block.clone().unwrap();
+    let place = [size.offset.to_le_bytes(), size.size.to_le_bytes()].concat();
+    let is_record = |at: &usize| {
+        bytes[*at..].starts_with(&[4, 0x0a, 8, 0]) && bytes[at + 8..].starts_with(&place)
+    };
+    (0..bytes.len() - 12).find(is_record).expect("the record") + 4
+}
+
+/// What an assembler of NVIDIA writes into the flags of GEMMs is no accelerator.
+#[test]
+fn a_software_flag_is_no_accelerator() {
+    for number in [50u8, 52, 60, 61, 62] {
+        let mut bytes = data("tiny.sm_52.cubin");
+        let flags = 0x3c_0d00 | u32::from(number);
+        bytes[48..52].copy_from_slice(&flags.to_le_bytes());
+        let image = Image::parse(&bytes).unwrap();
+        assert_eq!(image.isa().to_string(), format!("sm_{number}"));
+        assert_eq!(image.kernels().unwrap().len(), 1);
+    }
+}
+
+fn section_header(bytes: &[u8], section: usize) -> usize {
+    u64::from_le_bytes(bytes[40..48].try_into().unwrap()) as usize + 64 * section
 }
 
 /// A part whose owner is not named would silently be missing from its kernel.
 #[test]
 fn parts_without_an_owner_are_refused() {
     let original = data("features.sm_61.cubin");
-    let table = u64::from_le_bytes(original[40..48].try_into().unwrap()) as usize;
     let mut refused = Vec::new();
     // Sections 17, 18: constant bank 0 of each kernel; 22, 24: their shared memory (`readelf -S`).
     for section in [17, 18, 22, 24] {
         let mut bytes = original.clone();
-        bytes[table + 64 * section + 44] = 0;
-        let said = refusal(&bytes);
+        bytes[section_header(&original, section) + 44] = 0;
+        let said = refused_kernel(&original, &bytes);
         assert!(
             said.ends_with("belongs to section 0, which is not code"),
             "{said}"
@@ -174,4 +304,120 @@ fn parts_without_an_owner_are_refused() {
         refused[0]
     );
     assert!(refused[3].contains(".nv.shared.report"), "{}", refused[3]);
+}
+
+/// Without its name, the part could be of any kernel.
+#[test]
+fn parts_without_owner_and_name_are_refused_with_all() {
+    let original = data("features.sm_61.cubin");
+    let mut bytes = original.clone();
+    bytes[section_header(&original, 17) + 44] = 0;
+    let (_, bytes) = replace(
+        &bytes,
+        b".nv.constant0._ZN5outer5scale",
+        b".nv.constant0._ZN5Outer5",
+    );
+    let said = refusal(&bytes);
+    assert!(
+        said.ends_with("belongs to section 0, which is not code"),
+        "{said}"
+    );
+}
+
+/// Sections of code: without contents, with contents that reach beyond the file, with too many barriers.
+#[test]
+fn a_damaged_code_section_costs_its_kernel() {
+    let original = data("features.sm_61.cubin");
+    let image = Image::parse(&original).unwrap();
+    let code = image.kernel("report").unwrap().file_offset.to_le_bytes();
+    let header = (0..)
+        .map(|section| section_header(&original, section))
+        .find(|header| original[header + 24..header + 32] == code)
+        .unwrap();
+    for (at, value, said) in [
+        (4, 8, "the code section has no contents"),
+        (27, 0x7f, "reaches beyond the end of the file"),
+        (
+            11,
+            0xff,
+            "the code section states 4086 barriers, at most 16 exist",
+        ),
+        (
+            16,
+            8,
+            "the code section has the fixed address 0x8, expected 0",
+        ),
+        (32, 8, "function report reaches beyond its section"),
+    ] {
+        let mut bytes = original.clone();
+        bytes[header + at] = value;
+        if at == 32 {
+            bytes[header + 33] = 0;
+        }
+        let why = refused_kernel(&original, &bytes);
+        assert!(
+            why.starts_with("kernel report: offset 0x") && why.contains(said),
+            "{why}"
+        );
+    }
+}
+
+/// All variables of a file lie in one section, which is read once.
+#[test]
+fn many_variables_in_one_section() {
+    const VARIABLES: usize = 500;
+    let original = data("features.sm_61.cubin");
+    let variable = |name: &str| {
+        let image = Image::parse(&original).unwrap();
+        let found = image.variables().iter().find(|v| *v.name == *name).cloned();
+        found.expect("a variable of the file")
+    };
+    let bytes = with_symbols(&original, "$str", VARIABLES);
+    let image = Image::parse(&bytes).unwrap();
+    assert!(image.refused().is_empty(), "{:?}", image.refused());
+    assert_eq!(image.kernels().unwrap().len(), 2);
+    let copies = image.variables().iter().filter(|v| **v == variable("$str"));
+    assert_eq!(copies.count(), VARIABLES + 1);
+}
+
+/// The file with more copies of a symbol, and a section of initial values that is most of it.
+fn with_symbols(original: &[u8], name: &str, count: usize) -> Vec<u8> {
+    let number = |bytes: &[u8], at: usize| {
+        u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
+    };
+    let sections = usize::from(u16::from_le_bytes(original[60..62].try_into().unwrap()));
+    let header_of = |kind: u8| {
+        let mut headers = (0..sections).map(|section| section_header(original, section));
+        headers
+            .find(|&header| original[header + 4] == kind)
+            .unwrap()
+    };
+    let symbols = header_of(2);
+    let strings = section_header(original, usize::from(original[symbols + 40]));
+    let (start, size) = (
+        number(original, symbols + 24),
+        number(original, symbols + 32),
+    );
+    let names = number(original, strings + 24);
+    let is_wanted = |symbol: &&[u8]| {
+        let at = names + u32::from_le_bytes(symbol[..4].try_into().unwrap()) as usize;
+        original[at..].starts_with(format!("{name}\0").as_bytes())
+    };
+    let table = &original[start..start + size];
+    let symbol = table.chunks(24).find(is_wanted).expect("the symbol");
+    let initial = section_header(original, usize::from(symbol[6]));
+    let mut bytes = original.to_vec();
+    let place = bytes.len() as u64;
+    bytes.extend_from_slice(table);
+    for _ in 0..count {
+        bytes.extend_from_slice(symbol);
+    }
+    let size = bytes.len() as u64 - place;
+    bytes[symbols + 24..symbols + 32].copy_from_slice(&place.to_le_bytes());
+    bytes[symbols + 32..symbols + 40].copy_from_slice(&size.to_le_bytes());
+    // Values up to the end of the file, so that the section is a large part of it.
+    let values = number(original, initial + 24);
+    let large = (bytes.len() - values) as u64;
+    bytes[initial + 32..initial + 40].copy_from_slice(&large.to_le_bytes());
+    bytes
 }

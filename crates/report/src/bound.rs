@@ -32,7 +32,7 @@ pub struct KernelBound {
     pub status: Status,
     /// Why there is no bound.
     pub reason: Option<String>,
-    /// Address of the instruction the reason is about.
+    /// Address of the instruction the reason is about; of a kernel that cannot be read the place in the cubin.
     pub reason_at: Option<String>,
     /// Source line of that instruction.
     pub reason_source: Option<String>,
@@ -44,11 +44,11 @@ pub struct KernelBound {
     pub worst_path_value: Option<u128>,
     /// `bound - worst_path_value`; null when no integral path was found.
     pub integrality_gap: Option<u128>,
-    /// Live lanes of a warp.
+    /// Live lanes of a warp; 0 of a kernel that cannot be read.
     pub lanes: u64,
     /// Threads of a block, when stated or recorded in the file.
     pub block: Option<[u32; 3]>,
-    /// Digest of the code that facts are about.
+    /// Digest of the code that facts are about; empty for a kernel that cannot be read.
     pub code: String,
     /// Loops by address.
     pub loops: Vec<Loop>,

@@ -3,23 +3,32 @@
 use std::fs::File;
 use std::path::PathBuf;
 
+use warpbound_base::Diagnostic;
 use warpbound_driver::{FileSource, Kernel, Library, Selection, Session};
 
-/// Does something with each kernel of the images that `selection` leaves, in the order of the files.
+/// Does something with each kernel of the images that `selection` leaves, in the order of the files. Returns
+/// what is wrong with the images and kernels that cannot be read.
 pub(crate) fn each_kernel(
     files: &[PathBuf],
     selection: &Selection,
     mut work: impl FnMut(&Session, &Kernel) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<Diagnostic>> {
+    let mut unreadable = Vec::new();
     for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let library = Library::open(&name, FileSource::new(File::open(path)?)?)?;
         // A library need not have the architecture.
         let images = library.select(selection).unwrap_or_default();
         for item in library.kernels(&images, None) {
-            let (session, index) = item?;
-            work(&session, session.kernel_at(index)?)?;
+            let read = item.and_then(|(session, index)| {
+                session.kernel_at(index)?;
+                Ok((session, index))
+            });
+            match read {
+                Ok((session, index)) => work(&session, session.kernel_at(index)?)?,
+                Err(why) => unreadable.push(why),
+            }
         }
     }
-    Ok(())
+    Ok(unreadable)
 }

@@ -1,27 +1,44 @@
 //! `cargo xtask listing-speed`: how fast cubins are listed, beside NVIDIA's disassembler.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
+use warpbound_driver::{FileSource, Library};
+
+use crate::cubin::cubins_below;
 use crate::nvdisasm::Nvdisasm;
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask listing-speed [--runs COUNT] FILE...
+       cargo xtask listing-speed [--runs COUNT] --folder DIRECTORY
+       cargo xtask listing-speed [--runs COUNT] --list FILE...
 
 Lists each cubin with `warpbound disasm --style nvdisasm` (release build, made first) and with
 oracle/bin/nvdisasm -c -ndf, its fastest way, in turns; both use one core and write to nothing. Prints the
 instructions per second of the best run of each and their ratio; fails if the two do not list the same
 number of instructions.
 
-  --runs COUNT   how often each is run (5)";
+  --folder DIRECTORY   instead: all cubins of a folder, a process for each; prints the sums of the best times
+                       and their ratio
+  --list               instead: how long `warpbound list` takes with libraries: the directory, and, for each
+                       architecture that is supported, all images. Prints the best time, the file's size and
+                       the seconds per 300 MB
+  --runs COUNT         how often each is run (5)";
+
+enum What {
+    Files,
+    Folder,
+    List,
+}
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let mut runs = 5;
-    let mut files = Vec::new();
+    let (mut what, mut files) = (What::Files, Vec::new());
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -32,6 +49,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                     .filter(|&runs: &usize| runs > 0)
                     .context("--runs needs a number")?;
             }
+            "--folder" => what = What::Folder,
+            "--list" => what = What::List,
             other if other.starts_with('-') => {
                 bail!("listing-speed does not know the argument {other:?}")
             }
@@ -41,26 +60,71 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     if files.is_empty() {
         bail!("no file given");
     }
-    let nvdisasm = Nvdisasm::new(&repository.oracle())?;
     let warpbound = build(repository)?;
-    for file in files {
-        let ours = || command(&warpbound, &["disasm", "--style", "nvdisasm"], &file);
-        let theirs = || command(nvdisasm.program(), &["-c", "-ndf"], &file);
-        let count = instructions(ours())?;
-        let other = instructions(theirs())?;
+    match what {
+        What::List => list_libraries(&warpbound, &files, runs),
+        What::Files => {
+            let tools = Tools::new(repository, warpbound)?;
+            files.iter().try_for_each(|file| tools.file(file, runs))
+        }
+        What::Folder => {
+            let tools = Tools::new(repository, warpbound)?;
+            let cubins = cubins_below(&files)?;
+            tools.folder(&cubins, runs)
+        }
+    }
+}
+
+/// Both programs that list.
+struct Tools {
+    warpbound: PathBuf,
+    nvdisasm: Nvdisasm,
+}
+
+impl Tools {
+    fn new(repository: &Repository, warpbound: PathBuf) -> anyhow::Result<Tools> {
+        let nvdisasm = Nvdisasm::new(&repository.oracle())?;
+        Ok(Tools {
+            warpbound,
+            nvdisasm,
+        })
+    }
+
+    fn ours(&self, file: &Path) -> Command {
+        command(&self.warpbound, &["disasm", "--style", "nvdisasm"], file)
+    }
+
+    fn theirs(&self, file: &Path) -> Command {
+        command(self.nvdisasm.program(), &["-c", "-ndf"], file)
+    }
+
+    /// How many instructions both list.
+    fn count(&self, file: &Path) -> anyhow::Result<usize> {
+        let count = instructions(self.ours(file))?;
+        let other = instructions(self.theirs(file))?;
         if count != other {
             bail!(
                 "{}: we list {count} instructions, nvdisasm {other}",
                 file.display()
             );
         }
+        Ok(count)
+    }
+
+    /// The best times of both, in turns.
+    fn best(&self, file: &Path, runs: usize) -> anyhow::Result<[Duration; 2]> {
         let mut best = [Duration::MAX; 2];
         for _ in 0..runs {
-            for (best, command) in best.iter_mut().zip([ours(), theirs()]) {
+            for (best, command) in best.iter_mut().zip([self.ours(file), self.theirs(file)]) {
                 *best = (*best).min(time(command)?);
             }
         }
-        let [ours, theirs] = best.map(|time| time.as_secs_f64());
+        Ok(best)
+    }
+
+    fn file(&self, file: &Path, runs: usize) -> anyhow::Result<()> {
+        let count = self.count(file)?;
+        let [ours, theirs] = self.best(file, runs)?.map(|time| time.as_secs_f64());
         println!(
             "{}: {count} instructions; ours {ours:.3} s, {:.2} M/s; nvdisasm {theirs:.3} s, {:.3} M/s; ratio {:.1}",
             file.display(),
@@ -68,8 +132,63 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             count as f64 / theirs / 1e6,
             theirs / ours
         );
+        Ok(())
+    }
+
+    fn folder(&self, cubins: &[PathBuf], runs: usize) -> anyhow::Result<()> {
+        let (mut instructions, mut sums) = (0, [Duration::ZERO; 2]);
+        for cubin in cubins {
+            instructions += self.count(cubin)?;
+            for (sum, best) in sums.iter_mut().zip(self.best(cubin, runs)?) {
+                *sum += best;
+            }
+        }
+        let [ours, theirs] = sums.map(|time| time.as_secs_f64());
+        println!(
+            "{} cubins, {instructions} instructions: ours {:.2} ms each, nvdisasm {:.2} ms each; ratio {:.1}",
+            cubins.len(),
+            1e3 * ours / cubins.len() as f64,
+            1e3 * theirs / cubins.len() as f64,
+            theirs / ours
+        );
+        Ok(())
+    }
+}
+
+/// How long `list` takes with each of some libraries.
+fn list_libraries(warpbound: &Path, files: &[PathBuf], runs: usize) -> anyhow::Result<()> {
+    for file in files {
+        let bytes = std::fs::metadata(file)
+            .with_context(|| format!("cannot read {}", file.display()))?
+            .len();
+        let megabytes = bytes as f64 / 1e6;
+        let name = file.display();
+        let report = |what: &str, best: Duration| {
+            let seconds = best.as_secs_f64();
+            let each = seconds * 300.0 / megabytes;
+            println!("{name} {what}: {megabytes:.0} MB, {seconds:.3} s, {each:.3} s per 300 MB");
+        };
+        let best = |options: &[&str]| -> anyhow::Result<Duration> {
+            let times = (0..runs).map(|_| time(command(warpbound, options, file)));
+            let times = times.collect::<anyhow::Result<Vec<Duration>>>()?;
+            times.into_iter().min().context("no run")
+        };
+        report("directory", best(&["list"])?);
+        let library = Library::open("", FileSource::new(File::open(file)?)?)?;
+        for sm in supported(&library) {
+            report(&sm, best(&["list", "--sm", &sm])?);
+        }
     }
     Ok(())
+}
+
+/// The architectures of a file that are supported.
+fn supported(library: &Library) -> Vec<String> {
+    let images = library.directory().images.into_iter();
+    let mut found: Vec<String> = images.filter(|i| i.supported).map(|i| i.isa).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// Builds the command line tool and returns its path.

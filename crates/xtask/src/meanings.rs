@@ -48,9 +48,12 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         files = files_with_extension(&repository.built_kernels(), "cubin")?;
     }
     let mut counts = Counts::default();
-    each_kernel(&files, &selection, |session, kernel| {
+    let unreadable = each_kernel(&files, &selection, |session, kernel| {
         counts.kernel(session, kernel)
     })?;
+    for why in unreadable {
+        println!("cannot be read: {why}");
+    }
     counts.print();
     Ok(())
 }

@@ -21,8 +21,10 @@ Downloads wheels with pip, pinned by version and SHA-256, and unpacks
   oracle/lib/  the NVRTC libraries (CUDA 12.9)
 The folder is ignored by git; the tools stay under their own licences. Linux on x86-64 only.
 
-  --libraries   also the libraries cuFFT 10.9.0.58, cuSOLVER 11.4.1.48 and cuSPARSE 11.7.5.86, into
-                oracle/libraries (500 MB to download, 1 GB unpacked)
+  --libraries   also libraries with kernels for Maxwell and Pascal, into oracle/libraries (1.6 GB to download,
+                2.7 GB unpacked): cuFFT 10.9.0.58, cuSOLVER 11.4.1.48, cuSPARSE 11.7.5.86; and into the folders
+                cu11 and cu12 below it cuBLAS and cuBLASLt 11.10.3.66 and 12.4.5.8, NCCL 2.21.5, cuRAND
+                10.3.0.86 and 10.3.5.147
   --force       download again even if everything is there";
 
 /// One wheel and what is taken out of it.
@@ -105,6 +107,74 @@ const LIBRARIES: &[Wheel] = &[
         members: &[(
             "nvidia/cusparse/lib/libcusparse.so.11",
             "libraries/libcusparse.so.11",
+            false,
+        )],
+    },
+    Wheel {
+        requirement: "nvidia-cublas-cu11==11.10.3.66",
+        sha256: "d32e4d75f94ddfb93ea0a5dda08389bcc65d8916a25cb9f37ac89edaeed3bded",
+        members: &[
+            (
+                "nvidia/cublas/lib/libcublas.so.11",
+                "libraries/cu11/libcublas.so.11",
+                false,
+            ),
+            (
+                "nvidia/cublas/lib/libcublasLt.so.11",
+                "libraries/cu11/libcublasLt.so.11",
+                false,
+            ),
+        ],
+    },
+    Wheel {
+        requirement: "nvidia-cublas-cu12==12.4.5.8",
+        sha256: "2fc8da60df463fdefa81e323eef2e36489e1c94335b5358bcb38360adf75ac9b",
+        members: &[
+            (
+                "nvidia/cublas/lib/libcublas.so.12",
+                "libraries/cu12/libcublas.so.12",
+                false,
+            ),
+            (
+                "nvidia/cublas/lib/libcublasLt.so.12",
+                "libraries/cu12/libcublasLt.so.12",
+                false,
+            ),
+        ],
+    },
+    Wheel {
+        requirement: "nvidia-nccl-cu11==2.21.5",
+        sha256: "49d8350629c7888701d1fd200934942671cb5c728f49acc5a0b3a768820bed29",
+        members: &[(
+            "nvidia/nccl/lib/libnccl.so.2",
+            "libraries/cu11/libnccl.so.2",
+            false,
+        )],
+    },
+    Wheel {
+        requirement: "nvidia-nccl-cu12==2.21.5",
+        sha256: "8579076d30a8c24988834445f8d633c697d42397e92ffc3f63fa26766d25e0a0",
+        members: &[(
+            "nvidia/nccl/lib/libnccl.so.2",
+            "libraries/cu12/libnccl.so.2",
+            false,
+        )],
+    },
+    Wheel {
+        requirement: "nvidia-curand-cu11==10.3.0.86",
+        sha256: "cd4cffbf78bb06580206b4814d5dc696d1161c902aae37b2bba00056832379e6",
+        members: &[(
+            "nvidia/curand/lib/libcurand.so.10",
+            "libraries/cu11/libcurand.so.10",
+            false,
+        )],
+    },
+    Wheel {
+        requirement: "nvidia-curand-cu12==10.3.5.147",
+        sha256: "a88f583d4e0bb643c49743469964103aa59f7f708d862c3ddb0fc07f851e3b8b",
+        members: &[(
+            "nvidia/curand/lib/libcurand.so.10",
+            "libraries/cu12/libcurand.so.10",
             false,
         )],
     },

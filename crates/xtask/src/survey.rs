@@ -13,16 +13,21 @@ use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- survey [--turns N] [--sm SM] [--time-limit SECONDS] [FILE...]
+usage: cargo run --release -p warpbound-xtask -- survey [--turns N] [--sm SM] [--every N] [--time-limit SECONDS] [FILE...]
 
 Bounds every kernel of the files (cubins of kernels/built) with a bound of 10 for each loop and compares the
-targets of SYNC, BRK and BRX with those that the compiler recorded. Prints what has no bound, what differs, and
-the distribution of the times that the warp-level graph and the whole bound take, on one core. Fails if a target
-differs.
+targets of SYNC, BRK and BRX with those that the compiler recorded. Prints what has no bound, the share that has
+one of those that end and call nothing outside their file, what differs, and the distribution of the times that
+the warp-level graph and the whole bound take, on one core. Fails if a target differs. The libraries of
+`cargo xtask oracle --libraries` are oracle/libraries/*.so.* and oracle/libraries/cu1[12]/*.
 
   --turns N   measure each kernel N times and take the median (9; 1 where files are given)
   --sm SM     only images for this architecture
+  --every N   only each Nth kernel
   --time-limit SECONDS   give a kernel up after so long; what is given up depends on the machine";
+
+/// How the reason of a kernel begins that does not end.
+const NEVER_ENDS: &str = "infinite loop";
 
 /// Of the slowest and the refused kernels, how many are named.
 const SHOWN: usize = 10;
@@ -33,11 +38,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         loop_default: Some(10),
         ..Options::default()
     };
+    let mut every = 1usize;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().context("an option without a value");
         match argument.as_str() {
             "--turns" => turns = Some(value()?.parse()?),
+            "--every" => every = value()?.parse()?,
             "--sm" => selection.sm = Some(value()?.parse::<Sm>().map_err(anyhow::Error::msg)?),
             "--time-limit" => {
                 let limit = Duration::try_from_secs_f64(value()?.parse()?)?;
@@ -51,10 +58,20 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     if files.is_empty() {
         files = files_with_extension(&repository.built_kernels(), "cubin")?;
     }
-    let mut survey = Survey::default();
-    each_kernel(&files, &selection, |session, kernel| {
-        survey.kernel(session, kernel, &options, turns)
+    if every == 0 {
+        bail!("--every needs a number from 1 on");
+    }
+    let (mut survey, mut count) = (Survey::default(), 0usize);
+    let unreadable = each_kernel(&files, &selection, |session, kernel| {
+        count += 1;
+        match (count - 1).is_multiple_of(every) {
+            true => survey.kernel(session, kernel, &options, turns),
+            false => Ok(()),
+        }
     })?;
+    for why in unreadable {
+        survey.unreadable(why.to_string());
+    }
     survey.print();
     if !survey.differences.is_empty() {
         bail!("{} targets differ", survey.differences.len());
@@ -65,6 +82,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 #[derive(Default)]
 struct Survey {
     bounded: usize,
+    /// Kernels that end and call nothing outside their file, and those of them with a bound.
+    ending: usize,
+    ending_bounded: usize,
     /// Kernels without a bound, by reason.
     others: BTreeMap<String, Vec<String>>,
     /// Kernels whose worst path stays under the bound, or that have none.
@@ -86,16 +106,27 @@ impl Survey {
         options: &Options,
         turns: usize,
     ) -> anyhow::Result<()> {
-        let prepared = session.prepare(kernel)?;
+        let name = format!("{} {}", session.name(), kernel.demangled());
+        let prepared = match session.prepare(kernel) {
+            Ok(prepared) => prepared,
+            Err(why) => return Ok(self.unreadable(why.to_string())),
+        };
         let launch = Default::default();
         let build = || Flow::run(&prepared.code, &launch, &options.model, &options.limits());
         let (cfg_time, flow) = timed(turns, build);
         let (bound_time, report) = timed(turns, || session.bound(kernel, options));
-        let report = report?;
-        let name = format!("{} {}", session.name(), kernel.demangled());
+        let report = match report {
+            Ok(report) => report,
+            Err(why) => return Ok(self.unreadable(why.to_string())),
+        };
         let size = prepared.code.ops.len();
         self.cfg.push((cfg_time, size, name.clone()));
         self.bound.push((bound_time, size, name.clone()));
+        let reason = report.reason.as_deref().unwrap_or_default();
+        if report.external_calls.is_empty() && !reason.starts_with(NEVER_ENDS) {
+            self.ending += 1;
+            self.ending_bounded += usize::from(report.status == Status::Bounded);
+        }
         self.divergence_edges += report.divergence_edges.len();
         if report.status == Status::Bounded {
             self.bounded += 1;
@@ -125,7 +156,20 @@ impl Survey {
         Ok(())
     }
 
+    /// Counts a kernel, or an image, that is no use.
+    fn unreadable(&mut self, why: String) {
+        self.ending += 1;
+        let names = self.others.entry("cannot be read".to_owned());
+        names.or_default().push(why);
+    }
+
     fn print(&mut self) {
+        println!(
+            "{} of the {} kernels that end and call nothing outside their file are bounded ({:.2} %)",
+            self.ending_bounded,
+            self.ending,
+            100.0 * self.ending_bounded as f64 / self.ending.max(1) as f64
+        );
         let without: usize = self.others.values().map(Vec::len).sum();
         println!("{} kernels bounded, {without} not:", self.bounded);
         for (reason, names) in &self.others {

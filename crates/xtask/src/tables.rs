@@ -65,13 +65,16 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
     let mut tables = Tables::default();
     let mut seen = 0;
-    each_kernel(&files, &selection, |session, kernel| {
+    let unreadable = each_kernel(&files, &selection, |session, kernel| {
         seen += 1;
         if seen % every == 0 {
             tables.kernel(&session.prepare(kernel)?);
         }
         Ok(())
     })?;
+    for why in unreadable {
+        println!("cannot be read: {why}");
+    }
     tables.print();
     Ok(())
 }

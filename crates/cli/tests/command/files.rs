@@ -141,7 +141,7 @@ fn other_architectures() {
         let mut bytes = built("nested_loops.sm_61.cubin");
         bytes[48] = number;
         let file = scratch(&format!("{name}.cubin"), bytes);
-        let why = format!("{name} is not supported (sm_50 to sm_62 are)");
+        let why = format!("{name} is not supported yet (sm_50 to sm_62 are)");
         for command in &COMMANDS[1..4] {
             let said = run(&[*command, &[file.as_str()]].concat()).refusal();
             assert_eq!(said, format!("{file}: {why}"));
@@ -179,7 +179,9 @@ fn a_file_without_kernels() {
         bytes[symbol + 5] &= !STO_ENTRY;
     }
     let file = scratch("no_kernels.cubin", bytes);
-    for command in ["disasm", "facts", "bound"] {
+    let listing = run(&["disasm", &file, "--kernel", "break_loop"]).done();
+    assert!(listing.starts_with("break_loop\n"), "{listing}");
+    for command in ["facts", "bound"] {
         assert_eq!(
             run(&[command, &file]).refusal(),
             format!("{file}: the file has no kernels; `warpbound list` prints what it has")

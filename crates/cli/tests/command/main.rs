@@ -13,6 +13,7 @@ mod kernels;
 mod libraries;
 mod msimt;
 mod msimt_refusals;
+mod odd_kernels;
 mod queries;
 mod snapshots;
 mod support;

@@ -60,6 +60,62 @@ pub(crate) struct Does {
     pub(crate) quad: Option<BitRange>,
 }
 
+/// The first column of a row: which words it is for.
+#[derive(Clone, Debug)]
+pub(crate) struct Head {
+    pub(crate) mask: u64,
+    pub(crate) value: u64,
+    archs: [bool; 4],
+    /// The timing class, not looked up yet.
+    timing: &'static str,
+}
+
+impl Head {
+    /// Reads the first column of a row.
+    pub(crate) fn parse(line: &'static str) -> Result<Head, String> {
+        let column = line.split_once('|').map_or(line, |(column, _)| column);
+        let mut words = column.split_ascii_whitespace();
+        let (Some(bits), Some(archs), Some(timing), None) =
+            (words.next(), words.next(), words.next(), words.next())
+        else {
+            return Err("`value/mask archs timing` expected".to_string());
+        };
+        let (value, mask) = bits
+            .split_once('/')
+            .and_then(|(v, m)| {
+                let (value, mask) = (hexadecimal(v)?, hexadecimal(m)?);
+                (value & !mask == 0).then_some((value, mask))
+            })
+            .ok_or_else(|| format!("bad bits `{bits}`"))?;
+        Ok(Head {
+            mask,
+            value,
+            archs: parse_archs(archs).ok_or_else(|| format!("bad architectures `{archs}`"))?,
+            timing,
+        })
+    }
+
+    /// Whether the architecture has the form.
+    pub(crate) fn exists_on(&self, arch: Arch) -> bool {
+        self.archs.get(arch.index()).copied().unwrap_or(false)
+    }
+}
+
+/// Sixteen hexadecimal digits. All rows have two such numbers, and reading them is a good part of the start.
+fn hexadecimal(digits: &str) -> Option<u64> {
+    if digits.len() != 16 {
+        return None;
+    }
+    digits.bytes().try_fold(0, |value, digit| {
+        let digit = match digit {
+            b'0'..=b'9' => digit - b'0',
+            b'a'..=b'f' => digit - b'a' + 10,
+            _ => return None,
+        };
+        Some(value << 4 | u64::from(digit))
+    })
+}
+
 /// One row: an encoding form.
 #[derive(Clone, Debug)]
 pub struct Form {
@@ -67,7 +123,7 @@ pub struct Form {
     pub mask: u64,
     /// The fixed bits.
     pub value: u64,
-    pub(crate) archs: [bool; 4],
+    archs: [bool; 4],
     pub(crate) timing: Vec<TimingChoice>,
     pub(crate) does: Does,
     pub(crate) template: Template,
@@ -94,30 +150,18 @@ impl Form {
 
     /// Reads a row; the error says which column is not understood.
     pub(crate) fn parse(line: &'static str, names: &Names) -> Result<Form, String> {
-        let mut columns = line.splitn(3, '|');
-        let (Some(head), Some(does), Some(template)) =
-            (columns.next(), columns.next(), columns.next())
-        else {
+        let head = Head::parse(line)?;
+        let mut columns = line.splitn(3, '|').skip(1);
+        let (Some(does), Some(template)) = (columns.next(), columns.next()) else {
             return Err("three columns expected".to_string());
         };
-        let head: Vec<&'static str> = head.split_whitespace().collect();
-        let [bits, archs, timing] = head.as_slice() else {
-            return Err("`value/mask archs timing` expected".to_string());
-        };
-        let (value, mask) = bits
-            .split_once('/')
-            .and_then(|(v, m)| {
-                let value = u64::from_str_radix(v, 16).ok()?;
-                let mask = u64::from_str_radix(m, 16).ok()?;
-                (value & !mask == 0).then_some((value, mask))
-            })
-            .ok_or_else(|| format!("bad bits `{bits}`"))?;
         let template = Template::parse(template.trim(), names)?;
         let spelled = spelled(&template);
+        let timing = head.timing;
         Ok(Form {
-            mask,
-            value,
-            archs: parse_archs(archs).ok_or_else(|| format!("bad architectures `{archs}`"))?,
+            mask: head.mask,
+            value: head.value,
+            archs: head.archs,
             timing: parse_timing(timing, names).ok_or_else(|| format!("bad timing `{timing}`"))?,
             does: parse_does(does)?,
             template,
@@ -144,13 +188,15 @@ fn spelled(template: &Template) -> Vec<(super::names::NamesId, Field)> {
 
 /// `all`, `52+` (from sm_52 on) or a list `50,52`.
 fn parse_archs(text: &str) -> Option<[bool; 4]> {
+    if text == "all" {
+        return Some([true; 4]);
+    }
     let mut out = [false; 4];
     for arch in Arch::ALL {
         let slot = out.get_mut(arch.index())?;
         *slot = match text.strip_suffix('+') {
             Some(first) => arch.sm() >= first.parse().ok()?,
-            None if text == "all" => true,
-            None => text.split(',').any(|sm| sm == arch.sm().to_string()),
+            None => text.split(',').any(|sm| sm.parse() == Ok(arch.sm())),
         };
     }
     out.contains(&true).then_some(out)

@@ -23,5 +23,5 @@ pub use form::{Form, FormId};
 pub use lookup::{Table, table};
 pub use operand::{Operand, Role, Value, View};
 pub use program::{Instr, Program, canonical};
-pub use text::TargetStyle;
+pub use text::{Relocated, TargetStyle};
 pub use timing::{Latency, Timing};

@@ -3,6 +3,7 @@
 use super::arch::Arch;
 use super::timing::Timing;
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// Index of a spelling list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,54 +20,106 @@ pub(crate) struct TimingId(usize);
 /// Everything the names file defines.
 #[derive(Default, Debug)]
 pub(crate) struct Names {
-    names: Vec<Vec<Option<&'static str>>>,
+    names: Vec<List<Option<&'static str>>>,
     names_by: HashMap<&'static str, NamesId>,
-    counts: Vec<Vec<u8>>,
+    counts: Vec<List<u8>>,
     counts_by: HashMap<&'static str, CountId>,
     timings: Vec<Timing>,
     timings_by: HashMap<&'static str, TimingId>,
 }
 
+/// The values of a list, read when one is asked for: a short listing needs few of the lists.
+#[derive(Debug)]
+struct List<T> {
+    words: &'static str,
+    /// `value=word`: single values that the architecture has otherwise.
+    changes: Vec<&'static str>,
+    read: fn(&'static str) -> Option<T>,
+    /// Empty where a word is not understood.
+    values: OnceLock<Vec<T>>,
+}
+
+impl<T> List<T> {
+    fn new(words: &'static str, read: fn(&'static str) -> Option<T>) -> List<T> {
+        List {
+            words,
+            changes: Vec::new(),
+            read,
+            values: OnceLock::new(),
+        }
+    }
+
+    fn values(&self) -> &[T] {
+        self.values.get_or_init(|| self.parse().unwrap_or_default())
+    }
+
+    fn parse(&self) -> Option<Vec<T>> {
+        let mut values = words(self.words)
+            .map(self.read)
+            .collect::<Option<Vec<T>>>()?;
+        for word in self.changes.iter().copied().flat_map(words) {
+            let (value, word) = word.split_once('=')?;
+            *values.get_mut(value.parse::<usize>().ok()?)? = (self.read)(word)?;
+        }
+        Some(values)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        match self.parse() {
+            Some(_) => Ok(()),
+            None => Err(format!("names: cannot read `{}`", self.words)),
+        }
+    }
+}
+
 impl Names {
-    /// Reads the file as it holds for one architecture; the error names the line. Ids do not
-    /// depend on the architecture.
+    /// Reads the file as it holds for one architecture, lists only as far as their names; the error names
+    /// the line. Ids do not depend on the architecture.
     pub(crate) fn parse(text: &'static str, arch: Arch) -> Result<Names, String> {
         let mut out = Names::default();
         for line in logical_lines(text) {
-            let words: Vec<&'static str> = line.iter().flat_map(|l| l.split_whitespace()).collect();
-            out.entry(&words, arch)
-                .ok_or_else(|| format!("names: cannot read `{}`", words.join(" ")))?;
+            out.entry(line, arch)
+                .ok_or_else(|| format!("names: cannot read `{line}`"))?;
         }
         Ok(out)
     }
 
-    fn entry(&mut self, words: &[&'static str], arch: Arch) -> Option<()> {
-        let (kind, rest) = words.split_first()?;
-        let (name, values) = rest.split_first()?;
+    /// Reads all lists; the error names the first that is not understood.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.names.iter().try_for_each(List::check)?;
+        self.counts.iter().try_for_each(List::check)
+    }
+
+    fn entry(&mut self, line: &'static str, arch: Arch) -> Option<()> {
+        let (kind, rest) = line.split_once(' ')?;
+        let rest = rest.trim_ascii_start();
+        let (name, values) = rest.split_once(' ').unwrap_or((rest, ""));
         let (name, meant) = match name.split_once('@') {
-            Some((name, list)) => (name, list.split(',').any(|sm| sm == arch.sm().to_string())),
-            None => (*name, true),
+            Some((name, list)) => (name, list.split(',').any(|sm| sm.parse() == Ok(arch.sm()))),
+            None => (name, true),
         };
         if !meant {
             return Some(());
         }
-        match *kind {
+        match kind {
             "names" => match self.names_by.get(name) {
-                Some(id) => replace(self.names.get_mut(id.0)?, values, spelling)?,
+                Some(id) => self.names.get_mut(id.0)?.changes.push(values),
                 None => {
                     self.names_by.insert(name, NamesId(self.names.len()));
-                    self.names.push(list(values, spelling)?);
+                    self.names.push(List::new(values, spelling));
                 }
             },
             "count" => match self.counts_by.get(name) {
-                Some(id) => replace(self.counts.get_mut(id.0)?, values, |v| v.parse().ok())?,
+                Some(id) => self.counts.get_mut(id.0)?.changes.push(values),
                 None => {
                     self.counts_by.insert(name, CountId(self.counts.len()));
-                    self.counts.push(list(values, |v| v.parse().ok())?);
+                    self.counts
+                        .push(List::new(values, |word| word.parse().ok()));
                 }
             },
             "timing" => {
-                let timing = Timing::parse(values)?;
+                let words: Vec<&'static str> = words(values).collect();
+                let timing = Timing::parse(&words)?;
                 match self.timings_by.get(name) {
                     Some(id) => *self.timings.get_mut(id.0)? = timing,
                     None => {
@@ -92,7 +145,7 @@ impl Names {
 
     /// The spelling of `value`; `None` when the value is not an instruction.
     pub(crate) fn text(&self, id: NamesId, value: u64) -> Option<&'static str> {
-        let list = self.names.get(id.0)?;
+        let list = self.names.get(id.0)?.values();
         list.get(usize::try_from(value).ok()?).copied().flatten()
     }
 
@@ -100,12 +153,12 @@ impl Names {
     pub(crate) fn has_holes(&self, id: NamesId) -> bool {
         self.names
             .get(id.0)
-            .is_none_or(|l| l.iter().any(Option::is_none))
+            .is_none_or(|list| list.values().iter().any(Option::is_none))
     }
 
     /// The register count for `value`; the largest of the list when it is too short.
     pub(crate) fn count(&self, id: CountId, value: u64) -> u8 {
-        let Some(list) = self.counts.get(id.0) else {
+        let Some(list) = self.counts.get(id.0).map(List::values) else {
             return 4;
         };
         usize::try_from(value)
@@ -134,34 +187,34 @@ fn spelling(word: &'static str) -> Option<Option<&'static str>> {
     })
 }
 
-fn list<T>(words: &[&'static str], read: impl Fn(&'static str) -> Option<T>) -> Option<Vec<T>> {
-    words.iter().map(|word| read(word)).collect()
+/// The words of an entry, comments left out.
+fn words(text: &'static str) -> impl Iterator<Item = &'static str> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.flat_map(str::split_ascii_whitespace)
 }
 
-/// `value=word`: single values of a list that an architecture has otherwise.
-fn replace<T>(
-    list: &mut [T],
-    words: &[&'static str],
-    read: impl Fn(&'static str) -> Option<T>,
-) -> Option<()> {
-    for word in words {
-        let (value, word) = word.split_once('=')?;
-        *list.get_mut(value.parse::<usize>().ok()?)? = read(word)?;
-    }
-    Some(())
-}
-
-/// Lines with comments removed; an indented line continues the one before.
-fn logical_lines(text: &'static str) -> Vec<Vec<&'static str>> {
-    let mut lines: Vec<Vec<&'static str>> = Vec::new();
-    for line in text.lines() {
-        if line.trim().is_empty() || line.starts_with('#') {
+/// The entries: a line and the indented ones that continue it, comments between them included.
+fn logical_lines(text: &'static str) -> Vec<&'static str> {
+    let mut entries = Vec::new();
+    // Where the entry that is being read begins, and where its last line ends.
+    let mut open: Option<(usize, usize)> = None;
+    let mut offset = 0;
+    for line in text.split_inclusive('\n') {
+        let start = offset;
+        offset += line.len();
+        if line.trim_ascii().is_empty() || line.starts_with('#') {
             continue;
         }
-        match lines.last_mut() {
-            Some(last) if line.starts_with(' ') => last.push(line),
-            _ => lines.push(vec![line]),
+        match &mut open {
+            Some((_, end)) if line.starts_with(' ') => *end = offset,
+            _ => {
+                let (first, end) = open.replace((start, offset)).unwrap_or_default();
+                entries.extend(text.get(first..end));
+            }
         }
     }
-    lines
+    let (first, end) = open.unwrap_or_default();
+    entries.extend(text.get(first..end));
+    entries.retain(|entry| !entry.is_empty());
+    entries
 }

@@ -3,7 +3,7 @@
 use super::arch::Arch;
 use super::control::Control;
 use super::form::{Form, FormId};
-use super::lookup::{Table, table};
+use super::lookup::{OnArch, Table, damaged, table};
 use super::names::Names;
 use super::operand::{self, View};
 use super::timing::Timing;
@@ -39,6 +39,7 @@ impl Instr {
 pub struct Program {
     arch: Arch,
     table: &'static Table,
+    on: &'static OnArch,
     /// All instructions, control words left out.
     pub instrs: Vec<Instr>,
 }
@@ -50,6 +51,7 @@ impl Program {
     /// whole number of groups or longer than 4 GiB.
     pub fn decode(arch: Arch, code: &[u8]) -> Result<Program, Diagnostic> {
         let table = table()?;
+        let on = table.on(arch).map_err(|error| damaged(&error))?;
         let (groups, rest) = code.as_chunks::<GROUP>();
         if !rest.is_empty() {
             return Err(Diagnostic::new(format!(
@@ -71,13 +73,14 @@ impl Program {
                     addr: CodeAddr((number * GROUP) as u32 + 8 + 8 * slot),
                     word: word.into(),
                     control: Control::of_slot(control, slot),
-                    form: table.find(arch, word),
+                    form: table.find_on(on, word),
                 });
             }
         }
         Ok(Program {
             arch,
             table,
+            on,
             instrs,
         })
     }
@@ -137,11 +140,11 @@ impl Program {
         let (_, class) = form.timing.iter().rev().find(|(condition, _)| {
             condition.is_none_or(|(range, value)| instr.word.field(range) == value)
         })?;
-        self.table.names(self.arch).timing(*class)
+        self.names().timing(*class)
     }
 
     pub(crate) fn names(&self) -> &'static Names {
-        self.table.names(self.arch)
+        self.on.names()
     }
 }
 

@@ -319,11 +319,11 @@ impl Template {
 /// Splits at the first blank outside braces.
 fn split_opcode(text: &'static str) -> (&'static str, Option<&'static str>) {
     let mut depth = 0;
-    for (at, c) in text.char_indices() {
+    for (at, c) in text.bytes().enumerate() {
         match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ' ' if depth == 0 => {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            b' ' if depth == 0 => {
                 let (head, tail) = text.split_at(at);
                 return (head, Some(tail.trim_start()));
             }
@@ -338,11 +338,11 @@ fn split_operands(text: &'static str) -> Vec<&'static str> {
     let mut out = Vec::new();
     let mut depth = 0;
     let mut start = 0;
-    for (at, c) in text.char_indices() {
+    for (at, c) in text.bytes().enumerate() {
         match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            b',' if depth == 0 => {
                 out.push(text.get(start..at).unwrap_or_default().trim());
                 start = at + 1;
             }
@@ -380,7 +380,7 @@ fn pieces(text: &'static str, names: &Names) -> Result<Vec<Piece>, String> {
 }
 
 fn piece(text: &'static str, names: &Names) -> Option<Piece> {
-    let mut words = text.split_whitespace();
+    let mut words = text.split_ascii_whitespace();
     let head = words.next()?;
     let words: Vec<&'static str> = words.collect();
     let is_modifier = head.starts_with('.') || names.names_id(head).is_some();

@@ -20,18 +20,36 @@ pub enum TargetStyle<'a> {
     Labels(&'a dyn Fn(CodeAddr) -> Option<String>),
 }
 
+/// An operand that the linker or the driver still has to write.
+#[derive(Clone, Debug)]
+pub struct Relocated {
+    /// Address of the instruction.
+    pub addr: CodeAddr,
+    /// Lowest bit of the operand's field; `None` where it is not known which operand is meant.
+    pub low_bit: Option<u8>,
+    /// What stands for the operand: `32@lo(table)`.
+    pub text: String,
+}
+
 impl Program {
     /// The instruction as text, without a final semicolon: `@!P0 FADD.FTZ R0, R1.reuse, -R2`.
     ///
     /// `None` for a word that is no instruction.
     pub fn text(&self, instr: &Instr, style: TargetStyle<'_>) -> Option<String> {
         let mut out = String::new();
-        self.write_text(instr, style, &mut out).then_some(out)
+        self.write_text(instr, style, None, &mut out).then_some(out)
     }
 
-    /// Appends what [`Program::text`] returns; `false`, and nothing is written, for a word that is no
-    /// instruction.
-    pub fn write_text(&self, instr: &Instr, style: TargetStyle<'_>, out: &mut String) -> bool {
+    /// Appends what [`Program::text`] returns, with what stands for a relocated operand in its place; where no
+    /// operand is known to be meant, it stands behind the text. `false`, and nothing is written, for a word
+    /// that is no instruction.
+    pub fn write_text(
+        &self,
+        instr: &Instr,
+        style: TargetStyle<'_>,
+        relocated: Option<&Relocated>,
+        out: &mut String,
+    ) -> bool {
         let Some(form) = self.form(instr) else {
             return false;
         };
@@ -48,18 +66,19 @@ impl Program {
             word: instr.bits(),
             reuses,
             style,
+            relocated,
         };
         line.guard(operand::guard(form, line.word));
         line.form(form);
-        // Some immediates carry a blank behind them.
-        out.truncate(out.trim_end_matches(' ').len());
+        line.end();
         true
     }
 
     /// Appends a listing of the whole program as the disassembler prints raw code: a line with address and
     /// text for each instruction, the texts below each other. A word that is no instruction is shown
-    /// as `??? 0x0123456789abcdef`.
-    pub fn write_listing(&self, out: &mut String) {
+    /// as `??? 0x0123456789abcdef`. `relocated` are operands in the order of their addresses.
+    pub fn write_listing(&self, relocated: &[Relocated], out: &mut String) {
+        let mut relocated = relocated.iter().peekable();
         let digits = |addr: u32| (32 - addr.leading_zeros()).div_ceil(4).max(4);
         let widest = digits(self.instrs.last().map_or(0, |last| last.addr.0));
         for instr in &self.instrs {
@@ -69,7 +88,9 @@ impl Program {
             for _ in digits(instr.addr.0)..widest {
                 out.push(' ');
             }
-            if !self.write_text(instr, TargetStyle::Hex, out) {
+            while relocated.next_if(|r| r.addr < instr.addr).is_some() {}
+            let here = relocated.next_if(|r| r.addr == instr.addr);
+            if !self.write_text(instr, TargetStyle::Hex, here, out) {
                 out.push_str("??? 0x");
                 number::push_hex_digits(out, instr.word as u64, 16);
             }
@@ -97,11 +118,23 @@ struct Line<'a> {
     word: u128,
     reuses: bool,
     style: TargetStyle<'a>,
+    /// Taken when the operand is written that it stands for.
+    relocated: Option<&'a Relocated>,
 }
 
-impl Line<'_> {
+impl<'a> Line<'a> {
     fn push(&mut self, text: &str) {
         self.out.push_str(text);
+    }
+
+    fn end(&mut self) {
+        // Some immediates carry a blank behind them.
+        self.out.truncate(self.out.trim_end_matches(' ').len());
+        if let Some(relocated) = self.relocated {
+            self.push(" (*\"");
+            self.push(&relocated.text);
+            self.push("\"*)");
+        }
     }
 
     fn hex(&mut self, n: i64) {
@@ -174,7 +207,81 @@ impl Line<'_> {
         }
     }
 
+    /// What stands for the operand, where that is the relocated one.
+    fn take_relocated(&mut self, item: &Item) -> Option<&'a str> {
+        let relocated = self.relocated?;
+        let field = match &item.kind {
+            Kind::Unsigned(field)
+            | Kind::Signed(field)
+            | Kind::Mixed(field)
+            | Kind::Float(_, field)
+            | Kind::Relative(field)
+            | Kind::Absolute(field)
+            | Kind::Const { offset: field, .. }
+            | Kind::ConstTarget { offset: field, .. }
+            | Kind::ConstIndexed { offset: field, .. }
+            | Kind::RegTarget { offset: field, .. } => field,
+            Kind::Memory { offset, .. } | Kind::Address { offset, .. } => offset.as_ref()?,
+            Kind::Reg(_)
+            | Kind::RegPair(_)
+            | Kind::Pred(_)
+            | Kind::PredSet(_)
+            | Kind::CcTest(_) => {
+                return None;
+            }
+        };
+        if relocated.low_bit != Some(field.low_bit()) {
+            return None;
+        }
+        self.relocated = None;
+        Some(&relocated.text)
+    }
+
+    /// An operand with what stands for its relocated part.
+    fn relocated_operand(&mut self, item: &Item, operand: &Operand, text: &str) {
+        match operand.value {
+            Value::Const { .. } => {
+                self.signs(operand);
+                self.push("c[");
+                self.push(text);
+                self.push("]");
+                self.push(operand.select);
+                if operand.absolute {
+                    self.push("|");
+                }
+            }
+            Value::ConstIndexed { .. } | Value::Target(Target::Constant { .. }) => {
+                self.push("c[");
+                self.push(text);
+                self.push("]");
+            }
+            Value::Memory { base, .. } => {
+                let brackets = matches!(item.kind, Kind::Memory { .. });
+                if brackets {
+                    self.push("[");
+                }
+                if base.is_some() {
+                    self.reg(base);
+                    self.push("+");
+                }
+                self.push(text);
+                if brackets {
+                    self.push("]");
+                }
+            }
+            Value::RegTarget { base, .. } => {
+                self.reg(base);
+                self.push(" ");
+                self.push(text);
+            }
+            _ => self.immediate(operand, text),
+        }
+    }
+
     fn operand(&mut self, item: &Item, operand: &Operand) {
+        if let Some(text) = self.take_relocated(item) {
+            return self.relocated_operand(item, operand, text);
+        }
         match operand.value {
             Value::Reg(None) if item.no_zero => self.push("???255"),
             Value::Reg(reg) => self.register(item, operand, reg),

@@ -57,8 +57,12 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
     let Ok(kernels) = image.kernels() else {
         return Ok(());
     };
-    assert_eq!(kernels.len(), names.len());
-    for kernel in kernels {
+    assert_eq!(kernels.len() + image.refused().len(), names.len());
+    for refused in image.refused() {
+        assert!(names.iter().any(|name| *name == *refused.name));
+        assert_refusal(&refused.why);
+    }
+    for kernel in kernels.iter().chain(image.device_functions()) {
         let inside = |address: CodeAddr| (address.0 as usize) < kernel.code().len();
         let _ = (kernel.demangled(), kernel.code_digest());
         for address in (0..kernel.code().len() as u32 + 64).step_by(8) {
@@ -101,7 +105,9 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
 pub(crate) fn assert_refusal(diagnostic: &Diagnostic) {
     assert_one_line(diagnostic);
     let text = diagnostic.to_string();
-    assert!(text.contains("offset 0x"), "no offset in: {text}");
+    // A first byte that is made a `;` turns the file into text.
+    let says_where = text.contains("offset 0x") || text.starts_with("line ");
+    assert!(says_where, "no offset in: {text}");
 }
 
 fn assert_one_line(diagnostic: &Diagnostic) {
