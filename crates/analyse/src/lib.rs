@@ -18,6 +18,7 @@ pub mod meeting;
 pub mod opinion;
 pub mod outline;
 pub mod refusal;
+pub mod relevant;
 pub mod space;
 pub mod thread;
 pub mod values;

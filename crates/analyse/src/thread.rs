@@ -16,6 +16,7 @@ use crate::blocks::Blocks;
 use crate::context::Contexts;
 use crate::indirect::IndirectTargets;
 use crate::refusal::{Reason, Refusal};
+use crate::relevant::Relevant;
 use crate::space::{Resolved, Space};
 use crate::values::Values;
 
@@ -61,6 +62,7 @@ impl ThreadCfg {
     /// Builds the graph.
     pub fn run(code: &Code, limits: &Limits) -> Result<ThreadCfg, Refusal> {
         let mut leaders = BTreeSet::new();
+        let relevant = Relevant::run(code);
         loop {
             let blocks = Blocks::run(code, &leaders);
             let mut space = Space::new(code, blocks, limits.contexts, limits.nodes);
@@ -70,12 +72,9 @@ impl ThreadCfg {
                     at: Default::default(),
                     reason: Reason::RunsOffTheEnd,
                 })?;
-            let follows_values = code
-                .ops
-                .iter()
-                .any(|op| matches!(op.control, Control::Indirect { .. }));
             let mut explorer = Explorer {
                 code,
+                relevant: relevant.as_ref(),
                 space,
                 model: Model::default(),
                 indirect: BTreeMap::new(),
@@ -86,7 +85,7 @@ impl ThreadCfg {
             };
             let initial = State {
                 warp: WarpState::entry(CellSet::default(), &explorer.model),
-                values: follows_values.then(Values::default),
+                values: relevant.is_some().then(Values::default),
             };
             let outcome = solve(&mut explorer, entry.index(), initial);
             if !explorer.new_leaders.is_empty() {
@@ -164,6 +163,7 @@ struct State {
 
 struct Explorer<'a> {
     code: &'a Code,
+    relevant: Option<&'a Relevant>,
     space: Space,
     model: Model,
     indirect: BTreeMap<OpIndex, IndirectTargets>,
@@ -262,9 +262,11 @@ impl Problem for Explorer<'_> {
             return Err(self.refuse(block.first, Reason::TimeLimit));
         }
         let mut values = state.values.clone();
-        if let Some(values) = &mut values {
-            for op in block.ops().filter_map(|i| self.code.get(i)) {
-                values.apply(op, self.code);
+        if let (Some(values), Some(relevant)) = (&mut values, self.relevant) {
+            for at in block.ops() {
+                if let Some(op) = self.code.get(at) {
+                    values.apply(op, self.code, &relevant.behind(at));
+                }
             }
         }
         let Some(last) = self.code.get(block.last) else {
@@ -280,8 +282,11 @@ impl Problem for Explorer<'_> {
         let resolved = self
             .space
             .resolve(self.code, here, &self.indirect, &pushers)?;
-        if let (Some(_), Some(values)) = (&resolved.external, &mut values) {
-            values.forget();
+        if let (Some(values), Some(relevant)) = (&mut values, self.relevant) {
+            if resolved.external.is_some() {
+                values.forget();
+            }
+            values.keep(&relevant.behind(block.last));
         }
         let condition = if resolved.condition.is_always() {
             Condition::Always

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_ir::{BinaryOp, Cell, Code, Expr, Meaning, Op};
+use warpbound_simt::warp::CellSet;
 
 /// Sets larger than this come only from a clamp or mask, never from a join.
 const JOIN_LIMIT: usize = 64;
@@ -69,8 +70,13 @@ impl Values {
         self.known.clear();
     }
 
-    /// Executes the data effect of `op`.
-    pub fn apply(&mut self, op: &Op, code: &Code) {
+    /// Drops what is known of cells outside `cells`.
+    pub fn keep(&mut self, cells: &CellSet) {
+        self.known.retain(|cell, _| cells.contains(cell.index()));
+    }
+
+    /// Executes the data effect of `op`; nothing is known then of cells that are written and not `followed`.
+    pub fn apply(&mut self, op: &Op, code: &Code, followed: &CellSet) {
         if op.writes.is_empty() || op.condition.is_never() {
             return;
         }
@@ -80,8 +86,8 @@ impl Values {
             .writes
             .iter()
             .map(|&cell| match value_of(cell) {
-                Some(value) => self.evaluate(value, code),
-                None => AbstractValue::Any,
+                Some(value) if followed.contains(cell.index()) => self.evaluate(value, code),
+                _ => AbstractValue::Any,
             })
             .collect();
         for (&cell, new) in op.writes.iter().zip(values) {

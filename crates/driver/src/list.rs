@@ -3,10 +3,12 @@
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::loops::Loops;
 use warpbound_analyse::thread::Limits;
-use warpbound_ir::Control;
+use warpbound_base::Diagnostic;
+use warpbound_ir::{Code, Control, lift_flow};
 use warpbound_load::{Container, Entry, Kernel, NamePattern, OtherKind};
 use warpbound_report::list::{Directory, FileReport, ImageSummary, KernelSummary};
 
+use crate::prepared::Prepared;
 use crate::{Find, Library, Session};
 
 impl Library {
@@ -131,14 +133,14 @@ impl Session {
             required_block: kernel.required_block,
             ..KernelSummary::default()
         };
-        let prepared = match self.prepare(kernel) {
-            Ok(prepared) => prepared,
+        let code = match self.code_of_flow(kernel) {
+            Ok(code) => code,
             Err(why) => {
                 summary.refused = Some(why.to_string());
                 return summary;
             }
         };
-        let ops = &prepared.code.ops;
+        let ops = &code.ops;
         let is_call = |control: &Control| match control {
             Control::Call(_) => true,
             Control::Push(token, _) => *token == warpbound_isa::Token::Ret,
@@ -146,14 +148,22 @@ impl Session {
         };
         summary.instructions = ops.len();
         summary.calls = ops.iter().filter(|op| is_call(&op.control)).count();
-        match ThreadCfg::run(&prepared.code, &Limits::default()) {
+        match ThreadCfg::run(&code, &Limits::default()) {
             Ok(thread) => {
-                summary.loops = Some(Loops::of_thread(&prepared.code, &thread).sites.len());
+                summary.loops = Some(Loops::of_thread(&code, &thread).sites.len());
             }
             Err(refusal) => {
                 summary.refused = Some(format!("{}: {}", refusal.at, refusal.reason));
             }
         }
         summary
+    }
+
+    /// What loops are made of.
+    fn code_of_flow(&self, kernel: &Kernel) -> Result<Code, Diagnostic> {
+        let here = |diagnostic: Diagnostic| diagnostic.in_kernel(kernel.demangled());
+        Prepared::decode(kernel, self.image.isa())
+            .and_then(|program| lift_flow(kernel, &program).map_err(here))
+            .map_err(|diagnostic| self.locate(diagnostic))
     }
 }

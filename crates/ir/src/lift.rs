@@ -13,7 +13,20 @@ use crate::{Code, mini, nvidia};
 /// Where the kernel does not begin at an instruction, or its branches have no meeting points.
 pub fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
     match program {
-        Program::Nvidia(program) => nvidia::lift(kernel, program),
+        Program::Nvidia(program) => nvidia::lift(kernel, program, true),
+        Program::Mini(program) => mini::lift(kernel, program),
+    }
+}
+
+/// The code of `kernel` as far as its flow of control is made of it: as [`lift`], but GPU operations have no
+/// meaning unless there are indirect jumps, whose targets are values.
+///
+/// # Errors
+///
+/// See [`lift`].
+pub fn lift_flow(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
+    match program {
+        Program::Nvidia(program) => nvidia::lift(kernel, program, false),
         Program::Mini(program) => mini::lift(kernel, program),
     }
 }

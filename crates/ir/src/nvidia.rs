@@ -6,7 +6,9 @@ use warpbound_isa::nvidia::Program;
 use warpbound_isa::{Effects, Instr};
 use warpbound_load::{Kernel, Relocation};
 
-use crate::{Cell, Code, Condition, Control, Function, Op, OpIndex, Target, Value, maxwell};
+use crate::{
+    Cell, Code, Condition, Control, Function, Meaning, Op, OpIndex, Target, Value, maxwell,
+};
 
 /// Bytes of a fetch group: a control word and three instructions.
 const GROUP_BYTES: u32 = 32;
@@ -16,8 +18,9 @@ const LITERALS: u8 = 2;
 
 /// The code of `kernel`, whose code section was decoded to `program`.
 ///
-/// Fails when the kernel does not begin at an instruction.
-pub(crate) fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
+/// Without `meanings` operations have one only where indirect jumps need them. Fails when the kernel does not
+/// begin at an instruction.
+pub(crate) fn lift(kernel: &Kernel, program: &Program, meanings: bool) -> Result<Code, Diagnostic> {
     let mut code = Code {
         group_bytes: GROUP_BYTES,
         constants: kernel
@@ -34,7 +37,13 @@ pub(crate) fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnosti
         program,
         external_words: &code.external_words,
     };
-    let ops = program.instrs.iter().map(|i| links.op(i)).collect();
+    let mut ops: Vec<Op> = program.instrs.iter().map(|i| links.op(i)).collect();
+    let jumps = |op: &Op| matches!(op.control, Control::Indirect { .. });
+    if meanings || ops.iter().any(jumps) {
+        for (op, instr) in ops.iter_mut().zip(&program.instrs) {
+            op.meaning = links.meaning(instr);
+        }
+    }
     code.ops = ops;
     code.entry = code.at(kernel.entry).ok_or_else(|| {
         Diagnostic::new("the kernel does not begin at an instruction")
@@ -77,14 +86,6 @@ impl Links<'_> {
     fn op(&self, instr: &Instr) -> Op {
         let effects = self.program.effects(instr);
         let relocation = self.relocation(instr.addr);
-        // A relocated word is not what will be executed.
-        let meaning = match relocation {
-            None => self
-                .program
-                .view(instr)
-                .and_then(|view| maxwell::meaning(&view)),
-            Some(_) => None,
-        };
         Op {
             addr: instr.addr,
             condition: Condition {
@@ -97,8 +98,18 @@ impl Links<'_> {
             value: value(&effects),
             control: self.control(instr, effects.flow, relocation),
             barrier: effects.barrier,
-            meaning,
+            meaning: None,
         }
+    }
+
+    fn meaning(&self, instr: &Instr) -> Option<Meaning> {
+        // A relocated word is not what will be executed.
+        if self.relocation(instr.addr).is_some() {
+            return None;
+        }
+        self.program
+            .view(instr)
+            .and_then(|view| maxwell::meaning(&view))
     }
 
     /// The relocation that changes the instruction at `addr`.

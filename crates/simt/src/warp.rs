@@ -41,6 +41,15 @@ impl CellSet {
         before != *self
     }
 
+    /// Adds all of `other`; true when the set grew.
+    pub fn union(&mut self, other: &CellSet) -> bool {
+        let before = *self;
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine |= theirs;
+        }
+        before != *self
+    }
+
     /// Members, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().enumerate().flat_map(|(i, &word)| {
@@ -53,6 +62,14 @@ impl CellSet {
                 })
             })
         })
+    }
+}
+
+impl FromIterator<usize> for CellSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(cells: I) -> Self {
+        let mut set = CellSet::default();
+        cells.into_iter().for_each(|cell| set.insert(cell));
+        set
     }
 }
 

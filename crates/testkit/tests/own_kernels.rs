@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
+use warpbound_analyse::ThreadCfg;
+use warpbound_analyse::loops::Loops;
+use warpbound_analyse::thread::Limits;
 use warpbound_driver::{Flow, Session};
+use warpbound_ir::{Code, Control, Op};
 use warpbound_simt::warp::Model;
 use warpbound_testkit::random::Campaign;
 use warpbound_testkit::targets::compare;
@@ -92,4 +96,25 @@ fn no_run_of_a_kernel_contradicts_the_analyses() {
         total.bounded * 10 > total.runs * 8,
         "too few runs are compared with a bound"
     );
+}
+
+/// What `list` lifts makes the same loops, and has meanings only where indirect jumps need them.
+#[test]
+fn code_without_meanings_has_the_same_flow() {
+    let (mut with, mut without) = (0, 0);
+    for_each_kernel(|name, prepared| {
+        let code = warpbound_ir::lift_flow(prepared.kernel, &prepared.program).expect("it lifts");
+        let jumps = |op: &Op| matches!(op.control, Control::Indirect { .. });
+        let indirect = code.ops.iter().any(jumps);
+        let meanings = code.ops.iter().any(|op| op.meaning.is_some());
+        assert_eq!(meanings, indirect, "{name}");
+        *if indirect { &mut with } else { &mut without } += 1;
+        let graph = |code: &Code| {
+            let thread = ThreadCfg::run(code, &Limits::default()).ok()?;
+            let loops = Loops::of_thread(code, &thread);
+            Some((thread.steps, thread.indirect, loops.sites))
+        };
+        assert_eq!(graph(&code), graph(&prepared.code), "{name}");
+    });
+    assert!(with >= 10 && without >= 400, "{with}, {without}");
 }

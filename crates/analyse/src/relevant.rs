@@ -1,0 +1,183 @@
+//! Which cells may decide where an indirect jump goes: those whose values are worth following.
+//!
+//! A backward flow of cells over all operations of a section, in whatever calling context. Flow that only the
+//! analysis of values could tell is taken as wide as it may be: a SYNC, BRK, CONT or RET leads to all points
+//! at which entries of its tag resume, an indirect jump to each function and to each operation whose address
+//! stands in a constant bank. A cell that is left out is taken to hold anything, so that a mistake here could
+//! cost a jump table but no soundness.
+
+use std::collections::BTreeSet;
+
+use warpbound_base::CodeAddr;
+use warpbound_graph::Digraph;
+use warpbound_ir::{Cell, Code, Control, Expr, Op, OpIndex, Target};
+use warpbound_isa::instr::Token;
+use warpbound_simt::warp::CellSet;
+
+/// For each operation, the cells whose value behind it may decide where an indirect jump goes.
+#[derive(Clone, Debug)]
+pub struct Relevant {
+    behind: Vec<CellSet>,
+}
+
+impl Relevant {
+    /// Follows cells from the indirect jumps of `code` back to where they are written; `None` when there is
+    /// no such jump.
+    pub fn run(code: &Code) -> Option<Relevant> {
+        let jumps = |op: &Op| matches!(op.control, Control::Indirect { .. });
+        if !code.ops.iter().any(jumps) {
+            return None;
+        }
+        let flow = flow(code);
+        let mut behind = vec![CellSet::default(); code.ops.len()];
+        let mut before = vec![CellSet::default(); flow.len()];
+        let predecessors = flow.reversed();
+        // Later operations first: the cells come from there.
+        let mut waiting: BTreeSet<usize> = (0..flow.len()).collect();
+        while let Some(node) = waiting.pop_last() {
+            let mut cells = CellSet::default();
+            for &next in flow.successors(node) {
+                cells.union(&before[next]);
+            }
+            if let Some(op) = code.ops.get(node) {
+                behind[node] = cells;
+                cells = needed(op, &cells);
+            }
+            if before[node].union(&cells) {
+                waiting.extend(predecessors.successors(node));
+            }
+        }
+        Some(Relevant { behind })
+    }
+
+    /// The cells whose value behind `at` may matter.
+    pub fn behind(&self, at: OpIndex) -> CellSet {
+        self.behind.get(at.index()).copied().unwrap_or_default()
+    }
+}
+
+/// The cells whose value before `op` may matter when that of `behind` does after it.
+fn needed(op: &Op, behind: &CellSet) -> CellSet {
+    let mut cells = *behind;
+    if matches!(op.control, Control::Call(Target::External(_))) {
+        // The callee may leave anything in any cell.
+        return CellSet::default();
+    }
+    if op.condition.is_always() {
+        for cell in &op.writes {
+            cells.remove(cell.index());
+        }
+    }
+    for &cell in &op.writes {
+        let value = op.meaning.as_ref().and_then(|m| m.value_of(cell));
+        if let (true, Some(value)) = (behind.contains(cell.index()), value) {
+            add_cells(value, &mut cells);
+        }
+    }
+    if let Control::Indirect {
+        base: Some(base), ..
+    } = op.control
+    {
+        cells.insert(base.index());
+    }
+    cells
+}
+
+/// Adds the cells that the value of an expression is made of, as far as values are followed.
+fn add_cells(expr: &Expr, cells: &mut CellSet) {
+    match expr {
+        Expr::Cell(cell) => cells.insert(Cell::index(*cell)),
+        Expr::Constant(_, address) => add_cells(address, cells),
+        Expr::Unary(_, a) => add_cells(a, cells),
+        Expr::Binary(_, a, b) => {
+            add_cells(a, cells);
+            add_cells(b, cells);
+        }
+        Expr::Const(_)
+        | Expr::ThreadId
+        | Expr::Special(_)
+        | Expr::Ternary(..)
+        | Expr::Float(..) => {}
+    }
+}
+
+/// Operations by what may follow them; beyond them, a node for each tag and one for indirect jumps, so that
+/// the edges stay as many as the operations.
+fn flow(code: &Code) -> Digraph {
+    let anywhere = code.ops.len();
+    let hub = |token: Token| anywhere + 1 + token as usize;
+    let mut edges: Vec<(usize, usize)> = Vec::new();
+    let mut anchors = BTreeSet::new();
+    for (here, op) in code.ops.iter().enumerate() {
+        let mut goes_on = !op.condition.is_always();
+        match &op.control {
+            Control::Next | Control::Meet => goes_on = true,
+            Control::Jump(target) | Control::Branch { to: target, .. } => {
+                edges.extend(place(target).map(|to| (here, to)));
+            }
+            Control::Call(target) => {
+                edges.extend(place(target).map(|to| (here, to)));
+                edges.push((hub(Token::Ret), here + 1));
+            }
+            Control::Push(token, target) => {
+                edges.extend(place(target).map(|to| (hub(*token), to)));
+                goes_on = true;
+            }
+            Control::Unwind(token) => edges.push((here, hub(*token))),
+            Control::Indirect {
+                anchor, relative, ..
+            } => {
+                // A callee outside the file returns to the entry that PRET pushed.
+                edges.extend([(here, anywhere), (here, hub(Token::Ret))]);
+                if *relative {
+                    anchors.insert(*anchor);
+                }
+            }
+            Control::Exit | Control::End | Control::Unsupported(_) => {}
+        }
+        if goes_on {
+            edges.push((here, here + 1));
+        }
+    }
+    // Nothing follows the last operation.
+    edges.retain(|&(from, to)| to != from + 1 || to < code.ops.len());
+    let functions = code.functions.iter().map(|function| function.entry);
+    edges.extend(functions.map(|op| (anywhere, op.index())));
+    let words = words(code);
+    for anchor in anchors {
+        edges.extend(listed(code, &words, anchor).map(|op| (anywhere, op.index())));
+    }
+    Digraph::new(hub(Token::Exit) + 1, edges)
+}
+
+fn place(target: &Target) -> Option<usize> {
+    match target {
+        Target::Op(at) => Some(at.index()),
+        Target::External(_) | Target::Nowhere(_) => None,
+    }
+}
+
+/// All words of the constant banks, ascending.
+fn words(code: &Code) -> BTreeSet<i64> {
+    let words = code
+        .constants
+        .iter()
+        .flat_map(|(_, bytes)| bytes.chunks_exact(4));
+    words
+        .filter_map(|word| Some(i32::from_le_bytes(word.try_into().ok()?).into()))
+        .collect()
+}
+
+/// The operations whose address less `anchor` is one of `words`.
+fn listed<'a>(
+    code: &'a Code,
+    words: &'a BTreeSet<i64>,
+    anchor: i64,
+) -> impl Iterator<Item = OpIndex> + 'a {
+    let last = code.ops.last().map_or(0, |op| i64::from(op.addr.0));
+    let addresses = words.range(anchor.saturating_neg()..=last.saturating_sub(anchor));
+    addresses.filter_map(move |word| {
+        let addr = u32::try_from(word.checked_add(anchor)?).ok()?;
+        code.at(CodeAddr(addr))
+    })
+}

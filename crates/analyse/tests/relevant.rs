@@ -1,0 +1,123 @@
+//! The values that are followed are those that may decide where an indirect jump goes.
+
+use smallvec::SmallVec;
+use warpbound_analyse::ThreadCfg;
+use warpbound_analyse::indirect::IndirectTargets;
+use warpbound_analyse::relevant::Relevant;
+use warpbound_analyse::thread::Limits;
+use warpbound_analyse::values::{AbstractValue, Values};
+use warpbound_base::CodeAddr;
+use warpbound_ir::{
+    BinaryOp, Cell, Code, Condition, Control, Expr, Meaning, Op, OpIndex, Target, Value,
+};
+use warpbound_simt::warp::CellSet;
+
+const COUNTER: u8 = 1;
+const INDEX: u8 = 2;
+const OFFSET: u8 = 3;
+const WHERE: u8 = 4;
+
+/// An operation of a one-register value, or of control.
+fn op(at: u32, guard: Option<u8>, control: Control, write: Option<(u8, Expr)>) -> Op {
+    let condition = Condition {
+        guard: guard.map(Cell::pred),
+        ..Condition::ALWAYS
+    };
+    let cell = write.as_ref().map(|(register, _)| Cell::gpr(*register));
+    Op {
+        addr: CodeAddr(at * 8),
+        condition,
+        reads: SmallVec::new(),
+        writes: cell.into_iter().collect(),
+        value: Value::Function,
+        control,
+        barrier: false,
+        meaning: write.map(|(register, value)| Meaning::set(Cell::gpr(register), value)),
+    }
+}
+
+/// A constant word of the table is held in `OFFSET` over a loop that counts in `COUNTER`; behind the loop a
+/// clamped `INDEX` and the word make the address of the jump.
+fn program() -> Code {
+    let cell = |register| Expr::Cell(Cell::gpr(register));
+    let with = |op, register, value| Expr::binary(op, cell(register), Expr::Const(value));
+    let data = |at, register, value| op(at, None, Control::Next, Some((register, value)));
+    let jump = |to| Control::Jump(Target::Op(OpIndex(to)));
+    let mut code = Code {
+        constants: vec![(
+            2,
+            [64u32, 72].iter().flat_map(|w| w.to_le_bytes()).collect(),
+        )],
+        ..Code::default()
+    };
+    let table = Expr::binary(BinaryOp::Add, cell(INDEX), cell(OFFSET));
+    let indirect = Control::Indirect {
+        base: Some(Cell::gpr(WHERE)),
+        anchor: 0,
+        relative: true,
+    };
+    code.ops = vec![
+        data(0, OFFSET, Expr::Const(0)),
+        data(1, COUNTER, Expr::Const(0)),
+        data(2, COUNTER, with(BinaryOp::Add, COUNTER, 4)),
+        op(3, Some(0), jump(2), None),
+        data(4, INDEX, with(BinaryOp::MinU, INDEX, 1)),
+        data(5, INDEX, with(BinaryOp::Shl, INDEX, 2)),
+        data(6, WHERE, Expr::Constant(2, table.into())),
+        op(7, None, indirect, None),
+        // Back into the loop: index and offset are needed once more.
+        op(8, None, jump(2), None),
+        op(9, None, Control::Exit, None),
+    ];
+    code
+}
+
+#[test]
+fn counters_of_loops_are_not_followed() {
+    let code = program();
+    let relevant = Relevant::run(&code).unwrap();
+    let followed = |at: u32| -> Vec<usize> { relevant.behind(OpIndex(at)).iter().collect() };
+    let [index, offset, to] = [INDEX, OFFSET, WHERE].map(usize::from);
+    assert_eq!(followed(0), [index, offset]);
+    assert_eq!(followed(2), [index, offset], "the counter is left out");
+    assert_eq!(followed(6), [index, offset, to]);
+    assert_eq!(
+        followed(7),
+        [index, offset],
+        "the jump may lead to the loop again"
+    );
+    assert_eq!(followed(9), Vec::<usize>::new());
+}
+
+#[test]
+fn what_is_left_out_decides_no_target() {
+    let code = program();
+    let thread = ThreadCfg::run(&code, &Limits::default()).unwrap();
+    let targets = IndirectTargets::Code {
+        ops: [OpIndex(8), OpIndex(9)].into(),
+        assumed: false,
+    };
+    assert_eq!(thread.indirect.get(&OpIndex(7)), Some(&targets));
+}
+
+#[test]
+fn a_write_that_is_not_followed_leaves_nothing_known() {
+    let code = program();
+    let counter = Cell::gpr(COUNTER);
+    let mut values = Values::default();
+    let followed = [counter.index()].into_iter().collect();
+    values.apply(&code.ops[1], &code, &followed);
+    assert_eq!(values.get(counter), AbstractValue::OneOf([0].into()));
+    values.apply(&code.ops[2], &code, &CellSet::default());
+    assert_eq!(values.get(counter), AbstractValue::Any);
+    values.apply(&code.ops[1], &code, &followed);
+    values.keep(&CellSet::default());
+    assert_eq!(values.get(counter), AbstractValue::Any);
+}
+
+#[test]
+fn without_indirect_jumps_nothing_is_followed() {
+    let mut code = program();
+    code.ops[7].control = Control::Exit;
+    assert!(Relevant::run(&code).is_none());
+}
