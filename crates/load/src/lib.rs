@@ -54,7 +54,7 @@ pub use launch::{LaunchFile, Words};
 pub use library::{Container, Library};
 pub use line::SourceLine;
 pub use metadata::{IndirectBranch, IndirectKind, Param, ParamBlock};
-pub use relocation::{Relocation, Symbol};
+pub use relocation::{AddressHalf, Relocation, Symbol};
 pub use sm::Sm;
 pub use source::{FileSource, Source};
 pub use variable::{Variable, VariablePlace};

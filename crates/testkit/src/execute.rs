@@ -202,7 +202,8 @@ impl<'a, L: Labels> Warp<'a, L> {
                 Some(Err(NoMatchingEntry { tag })) => return Ending::Underflow(tag),
                 None => return Ending::Stuck,
             }
-            if external {
+            let calls_outside = matches!(op.control, Control::Call(Target::External(_)));
+            if external || calls_outside {
                 self.clobber(top.next.op, taken);
             }
             self.data(op, top.next.op, taken);
@@ -267,6 +268,8 @@ impl<'a, L: Labels> Warp<'a, L> {
                 let label = self.labels.call(here.label, here.op, *callee);
                 self.stack.push(Tag::Ret, next, point(*callee, label));
             }
+            // It returns with all its lanes and the stack as it was.
+            Control::Call(Target::External(_)) => self.stack.advance(next),
             Control::Push(token, Target::Op(to)) => {
                 self.stack.push(tag(*token)?, point(*to, here.label), next);
             }

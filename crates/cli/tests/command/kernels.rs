@@ -73,14 +73,14 @@ fn bounded_or_refused_by_name() {
             *refused.entry(kernel.name).or_insert(0) += 1;
         }
     }
-    // Each for sm_50, sm_61 and sm_62.
+    // Each for sm_50, sm_61 and sm_62, and for sm_61 by an older compiler.
     let expected = REFUSED
         .iter()
-        .map(|&(name, _)| (name.to_owned(), 3))
+        .map(|&(name, _)| (name.to_owned(), 4))
         .collect();
     assert_eq!(refused, expected);
     assert!(
-        bounded >= 3 * 90,
+        bounded >= 4 * 90,
         "only {bounded} kernels in {} files",
         files.len()
     );

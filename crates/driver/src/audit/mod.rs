@@ -148,7 +148,7 @@ impl Session {
         order: Order,
         max_instructions: u64,
     ) -> Result<Watched, Diagnostic> {
-        let (run, mut memory) = self.start(prepared.kernel, grid, order, max_instructions)?;
+        let (run, mut memory) = self.start(prepared, grid, order, max_instructions)?;
         let mut watch = Watch::new(claims);
         let done = launch_with(&prepared.code, &run, &mut memory, &mut watch);
         Ok(Watched {
@@ -181,7 +181,7 @@ impl Session {
             return Err(self.locate(what.in_kernel(kernel.demangled())));
         }
         // Also tells whether the launch suits the kernel.
-        self.start(kernel, grid, Order::default(), 0)?;
+        self.start(&prepared, grid, Order::default(), 0)?;
         let bound = self.bound(kernel, &options)?;
         let mut report = self.empty_report(kernel, grid, &bound);
         let claims = match self.claims(&prepared, &options) {
