@@ -1,7 +1,9 @@
 //! `warpbound audit`.
 
 use std::io::Write as _;
+use std::path::Path;
 
+use warpbound_base::Diagnostic;
 use warpbound_driver::audit::AuditRuns;
 use warpbound_report::{AuditReport, to_json};
 
@@ -16,6 +18,7 @@ pub(crate) fn audit(
     launched: &GridInput,
     facts: FactsArguments,
     runs: &AuditRuns,
+    write_facts: Option<&Path>,
     format: Format,
 ) -> Result<u8, Stop> {
     let library = input::library(&input.file)?;
@@ -29,6 +32,9 @@ pub(crate) fn audit(
     let report = session.audit(kernel, &grid, &options, runs, show);
     progress.clear();
     let report = report?;
+    if let Some(path) = write_facts {
+        write_observed(path, &session.observed_facts(kernel, &report)?)?;
+    }
     let mut out = Output::stdout();
     let text = match format {
         Format::Text => report.text(),
@@ -37,6 +43,19 @@ pub(crate) fn audit(
     out.write_all(text.as_bytes())?;
     out.finish()?;
     Ok(code(&report))
+}
+
+/// Writes a facts file.
+fn write_observed(path: &Path, text: &str) -> Result<(), Stop> {
+    let written = Output::file(path).and_then(|mut out| {
+        out.write_all(text.as_bytes())?;
+        out.finish()
+    });
+    let failed = |error| {
+        let what = Diagnostic::new(format!("cannot be written: {error}"));
+        Stop::from(what.in_file(path.display().to_string()))
+    };
+    written.map_err(failed)
 }
 
 /// A violation is told first; a launch that faults is no launch to say anything about.

@@ -142,6 +142,7 @@ fn execute(command: Command) -> Result<u8, Stop> {
             runs,
             seed,
             max_instructions,
+            write_facts,
             format,
         } => {
             let runs = AuditRuns {
@@ -149,7 +150,14 @@ fn execute(command: Command) -> Result<u8, Stop> {
                 seed,
                 max_instructions,
             };
-            audit::audit(&input, &launch, facts, &runs, format)
+            audit::audit(
+                &input,
+                &launch,
+                facts,
+                &runs,
+                write_facts.as_deref(),
+                format,
+            )
         }
         Command::Divergence {
             input,
