@@ -8,7 +8,9 @@
 //! code = "59c0ad20b1d6f0c7"
 //! loops = [
 //!     { id = "L1", at = "0x0128", bound = 10, source = "collatz.cu:12", depth = 1 },
+//!     { id = "L2", at = "0x0150", bound = 19, total = 190, source = "collatz.cu:14", depth = 2 },
 //! ]
+//! never = ["0x0200", "0x01a8 -> 0x0220"]
 //! calls = [
 //!     { name = "vprintf", instructions = 400 },
 //! ]
@@ -24,8 +26,13 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use toml::{Spanned, Value};
 use warpbound_base::{CodeAddr, Diagnostic};
 
+use crate::never::{Never, address};
+
 /// What is written where a number is missing.
 const MISSING: &str = "?";
+
+/// The status of facts that runs showed.
+const OBSERVED: &str = "observed";
 
 /// The largest number that a fact may state, 2^40: sums of costs and multiples of bounds then stay far from
 /// the limits of the integer program's coefficients, and a slip of the keyboard is found.
@@ -53,16 +60,35 @@ pub struct KernelFacts {
     pub name: String,
     /// Digest of the code that the facts are about.
     pub code: String,
+    /// Who answers for numbers that runs showed, where that is said.
+    pub signed_off_by: Option<String>,
     loops: Vec<LoopFact>,
     calls: Vec<CallFact>,
+    never: Vec<(Never, usize)>,
     file: String,
     line: usize,
 }
 
-/// A number that was read, and its line.
+/// What is stated of a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct LoopNumbers {
+    /// The most header executions of a thread for each entry of the loop.
+    pub bound: Option<u64>,
+    /// The most header executions of a thread in its whole run.
+    pub total: Option<u64>,
+}
+
+impl LoopNumbers {
+    /// The most header executions for each entry that follow: no entry has more than the whole run.
+    pub fn per_entry(self) -> Option<u64> {
+        self.bound.into_iter().chain(self.total).min()
+    }
+}
+
+/// Numbers that were read, and their line.
 #[derive(Clone, Copy)]
 struct Stated {
-    bound: Option<u64>,
+    numbers: LoopNumbers,
     line: usize,
 }
 
@@ -81,7 +107,7 @@ struct StatedHere {
 
 impl StatedHere {
     /// The first line that states another bound for the loop `id`, or for any loop where that is `None`.
-    fn contradiction(&self, id: Option<&String>, bound: Option<u64>) -> Option<usize> {
+    fn contradiction(&self, id: Option<&String>, numbers: LoopNumbers) -> Option<Stated> {
         let (one, two) = match id {
             None => (self.first, self.other),
             Some(id) => (self.unnamed, self.named.get(id).copied()),
@@ -89,14 +115,13 @@ impl StatedHere {
         [one, two]
             .into_iter()
             .flatten()
-            .filter(|stated| stated.bound != bound)
-            .map(|stated| stated.line)
-            .min()
+            .filter(|stated| stated.numbers != numbers)
+            .min_by_key(|stated| stated.line)
     }
 
     fn add(&mut self, id: Option<&String>, new: Stated) {
         let first = self.first.get_or_insert(new);
-        if first.bound != new.bound {
+        if first.numbers != new.numbers {
             self.other.get_or_insert(new);
         }
         match id {
@@ -116,7 +141,7 @@ impl StatedHere {
 struct LoopFact {
     id: Option<String>,
     at: CodeAddr,
-    bound: Option<u64>,
+    numbers: LoopNumbers,
     line: usize,
 }
 
@@ -142,8 +167,12 @@ struct FileRow {
 struct KernelRow {
     name: String,
     code: String,
+    status: Option<Spanned<String>>,
+    signed_off_by: Option<String>,
     #[serde(default)]
     loops: Vec<Spanned<LoopRow>>,
+    #[serde(default)]
+    never: Vec<Spanned<String>>,
     #[serde(default)]
     calls: Vec<Spanned<CallRow>>,
 }
@@ -153,7 +182,8 @@ struct KernelRow {
 struct LoopRow {
     id: Option<String>,
     at: String,
-    bound: Number,
+    bound: Option<Number>,
+    total: Option<Number>,
     #[serde(rename = "source")]
     _source: Option<String>,
     #[serde(rename = "depth")]
@@ -327,12 +357,21 @@ impl KernelFacts {
         for (key, text) in [("name", &row.name), ("code", &row.code)] {
             plain(key, text).map_err(|d| at_line(d, line))?;
         }
+        if let Some(name) = &row.signed_off_by {
+            plain("signed_off_by", name).map_err(|d| at_line(d, line))?;
+        }
+        if let Some(status) = row.status {
+            let line = line_of(status.span());
+            return Err(at_line(not_signed(status.get_ref()), line));
+        }
         let mut facts = KernelFacts {
             file: file.to_owned(),
             name: row.name,
             code: row.code,
+            signed_off_by: row.signed_off_by,
             loops: Vec::new(),
             calls: Vec::new(),
+            never: Vec::new(),
             line,
         };
         let mut places = BTreeMap::<CodeAddr, StatedHere>::new();
@@ -349,31 +388,59 @@ impl KernelFacts {
             if let Some(id) = &row.id {
                 plain("id", id).map_err(|d| at_line(d, line))?;
             }
-            let bound = match row.bound.value("bound") {
-                Ok(Some(0)) => {
-                    return fail(
-                        "a loop bound counts header executions per entry, so it is at least 1"
-                            .to_owned(),
-                    );
-                }
-                Ok(bound) => bound,
-                Err(what) => return fail(what),
+            if row.bound.is_none() && row.total.is_none() {
+                return fail("missing field `bound`, or `total`".to_owned());
+            }
+            let number = |number: Option<Number>, key| match number {
+                None => Ok(None),
+                Some(number) => number.value(key),
             };
+            let numbers = match (number(row.bound, "bound"), number(row.total, "total")) {
+                (Ok(bound), Ok(total)) => LoopNumbers { bound, total },
+                (Err(what), _) | (_, Err(what)) => return fail(what),
+            };
+            if numbers.bound == Some(0) {
+                return fail(
+                    "a loop bound counts header executions per entry, so it is at least 1"
+                        .to_owned(),
+                );
+            }
+            if numbers.total == Some(0) {
+                return fail(
+                    "a total of 0 is a loop that nobody enters, which `never` states".to_owned(),
+                );
+            }
             let here = places.entry(at).or_default();
-            if let Some(other) = here.contradiction(row.id.as_ref(), bound) {
+            if let Some(other) = here.contradiction(row.id.as_ref(), numbers) {
+                let key = match other.numbers.bound != numbers.bound {
+                    true => "bound",
+                    false => "total",
+                };
                 return fail(format!(
-                    "the loop at {at} has another bound in line {other}"
+                    "the loop at {at} has another {key} in line {}",
+                    other.line
                 ));
             }
-            here.add(row.id.as_ref(), Stated { bound, line });
+            here.add(row.id.as_ref(), Stated { numbers, line });
             facts.loops.push(LoopFact {
                 id: row.id,
                 at,
-                bound,
+                numbers,
                 line,
             });
         }
-        let mut stated = BTreeMap::<String, Stated>::new();
+        for row in row.never {
+            let line = line_of(row.span());
+            let text = row.into_inner();
+            let never = Never::parse(&text).ok_or_else(|| {
+                let what = format!(
+                    "`never` has {text:?}, not an address like \"0x0128\" or a step like \"0x0128 -> 0x0150\""
+                );
+                at_line(Diagnostic::new(what), line)
+            })?;
+            facts.never.push((never, line));
+        }
+        let mut stated = BTreeMap::<String, (Option<u64>, usize)>::new();
         for row in row.calls {
             let line = line_of(row.span());
             let row = row.into_inner();
@@ -383,15 +450,12 @@ impl KernelFacts {
                 Ok(instructions) => instructions,
                 Err(what) => return fail(what),
             };
-            let this = Stated {
-                bound: instructions,
-                line,
-            };
-            let first = stated.entry(row.name.clone()).or_insert(this);
-            if first.bound != instructions {
+            let this = (instructions, line);
+            let (first, first_line) = *stated.entry(row.name.clone()).or_insert(this);
+            if first != instructions {
                 return fail(format!(
-                    "{} has another cost in line {}",
-                    row.name, first.line
+                    "{} has another cost in line {first_line}",
+                    row.name
                 ));
             }
             facts.calls.push(CallFact {
@@ -403,15 +467,25 @@ impl KernelFacts {
         Ok(facts)
     }
 
-    /// The stated bound of each of `loops`.
+    /// The bound of each of `loops` that follows from what is stated, see [`LoopNumbers::per_entry`].
+    ///
+    /// # Errors
+    ///
+    /// See [`KernelFacts::numbers`].
+    pub fn bounds(&self, loops: &[LoopName]) -> Result<Vec<Option<u64>>, Diagnostic> {
+        let numbers = self.numbers(loops)?;
+        Ok(numbers.into_iter().map(LoopNumbers::per_entry).collect())
+    }
+
+    /// What is stated of each of `loops`.
     ///
     /// # Errors
     ///
     /// One line where they name a loop that the kernel does not have.
-    pub fn bounds(&self, loops: &[LoopName]) -> Result<Vec<Option<u64>>, Diagnostic> {
+    pub fn numbers(&self, loops: &[LoopName]) -> Result<Vec<LoopNumbers>, Diagnostic> {
         let fail =
             |what: String, line| at_line(Diagnostic::new(what), line).in_file(self.file.as_str());
-        let mut bounds = vec![None; loops.len()];
+        let mut bounds = vec![LoopNumbers::default(); loops.len()];
         for fact in &self.loops {
             let here = || loops.iter().filter(|l| l.at == fact.at);
             let names = || {
@@ -451,9 +525,20 @@ impl KernelFacts {
             else {
                 continue;
             };
-            *bound = fact.bound;
+            *bound = fact.numbers;
         }
         Ok(bounds)
+    }
+
+    /// What no thread does.
+    pub fn never(&self) -> impl Iterator<Item = Never> + '_ {
+        self.never.iter().map(|&(never, _)| never)
+    }
+
+    /// Adds the place of the statement of a number among [`KernelFacts::never`] to a diagnostic.
+    pub fn locate_never(&self, number: usize, diagnostic: Diagnostic) -> Diagnostic {
+        let line = self.never.get(number).map_or(self.line, |&(_, line)| line);
+        at_line(diagnostic, line).in_file(self.file.as_str())
     }
 
     /// The stated cost of a call of a function outside the file, in warp instructions per call.
@@ -477,6 +562,17 @@ impl KernelFacts {
     }
 }
 
+/// Why facts with a status are refused: what runs showed holds for these runs, and a bound for all.
+fn not_signed(status: &str) -> Diagnostic {
+    match status == OBSERVED {
+        true => Diagnostic::new("the facts are observed in runs, which states nothing of others").hint(
+            "check that each number holds for every input, then replace this line by signed_off_by = \"YOUR NAME\"",
+        ),
+        false => Diagnostic::new(format!("`status` is {status:?}, which is not known"))
+            .hint(format!("the only status is {OBSERVED:?}")),
+    }
+}
+
 fn at_line(diagnostic: Diagnostic, line: usize) -> Diagnostic {
     diagnostic.at(format!("line {line}"))
 }
@@ -489,15 +585,6 @@ fn plain(key: &str, text: &str) -> Result<(), Diagnostic> {
         ))),
         false => Ok(()),
     }
-}
-
-fn address(text: &str) -> Option<CodeAddr> {
-    let digits = text.strip_prefix("0x")?;
-    // `from_str_radix` takes a sign.
-    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    u32::from_str_radix(digits, 16).ok().map(CodeAddr)
 }
 
 /// What a facts file says of a loop beside its bound.
@@ -518,11 +605,23 @@ pub struct LoopLine<'a> {
 impl LoopLine<'_> {
     /// The line, without indentation, with a place for the bound.
     pub fn spell(&self) -> String {
+        self.spell_with(LoopNumbers::default())
+    }
+
+    /// The same with numbers.
+    pub fn spell_with(&self, numbers: LoopNumbers) -> String {
+        let bound = match numbers.bound {
+            Some(bound) => bound.to_string(),
+            None => format!("\"{MISSING}\""),
+        };
         let mut line = format!(
-            "{{ id = {}, at = \"{}\", bound = \"{MISSING}\"",
+            "{{ id = {}, at = \"{}\", bound = {bound}",
             quoted(&self.name.id),
             self.name.at
         );
+        if let Some(total) = numbers.total {
+            line.push_str(&format!(", total = {total}"));
+        }
         if self.headers.len() > 1 {
             let headers: Vec<String> = self.headers.iter().map(|at| format!("\"{at}\"")).collect();
             line.push_str(&format!(", headers = [{}]", headers.join(", ")));
@@ -546,8 +645,18 @@ pub fn spell_call(name: &str) -> String {
 
 /// The lines of a facts file for one kernel; `loops` and `calls` are spelled lines.
 pub fn spell_kernel(name: &str, digest: &str, loops: &[String], calls: &[String]) -> String {
+    spell(name, digest, "", loops, calls)
+}
+
+/// The same for numbers that runs showed: a facts file is refused as long as they are marked as such.
+pub fn spell_observed(name: &str, digest: &str, loops: &[String], calls: &[String]) -> String {
+    let status = format!("status = {}\n", quoted(OBSERVED));
+    spell(name, digest, &status, loops, calls)
+}
+
+fn spell(name: &str, digest: &str, status: &str, loops: &[String], calls: &[String]) -> String {
     let mut text = format!(
-        "[[kernel]]\nname = {}\ncode = {}\n",
+        "[[kernel]]\nname = {}\ncode = {}\n{status}",
         quoted(name),
         quoted(digest)
     );

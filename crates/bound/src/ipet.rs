@@ -13,6 +13,17 @@ pub struct BoundTooLarge {
     pub fact: usize,
 }
 
+/// What is stated of counts.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct StatedCounts<'a> {
+    /// For each fact, the most header executions per entry and thread.
+    pub bounds: &'a [Option<u64>],
+    /// For each fact, the most header executions of a thread in the whole run.
+    pub totals: &'a [Option<u64>],
+    /// Steps that nobody takes: how the statement is spelled, and the counts that are 0.
+    pub never: &'a [(String, Vec<CountVar>)],
+}
+
 /// The integer program of a kernel, with the way back from its variables to counts.
 #[derive(Clone, Debug)]
 pub struct Ipet {
@@ -31,6 +42,19 @@ impl Ipet {
         system: &CountSystem,
         cost: impl Fn(NodeId) -> u64,
         bounds: &[Option<u64>],
+    ) -> Result<Ipet, BoundTooLarge> {
+        let stated = StatedCounts {
+            bounds,
+            ..StatedCounts::default()
+        };
+        Ipet::with(system, cost, stated)
+    }
+
+    /// The same with all that may be stated; rows about totals that are missing are left out, too.
+    pub fn with(
+        system: &CountSystem,
+        cost: impl Fn(NodeId) -> u64,
+        stated: StatedCounts<'_>,
     ) -> Result<Ipet, BoundTooLarge> {
         let mut costs = vec![0i64; system.len()];
         for (&node, arriving) in &system.executions {
@@ -51,18 +75,21 @@ impl Ipet {
         'rows: for row in &system.rows {
             let mut terms = Vec::with_capacity(row.terms.len());
             for &(v, factor) in &row.terms {
-                let factor = match factor {
-                    Factor::Number(n) => n,
-                    Factor::TimesBound(n, fact) => {
-                        let Some(bound) = bounds.get(fact).copied().flatten() else {
-                            continue 'rows;
-                        };
-                        i64::try_from(bound)
-                            .ok()
-                            .and_then(|b| b.checked_mul(n))
-                            .ok_or(BoundTooLarge { fact })?
+                let (n, numbers, fact) = match factor {
+                    Factor::Number(n) => {
+                        terms.push((var(v), n));
+                        continue;
                     }
+                    Factor::TimesBound(n, fact) => (n, stated.bounds, fact),
+                    Factor::TimesTotal(n, fact) => (n, stated.totals, fact),
                 };
+                let Some(number) = numbers.get(fact).copied().flatten() else {
+                    continue 'rows;
+                };
+                let factor = i64::try_from(number)
+                    .ok()
+                    .and_then(|number| number.checked_mul(n))
+                    .ok_or(BoundTooLarge { fact })?;
                 terms.push((var(v), factor));
             }
             let relation = match row.relation {
@@ -76,6 +103,12 @@ impl Ipet {
                 relation,
                 row.constant.into(),
             );
+        }
+        for (spelled, counts) in stated.never {
+            let terms: Vec<_> = counts.iter().map(|&v| (var(v), 1)).collect();
+            let label = format!("never {spelled}");
+            let reason = "stated: no thread takes this step";
+            model.add_row(label, reason, terms, Relation::Eq, 0);
         }
         Ok(Ipet { model, vars })
     }

@@ -11,6 +11,7 @@ mod integer;
 mod ipet;
 mod linear;
 mod model;
+mod never;
 mod pricing;
 mod reduce;
 mod simplex;
@@ -20,7 +21,8 @@ mod sparse;
 pub use certificate::{
     Certificate, evaluate, implied_bound, verify, verify_infeasible, verify_ray,
 };
-pub use facts::{FactsFile, KernelFacts, LoopName};
-pub use ipet::{BoundTooLarge, Ipet};
+pub use facts::{FactsFile, KernelFacts, LoopName, LoopNumbers};
+pub use ipet::{BoundTooLarge, Ipet, StatedCounts};
 pub use model::{Model, Relation, Row, RowId, Var, VarId};
+pub use never::{Never, NeverIndex};
 pub use solve::{Certified, Conflict, Effort, Outcome, Ray, solve};

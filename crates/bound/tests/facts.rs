@@ -1,7 +1,7 @@
 //! Facts files: what is read, and what is refused in which line.
 
 use warpbound_base::CodeAddr;
-use warpbound_bound::{FactsFile, LoopName};
+use warpbound_bound::{FactsFile, LoopName, Never};
 
 /// Facts about a library, and about one kernel of many loops, most of them at one address. In other than linear
 /// time this takes minutes.
@@ -90,4 +90,85 @@ fn loops_that_share_an_address() {
         bounds(r#"{ id = "L3", at = "0x8", bound = 3 }"#),
         Err("f: line 4: the loop at 0x0008 is L1 and L2, not L3".to_owned())
     );
+}
+
+fn parsed(lines: &str) -> Result<FactsFile, String> {
+    let text = format!("[[kernel]]\nname = \"k\"\ncode = \"c\"\n{lines}");
+    FactsFile::parse("f", &text).map_err(|d| d.to_string())
+}
+
+/// A total stands beside a bound or instead of it; the bound that follows is never above it.
+#[test]
+fn totals_of_loops() {
+    let lines = "loops = [\n{ at = \"0x8\", bound = 19, total = 190 },\n{ at = \"0x18\", total = 7 },\n{ at = \"0x28\", bound = 9, total = 4 },\n{ at = \"0x38\", bound = 3, total = \"?\" },\n]";
+    let file = parsed(lines).expect("it is right");
+    let name = |id: usize, at| LoopName {
+        id: format!("L{id}"),
+        at: CodeAddr(at),
+    };
+    let loops = [name(1, 0x8), name(2, 0x18), name(3, 0x28), name(4, 0x38)];
+    let numbers = file.kernels()[0].numbers(&loops).expect("they exist");
+    let totals: Vec<Option<u64>> = numbers.iter().map(|n| n.total).collect();
+    assert_eq!(totals, [Some(190), Some(7), Some(4), None]);
+    let bounds = file.kernels()[0].bounds(&loops).expect("they exist");
+    assert_eq!(bounds, [Some(19), Some(7), Some(4), Some(3)]);
+    let refused = |line: &str, what: &str| {
+        let refusal = parsed(&format!("loops = [\n{line}\n]")).expect_err(line);
+        assert_eq!(refusal, format!("f: line 5: {what}"));
+    };
+    refused(
+        "{ at = \"0x8\", total = 0 }",
+        "a total of 0 is a loop that nobody enters, which `never` states",
+    );
+    refused(
+        "{ at = \"0x8\", total = 1.5 }",
+        "`total` is 1.5, not a whole number or \"?\"",
+    );
+    refused("{ at = \"0x8\" }", "missing field `bound`, or `total`");
+    let both = "loops = [\n{ at = \"0x8\", total = 3 },\n{ at = \"0x8\", total = 4 }]";
+    assert_eq!(
+        parsed(both).expect_err("a contradiction"),
+        "f: line 6: the loop at 0x0008 has another total in line 5"
+    );
+}
+
+#[test]
+fn what_never_happens() {
+    let file = parsed("never = [\"0x0200\", \"0x1a8 -> 0x220\"]").expect("it is right");
+    let never: Vec<Never> = file.kernels()[0].never().collect();
+    let (from, to) = (CodeAddr(0x1a8), CodeAddr(0x220));
+    assert_eq!(
+        never,
+        [Never::Block(CodeAddr(0x200)), Never::Step { from, to }]
+    );
+    for bad in [
+        "",
+        "200",
+        "0x200 ->",
+        "0x1 -> 2",
+        "0x1 -> 0x2 -> 0x3",
+        "0x+1",
+    ] {
+        let refusal = parsed(&format!("never = [\n\"{bad}\"]")).expect_err(bad);
+        assert!(
+            refusal.starts_with(&format!("f: line 5: `never` has {bad:?}, not an address")),
+            "{refusal}"
+        );
+    }
+}
+
+/// Numbers that runs showed are no facts before somebody answers for them.
+#[test]
+fn observed_numbers_are_refused() {
+    let loops = "loops = [{ at = \"0x8\", bound = 5 }]";
+    let refusal = parsed(&format!("status = \"observed\"\n{loops}")).expect_err("observed");
+    assert!(
+        refusal.starts_with("f: line 4: the facts are observed in runs"),
+        "{refusal}"
+    );
+    let refusal = parsed(&format!("status = \"true\"\n{loops}")).expect_err("unknown");
+    assert!(refusal.contains("`status` is \"true\""), "{refusal}");
+    let signed = parsed(&format!("signed_off_by = \"A. Person\"\n{loops}")).expect("signed");
+    let name = signed.kernels()[0].signed_off_by.as_deref();
+    assert_eq!(name, Some("A. Person"));
 }

@@ -116,6 +116,9 @@ pub(crate) enum Command {
         /// Stop the first run after so many warp instructions [default: 1000000000]
         #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
         max_instructions: Option<u64>,
+        /// Write how often loops ran into a facts file, marked as observed
+        #[arg(long, value_name = "PATH")]
+        write_facts: Option<PathBuf>,
         /// Output format
         #[arg(long, value_enum, default_value_t)]
         format: Format,

@@ -1,5 +1,7 @@
 //! `warpbound audit`.
 
+use std::path::Path;
+
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::AuditRuns;
 use warpbound_report::{AuditReport, to_json};
@@ -15,6 +17,7 @@ pub(crate) fn audit(
     launched: &GridInput,
     facts: FactsArguments,
     runs: &AuditRuns,
+    write_facts: Option<&Path>,
     format: Format,
     output: &OutputArguments,
 ) -> Result<u8, Stop> {
@@ -37,6 +40,10 @@ pub(crate) fn audit(
     let report = session.audit(kernel, &grid, &options, runs, show);
     progress.clear();
     let report = report?;
+    if let Some(path) = write_facts {
+        let observed = session.observed_facts(kernel, &report)?;
+        print(Output::open(Some(path))?, &observed)?;
+    }
     let text = match format {
         Format::Text => report.text(),
         Format::Json => to_json(&report),

@@ -164,6 +164,7 @@ fn execute(command: Command) -> Result<u8, Stop> {
             runs,
             seed,
             max_instructions,
+            write_facts,
             format,
             output,
         } => {
@@ -172,7 +173,15 @@ fn execute(command: Command) -> Result<u8, Stop> {
                 seed,
                 max_instructions,
             };
-            audit::audit(&input, &launch, facts, &runs, format, &output)
+            audit::audit(
+                &input,
+                &launch,
+                facts,
+                &runs,
+                write_facts.as_deref(),
+                format,
+                &output,
+            )
         }
         Command::Divergence {
             input,

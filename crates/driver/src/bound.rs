@@ -8,12 +8,16 @@ use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::loops::Loops;
 use warpbound_base::{CodeAddr, Deadline, Diagnostic};
 use warpbound_bound::facts::spell_call;
-use warpbound_bound::{Certified, Effort, Ipet, KernelFacts, LoopName, Outcome, solve};
+use warpbound_bound::{
+    Certified, Effort, Ipet, KernelFacts, LoopName, LoopNumbers, Never, Outcome, StatedCounts,
+    solve,
+};
 use warpbound_load::Kernel;
 use warpbound_report::bound::{
     Assumption, BlockCount, Edge, ExternalCall, KernelBound, Loop, Origin, Place, Status,
 };
 use warpbound_simt::NodeId;
+use warpbound_simt::counts::CountVar;
 use warpbound_simt::warp::DivergenceOrder;
 
 use crate::facts::{loop_line, shared_header};
@@ -127,6 +131,7 @@ impl Session {
             assumptions: Vec::new(),
             notes: Vec::new(),
             missing_facts: Vec::new(),
+            never: Vec::new(),
             nodes: 0,
             edges: 0,
             cfg_seconds: None,
@@ -147,13 +152,15 @@ struct Question<'a> {
 impl Question<'_> {
     fn answer(&self, report: &mut KernelBound) -> Result<(), Diagnostic> {
         let stated = match self.facts {
-            Some(facts) => facts.bounds(&self.names)?,
-            None => vec![None; self.names.len()],
+            Some(facts) => facts.numbers(&self.names)?,
+            None => vec![LoopNumbers::default(); self.names.len()],
         };
         let bounds: Vec<Option<u64>> = stated
             .iter()
-            .map(|bound| bound.or(self.options.loop_default))
+            .map(|numbers| numbers.per_entry().or(self.options.loop_default))
             .collect();
+        let totals: Vec<Option<u64>> = stated.iter().map(|numbers| numbers.total).collect();
+        let never = self.excluded(report)?;
         let costs = self.external_costs(report)?;
         self.describe_flow(report);
         self.describe_loops(report, &stated, &bounds);
@@ -175,7 +182,12 @@ impl Question<'_> {
             let own = self.flow.thread.space.block(node).instructions;
             own.saturating_add(costs.get(&node).copied().unwrap_or(0))
         };
-        let ipet = Ipet::new(&self.flow.counts, cost, &bounds).map_err(|too_large| {
+        let counts = StatedCounts {
+            bounds: &bounds,
+            totals: &totals,
+            never: &never,
+        };
+        let ipet = Ipet::with(&self.flow.counts, cost, counts).map_err(|too_large| {
             let name = self
                 .names
                 .get(too_large.fact)
@@ -211,7 +223,7 @@ impl Question<'_> {
                     .rows
                     .iter()
                     .filter_map(|&row| Some(ipet.model.row(row)?.label.as_str()))
-                    .filter(|label| label.starts_with("loop"))
+                    .filter(|label| label.starts_with("loop") || label.starts_with("never"))
                     .collect();
                 return Err(Diagnostic::new(format!(
                     "the facts contradict each other: no execution obeys them all ({})",
@@ -224,6 +236,36 @@ impl Question<'_> {
             Outcome::SolverFailed(why) => report.reason = Some(why.to_string()),
         }
         Ok(())
+    }
+
+    /// The steps that the facts exclude.
+    fn excluded(
+        &self,
+        report: &mut KernelBound,
+    ) -> Result<Vec<(String, Vec<CountVar>)>, Diagnostic> {
+        let Some(facts) = self.facts else {
+            return Ok(Vec::new());
+        };
+        let never: Vec<Never> = facts.never().collect();
+        let excluded = self.flow.excluded(&self.prepared.code, &never);
+        for (number, (spelled, counts)) in excluded.iter().enumerate() {
+            if counts.is_empty() {
+                let what = match never.get(number) {
+                    Some(Never::Step { .. }) => {
+                        format!("no step leads from {}", spelled.replace("->", "to"))
+                    }
+                    _ => format!("no instruction that can be reached is at {spelled}"),
+                };
+                let diagnostic =
+                    Diagnostic::new(what).hint("`warpbound cfg` shows blocks and steps");
+                return Err(facts.locate_never(number, diagnostic));
+            }
+        }
+        report.never = excluded
+            .iter()
+            .map(|(spelled, _)| spelled.clone())
+            .collect();
+        Ok(excluded)
     }
 
     /// Costs of the nodes that call functions outside the file.
@@ -332,7 +374,7 @@ impl Question<'_> {
     fn describe_loops(
         &self,
         report: &mut KernelBound,
-        stated: &[Option<u64>],
+        stated: &[LoopNumbers],
         bounds: &[Option<u64>],
     ) {
         let together = |fact: usize| {
@@ -344,8 +386,9 @@ impl Question<'_> {
         for (fact, (name, site)) in self.names.iter().zip(&self.flow.loops.sites).enumerate() {
             let source = self.prepared.source(name.at);
             let bound = bounds.get(fact).copied().flatten();
-            let origin = match (stated.get(fact), bound) {
-                (Some(Some(_)), _) => Origin::Facts,
+            let numbers = stated.get(fact).copied().unwrap_or_default();
+            let origin = match (numbers.per_entry(), bound) {
+                (Some(_), _) => Origin::Facts,
                 (_, Some(_)) => Origin::LoopDefault,
                 _ => Origin::Missing,
             };
@@ -359,6 +402,7 @@ impl Question<'_> {
                 source,
                 depth: site.depth,
                 bound,
+                total: numbers.total,
                 origin,
                 together: self.options.reading == Reading::Simt && together(fact),
                 headers: site.headers.iter().map(ToString::to_string).collect(),
@@ -503,10 +547,19 @@ impl Question<'_> {
             },
         );
         let origin = |origin| report.loops.iter().any(|l| l.origin == origin);
+        let signed = self.facts.and_then(|facts| facts.signed_off_by.as_ref());
+        let signed = signed.map_or(String::new(), |name| format!("; signed off by {name}"));
         if origin(Origin::Facts) {
             assume(
                 "loop-facts",
-                "the bounds of the facts file hold for every input".to_owned(),
+                format!("the bounds of the facts file hold for every input{signed}"),
+            );
+        }
+        if !report.never.is_empty() {
+            let steps = report.never.join(", ");
+            assume(
+                "never",
+                format!("no thread comes to {steps}, for any input{signed}"),
             );
         }
         if let (true, Some(default)) = (origin(Origin::LoopDefault), self.options.loop_default) {

@@ -3,9 +3,10 @@
 use warpbound_analyse::loops::LoopSite;
 use warpbound_analyse::thread::Limits;
 use warpbound_base::Diagnostic;
-use warpbound_bound::LoopName;
-use warpbound_bound::facts::{LoopLine, spell_call, spell_kernel};
+use warpbound_bound::facts::{LoopLine, spell_call, spell_kernel, spell_observed};
+use warpbound_bound::{LoopName, LoopNumbers};
 use warpbound_load::Kernel;
+use warpbound_report::AuditReport;
 
 use crate::prepared::{Prepared, loop_names};
 use crate::{Flow, Options, Session};
@@ -17,10 +18,59 @@ impl Session {
 # bound: the most executions of the loop's header for each entry of the loop, by one thread.
 #        A loop that tests at its end runs its header n times for n iterations; one that
 #        tests at its head, n + 1 times. Replace each \"?\" by a number.
+# total: may stand beside or instead of the bound: the most executions of the header in the whole run of one thread.
+# never = [\"0x0200\", \"0x01a8 -> 0x0220\"], beside loops: blocks that no thread executes, steps that no thread takes.
 # headers: the loop can be entered at several places; bound counts the executions of all of them together.
 # recursion: the \"loop\" is that this function calls itself, perhaps through others; bound counts all calls
 #        that one call from outside leads to, at any depth, itself included.
 # instructions: the most warp instructions that one call of the function issues.
+";
+
+    /// The lines of a facts file for a kernel with what the runs of an audit showed, marked as observed: a facts file is
+    /// refused until somebody has taken the mark away. Loops that no run entered have `?`.
+    ///
+    /// # Errors
+    ///
+    /// Where the kernel is refused.
+    pub fn observed_facts(
+        &self,
+        kernel: &Kernel,
+        audit: &AuditReport,
+    ) -> Result<String, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        let options = Options {
+            block: Some(audit.block),
+            ..Options::default()
+        };
+        let launch = options
+            .launch(kernel, self.image.isa())
+            .map_err(|d| self.locate(d))?;
+        let flow = self.flow(&prepared, &launch, &options)?;
+        let names = loop_names(&flow.loops);
+        let loops = names.iter().zip(&flow.loops.sites);
+        let lines = loops.map(|(name, site)| {
+            let seen = audit.loops.iter().find(|seen| seen.id == name.id);
+            let entered = seen.filter(|seen| seen.most > 0);
+            let numbers = LoopNumbers {
+                bound: entered.map(|seen| seen.most),
+                total: entered.map(|seen| seen.most_total),
+            };
+            loop_line(&prepared, name, site).spell_with(numbers)
+        });
+        let lines: Vec<String> = lines.collect();
+        let calls = flow.external_names();
+        let calls: Vec<String> = calls.iter().map(|name| spell_call(name)).collect();
+        let text = spell_observed(&kernel.demangled(), &kernel.code_digest(), &lines, &calls);
+        Ok(format!("{}\n{text}", Session::OBSERVED_HEAD))
+    }
+
+    /// What stands at the top of a file of observed facts.
+    const OBSERVED_HEAD: &str = "\
+# Numbers that runs showed, not facts: other launches may need more. Before `warpbound bound` takes them, somebody
+# has to check that each holds for every input, and to replace each line  status = \"observed\"  by
+# signed_off_by = \"NAME\".
+# bound: the most executions of the loop's header for each entry of the loop, by one thread.
+# total: the most of them in the whole run of one thread. Leave it out where it does not hold.
 ";
 
     /// The lines of a facts file for a kernel, with `?` where a number is missing.

@@ -7,11 +7,11 @@ use warpbound_analyse::space::Resolved;
 use warpbound_analyse::thread::Limits;
 use warpbound_analyse::{Launch, Refusal, ThreadCfg, WarpCfg};
 use warpbound_base::Diagnostic;
-use warpbound_bound::{Effort, Ipet, Outcome, solve};
+use warpbound_bound::{Effort, Ipet, Never, NeverIndex, Outcome, StatedCounts, solve};
 use warpbound_ir::Code;
 use warpbound_simt::NodeId;
-use warpbound_simt::counts::{CountInput, CountSystem};
-use warpbound_simt::warp::{Model, WarpState};
+use warpbound_simt::counts::{CountInput, CountSystem, CountVar, Counted};
+use warpbound_simt::warp::{Model, Via, WarpState};
 
 use crate::prepared::Prepared;
 use crate::{Options, Session};
@@ -68,20 +68,24 @@ impl Flow {
     /// The bound in warp instructions for these bounds of loops (a number for each of [`Loops::sites`]), functions
     /// outside the file not counted; `None` when there is none.
     pub fn bound(&self, loops: &[Option<u64>]) -> Option<i128> {
-        self.bound_with_calls(loops, |_| 0)
+        let stated = StatedCounts {
+            bounds: loops,
+            ..StatedCounts::default()
+        };
+        self.bound_with(stated, |_| 0)
     }
 
-    /// The same, where executing a node costs `call` of it beside its instructions.
-    pub fn bound_with_calls(
+    /// The same for all that may be stated, where executing a node costs `call` of it beside its instructions.
+    pub fn bound_with(
         &self,
-        loops: &[Option<u64>],
+        stated: StatedCounts<'_>,
         call: impl Fn(NodeId) -> u64,
     ) -> Option<i128> {
         let cost = |node| {
             let instructions = self.thread.space.block(node).instructions;
             instructions.saturating_add(call(node))
         };
-        let ipet = Ipet::new(&self.counts, cost, loops).ok()?;
+        let ipet = Ipet::with(&self.counts, cost, stated).ok()?;
         let effort = Effort {
             nodes: 0,
             ..Effort::default()
@@ -101,6 +105,58 @@ impl Flow {
             false => 1,
         };
         Some((resolved.external.as_deref()?, callees))
+    }
+
+    /// For each statement, the counts of steps that it excludes.
+    pub fn excluded(&self, code: &Code, never: &[Never]) -> Vec<(String, Vec<CountVar>)> {
+        let index = NeverIndex::new(never);
+        let spelled = never.iter().map(|never| (never.to_string(), Vec::new()));
+        let mut excluded: Vec<(String, Vec<CountVar>)> = spelled.collect();
+        if index.is_empty() {
+            return excluded;
+        }
+        for (number, counted) in self.counts.variables.iter().enumerate() {
+            let (from, to) = match counted {
+                Counted::WarpStart | Counted::ThreadStart => (None, Some(self.thread.entry)),
+                Counted::WarpStep(from, step) | Counted::ThreadStep(from, step) => {
+                    // The warp takes up lanes that have gone there before.
+                    let is_warp = matches!(counted, Counted::WarpStep(..));
+                    let walks = !is_warp || matches!(step.via, Via::Walk);
+                    (Some(*from).filter(|_| walks), step.to)
+                }
+            };
+            let Some(to) = to else {
+                continue;
+            };
+            for never in self.contradicted(code, &index, from, to) {
+                if let Some((_, counts)) = excluded.get_mut(never) {
+                    counts.push(CountVar(number));
+                }
+            }
+        }
+        excluded
+    }
+
+    /// The numbers of the statements that a thread contradicts which comes to a node, from another if it does not begin there.
+    pub(crate) fn contradicted<'a>(
+        &self,
+        code: &Code,
+        index: &'a NeverIndex,
+        from: Option<NodeId>,
+        to: NodeId,
+    ) -> impl Iterator<Item = usize> + use<'a> {
+        let space = &self.thread.space;
+        let addr = |op| code.get(op).map(|op| op.addr);
+        let block = space.block(to);
+        let range = addr(block.first).zip(addr(block.last));
+        let last = from.and_then(|from| addr(space.block(from).last));
+        let step = last
+            .zip(range)
+            .and_then(|(last, (first, _))| index.of_step(last, first));
+        let blocks = range
+            .into_iter()
+            .flat_map(|(first, last)| index.of_block(first..=last));
+        step.into_iter().chain(blocks)
     }
 
     /// Functions outside the file that are called, each once, by name.

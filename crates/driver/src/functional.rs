@@ -115,7 +115,7 @@ impl Session {
         }
         limits::check(kernel, grid)?;
         let most = options.max_instructions.unwrap_or(MOST_INSTRUCTIONS);
-        let (run, mut memory) = self.start(kernel, grid, options.order, most)?;
+        let (run, mut memory) = self.start(&prepared, grid, options.order, most)?;
         let counts = launch_on(&prepared.code, &run, &mut memory, options.threads, progress)
             .map_err(|fault| self.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
         let compared = buffers::compare(kernel, grid, &memory);

@@ -330,9 +330,8 @@ impl<'a> Timed<'a> {
     /// The launch, and memory as it is at its start.
     fn start(&self) -> Result<(Launch, GlobalMemory), Diagnostic> {
         let most = self.options.max_instructions.unwrap_or(MOST_INSTRUCTIONS);
-        let kernel = self.prepared.kernel;
         self.session
-            .start(kernel, self.grid, self.options.order, most)
+            .start(self.prepared, self.grid, self.options.order, most)
     }
 
     /// How many blocks of the launch fit on an SM.

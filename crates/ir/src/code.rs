@@ -2,7 +2,7 @@ use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 use warpbound_isa::instr::{CcTest, Space, Token};
 
-use crate::{Cell, Meaning};
+use crate::{Cell, Half, Meaning};
 
 /// Index of an operation in its [`Code`]; the operation after `i` in memory is `i + 1`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -180,6 +180,8 @@ pub struct Code {
     /// Words of constant banks that the loader fills with the address of a function outside:
     /// (bank number, byte offset, symbol name).
     pub external_words: Vec<(u8, u32, String)>,
+    /// The words of bank [`Code::ADDRESS_BANK`]: addresses that the loader writes into instructions.
+    pub address_words: Vec<AddressWord>,
     /// Cells that hold the same in all lanes of a block when the kernel begins.
     pub agreed_at_entry: Vec<Cell>,
     /// Where the kernel begins.
@@ -189,7 +191,22 @@ pub struct Code {
     pub group_bytes: u32,
 }
 
+/// Half of an address that the loader chooses: that of a variable in global memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AddressWord {
+    /// The variable's symbol.
+    pub symbol: String,
+    /// Added to its address.
+    pub addend: i64,
+    /// Which half of the sum it is.
+    pub half: Half,
+}
+
 impl Code {
+    /// A constant bank beyond those that instructions can name (0 to 31). The binary does not fix its words: word N is
+    /// [`Code::address_words`]`[N]`, which the instructions with relocated immediates read in place of these.
+    pub const ADDRESS_BANK: u8 = 32;
+
     /// The operation of an index.
     pub fn get(&self, at: OpIndex) -> Option<&Op> {
         self.ops.get(at.index())

@@ -17,7 +17,7 @@ mod nvidia;
 
 pub use atomic::{AtomicKind, AtomicOp};
 pub use cell::Cell;
-pub use code::{Code, Condition, Control, Function, Op, OpIndex, Target, Value};
+pub use code::{AddressWord, Code, Condition, Control, Function, Op, OpIndex, Target, Value};
 pub use image::{ImageKind, Outside, SurfaceAccess, SurfaceWhat, TextureRead, TextureWhat};
 pub use lift::{lift, lift_flow};
 pub use maxwell::{cc_test, meaning as meaning_of};

@@ -3,11 +3,12 @@
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_isa::instr::{self, Flow, Source};
 use warpbound_isa::nvidia::Program;
-use warpbound_isa::{Effects, Instr};
-use warpbound_load::{Kernel, Relocation};
+use warpbound_isa::{self as isa, Effects, Instr, View};
+use warpbound_load::{AddressHalf, Kernel, Relocation};
 
 use crate::{
-    Cell, Code, Condition, Control, Function, Meaning, Op, OpIndex, Target, Value, maxwell,
+    AddressWord, Cell, Code, Condition, Control, Function, Half, Meaning, Op, OpIndex, Target,
+    Value, maxwell,
 };
 
 /// Bytes of a fetch group: a control word and three instructions.
@@ -38,13 +39,15 @@ pub(crate) fn lift(kernel: &Kernel, program: &Program, meanings: bool) -> Result
         external_words: &code.external_words,
     };
     let mut ops: Vec<Op> = program.instrs.iter().map(|i| links.op(i)).collect();
+    let mut address_words = Vec::new();
     let jumps = |op: &Op| matches!(op.control, Control::Indirect { .. });
     if meanings || ops.iter().any(jumps) {
         for (op, instr) in ops.iter_mut().zip(&program.instrs) {
-            op.meaning = links.meaning(instr);
+            op.meaning = links.meaning(instr, &mut address_words);
         }
     }
     code.ops = ops;
+    code.address_words = address_words;
     code.entry = code.at(kernel.entry).ok_or_else(|| {
         Diagnostic::new("the kernel does not begin at an instruction")
             .in_kernel(kernel.demangled())
@@ -85,7 +88,7 @@ struct Links<'a> {
 impl Links<'_> {
     fn op(&self, instr: &Instr) -> Op {
         let effects = self.program.effects(instr);
-        let relocation = self.relocation(instr.addr);
+        let relocation = self.relocations(instr.addr).first();
         Op {
             addr: instr.addr,
             condition: Condition {
@@ -102,21 +105,68 @@ impl Links<'_> {
         }
     }
 
-    fn meaning(&self, instr: &Instr) -> Option<Meaning> {
+    fn meaning(&self, instr: &Instr, words: &mut Vec<AddressWord>) -> Option<Meaning> {
         // A relocated word is not what will be executed.
-        if self.relocation(instr.addr).is_some() {
-            return None;
-        }
-        self.program
-            .view(instr)
-            .and_then(|view| maxwell::meaning(&view))
+        let view = match self.relocations(instr.addr) {
+            [] => self.program.view(instr),
+            [relocation] => self.relocated(instr, relocation, words),
+            _ => None,
+        };
+        maxwell::meaning(&view?)
     }
 
-    /// The relocation that changes the instruction at `addr`.
-    fn relocation(&self, addr: CodeAddr) -> Option<&Relocation> {
+    /// The relocations that change the instruction at `addr`.
+    fn relocations(&self, addr: CodeAddr) -> &[Relocation] {
         let relocations = &self.kernel.relocations;
         let first = relocations.partition_point(|r| r.offset < addr.0);
-        relocations.get(first).filter(|r| r.offset < addr.0 + 8)
+        let rest = relocations.get(first..).unwrap_or_default();
+        let own = rest.iter().take_while(|r| r.offset - addr.0 < 8).count();
+        rest.get(..own).unwrap_or_default()
+    }
+
+    /// The operands of an instruction whose immediate of a whole word is half of a variable's address: a new word of the
+    /// bank of addresses stands in its place.
+    fn relocated(
+        &self,
+        instr: &Instr,
+        relocation: &Relocation,
+        words: &mut Vec<AddressWord>,
+    ) -> Option<View> {
+        let half = relocation.word_immediate()?;
+        if relocation.offset != instr.addr.0 || !relocation.symbol.is_global {
+            return None;
+        }
+        let mut view = self.program.view(instr)?;
+        if !view.mnemonic.ends_with("32I") {
+            return None;
+        }
+        // Modifiers that are numbers stand behind it.
+        let mut operands = view.operands.iter_mut();
+        let (value, in_place) = operands.find_map(|operand| match operand.value {
+            isa::Value::Int(number) => Some((&mut operand.value, number as u32)),
+            _ => None,
+        })?;
+        let addend = match (relocation.addend, half) {
+            (Some(addend), _) => addend,
+            (None, AddressHalf::Low) => in_place.into(),
+            // The carry out of the low half is not to be seen here.
+            (None, AddressHalf::High) if in_place != 0 => return None,
+            (None, AddressHalf::High) => 0,
+        };
+        let offset = i32::try_from(words.len()).ok()?.checked_mul(4)?;
+        words.push(AddressWord {
+            symbol: relocation.symbol.name.to_string(),
+            addend,
+            half: match half {
+                AddressHalf::Low => Half::Low,
+                AddressHalf::High => Half::High,
+            },
+        });
+        *value = isa::Value::Const {
+            bank: Code::ADDRESS_BANK,
+            offset,
+        };
+        Some(view)
     }
 
     fn control(&self, instr: &Instr, flow: Flow, relocation: Option<&Relocation>) -> Control {
@@ -124,6 +174,14 @@ impl Links<'_> {
         match flow {
             Flow::Next => Control::Next,
             Flow::Branch(to) => Control::Jump(target(to)),
+            // The anchor is not what will be executed.
+            Flow::Indirect { .. } if relocation.is_some() => {
+                let relocation = relocation.map(Relocation::to_string);
+                Control::Unsupported(format!(
+                    "indirect jump at {}",
+                    relocation.unwrap_or_default()
+                ))
+            }
             Flow::Indirect {
                 base,
                 anchor,

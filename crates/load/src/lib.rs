@@ -57,7 +57,7 @@ pub use library::{Container, Library};
 pub use line::SourceLine;
 pub use metadata::{IndirectBranch, IndirectKind, Param, ParamBlock};
 pub use name::{Fit, NamePattern, spell_candidates};
-pub use relocation::{RelocatedOperand, Relocation, Symbol};
+pub use relocation::{AddressHalf, RelocatedOperand, Relocation, Symbol};
 pub use sm::Sm;
 pub use source::{FileSource, Source};
 pub use variable::{Variable, VariablePlace};

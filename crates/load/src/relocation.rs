@@ -6,6 +6,7 @@ use std::sync::Arc;
 use warpbound_base::Diagnostic;
 
 use crate::elf::{Elf, RawRelocation, SymbolPlace, fault};
+use crate::variable;
 
 /// A place in a section that receives an address when the file is linked or loaded.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,8 +28,19 @@ pub struct Symbol {
     pub name: Arc<str>,
     /// Whether this file defines it.
     pub is_defined: bool,
+    /// Whether it is defined in global memory: a variable, whose address the loader chooses.
+    pub is_global: bool,
     /// Byte offset in the section that defines it; 0 where it is undefined.
     pub value: u64,
+}
+
+/// A half of an address of 64 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AddressHalf {
+    /// Bits 31:0.
+    Low,
+    /// Bits 63:32.
+    High,
 }
 
 impl Relocation {
@@ -38,6 +50,16 @@ impl Relocation {
         NAMES.get(index).copied()
     }
 
+    /// The half of the symbol's address that the immediate of a whole word (`MOV32I`: bits 51:20) receives, where that is what
+    /// the relocation does (`R_CUDA_ABS32_LO_20`, `R_CUDA_ABS32_HI_20`).
+    pub fn word_immediate(&self) -> Option<AddressHalf> {
+        match self.number {
+            43 => Some(AddressHalf::Low),
+            44 => Some(AddressHalf::High),
+            _ => None,
+        }
+    }
+
     pub(crate) fn read(elf: &Elf<'_>, raw: &RawRelocation) -> Result<Relocation, Diagnostic> {
         let symbol = elf.symbols.get(raw.symbol).ok_or_else(|| {
             fault(
@@ -45,6 +67,10 @@ impl Relocation {
                 "a relocation names a symbol that does not exist",
             )
         })?;
+        let section = match symbol.place {
+            SymbolPlace::Section(index) => elf.sections.get(index),
+            SymbolPlace::Undefined | SymbolPlace::Other => None,
+        };
         let offset = u32::try_from(raw.at)
             .map_err(|_| fault(raw.offset, "a relocation lies beyond 4 GiB of its section"))?;
         Ok(Relocation {
@@ -53,6 +79,7 @@ impl Relocation {
             symbol: Symbol {
                 name: Arc::clone(&symbol.name),
                 is_defined: symbol.place != SymbolPlace::Undefined,
+                is_global: section.is_some_and(|section| variable::is_global(section.name)),
                 value: symbol.value,
             },
             addend: raw.addend,

@@ -34,6 +34,11 @@ pub enum VariablePlace {
     Global(Bytes),
 }
 
+/// Whether a section lies in global memory.
+pub(crate) fn is_global(section: &str) -> bool {
+    matches!(section, ".nv.global" | ".nv.global.init")
+}
+
 /// The variables of a file whose contents it gives or leaves zero; others are left out.
 pub(crate) fn variables(file: &Bytes, elf: &Elf<'_>) -> Vec<Variable> {
     // Read once for each section, however many variables lie in it.

@@ -76,8 +76,12 @@ pub struct AuditedLoop {
     pub source: Option<String>,
     /// The bound that was stated.
     pub bound: Option<u64>,
+    /// The total that was stated.
+    pub total: Option<u64>,
     /// The most header executions of a thread for one entry, in all runs.
     pub most: u64,
+    /// The most header executions of a thread in one run.
+    pub most_total: u64,
 }
 
 /// Why runs did not come to their end.
@@ -190,6 +194,13 @@ impl AuditedLoop {
         let stated = match self.bound {
             Some(bound) => format!("at most {} stated", bound),
             None => "no bound stated".to_owned(),
+        };
+        let stated = match self.total {
+            Some(total) => format!(
+                "{stated}; in total at most {} seen, {} stated",
+                self.most_total, total
+            ),
+            None => stated,
         };
         vec![
             self.id.clone(),

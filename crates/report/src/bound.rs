@@ -64,6 +64,8 @@ pub struct KernelBound {
     pub assumptions: Vec<Assumption>,
     /// What makes the bound coarser than it could be.
     pub notes: Vec<String>,
+    /// Blocks and steps that the facts exclude: `0x0200`, `0x01a8 -> 0x0200`.
+    pub never: Vec<String>,
     /// Lines to paste into the facts file.
     pub missing_facts: Vec<String>,
     /// Nodes of the warp-level graph.
@@ -149,6 +151,8 @@ pub struct Loop {
     pub depth: u32,
     /// Most header executions per entry, by one thread.
     pub bound: Option<u64>,
+    /// Most header executions of a thread in its whole run, where that is stated.
+    pub total: Option<u64>,
     /// Where the bound comes from.
     pub origin: Origin,
     /// The lanes of a warp iterate together, so that the bound holds for the warp as well.

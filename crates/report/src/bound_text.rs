@@ -197,6 +197,9 @@ fn loop_row(l: &Loop) -> Vec<String> {
     } else if l.headers.len() > 1 {
         notes.push(format!("entered at {}", l.headers.join(", ")));
     }
+    if let Some(total) = l.total {
+        notes.push(format!("at most {} in a thread's whole run", total));
+    }
     if l.contexts > 1 {
         notes.push(format!("in {} calling contexts", l.contexts));
     }

@@ -41,6 +41,8 @@ pub enum Factor {
     Number(i64),
     /// This number times the bound of the fact.
     TimesBound(i64, usize),
+    /// This number times the total of the fact.
+    TimesTotal(i64, usize),
 }
 
 /// Relation of the sum of a row's terms to its right side.
@@ -69,6 +71,10 @@ pub enum Family {
     LoopTogether,
     /// Loop fact read as a bound of the warp-level loop.
     LoopOfWarp,
+    /// Total of a loop, per thread.
+    TotalPerThread,
+    /// Total of a loop whose lanes stay together in the whole run.
+    TotalTogether,
 }
 
 impl Family {
@@ -82,6 +88,10 @@ impl Family {
             Family::LoopPerThread => "loop fact: header executions per entry of each thread",
             Family::LoopTogether => "lanes that iterate together: the fact holds for the warp",
             Family::LoopOfWarp => "loop fact, taken as a bound of the warp-level loop",
+            Family::TotalPerThread => "total of a loop: header executions of each thread",
+            Family::TotalTogether => {
+                "lanes that leave the loop do not come back: the total holds for the warp"
+            }
         }
     }
 }
@@ -171,6 +181,7 @@ impl CountSystem {
             builder.per_entry(counted, &threads, Family::LoopPerThread);
             builder.together(counted, &threads, &warps);
         }
+        builder.totals(&threads, &warps);
         builder.system.executions = warps.arriving;
         builder.system
     }
@@ -438,6 +449,74 @@ impl Builder<'_, '_> {
             }
         }
         self.loop_row(counted, warps, entering, Family::LoopTogether);
+    }
+
+    /// For each fact, `Σ y(headers) ≤ T · y(start)`; and `Σ x(headers) ≤ T`, where no lane that waits while the warp is at a
+    /// header can come to a header again.
+    fn totals(&mut self, threads: &Level, warps: &Level) {
+        let mut facts: BTreeMap<usize, BTreeSet<NodeId>> = BTreeMap::new();
+        for counted in self.input.loops {
+            facts
+                .entry(counted.fact)
+                .or_default()
+                .extend(&counted.headers);
+        }
+        let mut before: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
+        for (from, step, _) in &threads.steps {
+            if let Some(to) = step.to {
+                before.entry(to).or_default().push(*from);
+            }
+        }
+        for (fact, headers) in facts {
+            self.total_row(threads, &headers, fact, Family::TotalPerThread);
+            if self.waiting_lanes_stay_away(&headers, &before) {
+                self.total_row(warps, &headers, fact, Family::TotalTogether);
+            }
+        }
+    }
+
+    /// Whether from no entry that is pending while the warp is at one of the headers a thread comes to any of them.
+    fn waiting_lanes_stay_away(
+        &self,
+        headers: &BTreeSet<NodeId>,
+        before: &BTreeMap<NodeId, Vec<NodeId>>,
+    ) -> bool {
+        let entries = self.input.entries;
+        let states = headers.iter().filter_map(|&h| (self.input.state)(h));
+        let resumed: BTreeSet<NodeId> = states
+            .flat_map(|state| state.stack().ids())
+            .map(|&id| entries.get(id).resume)
+            .collect();
+        if resumed.is_empty() {
+            return true;
+        }
+        let mut reaching = headers.clone();
+        let mut rest: Vec<NodeId> = headers.iter().copied().collect();
+        while let Some(node) = rest.pop() {
+            if resumed.contains(&node) {
+                return false;
+            }
+            let more = before.get(&node).into_iter().flatten();
+            rest.extend(more.filter(|&&from| reaching.insert(from)));
+        }
+        true
+    }
+
+    fn total_row(
+        &mut self,
+        level: &Level,
+        headers: &BTreeSet<NodeId>,
+        fact: usize,
+        family: Family,
+    ) {
+        let arriving = headers
+            .iter()
+            .filter_map(|header| level.arriving.get(header));
+        let mut terms: Vec<_> = arriving.flat_map(|vars| sum(vars, 1)).collect();
+        terms.push((level.start, Factor::TimesTotal(-1, fact)));
+        let header = headers.first().map_or(0, |h| h.0);
+        let label = format!("loop total of node {header}");
+        self.row(family, label, terms, Relation::AtMost, 0);
     }
 
     fn loop_row(

@@ -1,16 +1,20 @@
 //! Compares what a warp does with everything that the analyses claim.
 
+use std::collections::BTreeSet;
+
 use warpbound_analyse::context::{ContextId, Contexts};
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::thread::Limits;
 use warpbound_analyse::{Launch, Refusal};
+use warpbound_bound::{Never, StatedCounts};
 use warpbound_driver::Flow;
 use warpbound_driver::audit::{Claims, LoopCounter};
 use warpbound_ir::{Cell, Code, OpIndex};
+use warpbound_simt::NodeId;
 use warpbound_simt::concrete::Mask;
 use warpbound_simt::warp::Model;
 
-use crate::execute::{Ending, Event, Labels, NoLabels, RunSeed, Warp};
+use crate::execute::{Ending, Event, Labels, NoLabels, RunSeed, Warp, mix};
 
 /// All analyses of one program.
 pub struct Analysed<'a> {
@@ -18,6 +22,10 @@ pub struct Analysed<'a> {
     pub claims: Claims<'a>,
     /// Subtracted from each loop bound that a run shows, for planted faults.
     pub less: u64,
+    /// Subtracted from each total of a loop that a run shows, for planted faults.
+    pub less_total: u64,
+    /// One step that a lane took is said never to be taken, for planted faults.
+    pub denies_a_step: bool,
 }
 
 impl<'a> Analysed<'a> {
@@ -32,6 +40,8 @@ impl<'a> Analysed<'a> {
         Ok(Analysed {
             claims: Claims::new(code, launch, flow),
             less: 0,
+            less_total: 0,
+            denies_a_step: false,
         })
     }
 
@@ -93,14 +103,18 @@ impl Analysed<'_> {
         let mut counters = vec![LoopCounter::new(&self.claims); width];
         // The most header executions of any lane.
         let mut most = vec![0u64; flow.loops.sites.len()];
+        let mut totals = most.clone();
+        let mut taken: BTreeSet<(NodeId, NodeId)> = BTreeSet::new();
         let ending = warp.run(|event| {
             if let Some(top) = event.before.top() {
                 for lane in lanes(top.mask) {
                     traces[lane].push(top.next.op);
                     if let Some(node) = self.claims.node_of(top.next) {
-                        counters[lane].count(&self.claims, node, |fact, count| {
-                            most[fact] = most[fact].max(count);
+                        let from = counters[lane].count(&self.claims, node, |fact, count| {
+                            most[fact] = most[fact].max(count.since_entry);
+                            totals[fact] = totals[fact].max(count.total);
                         });
+                        taken.extend(from.map(|from| (from, node)));
                     }
                 }
                 findings.diverged |= event.after.pending().len() > event.before.pending().len()
@@ -154,19 +168,65 @@ impl Analysed<'_> {
                     let callees = flow.external_callees(node, launch.live_lanes());
                     callees.map_or(0, |(_, callees)| CALL_COST * callees)
                 };
-                let bound = flow.bound_with_calls(&facts, calls);
-                if bound.is_none_or(|b| i128::from(executed) > b) {
-                    findings.violations.push(format!(
-                        "{executed} warp instructions executed, bound {bound:?} with facts {facts:?}"
-                    ));
-                }
+                let stated = StatedCounts {
+                    bounds: &facts,
+                    ..StatedCounts::default()
+                };
+                let bound = flow.bound_with(stated, calls);
                 match ending {
                     Ending::Finished => findings.executed_and_bound = Some((executed, bound)),
                     _ => findings.cut_and_bounded = true,
                 }
+                let totals: Vec<Option<u64>> = totals
+                    .iter()
+                    .map(|total| Some(total.saturating_sub(self.less_total)))
+                    .collect();
+                // Every second run: solving takes most of the time. Lanes that were cut off may still take other steps.
+                let more = (run.seed & 1 == 0 && ending == Ending::Finished).then(|| {
+                    let never = flow.excluded(code, &self.never(&taken, run.seed));
+                    let stated = StatedCounts {
+                        bounds: &facts,
+                        totals: &totals,
+                        never: &never,
+                    };
+                    let what = "totals, steps never taken and facts";
+                    (flow.bound_with(stated, calls), what)
+                });
+                for (bound, with) in [(bound, "facts")].into_iter().chain(more) {
+                    if bound.is_none_or(|b| i128::from(executed) > b) {
+                        findings.violations.push(format!(
+                            "{executed} warp instructions executed, bound {bound:?} with {with} {facts:?} {totals:?}"
+                        ));
+                    }
+                }
             }
         }
         findings
+    }
+
+    /// Steps of the graph that no lane took, half of them, by the addresses that a person would state.
+    fn never(&self, taken: &BTreeSet<(NodeId, NodeId)>, seed: u64) -> Vec<Never> {
+        let Claims { code, flow, .. } = &self.claims;
+        let addr = |op| code.get(op).map(|op| op.addr);
+        let space = &flow.thread.space;
+        let step = |from: NodeId, to: NodeId| {
+            Some(Never::Step {
+                from: addr(space.block(from).last)?,
+                to: addr(space.block(to).first)?,
+            })
+        };
+        // The same addresses stand for steps in all contexts.
+        let known: BTreeSet<Never> = taken.iter().filter_map(|&(a, b)| step(a, b)).collect();
+        let edges = flow.thread.edges();
+        let mut never: Vec<Never> = edges
+            .filter_map(|(from, edge)| step(from, edge.to?))
+            .filter(|never| !known.contains(never))
+            .filter(|never| mix(&[seed, 10, hash(never)]) & 1 == 0)
+            .collect();
+        if self.denies_a_step {
+            never.extend(known.into_iter().next());
+        }
+        never
     }
 
     fn check(&self, event: &Event<'_, ContextId>, violations: &mut Vec<String>) {
@@ -181,6 +241,14 @@ impl Analysed<'_> {
             .check_step(event.before, event.after, event.exhausted, &mut found);
         let spelled = found.iter().map(|v| format!("op {}: {v}", v.at.0));
         violations.extend(spelled);
+    }
+}
+
+/// A number of a statement.
+fn hash(never: &Never) -> u64 {
+    match *never {
+        Never::Block(at) => at.0.into(),
+        Never::Step { from, to } => u64::from(from.0) << 32 | u64::from(to.0),
     }
 }
 

@@ -212,7 +212,8 @@ impl<'a, L: Labels> Warp<'a, L> {
                 Some(Err(NoMatchingEntry { tag })) => return Ending::Underflow(tag),
                 None => return Ending::Stuck,
             }
-            if external {
+            let calls_outside = matches!(op.control, Control::Call(Target::External(_)));
+            if external || calls_outside {
                 self.external_callees += self.callees(op, taken);
                 self.clobber(top.next.op, taken);
             }
@@ -273,6 +274,8 @@ impl<'a, L: Labels> Warp<'a, L> {
                 let label = self.labels.call(here.label, here.op, *callee);
                 self.stack.push(Tag::Ret, next, point(*callee, label));
             }
+            // It returns with all its lanes and the stack as it was.
+            Control::Call(Target::External(_)) => self.stack.advance(next),
             Control::Push(token, Target::Op(to)) => {
                 self.stack.push(tag(*token)?, point(*to, here.label), next);
             }
@@ -368,8 +371,9 @@ impl<'a, L: Labels> Warp<'a, L> {
 
     /// Different pointers that the lanes `taken` call.
     fn callees(&self, op: &Op, taken: Mask) -> u64 {
-        let Control::Indirect { base, .. } = op.control else {
-            return 0;
+        let base = match op.control {
+            Control::Indirect { base, .. } => base,
+            _ => None,
         };
         let pointer = |lane: usize| base.map(|cell| self.cells[lane][cell.index()]);
         lanes(taken).map(pointer).collect::<BTreeSet<_>>().len() as u64

@@ -593,6 +593,7 @@ impl<'r> Writer<'r> {
             functions,
             constants,
             external_words: Vec::new(),
+            address_words: Vec::new(),
             agreed_at_entry: Vec::new(),
             entry: OpIndex(0),
             group_bytes: 32,

@@ -2,13 +2,14 @@
 
 use std::fs;
 
+use warpbound_bound::{Never, StatedCounts};
 use warpbound_driver::audit::{Broken, Claim, Claims, Most, Order, Seen, Stated};
 use warpbound_driver::{Kernel, Options, Session};
 use warpbound_ir::{Cell, Op, OpIndex, Value};
 use warpbound_load::GridFile;
 use warpbound_simt::Tag;
 use warpbound_simt::warp::Via;
-use warpbound_testkit::kernels::Launch;
+use warpbound_testkit::kernels::{self, Launch};
 
 const MOST_INSTRUCTIONS: u64 = 10_000_000;
 
@@ -41,9 +42,22 @@ fn watch(file: &str, launch: &GridFile, plant: impl Fn(&mut Claims<'_>)) -> (See
     let seen = watched.seen;
     let of_loop = |most: &Option<_>| Some(most.map_or(0, |most: Most| most.count));
     let loops: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
-    let bound = claims.flow.bound(&loops);
+    let totals: Vec<Option<u64>> = seen.totals.iter().map(of_loop).collect();
+    let counts = StatedCounts {
+        bounds: &loops,
+        totals: &totals,
+        never: &[],
+    };
+    let bound = claims.flow.bound_with(counts, |_| 0);
     let bound = bound.map(|bound| u128::try_from(bound).expect("no warp issues less than nothing"));
-    (seen, Stated { loops, bound })
+    (
+        seen,
+        Stated {
+            loops,
+            totals,
+            bound,
+        },
+    )
 }
 
 fn nothing(_: &mut Claims<'_>) {}
@@ -86,9 +100,32 @@ fn early() -> (&'static str, GridFile) {
     ("early_exit.sm_61.cubin", launch.done())
 }
 
+/// Angles of which some take a call that reduces them, by the compiler that writes addresses of variables into instructions.
+fn trigonometry() -> (&'static str, GridFile) {
+    let all = kernels::all();
+    let reference = all
+        .iter()
+        .find(|reference| reference.kernel == "f64_trigonometry")
+        .expect("it has a reference");
+    (
+        "f64_trigonometry.nvrtc11.sm_61.cubin",
+        (reference.launch)(1),
+    )
+}
+
 #[test]
 fn nothing_is_found_where_nothing_is_planted() {
-    for (file, launch) in [nested(), sorting(), matrices(), early()] {
+    let older = |(_, launch), file| (file, launch);
+    let cases = [
+        nested(),
+        sorting(),
+        matrices(),
+        early(),
+        trigonometry(),
+        older(nested(), "nested_loops.nvrtc11.sm_61.cubin"),
+        older(early(), "early_exit.nvrtc11.sm_61.cubin"),
+    ];
+    for (file, launch) in cases {
         let (seen, stated) = watch(file, &launch, nothing);
         assert!(seen.violations.is_empty(), "{file}: {:?}", seen.violations);
         let warps = launch.block.iter().product::<u32>().div_ceil(32);
@@ -251,4 +288,106 @@ fn bound_one_too_small() {
         ..exact
     };
     assert_eq!(less.broken(&seen), [Broken::Bound { bound, worst }]);
+}
+
+/// What is planted in totals: one less than a thread ran a header in its whole run.
+#[test]
+fn total_one_too_small() {
+    let (file, launch) = nested();
+    let (seen, stated) = watch(file, &launch, nothing);
+    assert!(seen.totals.iter().flatten().count() >= 2, "two loops ran");
+    for (number, most) in seen.totals.iter().enumerate() {
+        let Some(most) = *most else {
+            continue;
+        };
+        let mut less = stated.clone();
+        less.totals[number] = Some(most.count - 1);
+        // A bound per entry that is as large does not follow from the total.
+        less.loops[number] = None;
+        let broken = Broken::Total {
+            number,
+            stated: most.count - 1,
+            most,
+        };
+        assert_eq!(less.broken(&seen), [broken]);
+    }
+    // The inner loop runs once for each iteration of the outer one, so that its total is no bound of an entry.
+    let (entry, total) = (
+        seen.most[1].expect("it ran"),
+        seen.totals[1].expect("it ran"),
+    );
+    assert!(total.count > entry.count, "{total:?} {entry:?}");
+}
+
+/// Every block and step that a thread comes to is found when it is said that no thread does; others are not.
+#[test]
+fn never_of_what_a_thread_does() {
+    let (file, launch) = early();
+    let session = session(file);
+    let kernel = session.launched_grid(None, &launch).expect("it has it");
+    let prepared = session.prepare(kernel).expect("it decodes");
+    let options = Options {
+        block: Some(launch.block),
+        ..Options::default()
+    };
+    let happened = |never: &[Never]| {
+        let claims = session.claims(&prepared, &options).expect("it is followed");
+        let claims = claims.with_never(never);
+        let run = |order| session.watch(&prepared, &claims, &launch, order, MOST_INSTRUCTIONS);
+        let seen = run(Order::TakenFirst)
+            .expect("the launch suits the kernel")
+            .seen;
+        let broken = Stated::default().broken(&seen);
+        let numbers = broken.into_iter().map(|broken| match broken {
+            Broken::Never { number, .. } => number,
+            other => panic!("{other:?}"),
+        });
+        numbers.collect::<Vec<usize>>()
+    };
+    let claims = session.claims(&prepared, &options).expect("it is followed");
+    let thread = &claims.flow.thread;
+    let addr = |op| prepared.code.get(op).expect("an instruction").addr;
+    let steps: Vec<Never> = thread
+        .edges()
+        .filter_map(|(from, step)| {
+            Some(Never::Step {
+                from: addr(thread.space.block(from).last),
+                to: addr(thread.space.block(step.to?).first),
+            })
+        })
+        .collect();
+    let blocks: Vec<Never> = thread
+        .space
+        .ids()
+        .map(|id| Never::Block(addr(thread.space.block(id).last)))
+        .collect();
+    let (taken, entered) = (happened(&steps), happened(&blocks));
+    assert!(
+        taken.len() > 8 && entered.len() > 8,
+        "{taken:?} {entered:?}"
+    );
+    // The program of the run with true statements only is as before; with a false one, it lies below a warp.
+    let worst = watch(file, &launch, nothing);
+    let (seen, stated) = worst;
+    let bound = |never: Vec<Never>| {
+        let excluded = claims.flow.excluded(&prepared.code, &never);
+        let counts = StatedCounts {
+            bounds: &stated.loops,
+            totals: &stated.totals,
+            never: &excluded,
+        };
+        claims.flow.bound_with(counts, |_| 0)
+    };
+    let issued = i128::from(seen.worst.expect("a warp").issued);
+    let others = |all: &[Never], these: &[usize]| {
+        let rest = all.iter().enumerate().filter(|(n, _)| !these.contains(n));
+        rest.map(|(_, never)| *never).collect::<Vec<_>>()
+    };
+    assert!(bound(others(&steps, &taken)) >= Some(issued));
+    assert!(bound(others(&blocks, &entered)) >= Some(issued));
+    let lower = |number: &&usize| bound(vec![steps[**number]]) < Some(issued);
+    assert!(
+        taken.iter().filter(lower).count() > 2,
+        "no false statement lowers the bound"
+    );
 }

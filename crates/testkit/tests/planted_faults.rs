@@ -35,6 +35,10 @@ struct Plant<'a> {
     model: Option<Model>,
     /// Subtracted from each loop bound found by running.
     less: u64,
+    /// Subtracted from each total of a loop found by running.
+    less_total: u64,
+    /// A step that a lane took is said never to be taken.
+    denies_a_step: bool,
 }
 
 /// The kinds of finding, over many runs.
@@ -108,6 +112,8 @@ fn audit(plant: &Plant<'_>) -> Caught {
             analysed.claims.launch = launch;
         }
         analysed.less = plant.less;
+        analysed.less_total = plant.less_total;
+        analysed.denies_a_step = plant.denies_a_step;
         for run in 0..RUNS {
             let run = RunSeed {
                 seed: mix(&[13, program, run]),
@@ -206,6 +212,41 @@ fn machine_whose_exit_forgets_the_pending_entries() {
 fn loop_bounds_one_too_small() {
     let caught = audit(&Plant {
         less: 1,
+        ..Plant::default()
+    });
+    assert!(caught.bounds > 0, "{caught:?}");
+}
+
+#[test]
+fn totals_of_loops_one_too_small() {
+    let caught = audit(&Plant {
+        less_total: 1,
+        ..Plant::default()
+    });
+    assert!(caught.bounds > 0, "{caught:?}");
+}
+
+#[test]
+fn steps_said_never_to_be_taken_that_are() {
+    let caught = audit(&Plant {
+        denies_a_step: true,
+        ..Plant::default()
+    });
+    assert!(caught.bounds > 0, "{caught:?}");
+}
+
+/// Lanes that wait outside the loop and come back to it: their executions of the header add up.
+#[test]
+fn totals_taken_for_the_warp_where_lanes_come_back() {
+    let plant = |analysed: &mut Analysed<'_>| {
+        let shared = analysed.claims.flow.loops.shared_returns.clone();
+        let all = counts(analysed, true, &shared);
+        let rows = all.rows.into_iter();
+        let totals = rows.filter(|row| row.family == Family::TotalTogether);
+        analysed.claims.flow.counts.rows.extend(totals);
+    };
+    let caught = audit(&Plant {
+        results: Some(&plant),
         ..Plant::default()
     });
     assert!(caught.bounds > 0, "{caught:?}");

@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
-use warpbound_driver::audit::{Broken, Claims, Order, Stated};
+use warpbound_bound::StatedCounts;
+use warpbound_driver::audit::{Broken, Claims, Most, Order, Stated};
 use warpbound_driver::{Options, Session};
 use warpbound_testkit::kernels::{self, Reference};
 
@@ -213,16 +214,21 @@ fn audit(file: &str, contents: &[u8], reference: &Reference, runs: u64) -> anyho
             row.problem(number, fault);
         }
         // A loop that no thread comes to: any number is true of it.
-        let most = seen
-            .most
-            .iter()
-            .map(|most| Some(most.map_or(0, |most| most.count)));
-        let loops: Vec<Option<u64>> = most.collect();
-        let bound = claims
-            .flow
-            .bound(&loops)
-            .and_then(|b| u128::try_from(b).ok());
-        let stated = Stated { loops, bound };
+        let of_loop = |most: &Option<Most>| Some(most.map_or(0, |most| most.count));
+        let loops: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
+        let totals: Vec<Option<u64>> = seen.totals.iter().map(of_loop).collect();
+        let counts = StatedCounts {
+            bounds: &loops,
+            totals: &totals,
+            never: &[],
+        };
+        let bound = claims.flow.bound_with(counts);
+        let bound = bound.and_then(|bound| u128::try_from(bound).ok());
+        let stated = Stated {
+            loops,
+            totals,
+            bound,
+        };
         for broken in stated.broken(&seen) {
             row.violations += 1;
             if let Broken::Bound { bound, worst } = broken {

@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Context, anyhow, bail};
 use warpbound_testkit::expressions::{Batch, run as run_batch};
 
-use crate::nvrtc::Nvrtc;
+use crate::nvrtc::{Nvrtc, Release};
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
@@ -45,7 +45,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             other => bail!("expressions does not know the argument {other:?}"),
         }
     }
-    let nvrtc = Nvrtc::load(&repository.oracle().join("lib"))?;
+    let nvrtc = Nvrtc::load(&repository.oracle().join("lib"), Release::Cuda12)?;
     let options = OPTIONS.map(str::to_owned);
     let directory = repository.expressions();
     if record {

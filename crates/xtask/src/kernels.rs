@@ -5,33 +5,63 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::nvrtc::{Compiled, Nvrtc};
+use crate::nvrtc::{Compiled, Nvrtc, Release};
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask kernels [--check] [NAME...]
 
 Compiles kernels/cuda/NAME.cu (all of them without NAME) with NVRTC, with line tables, into
-  kernels/built/NAME.sm_50.cubin, kernels/built/NAME.sm_61.cubin and kernels/built/NAME.sm_62.cubin
+  kernels/built/NAME.sm_50.cubin, kernels/built/NAME.sm_61.cubin and kernels/built/NAME.sm_62.cubin (NVRTC 12.9)
+  kernels/built/NAME.nvrtc11.sm_61.cubin (NVRTC 11.8: another shape of code, texture references)
 Same source, same bytes. Needs oracle/lib, which `cargo xtask oracle` fetches.
 
   --check   write nothing; fail if a built file is missing, differs, or has no source";
 
-/// The GPUs the kernels are built for.
-const ARCHITECTURES: &[&str] = &["sm_50", "sm_61", "sm_62"];
+/// One way to build all kernels.
+#[derive(Clone, Copy)]
+struct Build {
+    /// Between the source's name and `.cubin`.
+    suffix: &'static str,
+    architecture: &'static str,
+    release: Release,
+}
 
-/// Sources that use what a GPU has not.
+/// The GPUs the kernels are built for, and the compilers.
+const BUILDS: &[Build] = &[
+    Build::new("sm_50", "sm_50", Release::Cuda12),
+    Build::new("sm_61", "sm_61", Release::Cuda12),
+    Build::new("sm_62", "sm_62", Release::Cuda12),
+    Build::new("nvrtc11.sm_61", "sm_61", Release::Cuda11),
+];
+
+impl Build {
+    const fn new(suffix: &'static str, architecture: &'static str, release: Release) -> Build {
+        Build {
+            suffix,
+            architecture,
+            release,
+        }
+    }
+}
+
+/// Sources that use what a GPU or a compiler has not.
 ///
-/// Source: the compiler refuses half-precision arithmetic before sm_53 and four-way byte products before sm_61.
-const IMPOSSIBLE: &[(&str, &str)] = &[("f16_arithmetic", "sm_50"), ("integer_mix", "sm_50")];
+/// Source: the compilers refuse half-precision arithmetic before sm_53 and four-way byte products before sm_61, NVRTC 11.8
+/// declares the latter and cannot link them; texture references are no more since CUDA 12.
+const IMPOSSIBLE: &[(&str, &[&str])] = &[
+    ("f16_arithmetic", &["sm_50"]),
+    ("integer_mix", &["sm_50", "nvrtc11.sm_61"]),
+    ("texture_reference", &["sm_50", "sm_61", "sm_62"]),
+];
 
-/// NVRTC says this for every build.
+/// NVRTC 12.9 says this for every build.
 const EXPECTED_WARNING: &str = "Architectures prior to '<compute/sm>_75' are deprecated";
 
-/// One output file: which source, for which GPU.
+/// One output file: which source, built how.
 struct Target {
     name: String,
-    architecture: &'static str,
+    build: Build,
     source: PathBuf,
     output: PathBuf,
 }
@@ -47,7 +77,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         }
     }
     let targets = targets(repository, &names)?;
-    let nvrtc = Nvrtc::load(&repository.oracle().join("lib"))?;
+    let lib = repository.oracle().join("lib");
+    let compilers = [
+        (Release::Cuda11, Nvrtc::load(&lib, Release::Cuda11)?),
+        (Release::Cuda12, Nvrtc::load(&lib, Release::Cuda12)?),
+    ];
     // The line table records the current directory; the top of the file system says nothing about this machine.
     std::env::set_current_dir("/").context("cannot change to /")?;
     if !check {
@@ -56,8 +90,12 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 
     let mut problems = Vec::new();
     for target in &targets {
-        let cubin = build(&nvrtc, repository, target)
-            .with_context(|| format!("{}.cu for {}", target.name, target.architecture))?;
+        let compiler = compilers
+            .iter()
+            .find(|(release, _)| *release == target.build.release);
+        let (_, nvrtc) = compiler.context("no such compiler")?;
+        let cubin = build(nvrtc, repository, target)
+            .with_context(|| format!("{}.cu for {}", target.name, target.build.suffix))?;
         if !check {
             fs::write(&target.output, &cubin)
                 .with_context(|| format!("cannot write {}", target.output.display()))?;
@@ -115,17 +153,20 @@ fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target
     }
     let mut targets = Vec::new();
     for source in sources {
-        for &architecture in ARCHITECTURES {
+        for &build in BUILDS {
             let name = stem(&source);
-            if IMPOSSIBLE.contains(&(name.as_str(), architecture)) {
+            let impossible = IMPOSSIBLE
+                .iter()
+                .find(|(impossible, _)| *impossible == name);
+            if impossible.is_some_and(|(_, builds)| builds.contains(&build.suffix)) {
                 continue;
             }
             let output = repository
                 .built_kernels()
-                .join(format!("{name}.{architecture}.cubin"));
+                .join(format!("{name}.{}.cubin", build.suffix));
             targets.push(Target {
                 name,
-                architecture,
+                build,
                 source: source.clone(),
                 output,
             });
@@ -136,10 +177,14 @@ fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target
 
 fn build(nvrtc: &Nvrtc, repository: &Repository, target: &Target) -> anyhow::Result<Vec<u8>> {
     let source = fs::read_to_string(&target.source).context("the source cannot be read")?;
-    let options = [
-        format!("-arch={}", target.architecture),
+    let mut options = vec![
+        format!("-arch={}", target.build.architecture),
         "-lineinfo".to_owned(),
     ];
+    if target.build.release == Release::Cuda11 {
+        // What NVRTC 12.9 takes for granted.
+        options.push("-std=c++17".to_owned());
+    }
     let Compiled { cubin, log } = nvrtc.compile(
         &source,
         &format!("kernels/cuda/{}.cu", target.name),

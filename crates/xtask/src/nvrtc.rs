@@ -26,6 +26,15 @@ type DestroyProgram = unsafe extern "C" fn(*mut Program) -> c_int;
 type GetSize = unsafe extern "C" fn(Program, *mut usize) -> c_int;
 type GetBytes = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 
+/// The releases of the compiler that the oracle has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Release {
+    /// 11.8, the last with texture references.
+    Cuda11,
+    /// 12.9, the last for Maxwell and Pascal.
+    Cuda12,
+}
+
 /// The loaded library.
 pub(crate) struct Nvrtc {
     library: Library,
@@ -40,9 +49,12 @@ pub(crate) struct Compiled {
 }
 
 impl Nvrtc {
-    /// Loads `libnvrtc.so.12` from `directory`.
-    pub(crate) fn load(directory: &Path) -> anyhow::Result<Self> {
-        let path = directory.join("libnvrtc.so.12");
+    /// Loads a compiler from `directory`.
+    pub(crate) fn load(directory: &Path, release: Release) -> anyhow::Result<Self> {
+        let path = directory.join(match release {
+            Release::Cuda11 => "libnvrtc.so.11.2",
+            Release::Cuda12 => "libnvrtc.so.12",
+        });
         if !path.is_file() {
             bail!(
                 "{} is missing; `cargo xtask oracle` fetches it",
@@ -75,7 +87,7 @@ impl Nvrtc {
         let options: Vec<*const c_char> = options.iter().map(|o| o.as_ptr()).collect();
         let option_count = c_int::try_from(options.len()).context("too many options")?;
 
-        // SAFETY: the types are those of nvrtc.h 12.9 for these names.
+        // SAFETY: the types are those of nvrtc.h 11.8 and 12.9 for these names.
         let (create, compile, destroy) = unsafe {
             (
                 self.symbol::<CreateProgram>(b"nvrtcCreateProgram\0")?,

@@ -2,7 +2,7 @@
 //!
 //! They come from public Python wheels, pinned by version and SHA-256, through pip.
 //! The versions are chosen on purpose: nvdisasm 12.4 and NVRTC 12.9 are among the last that
-//! know Maxwell, Pascal and Volta (13.0 dropped sm_50 to sm_72).
+//! know Maxwell, Pascal and Volta (13.0 dropped sm_50 to sm_72); NVRTC 11.8 is the last that knows texture references.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,7 +18,7 @@ usage: cargo xtask oracle [--libraries] [--force]
 
 Downloads wheels with pip, pinned by version and SHA-256, and unpacks
   oracle/bin/  nvdisasm, cuobjdump, ptxas (CUDA 12.4) and fatbinary (CUDA 13.0)
-  oracle/lib/  the NVRTC libraries (CUDA 12.9)
+  oracle/lib/  the NVRTC libraries (CUDA 12.9 and 11.8)
 The folder is ignored by git; the tools stay under their own licences. Linux on x86-64 only.
 
   --libraries   also libraries with kernels for Maxwell and Pascal, into oracle/libraries (1.6 GB to download,
@@ -68,6 +68,23 @@ const WHEELS: &[Wheel] = &[
             (
                 "nvidia/cuda_nvrtc/lib/libnvrtc-builtins.so.12.9",
                 "lib/libnvrtc-builtins.so.12.9",
+                false,
+            ),
+        ],
+    },
+    Wheel {
+        requirement: "nvidia-cuda-nvrtc-cu11==11.8.89",
+        sha256: "a8d02f3cba345be56b1ffc3e74d8f61f02bb758dd31b0f20e12277a5a244f756",
+        members: &[
+            (
+                "nvidia/cuda_nvrtc/lib/libnvrtc.so.11.2",
+                "lib/libnvrtc.so.11.2",
+                false,
+            ),
+            // Loaded by libnvrtc.so.11.2 from its own directory.
+            (
+                "nvidia/cuda_nvrtc/lib/libnvrtc-builtins.so.11.8",
+                "lib/libnvrtc-builtins.so.11.8",
                 false,
             ),
         ],

@@ -217,3 +217,154 @@ fn what_cannot_be_audited() {
     audit(&["--facts"]).usage();
     run(&MATMUL[..2]).usage();
 }
+
+/// A triangle of so many rows: with 19, the inner loop runs 19 + 18 + ... + 1 = 190 times in each thread.
+fn triangle(rows: u32) -> String {
+    let parameters = "[[param]]\ntype = \"s32\"\nshape = [400]\nfill = \"iota\"\n\
+         [[param]]\ntype = \"s32\"\nshape = [100]\n";
+    scratch(
+        &format!("audit.triangle{rows}.toml"),
+        format!(
+            "kernel = \"nested_triangular\"\ngrid = [1]\nblock = [40]\n{parameters}\
+             [[param]]\ntype = \"s32\"\nvalue = {rows}\n"
+        ),
+    )
+}
+
+/// Facts about `nested_triangular`: those of the outer and of the inner loop, and more lines behind the loops.
+fn triangle_facts(name: &str, loops: [&str; 2], more: &str) -> String {
+    let kernel = ["--kernel", "nested_triangular"];
+    let mut filled = run(&[&["facts", "nested_loops.sm_61.cubin"], &kernel[..]].concat()).done();
+    for numbers in loops {
+        filled = filled.replacen("bound = \"?\"", numbers, 1);
+    }
+    scratch(name, format!("{filled}{more}\n"))
+}
+
+fn triangle_bound(facts: &str) -> u64 {
+    let file = ["bound", "nested_loops.sm_61.cubin", "--block", "40,1,1"];
+    let rest = [
+        "--kernel",
+        "nested_triangular",
+        "--facts",
+        facts,
+        "--format",
+        "json",
+    ];
+    let said = json(&run(&[&file[..], &rest].concat()).done());
+    said["kernels"][0]["bound"].as_u64().expect("a bound")
+}
+
+fn triangle_audit(rows: u32, facts: &str, more: &[&str]) -> Said {
+    let launch = triangle(rows);
+    let file = ["audit", "nested_loops.sm_61.cubin", "--launch", &launch];
+    run(&[&file[..], &["--facts", facts], more].concat())
+}
+
+/// A sum of executions that is known is worth half a rectangle, and is compared with runs.
+#[test]
+fn totals_are_facts() {
+    let square = triangle_facts("audit.square.facts", ["bound = 19", "bound = 19"], "");
+    let total = triangle_facts(
+        "audit.total.facts",
+        ["bound = 19", "bound = 19, total = 190"],
+        "",
+    );
+    let (square, with_total) = (triangle_bound(&square), triangle_bound(&total));
+    let said = json(&triangle_audit(19, &total, &["--format", "json"]).done());
+    let worst = said["worst_simulated"].as_u64().expect("a warp");
+    assert_eq!(said["loops"][1]["most_total"], 190);
+    // No lane leaves the inner loop before the others: the total holds for the warp.
+    assert!(worst <= with_total, "{worst} {with_total}");
+    assert!(with_total * 100 < worst * 105, "{worst} {with_total}");
+    assert!(with_total * 3 < square * 2, "{with_total} {square}");
+
+    let less = triangle_facts(
+        "audit.less.facts",
+        ["bound = 19", "bound = 19, total = 189"],
+        "",
+    );
+    let violated = triangle_audit(19, &less, &[]);
+    assert_eq!(violated.code, Some(1));
+    let line = "fact L2 <= 189 in total broken: thread 0 of block (0, 0, 0) ran 190";
+    assert!(violated.stdout.contains(line), "{}", violated.stdout);
+}
+
+/// A step that is never taken lowers the bound: here both loops run once, so that no step back to a header is taken. If one
+/// is taken, the audit says so.
+#[test]
+fn steps_that_are_never_taken_are_facts() {
+    let numbers = ["bound = 19", "bound = 19"];
+    let none = triangle_facts("audit.none.facts", numbers, "");
+    let graph = [
+        "cfg",
+        "nested_loops.sm_61.cubin",
+        "--kernel",
+        "nested_triangular",
+    ];
+    let graph =
+        json(&run(&[&graph[..], &["--level", "thread", "--format", "json"]].concat()).done());
+    let edges = graph["edges"].as_array().expect("edges");
+    let (mut lower, mut broken) = (0, 0);
+    for (number, edge) in edges.iter().enumerate() {
+        let (Some(from), Some(to)) = (edge["from"].as_u64(), edge["to"].as_u64()) else {
+            continue;
+        };
+        let node = |number: u64| &graph["nodes"][number as usize];
+        let (from, to) = (node(from)["to"].as_str(), node(to)["from"].as_str());
+        let (from, to) = (from.expect("an address"), to.expect("an address"));
+        let never = format!("never = [\"{from} -> {to}\"]");
+        let facts = triangle_facts(&format!("audit.never{number}.facts"), numbers, &never);
+        let said = triangle_audit(1, &facts, &[]);
+        let line =
+            format!("fact never {from} -> {to} broken: thread 0 of block (0, 0, 0) came there");
+        if said.stdout.contains(&line) {
+            assert_eq!(said.code, Some(1), "{}", said.stdout);
+            broken += 1;
+        } else if said.code == Some(0) {
+            lower += usize::from(triangle_bound(&facts) < triangle_bound(&none));
+        }
+    }
+    assert!(broken > 2 && lower > 0, "{broken} {lower}");
+    let nowhere = triangle_facts(
+        "audit.nowhere.facts",
+        numbers,
+        "never = [\"0x0008 -> 0x0008\"]",
+    );
+    let refusal = triangle_audit(1, &nowhere, &[]).refusal();
+    assert!(
+        refusal.contains("no step leads from 0x0008 to 0x0008"),
+        "{refusal}"
+    );
+}
+
+/// What runs showed is written down, refused as it is, and taken once somebody answers for it.
+#[test]
+fn observed_facts_are_signed_before_they_are_used() {
+    let facts = scratch("audit.observed.facts", "");
+    let launch = nested("audit.observed.toml");
+    let file = ["audit", "nested_loops.sm_61.cubin", "--launch", &launch];
+    run(&[&file[..], &["--write-facts", &facts]].concat()).without_bound();
+    let text = std::fs::read_to_string(&facts).expect("it is written");
+    for (count, _) in nested_counts() {
+        assert!(
+            text.contains(&format!("bound = {count}, total = ")),
+            "{text}"
+        );
+    }
+    let bound = ["bound", "nested_loops.sm_61.cubin", "--facts", &facts];
+    let bound = [&bound[..], &["--kernel", "nested_divergent"]].concat();
+    let refusal = run(&bound).refusal();
+    assert!(
+        refusal.contains("the facts are observed in runs"),
+        "{refusal}"
+    );
+    let signed = text.replace("status = \"observed\"", "signed_off_by = \"A. Person\"");
+    std::fs::write(&facts, signed).expect("it is written");
+    let said = run(&bound).done();
+    assert!(said.contains("signed off by A. Person"), "{said}");
+    // A folder that does not exist.
+    let nowhere = format!("{facts}.folder/facts");
+    let refusal = run(&[&file[..], &["--write-facts", &nowhere]].concat()).refusal();
+    assert!(refusal.contains(&nowhere), "{refusal}");
+}

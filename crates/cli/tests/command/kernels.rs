@@ -74,14 +74,14 @@ fn bounded_or_refused_by_name() {
             *refused.entry(kernel.name).or_insert(0) += 1;
         }
     }
-    // Each for sm_50, sm_61 and sm_62.
+    // Each for sm_50, sm_61 and sm_62, and for sm_61 by an older compiler.
     let expected = REFUSED
         .iter()
-        .map(|&(name, _)| (name.to_owned(), 3))
+        .map(|&(name, _)| (name.to_owned(), 4))
         .collect();
     assert_eq!(refused, expected);
     assert!(
-        bounded >= 3 * 90,
+        bounded >= 4 * 90,
         "only {bounded} kernels in {} files",
         files.len()
     );
@@ -217,7 +217,7 @@ fn compare<'a>(
     }
 }
 
-/// The paper's reading is coarser, but where lanes enter a loop at two places or recurse apart: there it
+/// The paper's reading is coarser, but where lanes enter a loop at two places, call or recurse apart: there it
 /// counts one of them for all.
 #[test]
 fn the_papers_reading() {
@@ -237,5 +237,13 @@ fn the_papers_reading() {
             }
         }
     }
-    assert_eq!(lower, ["goto_irreducible", "recursion"]);
+    // The first one built by the older compiler, the others by both.
+    let expected = [
+        "function_pointer_uniform",
+        "goto_irreducible",
+        "goto_irreducible",
+        "recursion",
+        "recursion",
+    ];
+    assert_eq!(lower, expected);
 }

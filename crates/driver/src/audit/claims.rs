@@ -6,6 +6,7 @@ use warpbound_analyse::Launch;
 use warpbound_analyse::agreement::{Used, apply};
 use warpbound_analyse::context::ContextId;
 use warpbound_analyse::space::Node;
+use warpbound_bound::{Never, NeverIndex};
 use warpbound_ir::{Cell, Code, OpIndex};
 use warpbound_simt::concrete::{ActivationStack, Mask, Stage};
 use warpbound_simt::groups::{ACTIVE, Relation};
@@ -92,6 +93,9 @@ pub struct Claims<'a> {
     active: Vec<Vec<CellSet>>,
     /// Which loops a node is in and heads.
     pub(crate) loops: LoopIndex,
+    /// What a user states that no thread does, and how many statements that are.
+    never: NeverIndex,
+    statements: usize,
 }
 
 impl<'a> Claims<'a> {
@@ -104,9 +108,35 @@ impl<'a> Claims<'a> {
             first: Vec::new(),
             active: Vec::new(),
             loops: LoopIndex::default(),
+            never: NeverIndex::default(),
+            statements: 0,
         };
         claims.refresh();
         claims
+    }
+
+    /// Adds what no thread does, as a user states it.
+    #[must_use]
+    pub fn with_never(mut self, never: &[Never]) -> Self {
+        self.never = NeverIndex::new(never);
+        self.statements = never.len();
+        self
+    }
+
+    /// The number of statements of what no thread does.
+    pub(crate) fn never_count(&self) -> usize {
+        self.statements
+    }
+
+    /// The numbers of the statements that a thread contradicts which comes to a node, from another if it does not begin there.
+    pub fn contradicted(
+        &self,
+        from: Option<NodeId>,
+        to: NodeId,
+    ) -> impl Iterator<Item = usize> + use<'_> {
+        let found = (!self.never.is_empty())
+            .then(|| self.flow.contradicted(self.code, &self.never, from, to));
+        found.into_iter().flatten()
     }
 
     /// Computes again what is derived from the public parts, after a test has changed them.

@@ -34,11 +34,22 @@ impl LoopIndex {
     }
 }
 
+/// Header executions of a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeaderCount {
+    /// Those since it entered the loop.
+    pub since_entry: u64,
+    /// All of them.
+    pub total: u64,
+}
+
 /// The header executions of one lane since it entered each loop.
 #[derive(Clone, Debug)]
 pub struct LoopCounter {
     /// For each loop of the graph.
     running: Vec<u64>,
+    /// For each fact, all header executions so far.
+    totals: Vec<u64>,
     /// Counts saved at calls into shared contexts.
     frames: Vec<(NodeId, Vec<u64>)>,
     at: Option<NodeId>,
@@ -49,15 +60,22 @@ impl LoopCounter {
     pub fn new(claims: &Claims<'_>) -> LoopCounter {
         LoopCounter {
             running: vec![0; claims.flow.loops.loops.len()],
+            totals: vec![0; claims.flow.loops.sites.len()],
             frames: Vec::new(),
             at: None,
         }
     }
 
-    /// The lane comes to a node. `seen` gets the number of the fact, and the count, of each loop whose header that is.
-    pub fn count(&mut self, claims: &Claims<'_>, node: NodeId, mut seen: impl FnMut(usize, u64)) {
-        let from = self.at.replace(node);
-        let from = from.map(|from| self.shared_call_frames(claims, from, node));
+    /// The lane comes to a node; from which other, if it does not begin there. `seen` gets the number of the fact, and the
+    /// counts, of each loop whose header that is.
+    pub fn count(
+        &mut self,
+        claims: &Claims<'_>,
+        node: NodeId,
+        mut seen: impl FnMut(usize, HeaderCount),
+    ) -> Option<NodeId> {
+        let before = self.at.replace(node);
+        let from = before.map(|from| self.shared_call_frames(claims, from, node));
         for &number in claims.loops.headed_by(node) {
             let counted = claims.flow.loops.loops.get(number);
             let (Some(counted), Some(running)) = (counted, self.running.get_mut(number)) else {
@@ -65,8 +83,17 @@ impl LoopCounter {
             };
             let inside = from.is_some_and(|from| counted.body.binary_search(&from).is_ok());
             *running = if inside { *running + 1 } else { 1 };
-            seen(counted.fact, *running);
+            let Some(total) = self.totals.get_mut(counted.fact) else {
+                continue;
+            };
+            *total += 1;
+            let count = HeaderCount {
+                since_entry: *running,
+                total: *total,
+            };
+            seen(counted.fact, count);
         }
+        before
     }
 
     /// A call into a shared context suspends the loops around it; its return goes on with them. Returns
@@ -114,7 +141,7 @@ impl LoopCounter {
 /// The most header executions that were seen of a loop, and the first thread that did them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Most {
-    /// Header executions for one entry of the loop.
+    /// Header executions, for one entry of the loop or in the whole run.
     pub count: u64,
     /// The thread's number in its block.
     pub thread: u32,

@@ -12,6 +12,7 @@ mod watch;
 use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
+use warpbound_bound::Never;
 use warpbound_isa::Program;
 use warpbound_load::{GridFile, Kernel};
 use warpbound_report::KernelBound;
@@ -24,7 +25,7 @@ use crate::prepared::Prepared;
 use crate::{Options, Session};
 
 pub use claims::{Claim, Claims, Place, Point, Violation};
-pub use loops::{LoopCounter, Most};
+pub use loops::{HeaderCount, LoopCounter, Most};
 pub use warpbound_simulate::functional::Order;
 pub use watch::{Seen, Watch, Who, Worst};
 
@@ -70,6 +71,8 @@ pub struct Stated {
     /// The bound of each loop, in the order of [`warpbound_analyse::loops::Loops::sites`]: header executions per entry
     /// and thread.
     pub loops: Vec<Option<u64>>,
+    /// The total of each loop: header executions of a thread in its whole run.
+    pub totals: Vec<Option<u64>>,
     /// Instructions of a warp.
     pub bound: Option<u128>,
 }
@@ -86,6 +89,22 @@ pub enum Broken {
         /// What happened.
         most: Most,
     },
+    /// A thread ran a loop's header more often in its whole run.
+    Total {
+        /// The number of the loop.
+        number: usize,
+        /// What was stated.
+        stated: u64,
+        /// What happened.
+        most: Most,
+    },
+    /// A thread did what no thread does.
+    Never {
+        /// The number of the statement.
+        number: usize,
+        /// The first thread that did.
+        who: Most,
+    },
     /// A warp issued more instructions, although no fact is broken.
     Bound {
         /// The bound.
@@ -101,13 +120,35 @@ impl Stated {
         let pairs = self.loops.iter().zip(&seen.most).enumerate();
         let facts = pairs.filter_map(|(number, (stated, most))| {
             let (stated, most) = ((*stated)?, (*most)?);
-            (most.count > stated).then_some(Broken::Fact {
+            // Where it only follows from a total that is broken, that says it.
+            let total = |totals: &[Option<u64>]| totals.get(number).copied().flatten();
+            let all = seen.totals.get(number).copied().flatten();
+            let follows = total(&self.totals)
+                .zip(all)
+                .is_some_and(|(total, all)| stated >= total && all.count > total);
+            (most.count > stated && !follows).then_some(Broken::Fact {
                 number,
                 stated,
                 most,
             })
         });
-        let mut broken: Vec<Broken> = facts.collect();
+        let totals = self.totals.iter().zip(&seen.totals).enumerate();
+        let totals = totals.filter_map(|(number, (stated, most))| {
+            let (stated, most) = ((*stated)?, (*most)?);
+            (most.count > stated).then_some(Broken::Total {
+                number,
+                stated,
+                most,
+            })
+        });
+        let happened = seen.happened.iter().enumerate();
+        let happened = happened.filter_map(|(number, who)| {
+            Some(Broken::Never {
+                number,
+                who: (*who)?,
+            })
+        });
+        let mut broken: Vec<Broken> = facts.chain(totals).chain(happened).collect();
         if let (true, Some(bound), Some(worst)) = (broken.is_empty(), self.bound, seen.worst)
             && u128::from(worst.issued) > bound
         {
@@ -132,7 +173,11 @@ impl Session {
             .launch(prepared.kernel, self.image.isa())
             .map_err(|d| self.locate(d))?;
         let flow = self.flow(prepared, &launch, options)?;
-        Ok(Claims::new(&prepared.code, launch, flow))
+        let kernel = prepared.kernel;
+        let names = [&*kernel.name, &kernel.demangled()];
+        let facts = options.facts.find(names, &kernel.code_digest());
+        let never: Vec<Never> = facts.map_or(Vec::new(), |facts| facts.never().collect());
+        Ok(Claims::new(&prepared.code, launch, flow).with_never(&never))
     }
 
     /// Runs all blocks of a grid and compares what their warps do with what is claimed.
@@ -148,7 +193,7 @@ impl Session {
         order: Order,
         max_instructions: u64,
     ) -> Result<Watched, Diagnostic> {
-        let (run, mut memory) = self.start(prepared.kernel, grid, order, max_instructions)?;
+        let (run, mut memory) = self.start(prepared, grid, order, max_instructions)?;
         let mut watch = Watch::new(claims);
         let done = launch_with(&prepared.code, &run, &mut memory, &mut watch);
         Ok(Watched {
@@ -182,7 +227,7 @@ impl Session {
         }
         // Also tells whether the launch suits the kernel.
         limits::check(kernel, grid)?;
-        self.start(kernel, grid, Order::default(), 0)?;
+        self.start(&prepared, grid, Order::default(), 0)?;
         let bound = self.bound(kernel, &options)?;
         let mut report = self.empty_report(kernel, grid, &bound);
         let claims = match self.claims(&prepared, &options) {
@@ -196,12 +241,14 @@ impl Session {
             prepared: &prepared,
             stated: Stated {
                 loops: bound.loops.iter().map(|l| l.bound).collect(),
+                totals: bound.loops.iter().map(|l| l.total).collect(),
                 bound: bound.bound,
             },
             bound: &bound,
             findings: BTreeMap::new(),
             more: 0,
             most: vec![0; bound.loops.len()],
+            totals: vec![0; bound.loops.len()],
             report: &mut report,
         };
         let mut limit = runs.max_instructions.unwrap_or(MOST_INSTRUCTIONS);
@@ -262,6 +309,7 @@ struct Audit<'a> {
     /// Findings that no run has kept apart.
     more: u64,
     most: Vec<u64>,
+    totals: Vec<u64>,
     report: &'a mut AuditReport,
 }
 
@@ -294,6 +342,9 @@ impl Audit<'_> {
         }
         self.more += seen.more_violations;
         for (most, seen) in self.most.iter_mut().zip(&seen.most) {
+            *most = (*most).max(seen.map_or(0, |most| most.count));
+        }
+        for (most, seen) in self.totals.iter_mut().zip(&seen.totals) {
             *most = (*most).max(seen.map_or(0, |most| most.count));
         }
         let report = &mut *self.report;
@@ -344,6 +395,29 @@ impl Audit<'_> {
                 );
                 ((0, number, String::new()), "fact", what)
             }
+            Broken::Total {
+                number,
+                stated,
+                most,
+            } => {
+                let id = self.bound.loops.get(number).map_or("?", |l| l.id.as_str());
+                let what = format!(
+                    "fact {id} <= {stated} in total broken: thread {} of block {} ran {}",
+                    most.thread,
+                    spelled(most.block),
+                    most.count
+                );
+                ((0, number, "total".to_owned()), "fact", what)
+            }
+            Broken::Never { number, who } => {
+                let never = self.bound.never.get(number).map_or("?", String::as_str);
+                let what = format!(
+                    "fact never {never} broken: thread {} of block {} came there",
+                    who.thread,
+                    spelled(who.block)
+                );
+                ((0, number, "never".to_owned()), "fact", what)
+            }
             Broken::Bound { bound, worst } => {
                 let what = format!(
                     "{} issued {} instructions, the bound is {bound}",
@@ -362,14 +436,16 @@ impl Audit<'_> {
         if let (Some(bound), Some(worst)) = (report.bound, report.worst_simulated) {
             report.ratio = Some((bound as f64 / worst as f64 * 1000.0).round() / 1000.0);
         }
-        let loops = self.bound.loops.iter().zip(self.most);
+        let loops = self.bound.loops.iter().zip(self.most).zip(self.totals);
         report.loops = loops
-            .map(|(about, most)| AuditedLoop {
+            .map(|((about, most), most_total)| AuditedLoop {
                 id: about.id.clone(),
                 at: about.at.clone(),
                 source: about.source.clone(),
                 bound: about.bound,
+                total: about.total,
                 most,
+                most_total,
             })
             .collect();
     }

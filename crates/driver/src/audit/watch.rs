@@ -28,6 +28,10 @@ pub struct Seen {
     pub more_violations: u64,
     /// For each fact about loops, the most header executions of a thread.
     pub most: Vec<Option<Most>>,
+    /// The same for the whole runs of threads.
+    pub totals: Vec<Option<Most>>,
+    /// For each statement of what never happens, the first thread that did it.
+    pub happened: Vec<Option<Most>>,
     /// The warp that issued the most instructions, of those that came to their end.
     pub worst: Option<Worst>,
     /// Warps that came to their end.
@@ -98,6 +102,8 @@ impl<'a> Watch<'a> {
             warps: HashMap::new(),
             seen: Seen {
                 most: vec![None; claims.flow.loops.sites.len()],
+                totals: vec![None; claims.flow.loops.sites.len()],
+                happened: vec![None; claims.never_count()],
                 ..Seen::default()
             },
         }
@@ -197,19 +203,19 @@ impl<'a> Watch<'a> {
             if issue.active >> lane & 1 == 0 {
                 continue;
             }
-            counter.count(self.claims, node, |fact, count| {
-                let Some(most) = self.seen.most.get_mut(fact) else {
-                    return;
-                };
-                let new = Most {
-                    count,
-                    thread: issue.first_thread() + lane,
-                    block: issue.block,
-                };
-                if most.is_none_or(|old| new.order() > old.order()) {
-                    *most = Some(new);
-                }
+            let most = |count| Most {
+                count,
+                thread: issue.first_thread() + lane,
+                block: issue.block,
+            };
+            let seen = &mut self.seen;
+            let from = counter.count(self.claims, node, |fact, count| {
+                raise(&mut seen.most, fact, most(count.since_entry));
+                raise(&mut seen.totals, fact, most(count.total));
             });
+            for never in self.claims.contradicted(from, node) {
+                raise(&mut self.seen.happened, never, most(1));
+            }
         }
     }
 }
@@ -256,6 +262,15 @@ impl Listener for Watch<'_> {
         }
         self.tell(found, who);
         true
+    }
+}
+
+/// Notes a count at a place of a list where it is more than what stands there.
+fn raise(list: &mut [Option<Most>], place: usize, new: Most) {
+    if let Some(most) = list.get_mut(place)
+        && most.is_none_or(|old| new.order() > old.order())
+    {
+        *most = Some(new);
     }
 }
 

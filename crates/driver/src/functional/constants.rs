@@ -1,11 +1,14 @@
 //! The state in which a kernel begins: constant banks, variables, buffers.
 
+use std::collections::HashMap;
+
 use warpbound_base::Diagnostic;
+use warpbound_ir::Code;
 use warpbound_load::{GridFile, Kernel, Variable, VariablePlace, demangle};
-use warpbound_simulate::functional::{GlobalMemory, Launch, Order};
+use warpbound_simulate::functional::{Buffer, GlobalMemory, Launch, Order};
 
 use super::{buffers, images};
-use crate::Session;
+use crate::{Prepared, Session};
 
 /// Where the launch block of the constants has what (experiments with the compiler's output): threads of a block, blocks
 /// of the grid, the top of the local stack.
@@ -28,11 +31,12 @@ impl Session {
     /// Where the launch does not suit the kernel or its module.
     pub(crate) fn start(
         &self,
-        kernel: &Kernel,
+        prepared: &Prepared<'_>,
         grid: &GridFile,
         order: Order,
         max_instructions: u64,
     ) -> Result<(Launch, GlobalMemory), Diagnostic> {
+        let kernel = prepared.kernel;
         let fault = |what: String| {
             Diagnostic::new(what)
                 .in_kernel(kernel.demangled())
@@ -47,25 +51,9 @@ impl Session {
         }
         self.set_variables(grid, &mut constants, &mut memory)
             .map_err(fault)?;
-        for other in &kernel.banks {
-            for relocation in other.relocations.iter() {
-                let name: &str = &relocation.symbol.name;
-                // Behind the buffers, which may have the same names.
-                let mut variables = memory.buffers().iter().skip(grid.buffers().count());
-                let variable = variables.find(|buffer| buffer.name == name);
-                if let (ADDRESSES, WHOLE_ADDRESS, Some(variable)) =
-                    (other.number, relocation.number, variable)
-                {
-                    let address = variable.address.to_le_bytes();
-                    put(
-                        &mut constants,
-                        other.number,
-                        relocation.offset as usize,
-                        &address,
-                    );
-                }
-            }
-        }
+        // Behind the buffers, which may have the same names.
+        let variables = memory.buffers().iter().skip(grid.buffers().count());
+        write_addresses(&Addresses::of(variables), prepared, &mut constants).map_err(fault)?;
         let (textures, surfaces) = images::bind(grid, &memory)?;
         let shared = kernel.static_shared.unwrap_or(0);
         let launch = Launch {
@@ -142,6 +130,62 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Where the variables in global memory are, by symbol; `None` where several have the same.
+struct Addresses<'a>(HashMap<&'a str, Option<u64>>);
+
+impl<'a> Addresses<'a> {
+    fn of(variables: impl Iterator<Item = &'a Buffer>) -> Addresses<'a> {
+        let mut addresses = HashMap::new();
+        for variable in variables {
+            addresses
+                .entry(&*variable.name)
+                .and_modify(|address| *address = None)
+                .or_insert(Some(variable.address));
+        }
+        Addresses(addresses)
+    }
+
+    /// The address of a variable; inside, `None` where the module has no such variable.
+    fn get(&self, symbol: &str) -> Result<Option<u64>, String> {
+        match self.0.get(symbol) {
+            Some(None) => Err(format!(
+                "several variables of the module are called {symbol}"
+            )),
+            Some(&address) => Ok(address),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Writes the addresses of variables where the loader does: into bank 4, and into instructions.
+fn write_addresses(
+    variables: &Addresses<'_>,
+    prepared: &Prepared<'_>,
+    constants: &mut Vec<(u8, Vec<u8>)>,
+) -> Result<(), String> {
+    let banks = prepared.kernel.banks.iter();
+    for bank in banks.filter(|bank| bank.number == ADDRESSES) {
+        for relocation in bank.relocations.iter() {
+            if relocation.number == WHOLE_ADDRESS
+                && let Some(address) = variables.get(&relocation.symbol.name)?
+            {
+                let at = relocation.offset as usize;
+                put(constants, ADDRESSES, at, &address.to_le_bytes());
+            }
+        }
+    }
+    let mut addresses = Vec::with_capacity(4 * prepared.code.address_words.len());
+    for word in &prepared.code.address_words {
+        let variable = variables.get(&word.symbol)?;
+        let variable = variable
+            .ok_or_else(|| format!("the code names {}, which is no variable", word.symbol))?;
+        let address = variable.wrapping_add_signed(word.addend);
+        addresses.extend_from_slice(&word.half.of(address).to_le_bytes());
+    }
+    constants.push((Code::ADDRESS_BANK, addresses));
+    Ok(())
 }
 
 /// Bytes of the stack of a thread where the file does not say how many are needed, or none, as for recursion: what CUDA

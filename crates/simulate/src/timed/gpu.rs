@@ -141,6 +141,10 @@ fn warm(level: &mut Level<'_>, code: &Code, launch: &Launch, memory: &GlobalMemo
         level.warm(buffer.address, buffer.bytes.len() as u64);
     }
     for (bank, bytes) in &launch.constants {
+        // Addresses in instructions are part of these.
+        if *bank == Code::ADDRESS_BANK {
+            continue;
+        }
         level.warm(CONSTANTS + u64::from(*bank) * BANK, bytes.len() as u64);
     }
     let bytes = code.ops.last().map_or(0, |op| u64::from(op.addr.0) + 8);

@@ -21,6 +21,7 @@ mod early_exit;
 mod f16_arithmetic;
 mod f32_division;
 mod f64_division;
+mod f64_trigonometry;
 mod float_mix;
 mod function_pointer;
 mod gaussian;
@@ -91,7 +92,7 @@ pub use rounding::Float;
 /// A kernel and launches of it.
 #[derive(Clone, Copy)]
 pub struct Reference {
-    /// The source: `kernels/cuda/NAME.cu`, `kernels/built/NAME.CHIP.cubin`.
+    /// The source: `kernels/cuda/NAME.cu`, `kernels/built/NAME.BUILD.cubin`.
     pub source: &'static str,
     /// The kernel in it, as people name it.
     pub kernel: &'static str,
@@ -122,6 +123,7 @@ pub fn all() -> Vec<Reference> {
         f16_arithmetic::KERNELS,
         f32_division::KERNELS,
         f64_division::KERNELS,
+        f64_trigonometry::KERNELS,
         float_mix::KERNELS,
         function_pointer::KERNELS,
         gaussian::KERNELS,
