@@ -222,7 +222,7 @@ fn audit(file: &str, contents: &[u8], reference: &Reference, runs: u64) -> anyho
             totals: &totals,
             never: &[],
         };
-        let bound = claims.flow.bound_with(counts);
+        let bound = claims.flow.bound_with(counts, |_| 0);
         let bound = bound.and_then(|bound| u128::try_from(bound).ok());
         let stated = Stated {
             loops,
