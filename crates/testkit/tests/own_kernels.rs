@@ -8,7 +8,7 @@ use warpbound_analyse::thread::Limits;
 use warpbound_analyse::values::{AbstractValue, Values};
 use warpbound_driver::{Flow, Session};
 use warpbound_ir::{Code, Control, Expr, Meaning, Op};
-use warpbound_simt::warp::Model;
+use warpbound_simt::warp::{CellSet, Model};
 use warpbound_testkit::random::Campaign;
 use warpbound_testkit::targets::compare;
 
@@ -137,7 +137,9 @@ fn an_immediate_that_the_loader_writes_is_unknown() {
             };
             relocated += 1;
             let mut values = Values::default();
-            values.apply(op, code);
+            let mut followed = CellSet::default();
+            followed.insert(cell.index());
+            values.apply(op, code, &followed);
             assert_eq!(values.get(*cell), AbstractValue::Any, "{name} {}", op.addr);
         }
         let all = prepared.kernel.relocations.iter();
