@@ -12,6 +12,7 @@ use warpbound_driver::{
 use warpbound_report::BoundFormat;
 
 use crate::input;
+use crate::values::{block, loop_default, pick, seconds, set};
 
 /// Worst-case bounds of GPU kernels, from their machine code.
 #[derive(Parser)]
@@ -479,11 +480,6 @@ enum Order {
     FallThroughFirst,
 }
 
-/// The same limits as in a facts file.
-fn loop_default() -> RangedU64ValueParser {
-    RangedU64ValueParser::new().range(1..=FactsFile::MOST_BOUND)
-}
-
 /// Which lanes of a warp go on first where they part.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum LaneOrder {
@@ -547,66 +543,4 @@ impl From<Keeper> for Interlock {
             Keeper::Scoreboard => Interlock::Scoreboard,
         }
     }
-}
-
-/// Which values the numbers of a machine have.
-fn pick(text: &str) -> Result<Pick, String> {
-    match (text, text.strip_prefix("seed=")) {
-        ("lo", _) => Ok(Pick::Least),
-        ("hi", _) => Ok(Pick::Most),
-        ("typical", _) => Ok(Pick::Typical),
-        (_, Some(seed)) => match seed.parse() {
-            Ok(seed) => Ok(Pick::Seed(seed)),
-            Err(_) => Err(format!("{seed:?} is not a whole number of 64 bits")),
-        },
-        _ => Err("there are lo, hi, typical and seed=N".to_owned()),
-    }
-}
-
-/// Another value of a number of a machine.
-fn set(text: &str) -> Result<(Parameter, u64), String> {
-    let Some((name, value)) = text.split_once('=') else {
-        return Err("there is no = between a name and a value".to_owned());
-    };
-    if name == "scheduler.policy" {
-        return Err("--scheduler chooses it".to_owned());
-    }
-    let parameter = Parameter::named(name).map_err(|diagnostic| diagnostic.to_string())?;
-    match value.parse() {
-        Ok(value) => Ok((parameter, value)),
-        Err(_) => Err(format!("{value:?} is not a whole number of 64 bits")),
-    }
-}
-
-/// A time.
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text
-        .parse()
-        .map_err(|_| format!("{text:?} is not a number"))?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(time) if !time.is_zero() => Ok(time),
-        _ => Err(format!("{text} is no time above 0")),
-    }
-}
-
-/// Limits of CUDA for compute capability 5.0 and later: 1024 threads, 1024 in x and y, 64 in z.
-fn block(text: &str) -> Result<[u32; 3], String> {
-    let mut block = [1u32; 3];
-    let parts: Vec<&str> = text.split(',').collect();
-    if parts.len() > 3 {
-        return Err("more than three numbers".to_owned());
-    }
-    for ((size, part), most) in block.iter_mut().zip(parts).zip([1024, 1024, 64]) {
-        *size = part
-            .trim()
-            .parse()
-            .map_err(|_| format!("{part:?} is not a whole number"))?;
-        if *size == 0 || *size > most {
-            return Err(format!("{size} is not between 1 and {most}"));
-        }
-    }
-    if block.iter().map(|&d| u64::from(d)).product::<u64>() > 1024 {
-        return Err("a block has at most 1024 threads".to_owned());
-    }
-    Ok(block)
 }

@@ -13,6 +13,7 @@ mod list;
 mod output;
 mod progress;
 mod run;
+mod values;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

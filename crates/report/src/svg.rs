@@ -266,7 +266,6 @@ fn draw(graph: &Graph, kinds: &[EdgeKind], cells: &[Cell], routes: &[Route], wid
     let lanes = routes.iter().filter(|r| r.back).count();
     let title = format!("{}: {}-level graph", graph.kernel, graph.level);
     let text_width = |text: &str| text.chars().count() as f64 * CHARACTER + 2.0 * PAD;
-    // Bold letters of a monospaced font are as wide as others.
     let full = (width + LANE * (lanes as f64 + 1.0))
         .max(text_width(&title))
         .max(text_width(LEGEND));
@@ -282,17 +281,20 @@ fn draw(graph: &Graph, kinds: &[EdgeKind], cells: &[Cell], routes: &[Route], wid
         );
     }
     out.push_str("</defs>\n");
-    let _ = writeln!(
-        out,
-        "<text x=\"{PAD}\" y=\"{:.0}\" font-weight=\"bold\">{}</text>",
-        PAD + LINE,
-        escaped(&title)
-    );
-    let _ = writeln!(
-        out,
-        "<text x=\"{PAD}\" y=\"{:.0}\" fill=\"#555\">{LEGEND}</text>",
-        PAD + 2.0 * LINE
-    );
+    let heads = [
+        (title.as_str(), "font-weight=\"bold\""),
+        (LEGEND, "fill=\"#555\""),
+    ];
+    for (nth, (text, style)) in heads.into_iter().enumerate() {
+        // With its length, a text stays inside the page in wider fonts as well.
+        let _ = writeln!(
+            out,
+            "<text x=\"{PAD}\" y=\"{:.0}\" textLength=\"{:.1}\" lengthAdjust=\"spacingAndGlyphs\" {style}>{}</text>",
+            PAD + (nth + 1) as f64 * LINE,
+            text_width(text) - 2.0 * PAD,
+            escaped(text)
+        );
+    }
     let mut lane = 0.0;
     for route in routes {
         let Some(&kind) = kinds.get(route.edge) else {
@@ -393,4 +395,47 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Node;
+
+    /// A page is as wide as its title and its legend at least, however small the graph is.
+    #[test]
+    fn title_and_legend_are_inside_the_page() {
+        for kernel in ["k".to_owned(), "void f<T>(int)".repeat(20)] {
+            let graph = Graph {
+                schema: Graph::SCHEMA,
+                kernel,
+                level: "warp",
+                nodes: vec![Node {
+                    from: "0x8".to_owned(),
+                    to: "0x8".to_owned(),
+                    function: None,
+                    calls: Vec::new(),
+                    source: None,
+                    header_of: None,
+                    divergent: false,
+                    code: vec!["EXIT".to_owned()],
+                }],
+                edges: Vec::new(),
+                entry: 0,
+            };
+            let drawn = svg(&graph);
+            let numbers = |key: &str| -> Vec<f64> {
+                let attribute = format!(" {key}=\"");
+                let rest = drawn.split(attribute.as_str()).skip(1);
+                rest.filter_map(|rest| rest.split('"').next()?.parse().ok())
+                    .collect()
+            };
+            let page = numbers("width")[0];
+            let lengths = numbers("textLength");
+            assert_eq!(lengths.len(), 2, "{drawn}");
+            for length in lengths {
+                assert!(PAD + length <= page, "{length} on {page}");
+            }
+        }
+    }
 }

@@ -341,6 +341,24 @@ fn kernels_over_the_time_limit() {
     }
 }
 
+/// Steps that take up waiting lanes are for who asks.
+#[test]
+fn what_is_explained_on_request() {
+    let arguments = ["bound", "break_loop.sm_61.cubin", "--loop-default", "10"];
+    let (short, long) = (
+        run(&arguments).done(),
+        run(&[&arguments[..], &["--explain"]].concat()).done(),
+    );
+    let line = "  and waiting lanes are taken up over: 0x0170 ~> 0x02f8";
+    assert!(!short.contains(line) && long.contains(line), "{long}");
+    let rest: String = long
+        .lines()
+        .filter(|text| !text.starts_with(line))
+        .map(|text| format!("{text}\n"))
+        .collect();
+    assert_eq!(rest, short);
+}
+
 /// A launch is refused where CUDA refuses it.
 #[test]
 fn limits_of_launches() {

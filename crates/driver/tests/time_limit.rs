@@ -1,0 +1,53 @@
+//! Work that is given up: at each stage, with nothing concluded from it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use warpbound_analyse::thread::Limits;
+use warpbound_analyse::{Reason, ThreadCfg, WarpCfg};
+use warpbound_base::Deadline;
+use warpbound_bound::{Effort, Ipet, Outcome, solve};
+use warpbound_driver::{Flow, Options, Session};
+
+fn past() -> Deadline {
+    Deadline::after(Duration::ZERO)
+}
+
+#[test]
+fn each_stage_gives_up() {
+    let name = "nested_loops.sm_61.cubin";
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/built");
+    let bytes = std::fs::read(Path::new(folder).join(name)).expect("a cubin");
+    let session = Session::open(name, &bytes).expect("it is read");
+    let kernel = session.kernels(None).expect("kernels")[0];
+    let prepared = session.prepare(kernel).expect("it is decoded");
+    let model = Options::default().model;
+
+    let limits = Limits {
+        deadline: past(),
+        ..Limits::default()
+    };
+    let refusal = ThreadCfg::run(&prepared.code, &limits).expect_err("too late");
+    assert_eq!(refusal.reason, Reason::TimeLimit);
+
+    let mut thread = ThreadCfg::run(&prepared.code, &Limits::default()).expect("a graph");
+    thread.deadline = past();
+    let launch = Default::default();
+    let refusal = WarpCfg::run(&prepared.code, &mut thread, &launch, &model).expect_err("too late");
+    assert_eq!(refusal.reason, Reason::TimeLimit);
+
+    let flow = Flow::run(&prepared.code, &launch, &model, &Limits::default()).expect("a flow");
+    let bounds = vec![Some(10); flow.loops.sites.len()];
+    let ipet = Ipet::new(&flow.counts, |_| 1, &bounds).expect("a model");
+    let solved = |deadline| {
+        let effort = Effort {
+            deadline,
+            ..Effort::default()
+        };
+        solve(&ipet.model, effort)
+    };
+    assert!(matches!(solved(Deadline::default()), Outcome::Bounded(_)));
+    assert!(matches!(solved(past()), Outcome::SolverFailed(_)));
+    // A deadline that no clock can show is none.
+    assert!(!Deadline::after(Duration::MAX).is_past());
+}
