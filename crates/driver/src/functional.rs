@@ -14,6 +14,7 @@ pub(crate) mod buffers;
 mod constants;
 mod images;
 pub(crate) mod notes;
+mod pointers;
 mod statistics;
 
 use statistics::Statistics;

@@ -45,7 +45,8 @@ pub use bank::ConstBank;
 pub use fatbin::{Entry, EntryKind, Packing};
 pub use grid::{
     Array, Element, Expected, Files, GridAddress, GridBuffer, GridFile, GridImage, GridKind,
-    GridParam, GridTexels, GridTexture, GridVariable, ParamValue, StartCaches, Vary,
+    GridParam, GridPointer, GridTexels, GridTexture, GridVariable, ParamValue, PointerPlace,
+    StartCaches, Vary,
 };
 pub use image::{Image, Linkage, Other, OtherKind};
 pub use isa::Isa;

@@ -56,6 +56,7 @@ mod nested_loops;
 mod particle_filter;
 mod path_finder;
 mod perceptron;
+mod pointers;
 mod predicated_exit;
 mod prefix_scan;
 mod rare_instructions;
@@ -73,6 +74,7 @@ mod switch_fallthrough;
 mod switch_table;
 mod texture;
 mod texture_kinds;
+mod texture_reference;
 mod transpose;
 mod triangle_sum;
 mod uniform_loop;
@@ -155,6 +157,7 @@ pub fn all() -> Vec<Reference> {
         particle_filter::KERNELS,
         path_finder::KERNELS,
         perceptron::KERNELS,
+        pointers::KERNELS,
         predicated_exit::KERNELS,
         prefix_scan::KERNELS,
         rare_instructions::KERNELS,
@@ -169,6 +172,7 @@ pub fn all() -> Vec<Reference> {
         switch_table::KERNELS,
         texture::KERNELS,
         texture_kinds::KERNELS,
+        texture_reference::KERNELS,
         transpose::KERNELS,
         triangle_sum::KERNELS,
         uniform_loop::KERNELS,
