@@ -18,6 +18,7 @@ mod constants;
 mod images;
 pub(crate) mod limits;
 pub(crate) mod notes;
+mod pointers;
 mod statistics;
 
 use statistics::Statistics;

@@ -102,6 +102,8 @@ impl Session {
                     OtherKind::DeviceFunction => "device function",
                     OtherKind::Variable => "variable",
                     OtherKind::External => "outside",
+                    OtherKind::TextureReference => "texture reference",
+                    OtherKind::SurfaceReference => "surface reference",
                     // Sections without code or data that a kernel uses: debug information, notes.
                     OtherKind::Section(_) => return None,
                 };

@@ -79,6 +79,7 @@ fn launch(
         texels: Vec::new(),
         textures: Vec::new(),
         surfaces: Vec::new(),
+        pointers: Vec::new(),
     };
     let kernel = session
         .launched_grid(None, &launch)

@@ -134,7 +134,7 @@ pub(crate) const CUDA_API_VERSION: u8 = 0x37;
 pub(crate) const SYSCALL_OFFSETS: u8 = 0x46;
 
 /// Attribute numbers and names, from the lists of CuAssembler and denvdis and `cuobjdump -elf`.
-const NAMES: [(u8, &str); 26] = [
+const NAMES: [(u8, &str); 28] = [
     (CTAIDZ_USED, "CTAIDZ_USED"),
     (MAX_THREADS, "MAX_THREADS"),
     (PARAM_CBANK, "PARAM_CBANK"),
@@ -142,6 +142,8 @@ const NAMES: [(u8, &str); 26] = [
     (REQNTID, "REQNTID"),
     (FRAME_SIZE, "FRAME_SIZE"),
     (MIN_STACK_SIZE, "MIN_STACK_SIZE"),
+    (0x15, "BINDLESS_TEXTURE_BANK"),
+    (0x16, "BINDLESS_SURFACE_BANK"),
     (KPARAM_INFO, "KPARAM_INFO"),
     (CBANK_PARAM_SIZE, "CBANK_PARAM_SIZE"),
     (MAXREG_COUNT, "MAXREG_COUNT"),

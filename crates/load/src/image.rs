@@ -69,6 +69,10 @@ pub enum OtherKind {
     Variable,
     /// A function or variable that another file must provide.
     External,
+    /// A texture that the host binds by its name.
+    TextureReference,
+    /// A surface that the host binds by its name.
+    SurfaceReference,
     /// A section that is not read; its ELF section type.
     Section(u32),
 }

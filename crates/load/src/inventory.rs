@@ -22,6 +22,10 @@ pub(crate) const STT_OBJECT: u8 = 1;
 const STT_FUNC: u8 = 2;
 pub(crate) const STT_CUDA_OBJECT: u8 = 13;
 
+/// Symbol types of texture and surface references (experiment: NVRTC 11.8).
+const STT_CUDA_TEXTURE: u8 = 10;
+const STT_CUDA_SURFACE: u8 = 12;
+
 /// The bit of `st_other` that marks a kernel (`STO_CUDA_ENTRY`).
 const STO_CUDA_ENTRY: u8 = 0x10;
 
@@ -132,6 +136,8 @@ pub(crate) fn others(
             (SymbolPlace::Undefined, STT_FUNC | STT_OBJECT | STT_CUDA_OBJECT) => {
                 OtherKind::External
             }
+            (_, STT_CUDA_TEXTURE) => OtherKind::TextureReference,
+            (_, STT_CUDA_SURFACE) => OtherKind::SurfaceReference,
             (_, STT_FUNC) if !in_kernel => OtherKind::DeviceFunction,
             (_, STT_OBJECT | STT_CUDA_OBJECT) => OtherKind::Variable,
             _ => return None,

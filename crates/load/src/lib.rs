@@ -47,7 +47,8 @@ pub use bank::ConstBank;
 pub use fatbin::{Entry, EntryKind, Packing};
 pub use grid::{
     Array, Element, Expected, Files, GridAddress, GridBuffer, GridFile, GridImage, GridKind,
-    GridParam, GridTexels, GridTexture, GridVariable, ParamValue, StartCaches, Vary,
+    GridParam, GridPointer, GridTexels, GridTexture, GridVariable, ParamValue, PointerPlace,
+    StartCaches, Vary,
 };
 pub use image::{Image, Linkage, Other, OtherKind, RefusedKernel};
 pub use isa::Isa;

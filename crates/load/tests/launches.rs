@@ -2,7 +2,7 @@
 #![allow(clippy::panic, reason = "tests")]
 
 use warpbound_base::Diagnostic;
-use warpbound_load::{Array, Element, Expected, GridBuffer, GridFile, ParamValue};
+use warpbound_load::{Array, Element, Expected, GridBuffer, GridFile, ParamValue, PointerPlace};
 
 const HEAD: &str = "grid = [2]\nblock = [4, 4]\n";
 
@@ -689,5 +689,83 @@ fn numbers_that_may_vary() {
     ] {
         let said = refused(&format!("[[param]]\ntype = \"u8\"\n{text}"));
         assert!(said.contains(message), "{said}");
+    }
+}
+
+/// Addresses lie inside what holds them and point into what is there.
+#[test]
+fn addresses_in_buffers_and_structures() {
+    let head = "[[param]]\nname = \"s\"\nbytes = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]\n\
+        [[param]]\nname = \"n\"\ntype = \"s32\"\nvalue = 1\n\
+        [[param]]\nname = \"a\"\ntype = \"u64\"\nshape = [4]\n\
+        [[variable]]\nname = \"v\"\ntype = \"u64\"\nshape = [2]\n\
+        [[buffer]]\nname = \"b\"\ntype = \"s32\"\nshape = [10]\n";
+    let pointer = |keys: &str| format!("{head}[[pointer]]\n{keys}\n");
+    let read = |keys: &str| {
+        let launch = with_files(&format!("{HEAD}{}", pointer(keys)), &[]).expect("it can be read");
+        launch.pointers[0]
+    };
+    let one = read("in = \"s\"\noffset = 8\nto = \"b\"");
+    assert_eq!((one.place, one.buffer), (PointerPlace::Param(0), 1));
+    assert_eq!(one.each().collect::<Vec<_>>(), [(8, 0)]);
+    let many = read("in = \"a\"\nto = \"b\"\nto_offset = 8\ncount = 4\nto_step = 4");
+    assert_eq!((many.place, many.buffer), (PointerPlace::Buffer(0), 1));
+    assert_eq!(
+        many.each().collect::<Vec<_>>(),
+        [(0, 8), (8, 12), (16, 16), (24, 20)]
+    );
+    // One byte behind the end is where an empty array begins.
+    let last = read("in = \"v\"\nto = \"a\"\nto_offset = 32\ncount = 1\nstep = 16");
+    assert_eq!((last.place, last.buffer), (PointerPlace::Variable(0), 0));
+    for (keys, message) in [
+        (
+            "in = \"x\"\nto = \"b\"",
+            "pointer in x: nothing of this name holds addresses",
+        ),
+        (
+            "in = \"n\"\nto = \"b\"",
+            "pointer in n: nothing of this name holds addresses",
+        ),
+        (
+            "in = \"a\"\nto = \"v\"",
+            "pointer in a: there is no buffer v",
+        ),
+        (
+            "in = \"a\"\nto = \"s\"",
+            "pointer in a: there is no buffer s",
+        ),
+        (
+            "in = \"s\"\noffset = 9\nto = \"b\"",
+            "no room for 1 of 8 bytes: s has 16",
+        ),
+        (
+            "in = \"s\"\noffset = 18446744073709551615\nto = \"b\"",
+            "no room",
+        ),
+        (
+            "in = \"a\"\nto = \"b\"\ncount = 5",
+            "no room for 5 of 8 bytes: a has 32",
+        ),
+        (
+            "in = \"a\"\nto = \"b\"\ncount = 0",
+            "there must be one at least",
+        ),
+        (
+            "in = \"a\"\nto = \"b\"\ncount = 2\nstep = 4",
+            "8 bytes for each",
+        ),
+        (
+            "in = \"a\"\nto = \"b\"\nto_offset = 41",
+            "it points behind the end of b, which has 40 bytes",
+        ),
+        (
+            "in = \"a\"\nto = \"b\"\ncount = 3\nto_step = 21",
+            "it points behind the end of b",
+        ),
+        ("in = \"a\"\nto = \"b\"\nat = 3", "unknown field `at`"),
+    ] {
+        let said = refused(&pointer(keys));
+        assert!(said.contains(message), "{said}");
+        assert!(said.starts_with("l.toml: line "), "{said}");
     }
 }

@@ -6,7 +6,9 @@ mod support;
 
 use support::{built, built_folder, data, exercise};
 use warpbound_base::CodeAddr;
-use warpbound_load::{Image, IndirectKind, Kernel, Linkage, OtherKind, Param, ParamBlock};
+use warpbound_load::{
+    AddressHalf, Image, IndirectKind, Kernel, Linkage, OtherKind, Param, ParamBlock,
+};
 
 fn image(bytes: &[u8]) -> Image {
     Image::parse(bytes).unwrap_or_else(|diagnostic| panic!("{diagnostic}"))
@@ -233,6 +235,43 @@ fn other_things_are_listed() {
             |(name, ..)| !name.starts_with(".text") && !name.starts_with('$') || *name == "$str"
         )
     );
+}
+
+/// A relocated immediate names the variable, and which half of its address it gets.
+#[test]
+fn addresses_in_instructions() {
+    let image = image(&built("f64_trigonometry.nvrtc11.sm_61.cubin"));
+    let kernel = image.kernel("f64_trigonometry").unwrap();
+    let mut halves: Vec<_> = kernel
+        .relocations
+        .iter()
+        .map(|relocation| {
+            assert!(relocation.symbol.is_global, "{relocation}");
+            let half = relocation.word_immediate().unwrap();
+            (&*relocation.symbol.name, half == AddressHalf::High)
+        })
+        .collect();
+    halves.sort_unstable();
+    let [coefficients, bits] = ["__cudart_sin_cos_coeffs", "__cudart_i2opi_d"];
+    let expected = [bits, coefficients].map(|name| [(name, false), (name, true)]);
+    assert!(expected.concat().iter().all(|half| halves.contains(half)));
+}
+
+#[test]
+fn references_to_textures_and_surfaces_are_listed() {
+    let image = image(&built("texture_reference.nvrtc11.sm_61.cubin"));
+    let of = |kind| {
+        let others = image
+            .others()
+            .iter()
+            .filter(move |other| other.kind == kind);
+        let mut names: Vec<&str> = others.map(|other| &*other.name).collect();
+        names.sort_unstable();
+        names
+    };
+    let textures = of(OtherKind::TextureReference);
+    assert_eq!(textures, ["picture", "table", "weights"]);
+    assert_eq!(of(OtherKind::SurfaceReference), ["canvas"]);
 }
 
 #[test]

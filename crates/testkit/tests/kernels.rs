@@ -11,10 +11,13 @@ const BUILDS: [&str; 4] = ["sm_50", "sm_61", "sm_62", OLDER];
 const OLDER: &str = "nvrtc11.sm_61";
 
 /// Sources that use what a chip or a compiler has not.
-const IMPOSSIBLE: [(&str, &str); 3] = [
+const IMPOSSIBLE: [(&str, &str); 6] = [
     ("f16_arithmetic", "sm_50"),
     ("integer_mix", "sm_50"),
     ("integer_mix", "nvrtc11.sm_61"),
+    ("texture_reference", "sm_50"),
+    ("texture_reference", "sm_61"),
+    ("texture_reference", "sm_62"),
 ];
 
 /// Launches of each kernel.

@@ -184,6 +184,8 @@ fn build(nvrtc: &Nvrtc, repository: &Repository, target: &Target) -> anyhow::Res
     if target.build.release == Release::Cuda11 {
         // What NVRTC 12.9 takes for granted.
         options.push("-std=c++17".to_owned());
+        // "Deprecated": texture references are what it is there for.
+        options.push("-diag-suppress=1215".to_owned());
     }
     let Compiled { cubin, log } = nvrtc.compile(
         &source,

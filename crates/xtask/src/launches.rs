@@ -6,7 +6,8 @@ use std::fs;
 
 use anyhow::{Context, bail, ensure};
 use warpbound_load::{
-    Array, Element, GridBuffer, GridFile, GridImage, GridTexture, ParamValue, StartCaches,
+    Array, Element, GridBuffer, GridFile, GridImage, GridPointer, GridTexture, ParamValue,
+    PointerPlace, StartCaches,
 };
 use warpbound_testkit::kernels;
 
@@ -174,6 +175,9 @@ fn written(name: &str, kernel: &str, launch: &GridFile) -> anyhow::Result<Files>
         writeln!(text, "\n[[surface]]")?;
         write_image(surface, surface.kind.name(), launch, &mut text)?;
     }
+    for pointer in &launch.pointers {
+        write_pointer(pointer, launch, &mut text)?;
+    }
     let file = format!("{name}.toml");
     let read = |name: &str| {
         let found = files.get(name).cloned();
@@ -190,6 +194,39 @@ fn written(name: &str, kernel: &str, launch: &GridFile) -> anyhow::Result<Files>
     );
     files.insert(file, text.into_bytes());
     Ok(files)
+}
+
+fn write_pointer(
+    pointer: &GridPointer,
+    launch: &GridFile,
+    text: &mut String,
+) -> anyhow::Result<()> {
+    let buffer = |number: usize| launch.buffers().nth(number).map(|(name, _)| name);
+    let place = match pointer.place {
+        PointerPlace::Param(position) => launch.params.get(position).map(|p| p.name.as_str()),
+        PointerPlace::Buffer(number) => buffer(number),
+        PointerPlace::Variable(number) => launch.variables.get(number).map(|v| v.name.as_str()),
+    };
+    let place = place.context("no such place")?;
+    writeln!(text, "\n[[pointer]]\nin = {}", quoted(place))?;
+    writeln!(text, "offset = {}", pointer.offset)?;
+    let to = buffer(pointer.buffer).context("no such buffer")?;
+    writeln!(
+        text,
+        "to = {}\nto_offset = {}",
+        quoted(to),
+        pointer.to_offset
+    )?;
+    if pointer.count > 1 {
+        let GridPointer {
+            count,
+            step,
+            to_step,
+            ..
+        } = pointer;
+        writeln!(text, "count = {count}\nstep = {step}\nto_step = {to_step}")?;
+    }
+    Ok(())
 }
 
 fn write_texture(

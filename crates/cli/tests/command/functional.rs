@@ -177,7 +177,7 @@ fn examples_of_the_documentation() {
         );
         count += 1;
     }
-    assert_eq!(count, 9);
+    assert_eq!(count, 13);
     assert_eq!(
         files(&folder),
         [
@@ -337,4 +337,26 @@ fn notes() {
             "{note}"
         );
     }
+}
+
+/// References of the module are listed, and a launch that leaves one unbound says which.
+#[test]
+fn references_are_bound_by_name() {
+    const CUBIN: &str = "texture_reference.nvrtc11.sm_61.cubin";
+    let listed = run(&["list", CUBIN]).done();
+    for line in ["texture reference picture", "surface reference canvas"] {
+        assert!(listed.contains(line), "{listed}");
+    }
+    let folder = folder("functional_references");
+    let launch = folder.join("launch.toml");
+    let text = "kernel = \"reference_mirror\"\ngrid = [1]\nblock = [2]\n\
+        [[param]]\ntype = \"s32\"\nvalue = 2\n\
+        [[buffer]]\nname = \"pixels\"\ntype = \"f32\"\nshape = [2]\n\
+        [[texture]]\nname = \"picture\"\ntexels = \"pixels\"\nkind = \"2d\"\nsize = [2, 1]\n";
+    std::fs::write(&launch, text).expect("a launch file");
+    let refusal = launched(CUBIN, &launch, &[]).refusal();
+    assert!(
+        refusal.contains("nothing is bound to the surface reference canvas"),
+        "{refusal}"
+    );
 }

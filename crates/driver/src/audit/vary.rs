@@ -214,6 +214,7 @@ mod tests {
             texels: Vec::new(),
             textures: Vec::new(),
             surfaces: Vec::new(),
+            pointers: Vec::new(),
         }
     }
 

@@ -1,10 +1,12 @@
 //! Buffers of a launch: where they lie, what they hold at the end.
 
 use warpbound_base::Diagnostic;
-use warpbound_load::{Array, GridBuffer, GridFile, GridParam, Kernel, ParamValue, demangle};
+use warpbound_load::{
+    Array, GridBuffer, GridFile, GridParam, Kernel, ParamValue, PointerPlace, demangle,
+};
 use warpbound_simulate::functional::{Buffer, GlobalMemory};
 
-use super::images;
+use super::{images, pointers};
 
 /// Places the buffers of a launch in memory, in the order of [`GridFile::buffers`]; the bytes of each parameter.
 pub(super) fn place(grid: &GridFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>> {
@@ -18,9 +20,13 @@ pub(super) fn place(grid: &GridFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>> 
     for texels in &grid.texels {
         memory.add(&texels.name, texels.buffer.bytes.clone());
     }
+    pointers::fill_buffers(grid, memory);
+    let memory = &*memory;
     let object = |low: u32| u64::from(low).to_le_bytes().to_vec();
-    let value = |(param, own): (&GridParam, &u64)| match &param.value {
-        ParamValue::Scalar { bytes, .. } => bytes.clone(),
+    let value = |(position, (param, own)): (usize, (&GridParam, &u64))| match &param.value {
+        ParamValue::Scalar { bytes, .. } => {
+            pointers::filled(bytes, PointerPlace::Param(position), grid, memory).into_owned()
+        }
         ParamValue::Buffer(_) => own.to_le_bytes().to_vec(),
         ParamValue::Same { buffer, offset } => {
             let other = addresses.get(*buffer).copied().unwrap_or_default();
@@ -29,17 +35,20 @@ pub(super) fn place(grid: &GridFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>> 
         ParamValue::Texture(number) => object(images::texture_object(*number)),
         ParamValue::Surface(number) => object(images::surface_object(grid, *number)),
     };
-    grid.params.iter().zip(&addresses).map(value).collect()
+    let params = grid.params.iter().zip(&addresses).enumerate();
+    params.map(value).collect()
 }
 
 /// The buffers of a launch and the variables in global memory that it names, with what they hold.
 fn ends<'a>(
     grid: &'a GridFile,
     memory: &'a GlobalMemory,
-) -> impl Iterator<Item = (&'a str, &'a GridBuffer, &'a Buffer)> {
-    let params = grid.buffers().zip(memory.buffers());
-    let params = params.map(|((name, buffer), end)| (name, buffer, end));
-    let variables = grid.variables.iter().filter_map(|given| {
+) -> impl Iterator<Item = (&'a str, &'a GridBuffer, &'a Buffer, PointerPlace)> {
+    let params = grid.buffers().zip(memory.buffers()).enumerate();
+    let params = params
+        .map(|(number, ((name, buffer), end))| (name, buffer, end, PointerPlace::Buffer(number)));
+    let variables = grid.variables.iter().enumerate();
+    let variables = variables.filter_map(|(number, given)| {
         let is =
             |buffer: &&Buffer| buffer.name == given.name || demangle(&buffer.name) == given.name;
         // Behind the buffers, which may have the same names.
@@ -48,7 +57,8 @@ fn ends<'a>(
             .iter()
             .skip(grid.buffers().count())
             .find(is)?;
-        Some((given.name.as_str(), &given.buffer, end))
+        let place = PointerPlace::Variable(number);
+        Some((given.name.as_str(), &given.buffer, end, place))
     });
     params.chain(variables)
 }
@@ -67,12 +77,14 @@ pub(crate) fn compare(kernel: &Kernel, grid: &GridFile, memory: &GlobalMemory) -
         elements: 0,
         unexpected: None,
     };
-    for (name, buffer, found) in ends(grid, memory) {
+    for (name, buffer, found, place) in ends(grid, memory) {
         let (Some(expect), element) = (&buffer.expect, buffer.element) else {
             continue;
         };
         let size = element.size();
-        let pairs = || found.bytes.chunks(size).zip(expect.bytes.chunks(size));
+        // Addresses are expected where they stood.
+        let wanted = pointers::filled(&expect.bytes, place, grid, memory);
+        let pairs = || found.bytes.chunks(size).zip(wanted.chunks(size));
         compared.elements += pairs().count();
         let mut others = pairs()
             .enumerate()
@@ -115,7 +127,7 @@ pub(crate) fn outputs<'a>(
     grid: &'a GridFile,
     memory: &'a GlobalMemory,
 ) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
-    ends(grid, memory).filter_map(|(_, buffer, end)| {
+    ends(grid, memory).filter_map(|(_, buffer, end, _)| {
         let name = buffer.output.as_deref()?;
         let array = Array {
             element: buffer.element,

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 
 use warpbound_base::Diagnostic;
 use warpbound_ir::Code;
-use warpbound_load::{GridFile, Kernel, Variable, VariablePlace, demangle};
+use warpbound_load::{
+    GridFile, GridImage, Kernel, PointerPlace, Variable, VariablePlace, demangle,
+};
 use warpbound_simulate::functional::{Buffer, GlobalMemory, Launch, Order};
 
-use super::{buffers, images};
+use super::{buffers, images, pointers};
 use crate::{Prepared, Session};
 
 /// Where the launch block of the constants has what (experiments with the compiler's output): threads of a block, blocks
@@ -22,6 +24,11 @@ const LAUNCH_BLOCK: usize = 0x2000;
 /// The bank with the addresses of variables, and the relocation that asks for 8 bytes (`R_CUDA_64`).
 const ADDRESSES: u8 = 4;
 const WHOLE_ADDRESS: u32 = 2;
+
+/// The relocations of words of a bank that get the objects of references (`R_CUDA_TEX_HEADER_INDEX`,
+/// `R_CUDA_SURF_HEADER_INDEX`).
+const TEXTURE_REFERENCE: u32 = 6;
+const SURFACE_REFERENCE: u32 = 52;
 
 impl Session {
     /// A launch of at most so many warp instructions, and the memory that it begins with.
@@ -54,6 +61,10 @@ impl Session {
         // Behind the buffers, which may have the same names.
         let variables = memory.buffers().iter().skip(grid.buffers().count());
         write_addresses(&Addresses::of(variables), prepared, &mut constants).map_err(fault)?;
+        write_references(grid, kernel, &mut constants).map_err(|what| {
+            let hint = "a [[texture]] or [[surface]] of this name is what is bound to it";
+            fault(what).hint(hint)
+        })?;
         let (textures, surfaces) = images::bind(grid, &memory)?;
         let shared = kernel.static_shared.unwrap_or(0);
         let launch = Launch {
@@ -104,24 +115,21 @@ impl Session {
             }
         }
         for variable in variables {
-            let given = grid
-                .variables
-                .iter()
-                .find(|given| is(variable, &given.name));
-            let given = given.map(|given| given.buffer.bytes.as_slice());
+            let mut all = grid.variables.iter().enumerate();
+            let given = all.find(|(_, given)| is(variable, &given.name));
+            let given = given.map(|(number, given)| {
+                let place = PointerPlace::Variable(number);
+                pointers::filled(&given.buffer.bytes, place, grid, memory)
+            });
+            let given = given.as_deref().unwrap_or_default();
             match &variable.place {
                 VariablePlace::Constant { bank, offset } => {
-                    put(
-                        constants,
-                        *bank,
-                        *offset as usize,
-                        given.unwrap_or_default(),
-                    );
+                    put(constants, *bank, *offset as usize, given);
                 }
                 VariablePlace::Global(start) => {
                     let mut bytes = start.to_vec();
                     bytes.resize(variable.size as usize, 0);
-                    for (to, from) in bytes.iter_mut().zip(given.unwrap_or_default()) {
+                    for (to, from) in bytes.iter_mut().zip(given) {
                         *to = *from;
                     }
                     memory.add(&*variable.name, bytes);
@@ -185,6 +193,38 @@ fn write_addresses(
         addresses.extend_from_slice(&word.half.of(address).to_le_bytes());
     }
     constants.push((Code::ADDRESS_BANK, addresses));
+    Ok(())
+}
+
+/// Writes the objects of textures and surfaces where the code looks for those that are bound to references.
+fn write_references(
+    grid: &GridFile,
+    kernel: &Kernel,
+    constants: &mut [(u8, Vec<u8>)],
+) -> Result<(), String> {
+    for bank in &kernel.banks {
+        for relocation in bank.relocations.iter() {
+            let name = &*relocation.symbol.name;
+            let is = |image: &GridImage| image.name == name || image.name == demangle(name);
+            let (kind, object) = match relocation.number {
+                TEXTURE_REFERENCE => {
+                    let number = grid.textures.iter().position(|texture| is(&texture.image));
+                    ("texture", number.map(images::texture_object))
+                }
+                SURFACE_REFERENCE => {
+                    let number = grid.surfaces.iter().position(is);
+                    ("surface", number.map(|n| images::surface_object(grid, n)))
+                }
+                _ => continue,
+            };
+            let Some(object) = object else {
+                let name = demangle(name);
+                return Err(format!("nothing is bound to the {kind} reference {name}"));
+            };
+            let at = relocation.offset as usize;
+            put(constants, bank.number, at, &object.to_le_bytes());
+        }
+    }
     Ok(())
 }
 

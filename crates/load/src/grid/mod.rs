@@ -8,6 +8,7 @@ mod image;
 mod npy;
 mod number;
 mod param;
+mod pointer;
 mod vary;
 
 use serde::Deserialize;
@@ -18,10 +19,12 @@ pub use compare::Expected;
 pub use element::Element;
 pub use image::{GridAddress, GridImage, GridKind, GridTexture};
 pub use npy::Array;
+pub use pointer::{GridPointer, PointerPlace};
 pub use vary::Vary;
 
 use image::{RawSurface, RawTexture};
 use param::{Content, RawParam, Reading};
+use pointer::RawPointer;
 
 /// Gives the contents of a file that a launch file names, by the name that stands there.
 pub type Files<'a> = dyn Fn(&str) -> Result<Vec<u8>, Diagnostic> + 'a;
@@ -53,6 +56,8 @@ pub struct GridFile {
     pub textures: Vec<GridTexture>,
     /// Surfaces.
     pub surfaces: Vec<GridImage>,
+    /// Addresses inside buffers, structures and variables.
+    pub pointers: Vec<GridPointer>,
 }
 
 /// What is in the second-level cache of the GPU when a kernel begins.
@@ -156,6 +161,8 @@ struct Raw {
     texture: Vec<Spanned<RawTexture>>,
     #[serde(default)]
     surface: Vec<Spanned<RawSurface>>,
+    #[serde(default)]
+    pointer: Vec<Spanned<RawPointer>>,
 }
 
 impl GridFile {
@@ -265,6 +272,7 @@ impl GridFile {
             texels: Vec::new(),
             textures: Vec::new(),
             surfaces: Vec::new(),
+            pointers: Vec::new(),
         };
         for raw in &raw.buffer {
             let span = raw.span().start;
@@ -275,6 +283,8 @@ impl GridFile {
         let buffers: Vec<(&str, &GridBuffer)> = launch.buffers().collect();
         let images = image::read(&raw.texture, &raw.surface, &buffers);
         (launch.textures, launch.surfaces) = images.map_err(|(d, span)| at(d, span))?;
+        let pointers = pointer::read(&raw.pointer, &launch);
+        launch.pointers = pointers.map_err(|(d, span)| at(d, span))?;
         Ok(launch)
     }
 

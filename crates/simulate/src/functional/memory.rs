@@ -49,6 +49,18 @@ impl GlobalMemory {
         &self.buffers
     }
 
+    /// Writes bytes, all of them in one buffer; `false` where there is none.
+    pub fn put(&mut self, address: u64, bytes: &[u8]) -> bool {
+        let Some(buffer) = self.place(address).and_then(|p| self.buffers.get_mut(p)) else {
+            return false;
+        };
+        let start = (address - buffer.address) as usize;
+        let room = start
+            .checked_add(bytes.len())
+            .and_then(|end| buffer.bytes.get_mut(start..end));
+        room.map(|room| room.copy_from_slice(bytes)).is_some()
+    }
+
     /// The buffer around an address.
     #[inline]
     pub(super) fn buffer(&self, address: u64) -> Option<&Buffer> {

@@ -1,6 +1,6 @@
 use warpbound_load::{
     Element, Expected, GridAddress, GridBuffer, GridFile, GridImage, GridKind, GridParam,
-    GridTexels, GridTexture, GridVariable, ParamValue, StartCaches,
+    GridPointer, GridTexels, GridTexture, GridVariable, ParamValue, PointerPlace, StartCaches,
 };
 
 /// A number that buffers hold.
@@ -58,6 +58,7 @@ impl Launch {
             texels: Vec::new(),
             textures: Vec::new(),
             surfaces: Vec::new(),
+            pointers: Vec::new(),
         })
     }
 
@@ -142,6 +143,31 @@ impl Launch {
         texels: &[N],
         set: impl FnOnce(&mut GridTexture),
     ) -> Launch {
+        let (launch, number) = self.add_texture(name, kind, sizes, texels, set);
+        launch.param(name, ParamValue::Texture(number))
+    }
+
+    /// A texture that is bound to the reference of its name; else as [`Launch::texture`].
+    #[must_use]
+    pub fn bound_texture<N: Number>(
+        self,
+        name: &str,
+        kind: GridKind,
+        sizes: &[u32],
+        texels: &[N],
+        set: impl FnOnce(&mut GridTexture),
+    ) -> Launch {
+        self.add_texture(name, kind, sizes, texels, set).0
+    }
+
+    fn add_texture<N: Number>(
+        self,
+        name: &str,
+        kind: GridKind,
+        sizes: &[u32],
+        texels: &[N],
+        set: impl FnOnce(&mut GridTexture),
+    ) -> (Launch, usize) {
         let (mut launch, image) = self.image(name, kind, sizes, texels, texels);
         let mut texture = GridTexture {
             image,
@@ -154,7 +180,7 @@ impl Launch {
         set(&mut texture);
         let number = launch.0.textures.len();
         launch.0.textures.push(texture);
-        launch.param(name, ParamValue::Texture(number))
+        (launch, number)
     }
 
     /// A surface object, what it holds at the start and exactly at the end; the channels of a texel follow each other.
@@ -172,11 +198,77 @@ impl Launch {
         start: &[N],
         end: &[N],
     ) -> Launch {
+        let launch = self.bound_surface(name, kind, sizes, channels, start, end);
+        let number = launch.0.surfaces.len() - 1;
+        launch.param(name, ParamValue::Surface(number))
+    }
+
+    /// A surface that is bound to the reference of its name; else as [`Launch::surface`].
+    #[must_use]
+    pub fn bound_surface<N: Number>(
+        self,
+        name: &str,
+        kind: GridKind,
+        sizes: &[u32],
+        channels: u8,
+        start: &[N],
+        end: &[N],
+    ) -> Launch {
         let (mut launch, mut image) = self.image(name, kind, sizes, start, end);
         image.channels = channels;
-        let number = launch.0.surfaces.len();
         launch.0.surfaces.push(image);
-        launch.param(name, ParamValue::Surface(number))
+        launch
+    }
+
+    /// A buffer that is no parameter and holds the same at the end. No parameter that is a buffer may follow, and no image.
+    #[must_use]
+    pub fn buffer_beside<N: Number>(mut self, name: &str, start: &[N]) -> Launch {
+        self.0.texels.push(GridTexels {
+            name: name.to_owned(),
+            buffer: contents(name, start, Some((start, 0.0, 0.0))),
+        });
+        self
+    }
+
+    /// A structure that is passed by value, by its bytes.
+    #[must_use]
+    pub fn structure(self, name: &str, bytes: Vec<u8>) -> Launch {
+        let value = ParamValue::Scalar {
+            element: None,
+            bytes,
+            vary: None,
+        };
+        self.param(name, value)
+    }
+
+    /// The address of byte `to_offset` of a buffer, at byte `offset` of a buffer, a structure or a variable that is known by
+    /// now. No image may follow.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such thing.
+    #[must_use]
+    pub fn pointer(mut self, place: &str, offset: u64, to: &str, to_offset: u64) -> Launch {
+        let buffer = |name: &str| self.0.buffers().position(|(other, _)| other == name);
+        let params = || self.0.params.iter().position(|param| param.name == place);
+        let mut variables = self.0.variables.iter();
+        let place = buffer(place)
+            .map(PointerPlace::Buffer)
+            .or_else(|| params().map(PointerPlace::Param))
+            .or_else(|| {
+                let number = variables.position(|variable| variable.name == place);
+                number.map(PointerPlace::Variable)
+            });
+        self.0.pointers.push(GridPointer {
+            place: place.expect("something has this name"),
+            offset,
+            buffer: buffer(to).expect("a buffer has this name"),
+            to_offset,
+            count: 1,
+            step: 8,
+            to_step: 0,
+        });
+        self
     }
 
     fn image<N: Number>(

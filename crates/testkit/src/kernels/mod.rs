@@ -57,6 +57,7 @@ mod nested_loops;
 mod particle_filter;
 mod path_finder;
 mod perceptron;
+mod pointers;
 mod predicated_exit;
 mod prefix_scan;
 mod rare_instructions;
@@ -75,6 +76,7 @@ mod switch_fallthrough;
 mod switch_table;
 mod texture;
 mod texture_kinds;
+mod texture_reference;
 mod transpose;
 mod triangle_sum;
 mod uniform_loop;
@@ -158,6 +160,7 @@ pub fn all() -> Vec<Reference> {
         particle_filter::KERNELS,
         path_finder::KERNELS,
         perceptron::KERNELS,
+        pointers::KERNELS,
         predicated_exit::KERNELS,
         prefix_scan::KERNELS,
         rare_instructions::KERNELS,
@@ -173,6 +176,7 @@ pub fn all() -> Vec<Reference> {
         switch_table::KERNELS,
         texture::KERNELS,
         texture_kinds::KERNELS,
+        texture_reference::KERNELS,
         transpose::KERNELS,
         triangle_sum::KERNELS,
         uniform_loop::KERNELS,
