@@ -3,6 +3,7 @@
 mod library;
 mod random;
 mod record;
+mod relocated;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask disasm-compare [--show COUNT]
        cargo xtask disasm-compare [--show COUNT] DIRECTORY...
        cargo xtask disasm-compare [--show COUNT] [--seed NUMBER] --random COUNT
+       cargo xtask disasm-compare [--show COUNT] --relocated DIRECTORY...
        cargo xtask disasm-compare [--seed NUMBER] --record [DIRECTORY...]
 
 Disassembles instructions with this project's tables and with oracle/bin/nvdisasm and compares the texts.
@@ -32,6 +34,8 @@ fails if there is a difference. Without arguments: every instruction of kernels/
                    come out differently
   --random COUNT   instead: COUNT random words for each architecture: uniform ones, words of our kernels
                    with a few bits changed, and words of every encoding form with random fields
+  --relocated      instead: the operands that a linker still has to write, in the files *.cubin below these
+                   directories, as both print them
   --seed NUMBER    start of the random sequence (1)
   --show COUNT     how many differences to print (20)
   --record         compare nothing, but write what nvdisasm prints for a selection of words to
@@ -53,12 +57,16 @@ struct Options {
     seed: u64,
     show: usize,
     record: bool,
+    relocated: bool,
     directories: Vec<PathBuf>,
 }
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let options = parse(arguments)?;
     let nvdisasm = Nvdisasm::new(&repository.oracle())?;
+    if options.relocated {
+        return relocated::run(&nvdisasm, &options.directories, options.show);
+    }
     let kernels = built_code(repository)?;
     if options.record {
         let seen = match options.directories.as_slice() {
@@ -138,6 +146,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
         seed: 1,
         show: 20,
         record: false,
+        relocated: false,
         directories: Vec::new(),
     };
     let mut arguments = arguments.iter();
@@ -154,6 +163,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             "--seed" => options.seed = number()?,
             "--show" => options.show = usize::try_from(number()?)?,
             "--record" => options.record = true,
+            "--relocated" => options.relocated = true,
             other if other.starts_with('-') => {
                 bail!("disasm-compare does not know the argument {other:?}")
             }

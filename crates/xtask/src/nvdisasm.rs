@@ -132,7 +132,7 @@ fn rejected_address(message: &str) -> Option<u32> {
 }
 
 /// `        /*0018*/    @P0 BRA 0x518 ;` gives (0x18, "@P0 BRA 0x518").
-fn listed_instruction(line: &str) -> Option<(u32, String)> {
+pub(crate) fn listed_instruction(line: &str) -> Option<(u32, String)> {
     let (address, text) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
     let address = u32::from_str_radix(address, 16).ok()?;
     let text = text.trim().trim_end_matches(';');

@@ -109,7 +109,10 @@ impl Survey {
         let name = format!("{} {}", session.name(), kernel.demangled());
         let prepared = match session.prepare(kernel) {
             Ok(prepared) => prepared,
-            Err(why) => return Ok(self.unreadable(why.to_string())),
+            Err(why) => {
+                self.unreadable(why.to_string());
+                return Ok(());
+            }
         };
         let launch = Default::default();
         let build = || Flow::run(&prepared.code, &launch, &options.model, &options.limits());
@@ -117,7 +120,10 @@ impl Survey {
         let (bound_time, report) = timed(turns, || session.bound(kernel, options));
         let report = match report {
             Ok(report) => report,
-            Err(why) => return Ok(self.unreadable(why.to_string())),
+            Err(why) => {
+                self.unreadable(why.to_string());
+                return Ok(());
+            }
         };
         let size = prepared.code.ops.len();
         self.cfg.push((cfg_time, size, name.clone()));

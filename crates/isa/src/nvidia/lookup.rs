@@ -251,3 +251,28 @@ pub(crate) fn damaged(error: &str) -> Diagnostic {
     Diagnostic::new(format!("instruction table is damaged: {error}"))
         .hint("this is a fault of the program, not of its input; please report it")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Arch, Table};
+
+    /// A listing of a small file takes little longer than the start of the program.
+    #[test]
+    fn only_what_is_needed_is_read() {
+        let table = Table::parse().expect("the table reads");
+        let on = table.on(Arch::Sm61).expect("the names read");
+        // IADD R0, R0, R0, twice, and a word that is no instruction.
+        for (word, is_instruction) in [
+            (0x5c10_0000_0007_0000, true),
+            (0x5c10_0000_0017_0000, true),
+            (0xffff_ffff_ffff_ffff, false),
+        ] {
+            assert_eq!(table.find_on(on, word).is_some(), is_instruction);
+        }
+        let rows = table.rows.iter().filter(|row| row.form.get().is_some());
+        assert_eq!(rows.count(), 1);
+        let archs = table.archs.iter().filter(|on| on.get().is_some());
+        assert_eq!(archs.count(), 1);
+        assert!(on.names().lists_read() <= 2, "{}", on.names().lists_read());
+    }
+}

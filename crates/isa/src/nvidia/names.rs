@@ -90,6 +90,17 @@ impl Names {
         self.counts.iter().try_for_each(List::check)
     }
 
+    /// How many lists were read.
+    #[cfg(test)]
+    pub(crate) fn lists_read(&self) -> usize {
+        let names = self.names.iter().filter(|list| list.values.get().is_some());
+        let counts = self
+            .counts
+            .iter()
+            .filter(|list| list.values.get().is_some());
+        names.count() + counts.count()
+    }
+
     fn entry(&mut self, line: &'static str, arch: Arch) -> Option<()> {
         let (kind, rest) = line.split_once(' ')?;
         let rest = rest.trim_ascii_start();
