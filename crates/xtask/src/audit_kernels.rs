@@ -42,7 +42,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             name => names.push(name),
         }
     }
-    let references = kernels::all();
+    let mut references = kernels::all();
+    references.extend(kernels::of_older_compiler());
     let wanted = |r: &&Reference| names.is_empty() || names.contains(&r.source);
     let mut tasks = Vec::new();
     for path in files_with_extension(&repository.built_kernels(), "cubin")? {

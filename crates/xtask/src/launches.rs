@@ -38,7 +38,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         _ => bail!("launches knows the argument --check only"),
     };
     let (mut files, mut launches) = (Files::new(), 0);
-    for reference in kernels::all() {
+    for reference in kernels::all()
+        .into_iter()
+        .chain(kernels::of_older_compiler())
+    {
         for number in 0..LAUNCHES {
             let name = format!("{}.{}.{number}", reference.source, short(reference.kernel));
             let launch = (reference.launch)(number);

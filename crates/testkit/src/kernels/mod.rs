@@ -103,7 +103,7 @@ pub struct Reference {
     pub launch: fn(u64) -> GridFile,
 }
 
-/// All kernels with a reference, by source.
+/// All kernels with a reference that are built for each chip, by source.
 pub fn all() -> Vec<Reference> {
     [
         atomics::KERNELS,
@@ -176,7 +176,6 @@ pub fn all() -> Vec<Reference> {
         switch_table::KERNELS,
         texture::KERNELS,
         texture_kinds::KERNELS,
-        texture_reference::KERNELS,
         transpose::KERNELS,
         triangle_sum::KERNELS,
         uniform_loop::KERNELS,
@@ -186,12 +185,26 @@ pub fn all() -> Vec<Reference> {
     ]
     .into_iter()
     .flatten()
-    .map(|&(source, kernel, launch)| Reference {
-        source,
-        kernel,
-        launch,
-    })
+    .map(Reference::of)
     .collect()
+}
+
+/// The kernels with a reference that only NVRTC 11.8 builds.
+pub fn of_older_compiler() -> Vec<Reference> {
+    texture_reference::KERNELS
+        .iter()
+        .map(Reference::of)
+        .collect()
+}
+
+impl Reference {
+    fn of(&(source, kernel, launch): &Row) -> Reference {
+        Reference {
+            source,
+            kernel,
+            launch,
+        }
+    }
 }
 
 /// A row of a file's table: source, kernel, launches.
