@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use warpbound_driver::{Find, Library, Selection};
+use warpbound_isa::nvidia::Arch;
 use warpbound_load::Bytes;
 
 use crate::cubin::{self, cubins_below};
@@ -21,6 +22,10 @@ pub(super) fn run(nvdisasm: &Nvdisasm, directories: &[PathBuf], show: usize) -> 
     let (mut compared, mut differences) = (0, Vec::new());
     for file in cubins_below(directories)? {
         let contents = cubin::read(&file)?;
+        let sm = cubin::code_sections(&contents).map(|(sm, _)| sm);
+        if sm.and_then(Arch::from_sm).is_none() {
+            continue;
+        }
         let ours = ours(&contents).with_context(|| file.display().to_string())?;
         if ours.values().all(BTreeMap::is_empty) {
             continue;
