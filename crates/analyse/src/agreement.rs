@@ -1,6 +1,7 @@
 //! Which operations keep the lanes of a group in agreement (paper section 3.3).
 
-use warpbound_ir::{Cell, Code, Op, Value};
+use smallvec::SmallVec;
+use warpbound_ir::{Cell, Code, Condition, Op, Value};
 use warpbound_isa::instr::Space;
 use warpbound_simt::warp::{CellSet, WarpState};
 
@@ -105,19 +106,48 @@ pub struct Used {
 /// The number of SR_VIRTID in S2R.
 const VIRTUAL_ID: u8 = 3;
 
-/// Applies the data effect of `op` to the agreements of all groups.
-pub fn apply(state: &mut WarpState, op: &Op, launch: &Launch, used: &mut Used) {
+/// Guarded writes of a block so far, each half of a pair that replaces what its cell held: lanes that agree on
+/// the guard wrote equal values under it, and neither cell nor guard was written since.
+///
+/// The other half is a write under the complement. The lanes agree on the guard, so all of them executed the one or
+/// all execute the other. Begins empty with each block, in which the active lanes stay the same.
+#[derive(Clone, Default, Debug)]
+pub struct Halves(SmallVec<[(Cell, Condition); 4]>);
+
+impl Halves {
+    /// A write of `cell` under `condition` is the other half of one before.
+    fn complete(&self, cell: Cell, condition: Condition) -> bool {
+        let other = Condition {
+            negated: !condition.negated,
+            ..condition
+        };
+        self.0.contains(&(cell, other))
+    }
+
+    /// Takes note of what `op` writes; `agrees`: its lanes agree on its condition, and write equal values.
+    fn see(&mut self, op: &Op, agrees: bool) {
+        let written = |cell: Cell| op.writes.contains(&cell);
+        self.0
+            .retain(|(cell, condition)| !written(*cell) && !condition.guard.is_some_and(written));
+        let guard = op.condition.decided_by();
+        if agrees && guard.is_some_and(|guard| !written(guard)) {
+            let halves = op.writes.iter().map(|&cell| (cell, op.condition));
+            self.0.extend(halves);
+        }
+    }
+}
+
+/// Applies the data effect of `op` to the agreements of all groups; `halves` are those of the block before `op`.
+pub fn apply(
+    state: &mut WarpState,
+    op: &Op,
+    launch: &Launch,
+    halves: &mut Halves,
+    used: &mut Used,
+) {
     if op.writes.is_empty() || op.condition.is_never() {
         return;
     }
-    let cells = |cells: &[warpbound_ir::Cell]| {
-        let mut found: [usize; 16] = [0; 16];
-        let n = cells.len().min(16);
-        for (slot, cell) in found.iter_mut().zip(cells) {
-            *slot = cell.index();
-        }
-        (found, n)
-    };
     let condition_agrees = state.active_agree(op.condition.cells().map(|c| c.index()));
     let agrees = condition_agrees
         && match launch.rule(op.value) {
@@ -129,8 +159,14 @@ pub fn apply(state: &mut WarpState, op: &Op, launch: &Launch, used: &mut Used) {
     used.virtual_id |= agrees && op.value == Value::Special(VIRTUAL_ID);
     used.condition_code |= agrees && (op.reads.contains(&Cell::CC) || op.condition.tests_cc());
     let guarded = !op.condition.is_always();
-    for chunk in op.writes.chunks(16) {
-        let (written, n) = cells(chunk);
-        state.write(&written[..n], agrees, guarded);
+    let stays = |cell: &&Cell| guarded && !(agrees && halves.complete(**cell, op.condition));
+    let (kept, replaced): (SmallVec<[&Cell; 8]>, SmallVec<[&Cell; 8]>) =
+        op.writes.iter().partition(stays);
+    for (cells, guarded) in [(kept, true), (replaced, false)] {
+        let cells: SmallVec<[usize; 8]> = cells.iter().map(|cell| cell.index()).collect();
+        if !cells.is_empty() {
+            state.write(&cells, agrees, guarded);
+        }
     }
+    halves.see(op, agrees);
 }

@@ -11,7 +11,7 @@ use warpbound_simt::groups::{ACTIVE, Relation};
 use warpbound_simt::warp::{Via, WarpState};
 use warpbound_simt::{NodeId, Tag};
 
-use crate::agreement::{Launch, Rule, Used, apply};
+use crate::agreement::{Halves, Launch, Rule, Used, apply};
 use crate::divergence::{Chain, Item, Kind, Link, Role};
 use crate::thread::ThreadCfg;
 use crate::warp::WarpCfg;
@@ -100,12 +100,14 @@ impl Agreement<'_> {
     /// Shows the state before each operation of a node that the warp executes.
     fn walk(&self, node: NodeId, mut show: impl FnMut(OpIndex, &WarpState)) -> Option<WarpState> {
         let mut state = self.warp.state(node)?.clone();
+        let mut halves = Halves::default();
         for at in self.thread.space.block(node).ops() {
             show(at, &state);
             apply(
                 &mut state,
                 self.code.get(at)?,
                 self.launch,
+                &mut halves,
                 &mut Used::default(),
             );
         }

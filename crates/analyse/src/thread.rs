@@ -328,7 +328,7 @@ impl Problem for Explorer<'_> {
     }
 
     fn join(&mut self, _: usize, old: &mut State, new: State) -> bool {
-        let mut grew = old.warp.join(new.warp, &self.model);
+        let mut grew = old.warp.join(&new.warp, &self.model);
         if let (Some(old), Some(new)) = (&mut old.values, &new.values) {
             grew |= old.join(new);
         }

@@ -7,7 +7,7 @@ use warpbound_ir::{Cell, Code};
 use warpbound_simt::warp::{AgreementDomain, Condition, Model, Step, Via, WarpState};
 use warpbound_simt::{NodeId, Tag};
 
-use crate::agreement::{Launch, Used, agreeing_at_entry, apply};
+use crate::agreement::{Halves, Launch, Used, agreeing_at_entry, apply};
 use crate::refusal::{Reason, Refusal};
 use crate::thread::{ThreadCfg, indirect_base, with_agreement};
 
@@ -101,9 +101,9 @@ impl WarpCfg {
         nth: usize,
     ) -> Option<WarpState> {
         let mut state = self.state(node)?.clone();
-        let mut used = Used::default();
+        let (mut halves, mut used) = (Halves::default(), Used::default());
         for op in thread.space.block(node).ops().take(nth) {
-            apply(&mut state, code.get(op)?, launch, &mut used);
+            apply(&mut state, code.get(op)?, launch, &mut halves, &mut used);
         }
         Some(state)
     }
@@ -145,8 +145,9 @@ impl Problem for Explorer<'_> {
             });
         }
         let mut state = state.clone();
+        let mut halves = Halves::default();
         for op in block.ops().filter_map(|i| self.code.get(i)) {
-            apply(&mut state, op, self.launch, &mut self.used);
+            apply(&mut state, op, self.launch, &mut halves, &mut self.used);
         }
         let Some(last) = self.code.get(block.last) else {
             return Ok(());
@@ -205,7 +206,7 @@ impl Problem for Explorer<'_> {
     }
 
     fn join(&mut self, _: usize, old: &mut WarpState, new: WarpState) -> bool {
-        old.join(new, &self.model)
+        old.join(&new, &self.model)
     }
 
     fn priority(&self, node: usize) -> u64 {

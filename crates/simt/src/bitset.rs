@@ -80,18 +80,21 @@ impl BitSet {
         bits & u64::MAX >> (64 - count)
     }
 
-    /// Adds the numbers that [`BitSet::extract`] gave, moved to `start`.
-    pub(crate) fn deposit(&mut self, start: usize, bits: u64) {
+    /// Adds the numbers that [`BitSet::extract`] gave, moved to `start`; true when the set grew.
+    pub(crate) fn deposit(&mut self, start: usize, bits: u64) -> bool {
         let (index, shift) = (start / 64, start % 64);
         let over = if shift > 0 { bits >> (64 - shift) } else { 0 };
+        let mut grew = false;
         for (index, bits) in [(index, bits << shift), (index + 1, over)] {
             if bits != 0 {
                 if index >= self.words.len() {
                     self.words.resize(index + 1, 0);
                 }
+                grew |= bits & !self.words[index] != 0;
                 self.words[index] |= bits;
             }
         }
+        grew
     }
 
     /// Members, ascending.

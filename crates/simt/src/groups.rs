@@ -40,6 +40,14 @@ impl Relation {
         Relation(self.0 & other.0)
     }
 
+    /// These facts without those on `a ⊆ b` and `a ⊄ b` that do not hold any more; what is disjoint stays so,
+    /// and `a ⊄ b` with it.
+    fn kept(self, subset: bool, exceeds: bool) -> Relation {
+        Relation::when(self.has(Relation::DISJOINT), Relation::DISJOINT)
+            .and(self.or(Relation::when(subset, Relation::SUBSET)))
+            .and(self.or(Relation::when(exceeds, Relation::EXCEEDS)))
+    }
+
     /// `facts` if `condition`, else nothing.
     fn when(condition: bool, facts: Relation) -> Relation {
         if condition { facts } else { Relation::UNKNOWN }
@@ -190,31 +198,37 @@ impl Groups {
     ) {
         let before = self.clone();
         let untouched = |i| before.disjoint(i, ACTIVE);
+        let losing: Vec<usize> = (1..self.size).filter(|&i| may_lose(i)).collect();
+        // The lanes that go on are a witness that a group that holds them exceeds one that does not.
+        let apart: Vec<usize> = (1..self.size)
+            .filter(|&j| halting == Halting::Some && before.disjoint(ACTIVE, j))
+            .collect();
         for i in 1..self.size {
-            let surely_loses = may_lose(i) && !may_stay(i);
-            for j in 1..self.size {
-                let relation = before.get(i, j);
-                let subset = surely_loses || !may_lose(j) || untouched(i);
-                // The lanes that go on are a witness that i exceeds j.
-                let witness = halting == Halting::Some
-                    && before.get(ACTIVE, i).has(Relation::SUBSET)
-                    && before.disjoint(ACTIVE, j);
-                let exceeds = !may_lose(i) || untouched(i) || witness;
-                let mut kept = Relation::UNKNOWN;
-                for (facts, still) in [
-                    (Relation::SUBSET, subset),
-                    (Relation::DISJOINT, true),
-                    (Relation::EXCEEDS, exceeds),
-                ] {
-                    kept = kept.and(Relation::when(still && relation.has(facts), facts));
+            let loses = may_lose(i);
+            let surely_loses = loses && !may_stay(i);
+            let subset = surely_loses || untouched(i);
+            let exceeds = !loses || untouched(i);
+            // Nothing else changes between groups that keep their lanes.
+            let row = i * self.size;
+            if loses {
+                for j in 1..self.size {
+                    let still = subset || !may_lose(j);
+                    self.table[row + j] = before.table[row + j].kept(still, exceeds);
                 }
-                kept = kept.and(Relation::when(witness, Relation::EXCEEDS));
-                self.set(i, j, kept);
+            } else {
+                for &j in &losing {
+                    self.table[row + j] = before.table[row + j].kept(subset, exceeds);
+                }
+            }
+            if before.get(ACTIVE, i).has(Relation::SUBSET) {
+                for &j in &apart {
+                    self.table[row + j] = self.table[row + j].and(Relation::EXCEEDS);
+                }
             }
             if halting == Halting::Some {
                 self.set(ACTIVE, i, part_of(before.get(ACTIVE, i)));
                 let mut to_active = against_part(before.get(i, ACTIVE), before.get(ACTIVE, i));
-                if may_lose(i) {
+                if loses {
                     // The lanes that leave are no witness any more that i exceeds what goes on;
                     // lanes of i outside the active ones are. Inside, only what goes on is left.
                     let outside = before.get(i, ACTIVE).has(Relation::EXCEEDS);
@@ -236,15 +250,24 @@ impl Groups {
         }
     }
 
-    /// Keeps what holds in both; true when something was lost.
-    pub fn join(&mut self, other: &Groups) -> bool {
-        let mut changed = false;
-        for (mine, theirs) in self.table.iter_mut().zip(&other.table) {
-            let both = mine.or(*theirs);
-            changed |= both != *mine;
-            *mine = both;
+    /// Keeps what holds in both, where the groups of `other` are those that `places` says; true when something
+    /// was lost.
+    pub fn join(&mut self, other: &Groups, places: &SlotMap) -> bool {
+        let mut lost = 0;
+        for rows in places.runs() {
+            for row in 0..rows.length {
+                let (theirs, mine) = ((rows.old + row) * other.size, (rows.new + row) * self.size);
+                for run in places.runs() {
+                    let theirs = &other.table[theirs + run.old..][..run.length];
+                    let mine = &mut self.table[mine + run.new..][..run.length];
+                    for (mine, theirs) in mine.iter_mut().zip(theirs) {
+                        lost |= mine.0 & !theirs.0;
+                        mine.0 &= theirs.0;
+                    }
+                }
+            }
         }
-        changed
+        lost != 0
     }
 
     /// Forgets everything (the paper's "no group analysis").
@@ -269,4 +292,100 @@ fn against_part(a_to_b: Relation, b_to_a: Relation) -> Relation {
     let exceeds = a_to_b.has(Relation::EXCEEDS) || b_to_a.has(Relation::SUBSET);
     Relation::when(a_to_b.has(Relation::DISJOINT), Relation::DISJOINT)
         .and(Relation::when(exceeds, Relation::EXCEEDS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn random(rng: &mut fastrand::Rng, size: usize) -> Groups {
+        let any = |rng: &mut fastrand::Rng| match rng.u8(0..6) {
+            0 => Relation::UNKNOWN,
+            1 => Relation::SUBSET,
+            2 => Relation::DISJOINT,
+            3 => Relation::EXCEEDS,
+            4 => Relation::VACUOUS,
+            _ => Relation::SUBSET.and(Relation::EXCEEDS),
+        };
+        Groups {
+            size,
+            table: (0..size * size).map(|_| any(rng)).collect(),
+        }
+    }
+
+    /// What halting leaves of the relation between two groups that wait, pair by pair.
+    fn halted(
+        before: &Groups,
+        pair: (usize, usize),
+        halting: Halting,
+        lose: &[bool],
+        stay: &[bool],
+    ) -> Relation {
+        let (i, j) = pair;
+        let untouched = before.disjoint(i, ACTIVE);
+        let subset = lose[i] && !stay[i] || !lose[j] || untouched;
+        let exceeds = !lose[i] || untouched;
+        let witness = halting == Halting::Some
+            && before.get(ACTIVE, i).has(Relation::SUBSET)
+            && before.disjoint(ACTIVE, j);
+        let relation = before.get(i, j);
+        let facts = [
+            (Relation::SUBSET, subset),
+            (Relation::DISJOINT, true),
+            (Relation::EXCEEDS, exceeds),
+        ];
+        let kept = facts
+            .iter()
+            .filter(|(facts, still)| *still && relation.has(*facts))
+            .fold(Relation::UNKNOWN, |all, (facts, _)| all.and(*facts));
+        kept.and(Relation::when(witness, Relation::EXCEEDS))
+    }
+
+    #[test]
+    fn halting_changes_each_pair_as_the_rule_says() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        for _ in 0..2000 {
+            let size = rng.usize(1..9);
+            let before = random(&mut rng, size);
+            let lose: Vec<bool> = (0..size).map(|_| rng.bool()).collect();
+            let stay: Vec<bool> = (0..size).map(|_| rng.bool()).collect();
+            for halting in [Halting::All, Halting::Some] {
+                let mut after = before.clone();
+                after.halt(halting, |i| lose[i], |i| stay[i]);
+                for pair in (1..size).flat_map(|i| (1..size).map(move |j| (i, j))) {
+                    let expected = halted(&before, pair, halting, &lose, &stay);
+                    assert_eq!(after.get(pair.0, pair.1), expected, "{before:?} {pair:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn joining_at_other_places_is_joining_what_was_moved_there() {
+        let mut rng = fastrand::Rng::with_seed(4);
+        for _ in 0..2000 {
+            let size = rng.usize(1..9);
+            let mine = random(&mut rng, size);
+            // Some of the slots, the first always: how those of the other are here.
+            let here: Vec<usize> = (0..size).filter(|&s| s == 0 || rng.bool()).collect();
+            let theirs = random(&mut rng, here.len());
+            let origins = (0..size).map(|slot| here.binary_search(&slot).ok());
+            let places = SlotMap::of_origins(origins);
+            let mut moved = theirs.clone();
+            moved.remap(&places);
+            let mut joined = mine.clone();
+            let lost = joined.join(&theirs, &places);
+            for i in 0..size {
+                for j in 0..size {
+                    // To a slot that only one of them has, nothing is lost.
+                    let moved = match moved.table.get(i * moved.size + j) {
+                        Some(relation) if i < moved.size && j < moved.size => *relation,
+                        _ => Relation::VACUOUS,
+                    };
+                    assert_eq!(joined.get(i, j), mine.get(i, j).or(moved));
+                }
+            }
+            assert_eq!(lost, joined != mine);
+        }
+    }
 }

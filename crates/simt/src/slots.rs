@@ -57,15 +57,22 @@ impl SlotMap {
     /// The members of a set of slots at their new places; those that are gone are left out.
     pub fn set(&self, before: &BitSet) -> BitSet {
         let mut now = BitSet::new();
+        self.add(before, &mut now);
+        now
+    }
+
+    /// Adds the members of `before`, at their new places, to `to`; true when it grew.
+    pub fn add(&self, before: &BitSet, to: &mut BitSet) -> bool {
+        let mut grew = false;
         for run in &self.runs {
             let mut done = 0;
             while done < run.length {
                 let count = (run.length - done).min(64);
-                now.deposit(run.new + done, before.extract(run.old + done, count));
+                grew |= to.deposit(run.new + done, before.extract(run.old + done, count));
                 done += count;
             }
         }
-        now
+        grew
     }
 
     /// A list with an element for each slot, renumbered; `fresh` for new slots.

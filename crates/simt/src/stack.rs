@@ -120,6 +120,16 @@ impl StackGraph {
         Some(moves)
     }
 
+    /// Where the slots of this set are in `other`, which has them all.
+    pub fn places_in(&self, other: &StackGraph) -> SlotMap {
+        let mut mine = self.ids.iter().zip(1..).peekable();
+        let origins = other
+            .ids
+            .iter()
+            .map(|id| Some(mine.next_if(|(own, _)| *own == id)?.1));
+        SlotMap::of_origins([Some(BOTTOM)].into_iter().chain(origins))
+    }
+
     fn renumber(&mut self, moves: &SlotMap) {
         self.below = moves.list(&self.below, BitSet::new());
         for set in self.below.iter_mut().chain([&mut self.top]) {
@@ -248,23 +258,25 @@ impl StackGraph {
             forward.insert(slot);
             pending.union_without(&self.below[slot], &forward);
         }
-        // Backward reachability from the bottom; graphs are small, iterate to the fixpoint.
+        // Backward reachability from the bottom; upper slots mostly stand behind lower ones, so few rounds do.
         let mut live: BitSet = [BOTTOM]
             .into_iter()
             .filter(|&b| forward.contains(b))
             .collect();
+        let mut rest: Vec<usize> = (1..slots)
+            .filter(|&slot| forward.contains(slot) && !gone.contains(slot))
+            .collect();
         let mut grew = true;
         while grew {
-            grew = false;
-            for slot in 1..slots {
-                if forward.contains(slot)
-                    && !gone.contains(slot)
-                    && !live.contains(slot)
-                    && self.below[slot].intersects(&live)
-                {
-                    grew |= live.insert(slot);
+            let before = rest.len();
+            rest.retain(|&slot| {
+                let leads = self.below[slot].intersects(&live);
+                if leads {
+                    live.insert(slot);
                 }
-            }
+                !leads
+            });
+            grew = rest.len() < before && !rest.is_empty();
         }
         let kept: Vec<usize> = (0..slots)
             .filter(|&s| s == BOTTOM || live.contains(s))
@@ -282,11 +294,14 @@ impl StackGraph {
         Some(moves)
     }
 
-    /// Joins `other` (which has the same slots) into this set; true when it grew.
-    pub fn union(&mut self, other: &StackGraph) -> bool {
-        let mut grew = self.top.union(&other.top);
-        for (mine, theirs) in self.below.iter_mut().zip(&other.below) {
-            grew |= mine.union(theirs);
+    /// Joins `other`, whose slots are here where `places` says, into this set; true when it grew.
+    pub fn union(&mut self, other: &StackGraph, places: &SlotMap) -> bool {
+        let mut grew = places.add(&other.top, &mut self.top);
+        for run in places.runs() {
+            let mine = self.below[run.new..].iter_mut();
+            for (mine, theirs) in mine.zip(&other.below[run.old..run.old + run.length]) {
+                grew |= places.add(theirs, mine);
+            }
         }
         grew
     }

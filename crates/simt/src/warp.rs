@@ -444,19 +444,22 @@ impl WarpState {
     }
 
     /// Joins `other` into this state; true when this state grew.
-    pub fn join(&mut self, mut other: WarpState, model: &Model) -> bool {
+    pub fn join(&mut self, other: &WarpState, model: &Model) -> bool {
         let mut grew = false;
         if self.stack.ids() != other.stack.ids() {
-            let mine = self.stack.ids().to_vec();
-            let theirs = other.stack.ids().to_vec();
-            grew = theirs.iter().any(|id| mine.binary_search(id).is_err());
-            self.make_room(&theirs);
-            other.make_room(&mine);
+            let slots = self.stack.slots();
+            self.make_room(other.stack.ids());
+            grew = slots < self.stack.slots();
         }
-        grew |= self.stack.union(&other.stack);
-        grew |= self.groups.join(&other.groups);
-        for (mine, theirs) in self.agree.iter_mut().zip(&other.agree) {
-            grew |= mine.intersect(theirs);
+        // What holds of a slot that `other` has not is what holds of no entry: it takes nothing away.
+        let moves = other.stack.places_in(&self.stack);
+        grew |= self.stack.union(&other.stack, &moves);
+        grew |= self.groups.join(&other.groups, &moves);
+        for run in moves.runs() {
+            let mine = self.agree[run.new..].iter_mut();
+            for (mine, theirs) in mine.zip(&other.agree[run.old..run.old + run.length]) {
+                grew |= mine.intersect(theirs);
+            }
         }
         if grew {
             self.limit(model);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use warpbound_analyse::Launch;
-use warpbound_analyse::agreement::{Used, apply};
+use warpbound_analyse::agreement::{Halves, Used, apply};
 use warpbound_analyse::context::ContextId;
 use warpbound_analyse::space::Node;
 use warpbound_bound::{Never, NeverIndex};
@@ -147,11 +147,11 @@ impl<'a> Claims<'a> {
             let Some(mut state) = warp.state(node).cloned() else {
                 return list;
             };
-            let mut used = Used::default();
+            let (mut halves, mut used) = (Halves::default(), Used::default());
             for op in thread.space.block(node).ops() {
                 list.push(*state.agreement(ACTIVE));
                 if let Some(op) = self.code.get(op) {
-                    apply(&mut state, op, &self.launch, &mut used);
+                    apply(&mut state, op, &self.launch, &mut halves, &mut used);
                 }
             }
             list

@@ -1,0 +1,238 @@
+//! A pair of guarded writes of one cell, under a predicate and under its complement, replaces what the cell held.
+
+use smallvec::SmallVec;
+use warpbound_analyse::Launch;
+use warpbound_analyse::thread::Limits;
+use warpbound_base::CodeAddr;
+use warpbound_ir::{Cell, Code, Condition, Control, Op, OpIndex, Target, Value};
+use warpbound_isa::instr::CcTest;
+use warpbound_simt::warp::Model;
+use warpbound_testkit::audit::Analysed;
+use warpbound_testkit::execute::RunSeed;
+
+/// The cell that both write, and that nobody has written before.
+const CELL: u8 = 5;
+const GUARD: u8 = 0;
+
+fn when(negated: bool) -> Condition {
+    Condition {
+        guard: Some(Cell::pred(GUARD)),
+        negated,
+        ..Condition::ALWAYS
+    }
+}
+
+fn data(condition: Condition, write: Cell, value: Value) -> Op {
+    Op {
+        addr: CodeAddr::default(),
+        condition,
+        reads: SmallVec::new(),
+        writes: SmallVec::from_slice(&[write]),
+        value,
+        control: Control::Next,
+        barrier: false,
+        meaning: None,
+    }
+}
+
+fn control(condition: Condition, control: Control) -> Op {
+    Op {
+        writes: SmallVec::new(),
+        control,
+        ..data(condition, Cell::CC, Value::Function)
+    }
+}
+
+/// The predicate, the operations, and a branch on a predicate that is a function of the cell.
+fn program(predicate: Value, operations: Vec<Op>) -> Code {
+    let cell = Cell::gpr(CELL);
+    let mut ops = vec![data(Condition::ALWAYS, Cell::pred(GUARD), predicate)];
+    ops.extend(operations);
+    ops.push(Op {
+        reads: SmallVec::from_slice(&[cell]),
+        ..data(Condition::ALWAYS, Cell::pred(1), Value::Function)
+    });
+    let end = OpIndex(ops.len() as u32 + 2);
+    let branch = Condition {
+        guard: Some(Cell::pred(1)),
+        ..Condition::ALWAYS
+    };
+    ops.push(control(branch, Control::Jump(Target::Op(end))));
+    ops.push(data(Condition::ALWAYS, Cell::gpr(1), Value::Function));
+    ops.push(control(Condition::ALWAYS, Control::Exit));
+    for (number, op) in (0..).zip(&mut ops) {
+        op.addr = CodeAddr(number / 3 * 32 + number % 3 * 8 + 8);
+    }
+    Code {
+        ops,
+        group_bytes: 32,
+        ..Code::default()
+    }
+}
+
+/// The branch on the cell sends lanes apart, as far as is known; runs contradict nothing.
+fn may_part(code: &Code) -> bool {
+    let launch = Launch {
+        warp_width: 8,
+        ..Launch::default()
+    };
+    let model = Model {
+        may_diverge: true,
+        ..Model::default()
+    };
+    let analysed = Analysed::run(code, launch, &model, &Limits::default()).expect("followed");
+    for seed in 0..40 {
+        let run = RunSeed {
+            seed,
+            lanes: 255,
+            fall_through_first: None,
+            max_steps: 100,
+            fault: None,
+        };
+        let findings = analysed.audit(run, 4, true);
+        assert!(findings.violations.is_empty(), "{:#?}", findings.violations);
+    }
+    !analysed.claims.flow.warp.divergent.is_empty()
+}
+
+fn write(negated: bool) -> Op {
+    data(when(negated), Cell::gpr(CELL), Value::Function)
+}
+
+fn other(cell: Cell) -> Op {
+    data(Condition::ALWAYS, cell, Value::Function)
+}
+
+#[test]
+fn complementary_writes_replace_the_old_value() {
+    for first in [false, true] {
+        let pair = || vec![write(first), write(!first)];
+        assert!(!may_part(&program(Value::Function, pair())));
+        let apart = vec![write(first), other(Cell::gpr(7)), write(!first)];
+        assert!(!may_part(&program(Value::Function, apart)));
+    }
+}
+
+#[test]
+fn writes_are_complementary_only_if_nothing_comes_between_them() {
+    let lane = Value::Lane;
+    let cc = CcTest(1);
+    let tested = |mut op: Op| {
+        op.condition.cc_test = cc;
+        op
+    };
+    let differing = |op: Op| Op { value: lane, ..op };
+    let cell = Cell::gpr(CELL);
+    let to_next = control(when(false), Control::Jump(Target::Op(OpIndex(4))));
+    let kinds: [(&str, Value, Vec<Op>); 10] = [
+        (
+            "the same side twice",
+            Value::Function,
+            vec![write(false), write(false)],
+        ),
+        ("one side only", Value::Function, vec![write(false)]),
+        (
+            "the predicate is written between them",
+            Value::Function,
+            vec![write(false), other(Cell::pred(GUARD)), write(true)],
+        ),
+        (
+            "the predicate may be written between them",
+            Value::Function,
+            vec![
+                write(false),
+                data(when(false), Cell::pred(GUARD), Value::Function),
+                write(true),
+            ],
+        ),
+        (
+            "another guard",
+            Value::Function,
+            vec![
+                write(false),
+                Op {
+                    condition: Condition {
+                        guard: Some(Cell::pred(2)),
+                        ..when(true)
+                    },
+                    ..write(true)
+                },
+            ],
+        ),
+        (
+            "the first tests the condition code",
+            Value::Function,
+            vec![other(Cell::CC), tested(write(false)), write(true)],
+        ),
+        (
+            "the second tests the condition code",
+            Value::Function,
+            vec![other(Cell::CC), write(false), tested(write(true))],
+        ),
+        (
+            "the first differs from lane to lane",
+            Value::Function,
+            vec![differing(write(false)), write(true)],
+        ),
+        (
+            "the cell is lost between them",
+            Value::Function,
+            vec![
+                write(false),
+                Op {
+                    condition: Condition {
+                        guard: Some(Cell::pred(2)),
+                        ..when(false)
+                    },
+                    ..data(when(false), cell, lane)
+                },
+                write(true),
+            ],
+        ),
+        (
+            "lanes may leave between them",
+            Value::Function,
+            vec![write(false), to_next, other(Cell::gpr(7)), write(true)],
+        ),
+    ];
+    for (name, predicate, operations) in kinds {
+        assert!(may_part(&program(predicate, operations)), "{name}");
+    }
+    let pair = vec![write(false), write(true)];
+    assert!(may_part(&program(lane, pair)), "the predicate differs");
+}
+
+/// Planted: the analysis does not see that the predicate is written between the halves.
+#[test]
+fn halves_of_different_predicates_are_caught() {
+    let seen = program(
+        Value::Function,
+        vec![write(false), other(Cell::gpr(7)), write(true)],
+    );
+    let mut real = seen.clone();
+    // Another function of nothing: both halves may be executed, or none.
+    real.ops[2].writes = SmallVec::from_slice(&[Cell::pred(GUARD)]);
+    let launch = Launch {
+        warp_width: 8,
+        ..Launch::default()
+    };
+    let model = Model {
+        may_diverge: true,
+        ..Model::default()
+    };
+    let mut analysed = Analysed::run(&seen, launch, &model, &Limits::default()).expect("followed");
+    analysed.claims.code = &real;
+    let caught = (0..200).any(|seed| {
+        let run = RunSeed {
+            seed,
+            lanes: 255,
+            fall_through_first: None,
+            max_steps: 100,
+            fault: None,
+        };
+        let findings = analysed.audit(run, 4, true);
+        let agreement = |violation: &String| violation.contains("said to agree");
+        findings.violations.iter().any(agreement)
+    });
+    assert!(caught);
+}
