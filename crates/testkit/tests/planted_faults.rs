@@ -11,7 +11,9 @@ use warpbound_simt::warp::{DivergenceOrder, Model, Via};
 use warpbound_simt::{EntryId, Tag};
 use warpbound_testkit::audit::{Analysed, Findings};
 use warpbound_testkit::execute::{Fault, RunSeed, mix};
-use warpbound_testkit::generate::{exotic, structured, unstructured};
+use warpbound_testkit::generate::{
+    exotic, structured, two_headers, unstructured, unwound_from_outside,
+};
 
 const PROGRAMS: u64 = 100;
 const RUNS: u64 = 6;
@@ -82,9 +84,11 @@ fn audit(plant: &Plant<'_>) -> Caught {
     let mut caught = Caught::default();
     for program in 0..PROGRAMS {
         let mut rng = fastrand::Rng::with_seed(mix(&[11, program]));
-        let code = match program % 4 {
-            0 => unstructured(&mut rng),
-            1 => exotic(&mut rng),
+        let code = match program % 8 {
+            0 | 4 => unstructured(&mut rng),
+            1 | 5 => exotic(&mut rng),
+            2 => two_headers(&mut rng),
+            6 => unwound_from_outside(&mut rng),
             _ => structured(&mut rng),
         };
         let mut analysed_code = code.clone();
