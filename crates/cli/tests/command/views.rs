@@ -68,7 +68,9 @@ fn disasm_styles_show_the_same_instructions() {
         let shown: Vec<&str> = columns
             .lines()
             .filter_map(|line| line.split_whitespace().next())
-            .filter(|word| word.len() == 4 && word.bytes().all(|b| b.is_ascii_hexdigit()))
+            .filter(|word| {
+                (4..=5).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_hexdigit())
+            })
             .collect();
         let written: Vec<&str> = plain
             .lines()
