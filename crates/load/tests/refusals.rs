@@ -16,12 +16,15 @@ fn refusal(bytes: &[u8]) -> String {
 
 /// Why the only kernel that cannot be read is refused. All others are as in the sound file.
 fn refused_kernel(sound: &[u8], bytes: &[u8]) -> String {
-    let (sound, image) = (Image::parse(sound).unwrap(), Image::parse(bytes).unwrap());
+    let (sound, image) = (
+        Image::parse(sound).expect("sound"),
+        Image::parse(bytes).expect("read in part"),
+    );
     let [refused] = image.refused() else {
         panic!("{:?}", image.refused());
     };
     let kernels = |image: &Image| {
-        let all = image.kernels().unwrap().iter();
+        let all = image.kernels().expect("supported").iter();
         let others = all.filter(|kernel| kernel.name != refused.name);
         others
             .map(|kernel| format!("{kernel:?}"))
@@ -29,12 +32,12 @@ fn refused_kernel(sound: &[u8], bytes: &[u8]) -> String {
     };
     assert_eq!(kernels(&image), kernels(&sound));
     assert_eq!(
-        image.kernels().unwrap().len() + 1,
+        image.kernels().expect("supported").len() + 1,
         image.kernel_names().len()
     );
     let names = sound.kernel_names().collect::<Vec<_>>();
     assert!(names.contains(&&*refused.name));
-    let said = image.kernel(&refused.name).unwrap_err();
+    let said = image.kernel(&refused.name).expect_err("refused");
     assert_eq!(said, refused.why);
     said.to_string()
 }
@@ -251,13 +254,18 @@ fn section_at(bytes: &[u8], wanted: impl Fn(usize) -> bool) -> usize {
 
 /// Where the contents of a section begin.
 fn place(bytes: &[u8], header: usize) -> usize {
-    u64::from_le_bytes(bytes[header + 24..header + 32].try_into().unwrap()) as usize
+    u64::from_le_bytes(bytes[header + 24..header + 32].try_into().expect("8 bytes")) as usize
 }
 
 /// The place of the symbol in the attribute PARAM_CBANK of a kernel.
 fn parameter_bank(bytes: &[u8], kernel: &str) -> usize {
-    let image = Image::parse(bytes).unwrap();
-    let size = image.kernel(kernel).unwrap().param_block.clone().unwrap();
+    let image = Image::parse(bytes).expect("a sound file");
+    let size = image
+        .kernel(kernel)
+        .expect("a sound file")
+        .param_block
+        .clone()
+        .expect("a sound file");
     let place = [size.offset.to_le_bytes(), size.size.to_le_bytes()].concat();
     let is_record = |at: &usize| {
         bytes[*at..].starts_with(&[4, 0x0a, 8, 0]) && bytes[at + 8..].starts_with(&place)
@@ -272,14 +280,14 @@ fn a_software_flag_is_no_accelerator() {
         let mut bytes = data("tiny.sm_52.cubin");
         let flags = 0x3c_0d00 | u32::from(number);
         bytes[48..52].copy_from_slice(&flags.to_le_bytes());
-        let image = Image::parse(&bytes).unwrap();
+        let image = Image::parse(&bytes).expect("a sound file");
         assert_eq!(image.isa().to_string(), format!("sm_{number}"));
-        assert_eq!(image.kernels().unwrap().len(), 1);
+        assert_eq!(image.kernels().expect("a sound file").len(), 1);
     }
 }
 
 fn section_header(bytes: &[u8], section: usize) -> usize {
-    u64::from_le_bytes(bytes[40..48].try_into().unwrap()) as usize + 64 * section
+    u64::from_le_bytes(bytes[40..48].try_into().expect("a sound file")) as usize + 64 * section
 }
 
 /// A part whose owner is not named would silently be missing from its kernel.
@@ -383,14 +391,16 @@ fn many_variables_in_one_section() {
 /// The file with more copies of a symbol, and a section of initial values that is most of it.
 fn with_symbols(original: &[u8], name: &str, count: usize) -> Vec<u8> {
     let number = |bytes: &[u8], at: usize| {
-        u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
+        u64::from_le_bytes(bytes[at..at + 8].try_into().expect("a sound file")) as usize
     };
-    let sections = usize::from(u16::from_le_bytes(original[60..62].try_into().unwrap()));
+    let sections = usize::from(u16::from_le_bytes(
+        original[60..62].try_into().expect("a sound file"),
+    ));
     let header_of = |kind: u8| {
         let mut headers = (0..sections).map(|section| section_header(original, section));
         headers
             .find(|&header| original[header + 4] == kind)
-            .unwrap()
+            .expect("a sound file")
     };
     let symbols = header_of(2);
     let strings = section_header(original, usize::from(original[symbols + 40]));
@@ -400,7 +410,7 @@ fn with_symbols(original: &[u8], name: &str, count: usize) -> Vec<u8> {
     );
     let names = number(original, strings + 24);
     let is_wanted = |symbol: &&[u8]| {
-        let at = names + u32::from_le_bytes(symbol[..4].try_into().unwrap()) as usize;
+        let at = names + u32::from_le_bytes(symbol[..4].try_into().expect("a sound file")) as usize;
         original[at..].starts_with(format!("{name}\0").as_bytes())
     };
     let table = &original[start..start + size];

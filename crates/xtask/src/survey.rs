@@ -1,5 +1,7 @@
 //! `cargo xtask survey`: kernels of many files, their bounds, times, and the compiler's branch targets.
 
+mod growth;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -9,6 +11,7 @@ use warpbound_driver::{Flow, Kernel, Options, Selection, Session, Sm};
 use warpbound_report::bound::Status;
 use warpbound_testkit::targets::compare;
 
+use self::growth::Growth;
 use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};
 
@@ -18,7 +21,8 @@ usage: cargo run --release -p warpbound-xtask -- survey [--turns N] [--sm SM] [-
 Bounds every kernel of the files (cubins of kernels/built) with a bound of 10 for each loop and compares the
 targets of SYNC, BRK and BRX with those that the compiler recorded. Prints what has no bound, the share that has
 one of those that end and call nothing outside their file, what differs, and the distribution of the times that
-the warp-level graph and the whole bound take, on one core. Fails if a target differs. The libraries of
+the warp-level graph and the whole bound take, on one core, also by blocks, loops and divergent branches. Fails if a
+target differs. The libraries of
 `cargo xtask oracle --libraries` are oracle/libraries/*.so.* and oracle/libraries/cu1[12]/*.
 
   --turns N   measure each kernel N times and take the median (9; 1 where files are given)
@@ -96,6 +100,7 @@ struct Survey {
     /// Times with the number of instructions and the name of the kernel.
     cfg: Vec<(Duration, usize, String)>,
     bound: Vec<(Duration, usize, String)>,
+    growth: Growth,
 }
 
 impl Survey {
@@ -152,6 +157,7 @@ impl Survey {
             self.others.entry(kind).or_default().push(name.clone());
         }
         if let Ok(flow) = flow {
+            self.growth.add(&flow, cfg_time, bound_time);
             let check = compare(kernel, &prepared.code, &flow.thread);
             self.equal += check.equal;
             let named = |what: &String| format!("{name} {what}");
@@ -198,6 +204,7 @@ impl Survey {
         print_some(&self.unreachable);
         print_times("warp-level graph (both graphs, loops, rows)", &mut self.cfg);
         print_times("whole bound, from the loaded file", &mut self.bound);
+        self.growth.print();
     }
 }
 
