@@ -17,8 +17,8 @@ use crate::simplex::{Simplex, Verdict};
 pub struct Effort {
     /// Steps of the simplex method in total.
     pub pivots: usize,
-    /// Subproblems of the integer solver, which is asked only where the relaxation's optimum is not integral; 0
-    /// does not ask it.
+    /// Subproblems of the integer solver, which is asked only where the relaxation's optimum is not integral and no
+    /// integer one is found close to it; 0 looks for neither.
     pub nodes: usize,
     /// How many independent endless gains to look for in an unbounded model.
     pub rays: usize,
@@ -103,8 +103,9 @@ pub struct Conflict {
 
 /// Finds and certifies the largest objective of `model`.
 ///
-/// The relaxation is solved exactly. Where its optimum is not integral, the integer solver that was built in looks for
-/// the best integer point; its answer can only become the witness, never the bound. Nothing is returned that
+/// The relaxation is solved exactly. Where its optimum is not integral, steps along the optimal face look for an integer
+/// one, then the integer solver that was built in for the best integer point; what they find can only become the
+/// witness, never the bound. Nothing is returned that
 /// [`verify`], [`verify_ray`] or [`verify_infeasible`] has not accepted.
 pub fn solve(model: &Model, effort: Effort) -> Outcome {
     match attempt(model, effort) {
