@@ -40,7 +40,11 @@ impl Exact {
             };
         }
         let divisor = gcd(num.unsigned_abs(), den.unsigned_abs()).max(1) as i128;
-        let (num, den) = (num / divisor, den / divisor);
+        Exact::lowest(num / divisor, den / divisor)
+    }
+
+    /// `num / den`, which must be in lowest terms already; `den` must be positive.
+    fn lowest(num: i128, den: i128) -> Exact {
         match (i64::try_from(num), i64::try_from(den)) {
             (Ok(num), Ok(den)) if num != i64::MIN => Exact::Small { num, den },
             _ => Exact::Big(Box::new(BigRational::new_raw(num.into(), den.into()))),
@@ -131,8 +135,9 @@ impl Exact {
                 i128::from(*d),
             );
             // Each product is below 2^126 in magnitude.
-            return if b == 1 && d == 1 {
-                Exact::int(a + c)
+            return if b == 1 || d == 1 {
+                // What divides the denominator would divide the numerator it belongs to.
+                Exact::lowest(a * d + c * b, b * d)
             } else {
                 Exact::ratio(a * d + c * b, b * d)
             };
@@ -149,15 +154,17 @@ impl Exact {
             return Exact::ZERO;
         }
         if let (Exact::Small { num: a, den: b }, Exact::Small { num: c, den: d }) = (self, other) {
-            let (num, den) = (
-                i128::from(*a) * i128::from(*c),
-                i128::from(*b) * i128::from(*d),
-            );
-            return if den == 1 {
-                Exact::int(num)
-            } else {
-                Exact::ratio(num, den)
+            // Each numerator can share factors with the other's denominator only.
+            let across = |num: i64, den: i64| match den {
+                1 => (num, 1),
+                _ => {
+                    let divisor =
+                        gcd_of_words(num.unsigned_abs(), den.unsigned_abs()).max(1) as i64;
+                    (num / divisor, den / divisor)
+                }
             };
+            let ((a, d), (c, b)) = (across(*a, *d), across(*c, *b));
+            return Exact::lowest(i128::from(a) * i128::from(c), i128::from(b) * i128::from(d));
         }
         Exact::big(self.to_big() * other.to_big())
     }

@@ -5,6 +5,7 @@ pub mod block;
 mod certificate;
 pub mod cta;
 mod exact;
+mod face;
 mod factor;
 pub mod facts;
 mod integer;

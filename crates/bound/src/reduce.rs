@@ -36,7 +36,7 @@ struct Step {
 }
 
 /// How many entries one replacement may add to the matrix.
-const MAX_FILL: usize = 12;
+const MAX_FILL: usize = 30;
 
 impl Reduced {
     pub(crate) fn of(original: &Linear) -> Reduced {

@@ -192,6 +192,42 @@ impl Simplex {
         self.maximise(&cost)
     }
 
+    /// Keeps every column that would change the objective where it is: what can still move leaves it at its optimum.
+    /// The basis must be optimal.
+    pub(crate) fn keep_optimal(&mut self) {
+        let reduced = self.reduced_costs(&self.cost);
+        for (column, reduced) in reduced.iter().enumerate() {
+            if !reduced.is_zero() {
+                self.freeze(column);
+            }
+        }
+    }
+
+    /// Moves `column`, which is above `least`, down to it and keeps it there; `false` where it does not reach it.
+    pub(crate) fn lower_to(&mut self, column: usize, least: Exact) -> bool {
+        self.lower[column] = Some(Nudged::plain(least.clone()));
+        self.take_to(column, &least, -1)
+    }
+
+    /// Moves `column`, which is below `most`, up to it and keeps it there; `false` where it does not reach it.
+    pub(crate) fn raise_to(&mut self, column: usize, most: Exact) -> bool {
+        self.upper[column] = Some(Nudged::plain(most.clone()));
+        self.take_to(column, &most, 1)
+    }
+
+    fn take_to(&mut self, column: usize, end: &Exact, direction: i128) -> bool {
+        let mut cost = vec![Exact::ZERO; self.columns.len()];
+        cost[column] = Exact::int(direction);
+        let optimal = matches!(self.maximise(&cost), Verdict::Optimal);
+        let value = self.value_of(column);
+        let reached = optimal && value.value == *end;
+        if reached {
+            self.lower[column] = Some(value.clone());
+            self.upper[column] = Some(value);
+        }
+        reached
+    }
+
     /// The current point of the program's columns.
     pub(crate) fn point(&self) -> Vec<Exact> {
         (0..self.width)

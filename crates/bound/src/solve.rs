@@ -4,6 +4,7 @@ use warpbound_base::{Deadline, Diagnostic};
 
 use crate::certificate::{Certificate, evaluate, verify, verify_infeasible, verify_ray};
 use crate::exact::Exact;
+use crate::face::integer_optimum;
 use crate::integer::{integer_point, integral};
 use crate::linear::Linear;
 use crate::model::{Model, RowId, VarId};
@@ -16,8 +17,8 @@ use crate::simplex::{Simplex, Verdict};
 pub struct Effort {
     /// Steps of the simplex method in total.
     pub pivots: usize,
-    /// Subproblems of the integer solver, which is asked only where the relaxation's optimum is not integral; 0
-    /// does not ask it.
+    /// Subproblems of the integer solver, which is asked only where the relaxation's optimum is not integral and no
+    /// integer one is found close to it; 0 looks for neither.
     pub nodes: usize,
     /// How many independent endless gains to look for in an unbounded model.
     pub rays: usize,
@@ -102,8 +103,9 @@ pub struct Conflict {
 
 /// Finds and certifies the largest objective of `model`.
 ///
-/// The relaxation is solved exactly. Where its optimum is not integral, the integer solver that was built in looks for
-/// the best integer point; its answer can only become the witness, never the bound. Nothing is returned that
+/// The relaxation is solved exactly. Where its optimum is not integral, steps along the optimal face look for an integer
+/// one, then the integer solver that was built in for the best integer point; what they find can only become the
+/// witness, never the bound. Nothing is returned that
 /// [`verify`], [`verify_ray`] or [`verify_infeasible`] has not accepted.
 pub fn solve(model: &Model, effort: Effort) -> Outcome {
     match attempt(model, effort) {
@@ -123,7 +125,7 @@ fn attempt(model: &Model, effort: Effort) -> Result<Outcome, Diagnostic> {
     let mut simplex = Simplex::new(&reduced.linear, effort.pivots, effort.deadline)
         .ok_or_else(|| gave_up("no starting basis"))?;
     match simplex.run() {
-        Verdict::Optimal => bounded(model, &reduced, &simplex, effort).map(Outcome::Bounded),
+        Verdict::Optimal => bounded(model, &reduced, simplex, effort).map(Outcome::Bounded),
         Verdict::Infeasible { multipliers } => {
             let multipliers = big(&reduced.expand_multipliers(&multipliers, false));
             verify_infeasible(model, &multipliers)?;
@@ -144,7 +146,7 @@ fn attempt(model: &Model, effort: Effort) -> Result<Outcome, Diagnostic> {
 fn bounded(
     model: &Model,
     reduced: &Reduced,
-    simplex: &Simplex,
+    mut simplex: Simplex,
     effort: Effort,
 ) -> Result<Certified, Diagnostic> {
     let multipliers = big(&reduced.expand_multipliers(&simplex.multipliers(), true));
@@ -154,17 +156,23 @@ fn bounded(
     for (var, value) in model.vars().iter().zip(&point) {
         lp_value = lp_value.add(&Exact::int(var.cost.into()).mul(value));
     }
+    let lp_value = lp_value.to_big();
     // The bound does not need a witness.
-    let found = match integral(&point) {
-        Some(point) => Ok(point),
-        None if effort.nodes == 0 => Err(Diagnostic::new("no integer solver was asked")),
-        None => integer_point(model, reduced, &optimum, effort.nodes),
+    let found = if let Some(point) = integral(&point) {
+        Ok(point)
+    } else if effort.nodes == 0 {
+        Err(Diagnostic::new("no integer solver was asked"))
+    } else if lp_value.is_integer()
+        && let Some(point) = integer_optimum(&mut simplex, reduced)
+    {
+        Ok(point)
+    } else {
+        integer_point(model, reduced, &optimum, effort.nodes)
     };
     let (witness, no_witness) = match found {
         Ok(point) => (Some(point), None),
         Err(why) => (None, Some(why.what)),
     };
-    let lp_value = lp_value.to_big();
     let bound = lp_value.floor().to_integer().to_i128().ok_or_else(|| {
         Diagnostic::new("the bound does not fit 128 bits")
             .hint("tighten the loop bounds of nested loops")

@@ -341,3 +341,23 @@ fn rows_of_another_models_variables_are_refused() {
     ));
     assert!(evaluate(&m, &[0]).is_err());
 }
+
+/// Every vertex among the optima of each part has a fraction; the integer points are between them.
+#[test]
+fn a_witness_as_good_as_the_relaxation_needs_no_search() {
+    let mut m = Model::new();
+    for _ in 0..20 {
+        let [a, b] = [(); 2].map(|()| m.add_var("count", 1, None));
+        m.add_row("together", "given", [(a, 1), (b, 1)], Relation::Le, 3);
+        m.add_row("first", "given", [(a, 2)], Relation::Le, 3);
+        m.add_row("second", "given", [(b, 2)], Relation::Le, 5);
+    }
+    let effort = Effort {
+        nodes: 1,
+        ..Effort::default()
+    };
+    let Outcome::Bounded(certified) = solve(&m, effort) else {
+        panic!("not bounded");
+    };
+    assert_eq!((certified.bound, certified.gap), (60, Some(0)));
+}

@@ -1,0 +1,83 @@
+//! Integer points among the optima of the relaxation.
+//!
+//! Most programs of kernels have an integer optimum that is as good as the relaxation's, and the relaxation's own
+//! point often misses it in a handful of counts. A few exact steps along the optimal face then find one, where the
+//! integer solver would start from nothing.
+
+use crate::exact::Exact;
+use crate::integer::integral;
+use crate::reduce::Reduced;
+use crate::simplex::Simplex;
+
+/// How many counts may be moved to an integer before the search ends.
+const COUNTS: usize = 64;
+
+/// An integer point of the program that `reduced` stands for, as good as the optimum that `simplex` has found; `None`
+/// where these steps reach none, although there may be one. It obeys the rows exactly; `simplex` is left at another
+/// optimum, with narrower bounds.
+///
+/// Counts that are no integers are lowered to the next integer one after the other, or raised where that is not
+/// possible, and stay there.
+pub(crate) fn integer_optimum(simplex: &mut Simplex, reduced: &Reduced) -> Option<Vec<u128>> {
+    simplex.keep_optimal();
+    for _ in 0..COUNTS {
+        let point = simplex.point();
+        if let Some(point) = integral(&reduced.expand_point(&point)) {
+            return Some(point);
+        }
+        let is_fraction = |value: &Exact| !value.to_big().is_integer();
+        let column = point.iter().position(is_fraction)?;
+        let value = point[column].to_big();
+        let reached = simplex.lower_to(column, Exact::big(value.floor()))
+            || simplex.raise_to(column, Exact::big(value.ceil()));
+        if !reached {
+            return None;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use warpbound_base::Deadline;
+
+    use super::*;
+    use crate::linear::Linear;
+    use crate::model::{Model, Relation};
+    use crate::simplex::Verdict;
+
+    /// Variables `a` and `b` with these costs and rows `p a + q b <= r`.
+    fn model(costs: [i64; 2], rows: &[(i64, i64, i128)]) -> Model {
+        let mut model = Model::new();
+        let [a, b] = costs.map(|cost| model.add_var("count", cost, None));
+        for &(p, q, most) in rows {
+            model.add_row("row", "given", [(a, p), (b, q)], Relation::Le, most);
+        }
+        model
+    }
+
+    /// The integer optimum that is found from an optimum which is none.
+    fn found(model: &Model) -> Option<Vec<u128>> {
+        let reduced = Reduced::of(&Linear::relax(model));
+        let mut simplex =
+            Simplex::new(&reduced.linear, 1000, Deadline::default()).expect("a basis");
+        assert!(matches!(simplex.run(), Verdict::Optimal));
+        let vertex = reduced.expand_point(&simplex.point());
+        assert!(integral(&vertex).is_none(), "{vertex:?}");
+        integer_optimum(&mut simplex, &reduced)
+    }
+
+    #[test]
+    fn a_fraction_is_lowered_or_raised_along_the_optima() {
+        let lowered = model([1, 1], &[(1, 1, 3), (2, 0, 3)]);
+        assert_eq!(found(&lowered), Some(vec![1, 2]));
+        let raised = model([1, 2], &[(1, 2, 4), (0, 4, 5)]);
+        assert_eq!(found(&raised), Some(vec![2, 1]));
+    }
+
+    #[test]
+    fn optima_without_integer_point_give_none() {
+        let between = model([1, 1], &[(1, 1, 3), (2, 0, 3), (0, 4, 7)]);
+        assert_eq!(found(&between), None);
+    }
+}
