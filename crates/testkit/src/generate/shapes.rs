@@ -166,10 +166,14 @@ impl Writer<'_> {
             self.write(ALWAYS, &[cell], &[cell], Value::Lane);
         }
         self.write_often_agreeing(ALWAYS, guard);
+        let tests_cc = self.rng.u8(0..6) == 0;
+        if tests_cc {
+            self.write_often_agreeing(ALWAYS, Cell::CC);
+        }
         let first = Condition {
             guard: Some(guard),
             negated: self.rng.bool(),
-            cc_test: self.cc_test(),
+            cc_test: if tests_cc { CcTest(1) } else { CcTest::TRUE },
         };
         self.write_often_agreeing(first, cell);
         for _ in 0..self.rng.usize(0..3) {
@@ -186,9 +190,13 @@ impl Writer<'_> {
         let second = match self.rng.u8(0..8) {
             0 => self.predicate(),
             1 => first,
-            _ => Condition {
+            2 => Condition {
                 negated: !first.negated,
                 cc_test: self.cc_test(),
+                ..first
+            },
+            _ => Condition {
+                negated: !first.negated,
                 ..first
             },
         };
