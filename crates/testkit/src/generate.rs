@@ -74,8 +74,7 @@ pub fn unstructured(rng: &mut fastrand::Rng) -> Code {
     }
     for &label in &labels {
         w.bind(label);
-        let n = w.rng.usize(0..3);
-        w.data(n);
+        w.block_data();
         let to = labels[w.rng.usize(0..blocks)];
         let token = tokens[w.rng.usize(0..3)];
         let when = match w.rng.u8(0..8) {
@@ -132,8 +131,7 @@ impl<'r> Writer<'r> {
         self.begin_chain();
         for &label in &labels {
             self.bind(label);
-            let count = self.rng.usize(0..3);
-            self.data(count);
+            self.block_data();
             let to = labels[self.rng.usize(0..blocks)];
             let when = match self.rng.u8(0..8) {
                 0 => Condition::ALWAYS,
@@ -239,10 +237,7 @@ impl<'r> Writer<'r> {
         Condition {
             guard: Some(Cell::pred(self.rng.u8(0..PREDICATES))),
             negated: self.rng.bool(),
-            cc_test: match self.rng.u8(0..12) {
-                0 => CcTest(1),
-                _ => CcTest::TRUE,
-            },
+            cc_test: self.cc_test(),
         }
     }
 
@@ -315,6 +310,15 @@ impl<'r> Writer<'r> {
             barrier: false,
             meaning: None,
         });
+    }
+
+    /// The data operations of a block: a few, now and then with a pair of guarded writes.
+    fn block_data(&mut self) {
+        let count = self.rng.usize(0..3);
+        self.data(count);
+        if self.rng.u8(0..6) == 0 {
+            self.complementary_writes();
+        }
     }
 
     /// `count` data operations.
@@ -408,8 +412,7 @@ impl<'r> Writer<'r> {
     /// A sequence of statements; `callable` functions may be called.
     fn body(&mut self, depth: usize, callable: usize, loops: usize) {
         for _ in 0..self.rng.usize(1..4) {
-            let n = self.rng.usize(0..3);
-            self.data(n);
+            self.block_data();
             self.statement(depth, callable, loops);
         }
     }

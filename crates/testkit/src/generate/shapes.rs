@@ -2,9 +2,9 @@
 
 use warpbound_base::CodeAddr;
 use warpbound_ir::{Cell, Code, Condition, Control, Expr, Meaning, Op, Value};
-use warpbound_isa::instr::Token;
+use warpbound_isa::instr::{CcTest, Token};
 
-use super::{ANCHOR, Label, REGISTERS, Writer};
+use super::{ANCHOR, Label, PREDICATES, REGISTERS, Writer};
 
 const ALWAYS: Condition = Condition::ALWAYS;
 
@@ -151,12 +151,74 @@ pub fn scattered_call() -> Code {
 impl Writer<'_> {
     /// Operations after which lanes disagree on the registers and predicates.
     fn lane_data(&mut self) {
-        let (a, p) = (
-            self.register(),
-            Cell::pred(self.rng.u8(0..super::PREDICATES)),
-        );
+        let (a, p) = (self.register(), Cell::pred(self.rng.u8(0..PREDICATES)));
         self.write(ALWAYS, &[a], &[a], Value::Lane);
         self.write(ALWAYS, &[a], &[p], Value::Function);
+    }
+
+    /// Two writes of one cell under a guard and under its complement, often with something between them that makes them
+    /// no pair: another value of the guard or of the cell, or a condition that the other write does not have.
+    ///
+    /// Needs: such a pair replaces what the cell held only if neither cell nor guard is written between its halves.
+    pub(super) fn complementary_writes(&mut self) {
+        let (cell, guard) = (self.register(), Cell::pred(self.rng.u8(0..PREDICATES)));
+        if self.rng.bool() {
+            self.write(ALWAYS, &[cell], &[cell], Value::Lane);
+        }
+        self.write_often_agreeing(ALWAYS, guard);
+        let tests_cc = self.rng.u8(0..6) == 0;
+        if tests_cc {
+            self.write_often_agreeing(ALWAYS, Cell::CC);
+        }
+        let first = Condition {
+            guard: Some(guard),
+            negated: self.rng.bool(),
+            cc_test: if tests_cc { CcTest(1) } else { CcTest::TRUE },
+        };
+        self.write_often_agreeing(first, cell);
+        for _ in 0..self.rng.usize(0..3) {
+            let (when, other) = (self.predicate(), self.register());
+            match self.rng.u8(0..7) {
+                0 | 1 => self.write_often_agreeing(ALWAYS, guard),
+                2 => self.write_often_agreeing(when, guard),
+                3 => self.write(when, &[cell], &[cell], Value::Lane),
+                4 => self.write_often_agreeing(when, cell),
+                5 => self.write(ALWAYS, &[], &[other, Cell::CC], Value::Function),
+                _ => self.data(1),
+            }
+        }
+        let second = match self.rng.u8(0..8) {
+            0 => self.predicate(),
+            1 => first,
+            2 => Condition {
+                negated: !first.negated,
+                cc_test: self.cc_test(),
+                ..first
+            },
+            _ => Condition {
+                negated: !first.negated,
+                ..first
+            },
+        };
+        self.write_often_agreeing(second, cell);
+    }
+
+    /// No test of the condition code, in most cases.
+    pub(super) fn cc_test(&mut self) -> CcTest {
+        match self.rng.u8(0..12) {
+            0 => CcTest(1),
+            _ => CcTest::TRUE,
+        }
+    }
+
+    /// A write on which lanes agree in most cases.
+    fn write_often_agreeing(&mut self, when: Condition, cell: Cell) {
+        let read = self.register();
+        match self.rng.u8(0..8) {
+            0 => self.write(when, &[read], &[cell], Value::Lane),
+            1 | 2 => self.write(when, &[read], &[cell], Value::Function),
+            _ => self.write(when, &[], &[cell], Value::Function),
+        }
     }
 
     /// Puts the address of one of `ways` into the register of indirect jumps: by writes under guards, or by branches

@@ -1,0 +1,76 @@
+//! Bounds that a run attains: no further row that holds for all runs could make them smaller.
+
+use std::fs;
+
+use warpbound_bound::StatedCounts;
+use warpbound_driver::audit::{Most, Order};
+use warpbound_driver::{Options, Session};
+use warpbound_load::GridFile;
+use warpbound_testkit::kernels::Launch;
+
+/// Iterations of the outer loop of `loop_repush_break`.
+const OUTER: usize = 6;
+
+/// Input by which thread 32 + t of `loop_repush_break` leaves the inner loop by its break in iteration t, each time: another
+/// lane in each iteration. The first 32 numbers are the threads of the second block, in an order in which
+/// the threads of the first block, whose values they are, do not iterate more often.
+fn leaves_one_by_one() -> Vec<i32> {
+    let mut numbers = vec![
+        35, 39, 61, 52, 51, 37, 32, 42, 46, 58, 49, 53, 59, 55, 34, 54, 36, 57, 38, 50, 43, 62, 41,
+        44, 47, 48, 40, 33, 45, 60, 63, 56,
+    ];
+    // Large, so that the comparison does not end the inner loop; bits that what it reads does not clear.
+    numbers.extend([1 << 21; 4]);
+    numbers.extend([1 << 20; 28]);
+    numbers
+}
+
+fn launch() -> GridFile {
+    Launch::of("loop_repush_break", [2, 1, 1], [32, 1, 1])
+        .input("in", &leaves_one_by_one())
+        .scratch("out", &[0i32; 64])
+        .value("n", OUTER as i32)
+        .done()
+}
+
+/// What the worst warp issues, and the bound from what the run shows of its loops.
+fn issued_and_bound(file: &str) -> (u64, i128) {
+    let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
+    let contents = fs::read(path).expect("the cubin is in the repository");
+    let session = Session::open(file, &contents).expect("it loads");
+    let launch = launch();
+    let kernel = session.launched_grid(None, &launch).expect("it has it");
+    let prepared = session.prepare(kernel).expect("it decodes");
+    let options = Options {
+        block: Some(launch.block),
+        ..Options::default()
+    };
+    let claims = session.claims(&prepared, &options).expect("it is followed");
+    let watched = session
+        .watch(&prepared, &claims, &launch, Order::TakenFirst, 1_000_000)
+        .expect("the launch suits the kernel");
+    assert_eq!(watched.fault, None);
+    let seen = watched.seen;
+    assert!(seen.violations.is_empty(), "{:?}", seen.violations);
+    let of_loop = |most: &Option<Most>| most.map(|most| most.count);
+    let bounds: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
+    let totals: Vec<Option<u64>> = seen.totals.iter().map(of_loop).collect();
+    assert_eq!(bounds, [Some(OUTER as u64), Some(32)]);
+    assert_eq!(totals, [Some(OUTER as u64), Some(32 * OUTER as u64)]);
+    let counts = StatedCounts {
+        bounds: &bounds,
+        totals: &totals,
+        never: &[],
+    };
+    let bound = claims.flow.bound_with(counts, |_| 0).expect("a bound");
+    (seen.worst.expect("a warp").issued, bound)
+}
+
+/// Fails if a row is too bold (the bound is less), or one is lost (it is more).
+#[test]
+fn lanes_that_leave_a_loop_one_by_one_attain_the_bound() {
+    for chip in ["sm_50", "sm_61", "sm_62", "nvrtc11.sm_61"] {
+        let (issued, bound) = issued_and_bound(&format!("loop_repush.{chip}.cubin"));
+        assert_eq!(i128::from(issued), bound, "{chip}");
+    }
+}
