@@ -27,7 +27,7 @@ pub struct Limits {
     pub contexts: usize,
     /// Nodes; a larger kernel is refused.
     pub nodes: usize,
-    /// When both graphs are given up.
+    /// The time at which both graphs are given up.
     pub deadline: Deadline,
 }
 
@@ -54,7 +54,7 @@ pub struct ThreadCfg {
     pub resolved: Vec<Option<Resolved>>,
     /// For each node, the steps a thread may take from it.
     pub steps: Vec<Vec<Step>>,
-    /// When analyses of the graph are given up, as [`Limits`] says.
+    /// The time at which analyses of the graph are given up, as [`Limits`] says.
     pub deadline: Deadline,
 }
 

@@ -1,8 +1,8 @@
 use std::time::{Duration, Instant};
 
-/// When work on one thing is to be given up; never, by default.
+/// A time limit of work on one thing; none by default.
 ///
-/// What is given up is named as such, and nothing is concluded from it. Whether that happens depends on the machine.
+/// Work that is given up is named as such, and nothing is concluded from it. The machine's speed decides which work that is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Deadline(Option<Instant>);
 
@@ -12,7 +12,7 @@ impl Deadline {
         Deadline(Instant::now().checked_add(duration))
     }
 
-    /// Whether it is past.
+    /// Tells if the time is over.
     pub fn is_past(self) -> bool {
         self.0.is_some_and(|at| Instant::now() >= at)
     }

@@ -9,7 +9,7 @@ use crate::integer::integral;
 use crate::reduce::Reduced;
 use crate::simplex::Simplex;
 
-/// How many counts may be moved to an integer before the search ends.
+/// Limit of the counts that are moved to an integer before the search ends.
 const COUNTS: usize = 64;
 
 /// An integer point of the program that `reduced` stands for, as good as the optimum that `simplex` has found; `None`

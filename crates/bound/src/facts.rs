@@ -55,7 +55,7 @@ pub struct KernelFacts {
     pub name: String,
     /// Digest of the code that the facts are about.
     pub code: String,
-    /// Who answers for numbers that runs showed, where that is said.
+    /// The name of the person who answers for numbers that runs showed, where one is given.
     pub signed_off_by: Option<String>,
     loops: Vec<LoopFact>,
     calls: Vec<CallFact>,
@@ -64,7 +64,7 @@ pub struct KernelFacts {
     line: usize,
 }
 
-/// What is stated of a loop.
+/// Statements about a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LoopNumbers {
     /// The most header executions of a thread for each entry of the loop.
@@ -387,7 +387,7 @@ impl KernelFacts {
         Ok(numbers.into_iter().map(LoopNumbers::per_entry).collect())
     }
 
-    /// What is stated of each of `loops`.
+    /// The statements about each of `loops`.
     ///
     /// # Errors
     ///
@@ -440,7 +440,7 @@ impl KernelFacts {
         Ok(bounds)
     }
 
-    /// What no thread does.
+    /// Blocks and steps that no thread executes.
     pub fn never(&self) -> impl Iterator<Item = Never> + '_ {
         self.never.iter().map(|&(never, _)| never)
     }

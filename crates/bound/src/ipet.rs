@@ -13,14 +13,14 @@ pub struct BoundTooLarge {
     pub fact: usize,
 }
 
-/// What is stated of counts.
+/// Statements about counts.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct StatedCounts<'a> {
     /// For each fact, the most header executions per entry and thread.
     pub bounds: &'a [Option<u64>],
     /// For each fact, the most header executions of a thread in the whole run.
     pub totals: &'a [Option<u64>],
-    /// Steps that nobody takes: how the statement is spelled, and the counts that are 0.
+    /// Steps that no thread takes: the spelling of the statement, and the counts that are 0.
     pub never: &'a [(String, Vec<CountVar>)],
 }
 

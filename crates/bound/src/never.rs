@@ -72,7 +72,7 @@ impl NeverIndex {
         index
     }
 
-    /// Whether nothing is stated.
+    /// Tells if there is no statement.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty() && self.steps.is_empty()
     }

@@ -11,7 +11,7 @@ use crate::model::{Model, RowId, VarId};
 use crate::reduce::Reduced;
 use crate::simplex::{Simplex, Verdict};
 
-/// How much work a solution may cost. Counted in steps, not in time, so that results do not depend on the
+/// Limits of the work for a solution. Counted in steps, not in time, so that results do not depend on the
 /// machine unless the user limits the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
@@ -22,7 +22,7 @@ pub struct Effort {
     pub nodes: usize,
     /// How many independent endless gains to look for in an unbounded model.
     pub rays: usize,
-    /// When to give up, whatever is left of the steps: never, unless the user limits the time.
+    /// Time limit beside that of steps: none, unless the user sets one.
     pub deadline: Deadline,
 }
 

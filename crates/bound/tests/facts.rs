@@ -157,7 +157,7 @@ fn what_never_happens() {
     }
 }
 
-/// Numbers that runs showed are no facts before somebody answers for them.
+/// Numbers that runs showed are no facts before a person answers for them.
 #[test]
 fn observed_numbers_are_refused() {
     let loops = "loops = [{ at = \"0x8\", bound = 5 }]";

@@ -178,7 +178,7 @@ pub(crate) enum Command {
         /// Say more: over which steps the warp takes up lanes that a divergent branch left waiting (JSON has them always)
         #[arg(long)]
         explain: bool,
-        /// Give a kernel up after so many seconds (0.5): it has no bound then; which kernels that meets depends on the machine
+        /// Give a kernel up after this many seconds (for example 0.5): it then has no bound; the machine's speed decides which kernels these are
         #[arg(long, value_name = "SECONDS", value_parser = seconds)]
         time_limit: Option<Duration>,
         /// Add the seconds that each warp-level graph took to JSON (`cfg_seconds`); they differ from run to run

@@ -11,7 +11,7 @@ use crate::{NO_BOUND, Stop, UNUSABLE, say};
 /// Bytes of text that wait in memory for the table before them; more wait in a temporary file.
 pub(crate) const SPOOLED: usize = 16 << 20;
 
-/// What is to be bounded.
+/// The kernels to be bounded.
 pub(crate) struct Wanted<'a> {
     pub(crate) library: &'a Library,
     pub(crate) selection: Selection,

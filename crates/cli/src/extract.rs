@@ -95,7 +95,7 @@ fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Whether a path is that of a folder, or is spelled as one.
+/// Tells if a path is that of a folder, or is spelled as one.
 fn is_folder(path: &Path) -> bool {
     let spelled = path.as_os_str().as_encoded_bytes();
     path.is_dir() || spelled.ends_with(b"/")

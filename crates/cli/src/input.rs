@@ -89,7 +89,7 @@ pub(crate) fn grid(path: &Path) -> Result<GridFile, Diagnostic> {
     })
 }
 
-/// Whether a line of a file begins with a key.
+/// Tells if a line of a file begins with a key.
 fn has_key(text: &str, key: &str) -> bool {
     let of_line = |line: &str| line.split('=').next().map(str::trim) == Some(key);
     text.lines().any(of_line)

@@ -73,9 +73,9 @@ pub(crate) fn facts(
     Ok(done.code())
 }
 
-/// What there is no answer about, where there is some answer.
+/// Failures of a query that has an answer for other kernels.
 struct Done {
-    /// Whether something that was asked for is among it.
+    /// True if a kernel or image that was asked for is among them.
     is_lacking: bool,
     diagnostics: Vec<Diagnostic>,
 }

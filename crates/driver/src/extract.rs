@@ -10,9 +10,9 @@ use crate::Library;
 pub struct Extracted {
     /// Its number in the file, from 1.
     pub number: usize,
-    /// What its architecture is called: `sm_61`.
+    /// The name of its architecture: `sm_61`.
     pub isa: String,
-    /// What names of such files end in: `cubin`, `msimt`.
+    /// The extension of such files: `cubin`, `msimt`.
     pub extension: &'static str,
     /// Its bytes.
     pub contents: Bytes,
@@ -38,7 +38,7 @@ impl Library {
         })
     }
 
-    /// Whether the image of a number has a kernel that a name fits; of an architecture that is not supported as well.
+    /// Tells if the image of a number has a kernel that a name fits; of an architecture that is not supported as well.
     ///
     /// # Errors
     ///

@@ -27,7 +27,7 @@ impl Session {
 ";
 
     /// The lines of a facts file for a kernel with what the runs of an audit showed, marked as observed: a facts file is
-    /// refused until somebody has taken the mark away. Loops that no run entered have `?`.
+    /// refused until a person has removed the mark. Loops that no run entered have `?`.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Session {
         Ok(format!("{}\n{text}", Session::OBSERVED_HEAD))
     }
 
-    /// What stands at the top of a file of observed facts.
+    /// The first lines of a file of observed facts.
     const OBSERVED_HEAD: &str = "\
 # Numbers that runs showed, not facts: other launches may need more. Before `warpbound bound` takes them, somebody
 # has to check that each holds for every input, and to replace each line  status = \"observed\"  by

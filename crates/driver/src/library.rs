@@ -20,7 +20,7 @@ pub struct Selection {
     pub sm: Option<Sm>,
 }
 
-/// What there is no answer about.
+/// An image or a kernel that cannot be used.
 #[derive(Clone, Debug)]
 pub enum Unusable {
     /// An image, with all its kernels.
@@ -29,7 +29,7 @@ pub enum Unusable {
     Kernel(Diagnostic),
 }
 
-/// What to look for in an image.
+/// Kinds of code to look for in an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Find {
     /// Kernels.

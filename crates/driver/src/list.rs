@@ -161,7 +161,7 @@ impl Session {
         summary
     }
 
-    /// What loops are made of.
+    /// The code as the search for loops needs it.
     fn code_of_flow(&self, kernel: &Kernel) -> Result<Code, Diagnostic> {
         let here = |diagnostic: Diagnostic| diagnostic.in_kernel(kernel.demangled());
         Prepared::decode(kernel, self.image.isa())

@@ -39,7 +39,7 @@ pub struct Options {
     /// The most time that the bound of one kernel may take; a kernel that takes longer has none. Which do depends on the
     /// machine.
     pub time_limit: Option<Duration>,
-    /// Whether the report has the seconds that the warp-level graph took, which differ from run to run.
+    /// The report has the seconds that the warp-level graph took, which differ from run to run.
     pub timing: bool,
 }
 

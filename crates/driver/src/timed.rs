@@ -54,9 +54,9 @@ pub struct TimedOptions {
     pub max_instructions: Option<u64>,
     /// Who goes first where lanes part.
     pub order: Order,
-    /// Whether to run again with the least and the most of each number, and report each.
+    /// Run again with the least and the most of each number, and report each.
     pub sensitivities: bool,
-    /// Whether to run again also where that was not asked for but is cheap, and report only how far the cycles move. What
+    /// Run again also where that was not asked for but is cheap, and report only how far the cycles move. What
     /// is cheap is counted in instructions, so that it does not depend on the machine.
     pub spread: bool,
     /// Threads for these runs; nothing but the time depends on their number.

@@ -90,7 +90,7 @@ struct Parts<'elf> {
     shared_banks: Vec<ConstBank>,
     /// Parts of single kernels, by the index of the code section.
     of_kernel: BTreeMap<usize, KernelParts>,
-    /// What is wrong with a part of a single kernel, first of all, by the index of the code section.
+    /// The first error in a part of a single kernel, by the index of the code section.
     faults: BTreeMap<usize, Diagnostic>,
 }
 

@@ -36,7 +36,7 @@ pub struct Image {
 pub struct RefusedKernel {
     /// Mangled name.
     pub name: Arc<str>,
-    /// What is wrong, with the kernel's name and the offset in the file.
+    /// The error, with the kernel's name and the offset in the file.
     pub why: Diagnostic,
 }
 
@@ -194,7 +194,7 @@ impl Image {
         }
     }
 
-    /// What to say of a name that no kernel has.
+    /// Message for a name that no kernel has.
     pub fn no_such_kernel(&self, name: &str) -> Diagnostic {
         let nearest = NamePattern::new(name).nearest(self.kernel_names());
         Diagnostic::new(format!("there is no kernel {name:?}")).hint(nearest)

@@ -44,7 +44,7 @@ pub(crate) struct CodeSection<'elf> {
     pub(crate) kernels: Vec<FunctionSymbol<'elf>>,
     /// All functions, by address.
     pub(crate) functions: Vec<FunctionSymbol<'elf>>,
-    /// What is wrong with them, first of all.
+    /// The first error in them.
     pub(crate) fault: Option<Diagnostic>,
 }
 
@@ -180,7 +180,7 @@ fn is_read(section: &Section<'_>) -> bool {
 /// The section of the line table.
 pub(crate) const LINE_TABLE: &str = ".debug_line";
 
-/// Whether the relocations of a section are read.
+/// Tells if the relocations of a section are read.
 pub(crate) fn is_relocated(section: &Section<'_>) -> bool {
     is_code(section) || section.name == LINE_TABLE || bank::parse_name(section.name).is_some()
 }

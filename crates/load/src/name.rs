@@ -4,7 +4,7 @@ use crate::kernel::demangle;
 
 /// A kernel name that a user gives.
 ///
-/// It fits a kernel when it is one of these, spaces aside: its mangled name; its demangled name; that without return
+/// Such a name fits a kernel if it is one of these, spaces aside: its mangled name; its demangled name; that without return
 /// type and argument list (`bitonic::block<int>`), the template arguments at the end left out or not; the end of that
 /// from a namespace or class on (`block<int>`, `block`); or, with a `*` at its end, the begin of any of these.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct NamePattern {
     is_prefix: bool,
 }
 
-/// How a name fits a kernel. Of the kernels that a name fits, those are meant that it fits best.
+/// Quality of a name's fit to a kernel. Of the kernels that a name fits, it means those that it fits best.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fit {
     /// As a prefix, or without the namespaces.
@@ -44,7 +44,7 @@ impl NamePattern {
         }
     }
 
-    /// How the name fits the kernel of a symbol; `None` where it does not.
+    /// The fit of the name to the kernel of a symbol; `None` if it does not fit.
     pub fn fit(&self, symbol: &str) -> Option<Fit> {
         let demangled = demangle(symbol);
         let text = self.text.as_str();
@@ -88,7 +88,7 @@ impl NamePattern {
         found
     }
 
-    /// What a message says of a name that fits none of the kernels that there are: the nearest.
+    /// Message for a name that fits no kernel: the nearest names.
     pub fn nearest(&self, symbols: impl Iterator<Item = impl AsRef<str>>) -> String {
         let lower = cut(&self.text).to_lowercase();
         let mangled = lower.starts_with("_z");
@@ -127,7 +127,7 @@ impl NamePattern {
     }
 }
 
-/// What a message says of a name that fits several kernels, where one is wanted; `symbols` are theirs.
+/// Message for a name that fits several kernels where one is wanted; `symbols` are theirs.
 pub fn spell_candidates(symbols: impl Iterator<Item = impl AsRef<str>>) -> String {
     let mut names: Vec<String> = symbols.map(|symbol| demangle(symbol.as_ref())).collect();
     let more = names.len().saturating_sub(SHOWN);

@@ -28,7 +28,7 @@ pub struct Symbol {
     pub name: Arc<str>,
     /// Whether this file defines it.
     pub is_defined: bool,
-    /// Whether it is defined in global memory: a variable, whose address the loader chooses.
+    /// True if it is defined in global memory: a variable, whose address the loader chooses.
     pub is_global: bool,
     /// Byte offset in the section that defines it; 0 where it is undefined.
     pub value: u64,

@@ -34,7 +34,7 @@ pub enum VariablePlace {
     Global(Bytes),
 }
 
-/// Whether a section lies in global memory.
+/// Tells if a section lies in global memory.
 pub(crate) fn is_global(section: &str) -> bool {
     matches!(section, ".nv.global" | ".nv.global.init")
 }

@@ -146,7 +146,7 @@ fn an_unknown_kernel_name_lists_the_kernels() {
     );
 }
 
-/// What is wrong with a kernel's own parts costs that kernel and no other.
+/// Errors in a kernel's own parts cost that kernel and no other.
 #[test]
 fn contradictions_are_refused_where_they_are() {
     let original = data("features.sm_61.cubin");
@@ -273,7 +273,7 @@ fn parameter_bank(bytes: &[u8], kernel: &str) -> usize {
     (0..bytes.len() - 12).find(is_record).expect("the record") + 4
 }
 
-/// What an assembler of NVIDIA writes into the flags of GEMMs is no accelerator.
+/// The flag that an assembler of NVIDIA sets for GEMMs is no accelerator.
 #[test]
 fn a_software_flag_is_no_accelerator() {
     for number in [50u8, 52, 60, 61, 62] {

@@ -79,7 +79,7 @@ pub struct KernelBound {
 }
 
 impl KernelBound {
-    /// What was stated and must be true for the bound to hold.
+    /// Statements that must be true for the bound to hold.
     pub fn conditions(&self) -> Conditions {
         let of = |origin: Origin| self.loops.iter().filter(move |l| l.origin == origin);
         Conditions {
@@ -90,7 +90,7 @@ impl KernelBound {
     }
 }
 
-/// What was stated and must be true for a bound to hold.
+/// A statement that must be true for a bound to hold.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Conditions {
     /// Facts about loops.

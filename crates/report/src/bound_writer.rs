@@ -71,7 +71,7 @@ impl<W: Write> BoundWriter<W> {
         self
     }
 
-    /// Whether text says as well over which steps waiting lanes are taken up.
+    /// Text also lists the steps over which waiting lanes resume.
     #[must_use]
     pub fn explained(mut self, explain: bool) -> BoundWriter<W> {
         self.explain = explain;

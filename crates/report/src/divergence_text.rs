@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::divergence::{Answer, Divergence, Gate, Item, ItemKind, Link};
 use crate::table::{Align, counted, table};
 
-/// What the words of the columns mean.
+/// Legend of the columns.
 const LEGEND: &str = "
   uniform: the threads of a warp that execute it together have one predicate, address or set of operands
   divergent: they may have several; the lines below say where they come from

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::table::{Align, counted, table};
 
-/// What `list` says of a file, as one JSON document.
+/// The report of `list` about a file, as one JSON document.
 #[derive(Clone, Debug, Serialize)]
 pub struct Listed {
     /// Always `warpbound.list/1`.
@@ -30,7 +30,7 @@ pub struct ListedImage {
     /// Its line of the directory.
     #[serde(flatten)]
     pub image: ImageSummary,
-    /// What is in it; null where only the directory was asked for.
+    /// Its contents; null where only the directory was asked for.
     pub contents: Option<FileReport>,
 }
 

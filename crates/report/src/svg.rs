@@ -19,7 +19,7 @@ const SHOWN: usize = 10;
 /// Sweeps of the ordering.
 const SWEEPS: usize = 8;
 
-/// What the colours of edges mean.
+/// Legend of the colours of edges.
 const LEGEND: &str =
     "black: lanes walk; blue: a pushed entry is resumed; red, dashed: waiting lanes are taken up";
 

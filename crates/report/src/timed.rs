@@ -80,7 +80,7 @@ pub struct TimedReport {
     pub sms: Vec<SmReport>,
     /// What the cycles rest on and no source states.
     pub assumptions: Vec<Assumption>,
-    /// How far single numbers of the machine move the cycles, where the run was repeated with other values.
+    /// Range of the cycles when single numbers of the machine change, where the run was repeated with other values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
     /// What the numbers of the machine change, where that was asked for: those that change most first.
@@ -362,7 +362,7 @@ pub struct Swing {
     pub name: String,
     /// That value.
     pub value: u64,
-    /// How many more cycles it took than the run.
+    /// Cycles beyond those of the run.
     pub change: i64,
 }
 

@@ -103,7 +103,7 @@ impl TimedReport {
         out
     }
 
-    /// How far single numbers move the cycles.
+    /// Range of the cycles when single numbers change.
     fn spread_line(&self) -> String {
         let Some(spread) = &self.spread else {
             return "--sensitivities says how far single assumptions move these cycles".to_owned();

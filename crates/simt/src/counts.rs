@@ -475,7 +475,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Whether from no entry that is pending while the warp is at one of the headers a thread comes to any of them.
+    /// Tells if from no entry that is pending while the warp is at one of the headers a thread comes to any of them.
     fn waiting_lanes_stay_away(
         &self,
         headers: &BTreeSet<NodeId>,

@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    /// What halting leaves of the relation between two groups that wait, pair by pair.
+    /// The relation after halting between two groups that wait, pair by pair.
     fn halted(
         before: &Groups,
         pair: (usize, usize),

@@ -98,7 +98,7 @@ impl Tools {
         command(self.nvdisasm.program(), &["-c", "-ndf"], file)
     }
 
-    /// How many instructions both list.
+    /// Instructions that both list.
     fn count(&self, file: &Path) -> anyhow::Result<usize> {
         let count = instructions(self.ours(file))?;
         let other = instructions(self.theirs(file))?;
@@ -155,7 +155,7 @@ impl Tools {
     }
 }
 
-/// How long `list` takes with each of some libraries.
+/// Measures `list` with each of some libraries.
 fn list_libraries(warpbound: &Path, files: &[PathBuf], runs: usize) -> anyhow::Result<()> {
     for file in files {
         let bytes = std::fs::metadata(file)

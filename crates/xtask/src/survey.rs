@@ -30,7 +30,7 @@ target differs. The libraries of
   --every N   only each Nth kernel
   --time-limit SECONDS   give a kernel up after so long; what is given up depends on the machine";
 
-/// How the reason of a kernel begins that does not end.
+/// Begin of the reason for a kernel that does not end.
 const NEVER_ENDS: &str = "infinite loop";
 
 /// Of the slowest and the refused kernels, how many are named.

@@ -5,14 +5,14 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// What is written where a number is missing.
+/// The mark of a missing number.
 pub(super) const MISSING: &str = "?";
 
 /// The largest number that a fact may state, 2^40: sums of costs and multiples of bounds then stay far from
 /// the limits of the integer program's coefficients, and a slip of the keyboard is found.
 pub(super) const MOST: u64 = 1 << 40;
 
-/// What stands where a number is expected.
+/// A number of a facts file, or the mark of a missing one.
 pub(super) enum Number {
     Missing,
     Whole(u64),

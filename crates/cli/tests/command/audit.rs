@@ -218,7 +218,7 @@ fn what_cannot_be_audited() {
     run(&MATMUL[..2]).usage();
 }
 
-/// A triangle of so many rows: with 19, the inner loop runs 19 + 18 + ... + 1 = 190 times in each thread.
+/// A triangle of `rows` rows: with 19, the inner loop runs 19 + 18 + ... + 1 = 190 times in each thread.
 fn triangle(rows: u32) -> String {
     let parameters = "[[param]]\ntype = \"s32\"\nshape = [400]\nfill = \"iota\"\n\
          [[param]]\ntype = \"s32\"\nshape = [100]\n";
@@ -338,7 +338,7 @@ fn steps_that_are_never_taken_are_facts() {
     );
 }
 
-/// What runs showed is written down, refused as it is, and taken once somebody answers for it.
+/// Observed facts are written, refused as they are, and accepted once a person has signed them.
 #[test]
 fn observed_facts_are_signed_before_they_are_used() {
     let facts = scratch("audit.observed.facts", "");

@@ -2,7 +2,7 @@
 
 use crate::support::{built, one_line, run, scratch};
 
-/// What `bound` says of three kernels with one loop bound for all.
+/// The report of `bound` about three kernels with one loop bound for all.
 fn bounds(file: &str) -> Vec<(String, serde_json::Value)> {
     let said = run(&["bound", file, "--loop-default", "10", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");

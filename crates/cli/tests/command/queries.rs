@@ -1,4 +1,4 @@
-//! What is asked of files with many kernels: which, from where, and where the answer goes.
+//! Queries to files with many kernels: kernel names, inputs, outputs.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -228,7 +228,7 @@ fn every_command_has_an_output() {
     );
 }
 
-/// What an image is extracted to is the cubin that was packed.
+/// An extracted image is the cubin that was packed.
 #[test]
 fn images_are_extracted() {
     let folder = folder("extracted");

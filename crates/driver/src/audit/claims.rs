@@ -93,7 +93,7 @@ pub struct Claims<'a> {
     active: Vec<Vec<CellSet>>,
     /// Which loops a node is in and heads.
     pub(crate) loops: LoopIndex,
-    /// What a user states that no thread does, and how many statements that are.
+    /// The user's statements about blocks and steps that no thread executes, and their number.
     never: NeverIndex,
     statements: usize,
 }

@@ -84,18 +84,18 @@ pub enum Broken {
     Fact {
         /// The number of the loop.
         number: usize,
-        /// What was stated.
+        /// The statement.
         stated: u64,
-        /// What happened.
+        /// The event that contradicts it.
         most: Most,
     },
     /// A thread ran a loop's header more often in its whole run.
     Total {
         /// The number of the loop.
         number: usize,
-        /// What was stated.
+        /// The statement.
         stated: u64,
-        /// What happened.
+        /// The event that contradicts it.
         most: Most,
     },
     /// A thread did what no thread does.
@@ -109,7 +109,7 @@ pub enum Broken {
     Bound {
         /// The bound.
         bound: u128,
-        /// What happened.
+        /// The event that contradicts it.
         worst: Worst,
     },
 }

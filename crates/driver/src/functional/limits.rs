@@ -1,4 +1,4 @@
-//! What a launch may ask for on any GPU that the code is for.
+//! Limits of a launch on any GPU that the code is for.
 
 use warpbound_base::Diagnostic;
 use warpbound_load::{GridFile, Kernel};

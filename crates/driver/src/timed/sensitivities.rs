@@ -49,7 +49,7 @@ impl Timed<'_> {
         rows
     }
 
-    /// Whether all these runs together are so short that they are made unasked.
+    /// Tells if all these runs together are so short that they are made unasked.
     pub(super) fn is_short(&self, finished: &Finished) -> bool {
         let runs = self.ends(finished).len() as u64;
         runs.saturating_mul(finished.counts.issued()) <= SHORT

@@ -95,7 +95,7 @@ impl Head {
         })
     }
 
-    /// Whether the architecture has the form.
+    /// Tells if the architecture has the form.
     pub(crate) fn exists_on(&self, arch: Arch) -> bool {
         self.archs.get(arch.index()).copied().unwrap_or(false)
     }
@@ -143,7 +143,7 @@ impl Form {
         !self.does.illegal
     }
 
-    /// Whether the architecture has the form.
+    /// Tells if the architecture has the form.
     pub fn exists_on(&self, arch: Arch) -> bool {
         self.archs.get(arch.index()).copied().unwrap_or(false)
     }

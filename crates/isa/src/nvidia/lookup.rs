@@ -23,7 +23,7 @@ pub struct Table {
     archs: [OnceLock<Result<OnArch, String>>; 4],
 }
 
-/// A row of the table, read as far as somebody asked for it.
+/// A row of the table, read as far as it was needed.
 #[derive(Debug)]
 struct Row {
     line: &'static str,
@@ -39,7 +39,7 @@ impl Row {
     }
 }
 
-/// What the table says of one architecture.
+/// The table for one architecture.
 #[derive(Debug)]
 pub(crate) struct OnArch {
     names: Names,
@@ -76,7 +76,7 @@ impl OnArch {
         self.candidates.get(range).unwrap_or_default()
     }
 
-    /// Whether the row that matches does not exclude the word by a field's value.
+    /// Tells if the row that matches does not exclude the word by a field's value.
     fn accepts(&self, row: usize, form: &Form, word: u64) -> bool {
         let word = u128::from(word);
         !form.does.illegal
@@ -143,7 +143,7 @@ impl Table {
         }
     }
 
-    /// What holds on an architecture.
+    /// The table for an architecture.
     pub(crate) fn on(&self, arch: Arch) -> Result<&OnArch, String> {
         let [sm50, sm52, sm60, sm61] = &self.archs;
         let on = match arch {
@@ -246,7 +246,7 @@ pub fn table() -> Result<&'static Table, Diagnostic> {
         .map_err(|error| damaged(error))
 }
 
-/// What to say when the data files inside this program are wrong.
+/// Message for errors in the data files inside this program.
 pub(crate) fn damaged(error: &str) -> Diagnostic {
     Diagnostic::new(format!("instruction table is damaged: {error}"))
         .hint("this is a fault of the program, not of its input; please report it")

@@ -90,7 +90,7 @@ impl Names {
         self.counts.iter().try_for_each(List::check)
     }
 
-    /// How many lists were read.
+    /// The number of lists read so far.
     #[cfg(test)]
     pub(crate) fn lists_read(&self) -> usize {
         let names = self.names.iter().filter(|list| list.values.get().is_some());

@@ -27,7 +27,7 @@ pub struct Relocated {
     pub addr: CodeAddr,
     /// Lowest bit of the operand's field; `None` where it is not known which operand is meant.
     pub low_bit: Option<u8>,
-    /// What stands for the operand: `32@lo(table)`.
+    /// The text in place of the operand: `32@lo(table)`.
     pub text: String,
 }
 
@@ -207,7 +207,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// What stands for the operand, where that is the relocated one.
+    /// The text in place of the operand, where that is the relocated one.
     fn take_relocated(&mut self, item: &Item) -> Option<&'a str> {
         let relocated = self.relocated?;
         let field = match &item.kind {

@@ -20,7 +20,7 @@ pub struct GridPointer {
     pub buffer: usize,
     /// The byte of that buffer to which the first points; at most its size.
     pub to_offset: u64,
-    /// How many there are.
+    /// The number of pointers.
     pub count: u64,
     /// Bytes from the beginning of one to that of the next.
     pub step: u64,
@@ -75,7 +75,7 @@ pub(super) struct RawPointer {
 ///
 /// # Errors
 ///
-/// What is wrong, and the byte of the file.
+/// The error, and the byte of the file.
 pub(super) fn read(
     all: &[Spanned<RawPointer>],
     launch: &GridFile,
@@ -134,7 +134,7 @@ impl RawPointer {
     }
 }
 
-/// What a name stands for, and its bytes.
+/// The object of a name, and its bytes.
 fn place(launch: &GridFile, name: &str) -> Result<(PointerPlace, u64), Diagnostic> {
     let mut found = Vec::new();
     for (position, param) in launch.params.iter().enumerate() {

@@ -58,7 +58,7 @@ pub(super) fn run(nvdisasm: &Nvdisasm, directories: &[PathBuf], show: usize) -> 
     }
 }
 
-/// What we print for the instructions that a relocation is about.
+/// Our text for the instructions that a relocation is about.
 fn ours(contents: &[u8]) -> anyhow::Result<Texts> {
     let library = Library::open("", Bytes::copy_from_slice(contents))?;
     let images = library.select(&Selection::default())?;
@@ -80,7 +80,7 @@ fn ours(contents: &[u8]) -> anyhow::Result<Texts> {
     Ok(texts)
 }
 
-/// What nvdisasm prints, without the braces of pairs.
+/// The text of nvdisasm, without the braces of pairs.
 fn theirs(listing: &str) -> Texts {
     let (mut texts, mut section) = (Texts::new(), String::new());
     for line in listing.lines() {

@@ -14,7 +14,7 @@ struct Point {
     bound: Duration,
 }
 
-/// How the times of kernels grow with their blocks, loops and divergent branches.
+/// Times of kernels by their blocks, loops and divergent branches.
 #[derive(Default)]
 pub(super) struct Growth(Vec<Point>);
 
