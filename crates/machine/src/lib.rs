@@ -12,4 +12,4 @@ mod sense;
 pub use device::{Choices, Device, Figure, Pick, Picked, Policy as WarpPolicy, Standing};
 pub use mini::{AfterBarrier, Latency, Machine, Policy};
 pub use occupancy::{Excess, Limit, Occupancy, Room};
-pub use parameter::{Domain, Parameter, Unit};
+pub use parameter::{Domain, Parameter, Slow, Unit};
