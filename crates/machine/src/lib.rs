@@ -7,6 +7,7 @@ mod device;
 mod mini;
 mod occupancy;
 mod parameter;
+mod read;
 mod sense;
 
 pub use device::{Choices, Device, Figure, Pick, Picked, Policy as WarpPolicy, Standing};

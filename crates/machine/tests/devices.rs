@@ -53,7 +53,7 @@ fn edited(parameter: Parameter, edit: impl Fn(&str) -> Option<String>) -> String
 
 #[test]
 fn those_that_come_with_the_tool_are_complete() {
-    assert_eq!(Device::names().count(), 4);
+    assert_eq!(Device::names().count(), 8);
     for name in Device::names() {
         let device = Device::built_in(name).unwrap();
         assert_eq!(device.name, name);
@@ -135,6 +135,18 @@ fn figures_of_the_publications() {
             );
         }
     }
+    // Those that are like others.
+    let like = ["gtx1080ti", "titan-xp", "p40", "gtx980"].map(typical);
+    let row = |parameter: Parameter| like.each_ref().map(|device| device[parameter]);
+    assert_eq!(row(P::SmCount), [28, 30, 30, 16]);
+    assert_eq!(
+        row(P::L2Bytes).map(|bytes| bytes >> 10),
+        [2816, 3072, 3072, 2048]
+    );
+    for (device, megabytes) in like.iter().zip([484_000, 547_700, 346_000, 224_000]) {
+        let bytes = device[P::DramBandwidth] * device[P::Clock] / 1_000_000;
+        assert!(bytes.abs_diff(megabytes) <= 2, "{bytes}, not {megabytes}");
+    }
     // Bytes in 1000 cycles at so many thousand cycles per second are bytes per second; in MB/s.
     for (device, megabytes) in devices.iter().zip([59_700, 320_000, 732_000, 336_500]) {
         let bytes = device[P::DramBandwidth] * device[P::Clock] / 1_000_000;
@@ -172,6 +184,61 @@ fn the_readme_says_what_the_files_say() {
             Parameter::ALL.len(),
         );
         assert!(readme.contains(&row), "machine/README.md lacks {row}");
+    }
+}
+
+/// A file that is like a device states what differs; the rest is the device's, and assumed unless the file says otherwise.
+#[test]
+fn a_file_can_be_like_a_device() {
+    let head = "name = \"mine\"\ntitle = \"Mine\"\narchitectures = [\"sm_61\"]\n";
+    let like = |rest: &str| Device::parse("m.toml", &format!("{head}{rest}"));
+    let said = |rest: &str| like(rest).unwrap_err().to_string();
+    let text = "like = \"gtx1080\"\nsame = [\"l1\", \"latency.alu\"]\n[sm]\ncount = { value = [7, 7], source = \"a test\" }";
+    let (device, gtx) = (like(text).unwrap(), Device::built_in("gtx1080").unwrap());
+    assert_eq!(device.choices.policy, gtx.choices.policy);
+    assert_eq!(device.choices.policy_standing, Standing::Assumed);
+    for &parameter in Parameter::ALL {
+        let (own, of) = (device.figure(parameter), gtx.figure(parameter));
+        if parameter == Parameter::SmCount {
+            assert_eq!((own.stated(), own.source.as_str()), ([7; 3], "a test"));
+            assert_eq!(own.standing, Standing::Published);
+            continue;
+        }
+        assert_eq!(own.stated(), of.stated(), "{}", parameter.name());
+        if parameter.name().starts_with("l1.") || parameter == Parameter::LatencyAlu {
+            assert_eq!(own, of);
+        } else {
+            assert_eq!(own.source, format!("as gtx1080: {}", of.source));
+            assert_eq!(own.standing, Standing::Assumed);
+        }
+    }
+    let policy = "[scheduler]\npolicy = { value = \"lrr\", source = \"a test\" }";
+    let device = like(&format!("like = \"p100\"\n{policy}")).unwrap();
+    assert_eq!(device.choices.policy_standing, Standing::Published);
+    assert_eq!(device.choices.policy_source, "a test");
+    for (rest, begin) in [
+        ("like = \"gtx\"", "m.toml: there is no machine \"gtx\""),
+        ("", "m.toml: sm.count is missing"),
+        (
+            "same = [\"l1\"]",
+            "m.toml: same is there, but no other machine",
+        ),
+        (
+            "like = \"p100\"\nsame = [\"l3\"]",
+            "m.toml: same: \"l3\" is neither",
+        ),
+        (
+            "like = \"p100\"\n[l1]\nspeed = 1",
+            "m.toml: l1.speed is not known",
+        ),
+        ("like = \"p100\"\n[l3]", "m.toml: l3 is not known"),
+        (
+            "like = \"p100\"\n[l2]\nslices = { value = [3, 3], source = \"a test\" }",
+            "m.toml: l2.bytes is 4194304, but must be a multiple",
+        ),
+    ] {
+        let said = said(rest);
+        assert!(said.starts_with(begin), "{said}");
     }
 }
 
