@@ -9,8 +9,10 @@ mod occupancy;
 mod parameter;
 mod read;
 mod sense;
+mod sum;
 
 pub use device::{Choices, Device, Figure, Pick, Picked, Policy as WarpPolicy, Standing};
 pub use mini::{AfterBarrier, Latency, Machine, Policy};
 pub use occupancy::{Excess, Limit, Occupancy, Room};
 pub use parameter::{Domain, Parameter, Slow, Unit};
+pub use sum::Sum;

@@ -281,10 +281,10 @@ parameters! {
     ConstantL15Line = "constant.l15_line", Bytes, each, PowerOfTwo;
     /// Its ways.
     ConstantL15Ways = "constant.l15_ways", Count, each, Size;
-    /// LDC when it hits in the second one.
-    ConstantL15Hit = "constant.l15_hit", Cycles, high;
-    /// LDC when it hits in the second-level cache.
-    ConstantL2Hit = "constant.l2_hit", Cycles, high;
+    /// More cycles, than of a hit in the first one, when a constant is in the second one only.
+    ConstantL15Beyond = "constant.l15_beyond_l1", Cycles, high;
+    /// The same when it is in the second-level cache only.
+    ConstantL2Beyond = "constant.l2_beyond_l1", Cycles, high;
 
     /// The first instruction cache of an SM.
     InstructionL1Bytes = "instruction.l1_bytes", Bytes, each, Size;
@@ -344,8 +344,8 @@ parameters! {
     /// What an SM gets from and gives to the second level.
     SmBandwidth = "l2.sm_bandwidth", BytesPerKilocycle, low, Positive;
 
-    /// Load of a single thread from memory, translation apart.
-    DramLatency = "dram.latency", Cycles, high;
+    /// More cycles of a load from memory than of one that hits in the second level, translation apart.
+    DramBeyond = "dram.beyond_l2", Cycles, high;
     /// What the memory moves.
     DramBandwidth = "dram.bandwidth", BytesPerKilocycle, low, Positive;
 

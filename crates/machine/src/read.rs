@@ -6,7 +6,7 @@ use serde::Deserialize;
 use warpbound_base::Diagnostic;
 
 use crate::device::Policy;
-use crate::{Choices, Device, Figure, Parameter, Standing, sense};
+use crate::{Choices, Device, Figure, Parameter, Standing, Sum, sense};
 
 /// The device of a file, whose name is `file` in messages.
 pub(crate) fn device(file: &str, text: &str) -> Result<Device, Diagnostic> {
@@ -20,20 +20,36 @@ pub(crate) fn device(file: &str, text: &str) -> Result<Device, Diagnostic> {
     let mut figures = Vec::with_capacity(Parameter::ALL.len());
     for &parameter in Parameter::ALL {
         let name = parameter.name();
-        let stated = name.split_once('.').and_then(|(section, key)| {
-            let keys = sections.get_mut(section)?.as_table_mut()?;
-            keys.remove(key)
-        });
-        let figure = match (stated, &like) {
-            (Some(stated), _) => {
+        let mut take = |name: &str| {
+            let stated = name.split_once('.').and_then(|(section, key)| {
+                let keys = sections.get_mut(section)?.as_table_mut()?;
+                keys.remove(key)
+            });
+            let read = |stated: toml::Value| {
                 let figure: RawFigure = stated.try_into().map_err(|error: toml::de::Error| {
                     let said = format!("{name}: {}", error.message());
                     Diagnostic::of_text(file, text, &said, None)
                 })?;
-                figure.check(name).map_err(fault)?
+                figure.check(name).map_err(fault)
+            };
+            stated.map(read).transpose()
+        };
+        let own = take(name)?;
+        let sum = match Sum::of(parameter) {
+            Some(sum) => take(sum.name())?.map(|figure| (sum, figure)),
+            None => None,
+        };
+        let figure = match (own, sum, &like) {
+            (Some(_), Some((sum, _)), _) => {
+                let (sum, other) = (sum.name(), sum.other().name());
+                return Err(fault(format!(
+                    "{name} and {sum} are both there, but {sum} is {name} and {other} together"
+                )));
             }
-            (None, Some(like)) => inherited(like, parameter, &raw.same),
-            (None, None) => {
+            (Some(figure), None, _) => figure,
+            (None, Some((sum, figure)), _) => rest(sum, figure, &figures),
+            (None, None, Some(like)) => inherited(like, parameter, &raw.same),
+            (None, None, None) => {
                 let hint = format!("it is: {}", parameter.meaning());
                 return Err(fault(format!("{name} is missing")).hint(hint));
             }
@@ -120,6 +136,19 @@ fn inherited(like: &Device, parameter: Parameter, same: &[String]) -> Figure {
         standing: Standing::Assumed,
         source: as_of(like, &figure.source),
         ..figure
+    }
+}
+
+/// What is left of a sum without its other part, as that typically is; `before` has the numbers in front of it.
+fn rest(sum: Sum, figure: Figure, before: &[Figure]) -> Figure {
+    let other = before.get(sum.other() as usize).map_or(0, |f| f.typical);
+    let (name, of) = (sum.name(), sum.other().name());
+    Figure {
+        least: figure.least.saturating_sub(other),
+        most: figure.most.saturating_sub(other),
+        typical: figure.typical.saturating_sub(other),
+        standing: figure.standing,
+        source: format!("{name} less the {other} of {of}: {}", figure.source),
     }
 }
 

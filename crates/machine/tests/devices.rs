@@ -2,7 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
-use warpbound_machine::{Device, Domain, Parameter, Pick, Standing, Unit};
+use warpbound_machine::{Device, Domain, Parameter, Pick, Standing, Sum, Unit};
 
 const TX2: &str = include_str!("../../../machine/nvidia/jetson-tx2.toml");
 
@@ -178,7 +178,7 @@ fn the_readme_says_what_the_files_say() {
             of[P::SharedLatency] + of[P::SharedBase32],
             of[P::L1Hit],
             of[P::L2Hit],
-            of[P::DramLatency],
+            of[P::L2Hit] + of[P::DramBeyond],
             of[P::LatencyFp64],
             Parameter::ALL.iter().filter(assumed).count(),
             Parameter::ALL.len(),
@@ -240,6 +240,44 @@ fn a_file_can_be_like_a_device() {
         let said = said(rest);
         assert!(said.starts_with(begin), "{said}");
     }
+}
+
+/// Older files state sums: what a hit in the second level costs is part of what memory costs.
+#[test]
+fn sums_are_understood() {
+    let hit = Device::built_in("jetson-tx2").unwrap();
+    let hit = hit.figure(Parameter::L2Hit).typical;
+    for sum in Sum::ALL {
+        let (section, key) = sum.name().split_once('.').unwrap();
+        assert_eq!(sum.part().name().split_once('.').unwrap().0, section);
+        let stated = |number: &str| {
+            edited(sum.part(), |_| {
+                Some(format!("{key} = {{ {number}, source = \"a test\" }}"))
+            })
+        };
+        let text = stated("value = [300, 600], typical = 400, standing = \"assumed\"");
+        let device = Device::parse("m.toml", &text).unwrap();
+        let other = device.figure(sum.other()).typical;
+        let figure = device.figure(sum.part());
+        assert_eq!(figure.stated(), [300 - other, 400 - other, 600 - other]);
+        assert_eq!(figure.standing, Standing::Assumed);
+        assert!(figure.source.ends_with(": a test"), "{}", figure.source);
+        // Less than its other part: nothing is left.
+        let device = Device::parse("m.toml", &stated("value = [1, 1]")).unwrap();
+        assert_eq!(device.figure(sum.part()).stated(), [0; 3]);
+        let error = Device::parse("m.toml", &stated("value = [1]")).unwrap_err();
+        let begin = format!("m.toml: {}: ", sum.name());
+        assert!(error.to_string().starts_with(&begin), "{error}");
+        let both = edited(sum.part(), |own| {
+            let number = "{ value = [300, 300], source = \"a test\" }";
+            Some(format!("{key} = {number}\n{own} = {number}"))
+        });
+        let error = Device::parse("m.toml", &both).unwrap_err().to_string();
+        assert!(error.contains("are both there"), "{error}");
+    }
+    let text = "name = \"mine\"\ntitle = \"Mine\"\narchitectures = []\nlike = \"jetson-tx2\"\n[dram]\nlatency = { value = [500, 500], source = \"a test\" }";
+    let device = Device::parse("m.toml", text).unwrap();
+    assert_eq!(device.figure(Parameter::DramBeyond).typical, 500 - hit);
 }
 
 #[test]
