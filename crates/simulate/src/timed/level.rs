@@ -23,7 +23,7 @@ const L2: Numbered = Numbered::of(&[
     Parameter::L2Hit,
     Parameter::L2Bandwidth,
 ]);
-const DRAM: Numbered = Numbered::of(&[Parameter::DramLatency, Parameter::DramBandwidth]);
+const DRAM: Numbered = Numbered::of(&[Parameter::DramBeyond, Parameter::DramBandwidth]);
 const TLB: Numbered = Numbered::of(&[
     Parameter::TlbL1Entries,
     Parameter::TlbL1Page,
@@ -103,7 +103,7 @@ impl<'a> Level<'a> {
             sector: peek(Parameter::L2Sector).max(1),
             l2_hit: peek(Parameter::L2Hit),
             bandwidth: peek(Parameter::L2Bandwidth),
-            dram_latency: peek(Parameter::DramLatency),
+            dram_latency: peek(Parameter::L2Hit) + peek(Parameter::DramBeyond),
             dram_bandwidth: peek(Parameter::DramBandwidth),
             atomic_occupancy: peek(Parameter::AtomicOccupancy),
         }
