@@ -50,17 +50,13 @@ __global__ void stream_dot(const Value *a, const Value *b, Value *sums, unsigned
         sums[blockIdx.x] = partial[0];
 }
 
-#define STREAM(VALUE)                                                                       \
-    template __global__ void stream_copy<VALUE>(const VALUE *, VALUE *);                    \
-    template __global__ void stream_mul<VALUE>(VALUE *, const VALUE *);                     \
-    template __global__ void stream_add<VALUE>(const VALUE *, const VALUE *, VALUE *);      \
-    template __global__ void stream_triad<VALUE>(VALUE *, const VALUE *, const VALUE *);    \
-    template __global__ void stream_dot<VALUE>(const VALUE *, const VALUE *, VALUE *, unsigned);
+template __global__ void stream_copy<double>(const double *, double *);
+template __global__ void stream_mul<double>(double *, const double *);
+template __global__ void stream_add<double>(const double *, const double *, double *);
+template __global__ void stream_triad<double>(double *, const double *, const double *);
+template __global__ void stream_dot<double>(const double *, const double *, double *, unsigned);
 
-STREAM(float)
-STREAM(double)
-
-// Sums of two arrays, or of one and a multiple of the other, for the first n threads.
+// An element for each thread up to the length of the arrays.
 extern "C" __global__ void checked_add(const float *x, const float *y, float *z, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -159,7 +155,7 @@ template __global__ void copy_by_grid<unsigned short>(const unsigned short *, un
 template __global__ void copy_by_grid<unsigned>(const unsigned *, unsigned *, unsigned long long);
 template __global__ void copy_by_grid<unsigned long long>(const unsigned long long *, unsigned long long *, unsigned long long);
 
-// An element for each thread.
+// The same, one of the arrays is read and written.
 extern "C" __global__ void axpy(const unsigned *x, unsigned *y, unsigned n, unsigned a)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -167,17 +163,13 @@ extern "C" __global__ void axpy(const unsigned *x, unsigned *y, unsigned n, unsi
         y[i] = a * x[i] + y[i];
 }
 
-// The grid goes over the arrays in sweeps, three in an iteration.
-extern "C" __global__ void axpy_by_grid(const unsigned *x, unsigned *y, unsigned n, unsigned a)
+// Two numbers for each thread, nothing is read.
+extern "C" __global__ void write_numbers(int *out)
 {
-    unsigned i = blockIdx.x * blockDim.x + threadIdx.x, step = blockDim.x * gridDim.x;
-    for (; i + 2 * step < n; i += 3 * step) {
-        y[i] = a * x[i] + y[i];
-        y[i + step] = a * x[i + step] + y[i + step];
-        y[i + 2 * step] = a * x[i + 2 * step] + y[i + 2 * step];
-    }
-    for (; i < n; i += step)
-        y[i] = a * x[i] + y[i];
+    int i = blockIdx.x * 2 * blockDim.x + threadIdx.x;
+    out[i] = i;
+    i += blockDim.x;
+    out[i] = i;
 }
 
 // Adds up what the threads of a block have, by a tree with a barrier after each level.
@@ -266,3 +258,22 @@ __global__ void exchange_shared(Value *out, int iterations)
 template __global__ void exchange_shared<float>(float *, int);
 template __global__ void exchange_shared<float2>(float2 *, int);
 template __global__ void exchange_shared<float4>(float4 *, int);
+
+// Each block goes over its own part of three arrays again and again; how long a part is decides which cache it fits in.
+extern "C" __global__ void repeated_triad(double *a, double *b, double *c, unsigned long long n, unsigned long long times)
+{
+    a += blockIdx.x * n;
+    b += blockIdx.x * n;
+    c += blockIdx.x * n;
+    int t = threadIdx.x, threads = blockDim.x;
+    for (int i = t; i < n; i += threads) {
+        a[i] = 0;
+        b[i] = 3;
+        c[i] = 2;
+    }
+    for (int k = 0; k < times; k++) {
+        for (int i = t; i < n; i += threads)
+            a[i] += b[i] + 2.0 * c[i];
+        __syncthreads();
+    }
+}
