@@ -13,6 +13,8 @@ pub enum Unit {
     BytesPerKilocycle,
     /// Kilohertz.
     Kilohertz,
+    /// Thousandths of a whole.
+    PerMille,
     /// Things.
     Count,
 }
@@ -286,6 +288,10 @@ parameters! {
     L1Tags = "l1.tags", Count, Positive;
     /// Sectors that can be on their way from the second level at a time.
     L1Misses = "l1.misses", Count, Positive;
+    /// Sectors that can be on their way to the second level at a time, to be written.
+    L1Stores = "l1.stores", Count, Positive;
+    /// 1: a sector that several requests of an instruction want is asked for once. 0: each of them asks for it.
+    L1Merge = "l1.merge", Count, Switch;
     /// From the issue of a store or load until its source registers have been read.
     L1Sources = "l1.sources", Cycles;
 
@@ -299,6 +305,8 @@ parameters! {
     L2Ways = "l2.ways", Count, Size;
     /// Slices, each with a port of its own.
     L2Slices = "l2.slices", Count, Size;
+    /// 1: lines are spread over the slices by a hash of their address. 0: by the remainder of their number.
+    L2Hash = "l2.hash", Count, Switch;
     /// Load of a single thread that hits in the second level.
     L2Hit = "l2.hit", Cycles;
     /// What a slice moves.
@@ -308,8 +316,18 @@ parameters! {
 
     /// Load of a single thread from memory, translation apart.
     DramLatency = "dram.latency", Cycles;
-    /// What the memory moves.
+    /// What the bus of the memory moves while it moves data.
     DramBandwidth = "dram.bandwidth", BytesPerKilocycle, Positive;
+    /// The part of the bandwidth that reads get: rows that are opened and closed, and whatever else no program gets around.
+    DramReads = "dram.read_efficiency", PerMille, Positive;
+    /// The part of it that writes get.
+    DramWrites = "dram.write_efficiency", PerMille, Positive;
+    /// The part of a sector's time on the bus that is lost more for each sector written after a read.
+    DramTurnaround = "dram.turnaround", PerMille;
+    /// Cycles for which the memory is closed in each interval of refresh.
+    DramRefresh = "dram.refresh", Cycles;
+    /// From one refresh to the next.
+    DramRefreshInterval = "dram.refresh_interval", Cycles, Positive;
 
     /// Entries of the first-level translation buffer.
     TlbL1Entries = "tlb.l1_entries", Count, Size;
