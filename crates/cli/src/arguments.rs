@@ -6,13 +6,13 @@ use std::time::Duration;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpbound_driver::{
-    AgreementDomain, DivergenceOrder, FactsFile, GroupDomain, Interlock, Level, Model, Parameter,
-    Pick, Reading, Selection, Sm, StackDomain, StartCaches, WarpPolicy,
+    AgreementDomain, DivergenceOrder, FactsFile, GroupDomain, Interlock, Level, Model, Pick,
+    Reading, Selection, Sm, StackDomain, StartCaches, WarpPolicy,
 };
 use warpbound_report::BoundFormat;
 
 use crate::input;
-use crate::values::{block, loop_default, pick, seconds, set};
+use crate::values::{SetTo, block, loop_default, pick, seconds, set};
 
 /// Worst-case bounds of GPU kernels, from their machine code.
 #[derive(Parser)]
@@ -223,9 +223,9 @@ pub(crate) struct RunArguments {
     /// Which values the numbers of the machine have: the least (lo) or the most (hi) of each, typical ones, or at random with seed=N [default: typical]. lo and hi are not the fastest and the slowest run: of some numbers more is faster, and --sensitivities shows which
     #[arg(long, value_name = "PICK", value_parser = pick, help_heading = "GPU kernels with time")]
     pub(crate) pick: Option<Pick>,
-    /// Another value of a number of the machine, named as in machine files: shared.latency=30; can be given several times
+    /// Another value of a number of the machine, named as in machine files: shared.latency=30; can be given several times. Names of earlier files that are sums are understood: dram.latency is l2.hit and dram.beyond_l2
     #[arg(long, value_name = "NAME=VALUE", value_parser = set, help_heading = "GPU kernels with time")]
-    pub(crate) set: Vec<(Parameter, u64)>,
+    pub(crate) set: Vec<SetTo>,
     /// What is in the second-level cache at the start: nothing, or buffers, constants and code [default: what the launch file says, else cold]
     #[arg(long, value_enum, help_heading = "GPU kernels with time")]
     pub(crate) caches: Option<FirstCaches>,

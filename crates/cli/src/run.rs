@@ -12,6 +12,7 @@ use warpbound_report::to_json;
 use crate::arguments::{Format, LaneOrder, RunArguments};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::values::SetTo;
 use crate::{Stop, input, launched_session, print};
 
 /// Runs a launch; the exit code.
@@ -103,7 +104,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
             return Err(Diagnostic::new(what));
         }
     }
-    let mut names: Vec<&str> = set.iter().map(|(parameter, _)| parameter.name()).collect();
+    let mut names: Vec<&str> = set.iter().map(|set| set.parameter().name()).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(Diagnostic::new(format!("--set {} is there twice", pair[0]))),
@@ -173,10 +174,18 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
         Some(name) => input::device(name)?,
         None => session.own_device()?,
     };
+    let (mut set, mut sums) = (Vec::new(), Vec::new());
+    for to in &arguments.set {
+        match *to {
+            SetTo::Number(parameter, value) => set.push((parameter, value)),
+            SetTo::Sum(sum, value) => sums.push((sum, value)),
+        }
+    }
     let options = TimedOptions {
         scheduler: arguments.scheduler.map(Into::into),
         pick: arguments.pick.unwrap_or_default(),
-        set: arguments.set.clone(),
+        set,
+        sums,
         caches: arguments.caches.map(Into::into),
         interlock: arguments.interlock.map(Into::into).unwrap_or_default(),
         max_instructions: arguments.max_instructions,

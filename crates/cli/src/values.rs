@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
-use warpbound_driver::{FactsFile, Parameter, Pick};
+use warpbound_driver::{FactsFile, Parameter, Pick, Sum};
 
 /// The same limits as in a facts file.
 pub(crate) fn loop_default() -> RangedU64ValueParser {
@@ -25,18 +25,40 @@ pub(crate) fn pick(text: &str) -> Result<Pick, String> {
 }
 
 /// Another value of a number of a machine.
-pub(crate) fn set(text: &str) -> Result<(Parameter, u64), String> {
+#[derive(Clone, Copy)]
+pub(crate) enum SetTo {
+    Number(Parameter, u64),
+    /// A number together with another one.
+    Sum(Sum, u64),
+}
+
+impl SetTo {
+    /// The number that gets another value.
+    pub(crate) fn parameter(self) -> Parameter {
+        match self {
+            SetTo::Number(parameter, _) => parameter,
+            SetTo::Sum(sum, _) => sum.part(),
+        }
+    }
+}
+
+/// Another value of a number of a machine.
+pub(crate) fn set(text: &str) -> Result<SetTo, String> {
     let Some((name, value)) = text.split_once('=') else {
         return Err("there is no = between a name and a value".to_owned());
     };
     if name == "scheduler.policy" {
         return Err("--scheduler chooses it".to_owned());
     }
-    let parameter = Parameter::named(name).map_err(|diagnostic| diagnostic.to_string())?;
-    match value.parse() {
-        Ok(value) => Ok((parameter, value)),
-        Err(_) => Err(format!("{value:?} is not a whole number of 64 bits")),
+    let number = |value: &str| {
+        let number = value.parse();
+        number.map_err(|_| format!("{value:?} is not a whole number of 64 bits"))
+    };
+    if let Some(sum) = Sum::named(name) {
+        return Ok(SetTo::Sum(sum, number(value)?));
     }
+    let parameter = Parameter::named(name).map_err(|diagnostic| diagnostic.to_string())?;
+    Ok(SetTo::Number(parameter, number(value)?))
 }
 
 /// A time.

@@ -39,6 +39,6 @@ pub use warpbound_bound::FactsFile;
 pub use warpbound_load::{
     Bytes, FileSource, GridFile, Kernel, LaunchFile, NamePattern, Sm, Source, StartCaches,
 };
-pub use warpbound_machine::{Device, Machine, Parameter, Pick, WarpPolicy};
+pub use warpbound_machine::{Device, Machine, Parameter, Pick, Sum, WarpPolicy};
 pub use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, Model, StackDomain};
 pub use warpbound_simulate::timed::Interlock;

@@ -6,7 +6,7 @@ use std::num::NonZero;
 use warpbound_base::Diagnostic;
 use warpbound_isa::{Program, nvidia};
 use warpbound_load::{GridFile, Kernel, StartCaches};
-use warpbound_machine::{Device, Occupancy, Parameter, Pick, Picked, WarpPolicy};
+use warpbound_machine::{Device, Occupancy, Parameter, Pick, Picked, Sum, WarpPolicy};
 use warpbound_report::functional::Issued;
 use warpbound_report::timed::{SetNumber, Spread, TimedReport};
 use warpbound_report::trace::TraceAbout;
@@ -46,6 +46,8 @@ pub struct TimedOptions {
     pub pick: Pick,
     /// Numbers that have other values than those, each once.
     pub set: Vec<(Parameter, u64)>,
+    /// Numbers that make sums so large, the other part being what the run has; each once, and none that is in `set`.
+    pub sums: Vec<(Sum, u64)>,
     /// What is in the second-level cache at the start; `None`: what the launch says.
     pub caches: Option<StartCaches>,
     /// What decides when a warp may issue again.
@@ -71,6 +73,7 @@ impl TimedOptions {
             scheduler: None,
             pick: Pick::default(),
             set: Vec::new(),
+            sums: Vec::new(),
             caches: None,
             interlock: Interlock::default(),
             max_instructions: None,
@@ -79,6 +82,12 @@ impl TimedOptions {
             spread: false,
             threads: NonZero::<usize>::MIN,
         }
+    }
+
+    /// The numbers that have other values than the machine's.
+    fn parameters_set(&self) -> impl Iterator<Item = Parameter> {
+        let numbers = self.set.iter().map(|(parameter, _)| *parameter);
+        numbers.chain(self.sums.iter().map(|(sum, _)| sum.part()))
     }
 }
 
@@ -282,15 +291,9 @@ impl<'a> Timed<'a> {
             let what = Diagnostic::new("mini-SIMT kernels do not run on machines for GPU kernels");
             return Err(session.locate(what.in_kernel(prepared.kernel.demangled())));
         };
-        let mut machine = options.machine.pick(options.pick);
-        for &(parameter, value) in &options.set {
-            machine = machine.with(parameter, value);
-        }
-        if !options.set.is_empty() {
-            let name = &options.machine.name;
-            let here = |d: Diagnostic| d.in_file(format!("machine {name} with other numbers"));
-            machine.check().map_err(here)?;
-        }
+        let name = &options.machine.name;
+        let here = |d: Diagnostic| d.in_file(format!("machine {name} with other numbers"));
+        let machine = with_set(options.machine.pick(options.pick), options).map_err(here)?;
         let setup = Setup {
             machine,
             policy: options.scheduler.unwrap_or(options.machine.choices.policy),
@@ -314,17 +317,17 @@ impl<'a> Timed<'a> {
     /// The numbers that have other values than the machine's.
     fn set(&self) -> Vec<SetNumber> {
         let device = self.options.machine.pick(self.options.pick);
-        let number = |&(parameter, value): &(Parameter, u64)| SetNumber {
+        let number = |parameter: Parameter| SetNumber {
             name: parameter.name().to_owned(),
-            value,
+            value: self.setup.machine[parameter],
             instead_of: device[parameter],
         };
-        self.options.set.iter().map(number).collect()
+        self.options.parameters_set().map(number).collect()
     }
 
     /// Whether a number has the value that was asked for, not one of the machine's.
     fn is_set(&self, parameter: Parameter) -> bool {
-        self.options.set.iter().any(|(set, _)| *set == parameter)
+        self.options.parameters_set().any(|set| set == parameter)
     }
 
     /// The launch, and memory as it is at its start.
@@ -388,6 +391,28 @@ fn pick_name(pick: Pick) -> String {
         Pick::Most => "hi".to_owned(),
         Pick::Seed(seed) => format!("seed={seed}"),
     }
+}
+
+/// A machine with numbers that were asked for; refused where that is none.
+fn with_set(mut machine: Picked, options: &TimedOptions) -> Result<Picked, Diagnostic> {
+    if options.parameters_set().next().is_none() {
+        return Ok(machine);
+    }
+    for &(parameter, value) in &options.set {
+        machine = machine.with(parameter, value);
+    }
+    for &(sum, value) in &options.sums {
+        let other = machine[sum.other()];
+        let Some(rest) = value.checked_sub(other) else {
+            let (name, of) = (sum.name(), sum.other().name());
+            return Err(Diagnostic::new(format!(
+                "{name} is {value}, but {of}, which is a part of it, is {other}"
+            )));
+        };
+        machine = machine.with(sum.part(), rest);
+    }
+    machine.check()?;
+    Ok(machine)
 }
 
 /// A machine with another value of a number.

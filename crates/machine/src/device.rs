@@ -1,15 +1,15 @@
 //! Maxwell and Pascal GPUs, as the timing model sees them.
 
-use std::collections::BTreeMap;
 use std::ops::Index;
 
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
 
-use crate::{Domain, Parameter, sense};
+use crate::{Domain, Parameter, read, sense};
 
 /// The devices that come with the tool: name and file.
-const BUILT_IN: [(&str, &str); 4] = [
+/// A file may be like one in front of it. For code of an architecture it is the first that lists it.
+const BUILT_IN: [(&str, &str); 8] = [
     (
         "jetson-tx2",
         include_str!("../../../machine/nvidia/jetson-tx2.toml"),
@@ -22,6 +22,19 @@ const BUILT_IN: [(&str, &str); 4] = [
     (
         "titan-x-maxwell",
         include_str!("../../../machine/nvidia/titan-x-maxwell.toml"),
+    ),
+    (
+        "gtx1080ti",
+        include_str!("../../../machine/nvidia/gtx1080ti.toml"),
+    ),
+    (
+        "titan-xp",
+        include_str!("../../../machine/nvidia/titan-xp.toml"),
+    ),
+    ("p40", include_str!("../../../machine/nvidia/p40.toml")),
+    (
+        "gtx980",
+        include_str!("../../../machine/nvidia/gtx980.toml"),
     ),
 ];
 
@@ -97,7 +110,7 @@ pub struct Device {
     /// What is chosen.
     pub choices: Choices,
     /// A number for each parameter, in their order.
-    figures: Vec<Figure>,
+    pub(crate) figures: Vec<Figure>,
 }
 
 /// Which values of the numbers a run takes.
@@ -212,52 +225,7 @@ impl Device {
     ///
     /// One line naming file, position and cause.
     pub fn parse(file: &str, text: &str) -> Result<Device, Diagnostic> {
-        let fault = |what: String| Diagnostic::new(what).in_file(file);
-        let raw: RawDevice = toml::from_str(text).map_err(|error| {
-            let at = error.span().map(|span| span.start);
-            Diagnostic::of_text(file, text, error.message(), at)
-        })?;
-        let mut sections = raw.sections;
-        let mut figures = Vec::with_capacity(Parameter::ALL.len());
-        for &parameter in Parameter::ALL {
-            let name = parameter.name();
-            let stated = name.split_once('.').and_then(|(section, key)| {
-                let keys = sections.get_mut(section)?.as_table_mut()?;
-                keys.remove(key)
-            });
-            let Some(stated) = stated else {
-                let hint = format!("it is: {}", parameter.meaning());
-                return Err(fault(format!("{name} is missing")).hint(hint));
-            };
-            let figure: RawFigure = stated.try_into().map_err(|error: toml::de::Error| {
-                let said = format!("{name}: {}", error.message());
-                Diagnostic::of_text(file, text, &said, None)
-            })?;
-            figures.push(figure.check(name).map_err(fault)?);
-        }
-        if let Some(name) = left_over(&sections) {
-            let what = format!("{name} is not known");
-            return Err(Diagnostic::of_text(file, text, &what, None));
-        }
-        let stated: Vec<[u64; 3]> = figures.iter().map(Figure::stated).collect();
-        sense::check(&stated).map_err(fault)?;
-        let policy = raw.scheduler.policy;
-        if policy.source.trim().is_empty() {
-            return Err(fault(
-                "scheduler.policy does not say where it is from".to_owned(),
-            ));
-        }
-        Ok(Device {
-            name: raw.name,
-            title: raw.title,
-            architectures: raw.architectures,
-            choices: Choices {
-                policy: policy.value,
-                policy_source: policy.source,
-                policy_standing: policy.standing,
-            },
-            figures,
-        })
+        read::device(file, text)
     }
 
     /// What a file says of a number.
@@ -289,95 +257,10 @@ impl Device {
     }
 }
 
-/// A key of a file that no parameter has, or a section without any.
-fn left_over(sections: &BTreeMap<String, toml::Value>) -> Option<String> {
-    sections.iter().find_map(|(section, keys)| {
-        let known = |name: &str| name.split_once('.').is_some_and(|(of, _)| of == section);
-        match keys.as_table() {
-            Some(keys)
-                if Parameter::ALL
-                    .iter()
-                    .any(|parameter| known(parameter.name())) =>
-            {
-                let key = keys.keys().next()?;
-                Some(format!("{section}.{key}"))
-            }
-            _ => Some(section.clone()),
-        }
-    })
-}
-
 /// A number that looks random (SplitMix64).
 fn scrambled(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ number >> 31
-}
-
-#[derive(Deserialize)]
-struct RawDevice {
-    name: String,
-    title: String,
-    architectures: Vec<String>,
-    scheduler: RawScheduler,
-    #[serde(flatten)]
-    sections: BTreeMap<String, toml::Value>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawScheduler {
-    policy: RawPolicy,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawPolicy {
-    value: Policy,
-    source: String,
-    #[serde(default)]
-    standing: Standing,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawFigure {
-    value: [u64; 2],
-    typical: Option<u64>,
-    source: String,
-    #[serde(default)]
-    standing: Standing,
-}
-
-impl RawFigure {
-    fn check(self, name: &str) -> Result<Figure, String> {
-        let [least, most] = self.value;
-        if self.source.trim().is_empty() {
-            return Err(format!("{name} does not say where it is from"));
-        }
-        if least > most || most > Device::MOST {
-            return Err(format!(
-                "{name} is between {least} and {most}; at most {} is understood",
-                Device::MOST
-            ));
-        }
-        let typical = match self.typical {
-            Some(typical) => typical,
-            None if least == most => least,
-            None => return Err(format!("{name} has a range but no typical value")),
-        };
-        if !(least..=most).contains(&typical) {
-            return Err(format!(
-                "{name} is typically {typical}, outside {least} to {most}"
-            ));
-        }
-        Ok(Figure {
-            least,
-            most,
-            typical,
-            standing: self.standing,
-            source: self.source,
-        })
-    }
 }

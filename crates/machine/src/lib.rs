@@ -7,9 +7,12 @@ mod device;
 mod mini;
 mod occupancy;
 mod parameter;
+mod read;
 mod sense;
+mod sum;
 
 pub use device::{Choices, Device, Figure, Pick, Picked, Policy as WarpPolicy, Standing};
 pub use mini::{AfterBarrier, Latency, Machine, Policy};
 pub use occupancy::{Excess, Limit, Occupancy, Room};
-pub use parameter::{Domain, Parameter, Unit};
+pub use parameter::{Domain, Parameter, Slow, Unit};
+pub use sum::Sum;

@@ -35,8 +35,28 @@ pub enum Domain {
     Switch,
 }
 
+/// At which value of a number a warp that runs alone is slowest, whatever the other numbers are.
+///
+/// With more warps no number has such an end: any of them may change who issues next (R. L. Graham, "Bounds on
+/// multiprocessing timing anomalies", 1969). Alone, a warp is later when anything that it waits for is, but for two cases:
+/// where fetched code shares a slice of the second level with the warp's own data, the slice may serve it in front of them
+/// or behind; and an instruction for either arithmetic pipe that comes a cycle later may find the other one free.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slow {
+    /// More is slower: latencies, and cycles for which something is taken.
+    High,
+    /// Less is slower: bandwidths, queues.
+    Low,
+    /// One of the two ends, or a value between them: which one depends on the kernel. Both ends are to be tried.
+    Either,
+    /// No end, as more of it is no better than less for some kernel: sizes. Each value that makes a machine is to be tried.
+    Each,
+}
+
 macro_rules! parameters {
-    ($($(#[doc = $doc:literal])+ $id:ident = $name:literal, $unit:ident $(, $domain:ident)?;)+) => {
+    (
+        $($(#[doc = $doc:literal])+ $id:ident = $name:literal, $unit:ident, $slow:ident $(, $domain:ident)?;)+
+    ) => {
         /// A number of a machine, see the rows of this file.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u8)]
@@ -73,12 +93,21 @@ macro_rules! parameters {
                 match self { $(Parameter::$id => parameters!(@domain $($domain)?),)+ }
             }
 
+            /// At which value a warp that runs alone is slowest.
+            pub fn slow(self) -> Slow {
+                match self { $(Parameter::$id => parameters!(@slow $slow),)+ }
+            }
+
             /// What it is, in words.
             pub fn meaning(self) -> &'static str {
                 match self { $(Parameter::$id => concat!($($doc),+).trim_ascii(),)+ }
             }
         }
     };
+    (@slow high) => { Slow::High };
+    (@slow low) => { Slow::Low };
+    (@slow either) => { Slow::Either };
+    (@slow each) => { Slow::Each };
     (@domain) => { Domain::Any };
     (@domain $domain:ident) => { Domain::$domain };
 }
@@ -107,252 +136,265 @@ fn unknown(name: &str) -> Diagnostic {
     ))
 }
 
+// A row: what it is, name in files, unit, slow end, and which values it may have where that is not any.
 parameters! {
     /// Streaming multiprocessors.
-    SmCount = "sm.count", Count, Size;
+    SmCount = "sm.count", Count, each, Size;
     /// Warp schedulers of an SM, each with a sub-partition of its own.
-    SmSchedulers = "sm.schedulers", Count, Size;
+    SmSchedulers = "sm.schedulers", Count, each, Size;
     /// Warps that an SM holds.
-    SmWarps = "sm.warps", Count, Size;
+    SmWarps = "sm.warps", Count, each, Size;
     /// Blocks that an SM holds.
-    SmBlocks = "sm.blocks", Count, Size;
+    SmBlocks = "sm.blocks", Count, each, Size;
     /// Threads that an SM holds.
-    SmThreads = "sm.threads", Count, Size;
+    SmThreads = "sm.threads", Count, each, Size;
     /// 32-bit registers of an SM.
-    SmRegisters = "sm.registers", Count, Size;
+    SmRegisters = "sm.registers", Count, each, Size;
     /// Shared memory of an SM.
-    SmShared = "sm.shared", Bytes, Size;
+    SmShared = "sm.shared", Bytes, each, Size;
     /// Threads that a block may have.
-    BlockThreads = "block.threads", Count, Size;
+    BlockThreads = "block.threads", Count, each, Size;
     /// Registers that a block may have.
-    BlockRegisters = "block.registers", Count, Size;
+    BlockRegisters = "block.registers", Count, each, Size;
     /// Shared memory that a block may have.
-    BlockShared = "block.shared", Bytes, Size;
+    BlockShared = "block.shared", Bytes, each, Size;
     /// Registers of a warp are allocated in steps of so many.
-    RegisterStep = "block.register_step", Count, Size;
+    RegisterStep = "block.register_step", Count, each, Size;
     /// Sub-partitions that share the registers of an SM evenly: the warps that it holds are a multiple of so many, and
     /// `block.registers` is for the warps of a block rounded up to one.
-    WarpStep = "block.warp_step", Count, Size;
+    WarpStep = "block.warp_step", Count, each, Size;
     /// Shared memory is allocated in steps of so many bytes.
-    SharedStep = "block.shared_step", Bytes, Size;
+    SharedStep = "block.shared_step", Bytes, each, Size;
     /// The clock of the SMs.
-    Clock = "clock.frequency", Kilohertz, Positive;
+    /// Either: only code that reads the time in nanoseconds does anything else at another clock.
+    Clock = "clock.frequency", Kilohertz, either, Positive;
 
     /// From the launch of a kernel until its first block may begin, its first instructions at hand.
-    LaunchKernel = "launch.kernel", Cycles;
+    LaunchKernel = "launch.kernel", Cycles, high;
     /// Between the beginnings of two blocks on the same SM.
-    LaunchBlock = "launch.block", Cycles;
+    LaunchBlock = "launch.block", Cycles, high;
     /// From the end of the last warp until the kernel counts as done.
-    LaunchEnd = "launch.end", Cycles;
+    LaunchEnd = "launch.end", Cycles, high;
     /// 1: a kernel is done when the second level has all its stores, too. 0: when its last warp has ended.
-    LaunchStores = "launch.stores", Count, Switch;
+    LaunchStores = "launch.stores", Count, high, Switch;
 
     /// 1: an instruction with the code 16 issues together with the next one. 0: one cycle before it.
-    IssueDual = "issue.dual", Count, Switch;
+    /// Low: the second of a pair is a cycle later.
+    IssueDual = "issue.dual", Count, low, Switch;
     /// From an instruction with the code 29 (YIELD6) to the next of its warp.
-    IssueYield6 = "issue.yield6", Cycles;
+    IssueYield6 = "issue.yield6", Cycles, high;
     /// From an instruction with the code 30 (YIELD8) to the next of its warp.
-    IssueYield8 = "issue.yield8", Cycles;
+    IssueYield8 = "issue.yield8", Cycles, high;
     /// From an instruction with the code 31 (OFF_DECK) to the next of its warp.
-    IssueOffDeck = "issue.off_deck", Cycles;
+    IssueOffDeck = "issue.off_deck", Cycles, high;
     /// From an instruction with the code 0 (DRAIN) to the next of its warp, once all that its warp waits for is there.
-    IssueDrain = "issue.drain", Cycles;
+    IssueDrain = "issue.drain", Cycles, high;
     /// More cycles after a branch that jumps, to fetch from elsewhere.
-    IssueJump = "issue.jump", Cycles;
+    IssueJump = "issue.jump", Cycles, high;
     /// From the release of a scoreboard until a warp that waits for it can issue.
-    IssueWake = "issue.wake", Cycles;
+    IssueWake = "issue.wake", Cycles, high;
     /// For each operand more than one from the same register bank that the reuse cache does not have.
-    IssueBankConflict = "issue.bank_conflict", Cycles;
+    IssueBankConflict = "issue.bank_conflict", Cycles, high;
     /// Register banks of a sub-partition.
-    IssueBanks = "issue.banks", Count, Size;
+    IssueBanks = "issue.banks", Count, each, Size;
 
     /// From an instruction of fixed latency to one that reads its register.
-    LatencyAlu = "latency.alu", Cycles;
+    LatencyAlu = "latency.alu", Cycles, high;
     /// From an instruction of fixed latency to one that reads its predicate.
-    LatencyPredicate = "latency.predicate", Cycles;
+    LatencyPredicate = "latency.predicate", Cycles, high;
     /// From an instruction of fixed latency to one that reads its condition code.
-    LatencyCarry = "latency.carry", Cycles;
+    LatencyCarry = "latency.carry", Cycles, high;
     /// Special functions, population count, leading zeros.
-    LatencyXu = "latency.xu", Cycles;
+    LatencyXu = "latency.xu", Cycles, high;
     /// Conversions of at most 32 bits.
-    LatencyConversion = "latency.conversion", Cycles;
+    LatencyConversion = "latency.conversion", Cycles, high;
     /// Double precision, and conversions of 64 bits.
-    LatencyFp64 = "latency.fp64", Cycles;
+    LatencyFp64 = "latency.fp64", Cycles, high;
     /// Half precision.
-    LatencyFp16 = "latency.fp16", Cycles;
+    LatencyFp16 = "latency.fp16", Cycles, high;
     /// The instructions IMAD and IMUL (compilers write XMAD, which is as other integer arithmetic).
-    LatencyImad = "latency.imad", Cycles;
+    LatencyImad = "latency.imad", Cycles, high;
     /// Special registers by S2R.
-    LatencySpecialRegister = "latency.special_register", Cycles;
+    LatencySpecialRegister = "latency.special_register", Cycles, high;
     /// Shuffles.
-    LatencyShuffle = "latency.shuffle", Cycles;
+    LatencyShuffle = "latency.shuffle", Cycles, high;
     /// Results of the memory path that is not named otherwise (B2R, AL2P).
-    LatencyOther = "latency.other", Cycles;
+    LatencyOther = "latency.other", Cycles, high;
 
     /// Cycles for which a warp instruction takes the pipe of comparisons, shifts and moves.
-    OccupancyFxu = "occupancy.fxu", Cycles;
+    /// Either: what goes to one pipe or the other goes to the one that is free, so that it matters what came before.
+    OccupancyFxu = "occupancy.fxu", Cycles, either;
     /// Cycles for which a warp instruction takes the pipe of multiplications and additions.
-    OccupancyFmai = "occupancy.fmai", Cycles;
+    /// Either, as `occupancy.fxu`.
+    OccupancyFmai = "occupancy.fmai", Cycles, either;
     /// Cycles for which a warp instruction takes the unit of special functions and conversions.
-    OccupancyXu = "occupancy.xu", Cycles;
+    OccupancyXu = "occupancy.xu", Cycles, high;
     /// Cycles for which a warp instruction takes the double precision lanes of its sub-partition.
-    OccupancyFp64 = "occupancy.fp64", Cycles;
+    OccupancyFp64 = "occupancy.fp64", Cycles, high;
     /// Cycles for which a warp instruction takes the half precision lanes of its sub-partition.
-    OccupancyFp16 = "occupancy.fp16", Cycles;
+    OccupancyFp16 = "occupancy.fp16", Cycles, high;
     /// Cycles for which a warp instruction takes the load/store lanes of its sub-partition.
-    OccupancyLsu = "occupancy.lsu", Cycles;
+    OccupancyLsu = "occupancy.lsu", Cycles, high;
     /// Instructions for the memory path that a sub-partition takes before the unit that they need is free.
-    OccupancyQueue = "occupancy.queue", Count, Positive;
+    /// Low: a warp waits where the queue is full, and the unit serves in order whether it waits or not.
+    OccupancyQueue = "occupancy.queue", Count, low, Positive;
 
     /// A shared memory access without its width and conflicts (22 of "22 + base + 2 conflicts").
-    SharedLatency = "shared.latency", Cycles;
+    SharedLatency = "shared.latency", Cycles, high;
     /// The base of an access of at most 32 bits.
-    SharedBase32 = "shared.base_32", Cycles;
+    SharedBase32 = "shared.base_32", Cycles, high;
     /// The base of an access of 64 bits.
-    SharedBase64 = "shared.base_64", Cycles;
+    SharedBase64 = "shared.base_64", Cycles, high;
     /// The base of an access of 128 bits.
-    SharedBase128 = "shared.base_128", Cycles;
+    SharedBase128 = "shared.base_128", Cycles, high;
     /// For each conflict.
-    SharedConflict = "shared.conflict", Cycles;
+    SharedConflict = "shared.conflict", Cycles, high;
     /// Cycles for which a transaction takes the shared memory of the SM.
-    SharedTransaction = "shared.transaction", Cycles;
+    SharedTransaction = "shared.transaction", Cycles, high;
     /// From the issue of an access until its source registers have been read, without conflicts.
-    SharedSources = "shared.sources", Cycles;
+    SharedSources = "shared.sources", Cycles, high;
     /// An atomic operation beyond a load.
-    SharedAtomic = "shared.atomic", Cycles;
+    SharedAtomic = "shared.atomic", Cycles, high;
     /// For each thread that an atomic operation works at the same address for.
-    SharedAtomicThread = "shared.atomic_thread", Cycles;
+    SharedAtomicThread = "shared.atomic_thread", Cycles, high;
 
     /// From the last arrival at a barrier until the warps that waited can issue.
-    BarrierLatency = "barrier.latency", Cycles;
+    BarrierLatency = "barrier.latency", Cycles, high;
     /// Threads that barriers of an SM count in a cycle.
-    BarrierThreads = "barrier.threads", Count, Positive;
+    BarrierThreads = "barrier.threads", Count, low, Positive;
     /// MEMBAR.CTA beyond what its warp has outstanding.
-    FenceBlock = "fence.block", Cycles;
+    FenceBlock = "fence.block", Cycles, high;
     /// MEMBAR.GL and .SYS beyond what its warp has outstanding.
-    FenceDevice = "fence.device", Cycles;
+    FenceDevice = "fence.device", Cycles, high;
 
     /// The first constant cache of an SM.
-    ConstantL1Bytes = "constant.l1_bytes", Bytes, Size;
+    ConstantL1Bytes = "constant.l1_bytes", Bytes, each, Size;
     /// Its line.
-    ConstantL1Line = "constant.l1_line", Bytes, PowerOfTwo;
+    ConstantL1Line = "constant.l1_line", Bytes, each, PowerOfTwo;
     /// Its ways.
-    ConstantL1Ways = "constant.l1_ways", Count, Size;
+    ConstantL1Ways = "constant.l1_ways", Count, each, Size;
     /// LDC when it hits there.
-    ConstantL1Hit = "constant.l1_hit", Cycles;
+    ConstantL1Hit = "constant.l1_hit", Cycles, high;
     /// More cycles of an instruction with a constant operand that hits.
-    ConstantOperand = "constant.operand", Cycles;
+    ConstantOperand = "constant.operand", Cycles, high;
     /// The second constant cache of an SM.
-    ConstantL15Bytes = "constant.l15_bytes", Bytes, Size;
+    ConstantL15Bytes = "constant.l15_bytes", Bytes, each, Size;
     /// Its line.
-    ConstantL15Line = "constant.l15_line", Bytes, PowerOfTwo;
+    ConstantL15Line = "constant.l15_line", Bytes, each, PowerOfTwo;
     /// Its ways.
-    ConstantL15Ways = "constant.l15_ways", Count, Size;
-    /// LDC when it hits in the second one.
-    ConstantL15Hit = "constant.l15_hit", Cycles;
-    /// LDC when it hits in the second-level cache.
-    ConstantL2Hit = "constant.l2_hit", Cycles;
+    ConstantL15Ways = "constant.l15_ways", Count, each, Size;
+    /// More cycles, than of a hit in the first one, when a constant is in the second one only.
+    ConstantL15Beyond = "constant.l15_beyond_l1", Cycles, high;
+    /// The same when it is in the second-level cache only.
+    ConstantL2Beyond = "constant.l2_beyond_l1", Cycles, high;
 
     /// The first instruction cache of an SM.
-    InstructionL1Bytes = "instruction.l1_bytes", Bytes, Size;
+    InstructionL1Bytes = "instruction.l1_bytes", Bytes, each, Size;
     /// The line of the instruction caches.
-    InstructionLine = "instruction.line", Bytes, PowerOfTwo;
+    InstructionLine = "instruction.line", Bytes, each, PowerOfTwo;
     /// Its ways.
-    InstructionL1Ways = "instruction.l1_ways", Count, Size;
+    InstructionL1Ways = "instruction.l1_ways", Count, each, Size;
     /// The second instruction cache of an SM.
-    InstructionL15Bytes = "instruction.l15_bytes", Bytes, Size;
+    InstructionL15Bytes = "instruction.l15_bytes", Bytes, each, Size;
     /// Its ways.
-    InstructionL15Ways = "instruction.l15_ways", Count, Size;
+    InstructionL15Ways = "instruction.l15_ways", Count, each, Size;
     /// Lines behind the one in use that are fetched ahead.
-    InstructionAhead = "instruction.ahead", Count;
+    /// Each: a line fetched ahead saves a miss, but comes behind the one that is needed, and another line makes room.
+    InstructionAhead = "instruction.ahead", Count, each;
     /// From the need of an instruction to its issue when it is in the second instruction cache only.
-    InstructionL15Hit = "instruction.l15_hit", Cycles;
+    InstructionL15Hit = "instruction.l15_hit", Cycles, high;
     /// The same when it is in the second-level cache only.
-    InstructionL2Hit = "instruction.l2_hit", Cycles;
+    InstructionL2Hit = "instruction.l2_hit", Cycles, high;
 
     /// First-level data caches of an SM.
-    L1Units = "l1.units", Count, Size;
+    L1Units = "l1.units", Count, each, Size;
     /// Bytes of each.
-    L1Bytes = "l1.bytes", Bytes, Size;
+    L1Bytes = "l1.bytes", Bytes, each, Size;
     /// Bytes for which a tag stands; sectors of it are fetched one by one.
-    L1Line = "l1.line", Bytes, PowerOfTwo;
+    L1Line = "l1.line", Bytes, each, PowerOfTwo;
     /// Sets.
-    L1Sets = "l1.sets", Count, Size;
+    L1Sets = "l1.sets", Count, each, Size;
     /// Load of a single thread that hits.
-    L1Hit = "l1.hit", Cycles;
+    L1Hit = "l1.hit", Cycles, high;
     /// 1: all loads from global memory are cached, 0: only those that may be (LDG.CI).
-    L1AllLoads = "l1.all_loads", Count, Switch;
+    /// Either: a hit is faster, but a load that finds its line on its way waits for all of it.
+    L1AllLoads = "l1.all_loads", Count, either, Switch;
     /// Threads of a request when each accesses at most 32 bits; half of it for 64 bits, a quarter for 128.
-    L1RequestThreads = "l1.request_threads", Count, PowerOfTwo;
+    L1RequestThreads = "l1.request_threads", Count, each, PowerOfTwo;
     /// Tags that are looked up in a cycle.
-    L1Tags = "l1.tags", Count, Positive;
+    L1Tags = "l1.tags", Count, low, Positive;
     /// Sectors that can be on their way from the second level at a time.
-    L1Misses = "l1.misses", Count, Positive;
+    /// Low: a load waits where no more sectors can be on their way.
+    L1Misses = "l1.misses", Count, low, Positive;
     /// Sectors that can be on their way to the second level at a time, to be written.
-    L1Stores = "l1.stores", Count, Positive;
+    /// Low: a store waits where no more can be on their way.
+    L1Stores = "l1.stores", Count, low, Positive;
     /// 1: a sector that several requests of an instruction want is asked for once. 0: each of them asks for it.
-    L1Merge = "l1.merge", Count, Switch;
+    /// Low: what is asked for again takes its time again.
+    L1Merge = "l1.merge", Count, low, Switch;
     /// From the issue of a store or load until its source registers have been read.
-    L1Sources = "l1.sources", Cycles;
+    L1Sources = "l1.sources", Cycles, high;
 
     /// The second-level cache.
-    L2Bytes = "l2.bytes", Bytes, Size;
+    L2Bytes = "l2.bytes", Bytes, each, Size;
     /// Bytes for which a tag stands.
-    L2Line = "l2.line", Bytes, PowerOfTwo;
+    L2Line = "l2.line", Bytes, each, PowerOfTwo;
     /// Bytes of a sector, of both levels.
-    L2Sector = "l2.sector", Bytes, PowerOfTwo;
+    L2Sector = "l2.sector", Bytes, each, PowerOfTwo;
     /// Ways.
-    L2Ways = "l2.ways", Count, Size;
+    L2Ways = "l2.ways", Count, each, Size;
     /// Slices, each with a port of its own.
-    L2Slices = "l2.slices", Count, Size;
+    L2Slices = "l2.slices", Count, each, Size;
     /// 1: lines are spread over the slices by a hash of their address. 0: by the remainder of their number.
-    L2Hash = "l2.hash", Count, Switch;
+    /// Either: which lines share a slice is another matter with each.
+    L2Hash = "l2.hash", Count, either, Switch;
     /// Load of a single thread that hits in the second level.
-    L2Hit = "l2.hit", Cycles;
+    L2Hit = "l2.hit", Cycles, high;
     /// What a slice moves.
-    L2Bandwidth = "l2.slice_bandwidth", BytesPerKilocycle, Positive;
+    L2Bandwidth = "l2.slice_bandwidth", BytesPerKilocycle, low, Positive;
     /// What an SM gets from and gives to the second level.
-    SmBandwidth = "l2.sm_bandwidth", BytesPerKilocycle, Positive;
+    SmBandwidth = "l2.sm_bandwidth", BytesPerKilocycle, low, Positive;
 
-    /// Load of a single thread from memory, translation apart.
-    DramLatency = "dram.latency", Cycles;
+    /// More cycles of a load from memory than of one that hits in the second level, translation apart.
+    DramBeyond = "dram.beyond_l2", Cycles, high;
     /// What the bus of the memory moves while it moves data.
-    DramBandwidth = "dram.bandwidth", BytesPerKilocycle, Positive;
+    DramBandwidth = "dram.bandwidth", BytesPerKilocycle, low, Positive;
     /// The part of the bandwidth that reads get: rows that are opened and closed, and whatever else no program gets around.
-    DramReads = "dram.read_efficiency", PerMille, Positive;
+    DramReads = "dram.read_efficiency", PerMille, low, Positive;
     /// The part of it that writes get.
-    DramWrites = "dram.write_efficiency", PerMille, Positive;
+    DramWrites = "dram.write_efficiency", PerMille, low, Positive;
     /// The part of a sector's time on the bus that is lost more for each sector written after a read.
-    DramTurnaround = "dram.turnaround", PerMille;
+    DramTurnaround = "dram.turnaround", PerMille, high;
     /// Cycles for which the memory is closed in each interval of refresh.
-    DramRefresh = "dram.refresh", Cycles;
+    DramRefresh = "dram.refresh", Cycles, high;
     /// From one refresh to the next.
-    DramRefreshInterval = "dram.refresh_interval", Cycles, Positive;
+    /// Either: with another interval the memory is closed at other times, which a run may hit or miss.
+    DramRefreshInterval = "dram.refresh_interval", Cycles, either, Positive;
 
     /// Entries of the first-level translation buffer.
-    TlbL1Entries = "tlb.l1_entries", Count, Size;
+    TlbL1Entries = "tlb.l1_entries", Count, each, Size;
     /// What an entry of it translates.
-    TlbL1Page = "tlb.l1_page", Bytes, PowerOfTwo;
+    TlbL1Page = "tlb.l1_page", Bytes, each, PowerOfTwo;
     /// More cycles when the translation is in the second level only.
-    TlbL1Miss = "tlb.l1_miss", Cycles;
+    TlbL1Miss = "tlb.l1_miss", Cycles, high;
     /// Entries of the second-level translation buffer.
-    TlbL2Entries = "tlb.l2_entries", Count, Size;
+    TlbL2Entries = "tlb.l2_entries", Count, each, Size;
     /// What an entry of it translates.
-    TlbL2Page = "tlb.l2_page", Bytes, PowerOfTwo;
+    TlbL2Page = "tlb.l2_page", Bytes, each, PowerOfTwo;
     /// More cycles when the translation is in page tables that are cached.
-    TlbL2Miss = "tlb.l2_miss", Cycles;
+    TlbL2Miss = "tlb.l2_miss", Cycles, high;
     /// More cycles for the first use of a page table that nothing has cached.
-    TlbWalk = "tlb.walk", Cycles;
+    TlbWalk = "tlb.walk", Cycles, high;
 
     /// An atomic operation of global memory beyond a load.
-    AtomicLatency = "atomic.latency", Cycles;
+    AtomicLatency = "atomic.latency", Cycles, high;
     /// More when several threads of a warp want the same address.
-    AtomicShared = "atomic.contended", Cycles;
+    AtomicShared = "atomic.contended", Cycles, high;
     /// Cycles for which atomic operations on a sector take their slice of the second level.
-    AtomicOccupancy = "atomic.occupancy", Cycles;
+    AtomicOccupancy = "atomic.occupancy", Cycles, high;
 
     /// A texture read that hits.
-    TextureHit = "texture.hit", Cycles;
+    TextureHit = "texture.hit", Cycles, high;
     /// Cycles for which a texture read takes the texture unit.
-    TextureOccupancy = "texture.occupancy", Cycles;
+    TextureOccupancy = "texture.occupancy", Cycles, high;
 }

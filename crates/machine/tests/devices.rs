@@ -2,7 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
-use warpbound_machine::{Device, Domain, Parameter, Pick, Standing, Unit};
+use warpbound_machine::{Device, Domain, Parameter, Pick, Standing, Sum, Unit};
 
 const TX2: &str = include_str!("../../../machine/nvidia/jetson-tx2.toml");
 
@@ -53,7 +53,7 @@ fn edited(parameter: Parameter, edit: impl Fn(&str) -> Option<String>) -> String
 
 #[test]
 fn those_that_come_with_the_tool_are_complete() {
-    assert_eq!(Device::names().count(), 4);
+    assert_eq!(Device::names().count(), 8);
     for name in Device::names() {
         let device = Device::built_in(name).unwrap();
         assert_eq!(device.name, name);
@@ -135,6 +135,18 @@ fn figures_of_the_publications() {
             );
         }
     }
+    // Those that are like others.
+    let like = ["gtx1080ti", "titan-xp", "p40", "gtx980"].map(typical);
+    let row = |parameter: Parameter| like.each_ref().map(|device| device[parameter]);
+    assert_eq!(row(P::SmCount), [28, 30, 30, 16]);
+    assert_eq!(
+        row(P::L2Bytes).map(|bytes| bytes >> 10),
+        [2816, 3072, 3072, 2048]
+    );
+    for (device, megabytes) in like.iter().zip([484_000, 547_700, 346_000, 224_000]) {
+        let bytes = device[P::DramBandwidth] * device[P::Clock] / 1_000_000;
+        assert!(bytes.abs_diff(megabytes) <= 2, "{bytes}, not {megabytes}");
+    }
     // Bytes in 1000 cycles at so many thousand cycles per second are bytes per second; in MB/s.
     for (device, megabytes) in devices.iter().zip([59_700, 320_000, 732_000, 336_500]) {
         let bytes = device[P::DramBandwidth] * device[P::Clock] / 1_000_000;
@@ -166,13 +178,106 @@ fn the_readme_says_what_the_files_say() {
             of[P::SharedLatency] + of[P::SharedBase32],
             of[P::L1Hit],
             of[P::L2Hit],
-            of[P::DramLatency],
+            of[P::L2Hit] + of[P::DramBeyond],
             of[P::LatencyFp64],
             Parameter::ALL.iter().filter(assumed).count(),
             Parameter::ALL.len(),
         );
         assert!(readme.contains(&row), "machine/README.md lacks {row}");
     }
+}
+
+/// A file that is like a device states what differs; the rest is the device's, and assumed unless the file says otherwise.
+#[test]
+fn a_file_can_be_like_a_device() {
+    let head = "name = \"mine\"\ntitle = \"Mine\"\narchitectures = [\"sm_61\"]\n";
+    let like = |rest: &str| Device::parse("m.toml", &format!("{head}{rest}"));
+    let said = |rest: &str| like(rest).unwrap_err().to_string();
+    let text = "like = \"gtx1080\"\nsame = [\"l1\", \"latency.alu\"]\n[sm]\ncount = { value = [7, 7], source = \"a test\" }";
+    let (device, gtx) = (like(text).unwrap(), Device::built_in("gtx1080").unwrap());
+    assert_eq!(device.choices.policy, gtx.choices.policy);
+    assert_eq!(device.choices.policy_standing, Standing::Assumed);
+    for &parameter in Parameter::ALL {
+        let (own, of) = (device.figure(parameter), gtx.figure(parameter));
+        if parameter == Parameter::SmCount {
+            assert_eq!((own.stated(), own.source.as_str()), ([7; 3], "a test"));
+            assert_eq!(own.standing, Standing::Published);
+            continue;
+        }
+        assert_eq!(own.stated(), of.stated(), "{}", parameter.name());
+        if parameter.name().starts_with("l1.") || parameter == Parameter::LatencyAlu {
+            assert_eq!(own, of);
+        } else {
+            assert_eq!(own.source, format!("as gtx1080: {}", of.source));
+            assert_eq!(own.standing, Standing::Assumed);
+        }
+    }
+    let policy = "[scheduler]\npolicy = { value = \"lrr\", source = \"a test\" }";
+    let device = like(&format!("like = \"p100\"\n{policy}")).unwrap();
+    assert_eq!(device.choices.policy_standing, Standing::Published);
+    assert_eq!(device.choices.policy_source, "a test");
+    for (rest, begin) in [
+        ("like = \"gtx\"", "m.toml: there is no machine \"gtx\""),
+        ("", "m.toml: sm.count is missing"),
+        (
+            "same = [\"l1\"]",
+            "m.toml: same is there, but no other machine",
+        ),
+        (
+            "like = \"p100\"\nsame = [\"l3\"]",
+            "m.toml: same: \"l3\" is neither",
+        ),
+        (
+            "like = \"p100\"\n[l1]\nspeed = 1",
+            "m.toml: l1.speed is not known",
+        ),
+        ("like = \"p100\"\n[l3]", "m.toml: l3 is not known"),
+        (
+            "like = \"p100\"\n[l2]\nslices = { value = [3, 3], source = \"a test\" }",
+            "m.toml: l2.bytes is 4194304, but must be a multiple",
+        ),
+    ] {
+        let said = said(rest);
+        assert!(said.starts_with(begin), "{said}");
+    }
+}
+
+/// Older files state sums: what a hit in the second level costs is part of what memory costs.
+#[test]
+fn sums_are_understood() {
+    let hit = Device::built_in("jetson-tx2").unwrap();
+    let hit = hit.figure(Parameter::L2Hit).typical;
+    for sum in Sum::ALL {
+        let (section, key) = sum.name().split_once('.').unwrap();
+        assert_eq!(sum.part().name().split_once('.').unwrap().0, section);
+        let stated = |number: &str| {
+            edited(sum.part(), |_| {
+                Some(format!("{key} = {{ {number}, source = \"a test\" }}"))
+            })
+        };
+        let text = stated("value = [300, 600], typical = 400, standing = \"assumed\"");
+        let device = Device::parse("m.toml", &text).unwrap();
+        let other = device.figure(sum.other()).typical;
+        let figure = device.figure(sum.part());
+        assert_eq!(figure.stated(), [300 - other, 400 - other, 600 - other]);
+        assert_eq!(figure.standing, Standing::Assumed);
+        assert!(figure.source.ends_with(": a test"), "{}", figure.source);
+        // Less than its other part: nothing is left.
+        let device = Device::parse("m.toml", &stated("value = [1, 1]")).unwrap();
+        assert_eq!(device.figure(sum.part()).stated(), [0; 3]);
+        let error = Device::parse("m.toml", &stated("value = [1]")).unwrap_err();
+        let begin = format!("m.toml: {}: ", sum.name());
+        assert!(error.to_string().starts_with(&begin), "{error}");
+        let both = edited(sum.part(), |own| {
+            let number = "{ value = [300, 300], source = \"a test\" }";
+            Some(format!("{key} = {number}\n{own} = {number}"))
+        });
+        let error = Device::parse("m.toml", &both).unwrap_err().to_string();
+        assert!(error.contains("are both there"), "{error}");
+    }
+    let text = "name = \"mine\"\ntitle = \"Mine\"\narchitectures = []\nlike = \"jetson-tx2\"\n[dram]\nlatency = { value = [500, 500], source = \"a test\" }";
+    let device = Device::parse("m.toml", text).unwrap();
+    assert_eq!(device.figure(Parameter::DramBeyond).typical, 500 - hit);
 }
 
 #[test]

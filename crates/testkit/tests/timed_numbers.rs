@@ -7,7 +7,7 @@ use warpbound_driver::{Session, TimedOptions, WarpPolicy};
 use warpbound_ir::{Cell, Code};
 use warpbound_isa::{Program, nvidia};
 use warpbound_load::GridFile;
-use warpbound_machine::{Device, Parameter, Pick, Unit};
+use warpbound_machine::{Device, Parameter, Pick, Slow, Unit};
 use warpbound_simulate::timed::{Event, Interlock, Listener, Silent};
 use warpbound_testkit::kernels::{self, Reference};
 use warpbound_testkit::ledger::Ledger;
@@ -81,16 +81,6 @@ fn books_close_with_other_numbers() {
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
 }
 
-/// Numbers of which a larger one may be faster. What constants and instructions take beyond a hit is a difference of two
-/// of them. And which of two pipes an instruction takes is decided when it issues: with the other pipe longer in use, a
-/// better choice for what follows may come of it.
-const NOT_MONOTONE: [Parameter; 4] = [
-    Parameter::ConstantL1Hit,
-    Parameter::L2Hit,
-    Parameter::OccupancyFmai,
-    Parameter::OccupancyFxu,
-];
-
 /// A lone warp does the same in the same order, so that it is never done earlier when something takes longer.
 #[test]
 fn a_lone_warp_gains_nothing_by_longer_latencies() {
@@ -121,7 +111,7 @@ fn a_lone_warp_gains_nothing_by_longer_latencies() {
             };
             let first = time(Vec::new());
             for &parameter in Parameter::ALL {
-                if parameter.unit() != Unit::Cycles || NOT_MONOTONE.contains(&parameter) {
+                if parameter.unit() != Unit::Cycles || parameter.slow() != Slow::High {
                     continue;
                 }
                 let mut before = first;

@@ -6,7 +6,7 @@ use super::numbers::{Numbered, Numbers};
 use super::server::{MILLI, Server};
 
 const DRAM: Numbered = Numbered::of(&[
-    Parameter::DramLatency,
+    Parameter::DramBeyond,
     Parameter::DramBandwidth,
     Parameter::DramReads,
     Parameter::DramWrites,
@@ -48,7 +48,7 @@ impl Dram {
         let interval = peek(Parameter::DramRefreshInterval).max(1);
         Dram {
             bus: Server::default(),
-            latency: peek(Parameter::DramLatency),
+            latency: peek(Parameter::L2Hit) + peek(Parameter::DramBeyond),
             read: take(peek(Parameter::DramReads)),
             write: take(peek(Parameter::DramWrites)),
             turn: all * peek(Parameter::DramTurnaround) / WHOLE,

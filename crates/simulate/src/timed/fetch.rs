@@ -162,17 +162,15 @@ impl Constants {
 
     fn bring(&mut self, at: u64, address: u64, level: &mut Level<'_>) -> (u64, Found) {
         level.numbers.touch(CONSTANT_BEYOND);
-        let hit = level.numbers.get(Parameter::ConstantL1Hit);
         match self.second.whole(at, address) {
             Some(ready) => {
-                let latency = level.numbers.get(Parameter::ConstantL15Hit);
-                (ready + latency.saturating_sub(hit), Found::Second)
+                let latency = level.numbers.get(Parameter::ConstantL15Beyond);
+                (ready + latency, Found::Second)
             }
             None => {
-                let latency = level.numbers.get(Parameter::ConstantL2Hit);
+                let latency = level.numbers.get(Parameter::ConstantL2Beyond);
                 let line = address / self.line * self.line;
-                let (ready, had) =
-                    level.line_of(at, CONSTANTS + line, self.line, latency.saturating_sub(hit));
+                let (ready, had) = level.line_of(at, CONSTANTS + line, self.line, latency);
                 self.second.arrives(address, at, ready);
                 (ready, if had { Found::L2 } else { Found::Dram })
             }

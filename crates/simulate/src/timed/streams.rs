@@ -149,7 +149,7 @@ fn a_port_with_a_backlog_delays_no_other_sm() {
     assert!(late.done > 2000, "{late:?}");
     level.now = 300;
     let own = idle.access(300, &request(&wanted, false, 0), &mut level);
-    let alone = machine[Parameter::DramLatency];
+    let alone = machine[Parameter::L2Hit] + machine[Parameter::DramBeyond];
     assert!(
         own.done >= 300 + alone && own.done < 300 + 2 * alone,
         "{own:?}"

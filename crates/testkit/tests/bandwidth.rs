@@ -1,0 +1,343 @@
+//! Sustained rates of the timing model against published ones: `kernels/microbenchmarks/rates.toml`, whose keys the README there
+//! explains.
+//!
+//! `cargo test -p warpbound-testkit --test bandwidth -- --nocapture` prints all of them.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use serde::Deserialize;
+use warpbound_base::Diagnostic;
+use warpbound_driver::{Hooks, Session, TimedOptions};
+use warpbound_load::{GridFile, ParamValue};
+use warpbound_machine::{Device, Parameter, Pick};
+
+/// Rates that numbers of machines may be fitted on, or that are named as the aim, have a tolerance of their own; for all others
+/// together.
+const MEDIAN: f64 = 0.12;
+/// The most that one of the others may be off, unless it is explained.
+const WORST: f64 = 0.35;
+/// How far a rate may fall when SMs are added.
+const SCALING: f64 = 0.03;
+
+/// `rates.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rates {
+    code: BTreeMap<String, String>,
+    series: Vec<Series>,
+}
+
+/// Rates of several GPUs for the same launch.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Series {
+    title: String,
+    #[serde(default = "rates")]
+    cubin: String,
+    kernels: Vec<String>,
+    launch: toml::Table,
+    amount: u64,
+    less: Option<Less>,
+    /// SMs that are simulated, if not all: for what SMs do not share.
+    sms: Option<u64>,
+    #[serde(default)]
+    unit: Unit,
+    published_as: String,
+    rates: Vec<Rate>,
+}
+
+/// The launch that is subtracted: the same with another grid or other numbers.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Less {
+    grid: Option<Vec<u32>>,
+    #[serde(default)]
+    set: BTreeMap<String, u64>,
+    amount: u64,
+}
+
+/// A published rate.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rate {
+    machine: String,
+    gpu: String,
+    /// Of the SMs, in MHz, if not that of the machine.
+    clock: Option<u64>,
+    published: f64,
+    tolerance: Option<f64>,
+    #[serde(default)]
+    fitted: bool,
+    explained: Option<String>,
+    source: String,
+}
+
+#[derive(Clone, Copy, Deserialize, Default)]
+enum Unit {
+    /// 10⁹ bytes in a second.
+    #[default]
+    #[serde(rename = "GB/s")]
+    Gigabytes,
+    /// 2³⁰ bytes in a second.
+    #[serde(rename = "GiB/s")]
+    Gibibytes,
+    /// 10⁹ operations in a second.
+    #[serde(rename = "G/s")]
+    Operations,
+}
+
+impl Unit {
+    fn name(self) -> &'static str {
+        match self {
+            Unit::Gigabytes => "GB/s",
+            Unit::Gibibytes => "GiB/s",
+            Unit::Operations => "G/s",
+        }
+    }
+
+    /// The number of this unit for so much in a second.
+    fn of(self, amount: f64) -> f64 {
+        match self {
+            Unit::Gigabytes | Unit::Operations => amount / 1e9,
+            Unit::Gibibytes => amount / f64::from(1 << 30),
+        }
+    }
+}
+
+fn rates() -> String {
+    "rates".to_owned()
+}
+
+fn kernels() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels"))
+}
+
+fn published() -> Rates {
+    let path = kernels().join("microbenchmarks/rates.toml");
+    let text = std::fs::read_to_string(path).expect("it is there");
+    toml::from_str(&text).expect("rates")
+}
+
+fn session(cubin: &str, chip: &str) -> Session {
+    let name = format!("{cubin}.{chip}.cubin");
+    let contents = std::fs::read(kernels().join("built").join(&name));
+    let contents = contents.expect("the cubin is in the repository");
+    Session::open(&name, &contents).expect("it loads")
+}
+
+/// The launch of a series, or the one that is subtracted.
+fn launch(series: &Series, kernel: &str, less: Option<&Less>) -> GridFile {
+    let mut table = series.launch.clone();
+    table.insert("kernel".to_owned(), kernel.into());
+    let text = toml::to_string(&table).expect("a launch file");
+    let no_files = |name: &str| Err(Diagnostic::new("no files").in_file(name));
+    let mut launch = GridFile::parse(&series.title, &text, &no_files).expect("a launch");
+    let Some(less) = less else { return launch };
+    if let Some(grid) = &less.grid {
+        for (size, &other) in launch.grid.iter_mut().zip(grid) {
+            *size = other;
+        }
+    }
+    for (name, number) in &less.set {
+        let mut found = launch.params.iter_mut().filter(|p| p.name == *name);
+        let bytes = found.find_map(|param| match &mut param.value {
+            ParamValue::Scalar { bytes, .. } => Some(bytes),
+            _ => None,
+        });
+        let bytes = bytes.expect("a number of this name");
+        let width = bytes.len();
+        bytes.copy_from_slice(&number.to_le_bytes()[..width]);
+    }
+    launch
+}
+
+/// Cycles of a launch on a machine with some numbers set.
+fn cycles(session: &Session, launch: &GridFile, machine: &str, set: &[(Parameter, u64)]) -> u64 {
+    let kernel = session
+        .launched_grid(None, launch)
+        .expect("it has the kernel");
+    let mut options = TimedOptions::new(Device::built_in(machine).expect("a machine"));
+    options.set.extend(set);
+    let hooks = Hooks {
+        events: None,
+        timeline: None,
+        progress: &mut |_| (),
+    };
+    let run = session.run_timed(kernel, launch, &options, hooks);
+    run.expect("it runs").report.cycles
+}
+
+/// What a kernel of a series moves in a cycle.
+fn per_cycle(
+    series: &Series,
+    kernel: &str,
+    chip: &str,
+    machine: &str,
+    set: &[(Parameter, u64)],
+) -> f64 {
+    let session = session(&series.cubin, chip);
+    let whole = cycles(&session, &launch(series, kernel, None), machine, set);
+    let (less, amount) = match &series.less {
+        Some(less) => {
+            let launch = launch(series, kernel, Some(less));
+            (cycles(&session, &launch, machine, set), less.amount)
+        }
+        None => (0, 0),
+    };
+    assert!(whole > less, "{}: {whole} after {less}", series.title);
+    (series.amount - amount) as f64 / (whole - less) as f64
+}
+
+/// The simulated rate, that of the best kernel if there are several.
+fn simulate(series: &Series, rate: &Rate, chip: &str) -> f64 {
+    let device = Device::built_in(&rate.machine).expect("a machine");
+    let picked = device.pick(Pick::default());
+    let mut clock = picked[Parameter::Clock];
+    let mut set = Vec::new();
+    if let Some(megahertz) = rate.clock {
+        // The memory keeps its own clock.
+        let bandwidth = picked[Parameter::DramBandwidth] * clock / (megahertz * 1000);
+        clock = megahertz * 1000;
+        set.push((Parameter::Clock, clock));
+        set.push((Parameter::DramBandwidth, bandwidth));
+    }
+    let mut sms = 1.0;
+    if let Some(count) = series.sms {
+        sms = picked[Parameter::SmCount] as f64 / count as f64;
+        set.push((Parameter::SmCount, count));
+    }
+    let rates = series.kernels.iter().map(|kernel| {
+        let in_a_cycle = per_cycle(series, kernel, chip, &rate.machine, &set);
+        series.unit.of(in_a_cycle * sms * clock as f64 * 1e3)
+    });
+    rates.fold(0.0, f64::max)
+}
+
+/// The results of all jobs, in their order, computed on all cores.
+fn in_parallel<Job: Sync>(jobs: &[Job], work: impl Fn(&Job) -> f64 + Sync) -> Vec<f64> {
+    let next = AtomicUsize::new(0);
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let worker = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = jobs.get(index) else {
+                return done;
+            };
+            done.push((index, work(job)));
+        }
+    };
+    let mut done: Vec<(usize, f64)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
+        let parts = workers.into_iter().map(|worker| worker.join());
+        parts.flat_map(|part| part.expect("it ends")).collect()
+    });
+    done.sort_unstable_by_key(|&(index, _)| index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[test]
+fn rates_of_real_gpus() {
+    let published = published();
+    let jobs: Vec<(&Series, &Rate)> = published
+        .series
+        .iter()
+        .flat_map(|series| series.rates.iter().map(move |rate| (series, rate)))
+        .collect();
+    let simulated = in_parallel(&jobs, |(series, rate)| {
+        simulate(series, rate, &published.code[&rate.machine])
+    });
+
+    let mut problems = Vec::new();
+    let mut others = Vec::new();
+    let mut title = "";
+    for (&(series, rate), simulated) in jobs.iter().zip(simulated) {
+        if series.title != title {
+            title = &series.title;
+            println!("\n{title} ({})", series.published_as);
+        }
+        let off = simulated / rate.published - 1.0;
+        let line = format!(
+            "{} on {}: {simulated:.1} for {:.1} {}, {:+.1} %",
+            rate.gpu,
+            rate.machine,
+            rate.published,
+            series.unit.name(),
+            100.0 * off
+        );
+        println!("  {line}  ({})", rate.source);
+        let most = match rate.tolerance {
+            Some(tolerance) => tolerance,
+            None => {
+                if !rate.fitted {
+                    others.push(off.abs());
+                }
+                WORST
+            }
+        };
+        match &rate.explained {
+            Some(reason) => println!("    {reason}"),
+            None if off.abs() > most => problems.push(format!("{title}: {line}")),
+            None => {}
+        }
+    }
+    others.sort_by(f64::total_cmp);
+    let median = others[others.len() / 2];
+    println!(
+        "\n{} rates that no number was chosen by: median {:.1} % off, worst {:.1} %",
+        others.len(),
+        100.0 * median,
+        100.0 * others[others.len() - 1]
+    );
+    if median > MEDIAN {
+        problems.push(format!("half of the rates are {median:.3} off"));
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// A stream on more SMs moves as much in a cycle, or more.
+#[test]
+fn rates_grow_with_sms() {
+    let published = published();
+    let streams = [
+        ("copy of doubles", "gtx1080", 20),
+        ("triad of doubles", "p100", 56),
+    ];
+    let mut jobs = Vec::new();
+    for (title, machine, all) in streams {
+        let mut found = published.series.iter().filter(|s| s.title == title);
+        let series = found.next().expect("a stream");
+        let mut count = 1;
+        while count < all {
+            jobs.push((series, machine, count));
+            count *= 2;
+        }
+        jobs.push((series, machine, all));
+    }
+    let rates = in_parallel(&jobs, |&(series, machine, count)| {
+        let set = [(Parameter::SmCount, count)];
+        let chip = &published.code[machine];
+        per_cycle(series, &series.kernels[0], chip, machine, &set)
+    });
+    let mut problems = Vec::new();
+    let mut best = 0.0;
+    for (&(series, machine, count), rate) in jobs.iter().zip(rates) {
+        let line = format!(
+            "{} on {count} SMs of {machine}: {rate:.2} bytes in a cycle",
+            series.title
+        );
+        println!("{line}");
+        if count == 1 {
+            best = rate;
+        }
+        if rate < best * (1.0 - SCALING) {
+            problems.push(format!("{line}, {best:.2} on fewer"));
+        }
+        best = best.max(rate);
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
