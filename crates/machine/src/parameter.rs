@@ -13,6 +13,8 @@ pub enum Unit {
     BytesPerKilocycle,
     /// Kilohertz.
     Kilohertz,
+    /// Thousandths of a whole.
+    PerMille,
     /// Things.
     Count,
 }
@@ -324,6 +326,12 @@ parameters! {
     /// Sectors that can be on their way from the second level at a time.
     /// Low: a load waits where no more sectors can be on their way.
     L1Misses = "l1.misses", Count, low, Positive;
+    /// Sectors that can be on their way to the second level at a time, to be written.
+    /// Low: a store waits where no more can be on their way.
+    L1Stores = "l1.stores", Count, low, Positive;
+    /// 1: a sector that several requests of an instruction want is asked for once. 0: each of them asks for it.
+    /// Low: what is asked for again takes its time again.
+    L1Merge = "l1.merge", Count, low, Switch;
     /// From the issue of a store or load until its source registers have been read.
     L1Sources = "l1.sources", Cycles, high;
 
@@ -337,6 +345,9 @@ parameters! {
     L2Ways = "l2.ways", Count, each, Size;
     /// Slices, each with a port of its own.
     L2Slices = "l2.slices", Count, each, Size;
+    /// 1: lines are spread over the slices by a hash of their address. 0: by the remainder of their number.
+    /// Either: which lines share a slice is another matter with each.
+    L2Hash = "l2.hash", Count, either, Switch;
     /// Load of a single thread that hits in the second level.
     L2Hit = "l2.hit", Cycles, high;
     /// What a slice moves.
@@ -346,8 +357,19 @@ parameters! {
 
     /// More cycles of a load from memory than of one that hits in the second level, translation apart.
     DramBeyond = "dram.beyond_l2", Cycles, high;
-    /// What the memory moves.
+    /// What the bus of the memory moves while it moves data.
     DramBandwidth = "dram.bandwidth", BytesPerKilocycle, low, Positive;
+    /// The part of the bandwidth that reads get: rows that are opened and closed, and whatever else no program gets around.
+    DramReads = "dram.read_efficiency", PerMille, low, Positive;
+    /// The part of it that writes get.
+    DramWrites = "dram.write_efficiency", PerMille, low, Positive;
+    /// The part of a sector's time on the bus that is lost more for each sector written after a read.
+    DramTurnaround = "dram.turnaround", PerMille, high;
+    /// Cycles for which the memory is closed in each interval of refresh.
+    DramRefresh = "dram.refresh", Cycles, high;
+    /// From one refresh to the next.
+    /// Either: with another interval the memory is closed at other times, which a run may hit or miss.
+    DramRefreshInterval = "dram.refresh_interval", Cycles, either, Positive;
 
     /// Entries of the first-level translation buffer.
     TlbL1Entries = "tlb.l1_entries", Count, each, Size;

@@ -72,6 +72,7 @@ fn unit(parameter: Parameter) -> Option<&'static str> {
         Unit::Bytes => Some("bytes"),
         Unit::BytesPerKilocycle => Some("bytes in 1000 cycles"),
         Unit::Kilohertz => Some("kHz"),
+        Unit::PerMille => Some("thousandths"),
         Unit::Count => None,
     }
 }

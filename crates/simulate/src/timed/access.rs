@@ -7,8 +7,9 @@ use warpbound_machine::Parameter;
 use super::event::{Event, Listener};
 use super::global::{Outcome, Request};
 use super::level::LOCAL;
-use super::numbers::Numbered;
+use super::numbers::{Numbered, Numbers};
 use super::probe::Access;
+use super::row::Unit;
 use super::shared::{most_on_a_word, transactions};
 use super::sm::{Around, Sm, unit_of_path};
 use super::warp::Warp;
@@ -53,6 +54,12 @@ impl<'r> Sm<'r> {
         (sources, done)
     }
 
+    /// The load/store lanes of a warp's sub-partition keep an access until the memory that it is to takes it: what backs up
+    /// there keeps warps from issuing more.
+    fn keep_lsu(&mut self, until: u64, warp: &Warp, numbers: &Numbers) {
+        self.schedulers[warp.place.scheduler as usize].keep(Unit::Lsu, until, numbers);
+    }
+
     /// `pastis-2022`, III.B: 22 + base + 2 for each conflict.
     fn access_shared<L: Listener>(
         &mut self,
@@ -80,8 +87,12 @@ impl<'r> Sm<'r> {
             occupied += threads;
         }
         // The memory is taken in the order of issue, and a warp's accesses come behind its own atomic operations.
-        let served = self.shared.reserve(begin, occupied).max(warp.shared);
+        let served = self
+            .shared
+            .reserve(warp.issued, begin, occupied)
+            .max(warp.shared);
         warp.shared = served + more;
+        self.keep_lsu(served, warp, numbers);
         let done = served + numbers.peek(Parameter::SharedLatency) + base + conflicts + more;
         let event = Event::Shared {
             warp: warp.place,
@@ -143,6 +154,7 @@ impl<'r> Sm<'r> {
             }
             _ => self.path.access(begin, &request, &mut around.level),
         };
+        self.keep_lsu(outcome.accepted + 1, warp, numbers);
         let done = outcome.done;
         if access.kind != AccessKind::Load {
             warp.stored = warp.stored.max(done);

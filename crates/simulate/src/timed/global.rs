@@ -1,13 +1,12 @@
 //! Global and local memory, as an SM sees them: requests, the first-level caches, the first translation buffer.
 
-use std::collections::VecDeque;
-
 use warpbound_machine::Parameter;
 
 use super::cache::Cache;
 use super::level::{Level, Wanted};
 use super::numbers::{Numbered, Numbers};
 use super::server::Server;
+use super::window::Window;
 use crate::functional::AccessKind;
 
 const L1: Numbered = Numbered::of(&[
@@ -15,6 +14,8 @@ const L1: Numbered = Numbered::of(&[
     Parameter::L1RequestThreads,
     Parameter::L1Tags,
     Parameter::L1Misses,
+    Parameter::L1Stores,
+    Parameter::L1Merge,
     Parameter::SmBandwidth,
 ]);
 const L1_LOOKUP: Numbered = Numbered::of(&[
@@ -30,17 +31,22 @@ pub(super) struct Path {
     /// What goes between the SM and the second level.
     port: Server,
     translations: Cache,
-    /// When the sectors that are on their way arrive.
-    misses: VecDeque<u64>,
+    misses: Window,
+    stores: Window,
+    /// Sectors that the instruction at hand has asked for, and when they are there.
+    asked: Vec<(u64, u32, u64)>,
+    merge: bool,
     line: u64,
     sector: u64,
     threads: usize,
     tags: u64,
     l1_hit: u64,
     bandwidth: u64,
-    most_misses: usize,
     page: u64,
+    /// The page of the access before.
     last_page: u64,
+    /// When its translation is there.
+    translated: u64,
 }
 
 /// A first-level cache.
@@ -76,7 +82,7 @@ pub(super) struct Outcome {
     pub(super) l2_hits: u32,
     pub(super) dram: u32,
     pub(super) tlb_misses: u32,
-    /// When the last request has been looked up.
+    /// When the last request has been looked up and has found room among those under way.
     pub(super) accepted: u64,
     /// When the result is there; for stores, when the second level has it.
     pub(super) done: u64,
@@ -122,16 +128,19 @@ impl Path {
                 .collect(),
             port: Server::default(),
             translations: Cache::new(entries * page, page, entries),
-            misses: VecDeque::new(),
+            misses: Window::new(peek(Parameter::L1Misses)),
+            stores: Window::new(peek(Parameter::L1Stores)),
+            asked: Vec::new(),
+            merge: peek(Parameter::L1Merge) != 0,
             line,
             sector: peek(Parameter::L2Sector).max(1),
             threads: peek(Parameter::L1RequestThreads).clamp(1, 32) as usize,
             tags: peek(Parameter::L1Tags).max(1),
             l1_hit: peek(Parameter::L1Hit),
             bandwidth: peek(Parameter::SmBandwidth),
-            most_misses: peek(Parameter::L1Misses).max(1) as usize,
             page,
             last_page: u64::MAX,
+            translated: 0,
         }
     }
 
@@ -141,9 +150,9 @@ impl Path {
     }
 
     /// A texture read, whose texels are not followed, takes the unit for some cycles; when it begins.
-    pub(super) fn texture(&mut self, at: u64, unit: usize, cycles: u64) -> u64 {
+    pub(super) fn texture(&mut self, now: u64, at: u64, unit: usize, cycles: u64) -> u64 {
         let count = self.units.len();
-        self.units[unit % count].tags.reserve(at, cycles)
+        self.units[unit % count].tags.reserve(now, at, cycles)
     }
 
     /// An access begins at a cycle.
@@ -161,6 +170,7 @@ impl Path {
         };
         let wide = (request.size / 4).max(1) as usize;
         let threads = (self.threads / wide).max(1);
+        self.asked.clear();
         for first in (0..32).step_by(threads) {
             let lanes = (u32::MAX >> (32 - threads)) << first;
             if request.taken & lanes != 0 {
@@ -182,7 +192,9 @@ impl Path {
         let parts = self.parts(request, lanes, &mut parts);
         let count = self.units.len();
         let cycles = (parts.len() as u64).div_ceil(self.tags);
-        let begin = self.units[request.unit % count].tags.reserve(at, cycles);
+        let begin = self.units[request.unit % count]
+            .tags
+            .reserve(level.now, at, cycles);
         outcome.requests += 1;
         outcome.accepted = outcome.accepted.max(begin);
         for part in parts {
@@ -203,18 +215,28 @@ impl Path {
                     outcome.l1_lookups += sectors;
                     outcome.l1_hits += hits.count_ones();
                     if hits != 0 {
-                        outcome.done = outcome.done.max(line.ready.max(begin + self.l1_hit));
+                        let there = line.coming.for_arrival(begin);
+                        outcome.done = outcome.done.max(there.max(begin + self.l1_hit));
                         wanted &= !hits;
                     }
                 }
                 line.valid |= part.sectors;
             }
+            if self.merge && request.kind != AccessKind::Atomic {
+                for (line, sectors, there) in &self.asked {
+                    if *line == part.line && wanted & sectors != 0 {
+                        outcome.done = outcome.done.max(*there);
+                        wanted &= !sectors;
+                    }
+                }
+            }
             if wanted != 0 {
                 let done = self.beyond(begin, request, *part, wanted, level, outcome);
                 outcome.done = outcome.done.max(done);
+                self.asked.push((part.line, wanted, done));
                 if request.cached && request.kind == AccessKind::Load {
                     let line = self.units[request.unit % count].cache.find(part.line).line;
-                    line.ready = line.ready.max(done);
+                    line.coming.add(begin, done);
                 }
             }
         }
@@ -232,22 +254,27 @@ impl Path {
     ) -> u64 {
         let count = sectors.count_ones();
         let page = part.line / self.page;
-        let mut more = 0;
         if page != self.last_page {
             self.last_page = page;
-            if self.translations.whole(part.line).is_none() {
-                outcome.tlb_misses += 1;
-                more = level.translate(part.line);
-            }
+            self.translated = match self.translations.whole(begin, part.line) {
+                Some(there) => there,
+                None => {
+                    outcome.tlb_misses += 1;
+                    let there = level.translate(begin, part.line);
+                    self.translations.arrives(part.line, begin, there);
+                    there
+                }
+            };
         }
-        let loads = request.kind != AccessKind::Store;
-        let start = match loads {
-            true => self.room_for_misses(begin, count),
-            false => begin,
+        let more = self.translated.saturating_sub(begin);
+        let window = match request.kind {
+            AccessKind::Store => &mut self.stores,
+            AccessKind::Load | AccessKind::Atomic => &mut self.misses,
         };
-        let sent = self
-            .port
-            .transfer(start, u64::from(count) * self.sector, self.bandwidth);
+        let start = window.enter(begin, count.into());
+        outcome.accepted = outcome.accepted.max(start);
+        let bytes = u64::from(count) * self.sector;
+        let sent = self.port.transfer(level.now, start, bytes, self.bandwidth);
         let wanted = match request.kind {
             AccessKind::Load => Wanted::Read,
             AccessKind::Store => Wanted::Write,
@@ -260,23 +287,8 @@ impl Path {
         outcome.l2_hits += reached.hits;
         outcome.dram += reached.dram;
         let done = reached.done + more;
-        if loads {
-            self.misses
-                .extend(std::iter::repeat_n(done, count as usize));
-        }
+        window.hold(count.into(), done);
         done
-    }
-
-    /// When so many more sectors can be on their way.
-    fn room_for_misses(&mut self, at: u64, count: u32) -> u64 {
-        let mut start = at;
-        while let Some(&done) = self.misses.front()
-            && (done <= start || self.misses.len() + count as usize > self.most_misses)
-        {
-            self.misses.pop_front();
-            start = start.max(done);
-        }
-        start
     }
 
     /// The lines and sectors that some lanes want, each line once.

@@ -184,6 +184,7 @@ impl<'r> Gpu<'r> {
         around: &mut Around<'_, 'r, L>,
     ) -> Result<(), Fault> {
         let policy = around.setup.policy;
+        around.level.now = now;
         let turn = self.sms[sm].turn(now, place, around)?;
         let scheduler = &mut self.sms[sm].schedulers[place];
         let next = scheduler.earliest(policy).max(now + 1);
@@ -243,6 +244,7 @@ impl<'r> Gpu<'r> {
 
     /// The blocks of an SM that are due begin.
     fn begin<L: Listener>(&mut self, now: u64, number: usize, around: &mut Around<'_, 'r, L>) {
+        around.level.now = now;
         while let Some(&(due, block)) = self.coming[number].blocks.front()
             && due <= now
         {

@@ -3,6 +3,7 @@
 use warpbound_machine::Parameter;
 
 use super::cache::Cache;
+use super::dram::Dram;
 use super::numbers::{Numbered, Numbers};
 use super::server::Server;
 
@@ -20,10 +21,10 @@ const L2: Numbered = Numbered::of(&[
     Parameter::L2Sector,
     Parameter::L2Ways,
     Parameter::L2Slices,
+    Parameter::L2Hash,
     Parameter::L2Hit,
     Parameter::L2Bandwidth,
 ]);
-const DRAM: Numbered = Numbered::of(&[Parameter::DramBeyond, Parameter::DramBandwidth]);
 const TLB: Numbered = Numbered::of(&[
     Parameter::TlbL1Entries,
     Parameter::TlbL1Page,
@@ -38,9 +39,12 @@ const TLB_L2: Numbered = Numbered::of(&[
 /// The second level and what is behind it.
 pub(super) struct Level<'a> {
     pub(super) numbers: &'a Numbers,
+    /// No request arrives earlier any more.
+    pub(super) now: u64,
     cache: Cache,
     slices: Vec<Server>,
-    dram: Server,
+    hash: bool,
+    dram: Dram,
     translations: Cache,
     /// Pages of the second translation buffer whose tables were used before.
     tables: Cache,
@@ -48,8 +52,6 @@ pub(super) struct Level<'a> {
     pub(super) sector: u64,
     l2_hit: u64,
     bandwidth: u64,
-    dram_latency: u64,
-    dram_bandwidth: u64,
     atomic_occupancy: u64,
 }
 
@@ -88,23 +90,24 @@ impl<'a> Level<'a> {
             peek(Parameter::TlbL2Page),
             2048,
         );
+        let sector = peek(Parameter::L2Sector).max(1);
         Level {
             numbers,
+            now: 0,
             cache: Cache::new(
                 peek(Parameter::L2Bytes),
                 peek(Parameter::L2Line),
                 peek(Parameter::L2Ways),
             ),
             slices: vec![Server::default(); peek(Parameter::L2Slices).max(1) as usize],
-            dram: Server::default(),
+            hash: peek(Parameter::L2Hash) != 0,
+            dram: Dram::new(numbers, sector),
             translations: buffer(Parameter::TlbL2Entries, Parameter::TlbL2Page),
             tables,
             line: peek(Parameter::L2Line).max(1),
-            sector: peek(Parameter::L2Sector).max(1),
+            sector,
             l2_hit: peek(Parameter::L2Hit),
             bandwidth: peek(Parameter::L2Bandwidth),
-            dram_latency: peek(Parameter::L2Hit) + peek(Parameter::DramBeyond),
-            dram_bandwidth: peek(Parameter::DramBandwidth),
             atomic_occupancy: peek(Parameter::AtomicOccupancy),
         }
     }
@@ -121,32 +124,45 @@ impl<'a> Level<'a> {
         let page = self.numbers.peek(Parameter::TlbL2Page).max(1);
         let mut at = address / page * page;
         while at < end {
-            self.translations.whole(at);
-            self.tables.whole(at);
+            self.translations.whole(0, at);
+            self.tables.whole(0, at);
             at += page;
         }
     }
 
-    /// More cycles for a translation that an SM does not have.
-    pub(super) fn translate(&mut self, address: u64) -> u64 {
+    /// A translation that an SM does not have is wanted at a cycle; when it is there.
+    pub(super) fn translate(&mut self, at: u64, address: u64) -> u64 {
         self.numbers.touch(TLB);
-        if self.translations.whole(address).is_some() {
-            return self.numbers.get(Parameter::TlbL1Miss);
+        if let Some(there) = self.translations.whole(at, address) {
+            return there.max(at + self.numbers.get(Parameter::TlbL1Miss));
         }
         self.numbers.touch(TLB_L2);
-        match self.tables.whole(address) {
+        let more = match self.tables.whole(at, address) {
             Some(_) => self.numbers.get(Parameter::TlbL2Miss),
             None => self.numbers.get(Parameter::TlbWalk),
-        }
+        };
+        self.translations.arrives(address, at, at + more);
+        at + more
+    }
+
+    /// The slice of a line.
+    fn slice(&self, line: u64) -> usize {
+        let number = match self.hash {
+            // Folds what addresses differ in, so that strides of powers of two do not stay in a slice.
+            true => line ^ line >> 4 ^ line >> 9 ^ line >> 15 ^ line >> 22,
+            false => line,
+        };
+        (number % self.slices.len() as u64) as usize
     }
 
     /// Sectors of the line at an address are wanted at a cycle.
     pub(super) fn reach(&mut self, at: u64, address: u64, sectors: u32, wanted: Wanted) -> Reached {
         self.numbers.touch(L2);
+        let now = self.now;
         let count = sectors.count_ones();
-        let slice = (address / self.line) as usize % self.slices.len();
+        let slice = self.slice(address / self.line);
         let bytes = u64::from(count) * self.sector;
-        let begin = self.slices[slice].transfer(at, bytes, self.bandwidth);
+        let begin = self.slices[slice].transfer(now, at, bytes, self.bandwidth);
         let mut more = 0;
         if let Wanted::Atomic { contended } = wanted {
             more = self.numbers.get(Parameter::AtomicLatency);
@@ -156,7 +172,7 @@ impl<'a> Level<'a> {
             let cycles = self.atomic_occupancy * u64::from(count);
             self.numbers
                 .touch(const { Numbered::of(&[Parameter::AtomicOccupancy]) });
-            self.slices[slice].reserve(begin, cycles);
+            self.slices[slice].reserve(now, begin, cycles);
         }
         let found = self.cache.find(address);
         let (line, evicted) = (found.line, found.evicted);
@@ -166,36 +182,45 @@ impl<'a> Level<'a> {
             Wanted::Read | Wanted::Atomic { .. } => sectors & !line.valid,
         };
         let hits = (sectors & line.valid).count_ones();
-        let settled = line.settled;
+        let atomics = line.atomics;
         line.valid |= sectors;
         if wanted != Wanted::Read {
             line.dirty |= sectors;
         }
-        let mut done = (begin + self.l2_hit).max(match hits {
-            0 => 0,
-            _ => line.ready,
-        });
+        let mut done = begin + self.l2_hit;
+        if hits != 0 {
+            let there = line.coming.for_arrival(begin);
+            if there > done {
+                done = done.max(there.min(self.dram.would_read(begin, hits)));
+            }
+        }
         let fetched = missing.count_ones();
-        let dram = fetched + evicted;
-        if dram != 0 {
-            self.numbers.touch(DRAM);
-            let bytes = u64::from(dram) * self.sector;
-            let served = self.dram.transfer(begin, bytes, self.dram_bandwidth);
-            if fetched != 0 {
-                done = done.max(served + self.dram_latency);
-                line.ready = line.ready.max(done);
+        if fetched != 0 {
+            let there = self.dram.read(self.numbers, now, begin, fetched);
+            done = done.max(there);
+            line.coming.add(begin, done);
+        }
+        if evicted != 0 {
+            let taken = self.dram.write(self.numbers, now, begin, evicted);
+            // What is written has its place when what was there is gone; what is read waits for its data anyway.
+            if wanted == Wanted::Write {
+                done = done.max(taken);
             }
         }
         // Reads wait for atomic operations before them, other atomic operations do not: the cache does them where it is.
         match wanted {
-            Wanted::Read => done = done.max(settled),
+            Wanted::Read => done = done.max(atomics.for_arrival(begin)),
             Wanted::Write => {}
             Wanted::Atomic { .. } => {
                 done += more;
-                self.cache.find(address).line.settled = done;
+                line.atomics.add(begin, done);
             }
         }
-        Reached { done, hits, dram }
+        Reached {
+            done,
+            hits,
+            dram: fetched + evicted,
+        }
     }
 
     /// The same for sectors from an address on, where lines may be longer or shorter than those of who asks.

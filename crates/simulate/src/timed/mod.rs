@@ -5,6 +5,7 @@
 mod access;
 mod cache;
 pub mod dispatch;
+mod dram;
 mod due;
 mod event;
 mod fetch;
@@ -19,7 +20,10 @@ mod scoreboard;
 mod server;
 mod shared;
 mod sm;
+#[cfg(test)]
+mod streams;
 mod warp;
+mod window;
 
 use warpbound_base::Observed;
 use warpbound_ir::Code;

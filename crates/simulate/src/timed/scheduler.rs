@@ -1,5 +1,7 @@
 //! A warp scheduler and the units of its sub-partition.
 
+use std::collections::VecDeque;
+
 use warpbound_machine::{Parameter, WarpPolicy};
 
 use super::numbers::Numbers;
@@ -28,6 +30,8 @@ pub(super) struct Scheduler {
     open: [u64; Unit::COUNT],
     /// When a unit has done all that it was given.
     done: [u64; Unit::COUNT],
+    /// When the last instructions that a unit was given leave it, as many as may queue for it; of units with a queue.
+    leave: [VecDeque<u64>; Unit::COUNT],
     /// The slot of the warp that issued last, and whether it yields.
     last: Option<(u32, bool)>,
     /// When it looks at its warps again.
@@ -147,18 +151,31 @@ impl Scheduler {
         let each = unit.occupancy().map_or(0, |number| numbers.peek(number));
         let place = unit as usize;
         let begin = now.max(self.done[place]);
-        self.done[place] = begin + each * times;
-        self.open[place] = match unit.is_queued() {
-            true => {
-                let queue = numbers.peek(Parameter::OccupancyQueue);
-                self.done[place].saturating_sub(queue.saturating_sub(1) * each)
-            }
-            false => self.done[place],
-        };
+        let done = begin + each * times;
+        self.done[place] = done;
+        self.open[place] = done;
+        if unit.is_queued() {
+            let queue = numbers.peek(Parameter::OccupancyQueue).max(1) as usize;
+            let leave = &mut self.leave[place];
+            leave.truncate(leave.len().min(queue - 1));
+            leave.push_front(done);
+            self.open[place] = leave.get(queue - 1).copied().unwrap_or(0);
+        }
         if matches!(unit, Unit::Fxu | Unit::Fmai) {
             self.open[Unit::Math as usize] = self.open(Unit::Fxu).min(self.open(Unit::Fmai));
         }
         begin
+    }
+
+    /// The instruction that a unit with a queue was given last leaves it no earlier than a cycle.
+    pub(super) fn keep(&mut self, unit: Unit, until: u64, numbers: &Numbers) {
+        let place = unit as usize;
+        let queue = numbers.peek(Parameter::OccupancyQueue).max(1) as usize;
+        if let Some(last) = self.leave[place].front_mut() {
+            *last = until.max(*last);
+            self.done[place] = *last;
+            self.open[place] = self.leave[place].get(queue - 1).copied().unwrap_or(0);
+        }
     }
 }
 

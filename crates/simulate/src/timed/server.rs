@@ -1,51 +1,196 @@
-//! Whatever serves one request after the other.
+//! A resource that serves one request at a time: a pipe, a port, a slice, the bus of the memory.
+
+use std::collections::VecDeque;
 
 /// Thousandths of a cycle: bandwidths are seldom whole numbers of cycles for each request.
-const MILLI: u64 = 1000;
+pub(super) const MILLI: u64 = 1000;
 
-/// Serves one request after the other, in the order in which they come.
+/// Serves one request at a time and never idles while a request waits.
+///
+/// Requests are reserved in the order of issue, but reach the resource at times of their own, which need not be in that
+/// order. A reservation therefore takes the first idle time from its arrival on, in pieces where later arrivals were
+/// reserved before: between the arrival of a request and the end of its service the resource is busy throughout, so that
+/// the wait of a request is the service of others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Server {
-    /// When it has served all so far, in thousandths of a cycle.
-    free: u64,
+    /// When the resource is busy, in thousandths of cycles: from and to, ascending; no two touch.
+    busy: VecDeque<(u64, u64)>,
 }
 
 impl Server {
-    /// A request comes at a cycle and takes so many; the cycle in which it is served.
-    pub(super) fn reserve(&mut self, at: u64, cycles: u64) -> u64 {
-        self.reserve_milli(at, cycles * MILLI)
+    /// Reserves some cycles for a request that arrives at a cycle; returns the cycle in which its service begins, as if it
+    /// were in one piece up to its end. No request arrives before `now` any more.
+    pub(super) fn reserve(&mut self, now: u64, at: u64, cycles: u64) -> u64 {
+        self.reserve_milli(now, at, cycles * MILLI)
     }
 
-    /// A request for bytes comes at a cycle; the cycle in which it is served.
-    pub(super) fn transfer(&mut self, at: u64, bytes: u64, bytes_per_kilocycle: u64) -> u64 {
-        self.reserve_milli(at, bytes * MILLI * MILLI / bytes_per_kilocycle.max(1))
+    /// Reserves the time of some bytes, as [`Server::reserve`].
+    pub(super) fn transfer(&mut self, now: u64, at: u64, bytes: u64, per_kilocycle: u64) -> u64 {
+        self.reserve_milli(now, at, bytes * MILLI * MILLI / per_kilocycle.max(1))
     }
 
-    /// As [`Server::reserve`], for thousandths of cycles.
-    pub(super) fn reserve_milli(&mut self, at: u64, milli: u64) -> u64 {
-        let begin = self.free.max(at * MILLI);
-        self.free = begin + milli;
-        begin / MILLI
+    /// Reserves thousandths of cycles, as [`Server::reserve`].
+    pub(super) fn reserve_milli(&mut self, now: u64, at: u64, milli: u64) -> u64 {
+        while let Some(&(_, to)) = self.busy.front()
+            && to < now * MILLI
+        {
+            self.busy.pop_front();
+        }
+        let arrival = at * MILLI;
+        // Most requests arrive in the last busy interval.
+        if let Some((from, to)) = self.busy.back_mut()
+            && *from <= arrival
+            && arrival <= *to
+        {
+            let begin = *to;
+            *to += milli;
+            return begin / MILLI;
+        }
+        let fit = self.fit(arrival, milli);
+        let run = (fit.begin, fit.run);
+        match fit.last - fit.first {
+            _ if milli == 0 => {}
+            0 => self.busy.insert(fit.first, run),
+            1 => self.busy[fit.first] = run,
+            _ => {
+                self.busy[fit.first] = run;
+                self.busy.drain(fit.first + 1..fit.last);
+            }
+        }
+        (fit.end - milli) / MILLI
     }
+
+    /// The cycle in which the service of a request of so many thousandths would begin, if it arrived at a cycle.
+    pub(super) fn probe(&self, at: u64, milli: u64) -> u64 {
+        (self.fit(at * MILLI, milli).end - milli) / MILLI
+    }
+
+    /// Where a request fits that arrives at a time.
+    fn fit(&self, at: u64, milli: u64) -> Fit {
+        let first = match self.busy.back() {
+            Some(&(_, to)) if to < at => self.busy.len(),
+            _ => self.busy.partition_point(|&(_, to)| to < at),
+        };
+        let mut fit = Fit {
+            first,
+            last: first,
+            begin: at,
+            end: at,
+            run: at,
+        };
+        let mut left = milli;
+        while let Some(&(from, to)) = self.busy.get(fit.last)
+            && from <= fit.run + left
+        {
+            let idle = from.saturating_sub(fit.run);
+            fit.begin = fit.begin.min(from);
+            fit.run = to;
+            fit.last += 1;
+            left -= idle;
+            if left == 0 && idle > 0 {
+                fit.end = from;
+                return fit;
+            }
+        }
+        fit.run += left;
+        fit.end = fit.run;
+        fit
+    }
+}
+
+/// Where a request fits.
+struct Fit {
+    /// The busy intervals that become one with it, from one to before the other.
+    first: usize,
+    last: usize,
+    /// When that one interval begins and ends.
+    begin: u64,
+    run: u64,
+    /// When the service of the request ends.
+    end: u64,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Server;
+    use super::*;
 
     #[test]
     fn requests_wait_for_those_before() {
         let mut server = Server::default();
-        assert_eq!(server.reserve(10, 3), 10);
-        assert_eq!(server.reserve(11, 3), 13);
-        assert_eq!(server.reserve(100, 3), 100);
+        assert_eq!(server.reserve(0, 10, 3), 10);
+        assert_eq!(server.reserve(0, 11, 3), 13);
+        assert_eq!(server.reserve(0, 100, 3), 100);
     }
 
     /// 64 bytes each cycle: four requests of 32 bytes are served in two cycles.
     #[test]
     fn bandwidths_are_exact_over_many_requests() {
         let mut server = Server::default();
-        let served: Vec<u64> = (0..4).map(|_| server.transfer(5, 32, 64_000)).collect();
+        let served: Vec<u64> = (0..4).map(|_| server.transfer(0, 5, 32, 64_000)).collect();
         assert_eq!(served, [5, 5, 6, 6]);
+    }
+
+    /// What was reserved for later leaves the time before it to others.
+    #[test]
+    fn a_reservation_ahead_keeps_nobody_waiting() {
+        let mut server = Server::default();
+        assert_eq!(server.reserve(0, 1000, 10), 1000);
+        assert_eq!(server.reserve(0, 100, 10), 100);
+        // In two pieces: 995 to 1000 and 1010 to 1015.
+        assert_eq!(server.probe(995, 10 * MILLI), 1005);
+        assert_eq!(server.reserve(0, 995, 10), 1005);
+        assert_eq!(server.reserve(0, 990, 5), 990);
+        assert_eq!(server.reserve(0, 990, 1), 1015);
+    }
+
+    /// A million random requests against slots of time: each takes the first idle slots from its arrival on, so that the
+    /// server never idles while a request waits, and serves nothing twice.
+    #[test]
+    fn a_server_never_idles_while_a_request_waits() {
+        let mut random = fastrand::Rng::with_seed(12);
+        for round in 0..20 {
+            let lead = 1 << random.u32(0..12);
+            let most = 1 << random.u32(0..5);
+            // From half of what the server can do to twice that.
+            let pace = random.u64(most / 2..=2 * most);
+            let mut server = Server::default();
+            let mut slots = vec![false; 1 << 16];
+            let (mut now, mut last) = (0, 0);
+            for _ in 0..50_000 {
+                now += random.u64(0..=pace);
+                if last > now + 4096 {
+                    now = last;
+                }
+                let at = now + random.u64(0..lead);
+                let cycles = random.u64(0..=most);
+                let (mut left, mut slot) = (cycles, at as usize);
+                let mut end = at;
+                loop {
+                    if slot >= slots.len() {
+                        slots.resize(2 * slot + 1, false);
+                    }
+                    if !slots[slot] {
+                        if left == 0 {
+                            break;
+                        }
+                        slots[slot] = true;
+                        left -= 1;
+                        end = slot as u64 + 1;
+                        if left == 0 {
+                            break;
+                        }
+                    }
+                    slot += 1;
+                }
+                let expected = if cycles == 0 {
+                    slot as u64
+                } else {
+                    end - cycles
+                };
+                assert_eq!(server.probe(at, cycles * MILLI), expected, "round {round}");
+                assert_eq!(server.reserve(now, at, cycles), expected, "round {round}");
+                last = end;
+            }
+        }
     }
 }

@@ -114,7 +114,8 @@ impl<'r> Sm<'r> {
         }
     }
 
-    /// A block begins at a cycle: its warps take the lowest free slots.
+    /// A block begins at a cycle: its warps take a row of slots, which they give back together when it ends. So the warps of a
+    /// block are spread over the sub-partitions evenly.
     pub(super) fn begin<L: Listener>(
         &mut self,
         now: u64,
@@ -123,12 +124,16 @@ impl<'r> Sm<'r> {
     ) {
         let block = Block::new(around.program, around.launch, index);
         let count = block.warps.len();
-        let free = (0..).zip(&self.warps).filter(|(_, warp)| warp.is_none());
-        let slots: Vec<u32> = free.map(|(slot, _)| slot).take(count).collect();
         let place = self.residents.iter().position(Option::is_none);
         let resident = place.unwrap_or(self.residents.len());
         if place.is_none() {
             self.residents.push(None);
+        }
+        // All blocks of a launch have as many warps, and the dispatcher gives no more blocks than have room.
+        let first = resident * count;
+        let slots: Vec<u32> = (first as u32..).take(count).collect();
+        if self.warps.len() < first + count {
+            self.warps.resize_with(first + count, || None);
         }
         let event = Event::BlockBegins {
             sm: self.number,
@@ -322,7 +327,7 @@ impl<'r> Sm<'r> {
             Work::Takes(latency) => {
                 // Shuffles go through the exchange of shared memory, one warp in a cycle.
                 let begin = match latency {
-                    Parameter::LatencyShuffle => self.shared.reserve(begin, 1),
+                    Parameter::LatencyShuffle => self.shared.reserve(now, begin, 1),
                     _ => begin,
                 };
                 let done = begin + numbers.get(latency);
@@ -346,7 +351,9 @@ impl<'r> Sm<'r> {
             Work::Texture => {
                 numbers.touch(const { Numbered::of(&[Parameter::L1Units]) });
                 let cycles = numbers.get(Parameter::TextureOccupancy);
-                let begin = self.path.texture(begin, unit_of_path(warp, self), cycles);
+                let begin = self
+                    .path
+                    .texture(now, begin, unit_of_path(warp, self), cycles);
                 let sources = begin + numbers.get(Parameter::L1Sources);
                 (sources, begin + numbers.get(Parameter::TextureHit))
             }
@@ -442,7 +449,7 @@ impl<'r> Sm<'r> {
             }
         }
         for &constant in &row.constants {
-            let there = self.constant(now, warp.ready, constant, around);
+            let there = self.constant(now, from, constant, around);
             let more = around.numbers.get(Parameter::ConstantOperand);
             warp.wait(there + more, Stall::Memory);
         }
@@ -481,7 +488,7 @@ impl<'r> Sm<'r> {
             return;
         };
         let rate = around.numbers.get(Parameter::BarrierThreads).max(1);
-        let counted = self.barrier.transfer(now, 32, rate * 1000);
+        let counted = self.barrier.transfer(now, now, 32, rate * 1000);
         let waiting = |resident: &Resident<'_>| -> Vec<bool> {
             let warps = resident.block.warps.iter();
             warps.map(|warp| warp.waits.is_some()).collect()

@@ -1,0 +1,215 @@
+//! Streams of accesses against what buses, ports and windows can carry.
+
+use warpbound_machine::{Device, Parameter, Pick, Picked};
+
+use super::global::{Path, Request};
+use super::level::Level;
+use super::numbers::Numbers;
+use crate::functional::AccessKind;
+
+/// Accesses of whole warps to neighbouring words: the `number`th of a stream.
+fn warp_access(kind: AccessKind, size: u32, first: u64) -> (AccessKind, u32, [u64; 32]) {
+    let addresses = std::array::from_fn(|lane| first + lane as u64 * u64::from(size));
+    (kind, size, addresses)
+}
+
+fn request(access: &(AccessKind, u32, [u64; 32]), cached: bool, unit: usize) -> Request<'_> {
+    Request {
+        kind: access.0,
+        size: access.1,
+        addresses: &access.2,
+        taken: u32::MAX,
+        cached,
+        contended: false,
+        unit,
+    }
+}
+
+fn machine(name: &str, pick: Pick) -> Picked {
+    let device = Device::built_in(name).expect("it comes with the tool");
+    device.pick(pick)
+}
+
+/// Bytes in a thousand cycles, of words that one SM or several read or write one behind the other, each as soon as it can.
+fn rate(machine: &Picked, sms: usize, kinds: &[AccessKind], accesses: u64) -> u64 {
+    let numbers = Numbers::new(machine);
+    let mut paths: Vec<Path> = (0..sms).map(|_| Path::new(&numbers)).collect();
+    let mut level = Level::new(&numbers);
+    let mut at = vec![0; sms];
+    let mut end = 0;
+    for number in 0..accesses {
+        let sm = (0..sms).min_by_key(|&sm| at[sm]).unwrap_or(0);
+        level.now = at[sm];
+        // Translations are not what is measured: all addresses are in a page.
+        for (array, kind) in (0..).zip(kinds) {
+            let access = warp_access(*kind, 4, array << 23 | number * 128);
+            let outcome = paths[sm].access(at[sm], &request(&access, false, 0), &mut level);
+            at[sm] = at[sm].max(outcome.accepted + 1);
+            end = end.max(outcome.done);
+        }
+    }
+    accesses * kinds.len() as u64 * 128 * 1000 / end
+}
+
+/// Machines with little second-level cache and one page of memory, so that short streams are long for them.
+fn small(name: &str, pick: Pick) -> Picked {
+    let machine = machine(name, pick);
+    let line = machine[Parameter::L2Line] * machine[Parameter::L2Ways];
+    let bytes = 2 * line * machine[Parameter::L2Slices];
+    machine
+        .with(Parameter::L2Bytes, bytes)
+        .with(Parameter::TlbWalk, 0)
+}
+
+/// Reads get their part of the bus and no more, whichever machine.
+#[test]
+fn a_stream_of_reads_gets_the_efficiency_of_the_memory() {
+    for name in Device::names() {
+        let machine = small(name, Pick::Typical);
+        let most = machine[Parameter::DramBandwidth] * machine[Parameter::DramReads] / 1000;
+        let sms = machine[Parameter::SmCount] as usize;
+        let rate = rate(&machine, sms, &[AccessKind::Load], 20_000);
+        assert!(rate <= most, "{name}: {rate} of {most}");
+        assert!(rate * 100 >= most * 85, "{name}: {rate} of {most}");
+    }
+}
+
+/// Writes end as fast as memory takes what they push out of the second level, and mixes lose what turning the bus takes.
+#[test]
+fn what_leaves_the_second_level_takes_the_bus() {
+    for name in Device::names() {
+        let machine = small(name, Pick::Typical);
+        let bandwidth = machine[Parameter::DramBandwidth];
+        let sms = machine[Parameter::SmCount] as usize;
+        let most = bandwidth * machine[Parameter::DramWrites] / 1000;
+        let writes = rate(&machine, sms, &[AccessKind::Store], 20_000);
+        // What the second level still holds at the end.
+        let held = machine[Parameter::L2Bytes] as f64 / (20_000.0 * 128.0);
+        assert!(
+            writes as f64 <= most as f64 / (1.0 - held),
+            "{name}: {writes} of {most}"
+        );
+        assert!(writes * 100 >= most * 85, "{name}: {writes} of {most}");
+        let kinds = [AccessKind::Load, AccessKind::Store];
+        let mixed = rate(&machine, sms, &kinds, 20_000);
+        assert!(
+            mixed < bandwidth * 85 / 100,
+            "{name}: {mixed} of {bandwidth}"
+        );
+        let turned = rate(
+            &machine.clone().with(Parameter::DramTurnaround, 0),
+            sms,
+            &kinds,
+            20_000,
+        );
+        assert!(
+            mixed < turned,
+            "{name}: {mixed}, and {turned} without turning"
+        );
+    }
+}
+
+/// An SM has no more stores under way than it can hold: what comes later is not accepted before some have arrived.
+#[test]
+fn stores_wait_for_room() {
+    let machine = small("gtx1080", Pick::Typical).with(Parameter::L1Stores, 16);
+    let numbers = Numbers::new(&machine);
+    let (mut path, mut level) = (Path::new(&numbers), Level::new(&numbers));
+    let mut accepted = Vec::new();
+    for number in 0..12 {
+        let access = warp_access(AccessKind::Store, 4, number * 128);
+        let outcome = path.access(0, &request(&access, false, 0), &mut level);
+        accepted.push(outcome.accepted);
+    }
+    let hit = machine[Parameter::L2Hit];
+    // Each takes four sectors.
+    assert!(accepted[3] < hit, "{accepted:?}");
+    assert!(accepted[4] >= hit, "{accepted:?}");
+    assert!(accepted[8] >= 2 * hit, "{accepted:?}");
+}
+
+/// An SM whose port has much to do keeps nobody else waiting: neither for slices and memory, nor for a line that it will ask
+/// for later (`cycles-corrections`, CE4).
+#[test]
+fn a_port_with_a_backlog_delays_no_other_sm() {
+    let machine = small("gtx1080", Pick::Typical).with(Parameter::L1Stores, 1 << 20);
+    let numbers = Numbers::new(&machine);
+    let (mut busy, mut idle) = (Path::new(&numbers), Path::new(&numbers));
+    let mut level = Level::new(&numbers);
+    for number in 0..64 {
+        let scattered = (
+            AccessKind::Store,
+            4,
+            std::array::from_fn(|lane| (number * 32 + lane as u64) * 512),
+        );
+        busy.access(0, &request(&scattered, false, 0), &mut level);
+    }
+    let wanted = warp_access(AccessKind::Load, 4, 1 << 19);
+    let late = busy.access(0, &request(&wanted, false, 0), &mut level);
+    assert!(late.done > 2000, "{late:?}");
+    level.now = 300;
+    let own = idle.access(300, &request(&wanted, false, 0), &mut level);
+    let alone = machine[Parameter::L2Hit] + machine[Parameter::DramBeyond];
+    assert!(
+        own.done >= 300 + alone && own.done < 300 + 2 * alone,
+        "{own:?}"
+    );
+}
+
+/// Ten thousand random streams on random machines: no port and no bus carries more than it can.
+#[test]
+fn nothing_carries_more_than_it_can() {
+    let names: Vec<&str> = Device::names().collect();
+    for seed in 0..10_000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let name = random.choice(&names).copied().unwrap_or("gtx1080");
+        let pick = *random
+            .choice(&[Pick::Least, Pick::Most, Pick::Typical, Pick::Seed(seed)])
+            .unwrap_or(&Pick::Typical);
+        let machine = small(name, pick);
+        let numbers = Numbers::new(&machine);
+        let sector = machine[Parameter::L2Sector];
+        let sms = random.usize(1..5);
+        let mut paths: Vec<Path> = (0..sms).map(|_| Path::new(&numbers)).collect();
+        let mut level = Level::new(&numbers);
+        let kinds = [AccessKind::Load, AccessKind::Store, AccessKind::Atomic];
+        let kinds = &kinds[random.usize(0..2)..random.usize(2..4)];
+        let (mut now, mut end, mut bytes) = (0, 0, 0);
+        let mut of_sm = vec![(0, 0); sms];
+        for number in 0..random.u64(8..80) {
+            now += random.u64(0..8);
+            level.now = now;
+            let sm = random.usize(0..sms);
+            let kind = *random.choice(kinds).unwrap_or(&AccessKind::Load);
+            let size = 4 << random.u32(0..3);
+            let stride = u64::from(size) << random.u32(0..5);
+            let first = (number * 32 * stride) % (1 << 20);
+            let addresses = std::array::from_fn(|lane| first + lane as u64 * stride);
+            let access = (kind, size, addresses);
+            let at = now + random.u64(0..16);
+            let outcome = paths[sm].access(at, &request(&access, random.bool(), 0), &mut level);
+            let own = &mut of_sm[sm];
+            own.0 += u64::from(outcome.l2_lookups) * sector;
+            own.1 = own.1.max(outcome.done);
+            bytes += u64::from(outcome.dram) * sector;
+            end = end.max(outcome.done);
+        }
+        for (carried, end) in of_sm {
+            let most = machine[Parameter::SmBandwidth] * end / 1000;
+            assert!(
+                carried <= most,
+                "{seed} {name} {pick:?}: port {carried} of {most}"
+            );
+        }
+        // A read that comes last waits until the bus has moved all.
+        level.now = now;
+        let wanted = warp_access(AccessKind::Load, 4, 1 << 21);
+        let last = paths[0].access(end, &request(&wanted, false, 0), &mut level);
+        let moved = bytes + u64::from(last.dram) * sector;
+        let most = machine[Parameter::DramBandwidth] * last.done / 1000;
+        assert!(
+            moved <= most,
+            "{seed} {name} {pick:?}: bus {moved} of {most}"
+        );
+    }
+}
