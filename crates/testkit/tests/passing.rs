@@ -27,7 +27,7 @@ const BLOCKS: [[u32; 3]; 9] = [
     [33, 1, 1],
 ];
 
-const PROGRAMS: u64 = 90;
+const PROGRAMS: u64 = 150;
 
 /// What is wrong on purpose.
 #[derive(Default)]
@@ -197,17 +197,18 @@ fn bound(file: &str, kernel: &str, block: Option<[u32; 3]>) -> Option<u128> {
 }
 
 /// The first thread of each row of a block works: one lane of a warp, or one in eight. Nothing is known where the block is not,
-/// and in a block of one column all lanes are first.
+/// and in a block of one column all lanes are first. (In rows of whole warps, lanes of `row_leader` agree on what they work on
+/// without a row about lanes, because the compiler writes 0 for x there; those of `row_leader_shared` do not.)
 #[test]
 fn lanes_that_a_guard_leaves_are_counted_as_what_they_are() {
-    for (kernel, least, difference) in [("row_leader", 1404, 0), ("row_leader_shared", 1389, 15)] {
+    for (kernel, least, difference) in [("row_leader", 1403, 0), ("row_leader_shared", 1384, 19)] {
         for chip in ["sm_50", "sm_61", "sm_62"] {
             let file = format!("row_leader.{chip}.cubin");
             let bound = |block| bound(&file, kernel, block);
-            let all = Some(4784 - difference);
+            let all = Some(4783 - difference);
             assert_eq!(bound(None), all, "{kernel} {chip}");
             assert_eq!(bound(Some([1, 32, 1])), all, "{kernel} {chip}");
-            assert_eq!(bound(Some([8, 4, 1])), Some(2514 - difference));
+            assert_eq!(bound(Some([8, 4, 1])), Some(2513 - difference));
             assert_eq!(bound(Some([32, 4, 1])), Some(least));
             assert_eq!(bound(Some([256, 1, 1])), Some(least));
         }

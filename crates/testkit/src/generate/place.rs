@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
-use warpbound_ir::{BinaryOp, Cell, Code, Condition, Control, Expr, Meaning, Op, Value};
+use warpbound_ir::{BinaryOp, Cell, Code, Condition, Control, Expr, Meaning, Op, Target, Value};
 use warpbound_isa::instr::{CcTest, Token};
 
 use super::{Label, PREDICATES, REGISTERS, Writer};
@@ -175,17 +175,26 @@ impl Writer<'_> {
         }
     }
 
-    /// Now and then another value for a guard: under a guard, on one side of a branch, or by nobody knows what.
+    /// Now and then another value for a guard: under a guard, on one side of a branch, or by nobody knows what, a function
+    /// outside the file for example.
     fn change_guard(&mut self, guard: Cell) {
         let not = Expr::binary(BinaryOp::Xor, Expr::Cell(guard), Expr::Const(1));
         match self.rng.u8(0..12) {
-            0 => {
-                let other = Condition {
-                    guard: Some(Cell::pred(PREDICATES)),
+            0 | 4 => {
+                let other = Cell::pred(PREDICATES + 2);
+                let place = Expr::Cell(Cell::gpr(REGISTERS + 2));
+                let n = Expr::Const(self.rng.u32(1..4));
+                self.mean(ALWAYS, other, Expr::binary(BinaryOp::LtU, place, n));
+                let when = Condition {
+                    guard: Some(other),
                     negated: self.rng.bool(),
                     cc_test: CcTest::TRUE,
                 };
-                self.mean(other, guard, not);
+                self.mean(when, guard, not);
+            }
+            5 => {
+                let outside = Target::External("outside".to_owned());
+                self.control(ALWAYS, Control::Call(outside));
             }
             1 => {
                 let when = self.predicate();
