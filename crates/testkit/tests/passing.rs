@@ -185,9 +185,7 @@ fn bound(file: &str, kernel: &str, block: Option<[u32; 3]>) -> Option<u128> {
     let contents = fs::read(path).expect("the cubin is in the repository");
     let session = Session::open(file, &contents).expect("it loads");
     let kernels = session.kernels(Some(kernel)).expect("it has it");
-    let [kernel] = kernels[..] else {
-        panic!("{} kernels are called so", kernels.len());
-    };
+    let kernel = kernels.first().expect("it has it");
     let options = Options {
         block,
         loop_default: Some(10),

@@ -23,17 +23,14 @@ pub fn by_place(rng: &mut fastrand::Rng) -> Code {
     w.begin_chain();
     w.data(2);
     for _ in 0..w.rng.usize(1..4) {
-        match w.rng.u8(0..6) {
-            0 => {
+        match (w.rng.u8(0..6), function) {
+            (0, _) => {
                 let head = w.here();
                 w.place_statement(function);
                 let again = w.fresh_predicate();
                 w.jump(again, head);
             }
-            1 if function.is_some() => w.functions[..1]
-                .to_vec()
-                .into_iter()
-                .for_each(|f| w.call(f)),
+            (1, Some(function)) => w.call(function),
             _ => w.place_statement(function),
         }
     }
