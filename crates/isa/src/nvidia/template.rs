@@ -1,6 +1,6 @@
 //! The last column of a form row: how the instruction is spelled and what its operands are.
 
-use super::names::{CountId, Names, NamesId};
+use super::names::{self, CountId, NamesId};
 
 /// Highest bit a row may name: 63:0 are the instruction word, 84:64 its slot of the control word.
 const LAST_BIT: u8 = 84;
@@ -285,7 +285,7 @@ pub(crate) struct Template {
 
 impl Template {
     /// Reads a spelling; the error says which part is not understood.
-    pub(crate) fn parse(text: &'static str, names: &Names) -> Result<Template, String> {
+    pub(crate) fn parse(text: &'static str) -> Result<Template, String> {
         let (opcode, operands) = split_opcode(text);
         let end = opcode.find(['.', '{', '[']).unwrap_or(opcode.len());
         let (mnemonic, rest) = opcode.split_at(end);
@@ -293,11 +293,11 @@ impl Template {
             .map(split_operands)
             .unwrap_or_default()
             .into_iter()
-            .map(|operand| pieces(operand, names))
+            .map(pieces)
             .collect();
         Ok(Template {
             mnemonic,
-            opcode: pieces(rest, names)?,
+            opcode: pieces(rest)?,
             operands: operands?,
         })
     }
@@ -353,7 +353,7 @@ fn split_operands(text: &'static str) -> Vec<&'static str> {
     out
 }
 
-fn pieces(text: &'static str, names: &Names) -> Result<Vec<Piece>, String> {
+fn pieces(text: &'static str) -> Result<Vec<Piece>, String> {
     let mut out = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -369,9 +369,7 @@ fn pieces(text: &'static str, names: &Names) -> Result<Vec<Piece>, String> {
                 let (inside, after) = tail
                     .split_once('}')
                     .ok_or_else(|| format!("missing `}}` in `{text}`"))?;
-                out.push(
-                    piece(inside, names).ok_or_else(|| format!("cannot read `{{{inside}}}`"))?,
-                );
+                out.push(piece(inside).ok_or_else(|| format!("cannot read `{{{inside}}}`"))?);
                 rest = after;
             }
         }
@@ -379,13 +377,13 @@ fn pieces(text: &'static str, names: &Names) -> Result<Vec<Piece>, String> {
     Ok(out)
 }
 
-fn piece(text: &'static str, names: &Names) -> Option<Piece> {
+fn piece(text: &'static str) -> Option<Piece> {
     let mut words = text.split_ascii_whitespace();
     let head = words.next()?;
     let words: Vec<&'static str> = words.collect();
-    let is_modifier = head.starts_with('.') || names.names_id(head).is_some();
+    let is_modifier = head.starts_with('.') || names::names_id(head).is_some();
     if !is_modifier {
-        return item(head, &words, names).map(|item| Piece::Item(Box::new(item)));
+        return item(head, &words).map(|item| Piece::Item(Box::new(item)));
     }
     let (bits, attributes) = words.split_first()?;
     let mut reads_cc = false;
@@ -405,14 +403,14 @@ fn piece(text: &'static str, names: &Names) -> Option<Piece> {
         });
     }
     Some(Piece::Name {
-        names: names.names_id(head)?,
+        names: names::names_id(head)?,
         field: Field::parse(bits)?,
         reads_cc,
         hide,
     })
 }
 
-fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Option<Item> {
+fn item(head: &'static str, attributes: &[&'static str]) -> Option<Item> {
     let (writes, head) = match head.strip_prefix('=') {
         Some(rest) => (true, rest),
         None => (false, head),
@@ -456,12 +454,12 @@ fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Optio
             "fmt" => item.format = Some(Field::parse(value)?),
             "sel" => {
                 let (list, field) = value.split_once('@')?;
-                item.select = Some((names.names_id(list)?, Field::parse(field)?));
+                item.select = Some((names::names_id(list)?, Field::parse(field)?));
             }
             "x" => {
                 item.count = match value.split_once('@') {
                     Some((list, field)) => {
-                        Count::Listed(names.count_id(list)?, Field::parse(field)?)
+                        Count::Listed(names::count_id(list)?, Field::parse(field)?)
                     }
                     None => Count::Fixed(value.parse().ok()?),
                 }

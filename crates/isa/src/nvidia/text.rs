@@ -1,7 +1,7 @@
 //! Printing instructions the way NVIDIA's disassembler (12.4) does.
 
 use super::form::Form;
-use super::names::Names;
+use super::names::{self, Names};
 use super::number;
 use super::operand::{self, Operand, Value};
 use super::program::{Instr, Program};
@@ -430,10 +430,7 @@ impl<'a> Line<'a> {
     }
 
     fn cc_test(&mut self, test: CcTest) {
-        let name = self
-            .names
-            .names_id("cctest")
-            .and_then(|id| self.names.text(id, test.0.into()));
+        let name = names::names_id("cctest").and_then(|id| self.names.text(id, test.0.into()));
         self.push("CC");
         self.push(name.unwrap_or("?"));
     }
