@@ -24,7 +24,7 @@ struct Part {
 
 impl Part {
     fn parse(text: &str) -> Option<Part> {
-        let (hi, lo) = text.split_once(':').unwrap_or((text, text));
+        let (hi, lo) = split(text, b':').unwrap_or((text, text));
         let (hi, lo): (u8, u8) = (hi.parse().ok()?, lo.parse().ok()?);
         if hi < lo || hi > LAST_BIT || hi - lo > 63 {
             return None;
@@ -353,11 +353,18 @@ fn split_operands(text: &'static str) -> Vec<&'static str> {
     out
 }
 
+/// The text before a byte and after it. Most of the time that reading a row takes is spent here, and the texts are
+/// so short that a plain loop is faster than `split_once`.
+fn split(text: &str, byte: u8) -> Option<(&str, &str)> {
+    let at = text.bytes().position(|b| b == byte)?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
+}
+
 fn pieces(text: &'static str) -> Result<Vec<Piece>, String> {
     let mut out = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
-        match rest.split_once('{') {
+        match split(rest, b'{') {
             None => {
                 out.push(Piece::Literal(rest));
                 break;
@@ -366,9 +373,8 @@ fn pieces(text: &'static str) -> Result<Vec<Piece>, String> {
                 if !literal.is_empty() {
                     out.push(Piece::Literal(literal));
                 }
-                let (inside, after) = tail
-                    .split_once('}')
-                    .ok_or_else(|| format!("missing `}}` in `{text}`"))?;
+                let (inside, after) =
+                    split(tail, b'}').ok_or_else(|| format!("missing `}}` in `{text}`"))?;
                 out.push(piece(inside).ok_or_else(|| format!("cannot read `{{{inside}}}`"))?);
                 rest = after;
             }
@@ -380,37 +386,36 @@ fn pieces(text: &'static str) -> Result<Vec<Piece>, String> {
 fn piece(text: &'static str) -> Option<Piece> {
     let mut words = text.split_ascii_whitespace();
     let head = words.next()?;
-    let words: Vec<&'static str> = words.collect();
-    let is_modifier = head.starts_with('.') || names::names_id(head).is_some();
-    if !is_modifier {
-        return item(head, &words).map(|item| Piece::Item(Box::new(item)));
+    let names = names::names_id(head);
+    if !head.starts_with('.') && names.is_none() {
+        return item(head, words).map(|item| Piece::Item(Box::new(item)));
     }
-    let (bits, attributes) = words.split_first()?;
+    let bits = words.next()?;
     let mut reads_cc = false;
     let mut hide = Cond::default();
-    for attribute in attributes {
-        match attribute.split_once('=') {
-            None if *attribute == "rcc" => reads_cc = true,
+    for attribute in words {
+        match split(attribute, b'=') {
+            None if attribute == "rcc" => reads_cc = true,
             Some(("hide", condition)) => hide = Cond::parse(condition)?,
             _ => return None,
         }
     }
-    if head.starts_with('.') {
-        return Some(Piece::Flag {
+    Some(match names {
+        Some(names) => Piece::Name {
+            names,
+            field: Field::parse(bits)?,
+            reads_cc,
+            hide,
+        },
+        None => Piece::Flag {
             text: head,
             bit: bits.parse().ok()?,
             reads_cc,
-        });
-    }
-    Some(Piece::Name {
-        names: names::names_id(head)?,
-        field: Field::parse(bits)?,
-        reads_cc,
-        hide,
+        },
     })
 }
 
-fn item(head: &'static str, attributes: &[&'static str]) -> Option<Item> {
+fn item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Option<Item> {
     let (writes, head) = match head.strip_prefix('=') {
         Some(rest) => (true, rest),
         None => (false, head),
@@ -441,7 +446,7 @@ fn item(head: &'static str, attributes: &[&'static str]) -> Option<Item> {
         gap: Cond::default(),
     };
     for attribute in attributes {
-        let (name, value) = attribute.split_once('=').unwrap_or((attribute, ""));
+        let (name, value) = split(attribute, b'=').unwrap_or((attribute, ""));
         match name {
             "neg" => item.neg = Cond::parse(value)?,
             "abs" => item.abs = Cond::parse(value)?,
@@ -453,11 +458,11 @@ fn item(head: &'static str, attributes: &[&'static str]) -> Option<Item> {
             "signed" => item.signed = Cond::parse(value)?,
             "fmt" => item.format = Some(Field::parse(value)?),
             "sel" => {
-                let (list, field) = value.split_once('@')?;
+                let (list, field) = split(value, b'@')?;
                 item.select = Some((names::names_id(list)?, Field::parse(field)?));
             }
             "x" => {
-                item.count = match value.split_once('@') {
+                item.count = match split(value, b'@') {
                     Some((list, field)) => {
                         Count::Listed(names::count_id(list)?, Field::parse(field)?)
                     }
@@ -499,7 +504,7 @@ fn kind(head: &str) -> Option<Kind> {
     let letter = head.chars().next()?;
     let rest = head.get(letter.len_utf8()..)?;
     let two = || -> Option<(Field, Field)> {
-        let (a, b) = rest.split_once('+')?;
+        let (a, b) = split(rest, b'+')?;
         Some((Field::parse(a)?, Field::parse(b)?))
     };
     let address = || -> Option<(Field, Option<Field>)> {
