@@ -386,7 +386,11 @@ fn pieces(text: &'static str) -> Result<Vec<Piece>, String> {
 fn piece(text: &'static str) -> Option<Piece> {
     let mut words = text.split_ascii_whitespace();
     let head = words.next()?;
-    let names = names::names_id(head);
+    // Names are of small letters, and nearly all operands begin otherwise.
+    let names = match head.starts_with(|c: char| c.is_ascii_lowercase()) {
+        true => names::names_id(head),
+        false => None,
+    };
     if !head.starts_with('.') && names.is_none() {
         return item(head, words).map(|item| Piece::Item(Box::new(item)));
     }
