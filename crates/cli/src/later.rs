@@ -31,3 +31,23 @@ impl<T: FromArgMatches> FromArgMatches for Later<T> {
         self.0.update_from_arg_matches(matches)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use crate::arguments::Arguments;
+
+    #[test]
+    fn no_command_is_described_before_it_is_meant() {
+        let mut all = Arguments::command();
+        let described = |command: &clap::Command| command.get_arguments().count();
+        assert!(all.get_subcommands().all(|command| described(command) == 0));
+        let parsed = all.try_get_matches_from_mut(["warpbound", "list", "file"]);
+        assert!(parsed.is_ok());
+        let names = all.get_subcommands().filter(|c| described(c) > 0);
+        let names: Vec<&str> = names.map(clap::Command::get_name).collect();
+        // clap makes `help` on its own.
+        assert_eq!(names, ["list", "help"]);
+    }
+}
