@@ -191,12 +191,26 @@ fn per_cycle(
     (series.amount - amount) as f64 / (whole - less) as f64
 }
 
+/// Numbers that are set for all rates, to see what they do: `RATES_SET=dram.beyond_l2=290,l2.hit=240`.
+fn others() -> Vec<(Parameter, u64)> {
+    let set = std::env::var("RATES_SET").unwrap_or_default();
+    let one = |one: &str| {
+        let (name, value) = one.split_once('=').expect("NAME=VALUE");
+        let parameter = Parameter::named(name).expect("a number of machines");
+        (parameter, value.parse().expect("a number"))
+    };
+    set.split(',')
+        .filter(|one| !one.is_empty())
+        .map(one)
+        .collect()
+}
+
 /// The simulated rate, that of the best kernel if there are several.
 fn simulate(series: &Series, rate: &Rate, chip: &str) -> f64 {
     let device = Device::built_in(&rate.machine).expect("a machine");
     let picked = device.pick(Pick::default());
     let mut clock = picked[Parameter::Clock];
-    let mut set = Vec::new();
+    let mut set = others();
     if let Some(megahertz) = rate.clock {
         // The memory keeps its own clock.
         let bandwidth = picked[Parameter::DramBandwidth] * clock / (megahertz * 1000);
@@ -257,8 +271,7 @@ fn row(series: &Series, simulated: &[f64]) -> String {
     )
 }
 
-/// Runs all rates; with `RATES=TEXT` in the environment those whose title or machine has the text, to look at some of them
-/// quickly.
+/// Runs all rates; with `RATES=TEXT` in the environment only those whose title or machine has the text.
 #[test]
 fn rates_of_real_gpus() {
     let wanted = std::env::var("RATES").unwrap_or_default();
