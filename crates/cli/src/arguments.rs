@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use warpbound_driver::{
     AgreementDomain, DivergenceOrder, FactsFile, GroupDomain, Interlock, Level, Model, Pick,
     Reading, Selection, Sm, StackDomain, StartCaches, WarpPolicy,
@@ -217,11 +217,11 @@ pub(crate) struct RunArguments {
     /// Which lanes go on first where they part [default: taken-first]
     #[arg(long, value_enum, help_heading = "GPU kernels")]
     pub(crate) order: Option<LaneOrder>,
-    /// Which ready warp issues next [default: what the machine says]
-    #[arg(long, value_enum, help_heading = "GPU kernels with time")]
-    pub(crate) scheduler: Option<Scheduler>,
-    /// Which values the numbers of the machine have: the least (lo) or the most (hi) of each, typical ones, or at random with seed=N [default: typical]. lo and hi are not the fastest and the slowest run: of some numbers more is faster, and --sensitivities shows which
-    #[arg(long, value_name = "PICK", value_parser = pick, help_heading = "GPU kernels with time")]
+    /// Which ready warp issues next [default: what the machine says]: the next one in turn (lrr), the one that issued last as long as it can, then the oldest (gto), the oldest, the youngest, any (random:SEED), the one whose unit most others want (contended-unit), or one until it ends or waits at a barrier (run-to-barrier)
+    #[arg(long, value_name = "SCHEDULER", value_parser = value_parser!(WarpPolicy), help_heading = "GPU kernels with time")]
+    pub(crate) scheduler: Option<WarpPolicy>,
+    /// Which values the numbers of the machine have: the slow or the fast end of each, typical ones, at random with seed=N, or the least (lo) or the most (hi) of each [default: typical]. Of numbers without a slow end, such as sizes of caches, slow and fast try each value where runs are short. lo and hi are not the fastest and the slowest run: of some numbers more is faster
+    #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = pick, help_heading = "GPU kernels with time")]
     pub(crate) pick: Option<Pick>,
     /// Another value of a number of the machine, named as in machine files: shared.latency=30; can be given several times. Names of earlier files that are sums are understood: dram.latency is l2.hit and dram.beyond_l2
     #[arg(long, value_name = "NAME=VALUE", value_parser = set, help_heading = "GPU kernels with time")]
@@ -487,30 +487,6 @@ pub(crate) enum LaneOrder {
     TakenFirst,
     /// Those that fall through
     FallThroughFirst,
-}
-
-/// Which ready warp issues next.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Scheduler {
-    /// The next one behind that which issued last, in turn
-    Lrr,
-    /// The one that issued last as long as it can, then the oldest
-    Gto,
-    /// The oldest
-    Oldest,
-    /// The one that issued last until it ends or waits at a barrier, then the oldest
-    RunToBarrier,
-}
-
-impl From<Scheduler> for WarpPolicy {
-    fn from(scheduler: Scheduler) -> WarpPolicy {
-        match scheduler {
-            Scheduler::Lrr => WarpPolicy::Lrr,
-            Scheduler::Gto => WarpPolicy::Gto,
-            Scheduler::Oldest => WarpPolicy::Oldest,
-            Scheduler::RunToBarrier => WarpPolicy::RunToBarrier,
-        }
-    }
 }
 
 /// What is in the second-level cache at the start.

@@ -64,7 +64,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         ("--threads", threads.is_some()),
         ("--order", order.is_some()),
         ("--scheduler", scheduler.is_some()),
-        ("--pick", pick.is_some()),
+        ("--select", pick.is_some()),
         ("--set", !set.is_empty()),
         ("--caches", caches.is_some()),
         ("--interlock", interlock.is_some()),
@@ -182,7 +182,7 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
         }
     }
     let options = TimedOptions {
-        scheduler: arguments.scheduler.map(Into::into),
+        scheduler: arguments.scheduler,
         pick: arguments.pick.unwrap_or_default(),
         set,
         sums,

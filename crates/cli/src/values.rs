@@ -16,11 +16,13 @@ pub(crate) fn pick(text: &str) -> Result<Pick, String> {
         ("lo", _) => Ok(Pick::Least),
         ("hi", _) => Ok(Pick::Most),
         ("typical", _) => Ok(Pick::Typical),
+        ("slow", _) => Ok(Pick::Slow),
+        ("fast", _) => Ok(Pick::Fast),
         (_, Some(seed)) => match seed.parse() {
             Ok(seed) => Ok(Pick::Seed(seed)),
             Err(_) => Err(format!("{seed:?} is not a whole number of 64 bits")),
         },
-        _ => Err("there are lo, hi, typical and seed=N".to_owned()),
+        _ => Err("there are slow, typical, fast, lo, hi and seed=N".to_owned()),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::functional::{MOST_INSTRUCTIONS, buffers, notes};
 use crate::{Prepared, Session};
 
 mod assumptions;
+mod ends;
 mod events;
 mod names;
 mod occupancy;
@@ -161,14 +162,15 @@ impl Session {
         hooks: Hooks<'_>,
     ) -> Result<TimedRun, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let timed = Timed::new(self, &prepared, grid, options)?;
-        let (launch, mut memory) = timed.start()?;
-        let names = Names::of(&prepared);
+        let mut timed = Timed::new(self, &prepared, grid, options)?;
         let Hooks {
             events,
             timeline,
             progress,
         } = hooks;
+        let tried = timed.try_ends(progress)?;
+        let (launch, mut memory) = timed.start()?;
+        let names = Names::of(&prepared);
         let about = TraceAbout {
             file: &self.file,
             kernel: &kernel.demangled(),
@@ -206,9 +208,10 @@ impl Session {
             machine: options.machine.name.clone(),
             machine_title: options.machine.title.clone(),
             machine_sms: machine[Parameter::SmCount],
-            scheduler: policy_name(timed.setup.policy),
+            scheduler: timed.setup.policy.to_string(),
             pick: pick_name(options.pick),
             set: timed.set(),
+            tried,
             caches: match timed.setup.caches {
                 Caches::Cold => "cold",
                 Caches::Warm => "warm",
@@ -252,7 +255,8 @@ impl Session {
         })
     }
 
-    /// Runs all blocks of a grid to their end, cycle by cycle, while somebody listens.
+    /// Runs all blocks of a grid to their end, cycle by cycle, while somebody listens. Numbers without a slow end are
+    /// typical at the slow and the fast end, where [`Session::run_timed`] tries them.
     ///
     /// # Errors
     ///
@@ -374,21 +378,13 @@ fn total(counts: &Counts) -> Issued {
 }
 
 /// As it is typed.
-fn policy_name(policy: WarpPolicy) -> &'static str {
-    match policy {
-        WarpPolicy::Lrr => "lrr",
-        WarpPolicy::Gto => "gto",
-        WarpPolicy::Oldest => "oldest",
-        WarpPolicy::RunToBarrier => "run-to-barrier",
-    }
-}
-
-/// As it is typed.
 fn pick_name(pick: Pick) -> String {
     match pick {
         Pick::Typical => "typical".to_owned(),
         Pick::Least => "lo".to_owned(),
         Pick::Most => "hi".to_owned(),
+        Pick::Slow => "slow".to_owned(),
+        Pick::Fast => "fast".to_owned(),
         Pick::Seed(seed) => format!("seed={seed}"),
     }
 }

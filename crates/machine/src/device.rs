@@ -1,11 +1,10 @@
 //! Maxwell and Pascal GPUs, as the timing model sees them.
 
-use std::ops::Index;
-
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
 
-use crate::{Domain, Parameter, read, sense};
+use crate::policy::Policy;
+use crate::{Parameter, read};
 
 /// The devices that come with the tool: name and file.
 /// A file may be like one in front of it. For code of an architecture it is the first that lists it.
@@ -73,20 +72,6 @@ impl Figure {
     }
 }
 
-/// Which of the ready warps of a scheduler issues next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Policy {
-    /// The first ready one behind the warp that issued last, cyclically (loose round robin).
-    Lrr,
-    /// The one that issued last as long as it is ready and does not yield, else the oldest ready one.
-    Gto,
-    /// The oldest ready one.
-    Oldest,
-    /// The one that issued last until it ends or waits at a barrier, then the oldest (`pastis-2022`, IV.C).
-    RunToBarrier,
-}
-
 /// What is chosen, not counted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choices {
@@ -111,62 +96,6 @@ pub struct Device {
     pub choices: Choices,
     /// A number for each parameter, in their order.
     pub(crate) figures: Vec<Figure>,
-}
-
-/// Which values of the numbers a run takes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Pick {
-    /// Those that a file names as typical.
-    #[default]
-    Typical,
-    /// The least of each.
-    Least,
-    /// The most of each.
-    Most,
-    /// Each at random between its least and its most, the same for the same seed; sizes ([`Domain::Size`]) are one of
-    /// the three values that the file states.
-    Seed(u64),
-}
-
-/// A value for each parameter.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Picked {
-    values: Vec<u64>,
-}
-
-impl Index<Parameter> for Picked {
-    type Output = u64;
-
-    #[inline(always)]
-    fn index(&self, parameter: Parameter) -> &u64 {
-        &self.values[parameter as usize]
-    }
-}
-
-impl Picked {
-    /// The same but for one value.
-    #[must_use]
-    pub fn with(mut self, parameter: Parameter, value: u64) -> Picked {
-        self.values[parameter as usize] = value;
-        self
-    }
-
-    /// Whether the values together describe a machine: those that a file states do, others need not.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with which number.
-    pub fn check(&self) -> Result<(), Diagnostic> {
-        let over = Parameter::ALL.iter().zip(&self.values);
-        if let Some((parameter, value)) = over.into_iter().find(|(_, v)| **v > Device::MOST) {
-            let (name, most) = (parameter.name(), Device::MOST);
-            return Err(Diagnostic::new(format!(
-                "{name} is {value}, but at most {most} is understood"
-            )));
-        }
-        let values: Vec<[u64; 1]> = self.values.iter().map(|&value| [value]).collect();
-        sense::check(&values).map_err(Diagnostic::new)
-    }
 }
 
 impl Device {
@@ -232,35 +161,4 @@ impl Device {
     pub fn figure(&self, parameter: Parameter) -> &Figure {
         &self.figures[parameter as usize]
     }
-
-    /// A value for each parameter.
-    pub fn pick(&self, pick: Pick) -> Picked {
-        let value = |(&parameter, figure): (&Parameter, &Figure)| match pick {
-            Pick::Typical => figure.typical,
-            Pick::Least => figure.least,
-            Pick::Most => figure.most,
-            Pick::Seed(seed) => {
-                let random = scrambled(scrambled(seed) ^ parameter as u64);
-                match parameter.domain() {
-                    Domain::Size | Domain::PowerOfTwo => figure.stated()[(random % 3) as usize],
-                    _ => figure.least + random % (figure.most - figure.least + 1),
-                }
-            }
-        };
-        Picked {
-            values: Parameter::ALL
-                .iter()
-                .zip(&self.figures)
-                .map(value)
-                .collect(),
-        }
-    }
-}
-
-/// A number that looks random (SplitMix64).
-fn scrambled(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ number >> 31
 }

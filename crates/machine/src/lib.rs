@@ -7,12 +7,16 @@ mod device;
 mod mini;
 mod occupancy;
 mod parameter;
+mod pick;
+mod policy;
 mod read;
 mod sense;
 mod sum;
 
-pub use device::{Choices, Device, Figure, Pick, Picked, Policy as WarpPolicy, Standing};
+pub use device::{Choices, Device, Figure, Standing};
 pub use mini::{AfterBarrier, Latency, Machine, Policy};
 pub use occupancy::{Excess, Limit, Occupancy, Room};
 pub use parameter::{Domain, Parameter, Slow, Unit};
+pub use pick::{Pick, Picked};
+pub use policy::Policy as WarpPolicy;
 pub use sum::Sum;

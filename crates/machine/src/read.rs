@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
 
-use crate::device::Policy;
+use crate::policy::Policy;
 use crate::{Choices, Device, Figure, Parameter, Standing, Sum, sense};
 
 /// The device of a file, whose name is `file` in messages.

@@ -66,6 +66,16 @@ const MULTIPLES: &[(Parameter, &[Parameter])] = &[
     (P::L2Line, &[P::L2Sector]),
 ];
 
+/// What a number must be a multiple of, where the other numbers are `value`; 1 where that is any.
+pub(crate) fn step(parameter: Parameter, value: impl Fn(Parameter) -> u64) -> u64 {
+    let parts = MULTIPLES.iter().filter(|(whole, _)| *whole == parameter);
+    let products = parts.map(|(_, parts)| {
+        let factors = parts.iter().map(|&part| value(part));
+        factors.fold(1, u64::saturating_mul)
+    });
+    products.max().unwrap_or(1).clamp(1, crate::Device::MOST)
+}
+
 /// Whether the numbers describe a machine, whichever of their values are picked; `stated` has the values of each parameter.
 ///
 /// # Errors

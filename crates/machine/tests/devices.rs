@@ -2,7 +2,9 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
-use warpbound_machine::{Device, Domain, Parameter, Pick, Standing, Sum, Unit};
+use std::collections::BTreeSet;
+
+use warpbound_machine::{Device, Domain, Parameter, Pick, Slow, Standing, Sum, Unit};
 
 const TX2: &str = include_str!("../../../machine/nvidia/jetson-tx2.toml");
 
@@ -512,10 +514,8 @@ fn picks_are_in_range_and_their_own() {
             for &parameter in Parameter::ALL {
                 let (value, figure) = (pick[parameter], device.figure(parameter));
                 assert!((figure.least..=figure.most).contains(&value));
-                if matches!(parameter.domain(), Domain::Size | Domain::PowerOfTwo) {
-                    assert!(figure.stated().contains(&value), "{}", parameter.name());
-                }
             }
+            pick.check().unwrap();
             assert!(
                 picks[..seed].iter().all(|other| other != pick),
                 "{name}: seed {seed}"
@@ -539,6 +539,71 @@ fn picks_are_in_range_and_their_own() {
         other.with(Parameter::LatencyAlu, 6),
         device.pick(Pick::Typical)
     );
+}
+
+/// What is slow is written in a table, number by number; what has no slow end stays as it typically is.
+#[test]
+fn slow_and_fast_are_ends() {
+    for name in Device::names() {
+        let device = Device::built_in(name).unwrap();
+        let (slow, fast) = (device.pick(Pick::Slow), device.pick(Pick::Fast));
+        slow.check().unwrap();
+        fast.check().unwrap();
+        for &parameter in Parameter::ALL {
+            let [least, typical, most] = device.figure(parameter).stated();
+            let ends = match parameter.slow() {
+                Slow::High => (most, least),
+                Slow::Low => (least, most),
+                Slow::Either | Slow::Each => (typical, typical),
+            };
+            assert_eq!((slow[parameter], fast[parameter]), ends);
+            let is_size = matches!(parameter.domain(), Domain::Size | Domain::PowerOfTwo);
+            assert!(!is_size || parameter.slow() == Slow::Each);
+            match parameter.unit() {
+                Unit::BytesPerKilocycle => assert_eq!(parameter.slow(), Slow::Low),
+                Unit::Cycles => assert!(!matches!(parameter.slow(), Slow::Low | Slow::Each)),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Sizes between those that a file states are drawn and listed where they make a machine, and no others.
+#[test]
+fn sizes_are_any_that_make_a_machine() {
+    use Parameter as P;
+    let device = Device::built_in("jetson-tx2").unwrap();
+    let typical = device.pick(Pick::Typical);
+    let values = |parameter, most| device.values(parameter, &typical, most);
+    // 32 KiB in lines of 256 bytes: 5 ways do not divide it. 512 KiB: 3 slices do not.
+    assert_eq!(values(P::ConstantL15Ways, 64), [4, 8, 16]);
+    assert_eq!(values(P::L2Slices, 64), [2, 4]);
+    assert_eq!(values(P::InstructionAhead, 64), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    let bytes = values(P::L1Bytes, 64);
+    assert_eq!((bytes.len(), bytes[1] - bytes[0]), (25, 512));
+    let bytes = values(P::L1Bytes, 5);
+    assert_eq!(bytes, [12288, 14848, 17408, 19968, 22528, 24576]);
+    // What has ends: these.
+    assert_eq!(values(P::LatencyXu, 64), [13, 15]);
+    assert_eq!(values(P::IssueDual, 64), [0, 1]);
+    let picks = (0..300).map(|seed| device.pick(Pick::Seed(seed)));
+    let (mut bytes, mut ways) = (BTreeSet::new(), BTreeSet::new());
+    for pick in picks {
+        bytes.insert(pick[P::L1Bytes]);
+        ways.insert(pick[P::ConstantL15Ways]);
+    }
+    assert_eq!(ways, BTreeSet::from([4, 8, 16]));
+    assert!(bytes.len() > 20 && bytes.iter().all(|bytes| bytes % 512 == 0));
+    // Numbers that depend on each other.
+    let text = with_value(P::L2Bytes, "value = [262144, 1048576], typical = 524288");
+    let device = Device::parse("m.toml", &text).unwrap();
+    let mut sizes = BTreeSet::new();
+    for seed in 0..100 {
+        let pick = device.pick(Pick::Seed(seed));
+        pick.check().unwrap();
+        sizes.insert(pick[P::L2Bytes]);
+    }
+    assert!(sizes.len() > 40, "{sizes:?}");
 }
 
 /// Steele, Lea, Flood 2014: the same sequence for each seed.

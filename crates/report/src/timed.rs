@@ -24,11 +24,14 @@ pub struct TimedReport {
     /// SMs that it has.
     pub machine_sms: u64,
     /// Which ready warp issues next.
-    pub scheduler: &'static str,
-    /// Which values the numbers of the machine have: `typical`, `lo`, `hi` or `seed=N`.
+    pub scheduler: String,
+    /// Which values the numbers of the machine have: `typical`, `slow`, `fast`, `lo`, `hi` or `seed=N`.
     pub pick: String,
     /// Numbers that have other values than the machine's.
     pub set: Vec<SetNumber>,
+    /// With `slow` and `fast`: numbers without a slow end, and the values of them with which the run was slowest or fastest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tried: Option<Tried>,
     /// What is in the second-level cache at the start: `cold` or `warm`.
     pub caches: &'static str,
     /// What decides when a warp may issue again: `control-words` or `scoreboard`.
@@ -97,6 +100,28 @@ pub struct SetNumber {
     pub value: u64,
     /// The value that it would have.
     pub instead_of: u64,
+}
+
+/// Numbers of the machine without a slow end.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Tried {
+    /// Those whose values were tried one after the other, in the order in which they were.
+    pub numbers: Vec<TriedNumber>,
+    /// Those whose values were not, as the runs would take long; they are typical.
+    pub left_out: Vec<String>,
+}
+
+/// A number of the machine whose values were tried.
+#[derive(Clone, Debug, Serialize)]
+pub struct TriedNumber {
+    /// Section and key in the machine file.
+    pub name: String,
+    /// The value that it has now.
+    pub value: u64,
+    /// The value that it typically has.
+    pub typical: u64,
+    /// How many others were tried.
+    pub others: usize,
 }
 
 /// How many warps SMs held.

@@ -4,7 +4,7 @@ use crate::functional_text::{lanes, note_line, source};
 use crate::table::{Align, counted, section, table, wrapped};
 use crate::timed::{
     Assumption, InstructionTime, Misses, Rerun, SetNumber, Stalls, Swing, Taken, Theoretical,
-    TimedReport,
+    TimedReport, Tried,
 };
 
 use Align::{Left, Right};
@@ -85,6 +85,9 @@ impl TimedReport {
             out.push_str(&format!(
                 "  with the {which} of each number, which need not be the {run} run: of some numbers more is faster\n"
             ));
+        }
+        if let Some(tried) = &self.tried {
+            out.push_str(&wrapped(2, &tried_line(&self.pick, tried)).replace(UNBROKEN, " "));
         }
         if !self.set.is_empty() {
             let numbers: Vec<String> = self.set.iter().map(set).collect();
@@ -381,6 +384,30 @@ fn set(number: &SetNumber) -> String {
     let [value, before] = [number.value, number.instead_of].map(|n| n.to_string());
     let text = format!("{} {value} instead of {before}", number.name);
     text.replace(' ', UNBROKEN)
+}
+
+/// What became of the numbers that have no slow end.
+fn tried_line(pick: &str, tried: &Tried) -> String {
+    let mut line = format!("with the {pick} end of each number");
+    let changed = tried.numbers.iter().filter(|n| n.value != n.typical);
+    let changed: Vec<String> = changed
+        .map(|n| format!("{} {}", n.name, n.value).replace(' ', UNBROKEN))
+        .collect();
+    if !tried.numbers.is_empty() {
+        let count = counted(tried.numbers.len(), "number");
+        line.push_str(&format!(
+            "; of {count} without one, tried one by one, the {pick}est value"
+        ));
+        match changed.as_slice() {
+            [] => line.push_str(" is the typical one"),
+            changed => line.push_str(&format!(": {}", changed.join(", "))),
+        }
+    }
+    if !tried.left_out.is_empty() {
+        let names = tried.left_out.join(", ");
+        line.push_str(&format!("; typical, as the run is long: {names}"));
+    }
+    line
 }
 
 /// `1 cycle`, `1 234 cycles`.

@@ -465,7 +465,7 @@ fn cycles_have_a_spread() {
         changes.iter().copied().max()
     );
     for (pick, which) in [("lo", "fastest"), ("hi", "slowest")] {
-        let text = run(&[&product[..], &["--pick", pick]].concat()).done();
+        let text = run(&[&product[..], &["--select", pick]].concat()).done();
         assert!(
             text.contains(&format!("need not be the {which} run")),
             "{text}"

@@ -207,6 +207,96 @@ fn numbers_that_are_set() {
     launched(MATMUL, &launch, &both).done();
 }
 
+/// The slow end is slower than the fast one, and of sizes the values are tried that are named in the report.
+#[test]
+fn ends() {
+    let launch = product(&folder("timed_ends"), "");
+    let cycles = |select: &str| {
+        let report = json(MATMUL, &launch, &["--select", select]);
+        assert_eq!(report["pick"], select);
+        (report["cycles"].as_u64().expect("a number"), report)
+    };
+    let (slow, slowest) = cycles("slow");
+    let (fast, fastest) = cycles("fast");
+    for other in ["typical", "lo", "hi", "seed=1", "seed=2", "seed=3"] {
+        let (other, report) = cycles(other);
+        assert!(fast <= other && other <= slow, "{fast} {other} {slow}");
+        assert!(report.get("tried").is_none());
+    }
+    for report in [&slowest, &fastest] {
+        let numbers = report["tried"]["numbers"].as_array().expect("a list");
+        let ahead = numbers.iter().find(|n| n["name"] == "instruction.ahead");
+        let ahead = ahead.expect("the run fetches ahead");
+        assert_eq!(ahead["others"], 8);
+        assert_eq!(report["tried"]["left_out"], Value::Array(Vec::new()));
+    }
+    let text = launched(MATMUL, &launch, &["--select", "slow"]).done();
+    assert!(
+        text.contains("with the slow end of each number; of "),
+        "{text}"
+    );
+    // A number that was set stays.
+    let set = ["--select", "slow", "--set", "instruction.ahead=1"];
+    let report = json(MATMUL, &launch, &set);
+    let numbers = report["tried"]["numbers"].as_array().expect("a list");
+    assert!(numbers.iter().all(|n| n["name"] != "instruction.ahead"));
+    // The older name of the option.
+    let both = ["--select", "--pick"].map(|option| json(MATMUL, &launch, &[option, "hi"]));
+    assert_eq!(both[0], both[1]);
+}
+
+/// A sum of earlier files stands for the part of it that the machine has.
+#[test]
+fn sums() {
+    let launch = product(&folder("timed_sums"), "");
+    let with = |set: &[&str]| {
+        let rest: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
+        json(MATMUL, &launch, &rest)
+    };
+    let sum = with(&["dram.latency=600"]);
+    assert_eq!(sum, with(&["dram.beyond_l2=384"]));
+    assert_eq!(sum["set"][0]["name"], "dram.beyond_l2");
+    // The other part is what the run has, in whichever order they are typed.
+    let part = with(&["l2.hit=300", "dram.beyond_l2=300"]);
+    for set in [
+        ["l2.hit=300", "dram.latency=600"],
+        ["dram.latency=600", "l2.hit=300"],
+    ] {
+        assert_eq!(with(&set)["cycles"], part["cycles"]);
+    }
+    for (set, said) in [
+        (
+            &["--set", "dram.latency=100"][..],
+            "dram.latency is 100, but l2.hit, which is a part of it, is 216",
+        ),
+        (
+            &["--set", "dram.latency=600", "--set", "dram.beyond_l2=1"],
+            "--set dram.beyond_l2 is there twice",
+        ),
+    ] {
+        let refused = launched(MATMUL, &launch, set).refusal();
+        assert!(refused.contains(said), "{refused}");
+    }
+}
+
+/// Each scheduler runs, and the report says which one did.
+#[test]
+fn schedulers() {
+    let launch = product(&folder("timed_schedulers"), "");
+    for name in [
+        "lrr",
+        "gto",
+        "oldest",
+        "run-to-barrier",
+        "youngest",
+        "contended-unit",
+        "random:7",
+    ] {
+        let report = json(MATMUL, &launch, &["--scheduler", name]);
+        assert_eq!(report["scheduler"], name);
+    }
+}
+
 /// Code that is for another machine runs, and that is said.
 #[test]
 fn machines() {
@@ -334,7 +424,7 @@ fn options_of_the_other_kind() {
         &["--threads", "2"],
         &["--order", "taken-first"],
         &["--scheduler", "gto"],
-        &["--pick", "lo"],
+        &["--select", "lo"],
         &["--set", "l2.hit=1"],
         &["--caches", "warm"],
         &["--interlock", "scoreboard"],
@@ -357,8 +447,12 @@ fn wrong_usage() {
     let launch = product(&folder("timed_usage"), "");
     for (rest, part) in [
         (&["--pick", "seed=x"][..], "\"x\" is not a whole number"),
-        (&["--pick", "mean"], "there are lo, hi, typical and seed=N"),
-        (&["--scheduler", "random"], "'random'"),
+        (
+            &["--select", "mean"],
+            "there are slow, typical, fast, lo, hi and seed=N",
+        ),
+        (&["--scheduler", "random"], "no scheduler \"random\""),
+        (&["--scheduler", "random:x"], "\"x\" is not a whole number"),
         (&["--set", "l2.hit"], "there is no ="),
         (&["--set", "l2.hit=-1"], "\"-1\" is not a whole number"),
         (&["--set", "l2.hti=1"], "\"l2.hti\"; there are l2.bytes, "),
@@ -378,6 +472,7 @@ fn wrong_usage() {
     for option in [
         "--machine",
         "--scheduler",
+        "--select",
         "--pick",
         "--set",
         "--caches",

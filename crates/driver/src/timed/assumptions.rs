@@ -3,7 +3,7 @@
 use warpbound_machine::{Parameter, Standing, Unit};
 use warpbound_report::timed::{Assumption, Taken};
 
-use super::{Timed, policy_name};
+use super::Timed;
 
 impl Timed<'_> {
     /// The machine where it is not for the code, the scheduler, and those of its numbers that the run has asked for.
@@ -22,7 +22,7 @@ impl Timed<'_> {
         if self.options.scheduler.is_none() && choices.policy_standing != Standing::Published {
             out.push(choice(
                 "scheduler.policy",
-                policy_name(choices.policy),
+                &choices.policy.to_string(),
                 choices.policy_standing,
                 choices.policy_source.clone(),
             ));

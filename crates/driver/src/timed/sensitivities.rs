@@ -11,7 +11,7 @@ use super::{Step, Timed, with};
 use crate::jobs::in_order;
 
 /// Warp instructions of runs that are made unasked: less than a second of work.
-const SHORT: u64 = 1_000_000;
+pub(super) const SHORT: u64 = 1_000_000;
 
 impl Timed<'_> {
     /// A row for each number that the run has asked for and that has a range, those that change most first; numbers that were

@@ -45,6 +45,17 @@ impl Unit {
         })
     }
 
+    /// Whether an instruction for it takes it from one for another unit.
+    pub(super) fn competes(self, other: Unit) -> bool {
+        let pipe = |unit| matches!(unit, Unit::Fxu | Unit::Fmai);
+        match (self, other) {
+            (Unit::None, _) => false,
+            (Unit::Math, other) => other == Unit::Math || pipe(other),
+            (own, Unit::Math) => pipe(own),
+            (own, other) => own == other,
+        }
+    }
+
     /// Instructions wait for it in a queue, and their warp goes on meanwhile.
     pub(super) fn is_queued(self) -> bool {
         matches!(self, Unit::Xu | Unit::Fp64 | Unit::Fp16 | Unit::Lsu)

@@ -21,6 +21,14 @@ struct Candidate {
     slot: u32,
 }
 
+/// A number that looks random (the last steps of SplitMix64).
+fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
 /// A warp scheduler and the units of its sub-partition.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scheduler {
@@ -118,8 +126,26 @@ impl Scheduler {
                 }
             },
             WarpPolicy::RunToBarrier => self.runner().filter(can),
+            WarpPolicy::Youngest => self.warps.iter().rev().find(can),
+            WarpPolicy::ContendedUnit => {
+                // The first of those with most others.
+                let ready = self.warps.iter().rev().filter(can);
+                ready.max_by_key(|warp| self.others_that_want(warp))
+            }
+            WarpPolicy::Random(seed) => {
+                let ready = self.warps.iter().filter(can);
+                ready.max_by_key(|warp| mixed(mixed(seed ^ now) ^ u64::from(warp.slot)))
+            }
         };
         chosen.map(|warp| warp.slot)
+    }
+
+    /// How many other warps want the unit that the next instruction of a warp needs for theirs, ready or not.
+    fn others_that_want(&self, warp: &Candidate) -> usize {
+        let wants = |other: &&Candidate| {
+            other.slot != warp.slot && other.ready != NEVER && other.unit.competes(warp.unit)
+        };
+        self.warps.iter().filter(wants).count()
     }
 
     fn last_place(&self) -> Option<usize> {
@@ -219,6 +245,62 @@ mod tests {
         scheduler.set(1, 9, Unit::None);
         assert_eq!(scheduler.choose(6, WarpPolicy::Gto), Some(0));
         assert_eq!(scheduler.choose(6, WarpPolicy::Oldest), Some(0));
+    }
+
+    /// Among warps that can issue, the youngest does, as long as it can.
+    #[test]
+    fn youngest() {
+        assert_eq!(order(WarpPolicy::Youngest, true), [8, 8, 8, 8, 8]);
+        let mut scheduler = Scheduler::new();
+        scheduler.add(0, 0, Unit::None);
+        scheduler.add(1, 0, Unit::None);
+        scheduler.add(2, 5, Unit::None);
+        assert_eq!(scheduler.choose(0, WarpPolicy::Youngest), Some(1));
+        assert_eq!(scheduler.choose(5, WarpPolicy::Youngest), Some(2));
+        assert_eq!(scheduler.earliest(WarpPolicy::Youngest), 0);
+    }
+
+    /// The warp goes first whose unit most others want, those that wait for something else, too, but none at a barrier.
+    #[test]
+    fn contended_unit() {
+        let policy = WarpPolicy::ContendedUnit;
+        let mut scheduler = Scheduler::new();
+        scheduler.add(0, 0, Unit::None);
+        scheduler.add(1, 0, Unit::Fp64);
+        scheduler.add(2, 0, Unit::Lsu);
+        // Nobody wants what another one does: the oldest.
+        assert_eq!(scheduler.choose(0, policy), Some(0));
+        scheduler.add(3, 9, Unit::Lsu);
+        assert_eq!(scheduler.choose(0, policy), Some(2));
+        scheduler.set(3, NEVER, Unit::None);
+        assert_eq!(scheduler.choose(0, policy), Some(0));
+        // Either pipe of arithmetic takes from both.
+        scheduler.add(4, 0, Unit::Fxu);
+        scheduler.add(5, 0, Unit::Math);
+        scheduler.add(6, 0, Unit::Fmai);
+        assert_eq!(scheduler.choose(0, policy), Some(5));
+        assert_eq!(scheduler.earliest(policy), 0);
+    }
+
+    /// Warps that can issue come in any order, the same for the same seed; all of them come.
+    #[test]
+    fn random() {
+        let order = |seed| {
+            let mut scheduler = Scheduler::new();
+            for slot in 0..4 {
+                scheduler.add(slot, 0, Unit::None);
+            }
+            scheduler.add(4, 1000, Unit::None);
+            let choose = |now| scheduler.choose(now, WarpPolicy::Random(seed)).unwrap();
+            (0..400).map(choose).collect::<Vec<u32>>()
+        };
+        let first = order(1);
+        assert_eq!(first, order(1));
+        assert_ne!(first, order(2));
+        for slot in 0..4 {
+            let count = first.iter().filter(|&&s| s == slot).count();
+            assert!((60..140).contains(&count), "{slot}: {count}");
+        }
     }
 
     /// The warp that gets the slot of one that is gone is young, and not the one that issued last.

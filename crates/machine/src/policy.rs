@@ -1,0 +1,109 @@
+//! Which of the ready warps of a scheduler issues next.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Deserialize;
+use warpbound_base::Diagnostic;
+
+/// Which of the ready warps of a scheduler issues next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Policy {
+    /// The first ready one behind the warp that issued last, cyclically (loose round robin).
+    Lrr,
+    /// The one that issued last as long as it is ready and does not yield, else the oldest ready one.
+    Gto,
+    /// The oldest ready one.
+    Oldest,
+    /// The one that issued last until it ends or waits at a barrier, then the oldest (`pastis-2022`, IV.C).
+    RunToBarrier,
+    /// The youngest ready one.
+    Youngest,
+    /// Of the ready ones that whose next instruction takes the unit that most other warps want for theirs, so that they
+    /// wait; the oldest of several.
+    ContendedUnit,
+    /// Any ready one, the same for the same seed and cycle.
+    Random(u64),
+}
+
+impl Policy {
+    /// Names of those without a seed.
+    const NAMED: [(&str, Policy); 6] = [
+        ("lrr", Policy::Lrr),
+        ("gto", Policy::Gto),
+        ("oldest", Policy::Oldest),
+        ("run-to-barrier", Policy::RunToBarrier),
+        ("youngest", Policy::Youngest),
+        ("contended-unit", Policy::ContendedUnit),
+    ];
+
+    /// Whether a warp issues whenever one is ready. `run-to-barrier` alone waits for the warp that it keeps.
+    pub fn is_work_conserving(self) -> bool {
+        self != Policy::RunToBarrier
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = Policy::NAMED.iter().find(|(_, policy)| policy == self);
+        match (named, self) {
+            (Some((name, _)), _) => f.write_str(name),
+            (None, Policy::Random(seed)) => write!(f, "random:{seed}"),
+            (None, policy) => write!(f, "{policy:?}"),
+        }
+    }
+}
+
+impl FromStr for Policy {
+    type Err = Diagnostic;
+
+    /// The policy of a name; `random:SEED` has a seed of 64 bits.
+    fn from_str(text: &str) -> Result<Policy, Diagnostic> {
+        if let Some((_, policy)) = Policy::NAMED.iter().find(|(name, _)| *name == text) {
+            return Ok(*policy);
+        }
+        if let Some(seed) = text.strip_prefix("random:") {
+            return seed.parse().map(Policy::Random).map_err(|_| {
+                Diagnostic::new(format!("{seed:?} is not a whole number of 64 bits"))
+            });
+        }
+        let names = Policy::NAMED.map(|(name, _)| name).join(", ");
+        Err(Diagnostic::new(format!("there is no scheduler {text:?}"))
+            .hint(format!("there are {names} and random:SEED")))
+    }
+}
+
+impl TryFrom<String> for Policy {
+    type Error = Diagnostic;
+
+    fn try_from(text: String) -> Result<Policy, Diagnostic> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        let all = Policy::NAMED.map(|(_, policy)| policy);
+        for policy in all.into_iter().chain([0, 7, u64::MAX].map(Policy::Random)) {
+            assert_eq!(policy.to_string().parse::<Policy>().unwrap(), policy);
+            assert_eq!(policy.is_work_conserving(), policy != Policy::RunToBarrier);
+        }
+        for wrong in [
+            "",
+            "best",
+            "random",
+            "random:",
+            "random:-1",
+            "random:x",
+            "GTO",
+        ] {
+            assert!(wrong.parse::<Policy>().is_err(), "{wrong}");
+        }
+    }
+}
