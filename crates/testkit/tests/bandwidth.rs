@@ -19,6 +19,8 @@ use warpbound_machine::{Device, Parameter, Pick};
 const MEDIAN: f64 = 0.12;
 /// The most that one of these may be off, unless it is explained.
 const WORST: f64 = 0.35;
+/// The most that a rate may be off that a number of a machine was chosen by.
+const FITTED: f64 = 0.1;
 /// How far a rate may fall when SMs are added.
 const SCALING: f64 = 0.03;
 
@@ -191,12 +193,26 @@ fn per_cycle(
     (series.amount - amount) as f64 / (whole - less) as f64
 }
 
+/// Numbers that are set for all rates, to see what they do: `RATES_SET=dram.beyond_l2=290,l2.hit=240`.
+fn others() -> Vec<(Parameter, u64)> {
+    let set = std::env::var("RATES_SET").unwrap_or_default();
+    let one = |one: &str| {
+        let (name, value) = one.split_once('=').expect("NAME=VALUE");
+        let parameter = Parameter::named(name).expect("a number of machines");
+        (parameter, value.parse().expect("a number"))
+    };
+    set.split(',')
+        .filter(|one| !one.is_empty())
+        .map(one)
+        .collect()
+}
+
 /// The simulated rate, that of the best kernel if there are several.
 fn simulate(series: &Series, rate: &Rate, chip: &str) -> f64 {
     let device = Device::built_in(&rate.machine).expect("a machine");
     let picked = device.pick(Pick::default());
     let mut clock = picked[Parameter::Clock];
-    let mut set = Vec::new();
+    let mut set = others();
     if let Some(megahertz) = rate.clock {
         // The memory keeps its own clock.
         let bandwidth = picked[Parameter::DramBandwidth] * clock / (megahertz * 1000);
@@ -257,8 +273,7 @@ fn row(series: &Series, simulated: &[f64]) -> String {
     )
 }
 
-/// Runs all rates; with `RATES=TEXT` in the environment those whose title or machine has the text, to look at some of them
-/// quickly.
+/// Runs all rates; with `RATES=TEXT` in the environment only those whose title or machine has the text.
 #[test]
 fn rates_of_real_gpus() {
     let wanted = std::env::var("RATES").unwrap_or_default();
@@ -303,7 +318,11 @@ fn rates_of_real_gpus() {
             if rate.tolerance.is_none() && !rate.fitted {
                 others.push(off.abs());
             }
-            let most = rate.tolerance.unwrap_or(WORST);
+            let most = match (rate.tolerance, rate.fitted) {
+                (Some(tolerance), _) => tolerance,
+                (None, true) => FITTED,
+                (None, false) => WORST,
+            };
             if off.abs() > most && rate.explained.is_none() {
                 problems.push(format!("{}, {line}", series.title));
             }
@@ -325,7 +344,7 @@ fn rates_of_real_gpus() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Each rate has a machine, a build for it, a source, and a launch that fits the kernel; none is fitted and free to be off.
+/// Each rate has a machine, a build for it, a source, and a launch that fits the kernel.
 #[test]
 fn rates_fit_launches_and_kernels() {
     let published = published();
@@ -340,7 +359,6 @@ fn rates_fit_launches_and_kernels() {
         assert!(series.amount > less, "{title}");
         for rate in &series.rates {
             assert!(rate.published > 0.0 && !rate.source.is_empty(), "{title}");
-            assert!(!rate.fitted || rate.tolerance.is_some(), "{title}");
             Device::built_in(&rate.machine).expect(title);
             let session = session(&series.cubin, &published.code[&rate.machine]);
             for kernel in &series.kernels {
@@ -356,7 +374,7 @@ fn rates_fit_launches_and_kernels() {
         .series
         .iter()
         .flat_map(|series| &series.rates)
-        .filter(|rate| rate.tolerance.is_none())
+        .filter(|rate| rate.tolerance.is_none() && !rate.fitted)
         .map(|rate| rate.gpu.as_str())
         .collect();
     assert!(gpus.len() >= 4, "{gpus:?}");
