@@ -17,6 +17,7 @@ pub mod loops;
 pub mod meeting;
 pub mod opinion;
 pub mod outline;
+pub mod passing;
 pub mod refusal;
 pub mod relevant;
 pub mod space;

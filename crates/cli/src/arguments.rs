@@ -12,6 +12,7 @@ use warpbound_driver::{
 use warpbound_report::BoundFormat;
 
 use crate::input;
+use crate::later::Later;
 use crate::values::{SetTo, block, loop_default, pick, seconds, set};
 
 /// Worst-case bounds of GPU kernels, from their machine code.
@@ -28,171 +29,207 @@ pub(crate) struct Arguments {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// List the kernels of a cubin, or the images of a library
-    List {
-        #[command(flatten)]
-        input: Input,
-        /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
-        #[arg(long, value_name = "K")]
-        kernel: Option<String>,
-        /// Output format
-        #[arg(long, value_enum, default_value_t)]
-        format: Format,
-        #[command(flatten)]
-        output: OutputArguments,
-    },
+    List(Later<ListArguments>),
     /// Write images of a library as cubins
-    Extract {
-        #[command(flatten)]
-        input: Input,
-        /// Only images with a kernel of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
-        #[arg(long, value_name = "K")]
-        kernel: Option<String>,
-        /// A file for the only image, or a folder for any number; a folder is made where there is none [default: standard output, for one image]
-        #[arg(long, value_name = "PATH")]
-        output: Option<PathBuf>,
-    },
+    Extract(Later<ExtractArguments>),
     /// Print the machine code with its control words
-    Disasm {
-        #[command(flatten)]
-        input: Input,
-        /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
-        #[arg(long, value_name = "K")]
-        kernel: Option<String>,
-        /// Columns with decoded control words, or plain lines spelled as nvdisasm does
-        #[arg(long, value_enum, default_value_t)]
-        style: Style,
-        #[command(flatten)]
-        output: OutputArguments,
-    },
+    Disasm(Later<DisasmArguments>),
     /// Print the control-flow graph of a thread or of a warp
-    Cfg {
-        #[command(flatten)]
-        input: Input,
-        /// The kernel: its name mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
-        #[arg(long, value_name = "K")]
-        kernel: String,
-        /// Whose control flow
-        #[arg(long, value_enum, default_value_t)]
-        level: GraphLevel,
-        /// Output format
-        #[arg(long, value_enum, default_value_t)]
-        format: GraphFormat,
-        #[command(flatten)]
-        output: OutputArguments,
-        #[command(flatten)]
-        launch: LaunchArguments,
-        #[command(flatten)]
-        domains: Domains,
-    },
+    Cfg(Later<CfgArguments>),
     /// Run a kernel on a simulated machine, cycle by cycle, or a GPU kernel without time
-    Run(Box<RunArguments>),
+    Run(Later<RunArguments>),
     /// Estimate a block of a mini-SIMT kernel by abstract CTA simulation, and bound its cycles
-    Cta {
-        #[command(flatten)]
-        input: Input,
-        #[command(flatten)]
-        launch: LaunchInput,
-        #[command(flatten)]
-        facts: FactsArguments,
-        /// Output format; dot and svg draw the abstract warp
-        #[arg(long, value_enum, default_value_t)]
-        format: GraphFormat,
-        #[command(flatten)]
-        output: OutputArguments,
-    },
+    Cta(Later<CtaArguments>),
     /// Run a GPU kernel without time and compare each step of its warps with what is claimed of it
-    Audit {
-        #[command(flatten)]
-        input: Input,
-        #[command(flatten)]
-        launch: GridInput,
-        #[command(flatten)]
-        facts: FactsArguments,
-        /// Runs: first the launch as given, then others with other contents of its buffers
-        #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
-        runs: u64,
-        /// Start of the random sequence of those
-        #[arg(long, value_name = "S", default_value_t = 1)]
-        seed: u64,
-        /// Stop the first run after so many warp instructions [default: 1000000000]
-        #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
-        max_instructions: Option<u64>,
-        /// Write how often loops ran into a facts file, marked as observed
-        #[arg(long, value_name = "PATH")]
-        write_facts: Option<PathBuf>,
-        /// Output format
-        #[arg(long, value_enum, default_value_t)]
-        format: Format,
-        #[command(flatten)]
-        output: OutputArguments,
-    },
+    Audit(Later<AuditArguments>),
     /// Print which branches, loads and barriers may diverge, and why
-    Divergence {
-        #[command(flatten)]
-        input: Input,
-        /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
-        #[arg(long, value_name = "K")]
-        kernel: Option<String>,
-        /// Output format
-        #[arg(long, value_enum, default_value_t)]
-        format: Format,
-        #[command(flatten)]
-        output: OutputArguments,
-        #[command(flatten)]
-        launch: LaunchArguments,
-        #[command(flatten)]
-        domains: Domains,
-    },
+    Divergence(Later<DivergenceArguments>),
     /// Print a facts file with one line per loop, ready to be filled
-    Facts {
-        #[command(flatten)]
-        input: Input,
-        /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
-        #[arg(long, value_name = "K")]
-        kernel: Option<String>,
-        #[command(flatten)]
-        output: OutputArguments,
-    },
+    Facts(Later<TemplateArguments>),
     /// Bound the warp instructions that a warp issues
-    Bound {
-        #[command(flatten)]
-        input: Input,
-        /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
-        #[arg(long, value_name = "K")]
-        kernel: Option<String>,
-        #[command(flatten)]
-        facts: FactsArguments,
-        /// Warp instructions of one call of a function outside the file, where no fact says it
-        #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(0..=FactsFile::MOST_BOUND))]
-        call_default: Option<u64>,
-        #[command(flatten)]
-        launch: LaunchArguments,
-        /// What an instruction costs: `unit` is 1 each time the warp issues it
-        #[arg(long, value_enum, default_value_t)]
-        cost: Cost,
-        /// Output format
-        #[arg(long, value_enum, default_value_t)]
-        format: Format,
-        #[command(flatten)]
-        output: OutputArguments,
-        /// Say more: over which steps the warp takes up lanes that a divergent branch left waiting (JSON has them always)
-        #[arg(long)]
-        explain: bool,
-        /// Give a kernel up after this many seconds (for example 0.5): it then has no bound; the machine's speed decides which kernels these are
-        #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-        time_limit: Option<Duration>,
-        /// Add the seconds that each warp-level graph took to JSON (`cfg_seconds`); they differ from run to run
-        #[arg(long)]
-        timing: bool,
-        /// Threads; the output does not depend on their number [default: one for each core]
-        #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
-        jobs: Option<u64>,
-        #[command(flatten)]
-        domains: Domains,
-        /// Loop facts are about threads (simt), or about the loops of the warp-level graph, which may be others (paper)
-        #[arg(long, value_enum, default_value_t)]
-        flow: FlowReading,
-    },
+    Bound(Later<BoundArguments>),
+}
+
+/// Arguments of `list`.
+#[derive(Args)]
+pub(crate) struct ListArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+    #[arg(long, value_name = "K")]
+    pub(crate) kernel: Option<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// Arguments of `extract`.
+#[derive(Args)]
+pub(crate) struct ExtractArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Only images with a kernel of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+    #[arg(long, value_name = "K")]
+    pub(crate) kernel: Option<String>,
+    /// A file for the only image, or a folder for any number; a folder is made where there is none [default: standard output, for one image]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Arguments of `disasm`.
+#[derive(Args)]
+pub(crate) struct DisasmArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+    #[arg(long, value_name = "K")]
+    pub(crate) kernel: Option<String>,
+    /// Columns with decoded control words, or plain lines spelled as nvdisasm does
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) style: Style,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// Arguments of `cfg`.
+#[derive(Args)]
+pub(crate) struct CfgArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The kernel: its name mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+    #[arg(long, value_name = "K")]
+    pub(crate) kernel: String,
+    /// Whose control flow
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) level: GraphLevel,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: GraphFormat,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+    #[command(flatten)]
+    pub(crate) launch: LaunchArguments,
+    #[command(flatten)]
+    pub(crate) domains: Domains,
+}
+
+/// Arguments of `cta`.
+#[derive(Args)]
+pub(crate) struct CtaArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) launch: LaunchInput,
+    #[command(flatten)]
+    pub(crate) facts: FactsArguments,
+    /// Output format; dot and svg draw the abstract warp
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: GraphFormat,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// Arguments of `audit`.
+#[derive(Args)]
+pub(crate) struct AuditArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) launch: GridInput,
+    #[command(flatten)]
+    pub(crate) facts: FactsArguments,
+    /// Runs: first the launch as given, then others with other contents of its buffers
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
+    pub(crate) runs: u64,
+    /// Start of the random sequence of those
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Stop the first run after so many warp instructions [default: 1000000000]
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
+    pub(crate) max_instructions: Option<u64>,
+    /// Write how often loops ran into a facts file, marked as observed
+    #[arg(long, value_name = "PATH")]
+    pub(crate) write_facts: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// Arguments of `divergence`.
+#[derive(Args)]
+pub(crate) struct DivergenceArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+    #[arg(long, value_name = "K")]
+    pub(crate) kernel: Option<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+    #[command(flatten)]
+    pub(crate) launch: LaunchArguments,
+    #[command(flatten)]
+    pub(crate) domains: Domains,
+}
+
+/// Arguments of `facts`.
+#[derive(Args)]
+pub(crate) struct TemplateArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+    #[arg(long, value_name = "K")]
+    pub(crate) kernel: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// Arguments of `bound`.
+#[derive(Args)]
+pub(crate) struct BoundArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+    #[arg(long, value_name = "K")]
+    pub(crate) kernel: Option<String>,
+    #[command(flatten)]
+    pub(crate) facts: FactsArguments,
+    /// Warp instructions of one call of a function outside the file, where no fact says it
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(0..=FactsFile::MOST_BOUND))]
+    pub(crate) call_default: Option<u64>,
+    #[command(flatten)]
+    pub(crate) launch: LaunchArguments,
+    /// What an instruction costs: `unit` is 1 each time the warp issues it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) cost: Cost,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+    /// Say more: over which steps the warp takes up lanes that a divergent branch left waiting (JSON has them always)
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Give a kernel up after this many seconds (for example 0.5): it then has no bound; the machine's speed decides which kernels these are
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) time_limit: Option<Duration>,
+    /// Add the seconds that each warp-level graph took to JSON (`cfg_seconds`); they differ from run to run
+    #[arg(long)]
+    pub(crate) timing: bool,
+    /// Threads; the output does not depend on their number [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
+    pub(crate) jobs: Option<u64>,
+    #[command(flatten)]
+    pub(crate) domains: Domains,
+    /// Loop facts are about threads (simt), or about the loops of the warp-level graph, which may be others (paper)
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) flow: FlowReading,
 }
 
 /// What is run, and how.

@@ -9,6 +9,7 @@ mod bound;
 mod extract;
 mod input;
 mod kernels;
+mod later;
 mod list;
 mod output;
 mod progress;
@@ -83,32 +84,42 @@ impl From<io::Error> for Stop {
 /// Does what was asked; the exit code.
 fn execute(command: Command) -> Result<u8, Stop> {
     match command {
-        Command::List {
-            input,
-            kernel,
-            format,
-            output,
-        } => list::list(&input, kernel.as_deref(), format, &output),
-        Command::Extract {
-            input,
-            kernel,
-            output,
-        } => extract::extract(&input, kernel.as_deref(), output.as_deref()),
-        Command::Disasm {
-            input,
-            kernel,
-            style,
-            output,
-        } => kernels::disasm(&input, kernel.as_deref(), style, &output),
-        Command::Cfg {
-            input,
-            kernel,
-            level,
-            format,
-            output,
-            launch,
-            domains,
-        } => {
+        Command::List(arguments) => {
+            let arguments::ListArguments {
+                input,
+                kernel,
+                format,
+                output,
+            } = *arguments.0;
+            list::list(&input, kernel.as_deref(), format, &output)
+        }
+        Command::Extract(arguments) => {
+            let arguments::ExtractArguments {
+                input,
+                kernel,
+                output,
+            } = *arguments.0;
+            extract::extract(&input, kernel.as_deref(), output.as_deref())
+        }
+        Command::Disasm(arguments) => {
+            let arguments::DisasmArguments {
+                input,
+                kernel,
+                style,
+                output,
+            } = *arguments.0;
+            kernels::disasm(&input, kernel.as_deref(), style, &output)
+        }
+        Command::Cfg(arguments) => {
+            let arguments::CfgArguments {
+                input,
+                kernel,
+                level,
+                format,
+                output,
+                launch,
+                domains,
+            } = *arguments.0;
             let options = flow_options(&launch, &domains);
             let library = input::library(&input.file)?;
             let images = library.select(&input.selection())?;
@@ -124,14 +135,15 @@ fn execute(command: Command) -> Result<u8, Stop> {
             print(out, &text)?;
             Ok(0)
         }
-        Command::Run(arguments) => run::run(&arguments),
-        Command::Cta {
-            input,
-            launch,
-            facts,
-            format,
-            output,
-        } => {
+        Command::Run(arguments) => run::run(&arguments.0),
+        Command::Cta(arguments) => {
+            let arguments::CtaArguments {
+                input,
+                launch,
+                facts,
+                format,
+                output,
+            } = *arguments.0;
             let library = input::library(&input.file)?;
             if !library.is_text() {
                 let what =
@@ -158,17 +170,18 @@ fn execute(command: Command) -> Result<u8, Stop> {
             print(out, &text)?;
             Ok(if report.sound.is_some() { 0 } else { NO_BOUND })
         }
-        Command::Audit {
-            input,
-            launch,
-            facts,
-            runs,
-            seed,
-            max_instructions,
-            write_facts,
-            format,
-            output,
-        } => {
+        Command::Audit(arguments) => {
+            let arguments::AuditArguments {
+                input,
+                launch,
+                facts,
+                runs,
+                seed,
+                max_instructions,
+                write_facts,
+                format,
+                output,
+            } = *arguments.0;
             let runs = AuditRuns {
                 runs,
                 seed,
@@ -184,38 +197,43 @@ fn execute(command: Command) -> Result<u8, Stop> {
                 &output,
             )
         }
-        Command::Divergence {
-            input,
-            kernel,
-            format,
-            output,
-            launch,
-            domains,
-        } => {
+        Command::Divergence(arguments) => {
+            let arguments::DivergenceArguments {
+                input,
+                kernel,
+                format,
+                output,
+                launch,
+                domains,
+            } = *arguments.0;
             let options = flow_options(&launch, &domains);
             kernels::divergence(&input, kernel.as_deref(), &options, format, &output)
         }
-        Command::Facts {
-            input,
-            kernel,
-            output,
-        } => kernels::facts(&input, kernel.as_deref(), &output),
-        Command::Bound {
-            input,
-            kernel,
-            facts,
-            call_default,
-            launch,
-            domains,
-            flow,
-            format,
-            output,
-            explain,
-            time_limit,
-            timing,
-            jobs,
-            cost: _,
-        } => {
+        Command::Facts(arguments) => {
+            let arguments::TemplateArguments {
+                input,
+                kernel,
+                output,
+            } = *arguments.0;
+            kernels::facts(&input, kernel.as_deref(), &output)
+        }
+        Command::Bound(arguments) => {
+            let arguments::BoundArguments {
+                input,
+                kernel,
+                facts,
+                call_default,
+                launch,
+                domains,
+                flow,
+                format,
+                output,
+                explain,
+                time_limit,
+                timing,
+                jobs,
+                cost: _,
+            } = *arguments.0;
             let library = input::library(&input.file)?;
             let options = Options {
                 block: launch.block,

@@ -223,7 +223,11 @@ impl Question<'_> {
                     .rows
                     .iter()
                     .filter_map(|&row| Some(ipet.model.row(row)?.label.as_str()))
-                    .filter(|label| label.starts_with("loop") || label.starts_with("never"))
+                    .filter(|label| {
+                        ["loop", "never", "lanes that pass"]
+                            .iter()
+                            .any(|&about| label.starts_with(about))
+                    })
                     .collect();
                 return Err(Diagnostic::new(format!(
                     "the facts contradict each other: no execution obeys them all ({})",

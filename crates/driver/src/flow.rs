@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use warpbound_analyse::loops::Loops;
+use warpbound_analyse::passing::lane_limits;
 use warpbound_analyse::space::Resolved;
 use warpbound_analyse::thread::Limits;
 use warpbound_analyse::{Launch, Refusal, ThreadCfg, WarpCfg};
@@ -10,7 +11,7 @@ use warpbound_base::Diagnostic;
 use warpbound_bound::{Effort, Ipet, Never, NeverIndex, Outcome, StatedCounts, solve};
 use warpbound_ir::Code;
 use warpbound_simt::NodeId;
-use warpbound_simt::counts::{CountInput, CountSystem, CountVar, Counted};
+use warpbound_simt::counts::{CountInput, CountSystem, CountVar, Counted, LaneLimit};
 use warpbound_simt::warp::{Model, Via, WarpState};
 
 use crate::prepared::Prepared;
@@ -24,6 +25,8 @@ pub struct Flow {
     pub warp: WarpCfg,
     /// Loops and what they need facts for.
     pub loops: Loops,
+    /// Steps that only some lanes of a warp take.
+    pub limits: Vec<LaneLimit>,
     /// Rows about counts.
     pub counts: CountSystem,
 }
@@ -39,12 +42,17 @@ impl Flow {
         let mut thread = ThreadCfg::run(code, limits)?;
         let warp = WarpCfg::run(code, &mut thread, launch, model)?;
         let loops = Loops::of_thread(code, &thread);
+        let limits = lane_limits(code, &thread, launch);
         let state = |node| warp.state(node);
-        let counts = CountSystem::run(&input(launch, &thread, &warp, &loops, &state));
+        let counts = CountSystem::run(&CountInput {
+            limits: &limits,
+            ..input(launch, &thread, &warp, &loops, &state)
+        });
         Ok(Flow {
             thread,
             warp,
             loops,
+            limits,
             counts,
         })
     }
@@ -202,6 +210,7 @@ fn input<'a>(
 ) -> CountInput<'a> {
     CountInput {
         lanes: launch.live_lanes(),
+        limits: &[],
         entry: thread.entry,
         thread: &thread.steps,
         warp: &warp.steps,

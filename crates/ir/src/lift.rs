@@ -19,7 +19,7 @@ pub fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
 }
 
 /// The code of `kernel` as far as its flow of control is made of it: as [`lift`], but GPU operations have no
-/// meaning unless there are indirect jumps, whose targets are values.
+/// meaning, reads and writes unless there are indirect jumps, whose targets are values.
 ///
 /// # Errors
 ///

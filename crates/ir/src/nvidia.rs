@@ -19,7 +19,7 @@ const LITERALS: u8 = 2;
 
 /// The code of `kernel`, whose code section was decoded to `program`.
 ///
-/// Without `meanings` operations have one only where indirect jumps need them. Fails when the kernel does not
+/// Without `meanings` operations have a meaning, reads and writes only where indirect jumps need them. Fails when the kernel does not
 /// begin at an instruction.
 pub(crate) fn lift(kernel: &Kernel, program: &Program, meanings: bool) -> Result<Code, Diagnostic> {
     let mut code = Code {
@@ -38,15 +38,20 @@ pub(crate) fn lift(kernel: &Kernel, program: &Program, meanings: bool) -> Result
         program,
         external_words: &code.external_words,
     };
-    let mut ops: Vec<Op> = program.instrs.iter().map(|i| links.op(i)).collect();
     let mut address_words = Vec::new();
     let jumps = |op: &Op| matches!(op.control, Control::Indirect { .. });
-    if meanings || ops.iter().any(jumps) {
-        for (op, instr) in ops.iter_mut().zip(&program.instrs) {
-            op.meaning = links.meaning(instr, &mut address_words);
-        }
+    let control = |instr| links.op(instr, program.control_effects(instr));
+    code.ops = match meanings {
+        true => Vec::new(),
+        false => program.instrs.iter().map(control).collect(),
+    };
+    if meanings || code.ops.iter().any(jumps) {
+        let whole = |instr| Op {
+            meaning: links.meaning(instr, &mut address_words),
+            ..links.op(instr, program.effects(instr))
+        };
+        code.ops = program.instrs.iter().map(whole).collect();
     }
-    code.ops = ops;
     code.address_words = address_words;
     code.entry = code.at(kernel.entry).ok_or_else(|| {
         Diagnostic::new("the kernel does not begin at an instruction")
@@ -86,8 +91,7 @@ struct Links<'a> {
 }
 
 impl Links<'_> {
-    fn op(&self, instr: &Instr) -> Op {
-        let effects = self.program.effects(instr);
+    fn op(&self, instr: &Instr, effects: Effects) -> Op {
         let relocation = self.relocations(instr.addr).first();
         Op {
             addr: instr.addr,

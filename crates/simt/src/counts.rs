@@ -75,13 +75,15 @@ pub enum Family {
     TotalPerThread,
     /// Total of a loop whose lanes stay together in the whole run.
     TotalTogether,
+    /// Lanes that pass a branch which the thread's place in its block decides.
+    Passing,
 }
 
 impl Family {
     /// Why rows of this family hold, in one clause.
     pub fn reason(self) -> &'static str {
         match self {
-            Family::Start => "the kernel is entered once by all live lanes",
+            Family::Start => "the kernel is entered once by the live lanes",
             Family::Flow => "what enters a node leaves it",
             Family::ThreadFlow => "each warp step carries at least one lane",
             Family::Pops => "an entry is resumed at most as often as it was pushed",
@@ -91,6 +93,9 @@ impl Family {
             Family::TotalPerThread => "total of a loop: header executions of each thread",
             Family::TotalTogether => {
                 "lanes that leave the loop do not come back: the total holds for the warp"
+            }
+            Family::Passing => {
+                "the thread's place in its block decides which lanes go this way, each at most once"
             }
         }
     }
@@ -128,10 +133,23 @@ impl CountedLoop {
     }
 }
 
+/// Thread-level steps that only some lanes of a warp take.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LaneLimit {
+    /// Where the steps begin.
+    pub from: NodeId,
+    /// The steps, of which a lane takes one, once; or none.
+    pub steps: Vec<Step>,
+    /// The most lanes of any warp that take one of them.
+    pub lanes: u64,
+}
+
 /// Everything the rows are made of.
 pub struct CountInput<'a> {
-    /// Live lanes of the warp.
+    /// The most live lanes of a warp.
     pub lanes: u64,
+    /// Steps that only some of them take.
+    pub limits: &'a [LaneLimit],
     /// First node.
     pub entry: NodeId,
     /// Thread-level steps by source node.
@@ -171,8 +189,8 @@ impl CountSystem {
         let threads = builder.variables(input.thread, Counted::ThreadStart, Counted::ThreadStep);
         let warps = builder.variables(input.warp, Counted::WarpStart, Counted::WarpStep);
         let lanes = i64::try_from(input.lanes).unwrap_or(i64::MAX);
-        builder.start(threads.start, lanes, "lanes");
-        builder.start(warps.start, 1, "warp");
+        builder.start(threads.start, Relation::AtMost, lanes, "lanes");
+        builder.start(warps.start, Relation::Exactly, 1, "warp");
         builder.conserve(&threads, "thread");
         builder.conserve(&warps, "warp");
         builder.thread_flow(&threads, &warps);
@@ -182,6 +200,7 @@ impl CountSystem {
             builder.together(counted, &threads, &warps);
         }
         builder.totals(&threads, &warps);
+        builder.passing(&threads);
         builder.system.executions = warps.arriving;
         builder.system
     }
@@ -196,7 +215,7 @@ impl CountSystem {
             system: CountSystem::default(),
         };
         let warps = builder.variables(input.warp, Counted::WarpStart, Counted::WarpStep);
-        builder.start(warps.start, 1, "warp");
+        builder.start(warps.start, Relation::Exactly, 1, "warp");
         builder.conserve(&warps, "warp");
         for counted in input.loops {
             builder.per_entry(counted, &warps, Family::LoopOfWarp);
@@ -291,12 +310,12 @@ impl Builder<'_, '_> {
         level
     }
 
-    fn start(&mut self, start: CountVar, count: i64, name: &str) {
+    fn start(&mut self, start: CountVar, relation: Relation, count: i64, name: &str) {
         self.row(
             Family::Start,
             format!("{name} start"),
             vec![(start, Factor::Number(1))],
-            Relation::Exactly,
+            relation,
             count,
         );
     }
@@ -517,6 +536,34 @@ impl Builder<'_, '_> {
         let header = headers.first().map_or(0, |h| h.0);
         let label = format!("loop total of node {header}");
         self.row(family, label, terms, Relation::AtMost, 0);
+    }
+
+    /// `Σ y(steps) ≤ lanes` for steps that only some lanes take.
+    fn passing(&mut self, threads: &Level) {
+        let limits: BTreeMap<(NodeId, &Step), usize> = self
+            .input
+            .limits
+            .iter()
+            .enumerate()
+            .flat_map(|(number, limit)| {
+                let steps = limit.steps.iter();
+                steps.map(move |step| ((limit.from, step), number))
+            })
+            .collect();
+        if limits.is_empty() {
+            return;
+        }
+        let mut terms = vec![Vec::new(); self.input.limits.len()];
+        for (from, step, var) in &threads.steps {
+            if let Some(&number) = limits.get(&(*from, step)) {
+                terms[number].push((*var, Factor::Number(1)));
+            }
+        }
+        for (limit, terms) in self.input.limits.iter().zip(terms) {
+            let label = format!("lanes that pass node {}", limit.from.0);
+            let lanes = i64::try_from(limit.lanes).unwrap_or(i64::MAX);
+            self.row(Family::Passing, label, terms, Relation::AtMost, lanes);
+        }
     }
 
     fn loop_row(

@@ -1,6 +1,6 @@
 //! Compares what a warp does with everything that the analyses claim.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::context::{ContextId, Contexts};
 use warpbound_analyse::indirect::IndirectTargets;
@@ -104,7 +104,8 @@ impl Analysed<'_> {
         // The most header executions of any lane.
         let mut most = vec![0u64; flow.loops.sites.len()];
         let mut totals = most.clone();
-        let mut taken: BTreeSet<(NodeId, NodeId)> = BTreeSet::new();
+        // Lanes that took each step, as often as they did.
+        let mut taken: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
         let ending = warp.run(|event| {
             if let Some(top) = event.before.top() {
                 for lane in lanes(top.mask) {
@@ -114,7 +115,9 @@ impl Analysed<'_> {
                             most[fact] = most[fact].max(count.since_entry);
                             totals[fact] = totals[fact].max(count.total);
                         });
-                        taken.extend(from.map(|from| (from, node)));
+                        if let Some(from) = from {
+                            *taken.entry((from, node)).or_default() += 1;
+                        }
                     }
                 }
                 findings.diverged |= event.after.pending().len() > event.before.pending().len()
@@ -125,6 +128,7 @@ impl Analysed<'_> {
             }
         });
         findings.ending = Some(ending);
+        self.check_limits(&taken, &mut findings.violations);
         match ending {
             Ending::Finished | Ending::Cut => {}
             // The function that an unknown pointer names need not exist: nothing is claimed of it.
@@ -204,8 +208,31 @@ impl Analysed<'_> {
         findings
     }
 
+    /// Steps that only some lanes take were taken by no more.
+    fn check_limits(&self, taken: &BTreeMap<(NodeId, NodeId), u64>, violations: &mut Vec<String>) {
+        let flow = &self.claims.flow;
+        for limit in &flow.limits {
+            let steps = flow.thread.steps.get(limit.from.index());
+            let to: BTreeSet<NodeId> = limit.steps.iter().filter_map(|step| step.to).collect();
+            let others = steps.into_iter().flatten();
+            let mut others = others.filter(|step| !limit.steps.contains(step));
+            // Two ways to one node look the same.
+            if others.any(|step| step.to.is_some_and(|node| to.contains(&node))) {
+                continue;
+            }
+            let lanes = to.iter().filter_map(|&to| taken.get(&(limit.from, to)));
+            let lanes: u64 = lanes.sum();
+            if lanes > limit.lanes {
+                violations.push(format!(
+                    "{lanes} lanes pass node {}, at most {} are said to",
+                    limit.from.0, limit.lanes
+                ));
+            }
+        }
+    }
+
     /// Steps of the graph that no lane took, half of them, by the addresses that a person would state.
-    fn never(&self, taken: &BTreeSet<(NodeId, NodeId)>, seed: u64) -> Vec<Never> {
+    fn never(&self, taken: &BTreeMap<(NodeId, NodeId), u64>, seed: u64) -> Vec<Never> {
         let Claims { code, flow, .. } = &self.claims;
         let addr = |op| code.get(op).map(|op| op.addr);
         let space = &flow.thread.space;
@@ -216,7 +243,7 @@ impl Analysed<'_> {
             })
         };
         // The same addresses stand for steps in all contexts.
-        let known: BTreeSet<Never> = taken.iter().filter_map(|&(a, b)| step(a, b)).collect();
+        let known: BTreeSet<Never> = taken.keys().filter_map(|&(a, b)| step(a, b)).collect();
         let edges = flow.thread.edges();
         let mut never: Vec<Never> = edges
             .filter_map(|(from, edge)| step(from, edge.to?))

@@ -37,6 +37,8 @@ pub struct RunSeed {
     pub seed: u64,
     /// Lanes that are live at the start.
     pub lanes: Mask,
+    /// The number in its block of the thread in lane 0.
+    pub first_thread: u32,
     /// The fall-through side of a divergent branch runs first; random when `None`.
     pub fall_through_first: Option<bool>,
     /// Stop after this many warp steps.
@@ -390,6 +392,19 @@ impl<'a, L: Labels> Warp<'a, L> {
         }
     }
 
+    /// What a lane reads as its place in x, y or z, where the block is known.
+    fn place_of_thread(&self, value: Value, lane: usize) -> Option<u64> {
+        let Value::Special(register @ 33..=35) = value else {
+            return None;
+        };
+        let number = self.run.first_thread + lane as u32;
+        let place = place(self.launch.block?, number)?;
+        place
+            .get(usize::from(register - 33))
+            .copied()
+            .map(u64::from)
+    }
+
     /// The data effect, in the lanes `taken`.
     fn data(&mut self, op: &Op, at: OpIndex, taken: Mask) {
         if op.writes.is_empty() {
@@ -443,7 +458,8 @@ impl<'a, L: Labels> Warp<'a, L> {
                             inputs.pop();
                             let is_given = matches!(op.value, Value::Special(_) | Value::Load(_));
                             let value = given(unknown, is_given && self.small);
-                            normal(cell.index(), value, seed ^ place)
+                            let own = self.place_of_thread(op.value, lane);
+                            own.unwrap_or(normal(cell.index(), value, seed ^ place))
                         }
                     }
                 })
@@ -453,6 +469,15 @@ impl<'a, L: Labels> Warp<'a, L> {
             }
         }
     }
+}
+
+/// Counts the threads of a block, x fastest, to the one of this number.
+///
+/// Source: CUDA C++ Programming Guide, thread hierarchy: the thread (x, y, z) of a block of Dx times Dy times Dz is that of
+/// number x + y Dx + z Dx Dy.
+fn place([dx, dy, dz]: [u32; 3], number: u32) -> Option<[u32; 3]> {
+    let all = (0..dz).flat_map(|z| (0..dy).flat_map(move |y| (0..dx).map(move |x| [x, y, z])));
+    all.into_iter().nth(number as usize)
 }
 
 /// Written out a second time on purpose: which special registers a warp shares is a fact of the

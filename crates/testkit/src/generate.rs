@@ -1,5 +1,6 @@
 //! Random programs: structured ones as a compiler writes them, and unstructured ones.
 
+mod place;
 mod shapes;
 
 use smallvec::SmallVec;
@@ -9,6 +10,7 @@ use warpbound_ir::{
 };
 use warpbound_isa::instr::{CcTest, Space, Token};
 
+pub use place::by_place;
 pub use shapes::{chosen_targets, scattered_call, two_calls, two_headers, unwound_from_outside};
 
 /// Number of general registers and of predicates that random programs use.

@@ -10,6 +10,7 @@ pub mod instructions;
 pub mod kernels;
 pub mod ledger;
 pub mod mini;
+pub mod monotone;
 pub mod perceptron;
 pub mod random;
 pub mod referee;

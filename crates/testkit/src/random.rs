@@ -11,7 +11,9 @@ use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, Model,
 
 use crate::audit::Analysed;
 use crate::execute::{Ending, RunSeed, mix};
-use crate::generate::{exotic, structured, two_headers, unstructured, unwound_from_outside};
+use crate::generate::{
+    by_place, exotic, structured, two_headers, unstructured, unwound_from_outside,
+};
 
 /// Totals of a campaign.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +63,8 @@ pub fn campaign(seed: u64, runs: usize) -> Campaign {
         program += 1;
         let program_seed = mix(&[seed, program]);
         let mut rng = fastrand::Rng::with_seed(program_seed);
-        let (kind, code) = match rng.u8(0..9) {
+        let (kind, code) = match rng.u8(0..10) {
+            9 => ("placed", by_place(&mut rng)),
             0..=1 => ("unstructured", unstructured(&mut rng)),
             2..=3 => ("exotic", exotic(&mut rng)),
             4 if rng.bool() => ("two-headed", two_headers(&mut rng)),
@@ -127,9 +130,14 @@ impl Campaign {
                 return false;
             }
         };
-        let all = first_warp(&launch);
+        let warps = launch
+            .block
+            .map_or(1, |[x, y, z]| (x * y * z).div_ceil(launch.warp_width));
         for _ in 0..runs {
+            let number = rng.u32(0..warps);
+            let all = warp_of(&launch, number);
             let run = RunSeed {
+                first_thread: number * launch.warp_width,
                 seed: rng.u64(..),
                 lanes: match rng.u8(0..4) {
                     0 => (rng.u64(..) & all).max(1),
@@ -160,9 +168,16 @@ impl Campaign {
     }
 }
 
-/// The lanes of the first warp that hold a thread. Counted here and not asked of the launch: how many there are is a claim.
+/// The lanes of the first warp that hold a thread.
 pub fn first_warp(launch: &Launch) -> Mask {
+    warp_of(launch, 0)
+}
+
+/// The lanes of a warp of the block that hold a thread. Counted here and not asked of the launch: how many there are is a
+/// claim.
+pub fn warp_of(launch: &Launch, number: u32) -> Mask {
     let threads = launch.block.map_or(u32::MAX, |[x, y, z]| x * y * z);
-    let lanes = (0..launch.warp_width).filter(|&lane| lane < threads);
+    let first = number * launch.warp_width;
+    let lanes = (0..launch.warp_width).filter(|&lane| first + lane < threads);
     lanes.fold(0, |mask, lane| mask | 1 << lane)
 }

@@ -85,6 +85,7 @@ fn may_part(code: &Code) -> bool {
         let run = RunSeed {
             seed,
             lanes: 255,
+            first_thread: 0,
             fall_through_first: None,
             max_steps: 100,
             fault: None,
@@ -226,6 +227,7 @@ fn halves_of_different_predicates_are_caught() {
         let run = RunSeed {
             seed,
             lanes: 255,
+            first_thread: 0,
             fall_through_first: None,
             max_steps: 100,
             fault: None,

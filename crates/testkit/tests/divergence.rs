@@ -83,6 +83,7 @@ fn campaign(
             let run = RunSeed {
                 seed: mix(&[seed, run]),
                 lanes: 255,
+                first_thread: 0,
                 fall_through_first: None,
                 max_steps: 1_500,
                 fault: None,
@@ -220,6 +221,7 @@ fn values_of_different_rounds_are_found_behind_a_loop() {
         let run = RunSeed {
             seed,
             lanes: 255,
+            first_thread: 0,
             fall_through_first: None,
             max_steps: 1_500,
             fault: None,

@@ -84,6 +84,7 @@ fn both_sides_behind_it_are_counted() {
         let run = RunSeed {
             seed,
             lanes: 255,
+            first_thread: 0,
             fall_through_first: None,
             max_steps: 1000,
             fault: None,

@@ -1,5 +1,7 @@
 //! Random mini-SIMT programs: what the machine does, against everything that is said of it.
 
+use warpbound_analyse::outline::{Lanes, Outliner, Region, RegionCost, Undecided};
+use warpbound_ir::OpIndex;
 use warpbound_machine::{Latency, Policy};
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_testkit::mini::audit::{Case, Findings, Planted, Subject, audit};
@@ -47,8 +49,8 @@ fn nothing_that_is_said_of_loops_entered_in_parts_is_wrong() {
         total.ratio(50)
     );
     assert_eq!(total.problems, [""; 0]);
-    let [_, regions, _] = total.outlines;
-    assert!(total.runs > 3_000 && total.diverged > 4_000 && regions > 2_000);
+    let [_, regions, whole] = total.outlines;
+    assert!(total.runs > 3_000 && total.diverged > 4_000 && regions > 2_000 && whole > 400);
     assert!(total.ratio(50) <= 2.0);
 }
 
@@ -240,6 +242,58 @@ end:
         let findings = audit_text(text, &facts, &small_case(12, &[10, 70], memory));
         assert_eq!(findings.problems, [""; 0], "memory {memory}");
         assert_eq!((findings.runs.len(), findings.stuck), (1, 0));
+    }
+}
+
+/// Data decide the loop, whose second way in is the meeting point of the branch before it: lanes that come in at the first
+/// wait there for those of the other side, and iterate together with them, after their barrier. So there is no outline,
+/// even if somebody could bound the loop for the lanes of the first part alone.
+#[test]
+fn a_loop_with_a_second_way_in_at_a_meeting_point_is_no_region() {
+    let text = "
+.kernel TwoWaysIn
+.param n
+        binop p = Tid % 2
+        bz    p, even
+        jump  before
+even:   barrier 0, 2
+        jump  head
+before: load  y = 20
+head:   sync
+        load  x = Tid
+        bnz   x, out
+        binop i = i + 1
+        binop q = i < n
+        bnz   q, before
+out:    sync
+        barrier 0, 4
+        store Tid = i
+";
+    let subject = Subject::new(text).expect("a program");
+    let bounded = |_: Region, _: u32| {
+        Some(RegionCost {
+            issues: 1,
+            waits: 0,
+        })
+    };
+    for order in [
+        DivergenceOrder::TakenFirst,
+        DivergenceOrder::FallThroughFirst,
+    ] {
+        let mut outliner = Outliner::new(&subject.code, &|_| 0, &bounded, 1_000);
+        let outline = outliner.run(&Lanes {
+            first: 0,
+            count: 4,
+            cells: &[(subject.params[0].1, 5)],
+            order,
+        });
+        // Where the operation of the first way in is.
+        assert_eq!(outline, Err(Undecided { at: OpIndex(5) }), "{order:?}");
+        let mut case = small_case(4, &[5], 10);
+        case.machine.order = order;
+        let findings = audit_text(text, &[("before head", 10)], &case);
+        assert_eq!(findings.problems, [""; 0]);
+        assert_eq!((findings.outlines, findings.runs.len()), ([0, 0, 1], 1));
     }
 }
 

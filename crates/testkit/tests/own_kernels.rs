@@ -100,7 +100,7 @@ fn no_run_of_a_kernel_contradicts_the_analyses() {
     );
 }
 
-/// What `list` lifts makes the same loops, and has meanings only where indirect jumps need them.
+/// Code as `list` lifts it makes the same loops, and has meanings and registers only where indirect jumps need them.
 #[test]
 fn code_without_meanings_has_the_same_flow() {
     let (mut with, mut without) = (0, 0);
@@ -110,6 +110,8 @@ fn code_without_meanings_has_the_same_flow() {
         let indirect = code.ops.iter().any(jumps);
         let meanings = code.ops.iter().any(|op| op.meaning.is_some());
         assert_eq!(meanings, indirect, "{name}");
+        let registers = code.ops.iter().any(|op| !op.writes.is_empty());
+        assert_eq!(registers, indirect, "{name}");
         *if indirect { &mut with } else { &mut without } += 1;
         let graph = |code: &Code| {
             let thread = ThreadCfg::run(code, &Limits::default()).ok()?;

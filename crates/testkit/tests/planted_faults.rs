@@ -122,6 +122,7 @@ fn audit(plant: &Plant<'_>) -> Caught {
             let run = RunSeed {
                 seed: mix(&[13, program, run]),
                 lanes: u64::MAX >> (64 - analysed.claims.launch.live_lanes()),
+                first_thread: 0,
                 fall_through_first: None,
                 max_steps: 1_500,
                 fault: plant.machine,
@@ -306,6 +307,7 @@ fn counts(
     };
     CountSystem::run(&CountInput {
         lanes: analysed.claims.launch.live_lanes(),
+        limits: &analysed.claims.flow.limits,
         entry: analysed.claims.flow.thread.entry,
         thread: &analysed.claims.flow.thread.steps,
         warp: &analysed.claims.flow.warp.steps,

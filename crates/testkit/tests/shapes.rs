@@ -98,6 +98,7 @@ fn every_function_that_lanes_call_outside_the_file_is_charged() {
     let run = RunSeed {
         seed: 7,
         lanes: first_warp(&WARP),
+        first_thread: 0,
         fall_through_first: None,
         max_steps: 100,
         fault: None,

@@ -111,7 +111,7 @@ fn compare_random(
         .collect();
     let mut random = SplitMix(seed);
     for arch in Arch::ALL {
-        let forms: Vec<&Form> = table()?
+        let forms: Vec<&Form> = table()
             .forms()
             .map(|(_, form)| form)
             .filter(|form| form.exists_on(arch))
@@ -124,7 +124,7 @@ fn compare_random(
             let some = left.min(BATCH);
             left -= some;
             for word in random_words(&mut random, some, &samples, &forms) {
-                let legal = table()?.find(arch, word.0).is_some();
+                let legal = table().find(arch, word.0).is_some();
                 let [rejected, accepted] = &mut apart;
                 if legal { accepted } else { rejected }.push(word);
             }

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 
 use warpbound_driver::{FileSource, Library};
 
-use crate::cubin::cubins_below;
+use crate::cubin::{code_sections, cubins_below, read};
 use crate::nvdisasm::Nvdisasm;
 use crate::repository::Repository;
 
@@ -23,8 +23,8 @@ oracle/bin/nvdisasm -c -ndf, its fastest way, in turns; both use one core and wr
 instructions per second of the best run of each and their ratio; fails if the two do not list the same
 number of instructions.
 
-  --folder DIRECTORY   instead: all cubins of a folder, a process for each; prints the sums of the best times
-                       and their ratio
+  --folder DIRECTORY   instead: all cubins of a folder that have code, a process for each; prints the sums of the
+                       best times and their ratio
   --list               instead: how long `warpbound list` takes with libraries: the directory, and, for each
                        architecture that is supported, all images. Prints the best time, the file's size and
                        the seconds per 300 MB
@@ -69,7 +69,16 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         }
         What::Folder => {
             let tools = Tools::new(repository, warpbound)?;
-            let cubins = cubins_below(&files)?;
+            let mut cubins = cubins_below(&files)?;
+            let all = cubins.len();
+            cubins.retain(|cubin| has_code(cubin));
+            println!(
+                "{} of {all} cubins skipped: they have no code",
+                all - cubins.len()
+            );
+            if cubins.is_empty() {
+                bail!("no cubin is left");
+            }
             tools.folder(&cubins, runs)
         }
     }
@@ -153,6 +162,12 @@ impl Tools {
         );
         Ok(())
     }
+}
+
+/// False for a cubin without code: there is nothing to list. A file that cannot be read is left to the tools.
+fn has_code(cubin: &Path) -> bool {
+    let file = read(cubin).unwrap_or_default();
+    code_sections(&file).is_none_or(|(_, sections)| !sections.is_empty())
 }
 
 /// Measures `list` with each of some libraries.
@@ -257,7 +272,30 @@ fn time(mut command: Command) -> anyhow::Result<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_instruction;
+    use std::path::PathBuf;
+
+    use super::{has_code, is_instruction};
+
+    #[test]
+    fn cubins_without_code_are_skipped() {
+        let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/built");
+        let cubin = PathBuf::from(built).join("if_else.sm_61.cubin");
+        assert!(has_code(&cubin));
+        // The same file, but that its code has the type of a section without contents.
+        let mut file = std::fs::read(&cubin).expect("the cubin is in the repository");
+        let number = |at: usize| usize::from(file[at]) | usize::from(file[at + 1]) << 8;
+        let (table, size, count) = (number(0x28), number(0x3a), number(0x3c));
+        for section in 0..count {
+            file[table + section * size + 4] = 8;
+        }
+        let empty = std::env::temp_dir().join(format!("no-code-{}.cubin", std::process::id()));
+        std::fs::write(&empty, file).expect("a scratch file");
+        let skipped = !has_code(&empty);
+        std::fs::remove_file(&empty).expect("the scratch file");
+        assert!(skipped);
+        // What is unreadable is for the tools to name.
+        assert!(has_code(&empty));
+    }
 
     #[test]
     fn lines_of_instructions() {

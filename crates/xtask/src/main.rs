@@ -17,6 +17,7 @@ mod launches;
 mod life_ranges;
 mod listing_speed;
 mod meanings;
+mod monotone;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
@@ -83,6 +84,12 @@ const COMMANDS: &[Command] = &[
         summary: "compare reads and writes with the life ranges that NVIDIA's disassembler prints",
         help: life_ranges::HELP,
         run: life_ranges::run,
+    },
+    Command {
+        name: "monotone",
+        summary: "run single warps with each number of the machine at its slow end: none may be faster",
+        help: monotone::HELP,
+        run: monotone::run,
     },
     Command {
         name: "listing-speed",

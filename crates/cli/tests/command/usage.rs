@@ -114,3 +114,17 @@ fn an_unknown_kernel_is_named() {
         assert!(said.contains(r#""two\nlines""#), "{said}");
     }
 }
+
+/// A position-independent program would take an eighth longer to list a small file.
+#[cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    not(target_feature = "crt-static")
+))]
+#[test]
+fn the_command_is_loaded_at_a_fixed_address() {
+    /// The type of an ELF file that is loaded where it says.
+    const ET_EXEC: [u8; 2] = [2, 0];
+    let program = std::fs::read(env!("CARGO_BIN_EXE_warpbound")).expect("the command is built");
+    assert_eq!(program[16..18], ET_EXEC);
+}

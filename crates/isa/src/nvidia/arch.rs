@@ -1,3 +1,4 @@
+use super::span::Span;
 use std::fmt;
 
 /// An instruction-set architecture: chips with the same encoding and timing classes.
@@ -30,7 +31,7 @@ impl Arch {
     }
 
     /// The SM number that names the architecture (the lower one where two chips share it).
-    pub fn sm(self) -> u32 {
+    pub const fn sm(self) -> u32 {
         match self {
             Arch::Sm50 => 50,
             Arch::Sm52 => 52,
@@ -39,13 +40,59 @@ impl Arch {
         }
     }
 
-    pub(crate) fn index(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         match self {
             Arch::Sm50 => 0,
             Arch::Sm52 => 1,
             Arch::Sm60 => 2,
             Arch::Sm61 => 3,
         }
+    }
+}
+
+/// A set of architectures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Archs(u8);
+
+impl Archs {
+    /// Every architecture.
+    pub(crate) const ALL: Archs = Archs(0b1111);
+
+    /// True if the architecture is in the set.
+    pub(crate) const fn has(self, arch: Arch) -> bool {
+        self.0 >> arch.index() & 1 == 1
+    }
+
+    /// `all`, `52+` (from sm_52 on) or a list `50,52`; `None` for anything else.
+    pub(crate) const fn parse(file: &str, text: Span) -> Option<Archs> {
+        if text.is(file, "all") {
+            return Some(Archs::ALL);
+        }
+        let (first, plus) = text.split(file, b'+');
+        let is_open = plus.start > first.end;
+        let mut set = 0;
+        let mut rest = first;
+        while !rest.is_blank(file) {
+            let (sm, after) = rest.split(file, b',');
+            let Some(sm) = sm.number(file, 10) else {
+                return None;
+            };
+            let mut at = 0;
+            let mut is_known = false;
+            while at < Arch::ALL.len() {
+                let arch = Arch::ALL[at];
+                is_known |= arch.sm() as u64 == sm;
+                if arch.sm() as u64 == sm || is_open && arch.sm() as u64 > sm {
+                    set |= 1 << arch.index();
+                }
+                at += 1;
+            }
+            if !is_known {
+                return None;
+            }
+            rest = after;
+        }
+        if set == 0 { None } else { Some(Archs(set)) }
     }
 }
 

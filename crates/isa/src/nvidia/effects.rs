@@ -22,15 +22,37 @@ impl Program {
         match self.form(instr) {
             Some(form) => of_form(form, self.names(), instr),
             None => Effects {
-                guard: Guard::ALWAYS,
-                cc_test: CcTest::TRUE,
-                reads: Vec::new(),
-                writes: Vec::new(),
                 flow: Flow::Unsupported,
-                access: None,
-                source: Source::Lane,
-                barrier: false,
+                ..Effects::of_control(Guard::ALWAYS, false)
             },
+        }
+    }
+
+    /// [`Program::effects`] as far as they are about the control flow: of an instruction that the next one always
+    /// follows, only the guard and whether it is a barrier. That is most instructions, and takes a fraction of the
+    /// time.
+    pub fn control_effects(&self, instr: &Instr) -> Effects {
+        match self.form(instr) {
+            Some(form) if form.does.flow == FlowKind::Next && form.does.refuse.is_none() => {
+                Effects::of_control(operand::guard(form, instr.bits()), form.does.barrier)
+            }
+            _ => self.effects(instr),
+        }
+    }
+}
+
+impl Effects {
+    /// Nothing but going on.
+    fn of_control(guard: Guard, barrier: bool) -> Effects {
+        Effects {
+            guard,
+            cc_test: CcTest::TRUE,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            flow: Flow::Next,
+            access: None,
+            source: Source::Lane,
+            barrier,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The file `maxwell.forms`: one row per encoding form.
 
-use super::arch::Arch;
-use super::names::{Names, TimingId};
+use super::arch::{Arch, Archs};
+use super::names::{self, TimingId};
+use super::rows::Head;
 use super::template::{Field, Piece, Template};
 use crate::instr::{Space, Token};
 use warpbound_base::BitRange;
@@ -60,62 +61,6 @@ pub(crate) struct Does {
     pub(crate) quad: Option<BitRange>,
 }
 
-/// The first column of a row: which words it is for.
-#[derive(Clone, Debug)]
-pub(crate) struct Head {
-    pub(crate) mask: u64,
-    pub(crate) value: u64,
-    archs: [bool; 4],
-    /// The timing class, not looked up yet.
-    timing: &'static str,
-}
-
-impl Head {
-    /// Reads the first column of a row.
-    pub(crate) fn parse(line: &'static str) -> Result<Head, String> {
-        let column = line.split_once('|').map_or(line, |(column, _)| column);
-        let mut words = column.split_ascii_whitespace();
-        let (Some(bits), Some(archs), Some(timing), None) =
-            (words.next(), words.next(), words.next(), words.next())
-        else {
-            return Err("`value/mask archs timing` expected".to_string());
-        };
-        let (value, mask) = bits
-            .split_once('/')
-            .and_then(|(v, m)| {
-                let (value, mask) = (hexadecimal(v)?, hexadecimal(m)?);
-                (value & !mask == 0).then_some((value, mask))
-            })
-            .ok_or_else(|| format!("bad bits `{bits}`"))?;
-        Ok(Head {
-            mask,
-            value,
-            archs: parse_archs(archs).ok_or_else(|| format!("bad architectures `{archs}`"))?,
-            timing,
-        })
-    }
-
-    /// Tells if the architecture has the form.
-    pub(crate) fn exists_on(&self, arch: Arch) -> bool {
-        self.archs.get(arch.index()).copied().unwrap_or(false)
-    }
-}
-
-/// Sixteen hexadecimal digits. All rows have two such numbers, and reading them is a good part of the start.
-fn hexadecimal(digits: &str) -> Option<u64> {
-    if digits.len() != 16 {
-        return None;
-    }
-    digits.bytes().try_fold(0, |value, digit| {
-        let digit = match digit {
-            b'0'..=b'9' => digit - b'0',
-            b'a'..=b'f' => digit - b'a' + 10,
-            _ => return None,
-        };
-        Some(value << 4 | u64::from(digit))
-    })
-}
-
 /// One row: an encoding form.
 #[derive(Clone, Debug)]
 pub struct Form {
@@ -123,7 +68,7 @@ pub struct Form {
     pub mask: u64,
     /// The fixed bits.
     pub value: u64,
-    archs: [bool; 4],
+    archs: Archs,
     pub(crate) timing: Vec<TimingChoice>,
     pub(crate) does: Does,
     pub(crate) template: Template,
@@ -145,24 +90,23 @@ impl Form {
 
     /// Tells if the architecture has the form.
     pub fn exists_on(&self, arch: Arch) -> bool {
-        self.archs.get(arch.index()).copied().unwrap_or(false)
+        self.archs.has(arch)
     }
 
     /// Reads a row; the error says which column is not understood.
-    pub(crate) fn parse(line: &'static str, names: &Names) -> Result<Form, String> {
-        let head = Head::parse(line)?;
-        let mut columns = line.splitn(3, '|').skip(1);
+    pub(crate) fn parse(head: &Head) -> Result<Form, String> {
+        let mut columns = head.line().splitn(3, '|').skip(1);
         let (Some(does), Some(template)) = (columns.next(), columns.next()) else {
             return Err("three columns expected".to_string());
         };
-        let template = Template::parse(template.trim(), names)?;
+        let template = Template::parse(template.trim_ascii())?;
         let spelled = spelled(&template);
-        let timing = head.timing;
+        let timing = head.timing();
         Ok(Form {
             mask: head.mask,
             value: head.value,
             archs: head.archs,
-            timing: parse_timing(timing, names).ok_or_else(|| format!("bad timing `{timing}`"))?,
+            timing: parse_timing(timing).ok_or_else(|| format!("bad timing `{timing}`"))?,
             does: parse_does(does)?,
             template,
             spelled,
@@ -186,28 +130,12 @@ fn spelled(template: &Template) -> Vec<(super::names::NamesId, Field)> {
     out
 }
 
-/// `all`, `52+` (from sm_52 on) or a list `50,52`.
-fn parse_archs(text: &str) -> Option<[bool; 4]> {
-    if text == "all" {
-        return Some([true; 4]);
-    }
-    let mut out = [false; 4];
-    for arch in Arch::ALL {
-        let slot = out.get_mut(arch.index())?;
-        *slot = match text.strip_suffix('+') {
-            Some(first) => arch.sm() >= first.parse().ok()?,
-            None => text.split(',').any(|sm| sm.parse() == Ok(arch.sm())),
-        };
-    }
-    out.contains(&true).then_some(out)
-}
-
 /// A condition on a field, and the class.
 type TimingChoice = (Option<(BitRange, u64)>, TimingId);
 
 /// `xu;11:10=3:dconv`: the class, then exceptions `bits=value:class`; the last that holds wins.
-fn parse_timing(text: &'static str, names: &Names) -> Option<Vec<TimingChoice>> {
-    let known = |class| names.timing_id(class);
+fn parse_timing(text: &'static str) -> Option<Vec<TimingChoice>> {
+    let known = names::timing_id;
     let mut out = Vec::new();
     for part in text.split(';') {
         match part.rsplit_once(':') {

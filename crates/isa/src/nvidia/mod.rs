@@ -11,6 +11,8 @@ mod names;
 mod number;
 mod operand;
 mod program;
+mod rows;
+mod span;
 mod template;
 mod text;
 mod timing;

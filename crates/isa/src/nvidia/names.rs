@@ -1,9 +1,11 @@
 //! The file `maxwell.names`: spellings, register counts, timing classes.
 
-use super::arch::Arch;
+use super::arch::{Arch, Archs};
+use super::span::{Lines, Span};
 use super::timing::Timing;
-use std::collections::HashMap;
 use std::sync::OnceLock;
+
+static NAMES: &str = include_str!("../../../../isa/nvidia/maxwell.names");
 
 /// Index of a spelling list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,159 +19,235 @@ pub(crate) struct CountId(usize);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TimingId(usize);
 
-/// Everything the names file defines.
-#[derive(Default, Debug)]
-pub(crate) struct Names {
-    names: Vec<List<Option<&'static str>>>,
-    names_by: HashMap<&'static str, NamesId>,
-    counts: Vec<List<u8>>,
-    counts_by: HashMap<&'static str, CountId>,
-    timings: Vec<Timing>,
-    timings_by: HashMap<&'static str, TimingId>,
+/// The entries by kind and name, those of one name in the order of the file: the first one defines what the others
+/// change for some architectures. Found by the compiler.
+static ENTRIES: [Entry; COUNT] = sorted();
+const COUNT: usize = count();
+
+/// One entry: a line and the indented ones that continue it, comments between them included.
+#[derive(Clone, Copy)]
+struct Entry {
+    kind: Kind,
+    name: Span,
+    archs: Archs,
+    words: Span,
 }
 
-/// The values of a list, read when one is asked for: a short listing needs few of the lists.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Names,
+    Count,
+    Timing,
+}
+
+impl Entry {
+    /// Kind, name and architectures from the first line.
+    const fn parse(line: Span) -> Option<Entry> {
+        let (kind, rest) = line.word(NAMES);
+        let (name, words) = rest.word(NAMES);
+        let (name, archs) = name.split(NAMES, b'@');
+        let archs = if archs.is_blank(NAMES) {
+            Some(Archs::ALL)
+        } else {
+            Archs::parse(NAMES, archs)
+        };
+        let kind = if kind.is(NAMES, "names") {
+            Kind::Names
+        } else if kind.is(NAMES, "count") {
+            Kind::Count
+        } else if kind.is(NAMES, "timing") {
+            Kind::Timing
+        } else {
+            return None;
+        };
+        match archs {
+            Some(archs) if !name.is_blank(NAMES) => Some(Entry {
+                kind,
+                name,
+                archs,
+                words,
+            }),
+            _ => None,
+        }
+    }
+
+    /// True if the entry stands before the other in [`ENTRIES`].
+    const fn is_before(&self, other: &Entry) -> bool {
+        let (a, b) = (self.kind as u8, other.kind as u8);
+        a < b || a == b && self.name.is_before(other.name, NAMES)
+    }
+
+    fn key(&self) -> (Kind, &'static str) {
+        (self.kind, self.name.of(NAMES))
+    }
+
+    /// The words, comments left out.
+    fn words(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let lines = self.words.of(NAMES).lines();
+        let lines = lines.filter(|line| !line.starts_with('#'));
+        lines.flat_map(str::split_ascii_whitespace)
+    }
+}
+
+const fn count() -> usize {
+    let mut lines = Lines::of(NAMES);
+    let mut count = 0;
+    while let Some(line) = lines.next() {
+        count += !line.begins_with(NAMES, b' ') as usize;
+    }
+    count
+}
+
+const fn sorted() -> [Entry; COUNT] {
+    let mut entries = [Entry {
+        kind: Kind::Names,
+        name: Span::EMPTY,
+        archs: Archs::ALL,
+        words: Span::EMPTY,
+    }; COUNT];
+    let mut lines = Lines::of(NAMES);
+    let mut read = 0;
+    while let Some(line) = lines.next() {
+        if line.begins_with(NAMES, b' ') {
+            // Reading is in the order of the file; sorting comes later.
+            entries[read - 1].words.end = line.end;
+            continue;
+        }
+        let entry = Entry::parse(line);
+        assert!(entry.is_some(), "{}", line.of(NAMES));
+        if let Some(entry) = entry {
+            entries[read] = entry;
+        }
+        read += 1;
+    }
+    let mut at = 1;
+    while at < COUNT {
+        let mut to = at;
+        while to > 0 && entries[to].is_before(&entries[to - 1]) {
+            entries.swap(to, to - 1);
+            to -= 1;
+        }
+        at += 1;
+    }
+    entries
+}
+
+/// The place of the first entry of that name.
+fn find(kind: Kind, name: &str) -> Option<usize> {
+    let at = ENTRIES.partition_point(|entry| entry.key() < (kind, name));
+    let entry = ENTRIES.get(at)?;
+    (entry.key() == (kind, name)).then_some(at)
+}
+
+/// The spelling list of that name.
+pub(crate) fn names_id(name: &str) -> Option<NamesId> {
+    find(Kind::Names, name).map(NamesId)
+}
+
+/// The register-count list of that name.
+pub(crate) fn count_id(name: &str) -> Option<CountId> {
+    find(Kind::Count, name).map(CountId)
+}
+
+/// The timing class of that name.
+pub(crate) fn timing_id(name: &str) -> Option<TimingId> {
+    find(Kind::Timing, name).map(TimingId)
+}
+
+/// All that the file defines as one architecture has it. A list is read when one of its values is asked for: a short
+/// listing needs few of them.
 #[derive(Debug)]
-struct List<T> {
-    words: &'static str,
-    /// `value=word`: single values that the architecture has otherwise.
-    changes: Vec<&'static str>,
-    read: fn(&'static str) -> Option<T>,
-    /// Empty where a word is not understood.
-    values: OnceLock<Vec<T>>,
+pub(crate) struct Names {
+    arch: Arch,
+    names: Lists<Option<&'static str>>,
+    counts: Lists<u8>,
+    timings: [OnceLock<Option<Timing>>; COUNT],
 }
 
-impl<T> List<T> {
-    fn new(words: &'static str, read: fn(&'static str) -> Option<T>) -> List<T> {
-        List {
-            words,
-            changes: Vec::new(),
-            read,
-            values: OnceLock::new(),
-        }
-    }
-
-    fn values(&self) -> &[T] {
-        self.values.get_or_init(|| self.parse().unwrap_or_default())
-    }
-
-    fn parse(&self) -> Option<Vec<T>> {
-        let mut values = words(self.words)
-            .map(self.read)
-            .collect::<Option<Vec<T>>>()?;
-        for word in self.changes.iter().copied().flat_map(words) {
-            let (value, word) = word.split_once('=')?;
-            *values.get_mut(value.parse::<usize>().ok()?)? = (self.read)(word)?;
-        }
-        Some(values)
-    }
-
-    fn check(&self) -> Result<(), String> {
-        match self.parse() {
-            Some(_) => Ok(()),
-            None => Err(format!("names: cannot read `{}`", self.words)),
-        }
-    }
-}
+/// The values of lists, by the place of their first entry; empty where a word is not understood.
+type Lists<T> = [OnceLock<Vec<T>>; COUNT];
 
 impl Names {
-    /// Reads the file as it holds for one architecture, lists only as far as their names; the error names
-    /// the line. Ids do not depend on the architecture.
-    pub(crate) fn parse(text: &'static str, arch: Arch) -> Result<Names, String> {
-        let mut out = Names::default();
-        for line in logical_lines(text) {
-            out.entry(line, arch)
-                .ok_or_else(|| format!("names: cannot read `{line}`"))?;
+    pub(crate) const fn new(arch: Arch) -> Names {
+        Names {
+            arch,
+            names: [const { OnceLock::new() }; COUNT],
+            counts: [const { OnceLock::new() }; COUNT],
+            timings: [const { OnceLock::new() }; COUNT],
         }
-        Ok(out)
     }
 
     /// Reads all lists; the error names the first that is not understood.
     pub(crate) fn check(&self) -> Result<(), String> {
-        self.names.iter().try_for_each(List::check)?;
-        self.counts.iter().try_for_each(List::check)
+        for (at, entry) in ENTRIES.iter().enumerate() {
+            let (kind, name) = entry.key();
+            if find(kind, name) != Some(at) {
+                continue;
+            }
+            let reads = match kind {
+                Kind::Names => self.list(at, spelling).is_some(),
+                Kind::Count => self.list(at, number).is_some(),
+                Kind::Timing => self.timing(TimingId(at)).is_some(),
+            };
+            if !reads {
+                return Err(format!("names: cannot read `{name}`"));
+            }
+        }
+        Ok(())
     }
 
     /// The number of lists read so far.
     #[cfg(test)]
     pub(crate) fn lists_read(&self) -> usize {
-        let names = self.names.iter().filter(|list| list.values.get().is_some());
-        let counts = self
-            .counts
-            .iter()
-            .filter(|list| list.values.get().is_some());
+        let names = self.names.iter().filter(|list| list.get().is_some());
+        let counts = self.counts.iter().filter(|list| list.get().is_some());
         names.count() + counts.count()
     }
 
-    fn entry(&mut self, line: &'static str, arch: Arch) -> Option<()> {
-        let (kind, rest) = line.split_once(' ')?;
-        let rest = rest.trim_ascii_start();
-        let (name, values) = rest.split_once(' ').unwrap_or((rest, ""));
-        let (name, meant) = match name.split_once('@') {
-            Some((name, list)) => (name, list.split(',').any(|sm| sm.parse() == Ok(arch.sm()))),
-            None => (name, true),
-        };
-        if !meant {
-            return Some(());
-        }
-        match kind {
-            "names" => match self.names_by.get(name) {
-                Some(id) => self.names.get_mut(id.0)?.changes.push(values),
-                None => {
-                    self.names_by.insert(name, NamesId(self.names.len()));
-                    self.names.push(List::new(values, spelling));
-                }
-            },
-            "count" => match self.counts_by.get(name) {
-                Some(id) => self.counts.get_mut(id.0)?.changes.push(values),
-                None => {
-                    self.counts_by.insert(name, CountId(self.counts.len()));
-                    self.counts
-                        .push(List::new(values, |word| word.parse().ok()));
-                }
-            },
-            "timing" => {
-                let words: Vec<&'static str> = words(values).collect();
-                let timing = Timing::parse(&words)?;
-                match self.timings_by.get(name) {
-                    Some(id) => *self.timings.get_mut(id.0)? = timing,
-                    None => {
-                        self.timings_by.insert(name, TimingId(self.timings.len()));
-                        self.timings.push(timing);
-                    }
-                }
-            }
-            _ => return None,
-        }
-        Some(())
+    /// The entries of the list that begins there, as far as they are meant for the architecture.
+    fn entries(&self, at: usize) -> impl Iterator<Item = &'static Entry> {
+        let key = ENTRIES.get(at).map(Entry::key);
+        let all = ENTRIES.iter().skip(at);
+        all.take_while(move |entry| Some(entry.key()) == key)
+            .filter(|entry| entry.archs.has(self.arch))
     }
 
-    /// The spelling list of that name.
-    pub(crate) fn names_id(&self, name: &str) -> Option<NamesId> {
-        self.names_by.get(name).copied()
+    /// The values of a list: those of its first entry, and what the others put in their places.
+    fn list<T>(&self, at: usize, read: fn(&'static str) -> Option<T>) -> Option<Vec<T>> {
+        let mut entries = self.entries(at);
+        let mut values = entries
+            .next()?
+            .words()
+            .map(read)
+            .collect::<Option<Vec<T>>>()?;
+        for word in entries.flat_map(Entry::words) {
+            let (value, word) = word.split_once('=')?;
+            *values.get_mut(value.parse::<usize>().ok()?)? = read(word)?;
+        }
+        Some(values)
     }
 
-    /// The register-count list of that name.
-    pub(crate) fn count_id(&self, name: &str) -> Option<CountId> {
-        self.counts_by.get(name).copied()
+    fn names(&self, id: NamesId) -> Option<&[Option<&'static str>]> {
+        let read = || self.list(id.0, spelling).unwrap_or_default();
+        Some(self.names.get(id.0)?.get_or_init(read))
     }
 
     /// The spelling of `value`; `None` when the value is not an instruction.
     pub(crate) fn text(&self, id: NamesId, value: u64) -> Option<&'static str> {
-        let list = self.names.get(id.0)?.values();
+        let list = self.names(id)?;
         list.get(usize::try_from(value).ok()?).copied().flatten()
     }
 
     /// Whether the list has values that are not an instruction.
     pub(crate) fn has_holes(&self, id: NamesId) -> bool {
-        self.names
-            .get(id.0)
-            .is_none_or(|list| list.values().iter().any(Option::is_none))
+        self.names(id)
+            .is_none_or(|list| list.iter().any(Option::is_none))
     }
 
     /// The register count for `value`; the largest of the list when it is too short.
     pub(crate) fn count(&self, id: CountId, value: u64) -> u8 {
-        let Some(list) = self.counts.get(id.0).map(List::values) else {
+        let read = || self.list(id.0, number).unwrap_or_default();
+        let Some(list) = self.counts.get(id.0).map(|list| list.get_or_init(read)) else {
             return 4;
         };
         usize::try_from(value)
@@ -178,14 +256,10 @@ impl Names {
             .unwrap_or_else(|| list.iter().copied().max().unwrap_or(4))
     }
 
-    /// The timing class of that name.
-    pub(crate) fn timing_id(&self, name: &str) -> Option<TimingId> {
-        self.timings_by.get(name).copied()
-    }
-
     /// The timing class as this architecture has it.
     pub(crate) fn timing(&self, id: TimingId) -> Option<&Timing> {
-        self.timings.get(id.0)
+        let read = || Timing::parse(&self.entries(id.0).last()?.words().collect::<Vec<_>>());
+        self.timings.get(id.0)?.get_or_init(read).as_ref()
     }
 }
 
@@ -198,34 +272,7 @@ fn spelling(word: &'static str) -> Option<Option<&'static str>> {
     })
 }
 
-/// The words of an entry, comments left out.
-fn words(text: &'static str) -> impl Iterator<Item = &'static str> {
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
-    lines.flat_map(str::split_ascii_whitespace)
-}
-
-/// The entries: a line and the indented ones that continue it, comments between them included.
-fn logical_lines(text: &'static str) -> Vec<&'static str> {
-    let mut entries = Vec::new();
-    // Where the entry that is being read begins, and where its last line ends.
-    let mut open: Option<(usize, usize)> = None;
-    let mut offset = 0;
-    for line in text.split_inclusive('\n') {
-        let start = offset;
-        offset += line.len();
-        if line.trim_ascii().is_empty() || line.starts_with('#') {
-            continue;
-        }
-        match &mut open {
-            Some((_, end)) if line.starts_with(' ') => *end = offset,
-            _ => {
-                let (first, end) = open.replace((start, offset)).unwrap_or_default();
-                entries.extend(text.get(first..end));
-            }
-        }
-    }
-    let (first, end) = open.unwrap_or_default();
-    entries.extend(text.get(first..end));
-    entries.retain(|entry| !entry.is_empty());
-    entries
+/// A number of registers.
+fn number(word: &'static str) -> Option<u8> {
+    word.parse().ok()
 }

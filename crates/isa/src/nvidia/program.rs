@@ -3,7 +3,7 @@
 use super::arch::Arch;
 use super::control::Control;
 use super::form::{Form, FormId};
-use super::lookup::{OnArch, Table, damaged, table};
+use super::lookup::{OnArch, Table, table};
 use super::names::Names;
 use super::operand::{self, View};
 use super::timing::Timing;
@@ -50,8 +50,8 @@ impl Program {
     /// Words that are no instruction are kept with `form: None`. Fails when the code is not a
     /// whole number of groups or longer than 4 GiB.
     pub fn decode(arch: Arch, code: &[u8]) -> Result<Program, Diagnostic> {
-        let table = table()?;
-        let on = table.on(arch).map_err(|error| damaged(&error))?;
+        let table = table();
+        let on = table.on(arch);
         let (groups, rest) = code.as_chunks::<GROUP>();
         if !rest.is_empty() {
             return Err(Diagnostic::new(format!(

@@ -1,6 +1,6 @@
 //! The last column of a form row: how the instruction is spelled and what its operands are.
 
-use super::names::{CountId, Names, NamesId};
+use super::names::{self, CountId, NamesId};
 
 /// Highest bit a row may name: 63:0 are the instruction word, 84:64 its slot of the control word.
 const LAST_BIT: u8 = 84;
@@ -24,7 +24,7 @@ struct Part {
 
 impl Part {
     fn parse(text: &str) -> Option<Part> {
-        let (hi, lo) = text.split_once(':').unwrap_or((text, text));
+        let (hi, lo) = split(text, b':').unwrap_or((text, text));
         let (hi, lo): (u8, u8) = (hi.parse().ok()?, lo.parse().ok()?);
         if hi < lo || hi > LAST_BIT || hi - lo > 63 {
             return None;
@@ -285,7 +285,7 @@ pub(crate) struct Template {
 
 impl Template {
     /// Reads a spelling; the error says which part is not understood.
-    pub(crate) fn parse(text: &'static str, names: &Names) -> Result<Template, String> {
+    pub(crate) fn parse(text: &'static str) -> Result<Template, String> {
         let (opcode, operands) = split_opcode(text);
         let end = opcode.find(['.', '{', '[']).unwrap_or(opcode.len());
         let (mnemonic, rest) = opcode.split_at(end);
@@ -293,11 +293,11 @@ impl Template {
             .map(split_operands)
             .unwrap_or_default()
             .into_iter()
-            .map(|operand| pieces(operand, names))
+            .map(pieces)
             .collect();
         Ok(Template {
             mnemonic,
-            opcode: pieces(rest, names)?,
+            opcode: pieces(rest)?,
             operands: operands?,
         })
     }
@@ -353,11 +353,18 @@ fn split_operands(text: &'static str) -> Vec<&'static str> {
     out
 }
 
-fn pieces(text: &'static str, names: &Names) -> Result<Vec<Piece>, String> {
+/// The text before a byte and after it. Most of the time that reading a row takes is spent here, and the texts are
+/// so short that a plain loop is faster than `split_once`.
+fn split(text: &str, byte: u8) -> Option<(&str, &str)> {
+    let at = text.bytes().position(|b| b == byte)?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
+}
+
+fn pieces(text: &'static str) -> Result<Vec<Piece>, String> {
     let mut out = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
-        match rest.split_once('{') {
+        match split(rest, b'{') {
             None => {
                 out.push(Piece::Literal(rest));
                 break;
@@ -366,12 +373,9 @@ fn pieces(text: &'static str, names: &Names) -> Result<Vec<Piece>, String> {
                 if !literal.is_empty() {
                     out.push(Piece::Literal(literal));
                 }
-                let (inside, after) = tail
-                    .split_once('}')
-                    .ok_or_else(|| format!("missing `}}` in `{text}`"))?;
-                out.push(
-                    piece(inside, names).ok_or_else(|| format!("cannot read `{{{inside}}}`"))?,
-                );
+                let (inside, after) =
+                    split(tail, b'}').ok_or_else(|| format!("missing `}}` in `{text}`"))?;
+                out.push(piece(inside).ok_or_else(|| format!("cannot read `{{{inside}}}`"))?);
                 rest = after;
             }
         }
@@ -379,40 +383,43 @@ fn pieces(text: &'static str, names: &Names) -> Result<Vec<Piece>, String> {
     Ok(out)
 }
 
-fn piece(text: &'static str, names: &Names) -> Option<Piece> {
+fn piece(text: &'static str) -> Option<Piece> {
     let mut words = text.split_ascii_whitespace();
     let head = words.next()?;
-    let words: Vec<&'static str> = words.collect();
-    let is_modifier = head.starts_with('.') || names.names_id(head).is_some();
-    if !is_modifier {
-        return item(head, &words, names).map(|item| Piece::Item(Box::new(item)));
+    // Names are of small letters, and nearly all operands begin otherwise.
+    let names = match head.starts_with(|c: char| c.is_ascii_lowercase()) {
+        true => names::names_id(head),
+        false => None,
+    };
+    if !head.starts_with('.') && names.is_none() {
+        return item(head, words).map(|item| Piece::Item(Box::new(item)));
     }
-    let (bits, attributes) = words.split_first()?;
+    let bits = words.next()?;
     let mut reads_cc = false;
     let mut hide = Cond::default();
-    for attribute in attributes {
-        match attribute.split_once('=') {
-            None if *attribute == "rcc" => reads_cc = true,
+    for attribute in words {
+        match split(attribute, b'=') {
+            None if attribute == "rcc" => reads_cc = true,
             Some(("hide", condition)) => hide = Cond::parse(condition)?,
             _ => return None,
         }
     }
-    if head.starts_with('.') {
-        return Some(Piece::Flag {
+    Some(match names {
+        Some(names) => Piece::Name {
+            names,
+            field: Field::parse(bits)?,
+            reads_cc,
+            hide,
+        },
+        None => Piece::Flag {
             text: head,
             bit: bits.parse().ok()?,
             reads_cc,
-        });
-    }
-    Some(Piece::Name {
-        names: names.names_id(head)?,
-        field: Field::parse(bits)?,
-        reads_cc,
-        hide,
+        },
     })
 }
 
-fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Option<Item> {
+fn item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Option<Item> {
     let (writes, head) = match head.strip_prefix('=') {
         Some(rest) => (true, rest),
         None => (false, head),
@@ -443,7 +450,7 @@ fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Optio
         gap: Cond::default(),
     };
     for attribute in attributes {
-        let (name, value) = attribute.split_once('=').unwrap_or((attribute, ""));
+        let (name, value) = split(attribute, b'=').unwrap_or((attribute, ""));
         match name {
             "neg" => item.neg = Cond::parse(value)?,
             "abs" => item.abs = Cond::parse(value)?,
@@ -455,13 +462,13 @@ fn item(head: &'static str, attributes: &[&'static str], names: &Names) -> Optio
             "signed" => item.signed = Cond::parse(value)?,
             "fmt" => item.format = Some(Field::parse(value)?),
             "sel" => {
-                let (list, field) = value.split_once('@')?;
-                item.select = Some((names.names_id(list)?, Field::parse(field)?));
+                let (list, field) = split(value, b'@')?;
+                item.select = Some((names::names_id(list)?, Field::parse(field)?));
             }
             "x" => {
-                item.count = match value.split_once('@') {
+                item.count = match split(value, b'@') {
                     Some((list, field)) => {
-                        Count::Listed(names.count_id(list)?, Field::parse(field)?)
+                        Count::Listed(names::count_id(list)?, Field::parse(field)?)
                     }
                     None => Count::Fixed(value.parse().ok()?),
                 }
@@ -501,7 +508,7 @@ fn kind(head: &str) -> Option<Kind> {
     let letter = head.chars().next()?;
     let rest = head.get(letter.len_utf8()..)?;
     let two = || -> Option<(Field, Field)> {
-        let (a, b) = rest.split_once('+')?;
+        let (a, b) = split(rest, b'+')?;
         Some((Field::parse(a)?, Field::parse(b)?))
     };
     let address = || -> Option<(Field, Option<Field>)> {

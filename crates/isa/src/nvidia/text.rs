@@ -1,7 +1,7 @@
 //! Printing instructions the way NVIDIA's disassembler (12.4) does.
 
 use super::form::Form;
-use super::names::Names;
+use super::names::{self, Names};
 use super::number;
 use super::operand::{self, Operand, Value};
 use super::program::{Instr, Program};
@@ -78,6 +78,9 @@ impl Program {
     /// text for each instruction, the texts below each other. A word that is no instruction is shown
     /// as `??? 0x0123456789abcdef`. `relocated` are operands in the order of their addresses.
     pub fn write_listing(&self, relocated: &[Relocated], out: &mut String) {
+        /// Bytes of most lines.
+        const LINE: usize = 80;
+        out.reserve(self.instrs.len() * LINE);
         let mut relocated = relocated.iter().peekable();
         let digits = |addr: u32| (32 - addr.leading_zeros()).div_ceil(4).max(4);
         let widest = digits(self.instrs.last().map_or(0, |last| last.addr.0));
@@ -430,10 +433,7 @@ impl<'a> Line<'a> {
     }
 
     fn cc_test(&mut self, test: CcTest) {
-        let name = self
-            .names
-            .names_id("cctest")
-            .and_then(|id| self.names.text(id, test.0.into()));
+        let name = names::names_id("cctest").and_then(|id| self.names.text(id, test.0.into()));
         self.push("CC");
         self.push(name.unwrap_or("?"));
     }

@@ -150,7 +150,7 @@ pub fn scattered_call() -> Code {
 
 impl Writer<'_> {
     /// Operations after which lanes disagree on the registers and predicates.
-    fn lane_data(&mut self) {
+    pub(super) fn lane_data(&mut self) {
         let (a, p) = (self.register(), Cell::pred(self.rng.u8(0..PREDICATES)));
         self.write(ALWAYS, &[a], &[a], Value::Lane);
         self.write(ALWAYS, &[a], &[p], Value::Function);

@@ -20,10 +20,7 @@ pub type Numbers<'a> = &'a mut dyn FnMut() -> u64;
 
 /// All forms of an architecture that stand for an instruction.
 pub fn shapes(arch: Arch) -> Vec<Shape> {
-    let Ok(table) = table() else {
-        return Vec::new();
-    };
-    let of_arch = table
+    let of_arch = table()
         .forms()
         .filter(|(_, form)| form.is_instruction() && form.exists_on(arch));
     of_arch

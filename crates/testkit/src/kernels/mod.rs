@@ -64,6 +64,7 @@ mod rare_instructions;
 mod recursion;
 mod reduction;
 mod rounding;
+mod row_leader;
 mod running_error;
 mod sampling;
 mod shared_header;
@@ -166,6 +167,7 @@ pub fn all() -> Vec<Reference> {
         rare_instructions::KERNELS,
         recursion::KERNELS,
         reduction::KERNELS,
+        row_leader::KERNELS,
         shared_header::KERNELS,
         shuffle::KERNELS,
         spmv::KERNELS,

@@ -223,10 +223,12 @@ fn loop_bounds(
 ) -> BTreeMap<Vec<CodeAddr>, HeaderBound> {
     let less = u64::from(case.planted == Some(Planted::BoundLessOne));
     let mut loops = BTreeMap::new();
-    for (label, bound) in &generated.facts {
-        if let Some(&at) = subject.labels.get(label) {
+    for (labels, bound) in &generated.facts {
+        let headers = labels.split(' ').map(|label| subject.labels.get(label));
+        if let Some(headers) = headers.collect::<Option<BTreeSet<_>>>() {
+            let headers = headers.into_iter().map(|&at| CodeAddr(at)).collect();
             let bound = bound.saturating_sub(less);
-            loops.insert(vec![CodeAddr(at)], HeaderBound::All(bound));
+            loops.insert(headers, HeaderBound::All(bound));
         }
     }
     let given = Given {

@@ -21,7 +21,7 @@ pub const PARAMS: [&str; 3] = ["threads", "n", "m"];
 pub struct Generated {
     /// Its text.
     pub text: String,
-    /// Facts: label of a loop's header, most executions of it for each entry, by any thread.
+    /// Facts: labels of a loop's headers with spaces between them, most executions of them for each entry, by any thread.
     pub facts: Vec<(String, u64)>,
 }
 
@@ -113,6 +113,9 @@ pub fn tangled(rng: &mut Rng) -> Generated {
 /// A program whose first warps (`split` of `width` lanes) come to a loop in two parts, one of them after a barrier; data
 /// decide the loop, and lanes of both parts go different ways in it. The `other` warps wait at the same barriers and load
 /// in between. Which threads each barrier waits for is chosen so that it opens, now and then for one part only.
+///
+/// Now and then the first part comes to the loop at another operation than the one at which the parts meet, so that the loop
+/// has two ways in.
 pub fn parted(rng: &mut Rng, width: u32, split: u32, other: u32) -> Generated {
     let (half, rest) = (split * width / 2, other * width);
     let mut text = format!(
@@ -135,12 +138,15 @@ pub fn parted(rng: &mut Rng, width: u32, split: u32, other: u32) -> Generated {
             "binop z = z + 1\n"
         }
     };
-    let _ = write!(
-        text,
-        "{}jump head\neven: {}head: sync\n",
-        arm(!in_even),
-        arm(in_even)
-    );
+    let (back, headers) = match rng.u8(0..6) {
+        0 => ("before", "before head"),
+        _ => ("head", "head"),
+    };
+    let _ = write!(text, "{}jump {back}\neven: {}", arm(!in_even), arm(in_even));
+    if back != "head" {
+        text.push_str("jump head\nbefore: load y = 21\n");
+    }
+    text.push_str("head: sync\n");
     let _ = writeln!(
         text,
         "load x = Tid\nbinop u = x & {}\nbz u, A",
@@ -152,11 +158,11 @@ pub fn parted(rng: &mut Rng, width: u32, split: u32, other: u32) -> Generated {
     let way_out = ["y", "x", "v"][rng.usize(..3)];
     let _ = writeln!(
         text,
-        "binop i = i + 1\nbinop v = i > x\nbnz {way_out}, out\nbinop q = i < n\nbnz q, head\nout: sync\nbarrier 0, {second}\njump end"
+        "binop i = i + 1\nbinop v = i > x\nbnz {way_out}, out\nbinop q = i < n\nbnz q, {back}\nout: sync\nbarrier 0, {second}\njump end"
     );
     // The other warps: as many barriers, with loops of loads before, between or after them.
     let _ = writeln!(text, "other:");
-    let mut facts = vec![("head".to_owned(), 12)];
+    let mut facts = vec![(headers.to_owned(), 12 * headers.split(' ').count() as u64)];
     let barriers = [first, second, third];
     for (number, count) in barriers.iter().take(passed).enumerate() {
         if rng.bool() {
@@ -397,7 +403,8 @@ impl Generator<'_> {
     }
 
     /// An if/else whose lanes meet at the header of a counted loop, which data may end: lanes come to the loop in
-    /// parts, and become active in it.
+    /// parts, and become active in it. Of some of these loops it is the second way in: the lanes of one side come to
+    /// the loop before the meeting point.
     fn loop_at_a_meeting_point(&mut self, depth: usize) {
         self.counters += 1;
         let i = format!("i{}", self.counters);
@@ -412,9 +419,16 @@ impl Generator<'_> {
             self.line(&format!("bnz p, {head}"));
             self.body(depth + 1, false);
         }
-        self.line(&format!("jump {head}"));
+        let two_ways = self.rng.u8(0..3) == 0;
+        let back = if two_ways { self.fresh() } else { head.clone() };
+        self.line(&format!("jump {back}"));
         self.label(&other);
         self.body(depth + 1, false);
+        if two_ways {
+            self.line(&format!("jump {head}"));
+            self.label(&back);
+            self.load();
+        }
         self.label(&head);
         self.line("sync");
         // Lanes of different parts go different ways in the loop.
@@ -436,10 +450,14 @@ impl Generator<'_> {
         self.line(&format!("binop {i} = {i} + 1"));
         let limit = ["n", "m", "4"][self.rng.usize(..3)];
         self.line(&format!("binop p = {i} < {limit}"));
-        self.line(&format!("bnz p, {head}"));
+        self.line(&format!("bnz p, {back}"));
         self.label(&done);
         self.line("sync");
-        self.facts.push((head, u64::from(self.most.max(4))));
+        let most = u64::from(self.most.max(4));
+        self.facts.push(match two_ways {
+            true => (format!("{back} {head}"), 2 * most),
+            false => (head, most),
+        });
     }
 
     /// A loop whose iterations data decide.

@@ -99,7 +99,7 @@ fn selection(
     }
     let mut random = SplitMix(seed);
     let mut selected = BTreeSet::new();
-    let table = table()?;
+    let table = table();
     for (id, form) in table.forms() {
         let known: Vec<Slotted> = by_form
             .remove(&id)
@@ -186,7 +186,7 @@ impl Speller {
 
     /// Form, opcode and modifiers; `None` for a word that is no instruction.
     fn key(&self, word: u64) -> Option<(FormId, String)> {
-        let form = table().ok()?.find(self.program.arch(), word)?;
+        let form = table().find(self.program.arch(), word)?;
         let instr = Instr {
             word: word.into(),
             form: Some(form),

@@ -1,0 +1,175 @@
+//! The rows of `maxwell.forms`, and which of them a word may belong to, found by the compiler: a short listing
+//! would else spend a good part of its time here.
+
+use super::arch::{Arch, Archs};
+use super::span::{Lines, Span};
+
+static FORMS: &str = include_str!("../../../../isa/nvidia/maxwell.forms");
+
+/// Words are bucketed by this many top bits.
+const INDEX_BITS: u32 = 13;
+
+/// Number of rows.
+pub(crate) const ROWS: usize = count();
+
+/// The rows, in the order of the file.
+pub(crate) static HEADS: [Head; ROWS] = heads();
+
+/// The first column of a row, which says the words that it is for, and the places of the others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    pub(crate) mask: u64,
+    pub(crate) value: u64,
+    pub(crate) archs: Archs,
+    timing: Span,
+    line: Span,
+}
+
+impl Head {
+    /// The whole row.
+    pub(crate) fn line(&self) -> &'static str {
+        self.line.of(FORMS)
+    }
+
+    /// The timing class, not looked up yet.
+    pub(crate) fn timing(&self) -> &'static str {
+        self.timing.of(FORMS)
+    }
+
+    /// `value/mask archs timing` before the first bar.
+    const fn parse(line: Span) -> Option<Head> {
+        let (column, _) = line.split(FORMS, b'|');
+        let (bits, rest) = column.word(FORMS);
+        let (archs, rest) = rest.word(FORMS);
+        let (timing, rest) = rest.word(FORMS);
+        let (value, mask) = bits.split(FORMS, b'/');
+        let (Some(value), Some(mask)) = (value.number(FORMS, 16), mask.number(FORMS, 16)) else {
+            return None;
+        };
+        let Some(archs) = Archs::parse(FORMS, archs) else {
+            return None;
+        };
+        if value & !mask != 0 || timing.is_blank(FORMS) || !rest.is_blank(FORMS) {
+            return None;
+        }
+        Some(Head {
+            mask,
+            value,
+            archs,
+            timing,
+            line,
+        })
+    }
+}
+
+const fn count() -> usize {
+    let mut lines = Lines::of(FORMS);
+    let mut count = 0;
+    while lines.next().is_some() {
+        count += 1;
+    }
+    // Rows are numbered in 16 bits.
+    assert!(count <= u16::MAX as usize, "maxwell.forms: too many rows");
+    count
+}
+
+const fn heads() -> [Head; ROWS] {
+    let mut heads = [Head {
+        mask: 0,
+        value: 0,
+        archs: Archs::ALL,
+        timing: Span::EMPTY,
+        line: Span::EMPTY,
+    }; ROWS];
+    let mut lines = Lines::of(FORMS);
+    let mut at = 0;
+    while let Some(line) = lines.next() {
+        let head = Head::parse(line);
+        assert!(head.is_some(), "{}", line.of(FORMS));
+        if let Some(head) = head {
+            heads[at] = head;
+        }
+        at += 1;
+    }
+    heads
+}
+
+/// The rows that match some words with the same top bits, most specific mask first.
+static CANDIDATES: [u16; LENGTH] = candidates();
+
+/// Where each bucket begins among the candidates, and the end of the last.
+static STARTS: [u16; BUCKETS + 1] = starts();
+
+const BUCKETS: usize = 1 << INDEX_BITS;
+const LENGTH: usize = STARTS[BUCKETS] as usize;
+
+/// The row that a word belongs to on an architecture: of those that match, the one with the most specific mask.
+pub(crate) fn find(arch: Arch, word: u64) -> Option<u16> {
+    let bucket = (word >> (64 - INDEX_BITS)) as usize;
+    let range = match STARTS.get(bucket..) {
+        Some([start, end, ..]) => usize::from(*start)..usize::from(*end),
+        _ => return None,
+    };
+    let mut rows = CANDIDATES.get(range)?.iter().copied();
+    rows.find(|&row| {
+        HEADS
+            .get(usize::from(row))
+            .is_some_and(|head| word & head.mask == head.value && head.archs.has(arch))
+    })
+}
+
+/// The bits of a row's mask or value that choose a bucket.
+const fn top(bits: u64) -> usize {
+    (bits >> (64 - INDEX_BITS)) as usize
+}
+
+/// The bucket after this one of those that a row can match: every subset of the free bits, in ascending order.
+const fn next_bucket(head: &Head, bucket: usize) -> Option<usize> {
+    let free = !top(head.mask) & (BUCKETS - 1);
+    let subset = bucket & free;
+    if subset == free {
+        return None;
+    }
+    Some(top(head.value) | subset.wrapping_sub(free) & free)
+}
+
+const fn starts() -> [u16; BUCKETS + 1] {
+    let mut starts = [0u16; BUCKETS + 1];
+    let mut row = 0;
+    while row < ROWS {
+        let mut bucket = Some(top(HEADS[row].value));
+        while let Some(at) = bucket {
+            starts[at + 1] += 1;
+            bucket = next_bucket(&HEADS[row], at);
+        }
+        row += 1;
+    }
+    let mut bucket = 0;
+    while bucket < BUCKETS {
+        starts[bucket + 1] += starts[bucket];
+        bucket += 1;
+    }
+    starts
+}
+
+const fn candidates() -> [u16; LENGTH] {
+    let mut candidates = [0; LENGTH];
+    let mut free = STARTS;
+    let mut bits = 65;
+    while bits > 0 {
+        bits -= 1;
+        let mut row = 0;
+        while row < ROWS {
+            if HEADS[row].mask.count_ones() == bits {
+                let mut bucket = Some(top(HEADS[row].value));
+                while let Some(at) = bucket {
+                    candidates[free[at] as usize] = row as u16;
+                    free[at] += 1;
+                    bucket = next_bucket(&HEADS[row], at);
+                }
+            }
+            row += 1;
+        }
+    }
+    candidates
+}

@@ -1,0 +1,58 @@
+//! A warp that runs alone is never faster when a number of its machine goes to its slow end (all of them: `cargo xtask
+//! monotone`).
+
+use warpbound_driver::{Session, StartCaches, TimedOptions};
+use warpbound_load::GridFile;
+use warpbound_machine::{Device, Pick};
+use warpbound_testkit::kernels;
+use warpbound_testkit::monotone::{Compared, compare, is_lone};
+
+/// Every sixth kernel with a launch of a single warp, and what came of it.
+fn compared(machine: &str, chip: &str, caches: StartCaches, to: Pick) -> Vec<(String, Compared)> {
+    let lone = kernels::all().into_iter().filter_map(|reference| {
+        let mut launches = (0..6).map(reference.launch);
+        let launch: GridFile = launches.find(is_lone)?;
+        Some((reference, launch))
+    });
+    let run = |(reference, launch): (kernels::Reference, GridFile)| {
+        let file = format!("{}.{chip}.cubin", reference.source);
+        let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
+        let contents = std::fs::read(path).expect("the cubin is in the repository");
+        let session = Session::open(&file, &contents).expect("it loads");
+        let kernel = session.launched_grid(Some(reference.kernel), &launch);
+        let prepared = session.prepare(kernel.expect("it has the kernel"));
+        let options = TimedOptions {
+            caches: Some(caches),
+            ..TimedOptions::new(Device::built_in(machine).expect("it comes with the tool"))
+        };
+        let prepared = prepared.expect("it decodes");
+        let compared = compare(&session, &prepared, &launch, &options, to).expect("it runs");
+        (reference.kernel.to_owned(), compared)
+    };
+    lone.step_by(6).map(run).collect()
+}
+
+#[test]
+fn no_number_is_faster_at_its_slow_end() {
+    let (mut runs, mut slower) = (0, 0);
+    for (machine, chip) in [("jetson-tx2", "sm_62"), ("p100", "sm_61")] {
+        for caches in [StartCaches::Cold, StartCaches::Warm] {
+            for (kernel, compared) in compared(machine, chip, caches, Pick::Slow) {
+                runs += compared.runs;
+                slower += compared.slower;
+                let broken: Vec<_> = compared.faster.iter().filter(|f| f.is_broken()).collect();
+                assert!(broken.is_empty(), "{kernel} on {machine}: {broken:?}");
+            }
+        }
+    }
+    assert!(runs > 500 && slower > 300, "{slower} of {runs} are slower");
+}
+
+/// The other ends are faster, and no shared slice explains that.
+#[test]
+fn the_comparison_bites() {
+    let compared = compared("jetson-tx2", "sm_62", StartCaches::Cold, Pick::Fast);
+    let faster = compared.iter().flat_map(|(_, compared)| &compared.faster);
+    let broken = faster.filter(|faster| faster.is_broken()).count();
+    assert!(broken > 100, "{broken}");
+}
