@@ -152,11 +152,7 @@ fn few_numbers_are_fitted() {
         let fitted: Vec<&str> = fitted.map(|parameter| parameter.name()).collect();
         let expected: &[&str] = match name {
             "jetson-tx2" => &["launch.kernel"],
-            "p100" => &[
-                "dram.beyond_l2",
-                "dram.read_efficiency",
-                "dram.turnaround",
-            ],
+            "p100" => &["dram.beyond_l2", "dram.read_efficiency", "dram.turnaround"],
             "gtx1080" | "titan-x-maxwell" => &["dram.read_efficiency", "dram.turnaround"],
             _ => &[],
         };
