@@ -76,7 +76,7 @@ pub enum Happening<'a> {
         access: &'static str,
         /// Requests to the first level.
         requests: u32,
-        /// Sectors that they touch.
+        /// Sectors that they ask for: with `l1.merge` each once.
         sectors: u32,
         /// Sectors looked for in the first level.
         l1_lookups: u32,

@@ -227,7 +227,7 @@ pub struct MemoryTraffic {
     pub accesses: u64,
     /// Requests to the first level.
     pub requests: u64,
-    /// Sectors that they touch.
+    /// Sectors that they ask for: with `l1.merge` each once for an instruction.
     pub sectors: u64,
     /// Bytes of these sectors.
     pub bytes: u64,

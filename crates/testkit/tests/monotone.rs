@@ -54,5 +54,5 @@ fn the_comparison_bites() {
     let compared = compared("jetson-tx2", "sm_62", StartCaches::Cold, Pick::Fast);
     let faster = compared.iter().flat_map(|(_, compared)| &compared.faster);
     let broken = faster.filter(|faster| faster.is_broken()).count();
-    assert!(broken > 100, "{broken}");
+    assert!(broken > 50, "{broken}");
 }

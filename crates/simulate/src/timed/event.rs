@@ -176,7 +176,7 @@ pub enum Event {
         kind: AccessKind,
         /// Requests to the first level.
         requests: u32,
-        /// Sectors that they touch.
+        /// Sectors that they ask for: with `l1.merge` each once.
         sectors: u32,
         /// Sectors found in the first level; of loads that may be there.
         l1_hits: u32,

@@ -198,9 +198,17 @@ impl Path {
         outcome.requests += 1;
         outcome.accepted = outcome.accepted.max(begin);
         for part in parts {
-            let sectors = part.sectors.count_ones();
-            outcome.sectors += sectors;
             let mut wanted = part.sectors;
+            if self.merge && request.kind != AccessKind::Atomic {
+                for (line, sectors, there) in &self.asked {
+                    if *line == part.line && wanted & sectors != 0 {
+                        outcome.done = outcome.done.max(*there);
+                        wanted &= !sectors;
+                    }
+                }
+            }
+            let sectors = wanted.count_ones();
+            outcome.sectors += sectors;
             if request.kind == AccessKind::Atomic {
                 // The second level does them: what the first one has is old.
                 self.units[request.unit % count]
@@ -221,14 +229,6 @@ impl Path {
                     }
                 }
                 line.valid |= part.sectors;
-            }
-            if self.merge && request.kind != AccessKind::Atomic {
-                for (line, sectors, there) in &self.asked {
-                    if *line == part.line && wanted & sectors != 0 {
-                        outcome.done = outcome.done.max(*there);
-                        wanted &= !sectors;
-                    }
-                }
             }
             if wanted != 0 {
                 let done = self.beyond(begin, request, *part, wanted, level, outcome);
