@@ -52,6 +52,9 @@ fn books_close_with_other_numbers() {
         WarpPolicy::Lrr,
         WarpPolicy::Oldest,
         WarpPolicy::RunToBarrier,
+        WarpPolicy::Youngest,
+        WarpPolicy::ContendedUnit,
+        WarpPolicy::Random(5),
     ];
     let mut mistakes = Vec::new();
     for (pick, machine) in [
@@ -59,6 +62,7 @@ fn books_close_with_other_numbers() {
         (Pick::Least, "p100"),
         (Pick::Most, "p100"),
         (Pick::Seed(1), "gtx1080"),
+        (Pick::Slow, "gtx1080ti"),
     ] {
         for (number, reference) in kernels::all().iter().enumerate() {
             let options = TimedOptions {
