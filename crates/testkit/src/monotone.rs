@@ -134,12 +134,15 @@ struct Traffic {
 }
 
 impl Traffic {
-    /// The cycles for which the data takes a slice and the memory, if all of it is in one slice.
+    /// The cycles for which the data takes a slice and the memory, if all of it is in one slice and every write turns the bus.
     fn service(&self, number: impl Fn(Parameter) -> u64) -> u64 {
         let sector = number(Parameter::L2Sector);
         let cycles = |sectors: u64, rate| (sectors * sector * 1000).div_ceil(number(rate).max(1));
+        // In thousandths of the time that the bandwidth of the data sheet takes.
+        let part = number(Parameter::DramReads).min(number(Parameter::DramWrites));
+        let times = 1_000_000 / part.max(1) + number(Parameter::DramTurnaround) + 1;
         cycles(self.sectors, Parameter::L2Bandwidth)
-            + cycles(self.dram, Parameter::DramBandwidth)
+            + (cycles(self.dram, Parameter::DramBandwidth) * times).div_ceil(1000)
             + self.sectors * number(Parameter::AtomicOccupancy)
     }
 }
@@ -190,8 +193,9 @@ mod tests {
             Parameter::L2Sector => 32,
             Parameter::L2Bandwidth => 64_000,
             Parameter::DramBandwidth => 50_000,
+            Parameter::DramReads | Parameter::DramWrites => 500,
             _ => 1,
         };
-        assert_eq!(traffic.service(number), 5 + 2 + 10);
+        assert_eq!(traffic.service(number), 5 + 5 + 10);
     }
 }

@@ -52,6 +52,9 @@ fn books_close_with_other_numbers() {
         WarpPolicy::Lrr,
         WarpPolicy::Oldest,
         WarpPolicy::RunToBarrier,
+        WarpPolicy::Youngest,
+        WarpPolicy::ContendedUnit,
+        WarpPolicy::Random(5),
     ];
     let mut mistakes = Vec::new();
     for (pick, machine) in [
@@ -59,6 +62,7 @@ fn books_close_with_other_numbers() {
         (Pick::Least, "p100"),
         (Pick::Most, "p100"),
         (Pick::Seed(1), "gtx1080"),
+        (Pick::Slow, "gtx1080ti"),
     ] {
         for (number, reference) in kernels::all().iter().enumerate() {
             let options = TimedOptions {
@@ -80,6 +84,13 @@ fn books_close_with_other_numbers() {
     }
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
 }
+
+/// What fetches and the data of a warp share, taking no time: which of them comes first may be a gain (`testkit::monotone`).
+const APART: [(Parameter, u64); 3] = [
+    (Parameter::L2Bandwidth, 1 << 40),
+    (Parameter::DramBandwidth, 1 << 40),
+    (Parameter::AtomicOccupancy, 0),
+];
 
 /// A lone warp does the same in the same order, so that it is never done earlier when something takes longer.
 #[test]
@@ -105,18 +116,19 @@ fn a_lone_warp_gains_nothing_by_longer_latencies() {
                 ..options("jetson-tx2")
             };
             let picked = options.machine.pick(pick);
-            let mut time = |set| {
-                options.set = set;
+            let mut time = |set: &[(Parameter, u64)]| {
+                options.set = [&APART, set].concat();
                 run(&reference, &session, &launch, &options, &mut Silent)
             };
-            let first = time(Vec::new());
+            let first = time(&[]);
             for &parameter in Parameter::ALL {
-                if parameter.unit() != Unit::Cycles || parameter.slow() != Slow::High {
+                let is_apart = APART.iter().any(|(other, _)| *other == parameter);
+                if parameter.unit() != Unit::Cycles || parameter.slow() != Slow::High || is_apart {
                     continue;
                 }
                 let mut before = first;
                 for more in [1, 3, 5, 40] {
-                    let cycles = time(vec![(parameter, picked[parameter] + more)]);
+                    let cycles = time(&[(parameter, picked[parameter] + more)]);
                     slower += u32::from(cycles > before);
                     if cycles < before {
                         let name = parameter.name();

@@ -5,6 +5,7 @@ use crate::functional::Issued;
 use crate::table::WIDTH;
 use crate::timed::{
     LineTime, MemoryTraffic, OccupancyReport, Sensitivity, SharedCount, SmReport, Spread,
+    TriedNumber,
 };
 
 fn stalls() -> Stalls {
@@ -273,4 +274,37 @@ fn numbers_that_were_set_are_named() {
     let said = format!("  with {one} {two}, {one} {two},\n  {one} {two}, {one} {two}\n");
     assert_eq!(text.replace(&said, ""), without, "{text}");
     assert_ne!(text, without);
+}
+
+/// With the slow end of each number: what became of those that have none.
+#[test]
+fn numbers_that_were_tried_are_named() {
+    let mut report = sample();
+    report.pick = "slow".to_owned();
+    let said = |report: &TimedReport| {
+        let text = report.text(false);
+        let begin = text.find("with the slow end of each number");
+        let rest = begin.map_or("", |begin| &text[begin..]);
+        let lines = rest.lines().take_while(|line| !line.is_empty());
+        lines.map(str::trim).collect::<Vec<&str>>().join(" ")
+    };
+    assert_eq!(said(&report), "");
+    let number = |name: &str, value| TriedNumber {
+        name: name.to_owned(),
+        value,
+        typical: 4,
+        others: 2,
+    };
+    report.tried = Some(Tried {
+        numbers: vec![number("l2.slices", 4)],
+        left_out: Vec::new(),
+    });
+    let typical = "with the slow end of each number; of 1 number without one, tried one by one, the slowest value is the typical one";
+    assert!(said(&report).starts_with(typical), "{}", said(&report));
+    report.tried = Some(Tried {
+        numbers: vec![number("l2.slices", 2), number("l1.units", 4)],
+        left_out: vec!["l1.bytes".to_owned()],
+    });
+    let two = "with the slow end of each number; of 2 numbers without one, tried one by one, the slowest value: l2.slices 2; typical, as the run is long: l1.bytes";
+    assert!(said(&report).starts_with(two), "{}", said(&report));
 }
