@@ -19,38 +19,13 @@ pub(super) struct Line {
     pub(super) valid: u32,
     /// Sectors that memory does not have yet.
     pub(super) dirty: u32,
-    /// When the sectors that arrive last were asked for, and when all of them are there.
-    pub(super) coming: Coming,
-    /// When the atomic operations on it that are done last reached it, and when they are done.
-    pub(super) atomics: Coming,
+    /// From when on all of them are there.
+    pub(super) ready: u64,
+    /// When the atomic operations on it that are done last reached it.
+    pub(super) changed: u64,
+    /// When they are done.
+    pub(super) settled: u64,
     used: u64,
-}
-
-/// Something that was begun at a cycle and is done at another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Coming {
-    begun: u64,
-    done: u64,
-}
-
-impl Coming {
-    /// As of now also what is begun at a cycle and done at another: of the two, what is done last.
-    pub(super) fn add(&mut self, begun: u64, done: u64) {
-        if done > self.done {
-            *self = Coming { begun, done };
-        }
-    }
-
-    /// When it is done for a request that arrives at a cycle.
-    ///
-    /// Requests are worked on in the order of issue, so that what is found under way may have been begun later than the
-    /// request arrives. The request would have begun it itself then, and have it as long after its own arrival.
-    pub(super) fn for_arrival(self, at: u64) -> u64 {
-        match at < self.begun {
-            true => at + (self.done - self.begun),
-            false => self.done.max(at),
-        }
-    }
 }
 
 /// A line that a cache was asked for.
@@ -118,21 +93,18 @@ impl Cache {
         }
     }
 
-    /// Asks at a cycle for all of a line: when it is there, or `None` when it is not and comes now; [`Cache::arrives`] says
-    /// when.
+    /// Asks for all of a line: when it is there, or `None` when it is not and comes now; [`Cache::arrives`] says when.
     #[inline]
-    pub(super) fn whole(&mut self, at: u64, address: u64) -> Option<u64> {
+    pub(super) fn whole(&mut self, address: u64) -> Option<u64> {
         let line = self.find(address).line;
         let there = line.valid != 0;
         line.valid = 1;
-        there.then(|| line.coming.for_arrival(at))
+        there.then_some(line.ready)
     }
 
-    /// The line that was asked for at a cycle is there at another.
-    pub(super) fn arrives(&mut self, address: u64, asked: u64, there: u64) {
-        let line = self.find(address).line;
-        line.coming = Coming::default();
-        line.coming.add(asked, there);
+    /// The line that was asked for arrives at a cycle.
+    pub(super) fn arrives(&mut self, address: u64, at: u64) {
+        self.find(address).line.ready = at;
     }
 }
 
@@ -149,16 +121,16 @@ mod tests {
     fn the_least_recently_used_line_makes_room() {
         let mut cache = small();
         for address in [0, 128] {
-            assert_eq!(cache.whole(0, address), None);
+            assert_eq!(cache.whole(address), None);
         }
-        assert_eq!(cache.whole(0, 63), Some(0));
+        assert_eq!(cache.whole(63), Some(0));
         // Lines 0, 2 and 4 are in the same set: 2 goes.
-        assert_eq!(cache.whole(0, 256), None);
-        assert_eq!(cache.whole(0, 0), Some(0));
-        assert_eq!(cache.whole(0, 128), None);
+        assert_eq!(cache.whole(256), None);
+        assert_eq!(cache.whole(0), Some(0));
+        assert_eq!(cache.whole(128), None);
         // The other set is not touched by any of that.
-        assert_eq!(cache.whole(0, 64), None);
-        assert_eq!(cache.whole(0, 64), Some(0));
+        assert_eq!(cache.whole(64), None);
+        assert_eq!(cache.whole(64), Some(0));
     }
 
     #[test]
@@ -179,16 +151,11 @@ mod tests {
         assert_eq!(cache.find(0).line.valid, 0b10);
     }
 
-    /// A line under way is there when it arrives, and for a request that arrives before it was asked for, when the request
-    /// had it from asking itself: never at once.
     #[test]
-    fn a_line_under_way_is_no_hit_before_it_is_there() {
+    fn lines_on_their_way_are_there_later() {
         let mut cache = small();
-        assert_eq!(cache.whole(50, 0), None);
-        cache.arrives(0, 50, 77);
-        assert_eq!(cache.whole(50, 0), Some(77));
-        assert_eq!(cache.whole(60, 0), Some(77));
-        assert_eq!(cache.whole(90, 0), Some(90));
-        assert_eq!(cache.whole(10, 0), Some(37));
+        assert_eq!(cache.whole(0), None);
+        cache.arrives(0, 77);
+        assert_eq!(cache.whole(0), Some(77));
     }
 }

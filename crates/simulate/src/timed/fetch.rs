@@ -61,8 +61,8 @@ impl Instructions {
     pub(super) fn launch(&mut self, address: u64, ahead: u64) {
         let line = address / self.line * self.line;
         for number in 0..=ahead {
-            self.second.whole(0, line + number * self.line);
-            self.first.whole(0, line + number * self.line);
+            self.second.whole(line + number * self.line);
+            self.first.whole(line + number * self.line);
         }
     }
 
@@ -75,8 +75,8 @@ impl Instructions {
     ) -> (u64, Option<Found>) {
         level.numbers.touch(INSTRUCTIONS);
         let line = address / self.line * self.line;
-        let (there, found) = match self.first.whole(at, line) {
-            Some(ready) => (ready, None),
+        let (there, found) = match self.first.whole(line) {
+            Some(ready) => (ready.max(at), None),
             None => {
                 let (ready, found) = self.bring(at, line, level);
                 (ready, Some(found))
@@ -85,10 +85,10 @@ impl Instructions {
         let ahead = level.numbers.peek(Parameter::InstructionAhead);
         for number in 1..=ahead {
             let next = line + number * self.line;
-            if self.first.whole(at, next).is_none() {
+            if self.first.whole(next).is_none() {
                 let (ready, _) = self.bring(at, next, level);
                 self.first
-                    .arrives(next, at, ready + number * (self.line / STREAM));
+                    .arrives(next, ready + number * (self.line / STREAM));
             }
         }
         (there, found)
@@ -96,19 +96,19 @@ impl Instructions {
 
     fn bring(&mut self, at: u64, line: u64, level: &mut Level<'_>) -> (u64, Found) {
         level.numbers.touch(INSTRUCTIONS_BEYOND);
-        let (ready, found) = match self.second.whole(at, line) {
+        let (ready, found) = match self.second.whole(line) {
             Some(ready) => {
                 let latency = level.numbers.get(Parameter::InstructionL15Hit);
-                (ready + latency, Found::Second)
+                (ready.max(at) + latency, Found::Second)
             }
             None => {
                 let latency = level.numbers.get(Parameter::InstructionL2Hit);
                 let (ready, had) = level.line_of(at, CODE + line, self.line, latency);
-                self.second.arrives(line, at, ready);
+                self.second.arrives(line, ready);
                 (ready, if had { Found::L2 } else { Found::Dram })
             }
         };
-        self.first.arrives(line, at, ready);
+        self.first.arrives(line, ready);
         (ready, found)
     }
 }
@@ -150,11 +150,11 @@ impl Constants {
     ) -> (u64, Option<Found>) {
         level.numbers.touch(CONSTANT);
         let address = u64::from(bank) * BANK + u64::from(offset);
-        match self.first.whole(at, address) {
-            Some(ready) => (ready, None),
+        match self.first.whole(address) {
+            Some(ready) => (ready.max(at), None),
             None => {
                 let (ready, found) = self.bring(at, address, level);
-                self.first.arrives(address, at, ready);
+                self.first.arrives(address, ready);
                 (ready, Some(found))
             }
         }
@@ -162,16 +162,16 @@ impl Constants {
 
     fn bring(&mut self, at: u64, address: u64, level: &mut Level<'_>) -> (u64, Found) {
         level.numbers.touch(CONSTANT_BEYOND);
-        match self.second.whole(at, address) {
+        match self.second.whole(address) {
             Some(ready) => {
                 let latency = level.numbers.get(Parameter::ConstantL15Beyond);
-                (ready + latency, Found::Second)
+                (ready.max(at) + latency, Found::Second)
             }
             None => {
                 let latency = level.numbers.get(Parameter::ConstantL2Beyond);
                 let line = address / self.line * self.line;
                 let (ready, had) = level.line_of(at, CONSTANTS + line, self.line, latency);
-                self.second.arrives(address, at, ready);
+                self.second.arrives(address, ready);
                 (ready, if had { Found::L2 } else { Found::Dram })
             }
         }

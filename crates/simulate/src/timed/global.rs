@@ -223,8 +223,7 @@ impl Path {
                     outcome.l1_lookups += sectors;
                     outcome.l1_hits += hits.count_ones();
                     if hits != 0 {
-                        let there = line.coming.for_arrival(begin);
-                        outcome.done = outcome.done.max(there.max(begin + self.l1_hit));
+                        outcome.done = outcome.done.max(line.ready.max(begin + self.l1_hit));
                         wanted &= !hits;
                     }
                 }
@@ -236,7 +235,7 @@ impl Path {
                 self.asked.push((part.line, wanted, done));
                 if request.cached && request.kind == AccessKind::Load {
                     let line = self.units[request.unit % count].cache.find(part.line).line;
-                    line.coming.add(begin, done);
+                    line.ready = line.ready.max(done);
                 }
             }
         }
@@ -256,25 +255,26 @@ impl Path {
         let page = part.line / self.page;
         if page != self.last_page {
             self.last_page = page;
-            self.translated = match self.translations.whole(begin, part.line) {
+            self.translated = match self.translations.whole(part.line) {
                 Some(there) => there,
                 None => {
                     outcome.tlb_misses += 1;
                     let there = level.translate(begin, part.line);
-                    self.translations.arrives(part.line, begin, there);
+                    self.translations.arrives(part.line, there);
                     there
                 }
             };
         }
-        let more = self.translated.saturating_sub(begin);
         let window = match request.kind {
             AccessKind::Store => &mut self.stores,
             AccessKind::Load | AccessKind::Atomic => &mut self.misses,
         };
         let start = window.enter(begin, count.into());
         outcome.accepted = outcome.accepted.max(start);
+        // The second level is asked by physical addresses; whoever waits for a translation has its place in the window meanwhile.
+        let known = start.max(self.translated);
         let bytes = u64::from(count) * self.sector;
-        let sent = self.port.transfer(level.now, start, bytes, self.bandwidth);
+        let sent = self.port.transfer(level.now, known, bytes, self.bandwidth);
         let wanted = match request.kind {
             AccessKind::Load => Wanted::Read,
             AccessKind::Store => Wanted::Write,
@@ -286,9 +286,8 @@ impl Path {
         outcome.l2_lookups += count;
         outcome.l2_hits += reached.hits;
         outcome.dram += reached.dram;
-        let done = reached.done + more;
-        window.hold(count.into(), done);
-        done
+        window.hold(count.into(), reached.done);
+        reached.done
     }
 
     /// The lines and sectors that some lanes want, each line once.

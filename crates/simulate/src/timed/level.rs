@@ -124,8 +124,8 @@ impl<'a> Level<'a> {
         let page = self.numbers.peek(Parameter::TlbL2Page).max(1);
         let mut at = address / page * page;
         while at < end {
-            self.translations.whole(0, at);
-            self.tables.whole(0, at);
+            self.translations.whole(at);
+            self.tables.whole(at);
             at += page;
         }
     }
@@ -133,15 +133,15 @@ impl<'a> Level<'a> {
     /// A translation that an SM does not have is wanted at a cycle; when it is there.
     pub(super) fn translate(&mut self, at: u64, address: u64) -> u64 {
         self.numbers.touch(TLB);
-        if let Some(there) = self.translations.whole(at, address) {
+        if let Some(there) = self.translations.whole(address) {
             return there.max(at + self.numbers.get(Parameter::TlbL1Miss));
         }
         self.numbers.touch(TLB_L2);
-        let more = match self.tables.whole(at, address) {
+        let more = match self.tables.whole(address) {
             Some(_) => self.numbers.get(Parameter::TlbL2Miss),
             None => self.numbers.get(Parameter::TlbWalk),
         };
-        self.translations.arrives(address, at, at + more);
+        self.translations.arrives(address, at + more);
         at + more
     }
 
@@ -182,23 +182,23 @@ impl<'a> Level<'a> {
             Wanted::Read | Wanted::Atomic { .. } => sectors & !line.valid,
         };
         let hits = (sectors & line.valid).count_ones();
-        let atomics = line.atomics;
+        // Atomic operations that have reached the line; those that a request overtakes keep it waiting no longer.
+        let settled = if line.changed <= begin { line.settled } else { 0 };
         line.valid |= sectors;
         if wanted != Wanted::Read {
             line.dirty |= sectors;
         }
         let mut done = begin + self.l2_hit;
-        if hits != 0 {
-            let there = line.coming.for_arrival(begin);
-            if there > done {
-                done = done.max(there.min(self.dram.would_read(begin, hits)));
-            }
+        // What is under way comes no later than it would if this request had asked for it: who asked was perhaps worked on
+        // before, but comes here after it.
+        if hits != 0 && line.ready > done {
+            done = done.max(line.ready.min(self.dram.would_read(begin, hits)));
         }
         let fetched = missing.count_ones();
         if fetched != 0 {
             let there = self.dram.read(self.numbers, now, begin, fetched);
             done = done.max(there);
-            line.coming.add(begin, done);
+            line.ready = line.ready.max(done);
         }
         if evicted != 0 {
             let taken = self.dram.write(self.numbers, now, begin, evicted);
@@ -209,11 +209,12 @@ impl<'a> Level<'a> {
         }
         // Reads wait for atomic operations before them, other atomic operations do not: the cache does them where it is.
         match wanted {
-            Wanted::Read => done = done.max(atomics.for_arrival(begin)),
+            Wanted::Read => done = done.max(settled),
             Wanted::Write => {}
             Wanted::Atomic { .. } => {
                 done += more;
-                line.atomics.add(begin, done);
+                line.changed = begin;
+                line.settled = line.settled.max(done);
             }
         }
         Reached {
