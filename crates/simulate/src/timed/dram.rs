@@ -21,7 +21,8 @@ const WHOLE: u64 = 1000;
 /// The memory: the channels of a GPU taken as one bus, over which addresses are spread evenly.
 pub(super) struct Dram {
     bus: Server,
-    latency: u64,
+    /// From the request to its data, where the bus is free.
+    pub(super) latency: u64,
     /// What a sector takes of the bus when it is read, when it is written, and more when it is written after a read, in
     /// thousandths of a cycle.
     read: u64,

@@ -271,10 +271,8 @@ impl Path {
         };
         let start = window.enter(begin, count.into());
         outcome.accepted = outcome.accepted.max(start);
-        // The second level is asked by physical addresses; whoever waits for a translation has its place in the window meanwhile.
-        let known = start.max(self.translated);
         let bytes = u64::from(count) * self.sector;
-        let sent = self.port.transfer(level.now, known, bytes, self.bandwidth);
+        let sent = self.port.transfer(level.now, start, bytes, self.bandwidth);
         let wanted = match request.kind {
             AccessKind::Load => Wanted::Read,
             AccessKind::Store => Wanted::Write,
@@ -286,8 +284,10 @@ impl Path {
         outcome.l2_lookups += count;
         outcome.l2_hits += reached.hits;
         outcome.dram += reached.dram;
-        window.hold(count.into(), reached.done);
-        reached.done
+        // Without its translation, a request takes port, slice and memory in its turn all the same: a warp's data keeps its order.
+        let done = reached.done.max(self.translated + reached.alone);
+        window.hold(count.into(), done);
+        done
     }
 
     /// The lines and sectors that some lanes want, each line once.

@@ -60,6 +60,8 @@ pub(super) struct Level<'a> {
 pub(super) struct Reached {
     /// When they are there.
     pub(super) done: u64,
+    /// How long that takes where nothing else is going on.
+    pub(super) alone: u64,
     /// Sectors that were in the second level.
     pub(super) hits: u32,
     /// Sectors that came from memory or went there.
@@ -217,8 +219,13 @@ impl<'a> Level<'a> {
                 line.settled = line.settled.max(done);
             }
         }
+        let alone = match fetched {
+            0 => self.l2_hit,
+            _ => self.dram.latency,
+        };
         Reached {
             done,
+            alone: alone + more,
             hits,
             dram: fetched + evicted,
         }
@@ -241,6 +248,7 @@ impl<'a> Level<'a> {
             if own != 0 {
                 let reached = self.reach(at, line, own, wanted);
                 all.done = all.done.max(reached.done);
+                all.alone = all.alone.max(reached.alone);
                 all.hits += reached.hits;
                 all.dram += reached.dram;
             }
