@@ -21,10 +21,6 @@ pub(super) struct Line {
     pub(super) dirty: u32,
     /// From when on all of them are there.
     pub(super) ready: u64,
-    /// When the atomic operations on it that are done last reached it.
-    pub(super) changed: u64,
-    /// When they are done.
-    pub(super) settled: u64,
     used: u64,
 }
 

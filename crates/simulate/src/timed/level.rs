@@ -1,5 +1,6 @@
 //! The second-level cache, the memory behind it and the translation of addresses: what all SMs share.
 
+use rustc_hash::FxHashMap;
 use warpbound_machine::Parameter;
 
 use super::cache::Cache;
@@ -45,6 +46,8 @@ pub(super) struct Level<'a> {
     slices: Vec<Server>,
     hash: bool,
     dram: Dram,
+    /// Lines with atomic operations: when the last ones reached them, and when all are done.
+    atomics: FxHashMap<u64, (u64, u64)>,
     translations: Cache,
     /// Pages of the second translation buffer whose tables were used before.
     tables: Cache,
@@ -104,6 +107,7 @@ impl<'a> Level<'a> {
             slices: vec![Server::default(); peek(Parameter::L2Slices).max(1) as usize],
             hash: peek(Parameter::L2Hash) != 0,
             dram: Dram::new(numbers, sector),
+            atomics: FxHashMap::default(),
             translations: buffer(Parameter::TlbL2Entries, Parameter::TlbL2Page),
             tables,
             line: peek(Parameter::L2Line).max(1),
@@ -184,8 +188,6 @@ impl<'a> Level<'a> {
             Wanted::Read | Wanted::Atomic { .. } => sectors & !line.valid,
         };
         let hits = (sectors & line.valid).count_ones();
-        // Atomic operations that have reached the line; those that a request overtakes keep it waiting no longer.
-        let settled = if line.changed <= begin { line.settled } else { 0 };
         line.valid |= sectors;
         if wanted != Wanted::Read {
             line.dirty |= sectors;
@@ -211,12 +213,20 @@ impl<'a> Level<'a> {
         }
         // Reads wait for atomic operations before them, other atomic operations do not: the cache does them where it is.
         match wanted {
-            Wanted::Read => done = done.max(settled),
-            Wanted::Write => {}
+            // Those that it overtakes keep it waiting no longer.
+            Wanted::Read if !self.atomics.is_empty() => {
+                let atomics = self.atomics.get(&(address / self.line));
+                if let Some(&(reached, settled)) = atomics
+                    && reached <= begin
+                {
+                    done = done.max(settled);
+                }
+            }
+            Wanted::Read | Wanted::Write => {}
             Wanted::Atomic { .. } => {
                 done += more;
-                line.changed = begin;
-                line.settled = line.settled.max(done);
+                let atomics = self.atomics.entry(address / self.line).or_default();
+                *atomics = (begin, atomics.1.max(done));
             }
         }
         let alone = match fetched {

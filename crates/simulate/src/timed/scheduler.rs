@@ -1,7 +1,6 @@
 //! A warp scheduler and the units of its sub-partition.
 
-use std::collections::VecDeque;
-
+use smallvec::SmallVec;
 use warpbound_machine::{Parameter, WarpPolicy};
 
 use super::numbers::Numbers;
@@ -39,7 +38,7 @@ pub(super) struct Scheduler {
     /// When a unit has done all that it was given.
     done: [u64; Unit::COUNT],
     /// When the last instructions that a unit was given leave it, as many as may queue for it; of units with a queue.
-    leave: [VecDeque<u64>; Unit::COUNT],
+    leave: [SmallVec<[u64; 8]>; Unit::COUNT],
     /// The slot of the warp that issued last, and whether it yields.
     last: Option<(u32, bool)>,
     /// When it looks at its warps again.
@@ -183,8 +182,8 @@ impl Scheduler {
         if unit.is_queued() {
             let queue = numbers.peek(Parameter::OccupancyQueue).max(1) as usize;
             let leave = &mut self.leave[place];
-            leave.truncate(leave.len().min(queue - 1));
-            leave.push_front(done);
+            leave.truncate(queue - 1);
+            leave.insert(0, done);
             self.open[place] = leave.get(queue - 1).copied().unwrap_or(0);
         }
         if matches!(unit, Unit::Fxu | Unit::Fmai) {
@@ -197,7 +196,7 @@ impl Scheduler {
     pub(super) fn keep(&mut self, unit: Unit, until: u64, numbers: &Numbers) {
         let place = unit as usize;
         let queue = numbers.peek(Parameter::OccupancyQueue).max(1) as usize;
-        if let Some(last) = self.leave[place].front_mut() {
+        if let Some(last) = self.leave[place].first_mut() {
             *last = until.max(*last);
             self.done[place] = *last;
             self.open[place] = self.leave[place].get(queue - 1).copied().unwrap_or(0);
