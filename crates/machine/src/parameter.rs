@@ -363,7 +363,7 @@ parameters! {
     DramReads = "dram.read_efficiency", PerMille, low, Positive;
     /// The part of it that writes get.
     DramWrites = "dram.write_efficiency", PerMille, low, Positive;
-    /// The part of a sector's time on the bus that is lost more for each sector written after a read.
+    /// The part of a sector's time on the bus that is lost more for each sector written among reads: of as many as are read.
     DramTurnaround = "dram.turnaround", PerMille, high;
     /// Cycles for which the memory is closed in each interval of refresh.
     DramRefresh = "dram.refresh", Cycles, high;

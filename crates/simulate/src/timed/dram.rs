@@ -23,13 +23,14 @@ pub(super) struct Dram {
     bus: Server,
     /// From the request to its data, where the bus is free.
     pub(super) latency: u64,
-    /// What a sector takes of the bus when it is read, when it is written, and more when it is written after a read, in
-    /// thousandths of a cycle.
+    /// What a sector takes of the bus when it is read, when it is written, and more when it is written among
+    /// reads, in thousandths of a cycle.
     read: u64,
     write: u64,
     turn: u64,
-    /// The bus moved sectors from memory last.
-    reads: bool,
+    /// Sectors read for which no write has turned the bus, as many as reads may wait while it is turned: a line of each slice.
+    unturned: u64,
+    waiting: u64,
     /// The bus is closed for some cycles in each interval; when that is next.
     refresh: u64,
     interval: u64,
@@ -53,7 +54,8 @@ impl Dram {
             read: take(peek(Parameter::DramReads)),
             write: take(peek(Parameter::DramWrites)),
             turn: all * peek(Parameter::DramTurnaround) / WHOLE,
-            reads: false,
+            unturned: 0,
+            waiting: peek(Parameter::L2Slices) * peek(Parameter::L2Line) / sector,
             refresh: peek(Parameter::DramRefresh),
             interval,
             next: interval,
@@ -64,7 +66,7 @@ impl Dram {
     pub(super) fn read(&mut self, numbers: &Numbers, now: u64, at: u64, sectors: u32) -> u64 {
         numbers.touch(DRAM);
         self.refresh(now, at);
-        self.reads = true;
+        self.unturned = (self.unturned + u64::from(sectors)).min(self.waiting);
         self.bus
             .reserve_milli(now, at, self.read * u64::from(sectors))
             + self.latency
@@ -74,9 +76,10 @@ impl Dram {
     pub(super) fn write(&mut self, numbers: &Numbers, now: u64, at: u64, sectors: u32) -> u64 {
         numbers.touch(DRAM);
         self.refresh(now, at);
-        let turn = if self.reads { self.turn } else { 0 };
-        self.reads = false;
-        let milli = (self.write + turn) * u64::from(sectors);
+        let sectors = u64::from(sectors);
+        let turned = sectors.min(self.unturned);
+        self.unturned -= turned;
+        let milli = self.write * sectors + self.turn * turned;
         self.bus.reserve_milli(now, at, milli)
     }
 
