@@ -8,7 +8,7 @@ use warpbound_ir::{Cell, Code};
 use warpbound_isa::{Program, nvidia};
 use warpbound_load::GridFile;
 use warpbound_machine::{Device, Parameter, Pick, Slow, Unit};
-use warpbound_simulate::timed::{Event, Interlock, Listener, Silent};
+use warpbound_simulate::timed::{Event, Interlock, Listener, Silent, Stall};
 use warpbound_testkit::kernels::{self, Reference};
 use warpbound_testkit::ledger::Ledger;
 
@@ -141,6 +141,47 @@ fn a_lone_warp_gains_nothing_by_longer_latencies() {
     }
     assert!(slower > 500, "{slower} made a difference");
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// Cycles for which warps waited for a unit of their sub-partition.
+#[derive(Default)]
+struct Units {
+    waited: u64,
+}
+
+impl Listener for Units {
+    fn event(&mut self, _: u64, event: &Event) {
+        if let Event::Issue { waited, .. } = event {
+            self.waited += waited[Stall::Unit as usize];
+        }
+    }
+}
+
+/// Accesses that find no room among those under way keep the load/store lanes, so that warps wait for these before they issue
+/// more.
+#[test]
+fn a_full_window_stops_the_issue_of_accesses() {
+    let reference = kernels::all()
+        .into_iter()
+        .find(|reference| reference.kernel == "hotspot")
+        .expect("there is the kernel");
+    let session = session(&reference, "sm_62");
+    let launch = (reference.launch)(0);
+    let waited = |misses| {
+        let options = TimedOptions {
+            set: vec![(Parameter::L1Misses, misses)],
+            ..options("jetson-tx2")
+        };
+        let mut units = Units::default();
+        run(&reference, &session, &launch, &options, &mut units);
+        units.waited
+    };
+    assert!(
+        waited(4) > 2 * waited(512),
+        "{} and {}",
+        waited(4),
+        waited(512)
+    );
 }
 
 /// Notes the shortest distances from instructions of fixed latency to those that read their results.

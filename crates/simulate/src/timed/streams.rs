@@ -2,8 +2,9 @@
 
 use warpbound_machine::{Device, Parameter, Pick, Picked};
 
+use super::dram::Dram;
 use super::global::{Path, Request};
-use super::level::Level;
+use super::level::{Level, Wanted};
 use super::numbers::Numbers;
 use crate::functional::AccessKind;
 
@@ -211,5 +212,70 @@ fn nothing_carries_more_than_it_can() {
             moved <= most,
             "{seed} {name} {pick:?}: bus {moved} of {most}"
         );
+    }
+}
+
+/// While memory is refreshed, it brings nothing.
+#[test]
+fn a_refresh_closes_the_memory() {
+    let machine = small("gtx1080", Pick::Typical);
+    let numbers = Numbers::new(&machine);
+    let mut dram = Dram::new(&numbers, machine[Parameter::L2Sector]);
+    let (interval, refresh) = (
+        machine[Parameter::DramRefreshInterval],
+        machine[Parameter::DramRefresh],
+    );
+    let alone = machine[Parameter::L2Hit] + machine[Parameter::DramBeyond];
+    assert!(refresh > 10);
+    assert_eq!(dram.read(&numbers, 10, 10, 1), 10 + alone);
+    let during = 3 * interval + 5;
+    let done = dram.read(&numbers, during, during, 1);
+    assert_eq!(done, 3 * interval + refresh + alone);
+    let after = 4 * interval - 5;
+    assert_eq!(dram.read(&numbers, after, after, 1), after + alone);
+}
+
+/// A sector that several requests of an instruction want is asked for once, unless the machine says otherwise.
+#[test]
+fn requests_of_an_instruction_share_their_sectors() {
+    for (merge, sectors) in [(1, 1), (0, 4)] {
+        let machine = small("gtx1080", Pick::Typical).with(Parameter::L1Merge, merge);
+        let numbers = Numbers::new(&machine);
+        let (mut path, mut level) = (Path::new(&numbers), Level::new(&numbers));
+        let same = (AccessKind::Load, 4, [64; 32]);
+        let outcome = path.access(0, &request(&same, false, 0), &mut level);
+        assert_eq!((outcome.requests, outcome.sectors), (4, sectors));
+        assert_eq!(outcome.l2_lookups, sectors);
+    }
+}
+
+/// Lines that are a power of two apart are in all slices where addresses are hashed, and in one where they are not.
+#[test]
+fn a_hash_spreads_lines_over_the_slices() {
+    let done = |hash| {
+        let machine = small("gtx1080", Pick::Typical).with(Parameter::L2Hash, hash);
+        let numbers = Numbers::new(&machine);
+        let mut level = Level::new(&numbers);
+        let apart = machine[Parameter::L2Line] * machine[Parameter::L2Slices];
+        let all = (0..256).map(|line| level.reach(0, line * apart, 0b1111, Wanted::Write).done);
+        all.max().unwrap_or(0)
+    };
+    assert!(done(0) > 2 * done(1), "{} and {}", done(0), done(1));
+}
+
+/// Who wants a translation that is under way waits for it.
+#[test]
+fn a_translation_under_way_is_waited_for() {
+    let machine = machine("gtx1080", Pick::Typical);
+    let numbers = Numbers::new(&machine);
+    let (mut path, mut level) = (Path::new(&numbers), Level::new(&numbers));
+    let mut other = Path::new(&numbers);
+    let walk = machine[Parameter::TlbWalk];
+    for (path, line) in [(&mut path, 0), (&mut other, 1)] {
+        for more in [0, 2] {
+            let access = warp_access(AccessKind::Load, 4, (line + more) * 128);
+            let outcome = path.access(10, &request(&access, false, 0), &mut level);
+            assert!(outcome.done >= 10 + walk, "{outcome:?}");
+        }
     }
 }
