@@ -23,7 +23,7 @@ const MOST_THREADS: u64 = 1024;
 /// Numbers of S2R: the thread's place in x, y and z.
 const PLACE: std::ops::RangeInclusive<u8> = 33..=35;
 
-/// Steps that only so many lanes of any warp of the block take, each at most once; of a guarded operation either way.
+/// Steps that at most `limit` lanes of any warp of the block take, each lane at most once; of a guarded operation either way.
 ///
 /// Only steps that no thread takes twice, and only where there are fewer lanes than a warp has.
 pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &Launch) -> Vec<LaneLimit> {
@@ -174,7 +174,7 @@ impl Threads {
         self.block.iter().map(|&d| d as usize).product()
     }
 
-    /// The most of these threads that are in the same warp: so many threads one after the other make one.
+    /// The most of these threads that are in the same warp, which consecutive threads make.
     fn most_of_a_warp(&self, which: &[bool]) -> u64 {
         let warps = which.chunks(self.width);
         let count = |warp: &[bool]| warp.iter().filter(|&&is| is).count() as u64;

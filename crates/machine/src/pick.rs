@@ -130,7 +130,7 @@ impl Device {
 
     /// Values that a number may have, ascending, where the others are as picked: the least and the most, and of a number
     /// that has to be tried value by value ([`Slow::Each`]) those between them, too. Where there are more than `most` of
-    /// them, so many that are about as far from each other.
+    /// them: as many as are allowed, at about equal distances.
     pub fn values(&self, parameter: Parameter, picked: &Picked, most: usize) -> Vec<u64> {
         let figure = self.figure(parameter);
         let mut values = vec![figure.least, figure.most];

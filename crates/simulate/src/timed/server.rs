@@ -60,7 +60,7 @@ impl Server {
         (fit.end - milli) / MILLI
     }
 
-    /// The cycle in which the service of a request of so many thousandths would begin, if it arrived at a cycle.
+    /// The cycle in which the service of a request of some thousandths of cycles would begin if it arrived at a cycle.
     pub(super) fn probe(&self, at: u64, milli: u64) -> u64 {
         (self.fit(at * MILLI, milli).end - milli) / MILLI
     }
@@ -130,9 +130,9 @@ mod tests {
         assert_eq!(served, [5, 5, 6, 6]);
     }
 
-    /// What was reserved for later leaves the time before it to others.
+    /// What is reserved for later leaves the time before it to other requests.
     #[test]
-    fn a_reservation_ahead_keeps_nobody_waiting() {
+    fn a_reservation_ahead_delays_no_earlier_arrival() {
         let mut server = Server::default();
         assert_eq!(server.reserve(0, 1000, 10), 1000);
         assert_eq!(server.reserve(0, 100, 10), 100);

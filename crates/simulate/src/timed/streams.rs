@@ -43,7 +43,7 @@ fn rate(machine: &Picked, sms: usize, kinds: &[AccessKind], accesses: u64) -> u6
         level.now = at[sm];
         // Translations are not what is measured: all addresses are in a page.
         for (array, kind) in (0..).zip(kinds) {
-            let access = warp_access(*kind, 4, array << 23 | number * 128);
+            let access = warp_access(*kind, 4, (array << 23) + number * 128);
             let outcome = paths[sm].access(at[sm], &request(&access, false, 0), &mut level);
             at[sm] = at[sm].max(outcome.accepted + 1);
             end = end.max(outcome.done);
@@ -129,7 +129,7 @@ fn stores_wait_for_room() {
     assert!(accepted[8] >= 2 * hit, "{accepted:?}");
 }
 
-/// An SM whose port has much to do keeps nobody else waiting: neither for slices and memory, nor for a line that it will ask
+/// An SM whose port has a backlog delays no other SM: neither at slices and memory, nor by a line that it will ask
 /// for later (`cycles-corrections`, CE4).
 #[test]
 fn a_port_with_a_backlog_delays_no_other_sm() {

@@ -14,7 +14,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// For so many sectors, at least one.
+    /// For `most` sectors at a time, at least one.
     pub(super) fn new(most: u64) -> Window {
         Window {
             most: most.max(1),
