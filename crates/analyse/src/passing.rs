@@ -1,4 +1,4 @@
-//! How many lanes of a warp pass a step of the thread-level graph, where the thread's place in its block decides.
+//! Limits of the lanes of a warp that pass a step of the thread-level graph, where the thread's place in its block decides.
 //!
 //! The threads of a block are known when the block is. What each of them holds in a cell is followed as far as it is made of
 //! its place and of constants, whatever the operations: a table with a value for each thread. Where such a table decides
@@ -181,7 +181,7 @@ impl Threads {
         warps.map(count).max().unwrap_or(0)
     }
 
-    /// What each thread reads from a special register.
+    /// Values that the threads read from a special register.
     fn special(&self, register: u8) -> Option<Known> {
         let [x, y, _] = self.block;
         let of_thread = |number: u32| match register {
@@ -195,12 +195,12 @@ impl Threads {
     }
 }
 
-/// What is known of a cell.
+/// Knowledge of a cell.
 #[derive(Clone, PartialEq, Eq)]
 enum Known {
-    /// It holds this in all threads.
+    /// The same value in all threads.
     Same(u32),
-    /// It holds a value for each thread of the block.
+    /// A value for each thread of the block.
     Each(Rc<[u32]>),
 }
 
@@ -213,7 +213,7 @@ impl Known {
     }
 }
 
-/// What holds when a thread comes to a node.
+/// Knowledge of a thread that comes to a node.
 #[derive(Clone)]
 struct State {
     /// Cells without an entry may hold anything.
@@ -308,7 +308,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// What a cell holds after an operation that writes it.
+    /// Value of a cell after an operation that writes it.
     fn written(&self, state: &State, op: &Op, cell: Cell) -> Option<Known> {
         if !self.followed.contains(cell.index()) {
             return None;

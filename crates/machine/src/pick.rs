@@ -178,7 +178,7 @@ enum Steps {
 }
 
 impl Steps {
-    /// How many there are, at least one.
+    /// Number of them, at least one.
     fn count(self) -> u64 {
         match self {
             Steps::Multiples { first, step, most } => (most - first) / step + 1,

@@ -38,7 +38,7 @@ impl Policy {
         ("contended-unit", Policy::ContendedUnit),
     ];
 
-    /// Whether a warp issues whenever one is ready. `run-to-barrier` alone waits for the warp that it keeps.
+    /// Tells whether a warp issues whenever one is ready. `run-to-barrier` alone waits for the warp that it keeps.
     pub fn is_work_conserving(self) -> bool {
         self != Policy::RunToBarrier
     }

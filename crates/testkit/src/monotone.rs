@@ -1,4 +1,4 @@
-//! Whether a warp that runs alone is slower, or as slow, when a number of its machine goes to its slow end.
+//! Comparison of runs of a lone warp: slower, or as slow, when a number of its machine goes to its slow end.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use warpbound_simulate::timed::{Event, Level, Listener, Silent};
 /// A number that is never reached: what moves so much takes no time.
 const AT_ONCE: u64 = 1 << 40;
 
-/// What came of a launch when its numbers went to their slow ends, one at a time.
+/// Runs of a launch whose numbers went to their slow ends, one at a time.
 #[derive(Clone, Debug, Default)]
 pub struct Compared {
     /// The runs that were compared with the first one.
@@ -27,7 +27,7 @@ pub struct Compared {
 pub struct Faster {
     /// The number.
     pub number: Parameter,
-    /// What it was in the first run, and at its slow end.
+    /// Value in the first run, and at the slow end.
     pub values: [u64; 2],
     /// Cycles of the first run, and of the other.
     pub cycles: [u64; 2],
@@ -37,18 +37,18 @@ pub struct Faster {
 }
 
 impl Faster {
-    /// Whether it is faster by more than what fetches and data that share a slice explain.
+    /// Tells whether it is faster by more than what fetches and data that share a slice explain.
     pub fn is_broken(&self) -> bool {
         self.shared.is_none_or(|most| self.gain() > most)
     }
 
-    /// How many cycles it is faster.
+    /// Cycles by which it is faster.
     pub fn gain(&self) -> u64 {
         self.cycles[0] - self.cycles[1]
     }
 }
 
-/// Whether a launch is of a single warp.
+/// Tells whether a launch is of a single warp.
 pub fn is_lone(launch: &GridFile) -> bool {
     let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
     launch.grid == [1; 3] && threads <= 32
@@ -122,7 +122,7 @@ pub fn compare(
     Ok(compared)
 }
 
-/// What a run moves between its SM, the second level and memory.
+/// Sectors that a run moves between its SM, the second level and memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Traffic {
     /// Sectors of data.

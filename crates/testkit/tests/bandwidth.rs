@@ -21,9 +21,9 @@ const MEDIAN: f64 = 0.12;
 const WORST: f64 = 0.35;
 /// The most that a rate may be off that a number of a machine was chosen by.
 const FITTED: f64 = 0.1;
-/// How far a rate may fall when SMs are added.
+/// Part by which a rate may fall when SMs are added.
 const SCALING: f64 = 0.03;
-/// How much twice the SMs have to move at least, as long as the memory has enough for all.
+/// Least ratio of the rates of twice the SMs and of the SMs, as long as the memory has enough for all.
 const PROPORTION: f64 = 1.9;
 
 /// `rates.toml`.
@@ -174,7 +174,7 @@ fn cycles(session: &Session, launch: &GridFile, machine: &str, set: &[(Parameter
     run.expect("it runs").report.cycles
 }
 
-/// What a kernel of a series moves in a cycle.
+/// Bytes or operations of a series in a cycle.
 fn per_cycle(
     series: &Series,
     kernel: &str,

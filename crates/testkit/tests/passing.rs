@@ -29,7 +29,7 @@ const BLOCKS: [[u32; 3]; 9] = [
 
 const PROGRAMS: u64 = 150;
 
-/// What is wrong on purpose.
+/// Fault that is planted.
 #[derive(Default)]
 struct Plant<'a> {
     /// In the code that is analysed; the code that runs stays right.
@@ -40,7 +40,7 @@ struct Plant<'a> {
     block: Option<[u32; 3]>,
 }
 
-/// What contradicts the analyses.
+/// Observations that contradict the analyses.
 #[derive(Debug, Default)]
 struct Caught {
     /// Guards of which fewer lanes are said to pass than a warp has.

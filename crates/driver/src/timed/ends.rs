@@ -81,7 +81,7 @@ impl Timed<'_> {
         Ok(Some(tried))
     }
 
-    /// How long the launch takes on another machine.
+    /// Cycles that the launch takes on another machine.
     fn cycles_on(&self, machine: &Picked) -> Result<u64, Diagnostic> {
         let setup = Setup {
             machine: machine.clone(),

@@ -23,7 +23,7 @@ pub(super) struct Dram {
     bus: Server,
     /// From the request to its data, where the bus is free.
     pub(super) latency: u64,
-    /// What a sector takes of the bus when it is read, when it is written, and more when it is written among
+    /// Time that a sector takes of the bus when it is read, when it is written, and more when it is written among
     /// reads, in thousandths of a cycle.
     read: u64,
     write: u64,
@@ -83,7 +83,7 @@ impl Dram {
         self.bus.reserve_milli(now, at, milli)
     }
 
-    /// When sectors would be there that were asked for at a cycle.
+    /// The cycle at which sectors would be there that were asked for at a cycle; reserves nothing.
     pub(super) fn would_read(&self, at: u64, sectors: u32) -> u64 {
         self.bus.probe(at, self.read * u64::from(sectors)) + self.latency
     }

@@ -37,7 +37,7 @@ pub(super) struct Scheduler {
     open: [u64; Unit::COUNT],
     /// When a unit has done all that it was given.
     done: [u64; Unit::COUNT],
-    /// When the last instructions that a unit was given leave it, as many as may queue for it; of units with a queue.
+    /// Times at which the last instructions that a unit was given leave it, as many as may queue; of units with a queue.
     leave: [SmallVec<[u64; 8]>; Unit::COUNT],
     /// The slot of the warp that issued last, and whether it yields.
     last: Option<(u32, bool)>,
@@ -139,7 +139,7 @@ impl Scheduler {
         chosen.map(|warp| warp.slot)
     }
 
-    /// How many other warps want the unit that the next instruction of a warp needs for theirs, ready or not.
+    /// Number of other warps that want the unit that the next instruction of a warp needs for theirs, ready or not.
     fn others_that_want(&self, warp: &Candidate) -> usize {
         let wants = |other: &&Candidate| {
             other.slot != warp.slot && other.ready != NEVER && other.unit.competes(warp.unit)

@@ -13,7 +13,7 @@ pub(super) const MILLI: u64 = 1000;
 /// the wait of a request is the service of others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Server {
-    /// When the resource is busy, in thousandths of cycles: from and to, ascending; no two touch.
+    /// Busy intervals of the resource, in thousandths of cycles: from and to, ascending; no two touch.
     busy: VecDeque<(u64, u64)>,
 }
 
@@ -103,10 +103,10 @@ struct Fit {
     /// The busy intervals that become one with it, from one to before the other.
     first: usize,
     last: usize,
-    /// When that one interval begins and ends.
+    /// Begin and end of that one interval.
     begin: u64,
     run: u64,
-    /// When the service of the request ends.
+    /// End of the service of the request.
     end: u64,
 }
 
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(served, [5, 5, 6, 6]);
     }
 
-    /// What is reserved for later leaves the time before it to other requests.
+    /// A reservation for later leaves the time before it to other requests.
     #[test]
     fn a_reservation_ahead_delays_no_earlier_arrival() {
         let mut server = Server::default();

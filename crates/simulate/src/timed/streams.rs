@@ -84,7 +84,7 @@ fn what_leaves_the_second_level_takes_the_bus() {
         let sms = machine[Parameter::SmCount] as usize;
         let most = bandwidth * machine[Parameter::DramWrites] / 1000;
         let writes = rate(&machine, sms, &[AccessKind::Store], 20_000);
-        // What the second level still holds at the end.
+        // Some of it stays in the second level at the end.
         let held = machine[Parameter::L2Bytes] as f64 / (20_000.0 * 128.0);
         assert!(
             writes as f64 <= most as f64 / (1.0 - held),
@@ -263,7 +263,7 @@ fn a_hash_spreads_lines_over_the_slices() {
     assert!(done(0) > 2 * done(1), "{} and {}", done(0), done(1));
 }
 
-/// Who wants a translation that is under way waits for it.
+/// A request for a translation that is under way waits for it.
 #[test]
 fn a_translation_under_way_is_waited_for() {
     let machine = machine("gtx1080", Pick::Typical);

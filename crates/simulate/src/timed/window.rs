@@ -1,4 +1,4 @@
-//! How many sectors an SM may have under way at a time.
+//! Limit of the sectors that an SM may have under way at a time.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ pub(super) struct Window {
     most: u64,
     /// Those under way.
     held: u64,
-    /// When sectors leave, and how many, in the order of time.
+    /// Times at which sectors leave, and how many, in the order of time.
     leave: VecDeque<(u64, u64)>,
 }
 
@@ -55,7 +55,7 @@ impl Window {
 mod tests {
     use super::Window;
 
-    /// What leaves first makes room first, whatever entered first.
+    /// Sectors that leave first make room first, whatever entered first.
     #[test]
     fn a_window_is_in_the_order_of_time() {
         let mut window = Window::new(8);
