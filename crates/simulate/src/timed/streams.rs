@@ -271,9 +271,10 @@ fn a_translation_under_way_is_waited_for() {
     let (mut path, mut level) = (Path::new(&numbers), Level::new(&numbers));
     let mut other = Path::new(&numbers);
     let walk = machine[Parameter::TlbWalk];
-    for (path, line) in [(&mut path, 0), (&mut other, 1)] {
-        for more in [0, 2] {
-            let access = warp_access(AccessKind::Load, 4, (line + more) * 128);
+    // Another page of the same table comes between two accesses to a page.
+    for path in [&mut path, &mut other] {
+        for address in [0, 1 << 21, 256] {
+            let access = warp_access(AccessKind::Load, 4, address);
             let outcome = path.access(10, &request(&access, false, 0), &mut level);
             assert!(outcome.done >= 10 + walk, "{outcome:?}");
         }
