@@ -104,6 +104,15 @@ pub(crate) fn check<const N: usize>(stated: &[[u64; N]]) -> Result<(), String> {
             }
         }
     }
+    let refresh = stated[P::DramRefresh as usize].into_iter().max();
+    let interval = stated[P::DramRefreshInterval as usize].into_iter().min();
+    if let (Some(refresh), Some(interval)) = (refresh, interval)
+        && refresh >= interval
+    {
+        return Err(format!(
+            "dram.refresh is {refresh}, but must be less than dram.refresh_interval, which is {interval}"
+        ));
+    }
     let lines = lines(stated);
     if lines > MOST_LINES {
         return Err(format!(

@@ -455,6 +455,11 @@ fn numbers_that_make_no_machine_are_refused() {
             "multiple of l2.line x l2.ways x l2.slices",
         ),
         (
+            P::DramRefresh,
+            "value = [0, 100000], typical = 100",
+            "must be less than dram.refresh_interval",
+        ),
+        (
             P::ConstantL1Bytes,
             "value = [2000, 2000]",
             "constant.l1_line x constant.l1_ways",
