@@ -15,7 +15,7 @@ use warpbound_driver::{Hooks, Session, TimedOptions};
 use warpbound_load::{GridFile, ParamValue};
 use warpbound_machine::{Device, Parameter, Pick};
 
-/// The most that half of the rates without a tolerance of their own may be off: no number of a machine is chosen by them.
+/// The most that half of the rates without a tolerance of their own may be off: no number of a machine is set to meet one of them.
 const MEDIAN: f64 = 0.12;
 /// The most that one of these may be off, unless it is explained.
 const WORST: f64 = 0.35;
@@ -335,7 +335,7 @@ fn rates_of_real_gpus() {
     others.sort_by(f64::total_cmp);
     if let (Some(&median), Some(&worst)) = (others.get(others.len() / 2), others.last()) {
         println!(
-            "{} rates that no number was chosen by: median {:.1} % off, worst {:.1} %",
+            "{} rates that no number is set to meet: median {:.1} % off, worst {:.1} %",
             others.len(),
             100.0 * median,
             100.0 * worst
