@@ -1,13 +1,13 @@
 //! Which operations keep the lanes of a group in agreement (paper section 3.3).
 
 use smallvec::SmallVec;
-use warpbound_ir::{Cell, Code, Condition, Op, Value};
-use warpbound_isa::instr::Space;
+use warpbound_ir::{Cell, Code, ExecCondition, Op, ValueDependence};
+use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::warp::{CellSet, WarpState};
 
 /// What is known of the launch, and what may be assumed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Launch {
+pub struct LaunchContext {
     /// Lanes of a warp (32 on every NVIDIA GPU so far).
     pub warp_width: u32,
     /// Threads of a block in x, y, z, when known.
@@ -16,9 +16,9 @@ pub struct Launch {
     pub global_is_stable: bool,
 }
 
-impl Default for Launch {
+impl Default for LaunchContext {
     fn default() -> Self {
-        Launch {
+        LaunchContext {
             warp_width: 32,
             block: None,
             global_is_stable: true,
@@ -26,7 +26,7 @@ impl Default for Launch {
     }
 }
 
-impl Launch {
+impl LaunchContext {
     /// The most lanes of a warp that hold a thread.
     pub fn live_lanes(&self) -> u64 {
         let width = u64::from(self.warp_width);
@@ -68,16 +68,16 @@ pub(crate) enum Rule {
     Never,
 }
 
-impl Launch {
+impl LaunchContext {
     /// The rule for values that come from where `value` says.
-    pub(crate) fn rule(&self, value: Value) -> Rule {
+    pub(crate) fn rule(&self, value: ValueDependence) -> Rule {
         let or_never = |holds: bool, rule| if holds { rule } else { Rule::Never };
         match value {
-            Value::Function | Value::Load(Space::Constant | Space::Shared) => Rule::Operands,
-            Value::Load(Space::Global) => or_never(self.global_is_stable, Rule::Operands),
-            Value::Special(register) => or_never(self.special_agrees(register), Rule::Always),
-            Value::Uniform => Rule::Always,
-            Value::Load(_) | Value::Lane => Rule::Never,
+            ValueDependence::Function | ValueDependence::Load(MemorySpace::Constant | MemorySpace::Shared) => Rule::Operands,
+            ValueDependence::Load(MemorySpace::Global) => or_never(self.global_is_stable, Rule::Operands),
+            ValueDependence::Special(register) => or_never(self.special_agrees(register), Rule::Always),
+            ValueDependence::Uniform => Rule::Always,
+            ValueDependence::Load(_) | ValueDependence::Lane => Rule::Never,
         }
     }
 }
@@ -112,12 +112,12 @@ const VIRTUAL_ID: u8 = 3;
 /// The other half is a write under the complement. The lanes agree on the guard, so all of them executed the one or
 /// all execute the other. Begins empty with each block, in which the active lanes stay the same.
 #[derive(Clone, Default, Debug)]
-pub struct Halves(SmallVec<[(Cell, Condition); 4]>);
+pub struct Halves(SmallVec<[(Cell, ExecCondition); 4]>);
 
 impl Halves {
     /// A write of `cell` under `condition` is the other half of one before.
-    fn complete(&self, cell: Cell, condition: Condition) -> bool {
-        let other = Condition {
+    fn complete(&self, cell: Cell, condition: ExecCondition) -> bool {
+        let other = ExecCondition {
             negated: !condition.negated,
             ..condition
         };
@@ -141,7 +141,7 @@ impl Halves {
 pub fn apply(
     state: &mut WarpState,
     op: &Op,
-    launch: &Launch,
+    launch: &LaunchContext,
     halves: &mut Halves,
     used: &mut Used,
 ) {
@@ -155,8 +155,8 @@ pub fn apply(
             Rule::Operands => state.active_agree(op.reads.iter().map(|c| c.index())),
             Rule::Never => false,
         };
-    used.stable_global |= agrees && op.value == Value::Load(Space::Global);
-    used.virtual_id |= agrees && op.value == Value::Special(VIRTUAL_ID);
+    used.stable_global |= agrees && op.value == ValueDependence::Load(MemorySpace::Global);
+    used.virtual_id |= agrees && op.value == ValueDependence::Special(VIRTUAL_ID);
     used.condition_code |= agrees && (op.reads.contains(&Cell::CC) || op.condition.tests_cc());
     let guarded = !op.condition.is_always();
     let stays = |cell: &&Cell| guarded && !(agrees && halves.complete(**cell, op.condition));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use warpbound_ir::{Code, Control, OpIndex, Target};
+use warpbound_ir::{Code, ControlEffect, OpIndex, ControlTarget};
 
 /// A run of operations that is entered at its first and left after its last operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,14 +47,14 @@ impl Blocks {
         }
         for (i, op) in code.ops.iter().enumerate() {
             match &op.control {
-                Control::Next => continue,
-                Control::Jump(Target::Op(target))
-                | Control::Branch {
-                    to: Target::Op(target),
+                ControlEffect::Next => continue,
+                ControlEffect::Jump(ControlTarget::Op(target))
+                | ControlEffect::Branch {
+                    to: ControlTarget::Op(target),
                     ..
                 }
-                | Control::Call(Target::Op(target))
-                | Control::Push(_, Target::Op(target)) => mark(*target),
+                | ControlEffect::Call(ControlTarget::Op(target))
+                | ControlEffect::Push(_, ControlTarget::Op(target)) => mark(*target),
                 _ => {}
             }
             mark(OpIndex(i as u32 + 1));
@@ -64,7 +64,7 @@ impl Blocks {
         for (i, &begins) in leader.iter().enumerate().skip(1) {
             if begins || i == code.ops.len() {
                 let last = OpIndex(i as u32 - 1);
-                let ends = code.get(last).map(|op| &op.control) == Some(&Control::End);
+                let ends = code.get(last).map(|op| &op.control) == Some(&ControlEffect::End);
                 blocks.push(Block {
                     first: OpIndex(first),
                     last,

@@ -13,18 +13,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use warpbound_ir::{Cell, Code, Control, Op, OpIndex, Value};
-use warpbound_isa::instr::Space;
+use warpbound_ir::{Cell, Code, ControlEffect, Op, OpIndex, ValueDependence};
+use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::NodeId;
 
-use crate::agreement::{Launch, Rule, agreeing_at_entry};
+use crate::agreement::{LaunchContext, Rule, agreeing_at_entry};
 use crate::dependence::Dependence;
 use crate::gsa::{Definition, Gsa, Input, ValueId};
 use crate::thread::{ThreadCfg, indirect_base};
 
 /// Why a value is divergent that no other value makes so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Source {
+pub enum DivergenceSource {
     /// Nothing is known of what the cell holds when the kernel begins.
     Entry,
     /// The operation gives each lane a value of its own.
@@ -32,7 +32,7 @@ pub enum Source {
     /// A special register that differs between lanes, by its number.
     Special(u8),
     /// Memory that may hold something else for each lane, or at each moment.
-    Load(Space),
+    Load(MemorySpace),
     /// A function outside the file may leave anything.
     Callee,
     /// Which stack entry is resumed depends on the way that a lane has come.
@@ -41,7 +41,7 @@ pub enum Source {
 
 /// What a link of a chain is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
+pub enum LinkRole {
     /// The cell when the kernel begins.
     Entry,
     /// The operation writes the cell.
@@ -64,7 +64,7 @@ pub enum Role {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
     /// What it is.
-    pub role: Role,
+    pub role: LinkRole,
     /// The operation.
     pub at: OpIndex,
     /// The node that contains it.
@@ -81,12 +81,12 @@ pub struct Chain {
     /// Its steps.
     pub links: Vec<Link>,
     /// Why the last of them is divergent.
-    pub source: Source,
+    pub source: DivergenceSource,
 }
 
 /// What an operation is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Kind {
+pub enum QueryKind {
     /// A control operation with a condition, or an indirect jump: do the lanes go the same way?
     Branch,
     /// A load: do the lanes load from the same address?
@@ -97,11 +97,11 @@ pub enum Kind {
 
 /// What is known of one operation, in all contexts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Item {
+pub struct OpDivergence {
     /// The operation.
     pub at: OpIndex,
     /// What it is asked for.
-    pub kind: Kind,
+    pub kind: QueryKind,
     /// Cells that answer: of the predicate or the jump, of the address, of the barrier's operands.
     pub cells: Vec<Cell>,
     /// Nodes that contain it, ascending: one for each context.
@@ -124,7 +124,7 @@ pub struct Item {
 #[derive(Clone, Debug)]
 pub struct Divergence {
     /// Branches, loads and barriers that a thread may execute, by address.
-    pub items: Vec<Item>,
+    pub items: Vec<OpDivergence>,
     /// Number of values of the gated form that were needed.
     pub values: usize,
 }
@@ -135,7 +135,7 @@ impl Divergence {
         code: &Code,
         thread: &ThreadCfg,
         dependence: &Dependence,
-        launch: &Launch,
+        launch: &LaunchContext,
     ) -> Divergence {
         let mut gsa = Gsa::new(code, thread, dependence);
         let asked = ask(code, thread, dependence, &mut gsa);
@@ -143,11 +143,11 @@ impl Divergence {
         let spread = Spread::run(code, thread, dependence, launch, &gsa);
         let parted = Parted::run(dependence, &gsa, &spread);
         let sorted = Sorted::run(&gsa);
-        let mut items: BTreeMap<(OpIndex, Kind), Item> = BTreeMap::new();
+        let mut items: BTreeMap<(OpIndex, QueryKind), OpDivergence> = BTreeMap::new();
         for question in &asked {
             let item = items
                 .entry((question.at, question.kind))
-                .or_insert_with(|| Item {
+                .or_insert_with(|| OpDivergence {
                     at: question.at,
                     kind: question.kind,
                     cells: question.values.iter().filter_map(|v| v.cell).collect(),
@@ -198,7 +198,7 @@ fn shorter(known: &mut Option<Chain>, found: Chain) {
 struct Question {
     node: NodeId,
     at: OpIndex,
-    kind: Kind,
+    kind: QueryKind,
     values: Vec<Input>,
     /// Values of a guard that is not among them.
     guard: Vec<Input>,
@@ -213,13 +213,13 @@ pub fn deciding_cells(
     node: NodeId,
 ) -> Vec<Cell> {
     let mut cells = Vec::new();
-    if op.control == Control::Next {
+    if op.control == ControlEffect::Next {
         return cells;
     }
     if !op.condition.is_never() {
         cells.extend(op.condition.cells());
     }
-    if let Control::Indirect { .. } = op.control {
+    if let ControlEffect::Indirect { .. } = op.control {
         let is_call = thread.resolved[node.index()]
             .as_ref()
             .is_some_and(|r| r.external.is_some());
@@ -259,14 +259,14 @@ fn ask(
                 asked.push(Question {
                     node,
                     at,
-                    kind: Kind::Branch,
+                    kind: QueryKind::Branch,
                     values: read(&mut deciding.into_iter()),
                     guard: Vec::new(),
                 });
             }
             let other = match op.value {
-                Value::Load(_) => Some(Kind::Load),
-                _ if op.barrier => Some(Kind::Barrier),
+                ValueDependence::Load(_) => Some(QueryKind::Load),
+                _ if op.barrier => Some(QueryKind::Barrier),
                 _ => None,
             };
             if let Some(kind) = other {
@@ -289,7 +289,7 @@ fn ask(
 /// Why a value became divergent.
 #[derive(Clone, Copy)]
 enum Cause {
-    Source(Source),
+    Source(DivergenceSource),
     Input(Input),
 }
 
@@ -304,7 +304,7 @@ impl Spread {
         code: &Code,
         thread: &ThreadCfg,
         dependence: &Dependence,
-        launch: &Launch,
+        launch: &LaunchContext,
         gsa: &Gsa<'_>,
     ) -> Spread {
         let source = |value| source(code, thread, dependence, launch, gsa.definition(value));
@@ -376,21 +376,21 @@ impl Spread {
             let first = |node, role| place(node, thread.space.block(node).first, role);
             let last = |node, role| place(node, thread.space.block(node).last, role);
             links.extend(match definition {
-                Definition::Entry(_) => first(thread.entry, Role::Entry),
-                Definition::Op(node, at) => place(node, at, Role::Written),
+                Definition::Entry(_) => first(thread.entry, LinkRole::Entry),
+                Definition::Op(node, at) => place(node, at, LinkRole::Written),
                 // The operation itself is the next link where the value that it writes is the cause.
                 Definition::Conditional(node, at, _) => match cause {
                     Cause::Input(next) if gsa.definition(next.value).is_op_at(at) => None,
-                    _ => place(node, at, Role::Conditional),
+                    _ => place(node, at, LinkRole::Conditional),
                 },
-                Definition::Callee(node) => last(node, Role::Callee),
-                Definition::Gamma(node, _) => first(node, Role::Gamma),
-                Definition::Mu(node, _) => first(node, Role::Mu),
+                Definition::Callee(node) => last(node, LinkRole::Callee),
+                Definition::Gamma(node, _) => first(node, LinkRole::Gamma),
+                Definition::Mu(node, _) => first(node, LinkRole::Mu),
                 Definition::Eta(left, ..) => {
                     let header = gsa.dependence().loops.get(left).headers.first();
-                    header.and_then(|&header| first(NodeId(header as u32), Role::Eta))
+                    header.and_then(|&header| first(NodeId(header as u32), LinkRole::Eta))
                 }
-                Definition::Way(node) => last(node, Role::Way),
+                Definition::Way(node) => last(node, LinkRole::Way),
                 Definition::Choice(..) | Definition::Leaving(_) => None,
             });
             match cause {
@@ -414,7 +414,7 @@ impl Definition {
 }
 
 /// What lanes find is equal whatever they read.
-fn is_immune(code: &Code, launch: &Launch, gsa: &Gsa<'_>, value: ValueId) -> bool {
+fn is_immune(code: &Code, launch: &LaunchContext, gsa: &Gsa<'_>, value: ValueId) -> bool {
     match gsa.definition(value) {
         Definition::Op(_, at) => code
             .get(at)
@@ -428,27 +428,27 @@ fn source(
     code: &Code,
     thread: &ThreadCfg,
     dependence: &Dependence,
-    launch: &Launch,
+    launch: &LaunchContext,
     definition: Definition,
-) -> Option<Source> {
+) -> Option<DivergenceSource> {
     match definition {
         Definition::Entry(cell) => {
             let agrees = agreeing_at_entry(code).contains(cell.index());
-            (!agrees).then_some(Source::Entry)
+            (!agrees).then_some(DivergenceSource::Entry)
         }
-        Definition::Callee(_) => Some(Source::Callee),
+        Definition::Callee(_) => Some(DivergenceSource::Callee),
         Definition::Op(_, at) => {
             let op = code.get(at)?;
             match (launch.rule(op.value), op.value) {
-                (Rule::Never, Value::Special(register)) => Some(Source::Special(register)),
-                (Rule::Never, Value::Load(space)) => Some(Source::Load(space)),
-                (Rule::Never, _) => Some(Source::Lane),
+                (Rule::Never, ValueDependence::Special(register)) => Some(DivergenceSource::Special(register)),
+                (Rule::Never, ValueDependence::Load(space)) => Some(DivergenceSource::Load(space)),
+                (Rule::Never, _) => Some(DivergenceSource::Lane),
                 _ => None,
             }
         }
         Definition::Way(node) => {
             let decision = dependence.decision(code, thread, node.index())?;
-            decision.by_stack.then_some(Source::Stack)
+            decision.by_stack.then_some(DivergenceSource::Stack)
         }
         _ => None,
     }

@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 
 use warpbound_graph::LoopIndex;
-use warpbound_ir::{BinaryOp, Cell, Code, Control, Expr, Meaning, OpIndex, UnaryOp};
+use warpbound_ir::{BinaryOp, Cell, Code, ControlEffect, Expr, Meaning, OpIndex, UnaryOp};
 use warpbound_simt::NodeId;
 
 use crate::dependence::Dependence;
@@ -19,7 +19,7 @@ use crate::thread::ThreadCfg;
 
 /// The values that threads begin with.
 #[derive(Clone, Copy, Debug)]
-pub struct Given<'a> {
+pub struct StartValues<'a> {
     /// Threads of the block.
     pub threads: u32,
     /// Cells that do not begin with 0, the same in all threads.
@@ -28,7 +28,7 @@ pub struct Given<'a> {
 
 /// A loop of which the iterations of each thread are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Counted {
+pub struct CountedIterations {
     /// The header.
     pub header: NodeId,
     /// The branch that ends the loop.
@@ -45,8 +45,8 @@ pub fn run(
     code: &Code,
     thread: &ThreadCfg,
     dependence: &Dependence,
-    given: &Given<'_>,
-) -> Vec<(LoopIndex, Counted)> {
+    given: &StartValues<'_>,
+) -> Vec<(LoopIndex, CountedIterations)> {
     let mut gsa = Gsa::new(code, thread, dependence);
     let mut found = Vec::new();
     for (index, _) in dependence.loops.loops() {
@@ -61,17 +61,17 @@ fn count(
     code: &Code,
     thread: &ThreadCfg,
     dependence: &Dependence,
-    given: &Given<'_>,
+    given: &StartValues<'_>,
     gsa: &mut Gsa<'_>,
     index: LoopIndex,
-) -> Option<Counted> {
+) -> Option<CountedIterations> {
     let body = dependence.loops.get(index);
     let &[header] = body.headers.as_slice() else {
         return None;
     };
     // Other ways out only make the loop end earlier, so any branch will do that is passed in each iteration.
     let closing = |node: usize| dependence.graph.successors(node).contains(&header);
-    let mut best: Option<Counted> = None;
+    let mut best: Option<CountedIterations> = None;
     for &node in &body.body {
         let leaves = |&to: &usize| !body.contains(to);
         let ways = dependence.graph.successors(node);
@@ -86,7 +86,7 @@ fn count(
         let node = NodeId(node as u32);
         let at = thread.space.block(node).last;
         let Some(op) = code.get(at) else { continue };
-        let (Control::Branch { .. } | Control::Jump(_), Some(guard)) =
+        let (ControlEffect::Branch { .. } | ControlEffect::Jump(_), Some(guard)) =
             (&op.control, op.condition.guard)
         else {
             continue;
@@ -114,12 +114,12 @@ fn count(
         let Some(iterations) = counter.all_threads(predicate, ends_at_zero) else {
             continue;
         };
-        let counted = Counted {
+        let counted = CountedIterations {
             header: NodeId(header as u32),
             exit: at,
             headers: iterations,
         };
-        let sum = |c: &Counted| c.headers.iter().fold(0u64, |s, &n| s.saturating_add(n));
+        let sum = |c: &CountedIterations| c.headers.iter().fold(0u64, |s, &n| s.saturating_add(n));
         if best.as_ref().is_none_or(|b| sum(&counted) < sum(b)) {
             best = Some(counted);
         }
@@ -152,7 +152,7 @@ impl Form {
 struct Counter<'c, 'a> {
     code: &'c Code,
     gsa: &'c mut Gsa<'a>,
-    given: &'c Given<'c>,
+    given: &'c StartValues<'c>,
     header: NodeId,
     thread: u32,
     /// Forms of values, for this thread; `None` while a value is being evaluated, or when nothing is known.

@@ -25,7 +25,7 @@ pub mod thread;
 pub mod values;
 pub mod warp;
 
-pub use agreement::Launch;
+pub use agreement::LaunchContext;
 pub use dependence::Dependence;
 pub use divergence::Divergence;
 pub use refusal::{Reason, Refusal};

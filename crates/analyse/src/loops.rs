@@ -6,7 +6,7 @@ use warpbound_base::CodeAddr;
 use warpbound_graph::{Digraph, LoopForest};
 use warpbound_ir::{Code, OpIndex};
 use warpbound_simt::counts::CountedLoop;
-use warpbound_simt::warp::{Step, Via};
+use warpbound_simt::warp::{WarpStep, Via};
 use warpbound_simt::{EntryId, NodeId, Tag};
 
 use crate::thread::ThreadCfg;
@@ -70,7 +70,7 @@ impl Loops {
     fn run<'a>(
         code: &Code,
         thread: &ThreadCfg,
-        steps: impl Iterator<Item = (NodeId, &'a Step)>,
+        steps: impl Iterator<Item = (NodeId, &'a WarpStep)>,
     ) -> Loops {
         let space = &thread.space;
         let shared_returns: BTreeSet<EntryId> = space

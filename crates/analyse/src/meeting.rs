@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use warpbound_graph::LoopIndex;
-use warpbound_ir::{Code, Control, Op, Value};
+use warpbound_ir::{Code, ControlEffect, Op, ValueDependence};
 use warpbound_simt::warp::Via;
 use warpbound_simt::{NodeId, Tag};
 
@@ -18,7 +18,7 @@ use crate::warp::WarpCfg;
 
 /// A divergent branch behind which lanes may go past their meeting point one group after the other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Apart {
+pub struct MissedReconvergence {
     /// The node that ends with the branch.
     pub branch: NodeId,
     /// Where the lanes that stay alive, and in the same loop, should have come together.
@@ -38,7 +38,7 @@ pub fn apart(
     thread: &ThreadCfg,
     warp: &WarpCfg,
     dependence: &Dependence,
-) -> Vec<Apart> {
+) -> Vec<MissedReconvergence> {
     let machine = Machine {
         code,
         thread,
@@ -91,15 +91,15 @@ impl Machine<'_> {
         branch: usize,
         meeting: usize,
         inside: &dyn Fn(usize) -> bool,
-    ) -> Option<Apart> {
-        let for_values = |op: &Op| op.value == Value::Uniform;
+    ) -> Option<MissedReconvergence> {
+        let for_values = |op: &Op| op.value == ValueDependence::Uniform;
         // Values are asked for, or lanes.
         let asked = |op: &Op| {
-            let is_load = matches!(op.value, Value::Load(_));
+            let is_load = matches!(op.value, ValueDependence::Load(_));
             for_values(op) || is_load || op.barrier || is_branch(op)
         };
         self.miss_each_other(branch, meeting, inside, &asked)
-            .then(|| Apart {
+            .then(|| MissedReconvergence {
                 branch: NodeId(branch as u32),
                 meeting: NodeId(meeting as u32),
                 for_values: self.miss_each_other(branch, meeting, inside, &for_values),
@@ -169,6 +169,6 @@ impl Machine<'_> {
 }
 
 fn is_branch(op: &Op) -> bool {
-    let indirect = matches!(op.control, Control::Indirect { .. });
-    op.control != Control::Next && (indirect || !op.condition.is_always())
+    let indirect = matches!(op.control, ControlEffect::Indirect { .. });
+    op.control != ControlEffect::Next && (indirect || !op.condition.is_always())
 }

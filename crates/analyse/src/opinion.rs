@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use warpbound_ir::{Cell, Code, OpIndex};
-use warpbound_simt::groups::{ACTIVE, Relation};
+use warpbound_simt::groups::{ACTIVE, GroupRelation};
 use warpbound_simt::warp::{Via, WarpState};
 use warpbound_simt::{NodeId, Tag};
 
-use crate::agreement::{Halves, Launch, Rule, Used, apply};
-use crate::divergence::{Chain, Item, Kind, Link, Role};
+use crate::agreement::{Halves, LaunchContext, Rule, Used, apply};
+use crate::divergence::{Chain, OpDivergence, QueryKind, Link, LinkRole};
 use crate::thread::ThreadCfg;
 use crate::warp::WarpCfg;
 
@@ -21,7 +21,7 @@ const MOST_STEPS: usize = 400;
 
 /// What agreement says of one [`Item`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Opinion {
+pub struct AgreementVerdict {
     /// Nodes in which the active lanes may find different values.
     pub divergent: BTreeSet<NodeId>,
     /// Nodes in which live lanes may be missing, or may not take part.
@@ -30,7 +30,7 @@ pub struct Opinion {
 
 /// Where agreement on a cell was lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Lost {
+pub enum AgreementLoss {
     /// Lanes that waited in an entry of this tag go on at the operation; others wrote the cell meanwhile.
     Resumed(OpIndex, Cell, Tag),
     /// The operation gives lanes values of their own.
@@ -49,13 +49,13 @@ pub struct Agreement<'a> {
     /// The graph.
     pub warp: &'a WarpCfg,
     /// What is known of the launch.
-    pub launch: &'a Launch,
+    pub launch: &'a LaunchContext,
 }
 
 impl Agreement<'_> {
     /// What agreement says of each of `items`.
-    pub fn opinions(&self, items: &[Item]) -> Vec<Opinion> {
-        let mut opinions = vec![Opinion::default(); items.len()];
+    pub fn opinions(&self, items: &[OpDivergence]) -> Vec<AgreementVerdict> {
+        let mut opinions = vec![AgreementVerdict::default(); items.len()];
         let mut asked: BTreeMap<NodeId, Vec<(OpIndex, usize)>> = BTreeMap::new();
         for (index, item) in items.iter().enumerate() {
             for &node in &item.nodes {
@@ -73,9 +73,9 @@ impl Agreement<'_> {
         opinions
     }
 
-    fn answer(&self, item: &Item, node: NodeId, state: &WarpState, opinion: &mut Opinion) {
+    fn answer(&self, item: &OpDivergence, node: NodeId, state: &WarpState, opinion: &mut AgreementVerdict) {
         let parts = match item.kind {
-            Kind::Branch => {
+            QueryKind::Branch => {
                 let warp = self.warp;
                 warp.divergent.contains(&node) || warp.scattered_calls.contains(&node)
             }
@@ -85,12 +85,12 @@ impl Agreement<'_> {
             opinion.divergent.insert(node);
         }
         let op = self.code.get(item.at);
-        let guarded = item.kind != Kind::Branch
+        let guarded = item.kind != QueryKind::Branch
             && op.is_some_and(|op| !state.active_agree(op.condition.cells().map(Cell::index)));
         let stack = state.stack();
         let waits = |&id| {
             let slot = stack.slot(id);
-            !slot.is_some_and(|slot| state.groups().get(slot, ACTIVE).has(Relation::SUBSET))
+            !slot.is_some_and(|slot| state.groups().get(slot, ACTIVE).has(GroupRelation::SUBSET))
         };
         if guarded || stack.ids().iter().any(waits) {
             opinion.partial.insert(node);
@@ -131,17 +131,17 @@ impl Agreement<'_> {
             state.is_some_and(|state| cell.is_some_and(|cell| state.active_agree([cell])))
         };
         match link.role {
-            Role::Way => !self.warp.divergent.contains(&link.node),
-            Role::Gamma | Role::Mu => agrees(link.at),
-            Role::Written | Role::Conditional => agrees(OpIndex(link.at.0 + 1)),
+            LinkRole::Way => !self.warp.divergent.contains(&link.node),
+            LinkRole::Gamma | LinkRole::Mu => agrees(link.at),
+            LinkRole::Written | LinkRole::Conditional => agrees(OpIndex(link.at.0 + 1)),
             // The cell is looked at elsewhere: behind the loop, or in no state at all.
-            Role::Eta | Role::Entry | Role::Callee => false,
+            LinkRole::Eta | LinkRole::Entry | LinkRole::Callee => false,
         }
     }
 
     /// Where agreement on one of `cells` was lost that is missing when operation `at` of `node` is about to
     /// be executed; nothing where that is too far away.
-    pub fn lost(&self, node: NodeId, at: OpIndex, cells: &[Cell]) -> Option<Lost> {
+    pub fn lost(&self, node: NodeId, at: OpIndex, cells: &[Cell]) -> Option<AgreementLoss> {
         let before = self.before(node, at)?;
         let missing = |cell: &&Cell| !before.active_agree([cell.index()]);
         let cell = *cells.iter().find(missing)?;
@@ -178,7 +178,7 @@ impl Agreement<'_> {
         end: OpIndex,
         cell: Cell,
         waiting: &mut VecDeque<(NodeId, OpIndex, Cell)>,
-    ) -> Option<Lost> {
+    ) -> Option<AgreementLoss> {
         let block = self.thread.space.block(node);
         let writes = |&at: &OpIndex| {
             let op = self.code.get(at);
@@ -192,16 +192,16 @@ impl Agreement<'_> {
             let old = (!op.condition.is_always()).then_some(cell);
             let mut all = op.condition.cells().chain(read).chain(old);
             return match all.find(|cell| !before.active_agree([cell.index()])) {
-                _ if rule == Rule::Never => Some(Lost::Written(at, cell)),
+                _ if rule == Rule::Never => Some(AgreementLoss::Written(at, cell)),
                 Some(cell) => {
                     waiting.push_back((node, at, cell));
                     None
                 }
-                None => Some(Lost::Written(at, cell)),
+                None => Some(AgreementLoss::Written(at, cell)),
             };
         }
         if node == self.thread.entry {
-            return Some(Lost::Entry(cell));
+            return Some(AgreementLoss::Entry(cell));
         }
         for (from, step) in self.warp.edges().filter(|(_, step)| step.to == Some(node)) {
             let Some(last) = self.before(from, OpIndex(u32::MAX)) else {
@@ -215,7 +215,7 @@ impl Agreement<'_> {
                     let slot = last.stack().slot(id);
                     if slot.is_some_and(|slot| !last.agreement(slot).contains(cell.index())) {
                         let tag = self.thread.space.entries.get(id).tag;
-                        return Some(Lost::Resumed(block.first, cell, tag));
+                        return Some(AgreementLoss::Resumed(block.first, cell, tag));
                     }
                 }
                 Via::Walk => {}

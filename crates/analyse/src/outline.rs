@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 
 use smallvec::SmallVec;
 use warpbound_graph::{Digraph, Dominators, LoopForest, LoopIndex};
-use warpbound_ir::{Cell, Code, Control, Expr, Meaning, OpIndex, Target};
+use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, OpIndex, ControlTarget};
 use warpbound_simt::concrete::Mask;
-use warpbound_simt::epochs::{Arrival, Epoch};
+use warpbound_simt::epochs::{EpochArrival, Epoch};
 use warpbound_simt::frames::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
 
@@ -39,7 +39,7 @@ pub struct RegionCost {
 
 /// All epochs of a warp.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Outline {
+pub struct WarpProfile {
     /// In their order; one more than the warp meets barriers.
     pub epochs: Vec<Epoch>,
     /// Nothing was bounded: all runs are like this.
@@ -55,7 +55,7 @@ pub struct Undecided {
 
 /// The warp of an outline.
 #[derive(Clone, Copy, Debug)]
-pub struct Lanes<'a> {
+pub struct ProfiledWarp<'a> {
     /// The number of its first thread.
     pub first: u32,
     /// Threads, at most 64.
@@ -67,7 +67,7 @@ pub struct Lanes<'a> {
 }
 
 /// What outlines of one code share.
-pub struct Outliner<'a> {
+pub struct WarpProfiler<'a> {
     code: &'a Code,
     /// Cycles between the issue of an operation and the next of its warp, less one.
     waits: &'a dyn Fn(OpIndex) -> u64,
@@ -80,7 +80,7 @@ pub struct Outliner<'a> {
     steps_left: u64,
 }
 
-impl<'a> Outliner<'a> {
+impl<'a> WarpProfiler<'a> {
     /// Outlines of `code`, whose instructions are followed by the `waits` given, of at most `steps` instructions
     /// of lanes altogether. `region` bounds what a number of lanes do in a region, whatever values they have.
     pub fn new(
@@ -88,19 +88,19 @@ impl<'a> Outliner<'a> {
         waits: &'a dyn Fn(OpIndex) -> u64,
         region: &'a dyn Fn(Region, u32) -> Option<RegionCost>,
         steps: u64,
-    ) -> Outliner<'a> {
+    ) -> WarpProfiler<'a> {
         let mut edges = Vec::new();
         let mut exits = Vec::new();
         for (at, op) in code.ops.iter().enumerate() {
             match &op.control {
-                Control::Jump(Target::Op(to)) if op.condition.is_always() => {
+                ControlEffect::Jump(ControlTarget::Op(to)) if op.condition.is_always() => {
                     edges.push((at, to.index()));
                 }
-                Control::Branch {
-                    to: Target::Op(to), ..
+                ControlEffect::Branch {
+                    to: ControlTarget::Op(to), ..
                 }
-                | Control::Jump(Target::Op(to)) => edges.extend([(at, at + 1), (at, to.index())]),
-                Control::End | Control::Exit => exits.push(at),
+                | ControlEffect::Jump(ControlTarget::Op(to)) => edges.extend([(at, at + 1), (at, to.index())]),
+                ControlEffect::End | ControlEffect::Exit => exits.push(at),
                 _ => edges.push((at, at + 1)),
             }
         }
@@ -112,7 +112,7 @@ impl<'a> Outliner<'a> {
                 .map(|cell| cell.index() + 1)
                 .max()
         };
-        Outliner {
+        WarpProfiler {
             loops: LoopForest::run(&graph, code.entry.index()),
             post: Dominators::post(&graph, exits),
             cells: code.ops.iter().filter_map(named).max().unwrap_or(0),
@@ -129,7 +129,7 @@ impl<'a> Outliner<'a> {
     /// # Errors
     ///
     /// Where data decide what the warp does and nobody bounds it.
-    pub fn run(&mut self, lanes: &Lanes<'_>) -> Result<Outline, Undecided> {
+    pub fn run(&mut self, lanes: &ProfiledWarp<'_>) -> Result<WarpProfile, Undecided> {
         'again: loop {
             // Each time from the beginning, one loop more is known to be decided by data.
             let mut run = Run::new(self, lanes);
@@ -155,7 +155,7 @@ struct State {
     frames: FrameStack<u32>,
     /// For each cell, for each lane; `None` is unknown.
     values: Vec<Option<u32>>,
-    outline: Outline,
+    outline: WarpProfile,
     epoch: Epoch,
 }
 
@@ -168,13 +168,13 @@ enum Outcome {
 }
 
 struct Run<'r, 'a> {
-    outliner: &'r mut Outliner<'a>,
-    lanes: Lanes<'r>,
+    outliner: &'r mut WarpProfiler<'a>,
+    lanes: ProfiledWarp<'r>,
     state: State,
 }
 
 impl<'r, 'a> Run<'r, 'a> {
-    fn new(outliner: &'r mut Outliner<'a>, lanes: &Lanes<'r>) -> Run<'r, 'a> {
+    fn new(outliner: &'r mut WarpProfiler<'a>, lanes: &ProfiledWarp<'r>) -> Run<'r, 'a> {
         let count = lanes.count.clamp(1, 64);
         let width = count as usize;
         let mut values = vec![Some(0); outliner.cells * width];
@@ -187,14 +187,14 @@ impl<'r, 'a> Run<'r, 'a> {
         let state = State {
             frames: FrameStack::new(outliner.code.entry.0, u64::MAX >> (64 - count)),
             values,
-            outline: Outline {
+            outline: WarpProfile {
                 exact: true,
-                ..Outline::default()
+                ..WarpProfile::default()
             },
             epoch: Epoch::default(),
         };
         Run {
-            lanes: Lanes { count, ..*lanes },
+            lanes: ProfiledWarp { count, ..*lanes },
             outliner,
             state,
         }
@@ -215,14 +215,14 @@ impl<'r, 'a> Run<'r, 'a> {
             return Ok(Outcome::GoesOn);
         }
         let active = self.state.frames.active();
-        if op.control == Control::End {
+        if op.control == ControlEffect::End {
             self.state.frames.end();
             return Ok(Outcome::GoesOn);
         }
         match (&op.control, op.condition.guard) {
             (
-                Control::Branch {
-                    to: Target::Op(to),
+                ControlEffect::Branch {
+                    to: ControlTarget::Op(to),
                     meet,
                 },
                 Some(guard),
@@ -240,15 +240,15 @@ impl<'r, 'a> Run<'r, 'a> {
                 let meet = meet.map(|at| at.0);
                 self.state.frames.branch(taken, to.0, at.0 + 1, meet, order);
             }
-            (Control::Jump(Target::Op(to)), None) if op.condition.is_always() => {
+            (ControlEffect::Jump(ControlTarget::Op(to)), None) if op.condition.is_always() => {
                 self.count(at);
                 self.state.frames.advance(to.0);
             }
-            (Control::Meet, None) => {
+            (ControlEffect::Meet, None) => {
                 self.count(at);
                 self.state.frames.meet(at.0, at.0 + 1);
             }
-            (Control::Next, None) if op.condition.is_always() => {
+            (ControlEffect::Next, None) if op.condition.is_always() => {
                 self.count(at);
                 self.data(at)?;
                 self.state.frames.advance(at.0 + 1);
@@ -316,7 +316,7 @@ impl<'r, 'a> Run<'r, 'a> {
             Some(Meaning::Barrier {
                 number,
                 threads,
-                arrival: warpbound_ir::Arrival::Wait,
+                arrival: warpbound_ir::BarrierArrival::Wait,
             }) => {
                 let mut found = None;
                 for lane in lanes_of(active) {
@@ -329,7 +329,7 @@ impl<'r, 'a> Run<'r, 'a> {
                 }
                 let (number, threads) = found.ok_or(Undecided { at })?;
                 let mut epoch = std::mem::take(&mut self.state.epoch);
-                epoch.ends = Some(Arrival {
+                epoch.ends = Some(EpochArrival {
                     at: at.0,
                     number,
                     expected: i64::from(threads as i32),
@@ -408,8 +408,8 @@ impl<'r, 'a> Run<'r, 'a> {
         let code = self.outliner.code;
         let op = code.ops.get(point?);
         let meet = match op.map(|op| &op.control) {
-            Some(Control::Meet) => Some(OpIndex(point? as u32)),
-            Some(Control::End) | None => None,
+            Some(ControlEffect::Meet) => Some(OpIndex(point? as u32)),
+            Some(ControlEffect::End) | None => None,
             Some(_) => return None,
         };
         Some(Region { from: at, meet })
@@ -463,16 +463,16 @@ impl<'r, 'a> Run<'r, 'a> {
             }
             let Some(op) = code.ops.get(at) else { continue };
             match &op.control {
-                Control::Jump(Target::Op(to)) => {
+                ControlEffect::Jump(ControlTarget::Op(to)) => {
                     pending.push(to.index());
                     if !op.condition.is_always() {
                         pending.push(at + 1);
                     }
                 }
-                Control::Branch {
-                    to: Target::Op(to), ..
+                ControlEffect::Branch {
+                    to: ControlTarget::Op(to), ..
                 } => pending.extend([to.index(), at + 1]),
-                Control::End | Control::Exit => {}
+                ControlEffect::End | ControlEffect::Exit => {}
                 _ => pending.push(at + 1),
             }
         }

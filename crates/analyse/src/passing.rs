@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use warpbound_graph::{Problem, components, solve};
-use warpbound_ir::{Cell, Code, Condition, Expr, Op, Value};
+use warpbound_graph::{DataflowProblem, components, solve};
+use warpbound_ir::{Cell, Code, ExecCondition, Expr, Op, ValueDependence};
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::LaneLimit;
-use warpbound_simt::warp::{CellSet, ControlOp, Step, Via};
+use warpbound_simt::warp::{CellSet, ControlOp, WarpStep, Via};
 
-use crate::Launch;
+use crate::LaunchContext;
 use crate::thread::ThreadCfg;
 
 /// The most threads of a block on any GPU; larger blocks are not launched, and nothing is said of them.
@@ -26,11 +26,11 @@ const PLACE: std::ops::RangeInclusive<u8> = 33..=35;
 /// Steps that at most `limit` lanes of any warp of the block take, each lane at most once; of a guarded operation either way.
 ///
 /// Only steps that no thread takes twice, and only where there are fewer lanes than a warp has.
-pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &Launch) -> Vec<LaneLimit> {
+pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> Vec<LaneLimit> {
     let Some(threads) = Threads::of(launch) else {
         return Vec::new();
     };
-    let asks = |op: &Op| matches!(op.value, Value::Special(n) if PLACE.contains(&n));
+    let asks = |op: &Op| matches!(op.value, ValueDependence::Special(n) if PLACE.contains(&n));
     if !code.ops.iter().any(asks) {
         return Vec::new();
     }
@@ -59,7 +59,7 @@ pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &Launch) -> Vec<Lane
             continue;
         };
         for (steps, passing) in sides {
-            let once = |step: &Step| {
+            let once = |step: &WarpStep| {
                 let to = step.to.and_then(|to| component.get(to.index()));
                 to.is_none() || to != component.get(node)
             };
@@ -96,7 +96,7 @@ fn deciding(code: &Code) -> CellSet {
         if let Some(guard) = op
             .condition
             .guard
-            .filter(|_| op.control != warpbound_ir::Control::Next)
+            .filter(|_| op.control != warpbound_ir::ControlEffect::Next)
         {
             cells.insert(guard.index());
         }
@@ -159,7 +159,7 @@ struct Threads {
 }
 
 impl Threads {
-    fn of(launch: &Launch) -> Option<Threads> {
+    fn of(launch: &LaunchContext) -> Option<Threads> {
         let block = launch.block?;
         let count = block
             .iter()
@@ -231,7 +231,7 @@ struct Explorer<'a> {
 }
 
 /// Steps of a node, and the threads that may take them.
-type Side = (Vec<Step>, Vec<bool>);
+type Side = (Vec<WarpStep>, Vec<bool>);
 
 impl Explorer<'_> {
     /// The state before the last operation of a node.
@@ -267,10 +267,10 @@ impl Explorer<'_> {
         }
         let state = self.before_last(node, state);
         let holds = self.holds(&state, resolved.condition)?;
-        let on_foot = |step: &&Step| step.via == Via::Walk && step.to == Some(next);
+        let on_foot = |step: &&WarpStep| step.via == Via::Walk && step.to == Some(next);
         let steps = self.thread.steps.get(node.index())?;
-        let (passed, taken): (Vec<&Step>, Vec<&Step>) = steps.iter().partition(on_foot);
-        let side = |steps: Vec<&Step>, when: bool| {
+        let (passed, taken): (Vec<&WarpStep>, Vec<&WarpStep>) = steps.iter().partition(on_foot);
+        let side = |steps: Vec<&WarpStep>, when: bool| {
             let coming = state.coming.iter().zip(&holds);
             let passing = coming.map(|(&comes, &holds)| comes && holds == when);
             (steps.into_iter().cloned().collect(), passing.collect())
@@ -280,7 +280,7 @@ impl Explorer<'_> {
     }
 
     /// For each thread, whether the condition holds.
-    fn holds(&self, state: &State, condition: Condition) -> Option<Vec<bool>> {
+    fn holds(&self, state: &State, condition: ExecCondition) -> Option<Vec<bool>> {
         if condition.tests_cc() {
             return None;
         }
@@ -319,7 +319,7 @@ impl Explorer<'_> {
             .and_then(|meaning| meaning.value_of(cell));
         let new = match (value, op.value) {
             (Some(value), _) => self.evaluate(state, value),
-            (None, Value::Special(register)) if op.writes.len() == 1 => {
+            (None, ValueDependence::Special(register)) if op.writes.len() == 1 => {
                 self.threads.special(register)
             }
             (None, _) => None,
@@ -365,7 +365,7 @@ impl Explorer<'_> {
     }
 }
 
-impl Problem for Explorer<'_> {
+impl DataflowProblem for Explorer<'_> {
     type State = State;
     type Error = std::convert::Infallible;
 
@@ -392,7 +392,7 @@ impl Problem for Explorer<'_> {
             // The callee may leave anything in any cell.
             behind.known.clear();
         }
-        let mut follow = |steps: &[Step], coming: &[bool]| {
+        let mut follow = |steps: &[WarpStep], coming: &[bool]| {
             if coming.contains(&true) {
                 for to in steps.iter().filter_map(|step| step.to) {
                     let state = State {

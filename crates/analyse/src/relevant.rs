@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 
 use warpbound_base::CodeAddr;
 use warpbound_graph::Digraph;
-use warpbound_ir::{Cell, Code, Control, Expr, Op, OpIndex, Target};
-use warpbound_isa::instr::Token;
+use warpbound_ir::{Cell, Code, ControlEffect, Expr, Op, OpIndex, ControlTarget};
+use warpbound_isa::instr::StackToken;
 use warpbound_simt::warp::CellSet;
 
 /// For each operation, the cells whose value behind it may decide where an indirect jump goes.
@@ -24,7 +24,7 @@ impl Relevant {
     /// Follows cells from the indirect jumps of `code` back to where they are written; `None` when there is
     /// no such jump.
     pub fn run(code: &Code) -> Option<Relevant> {
-        let jumps = |op: &Op| matches!(op.control, Control::Indirect { .. });
+        let jumps = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
         if !code.ops.iter().any(jumps) {
             return None;
         }
@@ -59,7 +59,7 @@ impl Relevant {
 /// The cells whose value before `op` may matter when that of `behind` does after it.
 fn needed(op: &Op, behind: &CellSet) -> CellSet {
     let mut cells = *behind;
-    if matches!(op.control, Control::Call(Target::External(_))) {
+    if matches!(op.control, ControlEffect::Call(ControlTarget::External(_))) {
         // The callee may leave anything in any cell.
         return CellSet::default();
     }
@@ -74,7 +74,7 @@ fn needed(op: &Op, behind: &CellSet) -> CellSet {
             add_cells(value, &mut cells);
         }
     }
-    if let Control::Indirect {
+    if let ControlEffect::Indirect {
         base: Some(base), ..
     } = op.control
     {
@@ -105,35 +105,35 @@ fn add_cells(expr: &Expr, cells: &mut CellSet) {
 /// the edges stay as many as the operations.
 fn flow(code: &Code) -> Digraph {
     let anywhere = code.ops.len();
-    let hub = |token: Token| anywhere + 1 + token as usize;
+    let hub = |token: StackToken| anywhere + 1 + token as usize;
     let mut edges: Vec<(usize, usize)> = Vec::new();
     let mut anchors = BTreeSet::new();
     for (here, op) in code.ops.iter().enumerate() {
         let mut goes_on = !op.condition.is_always();
         match &op.control {
-            Control::Next | Control::Meet => goes_on = true,
-            Control::Jump(target) | Control::Branch { to: target, .. } => {
+            ControlEffect::Next | ControlEffect::Meet => goes_on = true,
+            ControlEffect::Jump(target) | ControlEffect::Branch { to: target, .. } => {
                 edges.extend(place(target).map(|to| (here, to)));
             }
-            Control::Call(target) => {
+            ControlEffect::Call(target) => {
                 edges.extend(place(target).map(|to| (here, to)));
-                edges.push((hub(Token::Ret), here + 1));
+                edges.push((hub(StackToken::Ret), here + 1));
             }
-            Control::Push(token, target) => {
+            ControlEffect::Push(token, target) => {
                 edges.extend(place(target).map(|to| (hub(*token), to)));
                 goes_on = true;
             }
-            Control::Unwind(token) => edges.push((here, hub(*token))),
-            Control::Indirect {
+            ControlEffect::Unwind(token) => edges.push((here, hub(*token))),
+            ControlEffect::Indirect {
                 anchor, relative, ..
             } => {
                 // A callee outside the file returns to the entry that PRET pushed.
-                edges.extend([(here, anywhere), (here, hub(Token::Ret))]);
+                edges.extend([(here, anywhere), (here, hub(StackToken::Ret))]);
                 if *relative {
                     anchors.insert(*anchor);
                 }
             }
-            Control::Exit | Control::End | Control::Unsupported(_) => {}
+            ControlEffect::Exit | ControlEffect::End | ControlEffect::Unsupported(_) => {}
         }
         if goes_on {
             edges.push((here, here + 1));
@@ -147,13 +147,13 @@ fn flow(code: &Code) -> Digraph {
     for anchor in anchors {
         edges.extend(listed(code, &words, anchor).map(|op| (anywhere, op.index())));
     }
-    Digraph::new(hub(Token::Exit) + 1, edges)
+    Digraph::new(hub(StackToken::Exit) + 1, edges)
 }
 
-fn place(target: &Target) -> Option<usize> {
+fn place(target: &ControlTarget) -> Option<usize> {
     match target {
-        Target::Op(at) => Some(at.index()),
-        Target::External(_) | Target::Nowhere(_) => None,
+        ControlTarget::Op(at) => Some(at.index()),
+        ControlTarget::External(_) | ControlTarget::Nowhere(_) => None,
     }
 }
 

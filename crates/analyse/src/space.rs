@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use warpbound_ir::{Code, Condition, Control, OpIndex, Target};
-use warpbound_isa::instr::Token;
-use warpbound_simt::warp::{ControlOp, Meeting};
+use warpbound_ir::{Code, ExecCondition, ControlEffect, OpIndex, ControlTarget};
+use warpbound_isa::instr::StackToken;
+use warpbound_simt::warp::{ControlOp, ReconvergencePoint};
 use warpbound_simt::{EntryTable, NodeId, Tag};
 
 use crate::blocks::{Block, Blocks};
@@ -15,7 +15,7 @@ use crate::refusal::{Reason, Refusal};
 
 /// A block in a calling context.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Node {
+pub struct ContextBlock {
     /// Index of the block in [`Space::blocks`].
     pub block: usize,
     /// The calling context.
@@ -28,7 +28,7 @@ pub struct Resolved {
     /// The effect when the condition holds.
     pub op: ControlOp,
     /// When it takes effect. A data operation that ends a block has no control effect to guard.
-    pub condition: Condition,
+    pub condition: ExecCondition,
     /// The node after it in memory.
     pub next: Option<NodeId>,
     /// A function outside the file runs as part of this node.
@@ -37,15 +37,15 @@ pub struct Resolved {
 
 /// Nodes, contexts and stack entries of a kernel, growing while it is explored.
 #[derive(Clone, Debug)]
-pub struct Space {
+pub struct ProgramSpace {
     /// Basic blocks of the section.
     pub blocks: Blocks,
     /// Calling contexts.
     pub contexts: Contexts,
     /// Stack entries.
     pub entries: EntryTable,
-    nodes: Vec<Node>,
-    ids: HashMap<Node, NodeId>,
+    nodes: Vec<ContextBlock>,
+    ids: HashMap<ContextBlock, NodeId>,
     /// Calls whose callee context is shared with other calls: the node that pushes the return
     /// entry, and the function called.
     pub shared_calls: BTreeMap<NodeId, SharedCall>,
@@ -61,10 +61,10 @@ pub struct SharedCall {
     pub recursive: bool,
 }
 
-impl Space {
+impl ProgramSpace {
     /// The space of a kernel before anything is explored.
     pub fn new(code: &Code, blocks: Blocks, context_limit: usize, node_limit: usize) -> Self {
-        Space {
+        ProgramSpace {
             blocks,
             contexts: Contexts::new(code.entry, context_limit),
             entries: EntryTable::default(),
@@ -86,7 +86,7 @@ impl Space {
     }
 
     /// The node of an id of this space.
-    pub fn node(&self, id: NodeId) -> Node {
+    pub fn node(&self, id: NodeId) -> ContextBlock {
         self.nodes[id.index()]
     }
 
@@ -96,7 +96,7 @@ impl Space {
     }
 
     /// The id of a node, if it was met.
-    pub fn find(&self, node: Node) -> Option<NodeId> {
+    pub fn find(&self, node: ContextBlock) -> Option<NodeId> {
         self.ids.get(&node).copied()
     }
 
@@ -107,7 +107,7 @@ impl Space {
 
     /// The node that begins at `op` in `context`.
     pub fn enter(&mut self, op: OpIndex, context: ContextId) -> Option<NodeId> {
-        let node = Node {
+        let node = ContextBlock {
             block: self.blocks.starting_at(op)?,
             context,
         };
@@ -143,7 +143,7 @@ impl Space {
         code: &Code,
         at: OpIndex,
         context: ContextId,
-    ) -> Result<Meeting, Refusal> {
+    ) -> Result<ReconvergencePoint, Refusal> {
         let refuse = |reason| Refusal {
             at: code.get(at).map(|op| op.addr).unwrap_or_default(),
             reason,
@@ -152,7 +152,7 @@ impl Space {
         let block = self.blocks.ending_at(at);
         let first = block.map(|index| self.blocks.get(index).first);
         let node = first.and_then(|first| self.enter(first, context));
-        Ok(Meeting {
+        Ok(ReconvergencePoint {
             at: node.ok_or_else(|| refuse(Reason::NoTarget(format!("#{}", at.0))))?,
             resume: self
                 .enter(at.next(), context)
@@ -188,38 +188,38 @@ impl Space {
         }
         let following = OpIndex(last.0 + 1);
         let mut external = None;
-        let target = |space: &mut Space, target: &Target, context| match target {
-            Target::Op(at) => space
+        let target = |space: &mut ProgramSpace, target: &ControlTarget, context| match target {
+            ControlTarget::Op(at) => space
                 .enter(*at, context)
                 .ok_or_else(|| refuse(Reason::NoTarget(format!("#{}", at.0)))),
-            Target::External(name) | Target::Nowhere(name) => {
+            ControlTarget::External(name) | ControlTarget::Nowhere(name) => {
                 Err(refuse(Reason::NoTarget(name.clone())))
             }
         };
         let resolved = match &op.control {
-            Control::Next => ControlOp::FallThrough,
-            Control::Jump(to) => ControlOp::Jump(target(self, to, context)?),
-            Control::Branch { to, meet } => ControlOp::Branch {
+            ControlEffect::Next => ControlOp::FallThrough,
+            ControlEffect::Jump(to) => ControlOp::Jump(target(self, to, context)?),
+            ControlEffect::Branch { to, meet } => ControlOp::Branch {
                 target: target(self, to, context)?,
                 meet: match *meet {
                     Some(at) => Some(self.meeting(code, at, context)?),
                     None => None,
                 },
             },
-            Control::Meet => ControlOp::Meet,
-            Control::Push(token, to) => ControlOp::Push {
+            ControlEffect::Meet => ControlOp::Meet,
+            ControlEffect::Push(token, to) => ControlOp::Push {
                 tag: tag_of(*token)
                     .ok_or_else(|| refuse(Reason::Unsupported(format!("{token:?}"))))?,
                 resume: target(self, to, context)?,
             },
-            Control::Call(Target::External(name)) => {
+            ControlEffect::Call(ControlTarget::External(name)) => {
                 external = Some(name.clone());
                 ControlOp::FallThrough
             }
-            Control::Call(Target::Nowhere(name)) => {
+            ControlEffect::Call(ControlTarget::Nowhere(name)) => {
                 return Err(refuse(Reason::NoTarget(name.clone())));
             }
-            Control::Call(Target::Op(callee)) => {
+            ControlEffect::Call(ControlTarget::Op(callee)) => {
                 let resume = self
                     .enter(following, context)
                     .ok_or_else(|| refuse(Reason::RunsOffTheEnd))?;
@@ -228,11 +228,11 @@ impl Space {
                     .ok_or_else(|| refuse(Reason::NoTarget(format!("#{}", callee.0))))?;
                 ControlOp::Call { resume, callee }
             }
-            Control::Unwind(token) => ControlOp::Unwind(
+            ControlEffect::Unwind(token) => ControlOp::Unwind(
                 tag_of(*token).ok_or_else(|| refuse(Reason::Unsupported(format!("{token:?}"))))?,
             ),
-            Control::Exit | Control::End => ControlOp::Exit,
-            Control::Indirect { .. } => {
+            ControlEffect::Exit | ControlEffect::End => ControlOp::Exit,
+            ControlEffect::Indirect { .. } => {
                 match indirect.get(&last) {
                     Some(IndirectTargets::External(name)) => {
                         // The callee returns to the entry that PRET pushed.
@@ -266,10 +266,10 @@ impl Space {
                     None => return Err(refuse(Reason::UnknownIndirectTarget)),
                 }
             }
-            Control::Unsupported(name) => return Err(refuse(Reason::Unsupported(name.clone()))),
+            ControlEffect::Unsupported(name) => return Err(refuse(Reason::Unsupported(name.clone()))),
         };
         let condition = match op.control {
-            Control::Next => Condition::ALWAYS,
+            ControlEffect::Next => ExecCondition::ALWAYS,
             _ => op.condition,
         };
         if matches!(resolved, ControlOp::Push { .. } | ControlOp::Call { .. })
@@ -300,12 +300,12 @@ impl Space {
 }
 
 /// The stack tag of a token; `None` for those that are refused by name.
-fn tag_of(token: Token) -> Option<Tag> {
+fn tag_of(token: StackToken) -> Option<Tag> {
     match token {
-        Token::Sync => Some(Tag::Sync),
-        Token::Brk => Some(Tag::Brk),
-        Token::Cont => Some(Tag::Cont),
-        Token::Ret => Some(Tag::Ret),
-        Token::LongJmp | Token::Exit => None,
+        StackToken::Sync => Some(Tag::Sync),
+        StackToken::Brk => Some(Tag::Brk),
+        StackToken::Cont => Some(Tag::Cont),
+        StackToken::Ret => Some(Tag::Ret),
+        StackToken::LongJmp | StackToken::Exit => None,
     }
 }

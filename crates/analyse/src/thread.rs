@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::Deadline;
-use warpbound_graph::{Digraph, Problem, solve};
-use warpbound_ir::{Cell, Code, Control, OpIndex};
-use warpbound_isa::instr::Token;
-use warpbound_simt::warp::{CellSet, Condition, ControlOp, Model, Step, WarpState};
+use warpbound_graph::{Digraph, DataflowProblem, solve};
+use warpbound_ir::{Cell, Code, ControlEffect, OpIndex};
+use warpbound_isa::instr::StackToken;
+use warpbound_simt::warp::{CellSet, KnownCondition, ControlOp, WarpModel, WarpStep, WarpState};
 use warpbound_simt::{NodeId, Tag};
 
 use crate::blocks::Blocks;
@@ -17,7 +17,7 @@ use crate::context::Contexts;
 use crate::indirect::IndirectTargets;
 use crate::refusal::{Reason, Refusal};
 use crate::relevant::Relevant;
-use crate::space::{Resolved, Space};
+use crate::space::{Resolved, ProgramSpace};
 use crate::values::Values;
 
 /// Limits on how far calls are expanded, and on time.
@@ -45,7 +45,7 @@ impl Default for Limits {
 #[derive(Clone, Debug)]
 pub struct ThreadCfg {
     /// Nodes, contexts, entries.
-    pub space: Space,
+    pub space: ProgramSpace,
     /// First node.
     pub entry: NodeId,
     /// Targets of indirect jumps.
@@ -53,7 +53,7 @@ pub struct ThreadCfg {
     /// For each node, what its last operation does; `None` when no thread gets there.
     pub resolved: Vec<Option<Resolved>>,
     /// For each node, the steps a thread may take from it.
-    pub steps: Vec<Vec<Step>>,
+    pub steps: Vec<Vec<WarpStep>>,
     /// The time at which analyses of the graph are given up, as [`Limits`] says.
     pub deadline: Deadline,
 }
@@ -65,7 +65,7 @@ impl ThreadCfg {
         let relevant = Relevant::run(code);
         loop {
             let blocks = Blocks::run(code, &leaders);
-            let mut space = Space::new(code, blocks, limits.contexts, limits.nodes);
+            let mut space = ProgramSpace::new(code, blocks, limits.contexts, limits.nodes);
             let entry = space
                 .enter(code.entry, Contexts::KERNEL)
                 .ok_or_else(|| Refusal {
@@ -76,7 +76,7 @@ impl ThreadCfg {
                 code,
                 relevant: relevant.as_ref(),
                 space,
-                model: Model::default(),
+                model: WarpModel::default(),
                 indirect: BTreeMap::new(),
                 resolved: Vec::new(),
                 steps: Vec::new(),
@@ -116,7 +116,7 @@ impl ThreadCfg {
     }
 
     /// All steps: source, step.
-    pub fn edges(&self) -> impl Iterator<Item = (NodeId, &Step)> {
+    pub fn edges(&self) -> impl Iterator<Item = (NodeId, &WarpStep)> {
         self.steps
             .iter()
             .enumerate()
@@ -164,11 +164,11 @@ struct State {
 struct Explorer<'a> {
     code: &'a Code,
     relevant: Option<&'a Relevant>,
-    space: Space,
-    model: Model,
+    space: ProgramSpace,
+    model: WarpModel,
     indirect: BTreeMap<OpIndex, IndirectTargets>,
     resolved: Vec<Option<Resolved>>,
-    steps: Vec<Vec<Step>>,
+    steps: Vec<Vec<WarpStep>>,
     new_leaders: BTreeSet<OpIndex>,
     deadline: Deadline,
 }
@@ -194,7 +194,7 @@ impl Explorer<'_> {
                 let pret = self
                     .code
                     .get(pusher)
-                    .is_some_and(|op| matches!(op.control, Control::Push(Token::Ret, _)));
+                    .is_some_and(|op| matches!(op.control, ControlEffect::Push(StackToken::Ret, _)));
                 entry.tag == Tag::Ret
                     && pret
                     && self.space.node(entry.pushed_by).context == self.space.node(here).context
@@ -210,7 +210,7 @@ impl Explorer<'_> {
         values: &Values,
         is_call: bool,
     ) -> Result<(), Refusal> {
-        let Some(Control::Indirect {
+        let Some(ControlEffect::Indirect {
             base,
             anchor,
             relative,
@@ -246,7 +246,7 @@ impl Explorer<'_> {
     }
 }
 
-impl Problem for Explorer<'_> {
+impl DataflowProblem for Explorer<'_> {
     type State = State;
     type Error = Refusal;
 
@@ -273,7 +273,7 @@ impl Problem for Explorer<'_> {
             return Err(self.refuse(block.last, Reason::RunsOffTheEnd));
         };
         let mut pushers = Vec::new();
-        if let (Control::Indirect { .. }, Some(values)) = (&last.control, &values) {
+        if let (ControlEffect::Indirect { .. }, Some(values)) = (&last.control, &values) {
             pushers = self.return_pushers(here, &state.warp);
             // A call on every path that leads here.
             let is_call = pushers.len() == state.warp.stack().top().iter().count();
@@ -289,11 +289,11 @@ impl Problem for Explorer<'_> {
             values.keep(&relevant.behind(block.last));
         }
         let condition = if resolved.condition.is_always() {
-            Condition::Always
+            KnownCondition::Always
         } else if resolved.condition.is_never() {
-            Condition::Never
+            KnownCondition::Never
         } else {
-            Condition::Agreed
+            KnownCondition::Agreed
         };
         let mut found = BTreeSet::new();
         let mut states = Vec::new();
@@ -341,9 +341,9 @@ impl Problem for Explorer<'_> {
 }
 
 /// Cells of a control operation's indirect register, for agreement.
-pub(crate) fn indirect_base(control: &Control) -> Option<Cell> {
+pub(crate) fn indirect_base(control: &ControlEffect) -> Option<Cell> {
     match control {
-        Control::Indirect { base, .. } => *base,
+        ControlEffect::Indirect { base, .. } => *base,
         _ => None,
     }
 }

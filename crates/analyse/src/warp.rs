@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_graph::{Problem, Solution, solve};
+use warpbound_graph::{DataflowProblem, Solution, solve};
 use warpbound_ir::{Cell, Code};
-use warpbound_simt::warp::{AgreementDomain, Condition, Model, Step, Via, WarpState};
+use warpbound_simt::warp::{AgreementDomain, KnownCondition, WarpModel, WarpStep, Via, WarpState};
 use warpbound_simt::{NodeId, Tag};
 
-use crate::agreement::{Halves, Launch, Used, agreeing_at_entry, apply};
+use crate::agreement::{Halves, LaunchContext, Used, agreeing_at_entry, apply};
 use crate::refusal::{Reason, Refusal};
 use crate::thread::{ThreadCfg, indirect_base, with_agreement};
 
@@ -18,7 +18,7 @@ use crate::thread::{ThreadCfg, indirect_base, with_agreement};
 #[derive(Debug)]
 pub struct WarpCfg {
     /// For each node, the steps that the warp may take from it.
-    pub steps: Vec<Vec<Step>>,
+    pub steps: Vec<Vec<WarpStep>>,
     /// Control operations at which the active lanes may part: the node, for each.
     pub divergent: BTreeSet<NodeId>,
     /// Calls of functions outside the file through registers on which the lanes may disagree: the warp
@@ -34,8 +34,8 @@ impl WarpCfg {
     pub fn run(
         code: &Code,
         thread: &mut ThreadCfg,
-        launch: &Launch,
-        model: &Model,
+        launch: &LaunchContext,
+        model: &WarpModel,
     ) -> Result<WarpCfg, Refusal> {
         let order = thread.graph().reverse_postorder(thread.entry.index());
         let mut rank = vec![u64::MAX; thread.space.len()];
@@ -71,7 +71,7 @@ impl WarpCfg {
     }
 
     /// All steps: source, step.
-    pub fn edges(&self) -> impl Iterator<Item = (NodeId, &Step)> {
+    pub fn edges(&self) -> impl Iterator<Item = (NodeId, &WarpStep)> {
         self.steps
             .iter()
             .enumerate()
@@ -83,7 +83,7 @@ impl WarpCfg {
     pub fn divergence_edges<'a>(
         &'a self,
         thread: &'a ThreadCfg,
-    ) -> impl Iterator<Item = (NodeId, &'a Step)> {
+    ) -> impl Iterator<Item = (NodeId, &'a WarpStep)> {
         self.edges().filter(|(_, step)| match step.via {
             Via::Resume(entry) => thread.space.entries.get(entry).tag == Tag::Nil,
             Via::Walk => false,
@@ -96,7 +96,7 @@ impl WarpCfg {
         &self,
         code: &Code,
         thread: &ThreadCfg,
-        launch: &Launch,
+        launch: &LaunchContext,
         node: NodeId,
         nth: usize,
     ) -> Option<WarpState> {
@@ -112,16 +112,16 @@ impl WarpCfg {
 struct Explorer<'a> {
     code: &'a Code,
     thread: &'a mut ThreadCfg,
-    launch: &'a Launch,
-    model: Model,
-    steps: Vec<Vec<Step>>,
+    launch: &'a LaunchContext,
+    model: WarpModel,
+    steps: Vec<Vec<WarpStep>>,
     divergent: BTreeSet<NodeId>,
     scattered_calls: BTreeSet<NodeId>,
     used: Used,
     rank: Vec<u64>,
 }
 
-impl Problem for Explorer<'_> {
+impl DataflowProblem for Explorer<'_> {
     type State = WarpState;
     type Error = Refusal;
 
@@ -166,14 +166,14 @@ impl Problem for Explorer<'_> {
             state.write(&all, false, false);
         }
         let condition = if resolved.condition.is_always() {
-            Condition::Always
+            KnownCondition::Always
         } else if resolved.condition.is_never() {
-            Condition::Never
+            KnownCondition::Never
         } else if agree(&state, &mut resolved.condition.cells()) {
             self.used.condition_code |= resolved.condition.tests_cc();
-            Condition::Agreed
+            KnownCondition::Agreed
         } else {
-            Condition::Open {
+            KnownCondition::Open {
                 decides: resolved.condition.decided_by().map(Cell::index),
             }
         };
@@ -196,7 +196,7 @@ impl Problem for Explorer<'_> {
             at: last.addr,
             reason: Reason::MayUnderflow(e.tag),
         })?;
-        let parts = matches!(condition, Condition::Open { .. })
+        let parts = matches!(condition, KnownCondition::Open { .. })
             || matches!(&op, warpbound_simt::warp::ControlOp::Scatter { targets, agreed: false } if targets.len() > 1);
         if parts && self.model.may_diverge {
             self.divergent.insert(here);

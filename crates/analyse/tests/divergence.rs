@@ -1,15 +1,15 @@
 //! Divergence of small programs written by hand.
 
 use smallvec::SmallVec;
-use warpbound_analyse::divergence::{Chain, Item, Kind, Role, Source};
+use warpbound_analyse::divergence::{Chain, OpDivergence, QueryKind, LinkRole, DivergenceSource};
 use warpbound_analyse::meeting::apart;
 use warpbound_analyse::opinion::Agreement;
 use warpbound_analyse::thread::Limits;
-use warpbound_analyse::{Dependence, Divergence, Launch, ThreadCfg, WarpCfg};
+use warpbound_analyse::{Dependence, Divergence, LaunchContext, ThreadCfg, WarpCfg};
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Cell, Code, Condition, Control, Op, OpIndex, Target, Value};
-use warpbound_isa::instr::{CcTest, Space, Token};
-use warpbound_simt::warp::Model;
+use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Op, OpIndex, ControlTarget, ValueDependence};
+use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
+use warpbound_simt::warp::WarpModel;
 
 /// One operation per method; its number is its place.
 #[derive(Default)]
@@ -21,12 +21,12 @@ impl Program {
         guard: Option<(u8, bool)>,
         reads: &[Cell],
         writes: &[Cell],
-        value: Value,
-        control: Control,
+        value: ValueDependence,
+        control: ControlEffect,
     ) -> Self {
         self.0.ops.push(Op {
             addr: CodeAddr(self.0.ops.len() as u32 * 8),
-            condition: Condition {
+            condition: ExecCondition {
                 guard: guard.map(|(p, _)| Cell::pred(p)),
                 negated: guard.is_some_and(|(_, negated)| negated),
                 cc_test: CcTest::TRUE,
@@ -43,21 +43,21 @@ impl Program {
 
     /// The cell gets a function of others.
     fn set(self, cell: Cell, reads: &[Cell]) -> Self {
-        self.push(None, reads, &[cell], Value::Function, Control::Next)
+        self.push(None, reads, &[cell], ValueDependence::Function, ControlEffect::Next)
     }
 
     /// The cell gets the lane's number.
     fn lane(self, cell: Cell) -> Self {
-        self.push(None, &[], &[cell], Value::Lane, Control::Next)
+        self.push(None, &[], &[cell], ValueDependence::Lane, ControlEffect::Next)
     }
 
     fn load(self, cell: Cell, address: Cell) -> Self {
-        let value = Value::Load(Space::Shared);
-        self.push(None, &[address], &[cell], value, Control::Next)
+        let value = ValueDependence::Load(MemorySpace::Shared);
+        self.push(None, &[address], &[cell], value, ControlEffect::Next)
     }
 
     fn barrier(self) -> Self {
-        let mut program = self.push(None, &[], &[], Value::Function, Control::Next);
+        let mut program = self.push(None, &[], &[], ValueDependence::Function, ControlEffect::Next);
         if let Some(op) = program.0.ops.last_mut() {
             op.barrier = true;
         }
@@ -66,33 +66,33 @@ impl Program {
 
     /// Jumps where the predicate holds.
     fn jump_if(self, predicate: u8, to: u32) -> Self {
-        let jump = Control::Jump(Target::Op(OpIndex(to)));
-        self.push(Some((predicate, false)), &[], &[], Value::Function, jump)
+        let jump = ControlEffect::Jump(ControlTarget::Op(OpIndex(to)));
+        self.push(Some((predicate, false)), &[], &[], ValueDependence::Function, jump)
     }
 
-    fn control(self, control: Control) -> Self {
-        self.push(None, &[], &[], Value::Function, control)
+    fn control(self, control: ControlEffect) -> Self {
+        self.push(None, &[], &[], ValueDependence::Function, control)
     }
 
     fn jump(self, to: u32) -> Self {
-        self.control(Control::Jump(Target::Op(OpIndex(to))))
+        self.control(ControlEffect::Jump(ControlTarget::Op(OpIndex(to))))
     }
 
     fn expect(self, to: u32) -> Self {
-        self.control(Control::Push(Token::Sync, Target::Op(OpIndex(to))))
+        self.control(ControlEffect::Push(StackToken::Sync, ControlTarget::Op(OpIndex(to))))
     }
 
     fn sync(self) -> Self {
-        self.control(Control::Unwind(Token::Sync))
+        self.control(ControlEffect::Unwind(StackToken::Sync))
     }
 
     fn exit(self) -> Code {
-        self.control(Control::Exit).0
+        self.control(ControlEffect::Exit).0
     }
 }
 
-const fn width() -> Launch {
-    Launch {
+const fn width() -> LaunchContext {
+    LaunchContext {
         warp_width: 8,
         block: None,
         global_is_stable: true,
@@ -104,13 +104,13 @@ fn analyse(code: &Code) -> Divergence {
     Divergence::run(code, &thread, &Dependence::run(&thread), &width())
 }
 
-fn item(found: &Divergence, at: u32) -> &Item {
-    let of = |item: &&Item| item.at == OpIndex(at);
+fn item(found: &Divergence, at: u32) -> &OpDivergence {
+    let of = |item: &&OpDivergence| item.at == OpIndex(at);
     found.items.iter().find(of).expect("it is asked for")
 }
 
 /// Roles and places of a chain.
-fn links(chain: &Option<Chain>) -> Vec<(Role, u32)> {
+fn links(chain: &Option<Chain>) -> Vec<(LinkRole, u32)> {
     let links = chain.iter().flat_map(|chain| &chain.links);
     links.map(|link| (link.role, link.at.0)).collect()
 }
@@ -161,10 +161,10 @@ fn the_paper_s_example() {
     // "GSA places a μ function at l07 that chains the branch predicate to the definition of i."
     let loop_branch = item(&found, 7);
     assert!(!loop_branch.divergent.is_empty());
-    let expected = [(Role::Written, 6), (Role::Mu, 6), (Role::Written, 2)];
+    let expected = [(LinkRole::Written, 6), (LinkRole::Mu, 6), (LinkRole::Written, 2)];
     assert_eq!(links(&loop_branch.chain), expected);
     let source = loop_branch.chain.as_ref().map(|chain| chain.source);
-    assert_eq!(source, Some(Source::Lane));
+    assert_eq!(source, Some(DivergenceSource::Lane));
     // "Similarly, the branch at l10 is divergent."
     assert!(!item(&found, 10).divergent.is_empty());
     // "The branch at l14 is not divergent." Nor is the address of the load behind it.
@@ -172,21 +172,21 @@ fn the_paper_s_example() {
     assert!(item(&found, 15).divergent.is_empty());
     // Lanes that have left the loop are missing at its barrier.
     let barrier = item(&found, 17);
-    assert_eq!((barrier.kind, barrier.partial.len()), (Kind::Barrier, 1));
-    assert_eq!(links(&barrier.partial_chain)[0], (Role::Way, 7));
+    assert_eq!((barrier.kind, barrier.partial.len()), (QueryKind::Barrier, 1));
+    assert_eq!(links(&barrier.partial_chain)[0], (LinkRole::Way, 7));
     // Behind the loop all lanes are back, but d is from different rounds: an η with the loop's predicate.
     let behind = item(&found, 23);
     assert!(behind.partial.is_empty());
-    assert_eq!(links(&behind.chain)[..2], [(Role::Eta, 6), (Role::Way, 7)]);
+    assert_eq!(links(&behind.chain)[..2], [(LinkRole::Eta, 6), (LinkRole::Way, 7)]);
 }
 
 #[test]
 fn agreement_knows_as_much_of_the_example() {
     let code = figure_2();
     let mut thread = ThreadCfg::run(&code, &Limits::default()).expect("it is followed");
-    let model = Model {
+    let model = WarpModel {
         may_diverge: true,
-        ..Model::default()
+        ..WarpModel::default()
     };
     let launch = width();
     let warp = WarpCfg::run(&code, &mut thread, &launch, &model).expect("it is followed");
@@ -224,10 +224,10 @@ fn a_join_of_different_values_is_as_divergent_as_the_branch() {
             .exit()
     };
     let expected = [
-        (Role::Written, 7),
-        (Role::Gamma, 7),
-        (Role::Way, 2),
-        (Role::Written, 0),
+        (LinkRole::Written, 7),
+        (LinkRole::Gamma, 7),
+        (LinkRole::Way, 2),
+        (LinkRole::Written, 0),
     ];
     assert_eq!(links(&item(&analyse(&program(true)), 8).chain), expected);
     assert!(item(&analyse(&program(false)), 8).divergent.is_empty());
@@ -242,13 +242,13 @@ fn a_conditional_write_is_a_gate() {
             Some((0, false)),
             &[],
             &[r(1)],
-            Value::Function,
-            Control::Next,
+            ValueDependence::Function,
+            ControlEffect::Next,
         )
         .load(r(2), r(1)) // 3
         .exit();
     let found = analyse(&code);
-    let expected = [(Role::Conditional, 2), (Role::Written, 0)];
+    let expected = [(LinkRole::Conditional, 2), (LinkRole::Written, 0)];
     assert_eq!(links(&item(&found, 3).chain), expected);
 }
 
@@ -283,7 +283,7 @@ fn a_loop_left_from_inside_a_divergent_branch_is_left_in_different_rounds() {
     assert!(item(&found, 6).divergent.is_empty());
     assert!(item(&found, 7).divergent.is_empty());
     // Every lane comes to 7 before it leaves, but not in each round.
-    let expected = [(Role::Eta, 3), (Role::Way, 5), (Role::Written, 0)];
+    let expected = [(LinkRole::Eta, 3), (LinkRole::Way, 5), (LinkRole::Written, 0)];
     assert_eq!(links(&item(&found, 10).chain), expected);
     assert!(item(&analysed(false), 10).divergent.is_empty());
 }
@@ -297,13 +297,13 @@ fn lanes_that_do_not_meet_are_reported() {
         .set(r(1), &[r(1)]) // 2, header
         .jump_if(0, 5)
         .set(r(2), &[])
-        .push(None, &[], &[p(1)], Value::Uniform, Control::Next) // 5: a vote
+        .push(None, &[], &[p(1)], ValueDependence::Uniform, ControlEffect::Next) // 5: a vote
         .jump_if(1, 2)
         .exit();
     let mut thread = ThreadCfg::run(&code, &Limits::default()).expect("it is followed");
-    let model = Model {
+    let model = WarpModel {
         may_diverge: true,
-        ..Model::default()
+        ..WarpModel::default()
     };
     let warp = WarpCfg::run(&code, &mut thread, &width(), &model).expect("it is followed");
     let dependence = Dependence::run(&thread);
@@ -321,13 +321,13 @@ fn lanes_that_do_not_meet_are_reported() {
 fn a_callee_outside_the_file_leaves_anything() {
     let code = Program::default()
         .set(r(1), &[])
-        .control(Control::Call(Target::External("outside".into())))
+        .control(ControlEffect::Call(ControlTarget::External("outside".into())))
         .load(r(2), r(1))
         .exit();
     let found = analyse(&code);
     let chain = &item(&found, 2).chain;
-    assert_eq!(links(chain), [(Role::Callee, 1)]);
-    assert_eq!(chain.as_ref().map(|c| c.source), Some(Source::Callee));
+    assert_eq!(links(chain), [(LinkRole::Callee, 1)]);
+    assert_eq!(chain.as_ref().map(|c| c.source), Some(DivergenceSource::Callee));
 }
 
 /// Ten thousand blocks, each with a join of two hundred cells.

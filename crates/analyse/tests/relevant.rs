@@ -8,7 +8,7 @@ use warpbound_analyse::thread::Limits;
 use warpbound_analyse::values::{AbstractValue, Values};
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
-    BinaryOp, Cell, Code, Condition, Control, Expr, Meaning, Op, OpIndex, Target, Value,
+    BinaryOp, Cell, Code, ExecCondition, ControlEffect, Expr, Meaning, Op, OpIndex, ControlTarget, ValueDependence,
 };
 use warpbound_simt::warp::CellSet;
 
@@ -18,10 +18,10 @@ const OFFSET: u8 = 3;
 const WHERE: u8 = 4;
 
 /// An operation of a one-register value, or of control.
-fn op(at: u32, guard: Option<u8>, control: Control, write: Option<(u8, Expr)>) -> Op {
-    let condition = Condition {
+fn op(at: u32, guard: Option<u8>, control: ControlEffect, write: Option<(u8, Expr)>) -> Op {
+    let condition = ExecCondition {
         guard: guard.map(Cell::pred),
-        ..Condition::ALWAYS
+        ..ExecCondition::ALWAYS
     };
     let cell = write.as_ref().map(|(register, _)| Cell::gpr(*register));
     Op {
@@ -29,7 +29,7 @@ fn op(at: u32, guard: Option<u8>, control: Control, write: Option<(u8, Expr)>) -
         condition,
         reads: SmallVec::new(),
         writes: cell.into_iter().collect(),
-        value: Value::Function,
+        value: ValueDependence::Function,
         control,
         barrier: false,
         meaning: write.map(|(register, value)| Meaning::set(Cell::gpr(register), value)),
@@ -41,8 +41,8 @@ fn op(at: u32, guard: Option<u8>, control: Control, write: Option<(u8, Expr)>) -
 fn program() -> Code {
     let cell = |register| Expr::Cell(Cell::gpr(register));
     let with = |op, register, value| Expr::binary(op, cell(register), Expr::Const(value));
-    let data = |at, register, value| op(at, None, Control::Next, Some((register, value)));
-    let jump = |to| Control::Jump(Target::Op(OpIndex(to)));
+    let data = |at, register, value| op(at, None, ControlEffect::Next, Some((register, value)));
+    let jump = |to| ControlEffect::Jump(ControlTarget::Op(OpIndex(to)));
     let mut code = Code {
         constants: vec![(
             2,
@@ -51,7 +51,7 @@ fn program() -> Code {
         ..Code::default()
     };
     let table = Expr::binary(BinaryOp::Add, cell(INDEX), cell(OFFSET));
-    let indirect = Control::Indirect {
+    let indirect = ControlEffect::Indirect {
         base: Some(Cell::gpr(WHERE)),
         anchor: 0,
         relative: true,
@@ -67,7 +67,7 @@ fn program() -> Code {
         op(7, None, indirect, None),
         // Back into the loop: index and offset are needed once more.
         op(8, None, jump(2), None),
-        op(9, None, Control::Exit, None),
+        op(9, None, ControlEffect::Exit, None),
     ];
     code
 }
@@ -118,6 +118,6 @@ fn a_write_that_is_not_followed_leaves_nothing_known() {
 #[test]
 fn without_indirect_jumps_nothing_is_followed() {
     let mut code = program();
-    code.ops[7].control = Control::Exit;
+    code.ops[7].control = ControlEffect::Exit;
     assert!(Relevant::run(&code).is_none());
 }

@@ -2,7 +2,7 @@ use std::fmt;
 
 /// Where in the user's input a diagnostic points; every part is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// File name as the user gave it.
     pub file: Option<String>,
     /// Kernel (or function) name.
@@ -19,7 +19,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Where. Boxed, so that a `Result` stays small on the way that has no diagnostic.
-    pub place: Box<Place>,
+    pub place: Box<Location>,
     /// What is wrong, one clause, no trailing period.
     pub what: String,
     /// What the user can do about it, when there is something.

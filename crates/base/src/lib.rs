@@ -12,4 +12,4 @@ pub use addr::CodeAddr;
 pub use bits::{BitRange, Bits};
 pub use cycles::{Cycles, Observed, UpperBound};
 pub use deadline::Deadline;
-pub use diagnostic::{Diagnostic, Place};
+pub use diagnostic::{Diagnostic, Location};

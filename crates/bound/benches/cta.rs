@@ -1,7 +1,7 @@
 //! Abstract CTA simulation: `cargo bench -p warpbound-bound --bench cta`.
 
 use divan::Bencher;
-use warpbound_bound::abstract_warp::{AbstractWarp, Element};
+use warpbound_bound::abstract_warp::{AbstractWarp, WarpElement};
 use warpbound_bound::cta::{Iterations, simulate};
 use warpbound_graph::LoopIndex;
 
@@ -9,8 +9,8 @@ fn main() {
     divan::main();
 }
 
-fn time(instr: u64, shift: u64) -> Element {
-    Element::Time {
+fn time(instr: u64, shift: u64) -> WarpElement {
+    WarpElement::Time {
         instr,
         shift,
         span: (0, 0),
@@ -19,15 +19,15 @@ fn time(instr: u64, shift: u64) -> Element {
 
 /// TriangleSum's abstract warp (`abstract-cta-2014`, Figure 3), with the barrier or without.
 fn triangle_sum(barrier: bool) -> AbstractWarp {
-    let mut body = vec![time(7, 1), Element::Memory(15), time(3, 0)];
+    let mut body = vec![time(7, 1), WarpElement::Memory(15), time(3, 0)];
     if barrier {
-        body.push(Element::Barrier(18));
+        body.push(WarpElement::Barrier(18));
     }
     body.push(time(4, 0));
     AbstractWarp {
         elements: vec![
             time(7, 0),
-            Element::Loop {
+            WarpElement::Loop {
                 index: LoopIndex(0),
                 head: vec![time(2, 0)],
                 body,

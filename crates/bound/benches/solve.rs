@@ -5,7 +5,7 @@ mod generate;
 
 use divan::Bencher;
 use generate::{Graph, Random, Region};
-use warpbound_bound::{Effort, Model, Outcome, Relation, solve};
+use warpbound_bound::{Effort, IntegerProgram, SolveOutcome, Relation, solve};
 
 fn main() {
     divan::main();
@@ -20,10 +20,10 @@ fn program(size: usize) -> Graph {
     Graph::of(&Region::Sequence(parts))
 }
 
-fn bound(bencher: Bencher<'_, '_>, model: &Model) {
+fn bound(bencher: Bencher<'_, '_>, model: &IntegerProgram) {
     bencher.bench_local(|| {
         let outcome = solve(divan::black_box(model), Effort::default());
-        assert!(matches!(outcome, Outcome::Bounded(_)), "{outcome:?}");
+        assert!(matches!(outcome, SolveOutcome::Bounded(_)), "{outcome:?}");
         outcome
     });
 }

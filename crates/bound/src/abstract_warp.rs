@@ -35,7 +35,7 @@ pub struct Structure<'a> {
 
 /// An element of an abstract warp.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Element {
+pub enum WarpElement {
     /// A time node.
     Time {
         /// Cycles of its instructions at most (`T_instr`).
@@ -55,9 +55,9 @@ pub enum Element {
         index: LoopIndex,
         /// From the header up to the first branch that may leave the loop: what is executed once more than the
         /// rest.
-        head: Vec<Element>,
+        head: Vec<WarpElement>,
         /// The rest of an iteration.
-        body: Vec<Element>,
+        body: Vec<WarpElement>,
     },
 }
 
@@ -65,7 +65,7 @@ pub enum Element {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AbstractWarp {
     /// Its elements, in the order of execution.
-    pub elements: Vec<Element>,
+    pub elements: Vec<WarpElement>,
 }
 
 /// The structure cannot be resolved statically at this node.
@@ -120,7 +120,7 @@ impl Builder<'_> {
         from: usize,
         stop: usize,
         within: Option<LoopIndex>,
-        out: &mut Vec<Element>,
+        out: &mut Vec<WarpElement>,
     ) -> Result<Option<usize>, Unresolved> {
         let end = self.structure.graph.len();
         let mut node = from;
@@ -146,13 +146,13 @@ impl Builder<'_> {
                 push(
                     out,
                     match *piece {
-                        Piece::Time { span, instr } => Element::Time {
+                        Piece::Time { span, instr } => WarpElement::Time {
                             instr,
                             shift: 0,
                             span,
                         },
-                        Piece::Memory(at) => Element::Memory(at),
-                        Piece::Barrier(at) => Element::Barrier(at),
+                        Piece::Memory(at) => WarpElement::Memory(at),
+                        Piece::Barrier(at) => WarpElement::Barrier(at),
                     },
                 );
             }
@@ -204,7 +204,7 @@ impl Builder<'_> {
         ways: &[usize],
         stop: usize,
         within: Option<LoopIndex>,
-        out: &mut Vec<Element>,
+        out: &mut Vec<WarpElement>,
     ) -> Result<usize, Unresolved> {
         let post = self.post.last().map(|(_, post)| post);
         let meet = post
@@ -229,7 +229,7 @@ impl Builder<'_> {
         &mut self,
         index: LoopIndex,
         node: usize,
-        out: &mut Vec<Element>,
+        out: &mut Vec<WarpElement>,
     ) -> Result<usize, Unresolved> {
         let body = self.loops.get(index);
         if body.headers != [node] {
@@ -264,14 +264,14 @@ impl Builder<'_> {
             // Never left by the code that was found: all of it is executed each time.
             None => Vec::new(),
         };
-        let joined = |parts: Vec<Element>| {
+        let joined = |parts: Vec<WarpElement>| {
             let mut out = Vec::new();
             for part in parts.into_iter().filter(|part| *part != CUT) {
                 push(&mut out, part);
             }
             out
         };
-        out.push(Element::Loop {
+        out.push(WarpElement::Loop {
             index,
             head: joined(elements),
             body: joined(rest),
@@ -281,21 +281,21 @@ impl Builder<'_> {
 }
 
 /// Keeps the head of a loop and the rest of an iteration apart while it is built.
-const CUT: Element = Element::Time {
+const CUT: WarpElement = WarpElement::Time {
     instr: 0,
     shift: 0,
     span: (u32::MAX, u32::MAX),
 };
 
 /// `Join`: a time node behind a time node is one time node.
-fn push(out: &mut Vec<Element>, element: Element) {
+fn push(out: &mut Vec<WarpElement>, element: WarpElement) {
     if let (
-        Some(Element::Time {
+        Some(WarpElement::Time {
             instr: sum,
             shift: shifts,
             span: whole,
         }),
-        Element::Time { instr, shift, span },
+        WarpElement::Time { instr, shift, span },
     ) = (out.last_mut().filter(|last| **last != CUT), &element)
     {
         *sum += instr;
@@ -307,7 +307,7 @@ fn push(out: &mut Vec<Element>, element: Element) {
 }
 
 /// `LUB`: of arms that a warp takes one of, the worst; of arms that its lanes may all take, one after the other.
-fn lub(arms: Vec<Vec<Element>>, divergent: bool, out: &mut Vec<Element>) {
+fn lub(arms: Vec<Vec<WarpElement>>, divergent: bool, out: &mut Vec<WarpElement>) {
     let times: Option<Vec<u64>> = arms.iter().map(|arm| time_of(arm)).collect();
     match times {
         // Only time: one node.
@@ -320,11 +320,11 @@ fn lub(arms: Vec<Vec<Element>>, divergent: bool, out: &mut Vec<Element>) {
             let instr = if divergent { all } else { most };
             let shift = if divergent { all - least } else { 0 };
             let spans = arms.iter().flatten().filter_map(|element| match element {
-                Element::Time { span, .. } => Some(*span),
+                WarpElement::Time { span, .. } => Some(*span),
                 _ => None,
             });
             if let Some(span) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) {
-                push(out, Element::Time { instr, shift, span });
+                push(out, WarpElement::Time { instr, shift, span });
             }
         }
         None if divergent => {
@@ -345,29 +345,29 @@ fn lub(arms: Vec<Vec<Element>>, divergent: bool, out: &mut Vec<Element>) {
 }
 
 /// The time of an arm that is nothing but time.
-fn time_of(arm: &[Element]) -> Option<u64> {
+fn time_of(arm: &[WarpElement]) -> Option<u64> {
     arm.iter()
         .map(|element| match element {
-            Element::Time { instr, .. } => Some(*instr),
+            WarpElement::Time { instr, .. } => Some(*instr),
             _ => None,
         })
         .sum()
 }
 
-fn stalls_of(arm: &[Element]) -> usize {
-    let of = |element: &Element| match element {
-        Element::Time { .. } => 0,
-        Element::Memory(_) | Element::Barrier(_) => 1,
-        Element::Loop { head, body, .. } => 1 + stalls_of(head) + stalls_of(body),
+fn stalls_of(arm: &[WarpElement]) -> usize {
+    let of = |element: &WarpElement| match element {
+        WarpElement::Time { .. } => 0,
+        WarpElement::Memory(_) | WarpElement::Barrier(_) => 1,
+        WarpElement::Loop { head, body, .. } => 1 + stalls_of(head) + stalls_of(body),
     };
     arm.iter().map(of).sum()
 }
 
-fn weight(arm: &[Element]) -> u64 {
-    let of = |element: &Element| match element {
-        Element::Time { instr, .. } => *instr,
-        Element::Memory(_) | Element::Barrier(_) => 0,
-        Element::Loop { head, body, .. } => weight(head) + weight(body),
+fn weight(arm: &[WarpElement]) -> u64 {
+    let of = |element: &WarpElement| match element {
+        WarpElement::Time { instr, .. } => *instr,
+        WarpElement::Memory(_) | WarpElement::Barrier(_) => 0,
+        WarpElement::Loop { head, body, .. } => weight(head) + weight(body),
     };
     arm.iter().map(of).sum()
 }

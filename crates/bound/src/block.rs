@@ -9,11 +9,11 @@
 //! known of the barriers ([`Rule`]).
 
 use warpbound_base::{Cycles, UpperBound};
-use warpbound_simt::epochs::{Arrival, Epoch};
+use warpbound_simt::epochs::{EpochArrival, Epoch};
 
 /// What one warp of a block does.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Work {
+pub enum WarpWork {
     /// Epoch by epoch.
     Epochs(Vec<Epoch>),
     /// Altogether.
@@ -27,32 +27,32 @@ pub enum Work {
     },
 }
 
-impl Work {
+impl WarpWork {
     fn issues(&self) -> u64 {
         match self {
-            Work::Epochs(epochs) => sum(epochs.iter().map(|epoch| epoch.issues)),
-            Work::Total { issues, .. } => *issues,
+            WarpWork::Epochs(epochs) => sum(epochs.iter().map(|epoch| epoch.issues)),
+            WarpWork::Total { issues, .. } => *issues,
         }
     }
 
     fn waits(&self) -> u64 {
         match self {
-            Work::Epochs(epochs) => sum(epochs.iter().map(|epoch| epoch.waits)),
-            Work::Total { waits, .. } => *waits,
+            WarpWork::Epochs(epochs) => sum(epochs.iter().map(|epoch| epoch.waits)),
+            WarpWork::Total { waits, .. } => *waits,
         }
     }
 
     fn meets_barriers(&self) -> bool {
         match self {
-            Work::Epochs(epochs) => epochs.iter().any(|epoch| epoch.ends.is_some()),
-            Work::Total { barriers, .. } => *barriers,
+            WarpWork::Epochs(epochs) => epochs.iter().any(|epoch| epoch.ends.is_some()),
+            WarpWork::Total { barriers, .. } => *barriers,
         }
     }
 }
 
 /// Why there are no more stalls than counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rule {
+pub enum StallRule {
     /// No warp waits for another: the stalls are the waits of one warp.
     NoBarriers,
     /// Each barrier is passed by all warps together that will still come to one: between two of them, the stalls are
@@ -72,14 +72,14 @@ pub struct BlockBound {
     /// Cycles in which none is.
     pub stalls: u64,
     /// Why that is so.
-    pub rule: Rule,
+    pub rule: StallRule,
 }
 
 /// A barrier that not enough threads come to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unsatisfied {
     /// The first arrival at it.
-    pub barrier: Arrival,
+    pub barrier: EpochArrival,
     /// Threads that come.
     pub arrive: u64,
 }
@@ -89,20 +89,20 @@ pub struct Unsatisfied {
 /// # Errors
 ///
 /// Where a barrier is certainly never satisfied, so that the block does not end.
-pub fn block_bound(warps: &[(Work, u64)]) -> Result<BlockBound, Unsatisfied> {
+pub fn block_bound(warps: &[(WarpWork, u64)]) -> Result<BlockBound, Unsatisfied> {
     let issues = sum(warps
         .iter()
         .map(|(work, count)| work.issues().saturating_mul(*count)));
     let (stalls, rule) = if !warps.iter().any(|(work, _)| work.meets_barriers()) {
         let waits = warps.iter().map(|(work, _)| work.waits());
-        (waits.max().unwrap_or(0), Rule::NoBarriers)
+        (waits.max().unwrap_or(0), StallRule::NoBarriers)
     } else if let Some(stalls) = aligned(warps)? {
-        (stalls, Rule::AlignedBarriers)
+        (stalls, StallRule::AlignedBarriers)
     } else {
         let waits = warps
             .iter()
             .map(|(work, count)| work.waits().saturating_mul(*count));
-        (sum(waits), Rule::AnyBarriers)
+        (sum(waits), StallRule::AnyBarriers)
     };
     Ok(BlockBound {
         cycles: UpperBound(Cycles(issues.saturating_add(stalls))),
@@ -117,12 +117,12 @@ pub fn block_bound(warps: &[(Work, u64)]) -> Result<BlockBound, Unsatisfied> {
 /// Say that all warps have passed their first n barriers, each with all others that have as many. Those that have a
 /// further one come to it; if it is the same for all and waits for exactly as many threads as they are, then it opens
 /// when the last of them is there, and not before.
-fn aligned(warps: &[(Work, u64)]) -> Result<Option<u64>, Unsatisfied> {
+fn aligned(warps: &[(WarpWork, u64)]) -> Result<Option<u64>, Unsatisfied> {
     let mut epochs = Vec::with_capacity(warps.len());
     for (work, count) in warps {
         match work {
-            Work::Epochs(of_warp) => epochs.push((of_warp.as_slice(), *count)),
-            Work::Total { .. } => return Ok(None),
+            WarpWork::Epochs(of_warp) => epochs.push((of_warp.as_slice(), *count)),
+            WarpWork::Total { .. } => return Ok(None),
         }
     }
     let most = epochs.iter().map(|(of_warp, _)| of_warp.len()).max();
@@ -169,7 +169,7 @@ mod tests {
         Epoch {
             issues,
             waits,
-            ends: ends.map(|(expected, lanes)| Arrival {
+            ends: ends.map(|(expected, lanes)| EpochArrival {
                 at: 0,
                 number: 0,
                 expected,
@@ -180,27 +180,27 @@ mod tests {
 
     #[test]
     fn without_barriers_the_longest_wait_counts() {
-        let work = |issues, waits| Work::Total {
+        let work = |issues, waits| WarpWork::Total {
             issues,
             waits,
             barriers: false,
         };
         let bound = block_bound(&[(work(10, 9), 3), (work(4, 18), 1)]).unwrap();
         assert_eq!((bound.issues, bound.stalls), (34, 18));
-        assert_eq!(bound.rule, Rule::NoBarriers);
+        assert_eq!(bound.rule, StallRule::NoBarriers);
     }
 
     #[test]
     fn aligned_barriers_cut_the_stalls_into_epochs() {
-        let a = Work::Epochs(vec![epoch(5, 9, Some((8, 4))), epoch(2, 0, None)]);
-        let b = Work::Epochs(vec![epoch(5, 0, Some((8, 4))), epoch(2, 9, None)]);
+        let a = WarpWork::Epochs(vec![epoch(5, 9, Some((8, 4))), epoch(2, 0, None)]);
+        let b = WarpWork::Epochs(vec![epoch(5, 0, Some((8, 4))), epoch(2, 9, None)]);
         let bound = block_bound(&[(a.clone(), 1), (b, 1)]).unwrap();
         assert_eq!((bound.issues, bound.stalls), (14, 18));
-        assert_eq!(bound.rule, Rule::AlignedBarriers);
+        assert_eq!(bound.rule, StallRule::AlignedBarriers);
         // A barrier that fewer threads open than come: nobody knows who waits for whom.
-        let c = Work::Epochs(vec![epoch(5, 9, Some((6, 4))), epoch(2, 0, None)]);
+        let c = WarpWork::Epochs(vec![epoch(5, 9, Some((6, 4))), epoch(2, 0, None)]);
         let bound = block_bound(&[(c, 2)]).unwrap();
-        assert_eq!((bound.stalls, bound.rule), (18, Rule::AnyBarriers));
+        assert_eq!((bound.stalls, bound.rule), (18, StallRule::AnyBarriers));
         // One that never opens.
         assert_eq!(block_bound(&[(a, 1)]).unwrap_err().arrive, 4);
     }

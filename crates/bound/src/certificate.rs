@@ -8,7 +8,7 @@ use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use warpbound_base::Diagnostic;
 
-use crate::model::{Model, Relation};
+use crate::model::{IntegerProgram, Relation};
 
 /// Evidence for an upper bound of a [`Model`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Certificate {
 ///
 /// # Errors
 /// What does not hold, naming the row or variable.
-pub fn verify(model: &Model, certificate: &Certificate) -> Result<i128, Diagnostic> {
+pub fn verify(model: &IntegerProgram, certificate: &Certificate) -> Result<i128, Diagnostic> {
     let costs: Vec<i64> = model.vars().iter().map(|var| var.cost).collect();
     let implied = implied_bound(model, &costs, &certificate.multipliers)?;
     if implied.floor().to_integer() > BigInt::from(certificate.bound) {
@@ -59,7 +59,7 @@ pub fn verify(model: &Model, certificate: &Certificate) -> Result<i128, Diagnost
 ///
 /// # Errors
 /// What does not hold.
-pub fn verify_infeasible(model: &Model, multipliers: &[BigRational]) -> Result<(), Diagnostic> {
+pub fn verify_infeasible(model: &IntegerProgram, multipliers: &[BigRational]) -> Result<(), Diagnostic> {
     let costs = vec![0; model.vars().len()];
     if implied_bound(model, &costs, multipliers)?.is_negative() {
         Ok(())
@@ -75,7 +75,7 @@ pub fn verify_infeasible(model: &Model, multipliers: &[BigRational]) -> Result<(
 ///
 /// # Errors
 /// What does not hold.
-pub fn verify_ray(model: &Model, direction: &[BigRational]) -> Result<(), Diagnostic> {
+pub fn verify_ray(model: &IntegerProgram, direction: &[BigRational]) -> Result<(), Diagnostic> {
     if direction.len() != model.vars().len() {
         return Err(Diagnostic::new("the ray has not one value per variable"));
     }
@@ -120,7 +120,7 @@ pub fn verify_ray(model: &Model, direction: &[BigRational]) -> Result<(), Diagno
 /// # Errors
 /// A multiplier of the wrong sign, or a variable that may grow without end.
 pub fn implied_bound(
-    model: &Model,
+    model: &IntegerProgram,
     costs: &[i64],
     multipliers: &[BigRational],
 ) -> Result<BigRational, Diagnostic> {
@@ -182,7 +182,7 @@ pub fn implied_bound(
 ///
 /// # Errors
 /// The first row or bound that the point violates.
-pub fn evaluate(model: &Model, point: &[u128]) -> Result<BigInt, Diagnostic> {
+pub fn evaluate(model: &IntegerProgram, point: &[u128]) -> Result<BigInt, Diagnostic> {
     if point.len() != model.vars().len() {
         return Err(Diagnostic::new(format!(
             "a point of {} values for {} variables",

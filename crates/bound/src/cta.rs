@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use warpbound_graph::LoopIndex;
 
-use crate::abstract_warp::{AbstractWarp, Element};
+use crate::abstract_warp::{AbstractWarp, WarpElement};
 
 /// How often the warps of a block iterate each loop, each time that they come to it: warps in any order, one number
 /// each.
@@ -16,7 +16,7 @@ pub type Iterations = BTreeMap<LoopIndex, Vec<u64>>;
 
 /// A step of the simulation, or several that were alike.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum CtaStep {
     /// An element outside all loops.
     Element {
         /// Its position in the abstract warp.
@@ -60,7 +60,7 @@ pub struct Estimate {
     /// Cycles of the loop predicates' last evaluations, which the paper leaves out.
     pub forgotten: u64,
     /// How it came about.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CtaStep>,
 }
 
 impl Estimate {
@@ -118,9 +118,9 @@ pub fn simulate(
         let before = (simulation.instr, simulation.stall);
         let warps = (simulation.state.low, simulation.state.high);
         match element {
-            Element::Loop { index, head, body } => {
+            WarpElement::Loop { index, head, body } => {
                 let mut note = |count, instr, stall, warps| match steps.last_mut() {
-                    Some(Step::Iterations {
+                    Some(CtaStep::Iterations {
                         element,
                         count: known,
                         instr: i,
@@ -129,7 +129,7 @@ pub fn simulate(
                     }) if (*element, *i, *s, *w) == (position, instr, stall, warps) => {
                         *known += count;
                     }
-                    _ => steps.push(Step::Iterations {
+                    _ => steps.push(CtaStep::Iterations {
                         element: position,
                         count,
                         instr,
@@ -141,7 +141,7 @@ pub fn simulate(
             }
             element => {
                 simulation.element(element, &all)?;
-                steps.push(Step::Element {
+                steps.push(CtaStep::Element {
                     element: position,
                     instr: simulation.instr - before.0,
                     stall: simulation.stall - before.1,
@@ -154,7 +154,7 @@ pub fn simulate(
     let before = simulation.stall;
     simulation.flush();
     if simulation.stall > before {
-        steps.push(Step::Flush {
+        steps.push(CtaStep::Flush {
             stall: simulation.stall - before,
         });
     }
@@ -194,10 +194,10 @@ struct Simulation<'a> {
 }
 
 impl Simulation<'_> {
-    fn element(&mut self, element: &Element, warps: &[usize]) -> Result<(), NoEstimate> {
+    fn element(&mut self, element: &WarpElement, warps: &[usize]) -> Result<(), NoEstimate> {
         self.left = self.left.checked_sub(1).ok_or(NoEstimate::TooLong)?;
         match element {
-            Element::Time { instr, shift, .. } => {
+            WarpElement::Time { instr, shift, .. } => {
                 self.instr = self
                     .instr
                     .saturating_add(self.state.high.saturating_mul(*instr));
@@ -209,20 +209,20 @@ impl Simulation<'_> {
                 let window = self.state.shift;
                 self.flush_where(|access| access.distance > window);
             }
-            Element::Memory(_) => {
+            WarpElement::Memory(_) => {
                 self.state.log.push(Access {
                     low: self.state.low,
                     distance: 0,
                 });
                 self.state.shift = self.state.shift.max(self.state.low.saturating_sub(1));
             }
-            Element::Barrier(_) => {
+            WarpElement::Barrier(_) => {
                 self.flush();
                 self.state.shift = 0;
                 let here = warps.len() as u64;
                 (self.state.low, self.state.high) = (here, here);
             }
-            Element::Loop { index, head, body } => {
+            WarpElement::Loop { index, head, body } => {
                 self.iterate(*index, head, body, warps, &mut |_, _, _, _| ())?;
             }
         }
@@ -250,8 +250,8 @@ impl Simulation<'_> {
     fn iterate(
         &mut self,
         index: LoopIndex,
-        head: &[Element],
-        body: &[Element],
+        head: &[WarpElement],
+        body: &[WarpElement],
         warps: &[usize],
         note: &mut dyn FnMut(u64, u64, u64, u64),
     ) -> Result<(), NoEstimate> {
@@ -299,7 +299,7 @@ impl Simulation<'_> {
         let head_time: u64 = head
             .iter()
             .map(|element| match element {
-                Element::Time { instr, .. } => *instr,
+                WarpElement::Time { instr, .. } => *instr,
                 _ => 0,
             })
             .sum();

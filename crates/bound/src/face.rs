@@ -43,12 +43,12 @@ mod tests {
 
     use super::*;
     use crate::linear::Linear;
-    use crate::model::{Model, Relation};
+    use crate::model::{IntegerProgram, Relation};
     use crate::simplex::Verdict;
 
     /// Variables `a` and `b` with these costs and rows `p a + q b <= r`.
-    fn model(costs: [i64; 2], rows: &[(i64, i64, i128)]) -> Model {
-        let mut model = Model::new();
+    fn model(costs: [i64; 2], rows: &[(i64, i64, i128)]) -> IntegerProgram {
+        let mut model = IntegerProgram::new();
         let [a, b] = costs.map(|cost| model.add_var("count", cost, None));
         for &(p, q, most) in rows {
             model.add_row("row", "given", [(a, p), (b, q)], Relation::Le, most);
@@ -57,7 +57,7 @@ mod tests {
     }
 
     /// The integer optimum that is found from an optimum which is none.
-    fn found(model: &Model) -> Option<Vec<u128>> {
+    fn found(model: &IntegerProgram) -> Option<Vec<u128>> {
         let reduced = Reduced::of(&Linear::relax(model));
         let mut simplex =
             Simplex::new(&reduced.linear, 1000, Deadline::default()).expect("a basis");

@@ -13,7 +13,7 @@ use warpbound_base::Diagnostic;
 use crate::certificate::evaluate;
 use crate::exact::Exact;
 use crate::linear::Linear;
-use crate::model::{Model, Relation};
+use crate::model::{IntegerProgram, Relation};
 use crate::reduce::Reduced;
 
 /// How far a variable may move from the relaxation's optimum; the larger one is tried where the smaller one leaves no
@@ -35,7 +35,7 @@ const SECONDS: u32 = 10;
 /// # Errors
 /// Why there is none: the solver's own reason, its panic, or what the exact check refused.
 pub(crate) fn integer_point(
-    model: &Model,
+    model: &IntegerProgram,
     reduced: &Reduced,
     center: &[Exact],
     nodes: usize,
@@ -66,7 +66,7 @@ type Answer = Result<Option<Vec<f64>>, String>;
 
 /// The point that `solver` finds, if it obeys every row and bound of `model`.
 fn checked(
-    model: &Model,
+    model: &IntegerProgram,
     reduced: &Reduced,
     center: &[Exact],
     solver: impl FnOnce() -> Answer,
@@ -207,8 +207,8 @@ mod tests {
     use super::*;
 
     /// `2a + b <= 7`.
-    fn sample() -> Model {
-        let mut model = Model::new();
+    fn sample() -> IntegerProgram {
+        let mut model = IntegerProgram::new();
         let a = model.add_var("a", 3, None);
         let b = model.add_var("b", 1, Some(2));
         model.add_row("room", "given", [(a, 2), (b, 1)], Relation::Le, 7);
@@ -262,12 +262,12 @@ mod tests {
     #[cfg(any(feature = "microlp", feature = "highs"))]
     #[test]
     fn the_solver_finds_near_and_far_points() {
-        let find = |model: &Model, center: [i128; 2]| {
+        let find = |model: &IntegerProgram, center: [i128; 2]| {
             let reduced = Reduced::of(&Linear::relax(model));
             integer_point(model, &reduced, &center.map(Exact::int), 10).map_err(|why| why.what)
         };
         assert_eq!(find(&sample(), [3, 0]), Ok(vec![3, 1]));
-        let mut model = Model::new();
+        let mut model = IntegerProgram::new();
         let enter = model.add_var("enter", 0, None);
         let header = model.add_var("header", 1, None);
         model.add_row("half", "given", [(enter, 2)], Relation::Le, 1);

@@ -1,10 +1,10 @@
 //! Implicit path enumeration: count rows, loop facts and costs become an integer program.
 
 use warpbound_simt::NodeId;
-use warpbound_simt::counts::{CountSystem, CountVar, Counted, Factor, Relation as CountRelation};
+use warpbound_simt::counts::{CountSystem, CountVar, CountKind, Factor, RowRelation as CountRelation};
 use warpbound_simt::warp::Via;
 
-use crate::model::{Model, Relation, VarId};
+use crate::model::{IntegerProgram, Relation, VarId};
 
 /// A loop bound times a coefficient leaves the range of a coefficient.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,7 +28,7 @@ pub struct StatedCounts<'a> {
 #[derive(Clone, Debug)]
 pub struct Ipet {
     /// The program.
-    pub model: Model,
+    pub model: IntegerProgram,
     /// Model variable of each count variable.
     pub vars: Vec<VarId>,
 }
@@ -64,7 +64,7 @@ impl Ipet {
                 costs[var.0] = i64::try_from(cost(node)).unwrap_or(i64::MAX);
             }
         }
-        let mut model = Model::new();
+        let mut model = IntegerProgram::new();
         let vars: Vec<VarId> = system
             .variables
             .iter()
@@ -115,8 +115,8 @@ impl Ipet {
 }
 
 /// The name of a variable.
-fn spell(counted: &Counted) -> String {
-    let step = |from: &NodeId, step: &warpbound_simt::warp::Step| {
+fn spell(counted: &CountKind) -> String {
+    let step = |from: &NodeId, step: &warpbound_simt::warp::WarpStep| {
         let to = step.to.map_or("end".to_owned(), |n| n.0.to_string());
         let arrow = match step.via {
             Via::Walk if step.pushes.is_empty() => "→",
@@ -126,9 +126,9 @@ fn spell(counted: &Counted) -> String {
         format!("{} {arrow} {to}", from.0)
     };
     match counted {
-        Counted::WarpStart => "warp start".to_owned(),
-        Counted::WarpStep(from, s) => format!("warp {}", step(from, s)),
-        Counted::ThreadStart => "lanes start".to_owned(),
-        Counted::ThreadStep(from, s) => format!("lanes {}", step(from, s)),
+        CountKind::WarpStart => "warp start".to_owned(),
+        CountKind::WarpStep(from, s) => format!("warp {}", step(from, s)),
+        CountKind::ThreadStart => "lanes start".to_owned(),
+        CountKind::ThreadStep(from, s) => format!("lanes {}", step(from, s)),
     }
 }

@@ -24,6 +24,6 @@ pub use certificate::{
 };
 pub use facts::{FactsFile, KernelFacts, LoopName, LoopNumbers};
 pub use ipet::{BoundTooLarge, Ipet, StatedCounts};
-pub use model::{Model, Relation, Row, RowId, Var, VarId};
+pub use model::{IntegerProgram, Relation, Constraint, RowId, Var, VarId};
 pub use never::{Never, NeverIndex};
-pub use solve::{Certified, Conflict, Effort, Outcome, Ray, solve};
+pub use solve::{Certified, Conflict, Effort, SolveOutcome, Ray, solve};

@@ -1,5 +1,5 @@
 use crate::exact::Exact;
-use crate::model::{Model, Relation};
+use crate::model::{IntegerProgram, Relation};
 
 /// A sparse exact linear program: maximise `cost · x` with `0 <= x <= upper` and rows as given.
 ///
@@ -16,7 +16,7 @@ pub(crate) struct Linear {
 
 impl Linear {
     /// The continuous relaxation of `model`, whose rows must name its own variables only.
-    pub(crate) fn relax(model: &Model) -> Linear {
+    pub(crate) fn relax(model: &IntegerProgram) -> Linear {
         let mut columns: Vec<Vec<(usize, Exact)>> = vec![Vec::new(); model.vars().len()];
         for (index, row) in model.rows().iter().enumerate() {
             for &(var, coefficient) in &row.terms {

@@ -56,7 +56,7 @@ impl fmt::Display for Relation {
 
 /// One linear constraint: the sum of `coefficient * variable` compared with `rhs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct Constraint {
     /// A short name.
     pub label: String,
     /// Why it holds, shown to the user where the row matters.
@@ -71,12 +71,12 @@ pub struct Row {
 
 /// An integer program: maximise the sum of `cost * variable` over the non-negative integers that obey every row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Model {
+pub struct IntegerProgram {
     vars: Vec<Var>,
-    rows: Vec<Row>,
+    rows: Vec<Constraint>,
 }
 
-impl Model {
+impl IntegerProgram {
     /// A model without variables and rows.
     pub fn new() -> Self {
         Self::default()
@@ -104,7 +104,7 @@ impl Model {
         rhs: i128,
     ) -> RowId {
         let id = RowId(self.rows.len() as u32);
-        self.rows.push(Row {
+        self.rows.push(Constraint {
             label: label.into(),
             reason: reason.into(),
             terms: terms.into_iter().collect(),
@@ -120,7 +120,7 @@ impl Model {
     }
 
     /// All rows, in the order they were added.
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[Constraint] {
         &self.rows
     }
 
@@ -130,7 +130,7 @@ impl Model {
     }
 
     /// The row `id`, when it is one of this model's.
-    pub fn row(&self, id: RowId) -> Option<&Row> {
+    pub fn row(&self, id: RowId) -> Option<&Constraint> {
         self.rows.get(id.index())
     }
 
@@ -151,7 +151,7 @@ impl Model {
     }
 
     /// The first row that names a variable of another model, if there is one.
-    pub(crate) fn foreign_row(&self) -> Option<&Row> {
+    pub(crate) fn foreign_row(&self) -> Option<&Constraint> {
         self.rows
             .iter()
             .find(|row| row.terms.iter().any(|&(var, _)| self.var(var).is_none()))

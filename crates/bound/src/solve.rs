@@ -7,7 +7,7 @@ use crate::exact::Exact;
 use crate::face::integer_optimum;
 use crate::integer::{integer_point, integral};
 use crate::linear::Linear;
-use crate::model::{Model, RowId, VarId};
+use crate::model::{IntegerProgram, RowId, VarId};
 use crate::reduce::Reduced;
 use crate::simplex::{Simplex, Verdict};
 
@@ -39,7 +39,7 @@ impl Default for Effort {
 
 /// What is known about the largest objective of a model.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum SolveOutcome {
     /// An upper bound, checked exactly.
     Bounded(Certified),
     /// The objective grows without end; each ray was checked exactly. Never empty.
@@ -107,14 +107,14 @@ pub struct Conflict {
 /// one, then the integer solver that was built in for the best integer point; what they find can only become the
 /// witness, never the bound. Nothing is returned that
 /// [`verify`], [`verify_ray`] or [`verify_infeasible`] has not accepted.
-pub fn solve(model: &Model, effort: Effort) -> Outcome {
+pub fn solve(model: &IntegerProgram, effort: Effort) -> SolveOutcome {
     match attempt(model, effort) {
         Ok(outcome) => outcome,
-        Err(diagnostic) => Outcome::SolverFailed(diagnostic),
+        Err(diagnostic) => SolveOutcome::SolverFailed(diagnostic),
     }
 }
 
-fn attempt(model: &Model, effort: Effort) -> Result<Outcome, Diagnostic> {
+fn attempt(model: &IntegerProgram, effort: Effort) -> Result<SolveOutcome, Diagnostic> {
     if let Some(row) = model.foreign_row() {
         return Err(Diagnostic::new(format!(
             "row `{}` names a variable of another model",
@@ -125,7 +125,7 @@ fn attempt(model: &Model, effort: Effort) -> Result<Outcome, Diagnostic> {
     let mut simplex = Simplex::new(&reduced.linear, effort.pivots, effort.deadline)
         .ok_or_else(|| gave_up("no starting basis"))?;
     match simplex.run() {
-        Verdict::Optimal => bounded(model, &reduced, simplex, effort).map(Outcome::Bounded),
+        Verdict::Optimal => bounded(model, &reduced, simplex, effort).map(SolveOutcome::Bounded),
         Verdict::Infeasible { multipliers } => {
             let multipliers = big(&reduced.expand_multipliers(&multipliers, false));
             verify_infeasible(model, &multipliers)?;
@@ -134,17 +134,17 @@ fn attempt(model: &Model, effort: Effort) -> Result<Outcome, Diagnostic> {
                 .filter(|(_, multiplier)| !num_traits::Zero::is_zero(*multiplier))
                 .map(|(index, _)| RowId(index))
                 .collect();
-            Ok(Outcome::Infeasible(Conflict { rows, multipliers }))
+            Ok(SolveOutcome::Infeasible(Conflict { rows, multipliers }))
         }
         Verdict::Unbounded { direction, column } => {
-            rays(model, &reduced, simplex, direction, column, effort).map(Outcome::Unbounded)
+            rays(model, &reduced, simplex, direction, column, effort).map(SolveOutcome::Unbounded)
         }
         Verdict::GaveUp(why) => Err(gave_up(why)),
     }
 }
 
 fn bounded(
-    model: &Model,
+    model: &IntegerProgram,
     reduced: &Reduced,
     mut simplex: Simplex,
     effort: Effort,
@@ -199,7 +199,7 @@ fn bounded(
 
 /// Collects rays: each found one is taken out by freezing the variable that started it.
 fn rays(
-    model: &Model,
+    model: &IntegerProgram,
     reduced: &Reduced,
     mut simplex: Simplex,
     direction: Vec<Exact>,

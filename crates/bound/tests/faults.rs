@@ -9,17 +9,17 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use warpbound_bound::{
-    Certificate, Effort, Model, Outcome, Relation, solve, verify, verify_infeasible, verify_ray,
+    Certificate, Effort, IntegerProgram, SolveOutcome, Relation, solve, verify, verify_infeasible, verify_ray,
 };
 
-fn sample() -> (Model, Certificate) {
+fn sample() -> (IntegerProgram, Certificate) {
     let mut random = Random(7);
     let parts = (0..4)
         .map(|_| Region::random(&mut random, 10, 3, 20))
         .collect();
     let model = Graph::of(&Region::Sequence(parts)).warp_model(32);
     match solve(&model, Effort::default()) {
-        Outcome::Bounded(certified) => {
+        SolveOutcome::Bounded(certified) => {
             assert!(certified.certificate.witness.is_some());
             (model, certified.certificate)
         }
@@ -28,8 +28,8 @@ fn sample() -> (Model, Certificate) {
 }
 
 /// The model without row `dropped`.
-fn without_row(model: &Model, dropped: usize) -> Model {
-    let mut smaller = Model::new();
+fn without_row(model: &IntegerProgram, dropped: usize) -> IntegerProgram {
+    let mut smaller = IntegerProgram::new();
     let ids: Vec<_> = model
         .vars()
         .iter()
@@ -50,7 +50,7 @@ fn without_row(model: &Model, dropped: usize) -> Model {
     smaller
 }
 
-fn rejected(model: &Model, certificate: &Certificate, words: &str) {
+fn rejected(model: &IntegerProgram, certificate: &Certificate, words: &str) {
     let error = verify(model, certificate).expect_err("accepted");
     assert!(error.what.contains(words), "{error}");
 }
@@ -73,7 +73,7 @@ fn a_bound_one_too_low_is_rejected() {
 #[test]
 fn a_bound_below_the_witness_is_rejected_even_if_the_multipliers_agree() {
     // Relaxing the witness side: a point outside the rows cannot be used, so a low bound needs broken multipliers.
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let a = m.add_var("a", 1, Some(5));
     m.add_row("r", "given", [(a, 1)], Relation::Le, 5);
     let half = BigRational::new(1.into(), 2.into());
@@ -143,7 +143,7 @@ fn a_wrong_witness_is_rejected() {
     // One path, so that no single count can change alone.
     let mut random = Random(7);
     let model = Graph::of(&Region::random(&mut random, 30, 3, 20)).path_model();
-    let Outcome::Bounded(certified) = solve(&model, Effort::default()) else {
+    let SolveOutcome::Bounded(certified) = solve(&model, Effort::default()) else {
         panic!("not bounded");
     };
     let certificate = certified.certificate;
@@ -161,7 +161,7 @@ fn a_wrong_witness_is_rejected() {
 
 #[test]
 fn a_witness_above_a_variable_bound_is_rejected() {
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     m.add_var("a", 1, Some(5));
     let certificate = Certificate {
         bound: 6,
@@ -207,7 +207,7 @@ fn a_loop_bound_one_higher_is_rejected() {
 
 #[test]
 fn a_false_contradiction_is_rejected() {
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let a = m.add_var("a", 1, None);
     m.add_row("low", "given", [(a, 1)], Relation::Le, 5);
     m.add_row("high", "given", [(a, 1)], Relation::Ge, 5);
@@ -217,7 +217,7 @@ fn a_false_contradiction_is_rejected() {
 
 #[test]
 fn a_false_ray_is_rejected() {
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let a = m.add_var("a", 1, None);
     let b = m.add_var("b", 1, Some(3));
     m.add_row("low", "given", [(a, 1), (b, -1)], Relation::Le, 5);

@@ -3,12 +3,12 @@
 #![allow(clippy::panic, reason = "helpers of tests")]
 
 use warpbound_bound::{
-    Certified, Effort, Model, Outcome, Relation, evaluate, solve, verify, verify_infeasible,
+    Certified, Effort, IntegerProgram, SolveOutcome, Relation, evaluate, solve, verify, verify_infeasible,
 };
 
-fn bounded(model: &Model) -> Certified {
+fn bounded(model: &IntegerProgram) -> Certified {
     match solve(model, Effort::default()) {
-        Outcome::Bounded(certified) => {
+        SolveOutcome::Bounded(certified) => {
             assert_eq!(verify(model, &certified.certificate), Ok(certified.bound));
             certified
         }
@@ -17,8 +17,8 @@ fn bounded(model: &Model) -> Certified {
 }
 
 /// entry -> header -> body -> header -> exit, at most `bound` header executions per entry.
-fn single_loop(bound: i64) -> Model {
-    let mut m = Model::new();
+fn single_loop(bound: i64) -> IntegerProgram {
+    let mut m = IntegerProgram::new();
     let enter = m.add_var("enter", 0, None);
     let header = m.add_var("header", 5, None);
     let body = m.add_var("body", 20, None);
@@ -50,7 +50,7 @@ fn single_loop(bound: i64) -> Model {
 
 #[test]
 fn an_empty_model_is_bounded_by_zero() {
-    assert_eq!(bounded(&Model::new()).bound, 0);
+    assert_eq!(bounded(&IntegerProgram::new()).bound, 0);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn binding_rows_name_the_loop_bound() {
 
 #[test]
 fn the_costlier_arm_of_a_branch_is_taken() {
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let fork = m.add_var("fork", 1, None);
     let left = m.add_var("left", 10, None);
     let right = m.add_var("right", 7, None);
@@ -99,7 +99,7 @@ fn the_costlier_arm_of_a_branch_is_taken() {
 
 #[test]
 fn upper_bounds_of_variables_count() {
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let a = m.add_var("a", 3, Some(4));
     let b = m.add_var("b", 2, Some(100));
     m.add_row("sum", "given", [(a, 1), (b, 1)], Relation::Le, 10);
@@ -109,7 +109,7 @@ fn upper_bounds_of_variables_count() {
 
 #[test]
 fn variables_without_rows_sit_at_their_upper_bound() {
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     m.add_var("a", 3, Some(u64::MAX));
     m.add_var("b", -3, None);
     assert_eq!(bounded(&m).bound, 3 * i128::from(u64::MAX));
@@ -117,11 +117,11 @@ fn variables_without_rows_sit_at_their_upper_bound() {
 
 #[test]
 fn repeated_variables_of_a_row_add_up() {
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let a = m.add_var("a", 1, None);
     m.add_row("twice", "given", [(a, 1), (a, 1)], Relation::Le, 10);
     assert_eq!(bounded(&m).bound, 5);
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let a = m.add_var("a", 1, Some(3));
     m.add_row(
         "nothing",
@@ -135,7 +135,7 @@ fn repeated_variables_of_a_row_add_up() {
 
 #[test]
 fn lower_bound_rows_hold() {
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let a = m.add_var("a", -2, None);
     let b = m.add_var("b", -3, None);
     m.add_row("at least", "given", [(a, 1), (b, 1)], Relation::Ge, 7);
@@ -146,7 +146,7 @@ fn lower_bound_rows_hold() {
 #[test]
 fn the_bound_is_the_floor_of_the_relaxation_and_the_gap_is_reported() {
     // Odd cycle: at most one of each two; the relaxation takes half of each.
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let v: Vec<_> = (0..3)
         .map(|i| m.add_var(format!("v{i}"), 2, Some(1)))
         .collect();
@@ -168,7 +168,7 @@ fn the_bound_is_the_floor_of_the_relaxation_and_the_gap_is_reported() {
 
 #[test]
 fn fractions_round_down() {
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let a = m.add_var("a", 1, None);
     m.add_row("third", "given", [(a, 3)], Relation::Le, 10);
     let certified = bounded(&m);
@@ -178,7 +178,7 @@ fn fractions_round_down() {
 
 #[test]
 fn a_loop_without_bound_is_named() {
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let enter = m.add_var("enter", 0, None);
     let header = m.add_var("header", 5, None);
     let body = m.add_var("body", 20, None);
@@ -198,7 +198,7 @@ fn a_loop_without_bound_is_named() {
         Relation::Eq,
         0,
     );
-    let Outcome::Unbounded(rays) = solve(&m, Effort::default()) else {
+    let SolveOutcome::Unbounded(rays) = solve(&m, Effort::default()) else {
         panic!("not unbounded");
     };
     let names: Vec<_> = rays[0]
@@ -212,14 +212,14 @@ fn a_loop_without_bound_is_named() {
 
 #[test]
 fn every_unbounded_loop_is_named() {
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let first = m.add_var("first", 1, None);
     let again = m.add_var("first again", 1, None);
     let second = m.add_var("second", 1, None);
     let again2 = m.add_var("second again", 1, None);
     m.add_row("a", "flow", [(first, 1), (again, -1)], Relation::Eq, 1);
     m.add_row("b", "flow", [(second, 1), (again2, -1)], Relation::Eq, 1);
-    let Outcome::Unbounded(rays) = solve(&m, Effort::default()) else {
+    let SolveOutcome::Unbounded(rays) = solve(&m, Effort::default()) else {
         panic!("not unbounded");
     };
     assert_eq!(rays.len(), 2);
@@ -231,7 +231,7 @@ fn contradictory_rows_are_named_and_no_others() {
     let header = m.find_var("header").unwrap();
     m.add_row("fact", "the user says so", [(header, 1)], Relation::Ge, 11);
     m.add_row("harmless", "given", [(header, 1)], Relation::Le, 1000);
-    let Outcome::Infeasible(conflict) = solve(&m, Effort::default()) else {
+    let SolveOutcome::Infeasible(conflict) = solve(&m, Effort::default()) else {
         panic!("not infeasible");
     };
     let names: Vec<_> = conflict
@@ -245,25 +245,25 @@ fn contradictory_rows_are_named_and_no_others() {
 
 #[test]
 fn a_contradiction_with_a_variable_bound_is_found() {
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let a = m.add_var("a", 1, Some(4));
     m.add_row("five", "given", [(a, 1)], Relation::Ge, 5);
     assert!(matches!(
         solve(&m, Effort::default()),
-        Outcome::Infeasible(_)
+        SolveOutcome::Infeasible(_)
     ));
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     m.add_row("never", "given", [], Relation::Eq, 1);
     assert!(matches!(
         solve(&m, Effort::default()),
-        Outcome::Infeasible(_)
+        SolveOutcome::Infeasible(_)
     ));
 }
 
 #[test]
 fn a_model_with_relaxed_points_only_still_has_a_sound_bound() {
     // 2a = 1 has no integer point; the relaxation bounds it anyway.
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let a = m.add_var("a", 4, None);
     m.add_row("odd", "given", [(a, 2)], Relation::Eq, 1);
     let certified = bounded(&m);
@@ -271,8 +271,8 @@ fn a_model_with_relaxed_points_only_still_has_a_sound_bound() {
 }
 
 /// `depth` nested loops of `bound` iterations under a flow of `width`.
-fn nest(depth: usize, bound: i64, width: i128) -> Model {
-    let mut m = Model::new();
+fn nest(depth: usize, bound: i64, width: i128) -> IntegerProgram {
+    let mut m = IntegerProgram::new();
     let mut outer = m.add_var("entry", 0, None);
     m.add_row("width", "threads", [(outer, 1)], Relation::Eq, width);
     for level in 0..depth {
@@ -309,7 +309,7 @@ fn deep_nests_of_large_bounds_are_exact() {
 #[test]
 fn a_bound_beyond_128_bits_is_refused_and_never_wraps() {
     let outcome = solve(&nest(5, 1_000_000_000, 32), Effort::default());
-    let Outcome::SolverFailed(why) = outcome else {
+    let SolveOutcome::SolverFailed(why) = outcome else {
         panic!("{outcome:?}");
     };
     assert!(why.what.contains("128 bits"), "{why}");
@@ -321,23 +321,23 @@ fn a_used_up_budget_gives_no_bound() {
         pivots: 0,
         ..Effort::default()
     };
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     let a = m.add_var("a", 1, None);
     m.add_row("some", "given", [(a, 1)], Relation::Le, 10);
-    assert!(matches!(solve(&m, effort), Outcome::SolverFailed(_)));
+    assert!(matches!(solve(&m, effort), SolveOutcome::SolverFailed(_)));
 }
 
 #[test]
 fn rows_of_another_models_variables_are_refused() {
-    let mut other = Model::new();
+    let mut other = IntegerProgram::new();
     other.add_var("x", 1, None);
     let y = other.add_var("y", 1, None);
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     m.add_var("a", 1, Some(1));
     m.add_row("mixed", "mistake", [(y, 1)], Relation::Le, 1);
     assert!(matches!(
         solve(&m, Effort::default()),
-        Outcome::SolverFailed(_)
+        SolveOutcome::SolverFailed(_)
     ));
     assert!(evaluate(&m, &[0]).is_err());
 }
@@ -345,7 +345,7 @@ fn rows_of_another_models_variables_are_refused() {
 /// Every vertex among the optima of each part has a fraction; the integer points are between them.
 #[test]
 fn a_witness_as_good_as_the_relaxation_needs_no_search() {
-    let mut m = Model::new();
+    let mut m = IntegerProgram::new();
     for _ in 0..20 {
         let [a, b] = [(); 2].map(|()| m.add_var("count", 1, None));
         m.add_row("together", "given", [(a, 1), (b, 1)], Relation::Le, 3);
@@ -356,7 +356,7 @@ fn a_witness_as_good_as_the_relaxation_needs_no_search() {
         nodes: 1,
         ..Effort::default()
     };
-    let Outcome::Bounded(certified) = solve(&m, effort) else {
+    let SolveOutcome::Bounded(certified) = solve(&m, effort) else {
         panic!("not bounded");
     };
     assert_eq!((certified.bound, certified.gap), (60, Some(0)));

@@ -5,7 +5,7 @@
 mod generate;
 
 use generate::{Graph, Random, Region};
-use warpbound_bound::{Effort, Outcome, solve};
+use warpbound_bound::{Effort, SolveOutcome, solve};
 
 fn check(seed: u64, size: usize, depth: usize, most: i64) {
     let mut random = Random(seed);
@@ -14,7 +14,7 @@ fn check(seed: u64, size: usize, depth: usize, most: i64) {
         .collect();
     let region = Region::Sequence(parts);
     let model = Graph::of(&region).path_model();
-    let Outcome::Bounded(certified) = solve(&model, Effort::default()) else {
+    let SolveOutcome::Bounded(certified) = solve(&model, Effort::default()) else {
         panic!("seed {seed}");
     };
     assert_eq!(certified.bound, region.longest(), "seed {seed}");
@@ -56,7 +56,7 @@ fn a_missing_loop_bound_is_named() {
         let index = (random.next() % graph.loops.len() as u64) as usize;
         let (header, _, _) = graph.loops.remove(index);
         let model = graph.path_model();
-        let Outcome::Unbounded(rays) = solve(&model, Effort::default()) else {
+        let SolveOutcome::Unbounded(rays) = solve(&model, Effort::default()) else {
             panic!("seed {seed}");
         };
         let name = format!("x node {header}");

@@ -8,12 +8,12 @@ use generate::{Graph, Random, Region};
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, constraint, microlp, variable};
 use num_traits::ToPrimitive;
 use warpbound_bound::{
-    Effort, Model, Outcome, Relation, evaluate, solve, verify, verify_infeasible,
+    Effort, IntegerProgram, SolveOutcome, Relation, evaluate, solve, verify, verify_infeasible,
 };
 
 /// A model with small numbers whose variables are at most `most`.
-fn random_model(random: &mut Random, most: i64) -> Model {
-    let mut model = Model::new();
+fn random_model(random: &mut Random, most: i64) -> IntegerProgram {
+    let mut model = IntegerProgram::new();
     let vars: Vec<_> = (0..random.between(1, 5))
         .map(|i| {
             let cost = random.between(-5, 10);
@@ -44,7 +44,7 @@ fn random_model(random: &mut Random, most: i64) -> Model {
 }
 
 /// The best objective over all integer points.
-fn enumerate(model: &Model) -> Option<i128> {
+fn enumerate(model: &IntegerProgram) -> Option<i128> {
     let uppers: Vec<u128> = model
         .vars()
         .iter()
@@ -76,7 +76,7 @@ fn bounds_cover_every_integer_point_and_witnesses_are_points() {
         let model = random_model(&mut Random(seed), 4);
         let best = enumerate(&model);
         match solve(&model, effort) {
-            Outcome::Bounded(certified) => {
+            SolveOutcome::Bounded(certified) => {
                 assert_eq!(verify(&model, &certified.certificate), Ok(certified.bound));
                 bounded += 1;
                 match best {
@@ -92,7 +92,7 @@ fn bounds_cover_every_integer_point_and_witnesses_are_points() {
                     }
                 }
             }
-            Outcome::Infeasible(conflict) => {
+            SolveOutcome::Infeasible(conflict) => {
                 assert_eq!(best, None, "seed {seed}");
                 assert_eq!(verify_infeasible(&model, &conflict.multipliers), Ok(()));
                 infeasible += 1;
@@ -118,7 +118,7 @@ fn answers_are_deterministic() {
 }
 
 /// The relaxation by another solver: `Ok(None)` when infeasible or unbounded.
-fn relaxation_by_microlp(model: &Model) -> Result<Option<f64>, String> {
+fn relaxation_by_microlp(model: &IntegerProgram) -> Result<Option<f64>, String> {
     let mut variables = ProblemVariables::new();
     let ids: Vec<_> = model
         .vars()
@@ -163,7 +163,7 @@ fn relaxations_agree_with_an_independent_solver_on_small_models() {
     for seed in 0..2000 {
         let model = random_model(&mut Random(50_000 + seed), 9);
         let ours = match solve(&model, Effort::default()) {
-            Outcome::Bounded(certified) => certified.lp_value.to_f64(),
+            SolveOutcome::Bounded(certified) => certified.lp_value.to_f64(),
             _ => None,
         };
         let theirs = relaxation_by_microlp(&model).unwrap();
@@ -181,7 +181,7 @@ fn relaxations_agree_with_an_independent_solver_on_networks() {
         let mut random = Random(70_000 + seed);
         let region = Region::random(&mut random, 40, 2, 8);
         let model = Graph::of(&region).warp_model(32);
-        let Outcome::Bounded(certified) = solve(&model, Effort::default()) else {
+        let SolveOutcome::Bounded(certified) = solve(&model, Effort::default()) else {
             panic!("seed {seed}");
         };
         let ours = certified.lp_value.to_f64().unwrap();
@@ -198,7 +198,7 @@ fn relaxations_agree_with_an_independent_solver_on_networks() {
 fn relaxations_agree_with_an_independent_solver_on_medium_models() {
     for seed in 0..20 {
         let mut random = Random(90_000 + seed);
-        let mut model = Model::new();
+        let mut model = IntegerProgram::new();
         let vars: Vec<_> = (0..60)
             .map(|i| model.add_var(format!("v{i}"), random.between(1, 50), None))
             .collect();
@@ -223,7 +223,7 @@ fn relaxations_agree_with_an_independent_solver_on_medium_models() {
                 random.between(0, 60).into(),
             );
         }
-        let Outcome::Bounded(certified) = solve(&model, Effort::default()) else {
+        let SolveOutcome::Bounded(certified) = solve(&model, Effort::default()) else {
             panic!("seed {seed}");
         };
         let ours = certified.lp_value.to_f64().unwrap();

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use warpbound_driver::{
-    AgreementDomain, DivergenceOrder, FactsFile, GroupDomain, Interlock, Level, Model, Pick,
-    Reading, Selection, Sm, StackDomain, StartCaches, WarpPolicy,
+    AgreementDomain, DivergenceOrder, FactsFile, GroupDomain, Interlock, CfgLevel, WarpModel, Selection,
+    FactReading, Selection, Sm, StackDomain, StartCaches, WarpPolicy,
 };
 use warpbound_report::BoundFormat;
 
@@ -259,7 +259,7 @@ pub(crate) struct RunArguments {
     pub(crate) scheduler: Option<WarpPolicy>,
     /// Which values the numbers of the machine have: the slow or the fast end of each, typical ones, at random with seed=N, or the least (lo) or the most (hi) of each [default: typical]. Of numbers without a slow end, such as sizes of caches, slow and fast try each value where runs are short. lo and hi are not the fastest and the slowest run: of some numbers more is faster
     #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = pick, help_heading = "GPU kernels with time")]
-    pub(crate) pick: Option<Pick>,
+    pub(crate) pick: Option<Selection>,
     /// Another value of a number of the machine, named as in machine files: shared.latency=30; can be given several times. Names of earlier files that are sums are understood: dram.latency is l2.hit and dram.beyond_l2
     #[arg(long, value_name = "NAME=VALUE", value_parser = set, help_heading = "GPU kernels with time")]
     pub(crate) set: Vec<SetTo>,
@@ -392,8 +392,8 @@ pub(crate) struct Domains {
 }
 
 impl Domains {
-    pub(crate) fn model(&self) -> Model {
-        Model {
+    pub(crate) fn model(&self) -> WarpModel {
+        WarpModel {
             may_diverge: true,
             order: match self.divergence_order {
                 Order::Any => DivergenceOrder::Any,
@@ -431,11 +431,11 @@ pub(crate) enum GraphLevel {
     Warp,
 }
 
-impl From<GraphLevel> for Level {
-    fn from(level: GraphLevel) -> Level {
+impl From<GraphLevel> for CfgLevel {
+    fn from(level: GraphLevel) -> CfgLevel {
         match level {
-            GraphLevel::Thread => Level::Thread,
-            GraphLevel::Warp => Level::Warp,
+            GraphLevel::Thread => CfgLevel::Thread,
+            GraphLevel::Warp => CfgLevel::Warp,
         }
     }
 }
@@ -478,11 +478,11 @@ pub(crate) enum FlowReading {
     Paper,
 }
 
-impl From<FlowReading> for Reading {
-    fn from(flow: FlowReading) -> Reading {
+impl From<FlowReading> for FactReading {
+    fn from(flow: FlowReading) -> FactReading {
         match flow {
-            FlowReading::Simt => Reading::Simt,
-            FlowReading::Paper => Reading::Paper,
+            FlowReading::Simt => FactReading::Simt,
+            FlowReading::Paper => FactReading::Paper,
         }
     }
 }

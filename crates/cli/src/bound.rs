@@ -1,6 +1,6 @@
 //! `warpbound bound`.
 
-use warpbound_driver::{Library, Options, Selection, Unusable};
+use warpbound_driver::{Library, BoundOptions, Selection, Unusable};
 use warpbound_report::bound::Status;
 use warpbound_report::{BoundWriter, KernelBound};
 
@@ -21,7 +21,7 @@ pub(crate) struct Wanted<'a> {
 /// Bounds kernels; the exit code.
 pub(crate) fn bound(
     wanted: &Wanted<'_>,
-    options: &Options,
+    options: &BoundOptions,
     jobs: Option<usize>,
     mut report: BoundWriter<Output>,
 ) -> Result<u8, Stop> {

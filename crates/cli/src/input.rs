@@ -6,14 +6,14 @@ use std::path::Path;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
-    Bytes, Device, FactsFile, FileSource, GridFile, LaunchFile, Library, Machine,
+    Bytes, GpuModel, FactsFile, FileSource, LaunchFile, MiniLaunchFile, Library, Machine,
 };
 
 /// The largest input that comes through a pipe, and the largest facts file.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// The largest file with numbers of a buffer: all buffers together, and a header.
-const MOST_DATA: u64 = GridFile::MOST_BYTES + (1 << 20);
+const MOST_DATA: u64 = LaunchFile::MOST_BYTES + (1 << 20);
 
 /// The name of standard input in messages and reports.
 pub(crate) const STDIN: &str = "standard input";
@@ -44,9 +44,9 @@ pub(crate) fn facts(library: &Library, path: &Path) -> Result<FactsFile, Diagnos
 pub(crate) fn launch(
     path: &Path,
     machine: Option<&str>,
-) -> Result<(LaunchFile, Machine), Diagnostic> {
+) -> Result<(MiniLaunchFile, Machine), Diagnostic> {
     let text = text(path)?;
-    let launch = LaunchFile::parse(&path.display().to_string(), &text);
+    let launch = MiniLaunchFile::parse(&path.display().to_string(), &text);
     let launch = launch.map_err(|diagnostic| match has_key(&text, "grid") {
         true => diagnostic.hint("this is a launch of a GPU kernel, and the kernel is mini-SIMT"),
         false => diagnostic,
@@ -63,15 +63,15 @@ pub(crate) fn launch(
 }
 
 /// A machine for GPU kernels: a file, or one that comes with warpbound.
-pub(crate) fn device(name: &str) -> Result<Device, Diagnostic> {
+pub(crate) fn device(name: &str) -> Result<GpuModel, Diagnostic> {
     if !name.ends_with(".toml") {
-        return Device::built_in(name);
+        return GpuModel::built_in(name);
     }
-    Device::parse(name, &text(Path::new(name))?)
+    GpuModel::parse(name, &text(Path::new(name))?)
 }
 
 /// A launch of a grid.
-pub(crate) fn grid(path: &Path) -> Result<GridFile, Diagnostic> {
+pub(crate) fn grid(path: &Path) -> Result<LaunchFile, Diagnostic> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let contents = |name: &str| {
         let path = folder.join(name);
@@ -80,7 +80,7 @@ pub(crate) fn grid(path: &Path) -> Result<GridFile, Diagnostic> {
         read(file, &name, MOST_DATA)
     };
     let text = text(path)?;
-    let grid = GridFile::parse(&path.display().to_string(), &text, &contents);
+    let grid = LaunchFile::parse(&path.display().to_string(), &text, &contents);
     grid.map_err(|diagnostic| match has_key(&text, "threads") {
         true => {
             diagnostic.hint("this is a launch of a mini-SIMT kernel, and the kernel is for a GPU")

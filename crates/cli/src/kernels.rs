@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Find, Options, Session};
+use warpbound_driver::{CodeKind, BoundOptions, Session};
 use warpbound_report::DivergenceWriter;
 
 use crate::arguments::{Format, Input, OutputArguments, Style};
@@ -19,7 +19,7 @@ pub(crate) fn disasm(
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
     let mut text = String::new();
-    let done = each_kernel(input, kernel, Find::All, |session, index| {
+    let done = each_kernel(input, kernel, CodeKind::All, |session, index| {
         let kernel = session.kernel_at(index)?;
         text.clear();
         if !first {
@@ -39,14 +39,14 @@ pub(crate) fn disasm(
 pub(crate) fn divergence(
     input: &Input,
     kernel: Option<&str>,
-    options: &Options,
+    options: &BoundOptions,
     format: Format,
     output: &OutputArguments,
 ) -> Result<u8, Stop> {
     let out = Output::open(output.output.as_deref())?;
     let file = input.name();
     let mut writer = DivergenceWriter::new(out, format.into(), &file);
-    let done = each_kernel(input, kernel, Find::Kernels, |session, index| {
+    let done = each_kernel(input, kernel, CodeKind::Kernels, |session, index| {
         let report = session.divergence(session.kernel_at(index)?, options)?;
         Ok(writer.kernel(&report)?)
     })?;
@@ -61,7 +61,7 @@ pub(crate) fn facts(
 ) -> Result<u8, Stop> {
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
-    let done = each_kernel(input, kernel, Find::Kernels, |session, index| {
+    let done = each_kernel(input, kernel, CodeKind::Kernels, |session, index| {
         let text = session.facts(session.kernel_at(index)?)?;
         if first {
             out.write_all(Session::FACTS_HEAD.as_bytes())?;
@@ -96,7 +96,7 @@ impl Done {
 fn each_kernel(
     input: &Input,
     name: Option<&str>,
-    find: Find,
+    find: CodeKind,
     mut work: impl FnMut(&Session, usize) -> Result<(), Stop>,
 ) -> Result<Done, Stop> {
     let library = input::library(&input.file)?;

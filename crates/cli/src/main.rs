@@ -24,7 +24,7 @@ use clap::Parser as _;
 use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::AuditRuns;
-use warpbound_driver::{FactsFile, GridFile, Library, Options, Session};
+use warpbound_driver::{FactsFile, LaunchFile, Library, BoundOptions, Session};
 use warpbound_report::{BoundWriter, to_json};
 
 use arguments::{Arguments, Command, Domains, FactsArguments, GraphFormat, Input, LaunchArguments};
@@ -235,7 +235,7 @@ fn execute(command: Command) -> Result<u8, Stop> {
                 cost: _,
             } = *arguments.0;
             let library = input::library(&input.file)?;
-            let options = Options {
+            let options = BoundOptions {
                 block: launch.block,
                 warp_width: launch.warp_width,
                 model: domains.model(),
@@ -261,23 +261,23 @@ fn execute(command: Command) -> Result<u8, Stop> {
     }
 }
 
-fn flow_options(launch: &LaunchArguments, domains: &Domains) -> Options {
-    Options {
+fn flow_options(launch: &LaunchArguments, domains: &Domains) -> BoundOptions {
+    BoundOptions {
         block: launch.block,
         warp_width: launch.warp_width,
         model: domains.model(),
-        ..Options::default()
+        ..BoundOptions::default()
     }
 }
 
-fn facts_options(library: &Library, facts: FactsArguments) -> Result<Options, Diagnostic> {
-    Ok(Options {
+fn facts_options(library: &Library, facts: FactsArguments) -> Result<BoundOptions, Diagnostic> {
+    Ok(BoundOptions {
         facts: match facts.facts {
             Some(path) => input::facts(library, &path)?,
             None => FactsFile::default(),
         },
         loop_default: facts.loop_default,
-        ..Options::default()
+        ..BoundOptions::default()
     })
 }
 
@@ -286,7 +286,7 @@ fn launched_session(
     library: &Library,
     input: &Input,
     kernel: Option<&str>,
-    grid: &GridFile,
+    grid: &LaunchFile,
 ) -> Result<Arc<Session>, Diagnostic> {
     let images = library.select(&input.selection())?;
     match kernel.or(grid.kernel.as_deref()) {

@@ -5,8 +5,8 @@ use std::num::NonZero;
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::Order;
-use warpbound_driver::{GridFile, Hooks, Library, RunOptions, Step, TimedOptions};
+use warpbound_driver::audit::PathOrder;
+use warpbound_driver::{LaunchFile, Hooks, Library, RunOptions, RunProgress, TimedOptions};
 use warpbound_report::to_json;
 
 use crate::arguments::{Format, LaneOrder, RunArguments};
@@ -121,15 +121,15 @@ fn threads(arguments: &RunArguments) -> NonZero<usize> {
 }
 
 /// Who goes first where lanes part.
-fn order(arguments: &RunArguments) -> Order {
+fn order(arguments: &RunArguments) -> PathOrder {
     match arguments.order {
-        None | Some(LaneOrder::TakenFirst) => Order::TakenFirst,
-        Some(LaneOrder::FallThroughFirst) => Order::TakenLast,
+        None | Some(LaneOrder::TakenFirst) => PathOrder::TakenFirst,
+        Some(LaneOrder::FallThroughFirst) => PathOrder::TakenLast,
     }
 }
 
 /// Blocks of a launch.
-fn blocks(grid: &GridFile) -> u64 {
+fn blocks(grid: &LaunchFile) -> u64 {
     grid.grid.iter().map(|&n| u64::from(n)).product()
 }
 
@@ -206,8 +206,8 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
         events: events.as_mut().map(|out| out as &mut dyn Write),
         timeline: timeline.as_mut().map(|out| out as &mut dyn Write),
         progress: &mut |step| match step {
-            Step::Blocks(done) => progress.blocks(done, all),
-            Step::Runs { done, all } => progress.runs(done as u64, all as u64),
+            RunProgress::Blocks(done) => progress.blocks(done, all),
+            RunProgress::Runs { done, all } => progress.runs(done as u64, all as u64),
         },
     };
     let run = session.run_timed(kernel, &grid, &options, hooks);
@@ -237,7 +237,7 @@ fn side_file(path: Option<&Path>) -> io::Result<Option<Output>> {
 }
 
 /// The files that a launch writes, beside the launch file. They are made before the run, which may be long.
-fn outputs(launch: &Path, grid: &GridFile) -> io::Result<Vec<Output>> {
+fn outputs(launch: &Path, grid: &LaunchFile) -> io::Result<Vec<Output>> {
     let folder = launch.parent().unwrap_or(Path::new(""));
     let buffers = grid.buffers().map(|(_, buffer)| buffer);
     let all = buffers.chain(grid.variables.iter().map(|variable| &variable.buffer));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
-use warpbound_driver::{FactsFile, Parameter, Pick, Sum};
+use warpbound_driver::{FactsFile, Parameter, Selection, ParameterSum};
 
 /// The same limits as in a facts file.
 pub(crate) fn loop_default() -> RangedU64ValueParser {
@@ -11,15 +11,15 @@ pub(crate) fn loop_default() -> RangedU64ValueParser {
 }
 
 /// Which values the numbers of a machine have.
-pub(crate) fn pick(text: &str) -> Result<Pick, String> {
+pub(crate) fn pick(text: &str) -> Result<Selection, String> {
     match (text, text.strip_prefix("seed=")) {
-        ("lo", _) => Ok(Pick::Least),
-        ("hi", _) => Ok(Pick::Most),
-        ("typical", _) => Ok(Pick::Typical),
-        ("slow", _) => Ok(Pick::Slow),
-        ("fast", _) => Ok(Pick::Fast),
+        ("lo", _) => Ok(Selection::Least),
+        ("hi", _) => Ok(Selection::Most),
+        ("typical", _) => Ok(Selection::Typical),
+        ("slow", _) => Ok(Selection::Slow),
+        ("fast", _) => Ok(Selection::Fast),
         (_, Some(seed)) => match seed.parse() {
-            Ok(seed) => Ok(Pick::Seed(seed)),
+            Ok(seed) => Ok(Selection::Seed(seed)),
             Err(_) => Err(format!("{seed:?} is not a whole number of 64 bits")),
         },
         _ => Err("there are slow, typical, fast, lo, hi and seed=N".to_owned()),
@@ -31,7 +31,7 @@ pub(crate) fn pick(text: &str) -> Result<Pick, String> {
 pub(crate) enum SetTo {
     Number(Parameter, u64),
     /// A number together with another one.
-    Sum(Sum, u64),
+    Sum(ParameterSum, u64),
 }
 
 impl SetTo {
@@ -56,7 +56,7 @@ pub(crate) fn set(text: &str) -> Result<SetTo, String> {
         let number = value.parse();
         number.map_err(|_| format!("{value:?} is not a whole number of 64 bits"))
     };
-    if let Some(sum) = Sum::named(name) {
+    if let Some(sum) = ParameterSum::named(name) {
         return Ok(SetTo::Sum(sum, number(value)?));
     }
     let parameter = Parameter::named(name).map_err(|diagnostic| diagnostic.to_string())?;

@@ -2,7 +2,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use warpbound_driver::{Flow, Model, Options, Session};
+use warpbound_driver::{KernelFlow, WarpModel, BoundOptions, Session};
 use warpbound_isa::{Arch, nvidia::Program};
 
 fn main() {
@@ -82,12 +82,12 @@ fn decode_and_lift(bencher: Bencher<'_, '_>, kernel: &str) {
 fn graphs_loops_rows(bencher: Bencher<'_, '_>, kernel: &str) {
     with_kernel(kernel, |session, kernel| {
         let prepared = session.prepare(kernel).expect("it decodes");
-        let model = Model {
+        let model = WarpModel {
             may_diverge: true,
-            ..Model::default()
+            ..WarpModel::default()
         };
         bencher.bench_local(|| {
-            Flow::run(
+            KernelFlow::run(
                 &prepared.code,
                 &Default::default(),
                 &model,
@@ -101,9 +101,9 @@ fn graphs_loops_rows(bencher: Bencher<'_, '_>, kernel: &str) {
 #[divan::bench(args = KERNELS.map(|(_, kernel)| kernel))]
 fn whole_bound(bencher: Bencher<'_, '_>, kernel: &str) {
     with_kernel(kernel, |session, kernel| {
-        let options = Options {
+        let options = BoundOptions {
             loop_default: Some(10),
-            ..Options::default()
+            ..BoundOptions::default()
         };
         bencher.bench_local(|| session.bound(kernel, &options).map(drop));
     });

@@ -5,8 +5,8 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{Hooks, Session, TimedOptions};
-use warpbound_load::GridFile;
-use warpbound_machine::Device;
+use warpbound_load::LaunchFile;
+use warpbound_machine::GpuModel;
 use warpbound_report::timed::TimedReport;
 
 fn main() {
@@ -87,7 +87,7 @@ impl std::fmt::Display for Case {
 }
 
 /// A case, loaded.
-fn open(case: &Case) -> (Session, GridFile) {
+fn open(case: &Case) -> (Session, LaunchFile) {
     let path = format!(
         "{}/../../kernels/built/{}.sm_61.cubin",
         env!("CARGO_MANIFEST_DIR"),
@@ -95,7 +95,7 @@ fn open(case: &Case) -> (Session, GridFile) {
     );
     let bytes = std::fs::read(path).expect("the cubin is in the repository");
     let session = Session::open(case.file, &bytes).expect("it loads");
-    let grid = GridFile::parse("launch", case.launch, &|name| {
+    let grid = LaunchFile::parse("launch", case.launch, &|name| {
         Err(Diagnostic::new("no launch here names files").in_file(name))
     });
     (session, grid.expect("a launch"))
@@ -122,7 +122,7 @@ fn bench_timed(bencher: Bencher, case: &Case, machine: &str, count: fn(&TimedRep
     let kernel = session
         .launched_grid(Some(case.kernel), &grid)
         .expect("it has the kernel");
-    let options = TimedOptions::new(Device::built_in(machine).expect("it comes with the tool"));
+    let options = TimedOptions::new(GpuModel::built_in(machine).expect("it comes with the tool"));
     let run = || {
         let hooks = Hooks {
             events: None,

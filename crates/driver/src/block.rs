@@ -3,17 +3,17 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use warpbound_analyse::outline::{Lanes, Outliner, Region, RegionCost};
+use warpbound_analyse::outline::{ProfiledWarp, WarpProfiler, Region, RegionCost};
 use warpbound_analyse::thread::Limits;
 use warpbound_base::CodeAddr;
-use warpbound_bound::block::{BlockBound, Unsatisfied, Work, block_bound};
-use warpbound_bound::{Effort, Ipet, Outcome, solve};
-use warpbound_ir::{Cell, Code, Control, Meaning, OpIndex};
+use warpbound_bound::block::{BlockBound, Unsatisfied, WarpWork, block_bound};
+use warpbound_bound::{Effort, Ipet, SolveOutcome, solve};
+use warpbound_ir::{Cell, Code, ControlEffect, Meaning, OpIndex};
 use warpbound_machine::Machine;
 use warpbound_simt::NodeId;
-use warpbound_simt::warp::Model;
+use warpbound_simt::warp::WarpModel;
 
-use crate::{Flow, Launch};
+use crate::{KernelFlow, LaunchContext};
 
 /// Different sets of loop bounds for which a warp is bounded as a whole; beyond, the largest hold for all.
 const MOST_KINDS: usize = 32;
@@ -82,20 +82,20 @@ impl BlockLaunch<'_> {
     pub const OUTLINE_STEPS: u64 = 200_000_000;
 
     /// What the analyses know of the launch.
-    pub fn launch(&self) -> Launch {
-        Launch {
+    pub fn launch(&self) -> LaunchContext {
+        LaunchContext {
             warp_width: self.machine.warp_width,
             block: Some([self.threads, 1, 1]),
-            ..Launch::default()
+            ..LaunchContext::default()
         }
     }
 
     /// What warps of the machine may do, when `lanes` of them are live.
-    pub fn model(&self, lanes: u64) -> Model {
-        Model {
+    pub fn model(&self, lanes: u64) -> WarpModel {
+        WarpModel {
             may_diverge: lanes > 1,
             order: self.machine.order,
-            ..Model::default()
+            ..WarpModel::default()
         }
     }
 
@@ -113,7 +113,7 @@ impl BlockLaunch<'_> {
     fn waits(&self, at: OpIndex) -> u64 {
         let machine = self.machine;
         let latency = match self.code.get(at) {
-            Some(op) if op.control == Control::End => return 0,
+            Some(op) if op.control == ControlEffect::End => return 0,
             Some(op) => match op.meaning {
                 Some(Meaning::Load { .. }) => machine.memory,
                 _ if op.barrier => machine.barrier_release,
@@ -129,7 +129,7 @@ impl BlockLaunch<'_> {
     /// # Errors
     ///
     /// Where a warp has no bound or the block certainly does not end.
-    pub fn bound(&self, flow: &Flow) -> Result<BlockResult, NoBlockBound> {
+    pub fn bound(&self, flow: &KernelFlow) -> Result<BlockResult, NoBlockBound> {
         let waits = |at: OpIndex| self.waits(at);
         let whole = loop_bodies(flow);
         let known: RefCell<HashMap<(Region, u32), Option<RegionCost>>> = RefCell::default();
@@ -141,13 +141,13 @@ impl BlockLaunch<'_> {
             known.borrow_mut().insert((region, lanes), cost);
             cost
         };
-        let mut outliner = Outliner::new(self.code, &waits, &region, self.outline_steps);
-        let mut works: Vec<(Work, u64)> = Vec::new();
+        let mut outliner = WarpProfiler::new(self.code, &waits, &region, self.outline_steps);
+        let mut works: Vec<(WarpWork, u64)> = Vec::new();
         let mut positions: HashMap<Vec<warpbound_simt::epochs::Epoch>, usize> = HashMap::new();
         let mut outlines = [0; 3];
         let mut rest = Vec::new();
         for warp in 0..self.warps() {
-            let lanes = Lanes {
+            let lanes = ProfiledWarp {
                 first: warp as u32 * self.machine.warp_width,
                 count: self.lanes(warp),
                 cells: self.cells,
@@ -160,7 +160,7 @@ impl BlockLaunch<'_> {
                         Some(&at) => works[at].1 += 1,
                         None => {
                             positions.insert(outline.epochs.clone(), works.len());
-                            works.push((Work::Epochs(outline.epochs), 1));
+                            works.push((WarpWork::Epochs(outline.epochs), 1));
                         }
                     }
                 }
@@ -182,9 +182,9 @@ impl BlockLaunch<'_> {
     /// Where one has no bound.
     pub fn whole_warps(
         &self,
-        flow: &Flow,
+        flow: &KernelFlow,
         warps: &[usize],
-    ) -> Result<Vec<(Work, u64)>, NoBlockBound> {
+    ) -> Result<Vec<(WarpWork, u64)>, NoBlockBound> {
         let barriers = self.code.ops.iter().any(|op| op.barrier);
         let sites = &flow.loops.sites;
         let mut kinds: BTreeMap<Vec<Option<u64>>, u64> = BTreeMap::new();
@@ -207,7 +207,7 @@ impl BlockLaunch<'_> {
             .map(|(bounds, count)| {
                 let issues = self.solve(self.code, flow, &bounds, |_| 1);
                 let waits = self.solve(self.code, flow, &bounds, |at| self.waits(at));
-                let work = Work::Total {
+                let work = WarpWork::Total {
                     issues: issues.map_err(NoBlockBound::Warp)?,
                     waits: waits.map_err(NoBlockBound::Warp)?,
                     barriers,
@@ -233,21 +233,21 @@ impl BlockLaunch<'_> {
         code.entry = region.from;
         code.agreed_at_entry.clear();
         if let Some(point) = region.meet {
-            code.ops.get_mut(point.index())?.control = Control::Exit;
+            code.ops.get_mut(point.index())?.control = ControlEffect::Exit;
             for op in &mut code.ops {
-                if let Control::Branch { meet, .. } = &mut op.control
+                if let ControlEffect::Branch { meet, .. } = &mut op.control
                     && *meet == Some(point)
                 {
                     *meet = None;
                 }
             }
         }
-        let launch = Launch {
+        let launch = LaunchContext {
             block: Some([lanes, 1, 1]),
             ..self.launch()
         };
         let model = self.model(lanes.into());
-        let flow = Flow::run(&code, &launch, &model, &Limits::default()).ok()?;
+        let flow = KernelFlow::run(&code, &launch, &model, &Limits::default()).ok()?;
         let bodies = loop_bodies(&flow);
         let bounds: Vec<Option<u64>> = flow
             .loops
@@ -272,7 +272,7 @@ impl BlockLaunch<'_> {
     fn solve(
         &self,
         code: &Code,
-        flow: &Flow,
+        flow: &KernelFlow,
         bounds: &[Option<u64>],
         cost: impl Fn(OpIndex) -> u64,
     ) -> Result<u64, String> {
@@ -280,15 +280,15 @@ impl BlockLaunch<'_> {
             let block = flow.thread.space.block(node);
             let ops = block.ops();
             let issued =
-                ops.filter(|&at| code.get(at).is_some_and(|op| op.control != Control::End));
+                ops.filter(|&at| code.get(at).is_some_and(|op| op.control != ControlEffect::End));
             issued.map(&cost).fold(0, u64::saturating_add)
         };
         let ipet = Ipet::new(&flow.counts, of_node, bounds)
             .map_err(|_| "the bound of a loop is too large to compute with".to_owned())?;
         match solve(&ipet.model, Effort::default()) {
-            Outcome::Bounded(certified) => u64::try_from(certified.bound)
+            SolveOutcome::Bounded(certified) => u64::try_from(certified.bound)
                 .map_err(|_| "the bound of a warp has more than 64 bits".to_owned()),
-            Outcome::Unbounded(_) => {
+            SolveOutcome::Unbounded(_) => {
                 let missing = bounds.iter().filter(|bound| bound.is_none()).count();
                 Err(match missing {
                     0 => "the rows about the flow leave a count without limit".to_owned(),
@@ -296,16 +296,16 @@ impl BlockLaunch<'_> {
                     n => format!("data decide {n} loops that have no bound"),
                 })
             }
-            Outcome::Infeasible(_) => {
+            SolveOutcome::Infeasible(_) => {
                 Err("the facts contradict each other: no execution obeys them all".to_owned())
             }
-            Outcome::SolverFailed(why) => Err(why.to_string()),
+            SolveOutcome::SolverFailed(why) => Err(why.to_string()),
         }
     }
 }
 
 /// The operations of each loop, by the addresses of its headers; what is in it in any context.
-fn loop_bodies(flow: &Flow) -> BTreeMap<Vec<CodeAddr>, BTreeSet<OpIndex>> {
+fn loop_bodies(flow: &KernelFlow) -> BTreeMap<Vec<CodeAddr>, BTreeSet<OpIndex>> {
     let space = &flow.thread.space;
     let mut bodies: BTreeMap<Vec<CodeAddr>, BTreeSet<OpIndex>> = BTreeMap::new();
     for counted in &flow.loops.loops {

@@ -9,12 +9,12 @@ use warpbound_analyse::loops::Loops;
 use warpbound_base::{CodeAddr, Deadline, Diagnostic};
 use warpbound_bound::facts::spell_call;
 use warpbound_bound::{
-    Certified, Effort, Ipet, KernelFacts, LoopName, LoopNumbers, Never, Outcome, StatedCounts,
+    Certified, Effort, Ipet, KernelFacts, LoopName, LoopNumbers, Never, SolveOutcome, StatedCounts,
     solve,
 };
 use warpbound_load::Kernel;
 use warpbound_report::bound::{
-    Assumption, BlockCount, Edge, ExternalCall, KernelBound, Loop, Origin, Place, Status,
+    BoundAssumption, BlockCount, PathEdge, ExternalCall, KernelBound, LoopReport, Origin, CodePlace, Status,
 };
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::CountVar;
@@ -23,7 +23,7 @@ use warpbound_simt::warp::DivergenceOrder;
 use crate::facts::{loop_line, shared_header};
 use crate::graph::calls;
 use crate::prepared::{Prepared, loop_names};
-use crate::{Flow, Launch, Options, Reading, Session};
+use crate::{KernelFlow, LaunchContext, BoundOptions, FactReading, Session};
 
 impl Session {
     /// The bound of one kernel, or why it has none.
@@ -32,7 +32,7 @@ impl Session {
     ///
     /// Where the block does not suit the kernel, or the facts contradict each other or name what the kernel does not have. Facts about other code are left aside:
     /// [`Session::check_facts`] tells of them.
-    pub fn bound(&self, kernel: &Kernel, options: &Options) -> Result<KernelBound, Diagnostic> {
+    pub fn bound(&self, kernel: &Kernel, options: &BoundOptions) -> Result<KernelBound, Diagnostic> {
         let prepared = match self.prepare(kernel) {
             Ok(prepared) => prepared,
             Err(why) => return Ok(self.refused_bound(&kernel.name, &why)),
@@ -42,7 +42,7 @@ impl Session {
             .map_err(|d| self.locate(d))?;
         let start = Instant::now();
         let limits = options.limits();
-        let flow = Flow::run(&prepared.code, &launch, &options.model, &limits);
+        let flow = KernelFlow::run(&prepared.code, &launch, &options.model, &limits);
         let seconds = start.elapsed().as_secs_f64();
         let mut report = KernelBound {
             lanes: launch.live_lanes(),
@@ -64,7 +64,7 @@ impl Session {
                 return Ok(report);
             }
         };
-        if options.reading == Reading::Paper {
+        if options.reading == FactReading::Paper {
             flow = flow.with_paper_reading(&prepared.code, &launch);
         }
         let question = Question {
@@ -86,7 +86,7 @@ impl Session {
 }
 
 /// Why a kernel has no bound that was given up.
-fn too_slow(options: &Options) -> String {
+fn too_slow(options: &BoundOptions) -> String {
     let seconds = options.time_limit.unwrap_or_default().as_secs_f64();
     format!("not done within the time limit of {seconds} s (--time-limit)")
 }
@@ -141,9 +141,9 @@ impl Session {
 
 struct Question<'a> {
     prepared: &'a Prepared<'a>,
-    flow: &'a Flow,
-    launch: &'a Launch,
-    options: &'a Options,
+    flow: &'a KernelFlow,
+    launch: &'a LaunchContext,
+    options: &'a BoundOptions,
     deadline: Deadline,
     facts: Option<&'a KernelFacts>,
     names: Vec<LoopName>,
@@ -201,11 +201,11 @@ impl Question<'_> {
             ..Effort::default()
         };
         match solve(&ipet.model, effort) {
-            Outcome::Bounded(certified) => {
+            SolveOutcome::Bounded(certified) => {
                 self.describe_bound(report, &ipet, &certified, &costs);
                 self.describe_assumptions(report);
             }
-            Outcome::Unbounded(_) => {
+            SolveOutcome::Unbounded(_) => {
                 report.status = Status::Unbounded;
                 let missing = report
                     .loops
@@ -218,7 +218,7 @@ impl Question<'_> {
                     n => format!("{n} loops have no bound"),
                 });
             }
-            Outcome::Infeasible(conflict) => {
+            SolveOutcome::Infeasible(conflict) => {
                 let rows: Vec<&str> = conflict
                     .rows
                     .iter()
@@ -234,10 +234,10 @@ impl Question<'_> {
                     rows.join(", ")
                 )));
             }
-            Outcome::SolverFailed(_) if self.deadline.is_past() => {
+            SolveOutcome::SolverFailed(_) if self.deadline.is_past() => {
                 report.reason = Some(too_slow(self.options));
             }
-            Outcome::SolverFailed(why) => report.reason = Some(why.to_string()),
+            SolveOutcome::SolverFailed(why) => report.reason = Some(why.to_string()),
         }
         Ok(())
     }
@@ -312,7 +312,7 @@ impl Question<'_> {
     }
 
     fn describe_flow(&self, report: &mut KernelBound) {
-        let Flow { thread, warp, .. } = self.flow;
+        let KernelFlow { thread, warp, .. } = self.flow;
         let space = &thread.space;
         let at = |id: NodeId| self.prepared.addr(space.block(id).last);
         report.nodes = space.ids().filter(|&id| warp.state(id).is_some()).count();
@@ -353,7 +353,7 @@ impl Question<'_> {
             .collect();
         report.divergent_branches = branches
             .into_iter()
-            .map(|(at, calls)| Place {
+            .map(|(at, calls)| CodePlace {
                 at: self.prepared.place_of(at),
                 source: self.prepared.source(at),
                 calls,
@@ -368,7 +368,7 @@ impl Question<'_> {
             .collect();
         report.divergence_edges = edges
             .into_iter()
-            .map(|(from, to)| Edge {
+            .map(|(from, to)| PathEdge {
                 from: self.prepared.place_of(from),
                 to: self.prepared.place_of(to),
             })
@@ -400,7 +400,7 @@ impl Question<'_> {
                 let line = loop_line(self.prepared, name, site).spell();
                 report.missing_facts.push(line);
             }
-            report.loops.push(Loop {
+            report.loops.push(LoopReport {
                 id: name.id.clone(),
                 at: self.prepared.place_of(name.at),
                 source,
@@ -408,7 +408,7 @@ impl Question<'_> {
                 bound,
                 total: numbers.total,
                 origin,
-                together: self.options.reading == Reading::Simt && together(fact),
+                together: self.options.reading == FactReading::Simt && together(fact),
                 headers: site.headers.iter().map(ToString::to_string).collect(),
                 recursion: site
                     .recursion
@@ -499,7 +499,7 @@ impl Question<'_> {
     /// For each node of a loop of the warp-level graph, the outermost loops inside the innermost that has any: where lanes leave a loop
     /// at different times, the warp comes back to it from what follows.
     fn loops_left_apart(&self) -> BTreeMap<NodeId, Vec<String>> {
-        let Flow {
+        let KernelFlow {
             thread,
             warp,
             loops,
@@ -536,7 +536,7 @@ impl Question<'_> {
 
     fn describe_assumptions(&self, report: &mut KernelBound) {
         let mut assume = |id: &'static str, text: String| {
-            report.assumptions.push(Assumption { id, text });
+            report.assumptions.push(BoundAssumption { id, text });
         };
         assume(
             "undisturbed",
@@ -574,7 +574,7 @@ impl Question<'_> {
                 ),
             );
         }
-        if self.options.reading == Reading::Paper {
+        if self.options.reading == FactReading::Paper {
             assume(
                 "paper-flow",
                 "loop bounds are bounds of the warp-level loops, lanes that iterate apart included"

@@ -3,25 +3,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::dependence::Dependence;
-use warpbound_analyse::iterations::{self, Given};
+use warpbound_analyse::iterations::{self, StartValues};
 use warpbound_analyse::thread::Limits;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::abstract_warp::{self, AbstractWarp, Piece, Structure};
-use warpbound_bound::block::Rule;
+use warpbound_bound::block::StallRule;
 use warpbound_bound::cta::{self, Iterations, NoEstimate};
 use warpbound_graph::{LoopForest, LoopIndex};
-use warpbound_ir::{Control, Meaning, OpIndex};
-use warpbound_load::{Kernel, LaunchFile};
+use warpbound_ir::{ControlEffect, Meaning, OpIndex};
+use warpbound_load::{Kernel, MiniLaunchFile};
 use warpbound_machine::Machine;
-use warpbound_report::bound::Assumption;
-use warpbound_report::cta::{CtaReport, Element, LoopCount, Step};
+use warpbound_report::bound::BoundAssumption;
+use warpbound_report::cta::{CtaReport, ElementReport, LoopCount, CtaStepReport};
 use warpbound_simt::NodeId;
 
 use crate::block::{BlockLaunch, BlockResult, HeaderBound, NoBlockBound};
 use crate::facts::loop_line;
 use crate::prepared::{Prepared, loop_names};
 use crate::run::check_fit;
-use crate::{Flow, Options, Session};
+use crate::{KernelFlow, BoundOptions, Session};
 
 impl Session {
     /// The estimate and the bound of a launch of one block.
@@ -32,9 +32,9 @@ impl Session {
     pub fn cta(
         &self,
         kernel: &Kernel,
-        launch: &LaunchFile,
+        launch: &MiniLaunchFile,
         machine: &Machine,
-        options: &Options,
+        options: &BoundOptions,
     ) -> Result<CtaReport, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
@@ -51,7 +51,7 @@ impl Session {
         check_fit(block.warps(), launch, machine)?;
         let analysed = block.launch();
         let model = block.model(analysed.live_lanes());
-        let flow = Flow::run(&prepared.code, &analysed, &model, &Limits::default())
+        let flow = KernelFlow::run(&prepared.code, &analysed, &model, &Limits::default())
             .map_err(|refusal| here(prepared.refused(&refusal)))?;
         let names = loop_names(&flow.loops);
         let facts = options
@@ -109,29 +109,29 @@ impl Session {
     }
 }
 
-fn assumptions(launch: &LaunchFile, machine: &Machine, counts: &Counts) -> Vec<Assumption> {
+fn assumptions(launch: &MiniLaunchFile, machine: &Machine, counts: &Counts) -> Vec<BoundAssumption> {
     let mut all = vec![
-        Assumption {
+        BoundAssumption {
             id: "machine",
             text: format!(
                 "the machine is as its file says: {} for plain instructions, {} for memory reads, in cycles",
                 machine.plain, machine.memory
             ),
         },
-        Assumption {
+        BoundAssumption {
             id: "launch",
             text: format!(
                 "{} threads with the constants of {}; the memory may hold anything",
                 launch.threads, launch.file
             ),
         },
-        Assumption {
+        BoundAssumption {
             id: "ends",
             text: "the run ends: no fault, and no barrier at which warps wait for ever".to_owned(),
         },
     ];
     if counts.sources.values().any(|source| *source == "facts") {
-        all.push(Assumption {
+        all.push(BoundAssumption {
             id: "loop-facts",
             text: "the bounds of the facts file hold for every input".to_owned(),
         });
@@ -141,7 +141,7 @@ fn assumptions(launch: &LaunchFile, machine: &Machine, counts: &Counts) -> Vec<A
         .values()
         .any(|source| *source == "--loop-default")
     {
-        all.push(Assumption {
+        all.push(BoundAssumption {
             id: "loop-default",
             text: "the bound of --loop-default holds for the loops without a fact".to_owned(),
         });
@@ -161,13 +161,13 @@ struct Counts {
 impl Counts {
     fn find(
         block: &BlockLaunch<'_>,
-        flow: &Flow,
+        flow: &KernelFlow,
         cells: &[(warpbound_ir::Cell, u32)],
         stated: &[Option<u64>],
         default: Option<u64>,
     ) -> Counts {
         let dependence = Dependence::run(&flow.thread);
-        let given = Given {
+        let given = StartValues {
             threads: block.threads,
             cells,
         };
@@ -231,7 +231,7 @@ impl Counts {
 
 struct Estimator<'a> {
     prepared: &'a Prepared<'a>,
-    flow: &'a Flow,
+    flow: &'a KernelFlow,
     counts: &'a Counts,
     block: &'a BlockLaunch<'a>,
 }
@@ -309,7 +309,7 @@ impl Estimator<'_> {
                 continue;
             };
             let cut = match op.meaning {
-                _ if op.control == Control::End => continue,
+                _ if op.control == ControlEffect::End => continue,
                 Some(Meaning::Load { .. }) => Piece::Memory(at.0),
                 _ if op.barrier => Piece::Barrier(at.0),
                 _ => {
@@ -326,22 +326,22 @@ impl Estimator<'_> {
 
     fn elements(
         &self,
-        elements: &[abstract_warp::Element],
+        elements: &[abstract_warp::WarpElement],
         place: &dyn Fn(LoopIndex) -> String,
-    ) -> Vec<Element> {
+    ) -> Vec<ElementReport> {
         let at = |op: u32| self.prepared.place(OpIndex(op));
         elements
             .iter()
             .map(|element| match element {
-                abstract_warp::Element::Time { instr, shift, span } => Element::Time {
+                abstract_warp::WarpElement::Time { instr, shift, span } => ElementReport::Time {
                     from: at(span.0),
                     to: at(span.1),
                     instr: *instr,
                     shift: *shift,
                 },
-                abstract_warp::Element::Memory(op) => Element::Memory { at: at(*op) },
-                abstract_warp::Element::Barrier(op) => Element::Barrier { at: at(*op) },
-                abstract_warp::Element::Loop { index, head, body } => Element::Loop {
+                abstract_warp::WarpElement::Memory(op) => ElementReport::Memory { at: at(*op) },
+                abstract_warp::WarpElement::Barrier(op) => ElementReport::Barrier { at: at(*op) },
+                abstract_warp::WarpElement::Loop { index, head, body } => ElementReport::Loop {
                     at: place(*index),
                     head: self.elements(head, place),
                     body: self.elements(body, place),
@@ -353,13 +353,13 @@ impl Estimator<'_> {
     /// How often each warp iterates the loops among `elements`.
     fn iterations(
         &self,
-        elements: &[abstract_warp::Element],
+        elements: &[abstract_warp::WarpElement],
         header: &dyn Fn(LoopIndex) -> Option<OpIndex>,
         found: &mut Iterations,
         report: &mut CtaReport,
     ) {
         for element in elements {
-            let abstract_warp::Element::Loop { index, head, body } = element else {
+            let abstract_warp::WarpElement::Loop { index, head, body } = element else {
                 continue;
             };
             if let Some(op) = header(*index) {
@@ -390,9 +390,9 @@ impl Estimator<'_> {
 }
 
 /// An instruction is among those of some time nodes.
-fn holds(elements: &[abstract_warp::Element], at: u32) -> bool {
+fn holds(elements: &[abstract_warp::WarpElement], at: u32) -> bool {
     elements.iter().any(|element| match element {
-        abstract_warp::Element::Time { span, .. } => (span.0..=span.1).contains(&at),
+        abstract_warp::WarpElement::Time { span, .. } => (span.0..=span.1).contains(&at),
         _ => false,
     })
 }
@@ -409,41 +409,41 @@ fn runs(numbers: &[u64]) -> Vec<(u64, u64)> {
     runs
 }
 
-fn step(step: &cta::Step, elements: &[Element]) -> Step {
+fn step(step: &cta::CtaStep, elements: &[ElementReport]) -> CtaStepReport {
     let at = |position: usize| match elements.get(position) {
-        Some(Element::Time { from, to, .. }) if from != to => format!("{from}..{to}"),
-        Some(Element::Time { from: at, .. } | Element::Memory { at }) => at.clone(),
-        Some(Element::Barrier { at } | Element::Loop { at, .. }) => at.clone(),
+        Some(ElementReport::Time { from, to, .. }) if from != to => format!("{from}..{to}"),
+        Some(ElementReport::Time { from: at, .. } | ElementReport::Memory { at }) => at.clone(),
+        Some(ElementReport::Barrier { at } | ElementReport::Loop { at, .. }) => at.clone(),
         None => String::new(),
     };
     match *step {
-        cta::Step::Element {
+        cta::CtaStep::Element {
             element,
             instr,
             stall,
             warps,
             shift,
-        } => Step::Element {
+        } => CtaStepReport::Element {
             at: at(element),
             cycles: instr.saturating_add(stall),
             stall,
             warps,
             shift,
         },
-        cta::Step::Iterations {
+        cta::CtaStep::Iterations {
             element,
             count,
             instr,
             stall,
             warps,
-        } => Step::Iterations {
+        } => CtaStepReport::Iterations {
             at: at(element),
             count,
             cycles: instr.saturating_add(stall),
             stall,
             warps,
         },
-        cta::Step::Flush { stall } => Step::Flush { cycles: stall },
+        cta::CtaStep::Flush { stall } => CtaStepReport::Flush { cycles: stall },
     }
 }
 
@@ -459,11 +459,11 @@ fn describe_bound(
             report.sound_stalls = Some(bound.stalls);
             report.outlines = outlines;
             report.sound_rule = Some(match bound.rule {
-                Rule::NoBarriers => "no warp waits for another, so they are the waits of one warp",
-                Rule::AlignedBarriers => {
+                StallRule::NoBarriers => "no warp waits for another, so they are the waits of one warp",
+                StallRule::AlignedBarriers => {
                     "all warps pass each barrier together, so between two they are the waits of one warp"
                 }
-                Rule::AnyBarriers => {
+                StallRule::AnyBarriers => {
                     "who waits for whom at the barriers is not known, so they are the waits of all warps"
                 }
             });

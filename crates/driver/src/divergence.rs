@@ -1,19 +1,19 @@
 //! What may diverge, as gated values and as agreement see it.
 
-use warpbound_analyse::divergence::{Chain, Item, Kind, Role, Source};
+use warpbound_analyse::divergence::{Chain, OpDivergence, QueryKind, LinkRole, DivergenceSource};
 use warpbound_analyse::meeting::apart;
-use warpbound_analyse::opinion::{Agreement, Lost, Opinion};
+use warpbound_analyse::opinion::{Agreement, AgreementLoss, AgreementVerdict};
 use warpbound_analyse::{Dependence, Divergence};
 use warpbound_base::Diagnostic;
 use warpbound_ir::OpIndex;
-use warpbound_isa::instr::Space;
+use warpbound_isa::instr::MemorySpace;
 use warpbound_load::Kernel;
 use warpbound_report::divergence as report;
 use warpbound_simt::{NodeId, Tag};
 
 use crate::graph::calls;
 use crate::prepared::Prepared;
-use crate::{Flow, Options, Session};
+use crate::{KernelFlow, BoundOptions, Session};
 
 impl Session {
     /// Which branches, loads and barriers of a kernel may diverge, and why.
@@ -24,8 +24,8 @@ impl Session {
     pub fn divergence(
         &self,
         kernel: &Kernel,
-        options: &Options,
-    ) -> Result<report::Divergence, Diagnostic> {
+        options: &BoundOptions,
+    ) -> Result<report::DivergenceReport, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         let launch = options
             .launch(kernel, self.image.isa())
@@ -51,8 +51,8 @@ impl Session {
         };
         let last = |node: NodeId| prepared.place(flow.thread.space.block(node).last);
         let first = |node: NodeId| prepared.place(flow.thread.space.block(node).first);
-        Ok(report::Divergence {
-            schema: report::Divergence::SCHEMA,
+        Ok(report::DivergenceReport {
+            schema: report::DivergenceReport::SCHEMA,
             kernel: kernel.demangled(),
             items: found
                 .items
@@ -62,7 +62,7 @@ impl Session {
                 .collect(),
             apart: apart
                 .into_iter()
-                .map(|apart| report::Apart {
+                .map(|apart| report::MissedReconvergenceReport {
                     branch: last(apart.branch),
                     meeting: first(apart.meeting),
                     for_values: apart.for_values,
@@ -74,7 +74,7 @@ impl Session {
 
 struct Writer<'a> {
     prepared: &'a Prepared<'a>,
-    flow: &'a Flow,
+    flow: &'a KernelFlow,
     agreement: Agreement<'a>,
     /// Lanes are known to meet, as far as values depend on it.
     meets: bool,
@@ -83,15 +83,15 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn item(&self, item: &Item, opinion: &Opinion) -> report::Item {
+    fn item(&self, item: &OpDivergence, opinion: &AgreementVerdict) -> report::OpReport {
         let at = self.prepared.addr(item.at);
-        report::Item {
+        report::OpReport {
             at: self.prepared.place(item.at),
             instruction: self.spelled(item.at),
             kind: match item.kind {
-                Kind::Branch => report::ItemKind::Branch,
-                Kind::Load => report::ItemKind::Load,
-                Kind::Barrier => report::ItemKind::Barrier,
+                QueryKind::Branch => report::ItemKind::Branch,
+                QueryKind::Load => report::ItemKind::Load,
+                QueryKind::Barrier => report::ItemKind::Barrier,
             },
             source: self.prepared.source(at),
             function: self.prepared.function(at),
@@ -132,26 +132,26 @@ impl Writer<'_> {
         })
     }
 
-    fn chain(&self, chain: Option<&Chain>) -> Vec<report::Link> {
+    fn chain(&self, chain: Option<&Chain>) -> Vec<report::ChainLink> {
         let Some(chain) = chain else {
             return Vec::new();
         };
         let last = chain.links.len().saturating_sub(1);
-        let link = |(nth, link): (usize, &warpbound_analyse::divergence::Link)| report::Link {
+        let link = |(nth, link): (usize, &warpbound_analyse::divergence::Link)| report::ChainLink {
             at: self.prepared.place(link.at),
             gate: match link.role {
-                Role::Entry => report::Gate::Entry,
-                Role::Written => report::Gate::Written,
-                Role::Conditional => report::Gate::Conditional,
-                Role::Gamma => report::Gate::Gamma,
-                Role::Mu => report::Gate::Mu,
-                Role::Eta => report::Gate::Eta,
-                Role::Callee => report::Gate::Callee,
-                Role::Way => report::Gate::Way,
+                LinkRole::Entry => report::Gate::Entry,
+                LinkRole::Written => report::Gate::Written,
+                LinkRole::Conditional => report::Gate::Conditional,
+                LinkRole::Gamma => report::Gate::Gamma,
+                LinkRole::Mu => report::Gate::Mu,
+                LinkRole::Eta => report::Gate::Eta,
+                LinkRole::Callee => report::Gate::Callee,
+                LinkRole::Way => report::Gate::Way,
             },
             cell: link.cell.map(|cell| self.prepared.cell(cell)),
             instruction: match link.role {
-                Role::Entry | Role::Gamma | Role::Mu | Role::Eta => None,
+                LinkRole::Entry | LinkRole::Gamma | LinkRole::Mu | LinkRole::Eta => None,
                 _ => Some(self.spelled(link.at)),
             },
             because: (nth == last).then(|| because(chain.source).to_owned()),
@@ -160,7 +160,7 @@ impl Writer<'_> {
     }
 
     /// Which of two different answers about values is more precise, and why.
-    fn values_differ(&self, item: &Item, opinion: &Opinion) -> Option<String> {
+    fn values_differ(&self, item: &OpDivergence, opinion: &AgreementVerdict) -> Option<String> {
         let sharper = item.divergent.difference(&opinion.divergent).next();
         let sharper = sharper.map(|&node| {
             let why = self.sharpened(item, node);
@@ -172,7 +172,7 @@ impl Writer<'_> {
     }
 
     /// Why agreement knows what gated values do not know.
-    fn sharpened(&self, item: &Item, node: NodeId) -> String {
+    fn sharpened(&self, item: &OpDivergence, node: NodeId) -> String {
         let at = |op| self.prepared.place(op);
         if let Some(&branch) = item.split.get(&node) {
             let branch = at(branch);
@@ -184,10 +184,10 @@ impl Writer<'_> {
             .and_then(|link| link.cell)
             .map(|cell| self.prepared.cell(cell));
         match (link.map(|link| (link.role, at(link.at))), cell) {
-            (Some((Role::Way, at)), _) => {
+            (Some((LinkRole::Way, at)), _) => {
                 format!("it knows that lanes which come to {at} together go the same way")
             }
-            (Some((Role::Gamma | Role::Mu, at)), Some(cell)) => {
+            (Some((LinkRole::Gamma | LinkRole::Mu, at)), Some(cell)) => {
                 format!("it knows that lanes which come to {at} together have the same {cell}")
             }
             (Some((_, at)), Some(cell)) => {
@@ -198,27 +198,27 @@ impl Writer<'_> {
     }
 
     /// Why agreement does not know what gated values know.
-    fn lost(&self, item: &Item, node: NodeId) -> String {
+    fn lost(&self, item: &OpDivergence, node: NodeId) -> String {
         let at = |op| self.prepared.place(op);
         let name = |cell| self.prepared.cell(cell);
         let why = match self.agreement.lost(node, item.at, &item.cells) {
-            Some(Lost::Resumed(op, cell, Tag::Nil)) => {
+            Some(AgreementLoss::Resumed(op, cell, Tag::Nil)) => {
                 format!(
                     "lanes that waited for others go on at {} with an older {}",
                     at(op),
                     name(cell)
                 )
             }
-            Some(Lost::Resumed(op, cell, tag)) => format!(
+            Some(AgreementLoss::Resumed(op, cell, tag)) => format!(
                 "agreement loses {} at {}, where lanes go on that waited for {}",
                 name(cell),
                 at(op),
                 tag.name()
             ),
-            Some(Lost::Written(op, cell)) => {
+            Some(AgreementLoss::Written(op, cell)) => {
                 format!("agreement loses {} at {}", name(cell), at(op))
             }
-            Some(Lost::Entry(cell)) => {
+            Some(AgreementLoss::Entry(cell)) => {
                 format!(
                     "agreement follows {} back to the entry on a way that no lane takes with it",
                     name(cell)
@@ -234,7 +234,7 @@ impl Writer<'_> {
     }
 
     /// Which of two different answers about presence is more precise, and why.
-    fn partial_differ(&self, item: &Item, opinion: &Opinion) -> Option<String> {
+    fn partial_differ(&self, item: &OpDivergence, opinion: &AgreementVerdict) -> Option<String> {
         let sharper = item.partial.difference(&opinion.partial).next();
         let sharper = sharper.map(|_| {
             "agreement is more precise: no lane is waiting elsewhere when the warp comes here"
@@ -258,15 +258,15 @@ fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
     }
 }
 
-fn because(source: Source) -> &'static str {
+fn because(source: DivergenceSource) -> &'static str {
     match source {
-        Source::Entry => "nothing is known of it at entry",
-        Source::Lane => "each lane has its own",
-        Source::Special(_) => "differs from lane to lane",
-        Source::Load(Space::Local) => "local memory: each lane has its own",
-        Source::Load(Space::Generic) => "generic memory: may be local, where each lane has its own",
-        Source::Load(_) => "memory that others may write meanwhile",
-        Source::Callee => "the callee may leave anything",
-        Source::Stack => "resumes where the lane came from",
+        DivergenceSource::Entry => "nothing is known of it at entry",
+        DivergenceSource::Lane => "each lane has its own",
+        DivergenceSource::Special(_) => "differs from lane to lane",
+        DivergenceSource::Load(MemorySpace::Local) => "local memory: each lane has its own",
+        DivergenceSource::Load(MemorySpace::Generic) => "generic memory: may be local, where each lane has its own",
+        DivergenceSource::Load(_) => "memory that others may write meanwhile",
+        DivergenceSource::Callee => "the callee may leave anything",
+        DivergenceSource::Stack => "resumes where the lane came from",
     }
 }

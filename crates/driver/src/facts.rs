@@ -9,7 +9,7 @@ use warpbound_load::Kernel;
 use warpbound_report::AuditReport;
 
 use crate::prepared::{Prepared, loop_names};
-use crate::{Flow, Options, Session};
+use crate::{KernelFlow, BoundOptions, Session};
 
 impl Session {
     /// What stands at the top of a facts file.
@@ -38,9 +38,9 @@ impl Session {
         audit: &AuditReport,
     ) -> Result<String, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let options = Options {
+        let options = BoundOptions {
             block: Some(audit.block),
-            ..Options::default()
+            ..BoundOptions::default()
         };
         let launch = options
             .launch(kernel, self.image.isa())
@@ -80,11 +80,11 @@ impl Session {
     /// See [`Session::prepare`].
     pub fn facts(&self, kernel: &Kernel) -> Result<String, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let options = Options::default();
+        let options = BoundOptions::default();
         let launch = options
             .launch(kernel, self.image.isa())
             .map_err(|d| self.locate(d))?;
-        let flow = Flow::run(&prepared.code, &launch, &options.model, &Limits::default());
+        let flow = KernelFlow::run(&prepared.code, &launch, &options.model, &Limits::default());
         let text = match flow {
             Ok(flow) => kernel_text(&prepared, &flow),
             Err(refusal) => format!(
@@ -98,7 +98,7 @@ impl Session {
     }
 }
 
-fn kernel_text(prepared: &Prepared<'_>, flow: &Flow) -> String {
+fn kernel_text(prepared: &Prepared<'_>, flow: &KernelFlow) -> String {
     let loops: Vec<String> = loop_names(&flow.loops)
         .iter()
         .zip(&flow.loops.sites)

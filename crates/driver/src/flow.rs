@@ -6,19 +6,19 @@ use warpbound_analyse::loops::Loops;
 use warpbound_analyse::passing::lane_limits;
 use warpbound_analyse::space::Resolved;
 use warpbound_analyse::thread::Limits;
-use warpbound_analyse::{Launch, Refusal, ThreadCfg, WarpCfg};
+use warpbound_analyse::{LaunchContext, Refusal, ThreadCfg, WarpCfg};
 use warpbound_base::Diagnostic;
-use warpbound_bound::{Effort, Ipet, Never, NeverIndex, Outcome, StatedCounts, solve};
+use warpbound_bound::{Effort, Ipet, Never, NeverIndex, SolveOutcome, StatedCounts, solve};
 use warpbound_ir::Code;
 use warpbound_simt::NodeId;
-use warpbound_simt::counts::{CountInput, CountSystem, CountVar, Counted, LaneLimit};
-use warpbound_simt::warp::{Model, Via, WarpState};
+use warpbound_simt::counts::{CountInput, CountSystem, CountVar, CountKind, LaneLimit};
+use warpbound_simt::warp::{WarpModel, Via, WarpState};
 
 use crate::prepared::Prepared;
-use crate::{Options, Session};
+use crate::{BoundOptions, Session};
 
 /// The control flow of one kernel.
-pub struct Flow {
+pub struct KernelFlow {
     /// Thread-level graph.
     pub thread: ThreadCfg,
     /// Warp-level graph.
@@ -31,14 +31,14 @@ pub struct Flow {
     pub counts: CountSystem,
 }
 
-impl Flow {
+impl KernelFlow {
     /// Analyses `code`; refuses what cannot be followed.
     pub fn run(
         code: &Code,
-        launch: &Launch,
-        model: &Model,
+        launch: &LaunchContext,
+        model: &WarpModel,
         limits: &Limits,
-    ) -> Result<Flow, Refusal> {
+    ) -> Result<KernelFlow, Refusal> {
         let mut thread = ThreadCfg::run(code, limits)?;
         let warp = WarpCfg::run(code, &mut thread, launch, model)?;
         let loops = Loops::of_thread(code, &thread);
@@ -48,7 +48,7 @@ impl Flow {
             limits: &limits,
             ..input(launch, &thread, &warp, &loops, &state)
         });
-        Ok(Flow {
+        Ok(KernelFlow {
             thread,
             warp,
             loops,
@@ -60,9 +60,9 @@ impl Flow {
     /// The same graphs with the paper's reading of loop facts: the loops of the warp-level graph and
     /// the rows of [`CountSystem::of_paper`].
     #[must_use]
-    pub fn with_paper_reading(mut self, code: &Code, launch: &Launch) -> Flow {
+    pub fn with_paper_reading(mut self, code: &Code, launch: &LaunchContext) -> KernelFlow {
         self.loops = Loops::of_warp(code, &self.thread, &self.warp);
-        let Flow {
+        let KernelFlow {
             thread,
             warp,
             loops,
@@ -99,7 +99,7 @@ impl Flow {
             ..Effort::default()
         };
         match solve(&ipet.model, effort) {
-            Outcome::Bounded(certified) => Some(certified.bound),
+            SolveOutcome::Bounded(certified) => Some(certified.bound),
             _ => None,
         }
     }
@@ -125,10 +125,10 @@ impl Flow {
         }
         for (number, counted) in self.counts.variables.iter().enumerate() {
             let (from, to) = match counted {
-                Counted::WarpStart | Counted::ThreadStart => (None, Some(self.thread.entry)),
-                Counted::WarpStep(from, step) | Counted::ThreadStep(from, step) => {
+                CountKind::WarpStart | CountKind::ThreadStart => (None, Some(self.thread.entry)),
+                CountKind::WarpStep(from, step) | CountKind::ThreadStep(from, step) => {
                     // The warp takes up lanes that have gone there before.
-                    let is_warp = matches!(counted, Counted::WarpStep(..));
+                    let is_warp = matches!(counted, CountKind::WarpStep(..));
                     let walks = !is_warp || matches!(step.via, Via::Walk);
                     (Some(*from).filter(|_| walks), step.to)
                 }
@@ -188,10 +188,10 @@ impl Session {
     pub(crate) fn flow(
         &self,
         prepared: &Prepared<'_>,
-        launch: &Launch,
-        options: &Options,
-    ) -> Result<Flow, Diagnostic> {
-        let flow = Flow::run(&prepared.code, launch, &options.model, &Limits::default());
+        launch: &LaunchContext,
+        options: &BoundOptions,
+    ) -> Result<KernelFlow, Diagnostic> {
+        let flow = KernelFlow::run(&prepared.code, launch, &options.model, &Limits::default());
         flow.map_err(|refusal| {
             let source = prepared.source(refusal.at);
             let mut diagnostic = Diagnostic::from(refusal).in_kernel(prepared.kernel.demangled());
@@ -202,7 +202,7 @@ impl Session {
 }
 
 fn input<'a>(
-    launch: &Launch,
+    launch: &LaunchContext,
     thread: &'a ThreadCfg,
     warp: &'a WarpCfg,
     loops: &'a Loops,

@@ -7,9 +7,9 @@ use warpbound_analyse::thread::Limits;
 use warpbound_base::Diagnostic;
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
-use warpbound_load::{GridFile, Kernel};
+use warpbound_load::{LaunchFile, Kernel};
 use warpbound_report::functional::FunctionalReport;
-use warpbound_simulate::functional::{Fault, FaultKind, GlobalMemory, Order, launch_on};
+use warpbound_simulate::functional::{Fault, FaultKind, GlobalMemory, PathOrder, launch_on};
 
 use crate::{Prepared, Session};
 
@@ -43,7 +43,7 @@ pub struct RunOptions {
     /// The most warp instructions; `None`: 1,000,000,000.
     pub max_instructions: Option<u64>,
     /// Who goes first where lanes part.
-    pub order: Order,
+    pub order: PathOrder,
     /// Threads that run blocks; nothing but the time depends on their number.
     pub threads: NonZero<usize>,
 }
@@ -52,7 +52,7 @@ impl Default for RunOptions {
     fn default() -> RunOptions {
         RunOptions {
             max_instructions: None,
-            order: Order::TakenFirst,
+            order: PathOrder::TakenFirst,
             threads: NonZero::<usize>::MIN,
         }
     }
@@ -67,7 +67,7 @@ impl Session {
     pub fn launched_grid<'a>(
         &'a self,
         name: Option<&str>,
-        grid: &GridFile,
+        grid: &LaunchFile,
     ) -> Result<&'a Kernel, Diagnostic> {
         self.only_kernel(name.or(grid.kernel.as_deref()))
     }
@@ -80,7 +80,7 @@ impl Session {
     pub fn run_functional(
         &self,
         kernel: &Kernel,
-        grid: &GridFile,
+        grid: &LaunchFile,
         max_instructions: Option<u64>,
     ) -> Result<FunctionalRun, Diagnostic> {
         let options = RunOptions {
@@ -104,7 +104,7 @@ impl Session {
     pub fn execute(
         &self,
         kernel: &Kernel,
-        grid: &GridFile,
+        grid: &LaunchFile,
         options: &RunOptions,
         progress: &mut dyn FnMut(u64),
     ) -> Result<FunctionalRun, Diagnostic> {
@@ -147,7 +147,7 @@ impl Session {
 
 impl FunctionalRun {
     /// The files that the launch wants: name as the launch file has it, NPY contents.
-    pub fn outputs<'a>(&'a self, grid: &'a GridFile) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
+    pub fn outputs<'a>(&'a self, grid: &'a LaunchFile) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
         buffers::outputs(grid, &self.memory)
     }
 }
@@ -156,15 +156,15 @@ impl Prepared<'_> {
     /// What stopped a launch, and where.
     pub(crate) fn fault(&self, fault: &Fault) -> Diagnostic {
         let name = self.program.mnemonic(fault.at.index()).unwrap_or("the end");
-        let is_outside = matches!(fault.kind, FaultKind::LeavesTheFile(_));
+        let is_outside = matches!(fault.kind, FaultKind::ExternalCode(_));
         let mut fault = fault.clone();
         if let (true, Some(callee)) = (is_outside, self.callee_outside(fault.at)) {
-            fault.kind = FaultKind::LeavesTheFile(callee);
+            fault.kind = FaultKind::ExternalCode(callee);
         }
         let what = Diagnostic::new(format!("{name}: {fault}"));
         let mut diagnostic = self.at_op(what, fault.at);
         diagnostic.place.source = self.source(self.addr(fault.at));
-        if fault.is_too_long() {
+        if fault.is_instruction_limit() {
             return diagnostic.hint("--max-instructions allows more");
         }
         if is_outside {

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
 use warpbound_load::Kernel;
-use warpbound_report::graph::{Edge, EdgeKind, Graph, Node};
-use warpbound_simt::warp::{Step, Via};
+use warpbound_report::graph::{GraphEdge, EdgeKind, Graph, GraphNode};
+use warpbound_simt::warp::{WarpStep, Via};
 use warpbound_simt::{EntryId, NodeId, Tag};
 
 use crate::prepared::{Prepared, loop_names};
-use crate::{Flow, Options, Session};
+use crate::{KernelFlow, BoundOptions, Session};
 
 /// Whose control flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Level {
+pub enum CfgLevel {
     /// One thread alone.
     Thread,
     /// A warp.
@@ -30,8 +30,8 @@ impl Session {
     pub fn graph(
         &self,
         kernel: &Kernel,
-        level: Level,
-        options: &Options,
+        level: CfgLevel,
+        options: &BoundOptions,
     ) -> Result<Graph, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         let launch = options
@@ -39,12 +39,12 @@ impl Session {
             .map_err(|d| self.locate(d))?;
         let flow = self.flow(&prepared, &launch, options)?;
         let steps = match level {
-            Level::Thread => &flow.thread.steps,
-            Level::Warp => &flow.warp.steps,
+            CfgLevel::Thread => &flow.thread.steps,
+            CfgLevel::Warp => &flow.warp.steps,
         };
         let reached = |node: &NodeId| match level {
-            Level::Thread => flow.thread.is_reached(*node),
-            Level::Warp => flow.warp.state(*node).is_some(),
+            CfgLevel::Thread => flow.thread.is_reached(*node),
+            CfgLevel::Warp => flow.warp.state(*node).is_some(),
         };
         let mut ids: Vec<NodeId> = flow.thread.space.ids().filter(reached).collect();
         ids.sort_by_key(|&id| {
@@ -68,7 +68,7 @@ impl Session {
                     .map(move |s| (from, s))
             })
             .filter_map(|(from, step)| {
-                Some(Edge {
+                Some(GraphEdge {
                     from: *position.get(&from)?,
                     to: match step.to {
                         Some(to) => Some(*position.get(&to)?),
@@ -87,8 +87,8 @@ impl Session {
             schema: Graph::SCHEMA,
             kernel: kernel.demangled(),
             level: match level {
-                Level::Thread => "thread",
-                Level::Warp => "warp",
+                CfgLevel::Thread => "thread",
+                CfgLevel::Warp => "warp",
             },
             nodes,
             edges,
@@ -97,7 +97,7 @@ impl Session {
     }
 }
 
-fn headers(flow: &Flow) -> BTreeMap<NodeId, String> {
+fn headers(flow: &KernelFlow) -> BTreeMap<NodeId, String> {
     let names = loop_names(&flow.loops);
     let mut headers = BTreeMap::new();
     for counted in &flow.loops.loops {
@@ -112,11 +112,11 @@ fn headers(flow: &Flow) -> BTreeMap<NodeId, String> {
 
 fn node(
     prepared: &Prepared<'_>,
-    flow: &Flow,
+    flow: &KernelFlow,
     id: NodeId,
-    level: Level,
+    level: CfgLevel,
     header_of: Option<String>,
-) -> Node {
+) -> GraphNode {
     let space = &flow.thread.space;
     let block = space.block(id);
     let first = prepared.addr(block.first);
@@ -127,20 +127,20 @@ fn node(
             Some(format!("{}  {text}", prepared.place(op)))
         })
         .collect();
-    Node {
+    GraphNode {
         from: prepared.place(block.first),
         to: prepared.last_place(block),
         function: prepared.function(first),
         calls: calls(prepared, flow, id),
         source: prepared.source(first),
         header_of,
-        divergent: level == Level::Warp && flow.warp.divergent.contains(&id),
+        divergent: level == CfgLevel::Warp && flow.warp.divergent.contains(&id),
         code,
     }
 }
 
 /// Addresses of the calls that lead to a node; `*` stands for calls that share a context.
-pub(crate) fn calls(prepared: &Prepared<'_>, flow: &Flow, id: NodeId) -> Vec<String> {
+pub(crate) fn calls(prepared: &Prepared<'_>, flow: &KernelFlow, id: NodeId) -> Vec<String> {
     let space = &flow.thread.space;
     let sites = space.contexts.string(space.node(id).context);
     sites
@@ -149,7 +149,7 @@ pub(crate) fn calls(prepared: &Prepared<'_>, flow: &Flow, id: NodeId) -> Vec<Str
         .collect()
 }
 
-fn kind(flow: &Flow, step: &Step) -> EdgeKind {
+fn kind(flow: &KernelFlow, step: &WarpStep) -> EdgeKind {
     match step.via {
         Via::Walk => EdgeKind::Walk,
         Via::Resume(id) if flow.thread.space.entries.get(id).tag == Tag::Nil => {
@@ -159,7 +159,7 @@ fn kind(flow: &Flow, step: &Step) -> EdgeKind {
     }
 }
 
-fn entry(prepared: &Prepared<'_>, flow: &Flow, id: EntryId) -> String {
+fn entry(prepared: &Prepared<'_>, flow: &KernelFlow, id: EntryId) -> String {
     let space = &flow.thread.space;
     let entry = space.entries.get(id);
     let resume = prepared.place(space.block(entry.resume).first);

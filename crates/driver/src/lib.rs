@@ -25,20 +25,20 @@ mod session;
 mod timed;
 
 pub use extract::Extracted;
-pub use flow::Flow;
+pub use flow::KernelFlow;
 pub use functional::{FunctionalRun, RunOptions};
-pub use graph::Level;
-pub use library::{Find, Library, Selection, Unusable};
-pub use options::{Options, Reading};
+pub use graph::CfgLevel;
+pub use library::{CodeKind, Library, ImageSelection, Unusable};
+pub use options::{BoundOptions, FactReading};
 pub use prepared::Prepared;
 pub use session::Session;
-pub use timed::{Hooks, Step, TimedOptions, TimedRun};
+pub use timed::{Hooks, RunProgress, TimedOptions, TimedRun};
 
-pub use warpbound_analyse::Launch;
+pub use warpbound_analyse::LaunchContext;
 pub use warpbound_bound::FactsFile;
 pub use warpbound_load::{
-    Bytes, FileSource, GridFile, Kernel, LaunchFile, NamePattern, Sm, Source, StartCaches,
+    Bytes, FileSource, LaunchFile, Kernel, MiniLaunchFile, NamePattern, Sm, ByteSource, StartCaches,
 };
-pub use warpbound_machine::{Device, Machine, Parameter, Pick, Sum, WarpPolicy};
-pub use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, Model, StackDomain};
+pub use warpbound_machine::{GpuModel, Machine, Parameter, Selection, ParameterSum, WarpPolicy};
+pub use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, WarpModel, StackDomain};
 pub use warpbound_simulate::timed::Interlock;

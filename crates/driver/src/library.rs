@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
-use warpbound_load::{Container, Entry, Fit, Isa, NamePattern, Sm, Source, spell_candidates};
+use warpbound_load::{Container, FatbinEntry, Fit, Isa, NamePattern, Sm, ByteSource, spell_candidates};
 use warpbound_report::bound::KernelBound;
 
 use crate::facts_check::FactsCheck;
 use crate::jobs::in_order;
-use crate::{Options, Session};
+use crate::{BoundOptions, Session};
 
 /// Which images of a file.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Selection {
+pub struct ImageSelection {
     /// The one with this number, counted from 1 as `warpbound list` does.
     pub image: Option<usize>,
     /// Those for this architecture.
@@ -31,7 +31,7 @@ pub enum Unusable {
 
 /// Kinds of code to look for in an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Find {
+pub enum CodeKind {
     /// Kernels.
     Kernels,
     /// Kernels, and functions with a code section of their own.
@@ -41,7 +41,7 @@ pub enum Find {
 /// A file with machine code inside. Its images are loaded when they are asked for.
 pub struct Library {
     pub(crate) file: String,
-    pub(crate) library: warpbound_load::Library,
+    pub(crate) library: warpbound_load::ImageDirectory,
 }
 
 impl Library {
@@ -50,8 +50,8 @@ impl Library {
     /// # Errors
     ///
     /// One line naming file, offset and cause, where the file cannot be used.
-    pub fn open(file: &str, source: impl Source + 'static) -> Result<Library, Diagnostic> {
-        let library = warpbound_load::Library::open(source).map_err(|d| d.in_file(file))?;
+    pub fn open(file: &str, source: impl ByteSource + 'static) -> Result<Library, Diagnostic> {
+        let library = warpbound_load::ImageDirectory::open(source).map_err(|d| d.in_file(file))?;
         Ok(Library {
             file: file.to_owned(),
             library,
@@ -79,7 +79,7 @@ impl Library {
     /// # Errors
     ///
     /// Where nothing is left, or the image that is asked for by its number is of no use.
-    pub fn select(&self, selection: &Selection) -> Result<Vec<usize>, Diagnostic> {
+    pub fn select(&self, selection: &ImageSelection) -> Result<Vec<usize>, Diagnostic> {
         self.select_of(selection, false)
     }
 
@@ -88,11 +88,11 @@ impl Library {
     /// # Errors
     ///
     /// See [`Library::select`].
-    pub fn select_any(&self, selection: &Selection) -> Result<Vec<usize>, Diagnostic> {
+    pub fn select_any(&self, selection: &ImageSelection) -> Result<Vec<usize>, Diagnostic> {
         self.select_of(selection, true)
     }
 
-    fn select_of(&self, selection: &Selection, any: bool) -> Result<Vec<usize>, Diagnostic> {
+    fn select_of(&self, selection: &ImageSelection, any: bool) -> Result<Vec<usize>, Diagnostic> {
         let fail = |what: String| Diagnostic::new(what).in_file(self.file.as_str());
         let entries = self.library.entries();
         if let Some(number) = selection.image {
@@ -176,7 +176,7 @@ impl Library {
     /// # Errors
     ///
     /// Where it leaves none or several, or the image cannot be used.
-    pub fn only_session(&self, selection: &Selection) -> Result<Session, Diagnostic> {
+    pub fn only_session(&self, selection: &ImageSelection) -> Result<Session, Diagnostic> {
         match self.select(selection)?.as_slice() {
             [number] => self.session(*number),
             _ => Err(Diagnostic::new("the file has several images")
@@ -185,7 +185,7 @@ impl Library {
         }
     }
 
-    pub(crate) fn entry(&self, number: usize) -> Result<&Entry, Diagnostic> {
+    pub(crate) fn entry(&self, number: usize) -> Result<&FatbinEntry, Diagnostic> {
         let entries = self.library.entries();
         let index = number.checked_sub(1);
         index.and_then(|index| entries.get(index)).ok_or_else(|| {
@@ -203,7 +203,7 @@ impl Library {
         images: &'a [usize],
         name: Option<&str>,
     ) -> impl Iterator<Item = Result<(Arc<Session>, usize), Diagnostic>> + use<'a> {
-        self.find(images, name, Find::Kernels)
+        self.find(images, name, CodeKind::Kernels)
     }
 
     /// [`Library::kernels`], and with [`Find::All`] after those of each image its functions.
@@ -211,7 +211,7 @@ impl Library {
         &'a self,
         images: &'a [usize],
         name: Option<&str>,
-        find: Find,
+        find: CodeKind,
     ) -> impl Iterator<Item = Result<(Arc<Session>, usize), Diagnostic>> + use<'a> {
         let pattern = name.map(NamePattern::new);
         images.iter().flat_map(move |&number| {
@@ -323,7 +323,7 @@ impl Library {
         &self,
         images: &[usize],
         name: Option<&str>,
-        options: &Options,
+        options: &BoundOptions,
         jobs: usize,
         mut each: impl FnMut(Result<KernelBound, Unusable>) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -347,7 +347,7 @@ impl Library {
     /// For the first facts of which that is not so.
     pub fn check_facts(&self, facts: &FactsFile) -> Result<(), Diagnostic> {
         let mut check = FactsCheck::new(facts);
-        for number in self.select(&Selection::default())? {
+        for number in self.select(&ImageSelection::default())? {
             if check.is_complete() {
                 break;
             }

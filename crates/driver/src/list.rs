@@ -4,17 +4,17 @@ use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::loops::Loops;
 use warpbound_analyse::thread::Limits;
 use warpbound_base::Diagnostic;
-use warpbound_ir::{Code, Control, lift_flow};
-use warpbound_load::{Container, Entry, Kernel, NamePattern, OtherKind};
+use warpbound_ir::{Code, ControlEffect, lift_flow};
+use warpbound_load::{Container, FatbinEntry, Kernel, NamePattern, OtherKind};
 use warpbound_report::list::{Directory, FileReport, ImageSummary, KernelSummary};
 
 use crate::prepared::Prepared;
-use crate::{Find, Library, Session};
+use crate::{CodeKind, Library, Session};
 
 impl Library {
     /// What the file holds, without loading any of it.
     pub fn directory(&self) -> Directory {
-        let summary = |(number, entry): (usize, &Entry)| ImageSummary {
+        let summary = |(number, entry): (usize, &FatbinEntry)| ImageSummary {
             number,
             kind: entry.kind.to_string(),
             isa: entry.isa.to_string(),
@@ -61,7 +61,7 @@ impl Session {
         };
         match self.image.kernels() {
             Ok(kernels) => {
-                let wanted = self.find(name, Find::Kernels).unwrap_or_default();
+                let wanted = self.find(name, CodeKind::Kernels).unwrap_or_default();
                 report.kernels = wanted
                     .into_iter()
                     .filter_map(|index| match kernels.get(index) {
@@ -143,9 +143,9 @@ impl Session {
             }
         };
         let ops = &code.ops;
-        let is_call = |control: &Control| match control {
-            Control::Call(_) => true,
-            Control::Push(token, _) => *token == warpbound_isa::Token::Ret,
+        let is_call = |control: &ControlEffect| match control {
+            ControlEffect::Call(_) => true,
+            ControlEffect::Push(token, _) => *token == warpbound_isa::StackToken::Ret,
             _ => false,
         };
         summary.instructions = ops.len();

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_ir::{Control, OpIndex, Target};
+use warpbound_ir::{ControlEffect, OpIndex, ControlTarget};
 use warpbound_isa::nvidia::{self, Relocated};
-use warpbound_isa::{Control as ControlWord, Program, TargetStyle};
+use warpbound_isa::{ControlWord as ControlWord, Program, TargetStyle};
 use warpbound_load::Kernel;
 use warpbound_report::listing::{ControlColumns, Line, Listing};
 
@@ -130,9 +130,9 @@ fn labels(prepared: &Prepared<'_>) -> BTreeMap<OpIndex, Vec<String>> {
         .ops
         .iter()
         .filter_map(|op| match &op.control {
-            Control::Jump(Target::Op(to))
-            | Control::Call(Target::Op(to))
-            | Control::Push(_, Target::Op(to)) => Some(*to),
+            ControlEffect::Jump(ControlTarget::Op(to))
+            | ControlEffect::Call(ControlTarget::Op(to))
+            | ControlEffect::Push(_, ControlTarget::Op(to)) => Some(*to),
             _ => None,
         })
         .filter(|to| !labels.contains_key(to))

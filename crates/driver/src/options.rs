@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use warpbound_analyse::Launch;
+use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread::Limits;
 use warpbound_base::{Deadline, Diagnostic};
 use warpbound_bound::FactsFile;
 use warpbound_load::{Isa, Kernel};
-use warpbound_simt::warp::Model;
+use warpbound_simt::warp::WarpModel;
 
 /// How loop facts are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Reading {
+pub enum FactReading {
     /// Facts are about one thread; the SIMT rules say what that means for a warp.
     #[default]
     Simt,
@@ -21,15 +21,15 @@ pub enum Reading {
 
 /// Everything that a bound depends on besides the code.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct BoundOptions {
     /// Threads of a block in x, y, z.
     pub block: Option<[u32; 3]>,
     /// Lanes of a warp, where the instruction set does not fix it.
     pub warp_width: Option<u32>,
     /// Precision of the abstract warp.
-    pub model: Model,
+    pub model: WarpModel,
     /// Reading of loop facts.
-    pub reading: Reading,
+    pub reading: FactReading,
     /// Flow facts.
     pub facts: FactsFile,
     /// Bound of loops without a fact: header executions per entry and thread.
@@ -49,16 +49,16 @@ const NVIDIA_WIDTH: u32 = 32;
 /// The most lanes of a warp that any machine has.
 const MOST_LANES: u32 = 64;
 
-impl Default for Options {
+impl Default for BoundOptions {
     fn default() -> Self {
-        Options {
+        BoundOptions {
             block: None,
             warp_width: None,
-            model: Model {
+            model: WarpModel {
                 may_diverge: true,
-                ..Model::default()
+                ..WarpModel::default()
             },
-            reading: Reading::Simt,
+            reading: FactReading::Simt,
             facts: FactsFile::default(),
             loop_default: None,
             call_default: None,
@@ -68,7 +68,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl BoundOptions {
     /// Limits of work on a kernel that begins now.
     pub fn limits(&self) -> Limits {
         Limits {
@@ -83,7 +83,7 @@ impl Options {
     ///
     /// Where the block that was stated is not the one that the kernel requires, or too large for it, or the warp
     /// width not that of the GPU.
-    pub(crate) fn launch(&self, kernel: &Kernel, isa: Isa) -> Result<Launch, Diagnostic> {
+    pub(crate) fn launch(&self, kernel: &Kernel, isa: Isa) -> Result<LaunchContext, Diagnostic> {
         let spelled = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
         let fail = |what: String| Err(Diagnostic::new(what).in_kernel(kernel.demangled()));
         let threads = |block: [u32; 3]| {
@@ -119,10 +119,10 @@ impl Options {
             }
             (Isa::MiniSimt, stated) => stated.unwrap_or(MOST_LANES),
         };
-        Ok(Launch {
+        Ok(LaunchContext {
             warp_width,
             block: self.block.or(kernel.required_block),
-            ..Launch::default()
+            ..LaunchContext::default()
         })
     }
 }

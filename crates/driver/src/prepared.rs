@@ -5,7 +5,7 @@ use warpbound_analyse::blocks::Block;
 use warpbound_analyse::loops::{LoopSite, Loops};
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::LoopName;
-use warpbound_ir::{Cell, Code, Control, OpIndex, lift};
+use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift};
 use warpbound_isa::{Arch, Program, mini, nvidia};
 use warpbound_load::{Isa, Kernel};
 
@@ -87,7 +87,7 @@ impl<'a> Prepared<'a> {
 
     /// The place of the last instruction of a block; the end of the code is none.
     pub(crate) fn last_place(&self, block: Block) -> String {
-        let ends = self.code.get(block.last).map(|op| &op.control) == Some(&Control::End);
+        let ends = self.code.get(block.last).map(|op| &op.control) == Some(&ControlEffect::End);
         match ends && block.first < block.last {
             true => self.place(OpIndex(block.last.0 - 1)),
             false => self.place(block.last),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use warpbound_base::Diagnostic;
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::Program;
-use warpbound_load::{Kernel, LaunchFile};
+use warpbound_load::{Kernel, MiniLaunchFile};
 use warpbound_machine::Machine;
 use warpbound_report::RunReport;
 use warpbound_simulate::{Event, Simulation, Start};
@@ -25,7 +25,7 @@ impl Session {
     pub fn launched<'a>(
         &'a self,
         name: Option<&str>,
-        launch: &LaunchFile,
+        launch: &MiniLaunchFile,
     ) -> Result<&'a Kernel, Diagnostic> {
         self.only_kernel(name.or(launch.kernel.as_deref()))
     }
@@ -40,7 +40,7 @@ impl Session {
     pub fn run(
         &self,
         kernel: &Kernel,
-        launch: &LaunchFile,
+        launch: &MiniLaunchFile,
         machine: &Machine,
         max_cycles: Option<u64>,
         trace: Option<&mut dyn FnMut(&str)>,
@@ -122,7 +122,7 @@ impl Session {
 /// The machine must be able to hold the warps of a launch.
 pub(crate) fn check_fit(
     warps: usize,
-    launch: &LaunchFile,
+    launch: &MiniLaunchFile,
     machine: &Machine,
 ) -> Result<(), Diagnostic> {
     if warps > machine.warps as usize {
@@ -141,7 +141,7 @@ impl Prepared<'_> {
     /// # Errors
     ///
     /// Where a launch constant has no value, or a value no launch constant.
-    pub(crate) fn launch_cells(&self, launch: &LaunchFile) -> Result<Vec<(Cell, u32)>, Diagnostic> {
+    pub(crate) fn launch_cells(&self, launch: &MiniLaunchFile) -> Result<Vec<(Cell, u32)>, Diagnostic> {
         let fault = |what: String| {
             Diagnostic::new(what)
                 .in_kernel(self.kernel.demangled())

@@ -6,7 +6,7 @@ use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
 use warpbound_load::{Image, Kernel, NamePattern, RefusedKernel, spell_candidates};
 
-use crate::Find;
+use crate::CodeKind;
 use crate::facts_check::FactsCheck;
 use crate::prepared::Prepared;
 
@@ -49,7 +49,7 @@ impl Session {
             let kernels = self.image.kernels().map(|all| all.iter().collect());
             return kernels.map_err(|d| self.locate(d));
         };
-        let found = self.find(Some(&NamePattern::new(name)), Find::Kernels)?;
+        let found = self.find(Some(&NamePattern::new(name)), CodeKind::Kernels)?;
         if found.is_empty() {
             return Err(self.locate(self.image.no_such_kernel(name)));
         }
@@ -64,13 +64,13 @@ impl Session {
     pub(crate) fn find(
         &self,
         name: Option<&NamePattern>,
-        find: Find,
+        find: CodeKind,
     ) -> Result<Vec<usize>, Diagnostic> {
         let kernels = self.image.kernels().map_err(|d| self.locate(d))?;
         let refused = self.image.refused().iter().map(|kernel| &kernel.name);
         let functions = match find {
-            Find::All => self.image.device_functions(),
-            Find::Kernels => &[],
+            CodeKind::All => self.image.device_functions(),
+            CodeKind::Kernels => &[],
         };
         let all = kernels.iter().map(|kernel| &kernel.name).chain(refused);
         let all = all.chain(functions.iter().map(|kernel| &kernel.name));

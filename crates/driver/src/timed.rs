@@ -5,13 +5,13 @@ use std::num::NonZero;
 
 use warpbound_base::Diagnostic;
 use warpbound_isa::{Program, nvidia};
-use warpbound_load::{GridFile, Kernel, StartCaches};
-use warpbound_machine::{Device, Occupancy, Parameter, Pick, Picked, Sum, WarpPolicy};
+use warpbound_load::{LaunchFile, Kernel, StartCaches};
+use warpbound_machine::{GpuModel, Occupancy, Parameter, Selection, MachineConfig, ParameterSum, WarpPolicy};
 use warpbound_report::functional::Issued;
 use warpbound_report::timed::{SetNumber, Spread, TimedReport};
 use warpbound_report::trace::TraceAbout;
-use warpbound_simulate::functional::{Counts, GlobalMemory, Launch, Order};
-use warpbound_simulate::timed::{Caches, Finished, Interlock, Listener, Setup};
+use warpbound_simulate::functional::{Counts, GlobalMemory, Launch, PathOrder};
+use warpbound_simulate::timed::{Caches, TimedResult, Interlock, EventListener, Setup};
 
 use crate::functional::{MOST_INSTRUCTIONS, buffers, notes};
 use crate::{Prepared, Session};
@@ -40,15 +40,15 @@ use timeline::Timeline;
 #[derive(Clone, Debug)]
 pub struct TimedOptions {
     /// The machine.
-    pub machine: Device,
+    pub machine: GpuModel,
     /// Which ready warp issues next; `None`: what the machine says.
     pub scheduler: Option<WarpPolicy>,
     /// Which values the numbers of the machine have.
-    pub pick: Pick,
+    pub pick: Selection,
     /// Numbers that have other values than those, each once.
     pub set: Vec<(Parameter, u64)>,
     /// Numbers that make sums so large, the other part being what the run has; each once, and none that is in `set`.
-    pub sums: Vec<(Sum, u64)>,
+    pub sums: Vec<(ParameterSum, u64)>,
     /// What is in the second-level cache at the start; `None`: what the launch says.
     pub caches: Option<StartCaches>,
     /// What decides when a warp may issue again.
@@ -56,7 +56,7 @@ pub struct TimedOptions {
     /// The most warp instructions; `None`: 1,000,000,000.
     pub max_instructions: Option<u64>,
     /// Who goes first where lanes part.
-    pub order: Order,
+    pub order: PathOrder,
     /// Run again with the least and the most of each number, and report each.
     pub sensitivities: bool,
     /// Run again also where that was not asked for but is cheap, and report only how far the cycles move. What
@@ -68,17 +68,17 @@ pub struct TimedOptions {
 
 impl TimedOptions {
     /// A machine, and nothing else said.
-    pub fn new(machine: Device) -> TimedOptions {
+    pub fn new(machine: GpuModel) -> TimedOptions {
         TimedOptions {
             machine,
             scheduler: None,
-            pick: Pick::default(),
+            pick: Selection::default(),
             set: Vec::new(),
             sums: Vec::new(),
             caches: None,
             interlock: Interlock::default(),
             max_instructions: None,
-            order: Order::default(),
+            order: PathOrder::default(),
             sensitivities: false,
             spread: false,
             threads: NonZero::<usize>::MIN,
@@ -94,7 +94,7 @@ impl TimedOptions {
 
 /// What is done so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum RunProgress {
     /// So many blocks of the launch have come to their end.
     Blocks(u64),
     /// So many of all the runs that find sensitivities.
@@ -113,7 +113,7 @@ pub struct Hooks<'a> {
     /// Gets a file in the Trace Event Format.
     pub timeline: Option<&'a mut dyn Write>,
     /// Hears what is done.
-    pub progress: &'a mut dyn FnMut(Step),
+    pub progress: &'a mut dyn FnMut(RunProgress),
 }
 
 /// A launch of a grid that came to its end.
@@ -133,7 +133,7 @@ pub struct TimedRun {
 
 impl TimedRun {
     /// The files that the launch wants: name as the launch file has it, NPY contents.
-    pub fn outputs<'a>(&'a self, grid: &'a GridFile) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
+    pub fn outputs<'a>(&'a self, grid: &'a LaunchFile) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
         buffers::outputs(grid, &self.memory)
     }
 }
@@ -144,8 +144,8 @@ impl Session {
     /// # Errors
     ///
     /// Where none that comes with the tool is for it.
-    pub fn own_device(&self) -> Result<Device, Diagnostic> {
-        Device::for_architecture(&self.image.isa().to_string()).map_err(|d| self.locate(d))
+    pub fn own_device(&self) -> Result<GpuModel, Diagnostic> {
+        GpuModel::for_architecture(&self.image.isa().to_string()).map_err(|d| self.locate(d))
     }
 
     /// Runs all blocks of a grid to their end, cycle by cycle, whatever buffers hold then.
@@ -157,7 +157,7 @@ impl Session {
     pub fn run_timed(
         &self,
         kernel: &Kernel,
-        grid: &GridFile,
+        grid: &LaunchFile,
         options: &TimedOptions,
         hooks: Hooks<'_>,
     ) -> Result<TimedRun, Diagnostic> {
@@ -264,10 +264,10 @@ impl Session {
     pub fn time(
         &self,
         prepared: &Prepared<'_>,
-        grid: &GridFile,
+        grid: &LaunchFile,
         options: &TimedOptions,
-        listener: &mut impl Listener,
-    ) -> Result<Finished, Diagnostic> {
+        listener: &mut impl EventListener,
+    ) -> Result<TimedResult, Diagnostic> {
         let timed = Timed::new(self, prepared, grid, options)?;
         let (launch, mut memory) = timed.start()?;
         timed.run(&timed.setup, &launch, &mut memory, listener)
@@ -279,7 +279,7 @@ struct Timed<'a> {
     session: &'a Session,
     prepared: &'a Prepared<'a>,
     program: &'a nvidia::Program,
-    grid: &'a GridFile,
+    grid: &'a LaunchFile,
     options: &'a TimedOptions,
     setup: Setup,
 }
@@ -288,7 +288,7 @@ impl<'a> Timed<'a> {
     fn new(
         session: &'a Session,
         prepared: &'a Prepared<'a>,
-        grid: &'a GridFile,
+        grid: &'a LaunchFile,
         options: &'a TimedOptions,
     ) -> Result<Timed<'a>, Diagnostic> {
         let Program::Nvidia(program) = &prepared.program else {
@@ -359,8 +359,8 @@ impl<'a> Timed<'a> {
         setup: &Setup,
         launch: &Launch,
         memory: &mut GlobalMemory,
-        listener: &mut impl Listener,
-    ) -> Result<Finished, Diagnostic> {
+        listener: &mut impl EventListener,
+    ) -> Result<TimedResult, Diagnostic> {
         self.occupancy(setup, launch)?;
         let code = &self.prepared.code;
         warpbound_simulate::timed::run(code, self.program, launch, setup, memory, listener)
@@ -378,19 +378,19 @@ fn total(counts: &Counts) -> Issued {
 }
 
 /// As it is typed.
-fn pick_name(pick: Pick) -> String {
+fn pick_name(pick: Selection) -> String {
     match pick {
-        Pick::Typical => "typical".to_owned(),
-        Pick::Least => "lo".to_owned(),
-        Pick::Most => "hi".to_owned(),
-        Pick::Slow => "slow".to_owned(),
-        Pick::Fast => "fast".to_owned(),
-        Pick::Seed(seed) => format!("seed={seed}"),
+        Selection::Typical => "typical".to_owned(),
+        Selection::Least => "lo".to_owned(),
+        Selection::Most => "hi".to_owned(),
+        Selection::Slow => "slow".to_owned(),
+        Selection::Fast => "fast".to_owned(),
+        Selection::Seed(seed) => format!("seed={seed}"),
     }
 }
 
 /// A machine with numbers that were asked for; refused where that is none.
-fn with_set(mut machine: Picked, options: &TimedOptions) -> Result<Picked, Diagnostic> {
+fn with_set(mut machine: MachineConfig, options: &TimedOptions) -> Result<MachineConfig, Diagnostic> {
     if options.parameters_set().next().is_none() {
         return Ok(machine);
     }
@@ -412,6 +412,6 @@ fn with_set(mut machine: Picked, options: &TimedOptions) -> Result<Picked, Diagn
 }
 
 /// A machine with another value of a number.
-fn with(machine: &Picked, parameter: Parameter, value: u64) -> Picked {
+fn with(machine: &MachineConfig, parameter: Parameter, value: u64) -> MachineConfig {
     machine.clone().with(parameter, value)
 }

@@ -1,20 +1,20 @@
 //! The graphs of the appendix of `warp-cfg-2023`, on our own kernels.
 
-use warpbound_driver::{AgreementDomain, DivergenceOrder, Level, Model, Options, Session};
+use warpbound_driver::{AgreementDomain, DivergenceOrder, CfgLevel, WarpModel, BoundOptions, Session};
 use warpbound_report::graph::EdgeKind;
 
 /// The steps of a graph, one per line; `~>` is an edge that no lane walks.
-fn steps(file: &str, kernel: &str, model: Model) -> String {
+fn steps(file: &str, kernel: &str, model: WarpModel) -> String {
     let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
     let contents = std::fs::read(path).expect("the cubin is in the repository");
     let session = Session::open(file, &contents).expect("it loads");
-    let options = Options {
+    let options = BoundOptions {
         model,
-        ..Options::default()
+        ..BoundOptions::default()
     };
     let kernels = session.kernels(Some(kernel)).expect("it has the kernel");
     let graph = session
-        .graph(kernels[0], Level::Warp, &options)
+        .graph(kernels[0], CfgLevel::Warp, &options)
         .expect("it has a graph");
     let mut lines = Vec::new();
     for edge in &graph.edges {
@@ -31,11 +31,11 @@ fn steps(file: &str, kernel: &str, model: Model) -> String {
     lines.join("\n")
 }
 
-fn model() -> Model {
-    Model {
+fn model() -> WarpModel {
+    WarpModel {
         may_diverge: true,
         order: DivergenceOrder::TakenFirst,
-        ..Model::default()
+        ..WarpModel::default()
     }
 }
 
@@ -77,7 +77,7 @@ fn figure_3_tiled_matrix_product() {
 /// Without agreement the exit has an edge to every potential divergence.
 #[test]
 fn figure_3_without_agreement() {
-    let blind = Model {
+    let blind = WarpModel {
         agreement: AgreementDomain::Off,
         ..model()
     };

@@ -1,7 +1,7 @@
 //! Kernels of the repository run without time, against references in Rust.
 
 use warpbound_driver::Session;
-use warpbound_load::{Element, Expected, GridBuffer, GridFile, GridParam, ParamValue, StartCaches};
+use warpbound_load::{ElementType, Expected, LaunchBuffer, LaunchFile, LaunchParam, ParamValue, StartCaches};
 
 /// A parameter of a launch.
 enum Given<'a> {
@@ -42,8 +42,8 @@ fn launch(
         absolute: 0.0,
     };
     let buffer = |start: &[i32], end: &[i32]| {
-        ParamValue::Buffer(GridBuffer {
-            element: Element::S32,
+        ParamValue::Buffer(LaunchBuffer {
+            element: ElementType::S32,
             shape: vec![start.len() as u64],
             bytes: bytes(start),
             expect: Some(exactly(bytes(end))),
@@ -52,14 +52,14 @@ fn launch(
     };
     let value = |given: &Given<'_>| match given {
         Given::Number(number) => ParamValue::Scalar {
-            element: Some(Element::S32),
+            element: Some(ElementType::S32),
             bytes: bytes(&[*number]),
             vary: None,
         },
         Given::Input(start) => buffer(start, start),
         Given::Output(start, end) => buffer(start, end),
     };
-    let launch = GridFile {
+    let launch = LaunchFile {
         file: "launch".to_owned(),
         kernel: Some(kernel.to_owned()),
         grid,
@@ -71,7 +71,7 @@ fn launch(
         params: params
             .iter()
             .enumerate()
-            .map(|(place, given)| GridParam {
+            .map(|(place, given)| LaunchParam {
                 name: place.to_string(),
                 value: value(given),
             })

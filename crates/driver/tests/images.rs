@@ -2,7 +2,7 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::Session;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 /// Runs a kernel of `kernels/built`; what stopped it.
 #[track_caller]
@@ -14,7 +14,7 @@ fn stopped(file: &str, text: &str) -> String {
     let contents = std::fs::read(path).expect("the cubin is in the repository");
     let session = Session::open(file, &contents).expect("it loads");
     let none = |name: &str| Err(Diagnostic::new("cannot be read").in_file(name));
-    let launch = GridFile::parse("l.toml", text, &none).expect("it can be read");
+    let launch = LaunchFile::parse("l.toml", text, &none).expect("it can be read");
     let run = session
         .launched_grid(None, &launch)
         .and_then(|kernel| session.run_functional(kernel, &launch, None));

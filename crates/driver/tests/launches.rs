@@ -4,7 +4,7 @@ use std::path::Path;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::Session;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 #[test]
 fn committed_launches() {
@@ -24,7 +24,7 @@ fn committed_launches() {
             std::fs::read(folder.join(file)).map_err(|error| Diagnostic::new(error.to_string()))
         };
         let text = std::fs::read_to_string(folder.join(&name)).expect("a text");
-        let launch = GridFile::parse(&name, &text, &files).expect("a launch");
+        let launch = LaunchFile::parse(&name, &text, &files).expect("a launch");
         let source = name.split('.').next().unwrap_or_default();
         // Some sources are for the older compiler only.
         let builds = ["sm_61", "nvrtc11.sm_61"].map(|build| format!("{source}.{build}.cubin"));

@@ -3,7 +3,7 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::Session;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 use warpbound_report::FunctionalReport;
 use warpbound_report::functional::Issued;
 
@@ -13,7 +13,7 @@ fn run(file: &str, launch: &str) -> FunctionalReport {
     let contents = std::fs::read(path).expect("the cubin is in the repository");
     let session = Session::open(&file, &contents).expect("it loads");
     let none = |name: &str| Err(Diagnostic::new(name));
-    let launch = GridFile::parse("launch", launch, &none).expect("a launch");
+    let launch = LaunchFile::parse("launch", launch, &none).expect("a launch");
     let kernel = session.launched_grid(None, &launch).expect("a kernel");
     let run = session
         .run_functional(kernel, &launch, None)

@@ -6,8 +6,8 @@ use std::time::Duration;
 use warpbound_analyse::thread::Limits;
 use warpbound_analyse::{Reason, ThreadCfg, WarpCfg};
 use warpbound_base::Deadline;
-use warpbound_bound::{Effort, Ipet, Outcome, solve};
-use warpbound_driver::{Flow, Options, Session};
+use warpbound_bound::{Effort, Ipet, SolveOutcome, solve};
+use warpbound_driver::{KernelFlow, BoundOptions, Session};
 
 fn past() -> Deadline {
     Deadline::after(Duration::ZERO)
@@ -21,7 +21,7 @@ fn each_stage_gives_up() {
     let session = Session::open(name, &bytes).expect("it is read");
     let kernel = session.kernels(None).expect("kernels")[0];
     let prepared = session.prepare(kernel).expect("it is decoded");
-    let model = Options::default().model;
+    let model = BoundOptions::default().model;
 
     let limits = Limits {
         deadline: past(),
@@ -36,7 +36,7 @@ fn each_stage_gives_up() {
     let refusal = WarpCfg::run(&prepared.code, &mut thread, &launch, &model).expect_err("too late");
     assert_eq!(refusal.reason, Reason::TimeLimit);
 
-    let flow = Flow::run(&prepared.code, &launch, &model, &Limits::default()).expect("a flow");
+    let flow = KernelFlow::run(&prepared.code, &launch, &model, &Limits::default()).expect("a flow");
     let bounds = vec![Some(10); flow.loops.sites.len()];
     let ipet = Ipet::new(&flow.counts, |_| 1, &bounds).expect("a model");
     let solved = |deadline| {
@@ -46,8 +46,8 @@ fn each_stage_gives_up() {
         };
         solve(&ipet.model, effort)
     };
-    assert!(matches!(solved(Deadline::default()), Outcome::Bounded(_)));
-    assert!(matches!(solved(past()), Outcome::SolverFailed(_)));
+    assert!(matches!(solved(Deadline::default()), SolveOutcome::Bounded(_)));
+    assert!(matches!(solved(past()), SolveOutcome::SolverFailed(_)));
     // A deadline that no clock can show is none.
     assert!(!Deadline::after(Duration::MAX).is_past());
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 /// A forward dataflow problem whose nodes may be discovered while it is solved.
-pub trait Problem {
+pub trait DataflowProblem {
     /// What holds on entry to a node.
     type State;
     /// Why the analysis cannot go on.
@@ -46,7 +46,7 @@ impl<S> Solution<S> {
 }
 
 /// Iterates `problem` from `root` until nothing changes.
-pub fn solve<P: Problem>(
+pub fn solve<P: DataflowProblem>(
     problem: &mut P,
     root: usize,
     initial: P::State,
@@ -97,7 +97,7 @@ mod tests {
         flows: usize,
     }
 
-    impl Problem for Nest {
+    impl DataflowProblem for Nest {
         type State = u64;
         type Error = ();
 

@@ -11,6 +11,6 @@ mod scc;
 
 pub use digraph::Digraph;
 pub use dominators::Dominators;
-pub use fixpoint::{Problem, Solution, solve};
+pub use fixpoint::{DataflowProblem, Solution, solve};
 pub use loops::{Loop, LoopForest, LoopIndex};
 pub use scc::components;

@@ -1,6 +1,6 @@
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
-use warpbound_isa::instr::{CcTest, Space, Token};
+use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 
 use crate::{Cell, Half, Meaning};
 
@@ -23,7 +23,7 @@ impl OpIndex {
 
 /// When an operation takes effect in a lane: guard AND condition-code test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Condition {
+pub struct ExecCondition {
     /// Cell of the guard, which holds where the cell is not zero; `None` is the constant true.
     pub guard: Option<Cell>,
     /// The guard is negated.
@@ -32,9 +32,9 @@ pub struct Condition {
     pub cc_test: CcTest,
 }
 
-impl Condition {
+impl ExecCondition {
     /// Holds in every lane.
-    pub const ALWAYS: Condition = Condition {
+    pub const ALWAYS: ExecCondition = ExecCondition {
         guard: None,
         negated: false,
         cc_test: CcTest::TRUE,
@@ -47,7 +47,7 @@ impl Condition {
 
     /// Holds in every lane.
     pub fn is_always(self) -> bool {
-        self == Condition::ALWAYS
+        self == ExecCondition::ALWAYS
     }
 
     /// Holds in no lane.
@@ -72,7 +72,7 @@ impl Condition {
 
 /// A direct target of a control operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Target {
+pub enum ControlTarget {
     /// An operation of the same code.
     Op(OpIndex),
     /// A function outside this code, by name.
@@ -83,15 +83,15 @@ pub enum Target {
 
 /// Control effect of an operation when its condition holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Control {
+pub enum ControlEffect {
     /// Goes on with the next operation.
     Next,
     /// Jumps.
-    Jump(Target),
+    Jump(ControlTarget),
     /// Jumps; lanes that it sends different ways form a frame (synchronisation frames).
     Branch {
         /// Where the lanes go on for which the condition holds.
-        to: Target,
+        to: ControlTarget,
         /// The [`Control::Meet`] at which they meet again; `None` is the end of the code.
         meet: Option<OpIndex>,
     },
@@ -107,11 +107,11 @@ pub enum Control {
         relative: bool,
     },
     /// Calls: pushes a [`Token::Ret`] entry that resumes at the next operation.
-    Call(Target),
+    Call(ControlTarget),
     /// Pushes an entry that resumes at the target.
-    Push(Token, Target),
+    Push(StackToken, ControlTarget),
     /// Leaves towards the nearest entry of the token.
-    Unwind(Token),
+    Unwind(StackToken),
     /// The lanes leave for good.
     Exit,
     /// Behind the last instruction: the lanes leave for good, and nothing is issued.
@@ -122,11 +122,11 @@ pub enum Control {
 
 /// How the written values depend on what is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Value {
+pub enum ValueDependence {
     /// A function of the cells read and of constants.
     Function,
     /// Loaded from this space at an address that is a function of the cells read.
-    Load(Space),
+    Load(MemorySpace),
     /// Special register of this number.
     Special(u8),
     /// Equal in all lanes that execute the operation together.
@@ -143,15 +143,15 @@ pub struct Op {
     /// Address of the instruction.
     pub addr: CodeAddr,
     /// When it takes effect.
-    pub condition: Condition,
+    pub condition: ExecCondition,
     /// Cells read as operands (the condition's cells apart).
     pub reads: SmallVec<[Cell; 6]>,
     /// Cells written.
     pub writes: SmallVec<[Cell; 4]>,
     /// Where written values come from.
-    pub value: Value,
+    pub value: ValueDependence,
     /// Control effect.
-    pub control: Control,
+    pub control: ControlEffect,
     /// Waits for other warps of the block (BAR).
     pub barrier: bool,
     /// What is written, when it is known.
@@ -160,7 +160,7 @@ pub struct Op {
 
 /// A function inside a [`Code`].
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Function {
+pub struct CodeFunction {
     /// Symbol name.
     pub name: String,
     /// Its first operation.
@@ -173,7 +173,7 @@ pub struct Code {
     /// Operations in address order.
     pub ops: Vec<Op>,
     /// Functions by entry, ascending.
-    pub functions: Vec<Function>,
+    pub functions: Vec<CodeFunction>,
     /// Constant bank contents the code may read while it runs and that the binary fixes:
     /// (bank number, bytes).
     pub constants: Vec<(u8, Vec<u8>)>,
@@ -223,7 +223,7 @@ impl Code {
     }
 
     /// The function that begins at `entry`.
-    pub fn function_at(&self, entry: OpIndex) -> Option<&Function> {
+    pub fn function_at(&self, entry: OpIndex) -> Option<&CodeFunction> {
         self.functions
             .binary_search_by_key(&entry, |f| f.entry)
             .ok()

@@ -17,11 +17,11 @@ mod nvidia;
 
 pub use atomic::{AtomicKind, AtomicOp};
 pub use cell::Cell;
-pub use code::{AddressWord, Code, Condition, Control, Function, Op, OpIndex, Target, Value};
+pub use code::{AddressWord, Code, ExecCondition, ControlEffect, CodeFunction, Op, OpIndex, ControlTarget, ValueDependence};
 pub use image::{ImageKind, Outside, SurfaceAccess, SurfaceWhat, TextureRead, TextureWhat};
 pub use lift::{lift, lift_flow};
 pub use maxwell::{cc_test, meaning as meaning_of};
 pub use meaning::{
-    Address, Arrival, BinaryOp, Expr, Half, Meaning, Question, ShuffleMode, TernaryOp, UnaryOp,
+    Address, BarrierArrival, BinaryOp, Expr, Half, Meaning, Question, ShuffleMode, TernaryOp, UnaryOp,
     VoteMode, Width,
 };

@@ -1,5 +1,5 @@
 use smallvec::{SmallVec, smallvec};
-use warpbound_isa::instr::Space;
+use warpbound_isa::instr::MemorySpace;
 
 use crate::Cell;
 use crate::atomic::{AtomicKind, AtomicOp};
@@ -348,7 +348,7 @@ pub enum Meaning {
         /// How much.
         width: Width,
         /// Which memory.
-        space: Space,
+        space: MemorySpace,
         /// Where.
         address: Address,
     },
@@ -359,7 +359,7 @@ pub enum Meaning {
         /// How much of each.
         width: Width,
         /// Which memory.
-        space: Space,
+        space: MemorySpace,
         /// Where.
         address: Address,
     },
@@ -398,7 +398,7 @@ pub enum Meaning {
         /// What kind of number is in memory.
         kind: AtomicKind,
         /// Which memory.
-        space: Space,
+        space: MemorySpace,
         /// Where.
         address: Address,
         /// The operands, each of one word or two: the value; for compare-and-swap what is compared, then the new one.
@@ -424,7 +424,7 @@ pub enum Meaning {
         /// How many threads; on GPUs 0 stands for all of the block.
         threads: Expr,
         /// What it does there.
-        arrival: Arrival,
+        arrival: BarrierArrival,
     },
     /// What the last barrier with a question that the warp was at has found (`B2R.RESULT`; experiment: it follows
     /// `BAR.RED` where PTX's `bar.red` has a result).
@@ -440,7 +440,7 @@ pub enum Meaning {
 
 /// What a warp does at a barrier (PTX manual, `bar`).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Arrival {
+pub enum BarrierArrival {
     /// It waits.
     Wait,
     /// It goes on: its threads are counted.

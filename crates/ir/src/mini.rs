@@ -3,17 +3,17 @@
 use smallvec::smallvec;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_graph::{Digraph, Dominators};
-use warpbound_isa::instr::Space;
+use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::mini::{FlowKind, Instr, Operand, Operation, Program, Slot};
 use warpbound_load::Kernel;
 
 use crate::{
-    Address, Arrival, BinaryOp, Cell, Code, Condition, Control, Expr, Function, Meaning, Op,
-    OpIndex, Target, Value, Width,
+    Address, BarrierArrival, BinaryOp, Cell, Code, ExecCondition, ControlEffect, Expr, CodeFunction, Meaning, Op,
+    OpIndex, ControlTarget, ValueDependence, Width,
 };
 
 /// Words of the block, which all its threads see.
-const MEMORY: Space = Space::Shared;
+const MEMORY: MemorySpace = MemorySpace::Shared;
 
 /// The code of a kernel; its last operation is the end.
 pub(crate) fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
@@ -22,13 +22,13 @@ pub(crate) fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnosti
         .map(|(at, instr)| op(program, instr, CodeAddr(at)))
         .collect();
     ops.push(Op {
-        control: Control::End,
+        control: ControlEffect::End,
         ..plain(CodeAddr(ops.len() as u32))
     });
     meet(kernel, program, &mut ops)?;
     Ok(Code {
         ops,
-        functions: vec![Function {
+        functions: vec![CodeFunction {
             name: kernel.name.to_string(),
             entry: OpIndex(0),
         }],
@@ -44,11 +44,11 @@ pub(crate) fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnosti
 fn plain(addr: CodeAddr) -> Op {
     Op {
         addr,
-        condition: Condition::ALWAYS,
+        condition: ExecCondition::ALWAYS,
         reads: Default::default(),
         writes: Default::default(),
-        value: Value::Function,
-        control: Control::Next,
+        value: ValueDependence::Function,
+        control: ControlEffect::Next,
         barrier: false,
         meaning: None,
     }
@@ -69,17 +69,17 @@ fn op(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
                 });
                 match operand {
                     Operand::Variable(v) => op.reads.push(Cell::gpr(v)),
-                    Operand::Tid => op.value = Value::Lane,
+                    Operand::Tid => op.value = ValueDependence::Lane,
                     Operand::Number(_) => {}
                 }
             }
             Slot::Branch(v) => op.condition.guard = Some(Cell::gpr(v)),
-            Slot::Label(to) => target = Some(Target::Op(OpIndex(to))),
+            Slot::Label(to) => target = Some(ControlTarget::Op(OpIndex(to))),
             Slot::Operator(o) => operator = Some(o),
         }
     }
-    if row.loads && op.value == Value::Function {
-        op.value = Value::Load(MEMORY);
+    if row.loads && op.value == ValueDependence::Function {
+        op.value = ValueDependence::Load(MEMORY);
     }
     let dest = op.writes.first().copied();
     op.meaning = match (dest, reads.as_slice(), operator) {
@@ -98,7 +98,7 @@ fn op(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
             Some(Meaning::Barrier {
                 number: number.clone(),
                 threads: threads.clone(),
-                arrival: Arrival::Wait,
+                arrival: BarrierArrival::Wait,
             })
         }
         (None, [address, value], None) => Some(Meaning::Store {
@@ -112,10 +112,10 @@ fn op(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
     op.condition.negated = row.flow == FlowKind::IfZero;
     op.barrier = row.flow == FlowKind::Barrier;
     op.control = match (row.flow, target) {
-        (FlowKind::Jump, Some(to)) => Control::Jump(to),
-        (FlowKind::IfZero | FlowKind::IfNotZero, Some(to)) => Control::Branch { to, meet: None },
-        (FlowKind::Sync, _) => Control::Meet,
-        _ => Control::Next,
+        (FlowKind::Jump, Some(to)) => ControlEffect::Jump(to),
+        (FlowKind::IfZero | FlowKind::IfNotZero, Some(to)) => ControlEffect::Branch { to, meet: None },
+        (FlowKind::Sync, _) => ControlEffect::Meet,
+        _ => ControlEffect::Next,
     };
     op
 }
@@ -150,9 +150,9 @@ fn meet(kernel: &Kernel, program: &Program, ops: &mut [Op]) -> Result<(), Diagno
     let mut edges = Vec::new();
     for (at, op) in ops.iter().enumerate().take(end) {
         match &op.control {
-            Control::Jump(Target::Op(to)) => edges.push((at, to.index())),
-            Control::Branch {
-                to: Target::Op(to), ..
+            ControlEffect::Jump(ControlTarget::Op(to)) => edges.push((at, to.index())),
+            ControlEffect::Branch {
+                to: ControlTarget::Op(to), ..
             } => edges.extend([(at, at + 1), (at, to.index())]),
             _ => edges.push((at, at + 1)),
         }
@@ -161,16 +161,16 @@ fn meet(kernel: &Kernel, program: &Program, ops: &mut [Op]) -> Result<(), Diagno
     for at in 0..end {
         let found = post.immediate(at).filter(|&point| point < end);
         let point = found.and_then(|point| Some((point, ops.get(point)?.control.clone())));
-        let Some(Control::Branch { meet, .. }) = ops.get_mut(at).map(|op| &mut op.control) else {
+        let Some(ControlEffect::Branch { meet, .. }) = ops.get_mut(at).map(|op| &mut op.control) else {
             continue;
         };
         *meet = match point {
             None => None,
-            Some((point, Control::Meet)) => Some(OpIndex(point as u32)),
+            Some((point, ControlEffect::Meet)) => Some(OpIndex(point as u32)),
             Some((point, _)) => {
                 let diagnostic = Diagnostic::new(format!(
                     "the ways from this branch meet at {}, which is no sync",
-                    program.place(point as u32)
+                    program.position_name(point as u32)
                 ))
                 .hint("insert a sync there");
                 return Err(match program.instrs.get(at) {

@@ -1,14 +1,14 @@
 //! Maxwell and Pascal instructions to [`Code`].
 
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_isa::instr::{self, Flow, Source};
+use warpbound_isa::instr::{self, InstrFlow, ValueSource};
 use warpbound_isa::nvidia::Program;
 use warpbound_isa::{self as isa, Effects, Instr, View};
 use warpbound_load::{AddressHalf, Kernel, Relocation};
 
 use crate::{
-    AddressWord, Cell, Code, Condition, Control, Function, Half, Meaning, Op, OpIndex, Target,
-    Value, maxwell,
+    AddressWord, Cell, Code, ExecCondition, ControlEffect, CodeFunction, Half, Meaning, Op, OpIndex, ControlTarget,
+    ValueDependence, maxwell,
 };
 
 /// Bytes of a fetch group: a control word and three instructions.
@@ -39,7 +39,7 @@ pub(crate) fn lift(kernel: &Kernel, program: &Program, meanings: bool) -> Result
         external_words: &code.external_words,
     };
     let mut address_words = Vec::new();
-    let jumps = |op: &Op| matches!(op.control, Control::Indirect { .. });
+    let jumps = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
     let control = |instr| links.op(instr, program.control_effects(instr));
     code.ops = match meanings {
         true => Vec::new(),
@@ -62,7 +62,7 @@ pub(crate) fn lift(kernel: &Kernel, program: &Program, meanings: bool) -> Result
         .functions
         .iter()
         .filter_map(|function| {
-            Some(Function {
+            Some(CodeFunction {
                 name: function.name.to_string(),
                 entry: code.at(function.start)?,
             })
@@ -95,7 +95,7 @@ impl Links<'_> {
         let relocation = self.relocations(instr.addr).first();
         Op {
             addr: instr.addr,
-            condition: Condition {
+            condition: ExecCondition {
                 guard: effects.guard.pred.map(Cell::pred),
                 negated: effects.guard.negated,
                 cc_test: effects.cc_test,
@@ -147,7 +147,7 @@ impl Links<'_> {
         // Modifiers that are numbers stand behind it.
         let mut operands = view.operands.iter_mut();
         let (value, in_place) = operands.find_map(|operand| match operand.value {
-            isa::Value::Int(number) => Some((&mut operand.value, number as u32)),
+            isa::OperandValue::Int(number) => Some((&mut operand.value, number as u32)),
             _ => None,
         })?;
         let addend = match (relocation.addend, half) {
@@ -166,47 +166,47 @@ impl Links<'_> {
                 AddressHalf::High => Half::High,
             },
         });
-        *value = isa::Value::Const {
+        *value = isa::OperandValue::Const {
             bank: Code::ADDRESS_BANK,
             offset,
         };
         Some(view)
     }
 
-    fn control(&self, instr: &Instr, flow: Flow, relocation: Option<&Relocation>) -> Control {
+    fn control(&self, instr: &Instr, flow: InstrFlow, relocation: Option<&Relocation>) -> ControlEffect {
         let target = |target| self.target(target, relocation);
         match flow {
-            Flow::Next => Control::Next,
-            Flow::Branch(to) => Control::Jump(target(to)),
+            InstrFlow::Next => ControlEffect::Next,
+            InstrFlow::Branch(to) => ControlEffect::Jump(target(to)),
             // The anchor is not what will be executed.
-            Flow::Indirect { .. } if relocation.is_some() => {
+            InstrFlow::Indirect { .. } if relocation.is_some() => {
                 let relocation = relocation.map(Relocation::to_string);
-                Control::Unsupported(format!(
+                ControlEffect::Unsupported(format!(
                     "indirect jump at {}",
                     relocation.unwrap_or_default()
                 ))
             }
-            Flow::Indirect {
+            InstrFlow::Indirect {
                 base,
                 anchor,
                 relative,
-            } => Control::Indirect {
+            } => ControlEffect::Indirect {
                 base: base.map(Cell::gpr),
                 anchor,
                 relative,
             },
-            Flow::Call(to) => Control::Call(target(to)),
-            Flow::Push(token, to) => Control::Push(token, target(to)),
-            Flow::Pop(token) => Control::Unwind(token),
-            Flow::Exit => Control::Exit,
-            Flow::Unsupported => Control::Unsupported(match self.program.mnemonic(instr) {
+            InstrFlow::Call(to) => ControlEffect::Call(target(to)),
+            InstrFlow::Push(token, to) => ControlEffect::Push(token, target(to)),
+            InstrFlow::Pop(token) => ControlEffect::Unwind(token),
+            InstrFlow::Exit => ControlEffect::Exit,
+            InstrFlow::Unsupported => ControlEffect::Unsupported(match self.program.mnemonic(instr) {
                 Some(mnemonic) => mnemonic.to_owned(),
                 None => format!("word 0x{:016x}", instr.word),
             }),
         }
     }
 
-    fn target(&self, target: instr::Target, relocation: Option<&Relocation>) -> Target {
+    fn target(&self, target: instr::BranchTarget, relocation: Option<&Relocation>) -> ControlTarget {
         if let Some(relocation) = relocation {
             let name = &relocation.symbol.name;
             let own = self.kernel.functions.iter().find(|f| f.name == *name);
@@ -214,43 +214,43 @@ impl Links<'_> {
                 Some(function) if relocation.addend.unwrap_or_default() == 0 => {
                     self.code_target(function.start)
                 }
-                Some(_) => Target::Nowhere(relocation.to_string()),
-                None => Target::External(name.to_string()),
+                Some(_) => ControlTarget::Nowhere(relocation.to_string()),
+                None => ControlTarget::External(name.to_string()),
             };
         }
         match target {
-            instr::Target::Code(addr) => self.code_target(addr),
-            instr::Target::Absolute(addr) => {
-                Target::Nowhere(format!("absolute address 0x{addr:x}"))
+            instr::BranchTarget::Code(addr) => self.code_target(addr),
+            instr::BranchTarget::Absolute(addr) => {
+                ControlTarget::Nowhere(format!("absolute address 0x{addr:x}"))
             }
-            instr::Target::Constant { bank, offset } => {
+            instr::BranchTarget::Constant { bank, offset } => {
                 let external = self
                     .external_words
                     .iter()
                     .find(|(b, at, _)| *b == bank && i64::from(*at) == i64::from(offset));
                 match external {
-                    Some((_, _, name)) => Target::External(name.clone()),
-                    None => Target::Nowhere(format!("c[0x{bank:x}][0x{offset:x}]")),
+                    Some((_, _, name)) => ControlTarget::External(name.clone()),
+                    None => ControlTarget::Nowhere(format!("c[0x{bank:x}][0x{offset:x}]")),
                 }
             }
-            instr::Target::Outside => Target::Nowhere("outside the code".to_owned()),
+            instr::BranchTarget::Outside => ControlTarget::Nowhere("outside the code".to_owned()),
         }
     }
 
-    fn code_target(&self, addr: CodeAddr) -> Target {
+    fn code_target(&self, addr: CodeAddr) -> ControlTarget {
         match self.program.index_of(addr) {
-            Some(index) => Target::Op(OpIndex(index as u32)),
-            None => Target::Nowhere(addr.to_string()),
+            Some(index) => ControlTarget::Op(OpIndex(index as u32)),
+            None => ControlTarget::Nowhere(addr.to_string()),
         }
     }
 }
 
-fn value(effects: &Effects) -> Value {
+fn value(effects: &Effects) -> ValueDependence {
     match (effects.source, effects.access) {
-        (Source::Function, _) => Value::Function,
-        (Source::Memory, Some(access)) => Value::Load(access.space),
-        (Source::Memory, None) | (Source::Lane, _) => Value::Lane,
-        (Source::Special(number), _) => Value::Special(number),
-        (Source::Uniform, _) => Value::Uniform,
+        (ValueSource::Function, _) => ValueDependence::Function,
+        (ValueSource::Memory, Some(access)) => ValueDependence::Load(access.space),
+        (ValueSource::Memory, None) | (ValueSource::Lane, _) => ValueDependence::Lane,
+        (ValueSource::Special(number), _) => ValueDependence::Special(number),
+        (ValueSource::Uniform, _) => ValueDependence::Uniform,
     }
 }

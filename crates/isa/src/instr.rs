@@ -48,14 +48,14 @@ impl CcTest {
 
     /// Whether the test is a function of the condition code alone. Codes 24..=29 (`CSM_TA` to
     /// `FCSM_MX`) ask for state of graphics pipelines that no register of ours holds.
-    pub fn is_of_cc(self) -> bool {
+    pub fn depends_on_cc_only(self) -> bool {
         !(24..=29).contains(&self.0)
     }
 }
 
 /// What kind of entry a stack instruction pushes or pops (SIMT rules of the activation stack).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Token {
+pub enum StackToken {
     /// SSY / SYNC.
     Sync,
     /// PBK / BRK.
@@ -72,7 +72,7 @@ pub enum Token {
 
 /// Where a direct control transfer goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Target {
+pub enum BranchTarget {
     /// A code address of the same section, not yet canonical.
     Code(CodeAddr),
     /// An absolute address (JMP, JCAL); `CodeAddr` cannot name it.
@@ -90,11 +90,11 @@ pub enum Target {
 
 /// Control-flow kind of an instruction, guard and condition-code test apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Flow {
+pub enum InstrFlow {
     /// Goes on with the next instruction.
     Next,
     /// BRA, JMP.
-    Branch(Target),
+    Branch(BranchTarget),
     /// BRX: `next + base + offset`; JMX: `base + offset` absolute.
     Indirect {
         /// Register with the address; `None` is RZ.
@@ -106,11 +106,11 @@ pub enum Flow {
         relative: bool,
     },
     /// CAL, JCAL: pushes a [`Token::Ret`] entry and jumps.
-    Call(Target),
+    Call(BranchTarget),
     /// SSY, PBK, PCNT, PRET, PLONGJMP, PEXIT: pushes an entry that resumes at the target.
-    Push(Token, Target),
+    Push(StackToken, BranchTarget),
     /// SYNC, BRK, CONT, RET, LONGJMP: unwinds to the nearest entry of the token.
-    Pop(Token),
+    Pop(StackToken),
     /// EXIT, KIL: the lanes leave for good.
     Exit,
     /// Control flow that no analysis follows (RTT, RAM, SAM, BPT.CAL, SETCRSPTR, branches that
@@ -120,7 +120,7 @@ pub enum Flow {
 
 /// Which memory an instruction accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Space {
+pub enum MemorySpace {
     /// LDG, STG, ATOM, RED, CCTL with global addresses.
     Global,
     /// LDS, STS, ATOMS.
@@ -141,9 +141,9 @@ pub enum Space {
 
 /// How an instruction uses memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub struct Access {
+pub struct MemoryEffect {
     /// Which memory.
-    pub space: Space,
+    pub space: MemorySpace,
     /// Reads a value from it.
     pub loads: bool,
     /// Writes it.
@@ -152,7 +152,7 @@ pub struct Access {
 
 /// How the written value depends on what the instruction reads: what agreement needs to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Source {
+pub enum ValueSource {
     /// A deterministic function of the registers, immediates and constants read.
     Function,
     /// A load: a function of the address and the memory it reads ([`Effects::access`]).
@@ -177,11 +177,11 @@ pub struct Effects {
     /// Registers written when the condition holds, all of a group.
     pub writes: Vec<Reg>,
     /// Control flow when the condition holds.
-    pub flow: Flow,
+    pub flow: InstrFlow,
     /// Memory access other than constant operands.
-    pub access: Option<Access>,
+    pub access: Option<MemoryEffect>,
     /// How `writes` depend on `reads`.
-    pub source: Source,
+    pub source: ValueSource,
     /// Barrier among the warps of a block (BAR).
     pub barrier: bool,
 }

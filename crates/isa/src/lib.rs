@@ -9,7 +9,7 @@ pub mod nvidia;
 mod program;
 
 pub use instr::{
-    Access, CcTest, Effects, Flow, Guard, Reg, Source, Space, Target as FlowTarget, Token,
+    MemoryEffect, CcTest, Effects, InstrFlow, Guard, Reg, ValueSource, MemorySpace, BranchTarget as FlowTarget, StackToken,
 };
-pub use nvidia::{Arch, Control, FormId, Instr, Operand, Role, TargetStyle, Timing, Value, View};
+pub use nvidia::{Arch, ControlWord, FormId, Instr, Operand, OperandRole, TargetStyle, Timing, OperandValue, View};
 pub use program::Program;

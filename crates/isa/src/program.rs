@@ -1,6 +1,6 @@
 //! The decoded instructions of one kernel, of any instruction set.
 
-use crate::instr::Access;
+use crate::instr::MemoryEffect;
 use crate::{TargetStyle, mini, nvidia};
 
 /// The decoded instructions of one kernel.
@@ -36,7 +36,7 @@ impl Program {
     pub fn label(&self, position: usize) -> Option<String> {
         match self {
             Program::Nvidia(_) => None,
-            Program::Mini(program) => Some(program.place(u32::try_from(position).ok()?)),
+            Program::Mini(program) => Some(program.position_name(u32::try_from(position).ok()?)),
         }
     }
 
@@ -59,7 +59,7 @@ impl Program {
 
     /// What the instruction at a position loads or stores, and how many bytes in each lane; `None` where it accesses no
     /// memory, and where memory is no bytes.
-    pub fn access(&self, position: usize) -> Option<(Access, u32)> {
+    pub fn access(&self, position: usize) -> Option<(MemoryEffect, u32)> {
         match self {
             Program::Nvidia(program) => {
                 let instr = program.instrs.get(position)?;

@@ -3,7 +3,7 @@
 
 use warpbound_base::CodeAddr;
 use warpbound_isa::Arch;
-use warpbound_isa::instr::{CcTest, Effects, Flow, Reg, Source, Space, Target, Token};
+use warpbound_isa::instr::{CcTest, Effects, InstrFlow, Reg, ValueSource, MemorySpace, BranchTarget, StackToken};
 use warpbound_isa::nvidia::Program;
 
 const NOP: u64 = 0x50b0_0000_0007_0f00;
@@ -50,11 +50,11 @@ fn check(word: u64, reads: &str, writes: &str) -> Effects {
 fn memory_widths_and_wide_addresses() {
     // LDG.E.64 R2, [R4+0x10]
     let load = check(0xeed5_2000_0107_0402, "R4 R5", "R2 R3");
-    assert_eq!(load.source, Source::Memory);
+    assert_eq!(load.source, ValueSource::Memory);
     let access = load.access.expect("a load");
     assert_eq!(
         (access.space, access.loads, access.stores),
-        (Space::Global, true, false)
+        (MemorySpace::Global, true, false)
     );
     // LDG.128 R8, [R4]: a 32-bit address
     check(0xeed6_0000_0007_0408, "R4", "R8 R9 R10 R11");
@@ -66,12 +66,12 @@ fn memory_widths_and_wide_addresses() {
     assert_eq!((access.loads, access.stores), (false, true));
     // LDS.U.128 R8, [R4]
     let shared = check(0xef4e_1000_0007_0408, "R4", "R8 R9 R10 R11");
-    assert_eq!(shared.access.map(|a| a.space), Some(Space::Shared));
+    assert_eq!(shared.access.map(|a| a.space), Some(MemorySpace::Shared));
     // STL.128 [RZ], R252: the register file ends at R254
     check(0xef56_0000_0007_fffc, "R252 R253 R254", "");
     // LDC.64 R2, c[0x3][R3+0x8]
     let constant = check(0xef95_0030_0087_0302, "R3", "R2 R3");
-    assert_eq!(constant.access.map(|a| a.space), Some(Space::Constant));
+    assert_eq!(constant.access.map(|a| a.space), Some(MemorySpace::Constant));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn carries() {
 fn atomics() {
     // ATOM.E.CAS R2, [R4], R6, R7
     let cas = check(0xeef1_0000_0067_0402, "R4 R5 R6 R7", "R2");
-    assert_eq!(cas.source, Source::Lane);
+    assert_eq!(cas.source, ValueSource::Lane);
     let access = cas.access.expect("an access");
     assert!(access.loads && access.stores);
     // ATOM.E.CAS.64 R2, [R4], R6, R8
@@ -139,21 +139,21 @@ fn atomics() {
 fn results_that_are_not_a_function_of_the_operands() {
     // SHFL.IDX P1, R2, R4, R6, R9
     let shuffle = check(0xef11_0480_0067_0402, "R4 R6 R9", "R2 P1");
-    assert_eq!(shuffle.source, Source::Lane);
+    assert_eq!(shuffle.source, ValueSource::Lane);
     // VOTE.ALL P2, !P3
     let vote = check(0x50d8_4580_0007_00ff, "P3", "P2");
-    assert_eq!(vote.source, Source::Uniform);
+    assert_eq!(vote.source, ValueSource::Uniform);
     // VOTE.ALL R5, PT, PT
     check(0x50d8_e380_0007_0005, "", "R5");
     // S2R R2, SR_TID.X
     let special = check(0xf0c8_0000_0217_0002, "", "R2");
-    assert_eq!(special.source, Source::Special(33));
+    assert_eq!(special.source, ValueSource::Special(33));
     // B2R.RESULT R6, P3
     let result = check(0xf0b8_6001_0007_ff06, "", "R6 P3");
-    assert_eq!(result.source, Source::Lane);
+    assert_eq!(result.source, ValueSource::Lane);
     // MUFU.RCP R1, R2
     let rcp = check(0x5080_0000_0047_0201, "R2", "R1");
-    assert_eq!(rcp.source, Source::Function);
+    assert_eq!(rcp.source, ValueSource::Function);
 }
 
 #[test]
@@ -195,12 +195,12 @@ fn partial_writes_read_the_old_value() {
     // MOV R2, R3
     assert_eq!(
         check(0x5c98_0780_0037_0002, "R3", "R2").source,
-        Source::Function
+        ValueSource::Function
     );
     // MOV R2, R3, 0x5: only lanes 0 and 2 of each quad
     assert_eq!(
         check(0x5c98_0280_0037_0002, "R2 R3", "R2").source,
-        Source::Lane
+        ValueSource::Lane
     );
     // FFMA32I R2, R3, 1, R2
     check(0x0c03_f800_0007_0302, "R2 R3", "R2");
@@ -210,7 +210,7 @@ fn partial_writes_read_the_old_value() {
 fn textures_and_surfaces() {
     // TEX R8, R4, R6, 0x0, 2D, 0xb: three components
     let tex = check(0xc038_0005_a067_0408, "R4 R5 R6 R7 R8 R9", "R8 R9 R10");
-    assert_eq!(tex.source, Source::Lane);
+    assert_eq!(tex.source, ValueSource::Lane);
     // TEX R8, R4, R6, 0x0, 2D, 0x0: a mask without a component is shown as one
     check(0xc038_0000_2067_0408, "R4 R5 R6 R7 R8 R9", "R8");
     // TEXS RZ, R8, R4, R6, 0x0, 2D, RG
@@ -221,7 +221,7 @@ fn textures_and_surfaces() {
     check(0xd820_000f_f067_0408, "R4 R5 R6 R7", "R8");
     // SULD.P.1D.RG.IGN R2, [R3], R4
     let surface = check(0xeb00_0200_0037_0302, "R3 R4 R5 R6", "R2 R3");
-    assert_eq!(surface.access.map(|a| a.space), Some(Space::Surface));
+    assert_eq!(surface.access.map(|a| a.space), Some(MemorySpace::Surface));
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn barriers() {
     assert!(reduce.barrier);
     // BAR.SYNC 0x0
     let sync = check(0xf0a8_1b80_0007_0000, "", "");
-    assert!(sync.barrier && sync.flow == Flow::Next);
+    assert!(sync.barrier && sync.flow == InstrFlow::Next);
     // MEMBAR.CTA
     assert!(!check(0xef9d_0000_0007_0000, "", "").barrier);
 }
@@ -239,15 +239,15 @@ fn barriers() {
 #[test]
 fn control_flow() {
     let flow = |word| effects(word).flow;
-    let code = |addr| Target::Code(CodeAddr(addr));
+    let code = |addr| BranchTarget::Code(CodeAddr(addr));
     // BRA 0x108; the base is the position after the instruction at 8
-    assert_eq!(flow(0xe240_0000_0f87_000f), Flow::Branch(code(0x108)));
+    assert_eq!(flow(0xe240_0000_0f87_000f), InstrFlow::Branch(code(0x108)));
     // BRA -0x7e8
-    assert_eq!(flow(0xe24f_ffff_8007_000f), Flow::Branch(Target::Outside));
+    assert_eq!(flow(0xe24f_ffff_8007_000f), InstrFlow::Branch(BranchTarget::Outside));
     // BRA c[0xa][0x24]
     assert_eq!(
         flow(0xe240_00a0_0247_002f),
-        Flow::Branch(Target::Constant {
+        InstrFlow::Branch(BranchTarget::Constant {
             bank: 10,
             offset: 0x24
         })
@@ -255,12 +255,12 @@ fn control_flow() {
     // JMP 0x10
     assert_eq!(
         flow(0xe210_0000_0107_000f),
-        Flow::Branch(Target::Absolute(0x10))
+        InstrFlow::Branch(BranchTarget::Absolute(0x10))
     );
     // BRX R4 with offset 0; JMX R4
     assert_eq!(
         flow(0xe250_0000_0007_040f),
-        Flow::Indirect {
+        InstrFlow::Indirect {
             base: Some(4),
             anchor: 16,
             relative: true
@@ -268,7 +268,7 @@ fn control_flow() {
     );
     assert_eq!(
         flow(0xe200_0000_0007_040f),
-        Flow::Indirect {
+        InstrFlow::Indirect {
             base: Some(4),
             anchor: 0,
             relative: false
@@ -277,29 +277,29 @@ fn control_flow() {
     // SSY, PBK, PCNT, PRET, CAL
     assert_eq!(
         flow(0xe290_0000_00c0_0000),
-        Flow::Push(Token::Sync, code(0x1c))
+        InstrFlow::Push(StackToken::Sync, code(0x1c))
     );
     assert_eq!(
         flow(0xe2a0_0000_0010_0000),
-        Flow::Push(Token::Brk, code(0x11))
+        InstrFlow::Push(StackToken::Brk, code(0x11))
     );
     assert_eq!(
         flow(0xe2b0_0000_0010_0000),
-        Flow::Push(Token::Cont, code(0x11))
+        InstrFlow::Push(StackToken::Cont, code(0x11))
     );
     assert_eq!(
         flow(0xe270_0000_0080_0040),
-        Flow::Push(Token::Ret, code(0x18))
+        InstrFlow::Push(StackToken::Ret, code(0x18))
     );
-    assert_eq!(flow(0xe260_0000_0b00_0040), Flow::Call(code(0xc0)));
+    assert_eq!(flow(0xe260_0000_0b00_0040), InstrFlow::Call(code(0xc0)));
     // SYNC, BRK, RET, EXIT, KIL
-    assert_eq!(flow(0xf0f8_0000_0007_000f), Flow::Pop(Token::Sync));
-    assert_eq!(flow(0xe340_0000_0007_000f), Flow::Pop(Token::Brk));
-    assert_eq!(flow(0xe320_0000_0007_000f), Flow::Pop(Token::Ret));
-    assert_eq!(flow(0xe300_0000_0007_000f), Flow::Exit);
-    assert_eq!(flow(0xe330_0000_0007_000f), Flow::Exit);
+    assert_eq!(flow(0xf0f8_0000_0007_000f), InstrFlow::Pop(StackToken::Sync));
+    assert_eq!(flow(0xe340_0000_0007_000f), InstrFlow::Pop(StackToken::Brk));
+    assert_eq!(flow(0xe320_0000_0007_000f), InstrFlow::Pop(StackToken::Ret));
+    assert_eq!(flow(0xe300_0000_0007_000f), InstrFlow::Exit);
+    assert_eq!(flow(0xe330_0000_0007_000f), InstrFlow::Exit);
     // BPT.TRAP: what a trap handler does is outside every bound; afterwards the warp goes on or is gone.
-    assert_eq!(flow(0xe3a0_0000_0007_00c0), Flow::Next);
+    assert_eq!(flow(0xe3a0_0000_0007_00c0), InstrFlow::Next);
 }
 
 #[test]
@@ -317,28 +317,28 @@ fn conditions() {
 
 #[test]
 fn condition_code_tests_of_every_branch_like_form() {
-    let code = |addr| Target::Code(CodeAddr(addr));
+    let code = |addr| BranchTarget::Code(CodeAddr(addr));
     for (word, flow) in [
         // BRA, JMP
-        (0xe240_0000_0007_0000, Flow::Branch(code(0x10))),
-        (0xe210_0000_0107_0000, Flow::Branch(Target::Absolute(0x10))),
+        (0xe240_0000_0007_0000, InstrFlow::Branch(code(0x10))),
+        (0xe210_0000_0107_0000, InstrFlow::Branch(BranchTarget::Absolute(0x10))),
         // RET, LONGJMP, BRK, CONT, SYNC
-        (0xe320_0000_0007_0000, Flow::Pop(Token::Ret)),
-        (0xe310_0000_0007_0000, Flow::Pop(Token::LongJmp)),
-        (0xe340_0000_0007_0000, Flow::Pop(Token::Brk)),
-        (0xe350_0000_0007_0000, Flow::Pop(Token::Cont)),
-        (0xf0f8_0000_0007_0000, Flow::Pop(Token::Sync)),
+        (0xe320_0000_0007_0000, InstrFlow::Pop(StackToken::Ret)),
+        (0xe310_0000_0007_0000, InstrFlow::Pop(StackToken::LongJmp)),
+        (0xe340_0000_0007_0000, InstrFlow::Pop(StackToken::Brk)),
+        (0xe350_0000_0007_0000, InstrFlow::Pop(StackToken::Cont)),
+        (0xf0f8_0000_0007_0000, InstrFlow::Pop(StackToken::Sync)),
         // KIL, EXIT, EXIT.KEEPREFCOUNT
-        (0xe330_0000_0007_0000, Flow::Exit),
-        (0xe300_0000_0007_0000, Flow::Exit),
-        (0xe300_0000_0007_0020, Flow::Exit),
+        (0xe330_0000_0007_0000, InstrFlow::Exit),
+        (0xe300_0000_0007_0000, InstrFlow::Exit),
+        (0xe300_0000_0007_0020, InstrFlow::Exit),
     ] {
         for test in 0..32 {
             let found = effects(word | test);
             assert_eq!(found.cc_test, CcTest(test as u8), "{word:016x}");
             // CSM_TA .. FCSM_MX are not tests of the condition code.
             let known = !(24..=29).contains(&test);
-            let expected = if known { flow } else { Flow::Unsupported };
+            let expected = if known { flow } else { InstrFlow::Unsupported };
             assert_eq!(found.flow, expected, "{word:016x} test {test}");
             assert!(found.reads.is_empty() && found.writes.is_empty());
         }
@@ -350,47 +350,47 @@ fn condition_code_tests_of_every_branch_like_form() {
 
 #[test]
 fn stack_and_call_forms_have_neither_guard_nor_test() {
-    let code = Target::Code(CodeAddr(0x30));
-    let constant = Target::Constant {
+    let code = BranchTarget::Code(CodeAddr(0x30));
+    let constant = BranchTarget::Constant {
         bank: 2,
         offset: 0x20,
     };
     for (word, token) in [
-        (0xe290_0000_0200_0000, Token::Sync),
-        (0xe2a0_0000_0200_0000, Token::Brk),
-        (0xe2b0_0000_0200_0000, Token::Cont),
-        (0xe270_0000_0200_0000, Token::Ret),
-        (0xe280_0000_0200_0000, Token::LongJmp),
+        (0xe290_0000_0200_0000, StackToken::Sync),
+        (0xe2a0_0000_0200_0000, StackToken::Brk),
+        (0xe2b0_0000_0200_0000, StackToken::Cont),
+        (0xe270_0000_0200_0000, StackToken::Ret),
+        (0xe280_0000_0200_0000, StackToken::LongJmp),
     ] {
         // Neither the guard's bits nor those of a test mean anything here.
         for junk in [0, 0xf_0000, 0x4_0000, 0x7, 0xf] {
             let found = effects(word | junk);
             assert!(found.guard.is_always());
             assert_eq!(found.cc_test, CcTest::TRUE);
-            assert_eq!(found.flow, Flow::Push(token, code));
+            assert_eq!(found.flow, InstrFlow::Push(token, code));
         }
         // From a constant: SSY c[0x2][0x20]
         assert_eq!(
             effects(word | 0x20_0000_0020).flow,
-            Flow::Push(token, constant)
+            InstrFlow::Push(token, constant)
         );
     }
     // PEXIT 0x30 has no constant form
     let exit = effects(0xe230_0000_0200_0000);
     assert!(exit.guard.is_always());
-    assert_eq!(exit.flow, Flow::Push(Token::Exit, code));
+    assert_eq!(exit.flow, InstrFlow::Push(StackToken::Exit, code));
     // CAL 0x30, CAL.NOINC 0x30, CAL c[0x2][0x20], JCAL 0x20, JCAL c[0x2][0x20]
     for (word, target) in [
         (0xe260_0000_0200_0040, code),
         (0xe260_0000_0200_0000, code),
         (0xe260_0020_0200_0060, constant),
-        (0xe220_0000_0200_0040, Target::Absolute(0x20)),
+        (0xe220_0000_0200_0040, BranchTarget::Absolute(0x20)),
         (0xe220_0020_0200_0060, constant),
     ] {
         let found = effects(word);
         assert!(found.guard.is_always());
         assert_eq!(found.cc_test, CcTest::TRUE);
-        assert_eq!(found.flow, Flow::Call(target), "{word:016x}");
+        assert_eq!(found.flow, InstrFlow::Call(target), "{word:016x}");
     }
 }
 
@@ -405,7 +405,7 @@ fn branches_in_all_their_variants() {
     assert!(view(uniform).has(".U"));
     assert_eq!(
         effects(uniform).flow,
-        Flow::Branch(Target::Code(CodeAddr(0x10)))
+        InstrFlow::Branch(BranchTarget::Code(CodeAddr(0x10)))
     );
     // @P1 BRA CC.NE, 0x18 depends on both
     let both = effects(0xe240_0000_0081_0005);
@@ -413,20 +413,20 @@ fn branches_in_all_their_variants() {
         (both.guard.pred, both.guard.negated, both.cc_test),
         (Some(1), false, CcTest(5))
     );
-    assert_eq!(both.flow, Flow::Branch(Target::Code(CodeAddr(0x18))));
+    assert_eq!(both.flow, InstrFlow::Branch(BranchTarget::Code(CodeAddr(0x18))));
     // BRA.U CC.EQ, c[0x0][0x4]: test and constant target together
     let constant = effects(0xe240_0000_0047_00a2);
     assert_eq!(constant.cc_test, CcTest(2));
     assert_eq!(
         constant.flow,
-        Flow::Branch(Target::Constant { bank: 0, offset: 4 })
+        InstrFlow::Branch(BranchTarget::Constant { bank: 0, offset: 4 })
     );
     // BRX CC.EQ, R4 -0x8 reads its register
     let indirect = effects(0xe250_0fff_ff87_0402);
     assert_eq!(cells(&indirect.reads), "R4");
     assert_eq!(
         indirect.flow,
-        Flow::Indirect {
+        InstrFlow::Indirect {
             base: Some(4),
             anchor: 8,
             relative: true
@@ -435,7 +435,7 @@ fn branches_in_all_their_variants() {
     // BRX RZ 0x10
     assert!(matches!(
         effects(0xe250_0000_0107_ff0f).flow,
-        Flow::Indirect {
+        InstrFlow::Indirect {
             base: None,
             anchor: 0x20,
             ..
@@ -444,7 +444,7 @@ fn branches_in_all_their_variants() {
     // BRX c[0xa][R4+0x10], JMX c[0x0][R4+0x10]: where they go is not followed, what they read is
     for word in [0xe250_00a0_0107_042f, 0xe200_0000_0107_042f] {
         let found = check(word, "R4", "");
-        assert_eq!(found.flow, Flow::Unsupported);
+        assert_eq!(found.flow, InstrFlow::Unsupported);
         assert_eq!(found.cc_test, CcTest::TRUE);
     }
     // BRA.LMT, BRX.LMT, JMP.LMT, JMX.LMT depend on the call depth
@@ -456,7 +456,7 @@ fn branches_in_all_their_variants() {
         0xe200_0000_0107_044f,
     ] {
         assert!(view(word).has(".LMT"));
-        assert_eq!(effects(word).flow, Flow::Unsupported, "{word:016x}");
+        assert_eq!(effects(word).flow, InstrFlow::Unsupported, "{word:016x}");
     }
 }
 
@@ -471,7 +471,7 @@ fn system_forms() {
         0xe2e0_0000_0007_0400,
         0xe2f0_0000_0007_0400,
     ] {
-        assert_eq!(effects(word).flow, Flow::Unsupported, "{word:016x}");
+        assert_eq!(effects(word).flow, InstrFlow::Unsupported, "{word:016x}");
     }
     // IDE.EN, NOP, NOP CC.EQ, DEPBAR, MEMBAR.GL, LEPC R2, BAR.SYNC, BAR.ARV, BAR.SYNCALL
     for word in [
@@ -485,7 +485,7 @@ fn system_forms() {
         0xf0a8_1b81_0007_0000,
         0xf0a8_0384_0ff0_0000,
     ] {
-        assert_eq!(effects(word).flow, Flow::Next, "{word:016x}");
+        assert_eq!(effects(word).flow, InstrFlow::Next, "{word:016x}");
         assert_eq!(effects(word).barrier, word >> 48 == 0xf0a8);
     }
     // @P3 BAR.SYNC R4, R5
@@ -496,7 +496,7 @@ fn system_forms() {
 #[test]
 fn an_unknown_word_claims_nothing() {
     let unknown = effects(0xffff_ffff_ffff_ffff);
-    assert_eq!(unknown.flow, Flow::Unsupported);
+    assert_eq!(unknown.flow, InstrFlow::Unsupported);
     assert!(unknown.writes.is_empty());
     let program = program(&[u64::MAX]);
     assert_eq!(program.instrs[0].form, None);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use warpbound_base::CodeAddr;
 use warpbound_isa::nvidia::Program;
-use warpbound_isa::{Arch, Flow, TargetStyle};
+use warpbound_isa::{Arch, InstrFlow, TargetStyle};
 
 static RECORDED: &str = include_str!("data/spelling.txt");
 
@@ -119,7 +119,7 @@ fn every_recorded_word_has_a_view_effects_and_a_timing_class() {
             assert_eq!(program.timing(instr).is_some(), is_instruction);
             let effects = program.effects(instr);
             if !is_instruction {
-                assert_eq!(effects.flow, Flow::Unsupported);
+                assert_eq!(effects.flow, InstrFlow::Unsupported);
             }
             // Both lists are sorted sets.
             for list in [&effects.reads, &effects.writes] {

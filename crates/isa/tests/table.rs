@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_isa::nvidia::{Program, classes, table};
-use warpbound_isa::{Access, Arch, Control, Space};
+use warpbound_isa::{MemoryEffect, Arch, ControlWord, MemorySpace};
 
 /// Rows are read when they are needed, so that a fault in one would go unseen until then.
 #[test]
@@ -81,22 +81,22 @@ fn classes_agree_with_effects() {
         let instr = warpbound_isa::nvidia::Instr {
             addr: warpbound_base::CodeAddr(8),
             word: form.value.into(),
-            control: Control::of_slot(0, 0),
+            control: ControlWord::of_slot(0, 0),
             form: Some(id),
         };
         let (effects, class) = (program.effects(&instr), class[form.mnemonic()]);
         let expected = match effects.access {
-            Some(Access {
-                space: Space::Attribute,
+            Some(MemoryEffect {
+                space: MemorySpace::Attribute,
                 ..
             }) => "other",
-            Some(Access {
+            Some(MemoryEffect {
                 loads: false,
                 stores: false,
                 ..
             }) => "other",
-            Some(Access {
-                space: Space::Texture | Space::Surface,
+            Some(MemoryEffect {
+                space: MemorySpace::Texture | MemorySpace::Surface,
                 ..
             }) => "texture/surface",
             Some(_) if ["ATOM", "ATOMS", "RED"].contains(&form.mnemonic()) => "atomic",

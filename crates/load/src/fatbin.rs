@@ -82,7 +82,7 @@ impl fmt::Display for Packing {
 
 /// One form of a program for one architecture, not loaded yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub struct FatbinEntry {
     /// What it holds.
     pub kind: EntryKind,
     /// The instruction set it is for.
@@ -99,7 +99,7 @@ pub struct Entry {
     pub member: Option<Arc<str>>,
 }
 
-impl Entry {
+impl FatbinEntry {
     /// Its contents, unpacked.
     pub(crate) fn contents(&self, file: Window<'_>) -> Result<Bytes, Diagnostic> {
         let failed = |why: String| fault(self.offset, format!("cannot be unpacked: {why}"));
@@ -149,7 +149,7 @@ fn zstd(packed: &[u8], size: usize) -> Result<Vec<u8>, String> {
 }
 
 /// Adds the entries of all containers in a section or file.
-pub(crate) fn scan(window: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), Diagnostic> {
+pub(crate) fn scan(window: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), Diagnostic> {
     let mut at = 0;
     while let Some(container) = next_container(window, at)? {
         at = scan_container(window, container, entries)?;
@@ -158,7 +158,7 @@ pub(crate) fn scan(window: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), D
 }
 
 /// Adds the entries of all containers among other data. What only looks like a container is passed over.
-pub(crate) fn search(window: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), Diagnostic> {
+pub(crate) fn search(window: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), Diagnostic> {
     /// Bytes looked at in one step; a multiple of the alignment.
     const STEP: u64 = 1 << 18;
     // Looks may deceive at every eighth byte, each time as far as the end.
@@ -238,7 +238,7 @@ fn next_container(window: Window<'_>, at: u64) -> Result<Option<u64>, Diagnostic
 fn scan_container(
     window: Window<'_>,
     container: u64,
-    entries: &mut Vec<Entry>,
+    entries: &mut Vec<FatbinEntry>,
 ) -> Result<u64, Diagnostic> {
     let header = window.read(container, CONTAINER_HEADER, "a fat binary's header")?;
     let here = window.start + container;
@@ -256,7 +256,7 @@ fn scan_container(
     Ok(container + header_size + size)
 }
 
-fn scan_entries(body: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), Diagnostic> {
+fn scan_entries(body: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), Diagnostic> {
     let mut at = 0;
     while at < body.size {
         let header = body.read(at, ENTRY_HEADER, "the header of an entry")?;
@@ -295,7 +295,7 @@ fn scan_entries(body: Window<'_>, entries: &mut Vec<Entry>) -> Result<(), Diagno
                 format!("0x{stored:x} packed bytes in an entry of 0x{padded:x}"),
             ));
         }
-        entries.push(Entry {
+        entries.push(FatbinEntry {
             kind: match u16_at(&header, 0) {
                 1 => EntryKind::Ptx,
                 2 => EntryKind::Cubin,

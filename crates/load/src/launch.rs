@@ -7,7 +7,7 @@ use warpbound_base::Diagnostic;
 
 /// A launch of one block.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LaunchFile {
+pub struct MiniLaunchFile {
     /// The file's name.
     pub file: String,
     /// The kernel, when the file names one.
@@ -25,21 +25,21 @@ pub struct LaunchFile {
     /// Launch constants by name; 32-bit two's complement.
     pub constants: BTreeMap<String, u32>,
     /// What the memory holds at the start; the rest is 0.
-    pub data: Vec<Words>,
+    pub data: Vec<MemoryWords>,
     /// What it holds at the end.
-    pub expect: Vec<Words>,
+    pub expect: Vec<MemoryWords>,
 }
 
 /// Some words of the memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Words {
+pub struct MemoryWords {
     /// Address of the first.
     pub at: u32,
     /// The words.
     pub values: Vec<u32>,
 }
 
-impl LaunchFile {
+impl MiniLaunchFile {
     /// The most threads of a block.
     pub const MOST_THREADS: u32 = 1 << 20;
 
@@ -51,27 +51,27 @@ impl LaunchFile {
     /// # Errors
     ///
     /// One line naming file, position and cause.
-    pub fn parse(file: &str, text: &str) -> Result<LaunchFile, Diagnostic> {
+    pub fn parse(file: &str, text: &str) -> Result<MiniLaunchFile, Diagnostic> {
         let fault = |what: String| Diagnostic::new(what).in_file(file);
         let raw: Raw = toml::from_str(text).map_err(|error| {
             let at = error.span().map(|span| span.start);
             Diagnostic::of_text(file, text, error.message(), at)
         })?;
-        if !(1..=LaunchFile::MOST_THREADS).contains(&raw.threads) {
+        if !(1..=MiniLaunchFile::MOST_THREADS).contains(&raw.threads) {
             return Err(fault(format!(
                 "threads is {}; a block has 1 to {}",
                 raw.threads,
-                LaunchFile::MOST_THREADS
+                MiniLaunchFile::MOST_THREADS
             )));
         }
-        if raw.memory > LaunchFile::MOST_MEMORY {
+        if raw.memory > MiniLaunchFile::MOST_MEMORY {
             return Err(fault(format!(
                 "memory is {} words; at most {} are possible",
                 raw.memory,
-                LaunchFile::MOST_MEMORY
+                MiniLaunchFile::MOST_MEMORY
             )));
         }
-        let words = |blocks: &[RawWords]| -> Result<Vec<Words>, Diagnostic> {
+        let words = |blocks: &[RawWords]| -> Result<Vec<MemoryWords>, Diagnostic> {
             blocks
                 .iter()
                 .map(|block| block.words(raw.memory).map_err(fault))
@@ -85,7 +85,7 @@ impl LaunchFile {
             })?;
             Ok((name.clone(), value))
         });
-        Ok(LaunchFile {
+        Ok(MiniLaunchFile {
             file: file.to_owned(),
             constants: constants.collect::<Result<_, Diagnostic>>()?,
             data: words(&raw.data)?,
@@ -154,7 +154,7 @@ struct Ramp {
 }
 
 impl RawWords {
-    fn words(&self, memory: u32) -> Result<Words, String> {
+    fn words(&self, memory: u32) -> Result<MemoryWords, String> {
         let at = self.at;
         let fits = |count: usize| match usize::try_from(memory.saturating_sub(at)) {
             Ok(room) if count <= room && at <= memory => Ok(()),
@@ -186,7 +186,7 @@ impl RawWords {
             }
             _ => return Err(format!("the words at {at} have either values or a ramp")),
         };
-        Ok(Words { at, values })
+        Ok(MemoryWords { at, values })
     }
 }
 
@@ -194,8 +194,8 @@ impl RawWords {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<LaunchFile, String> {
-        LaunchFile::parse("l.toml", text).map_err(|d| d.to_string())
+    fn parse(text: &str) -> Result<MiniLaunchFile, String> {
+        MiniLaunchFile::parse("l.toml", text).map_err(|d| d.to_string())
     }
 
     #[test]

@@ -44,21 +44,21 @@ pub use bytes::Bytes;
 
 pub use attribute::Attribute;
 pub use bank::ConstBank;
-pub use fatbin::{Entry, EntryKind, Packing};
+pub use fatbin::{FatbinEntry, EntryKind, Packing};
 pub use grid::{
-    Array, Element, Expected, Files, GridAddress, GridBuffer, GridFile, GridImage, GridKind,
-    GridParam, GridPointer, GridTexels, GridTexture, GridVariable, ParamValue, PointerPlace,
+    NpyArray, ElementType, Expected, ReadFile, LaunchAddressMode, LaunchBuffer, LaunchFile, ImageBinding, TexelLayout,
+    LaunchParam, LaunchPointer, TexelBuffer, TextureBinding, LaunchVariable, ParamValue, PointerPlace,
     StartCaches, Vary,
 };
 pub use image::{Image, Linkage, Other, OtherKind, RefusedKernel};
 pub use isa::Isa;
 pub use kernel::{Function, Kernel, demangle};
-pub use launch::{LaunchFile, Words};
-pub use library::{Container, Library};
+pub use launch::{MiniLaunchFile, MemoryWords};
+pub use library::{Container, ImageDirectory};
 pub use line::SourceLine;
 pub use metadata::{IndirectBranch, IndirectKind, Param, ParamBlock};
 pub use name::{Fit, NamePattern, spell_candidates};
 pub use relocation::{AddressHalf, RelocatedOperand, Relocation, Symbol};
 pub use sm::Sm;
-pub use source::{FileSource, Source};
+pub use source::{FileSource, ByteSource};
 pub use variable::{Variable, VariablePlace};

@@ -7,11 +7,11 @@ use warpbound_base::Diagnostic;
 
 use crate::container::{self, Magic};
 use crate::elf::{EM_CUDA, Header, fault};
-use crate::fatbin::{self, Entry, EntryKind, Packing};
+use crate::fatbin::{self, FatbinEntry, EntryKind, Packing};
 use crate::host::{self, FatSection};
 use crate::image::{Image, architecture};
 use crate::isa::Isa;
-use crate::source::{Source, Window};
+use crate::source::{ByteSource, Window};
 
 /// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,20 +29,20 @@ pub enum Container {
 }
 
 /// A file with cubins inside, of which only the directory is in memory.
-pub struct Library {
-    source: Box<dyn Source>,
+pub struct ImageDirectory {
+    source: Box<dyn ByteSource>,
     container: Container,
-    entries: Vec<Entry>,
+    entries: Vec<FatbinEntry>,
 }
 
-impl Library {
+impl ImageDirectory {
     /// Reads the directory of a file.
     ///
     /// # Errors
     ///
     /// One line naming offset and cause, for a file that is none of [`Container`], is damaged, or has
     /// neither machine code nor PTX for a GPU inside.
-    pub fn open(source: impl Source + 'static) -> Result<Library, Diagnostic> {
+    pub fn open(source: impl ByteSource + 'static) -> Result<ImageDirectory, Diagnostic> {
         let file = Window::all(&source);
         let mut entries = Vec::new();
         let head = file.head(64)?;
@@ -76,7 +76,7 @@ impl Library {
             }
             return Err(fault(0, "there is no GPU code in this file"));
         }
-        Ok(Library {
+        Ok(ImageDirectory {
             source: Box::new(source),
             container,
             entries,
@@ -89,7 +89,7 @@ impl Library {
     }
 
     /// All entries, in the order of the file.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[FatbinEntry] {
         &self.entries
     }
 
@@ -98,7 +98,7 @@ impl Library {
     /// # Errors
     ///
     /// One line naming offset and cause, for an entry that cannot be read or unpacked.
-    pub fn contents(&self, entry: &Entry) -> Result<Bytes, Diagnostic> {
+    pub fn contents(&self, entry: &FatbinEntry) -> Result<Bytes, Diagnostic> {
         entry.contents(Window::all(&*self.source))
     }
 
@@ -108,7 +108,7 @@ impl Library {
     ///
     /// One line naming the cause, for an entry that is no cubin, cannot be unpacked, is damaged, or is for
     /// another architecture than the directory says. Offsets are those in the unpacked cubin.
-    pub fn image(&self, entry: &Entry) -> Result<Image, Diagnostic> {
+    pub fn image(&self, entry: &FatbinEntry) -> Result<Image, Diagnostic> {
         if !entry.kind.is_code() {
             return Err(Diagnostic::new(format!(
                 "this is {}, no machine code",
@@ -133,8 +133,8 @@ impl Library {
 }
 
 /// The entry of a file that is one image.
-fn whole(file: Window<'_>, kind: EntryKind, isa: Isa) -> Entry {
-    Entry {
+fn whole(file: Window<'_>, kind: EntryKind, isa: Isa) -> FatbinEntry {
+    FatbinEntry {
         kind,
         isa,
         packing: Packing::None,
@@ -146,7 +146,7 @@ fn whole(file: Window<'_>, kind: EntryKind, isa: Isa) -> Entry {
 }
 
 /// Adds the entries of an ELF file or a fat binary.
-fn open_file(file: Window<'_>, entries: &mut Vec<Entry>) -> Result<Container, Diagnostic> {
+fn open_file(file: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<Container, Diagnostic> {
     let head = file.head(64)?;
     if container::magic(&head)? == Magic::FatBinary {
         fatbin::scan(file, entries)?;

@@ -10,7 +10,7 @@ use warpbound_base::Diagnostic;
 use crate::elf::fault;
 
 /// A file that is read in pieces, so that of a large library only what is asked for is in memory.
-pub trait Source: Send + Sync {
+pub trait ByteSource: Send + Sync {
     /// Size in bytes.
     fn size(&self) -> u64;
 
@@ -22,7 +22,7 @@ pub trait Source: Send + Sync {
     fn read(&self, offset: u64, length: usize) -> io::Result<Bytes>;
 }
 
-impl Source for Bytes {
+impl ByteSource for Bytes {
     fn size(&self) -> u64 {
         self.len() as u64
     }
@@ -59,7 +59,7 @@ impl FileSource {
     }
 }
 
-impl Source for FileSource {
+impl ByteSource for FileSource {
     fn size(&self) -> u64 {
         self.size
     }
@@ -77,7 +77,7 @@ impl Source for FileSource {
 /// A part of a source.
 #[derive(Clone, Copy)]
 pub(crate) struct Window<'a> {
-    source: &'a dyn Source,
+    source: &'a dyn ByteSource,
     /// Offset of the first byte in the file.
     pub(crate) start: u64,
     /// Size in bytes.
@@ -86,7 +86,7 @@ pub(crate) struct Window<'a> {
 
 impl<'a> Window<'a> {
     /// All of a source.
-    pub(crate) fn all(source: &'a dyn Source) -> Window<'a> {
+    pub(crate) fn all(source: &'a dyn ByteSource) -> Window<'a> {
         Window {
             source,
             start: 0,

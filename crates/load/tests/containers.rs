@@ -4,24 +4,24 @@
 mod support;
 
 use support::data;
-use warpbound_load::{Bytes, Container, Entry, EntryKind, Image, Library, Packing};
+use warpbound_load::{Bytes, Container, FatbinEntry, EntryKind, Image, ImageDirectory, Packing};
 
 const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/built");
 
-fn open(name: &str) -> Library {
+fn open(name: &str) -> ImageDirectory {
     let bytes = Bytes::from(data(&format!("containers/{name}")));
-    Library::open(bytes).unwrap_or_else(|why| panic!("{name}: {why}"))
+    ImageDirectory::open(bytes).unwrap_or_else(|why| panic!("{name}: {why}"))
 }
 
 fn refusal(bytes: Vec<u8>) -> String {
-    match Library::open(Bytes::from(bytes)) {
+    match ImageDirectory::open(Bytes::from(bytes)) {
         Ok(_) => panic!("it is accepted"),
         Err(diagnostic) => diagnostic.to_string(),
     }
 }
 
 /// What the directory says of an entry: kind, architecture, packing, bytes once unpacked.
-fn summary(entry: &Entry) -> (EntryKind, String, Packing, u64) {
+fn summary(entry: &FatbinEntry) -> (EntryKind, String, Packing, u64) {
     (entry.kind, entry.isa.to_string(), entry.packing, entry.size)
 }
 
@@ -70,7 +70,7 @@ fn fat_binaries() {
 
 #[test]
 fn host_files() {
-    let kinds = |library: &Library| {
+    let kinds = |library: &ImageDirectory| {
         let entries = library.entries().iter();
         entries
             .map(|e| format!("{} {} {}", e.kind, e.isa, e.packing))
@@ -110,7 +110,7 @@ fn host_files() {
 
 #[test]
 fn a_cubin_is_a_library_of_one() {
-    let library = Library::open(Bytes::from(data("tiny.sm_52.cubin"))).expect("it opens");
+    let library = ImageDirectory::open(Bytes::from(data("tiny.sm_52.cubin"))).expect("it opens");
     assert_eq!(library.container(), Container::Cubin);
     assert_eq!(library.entries().len(), 1);
     assert_eq!(library.entries()[0].isa.to_string(), "sm_52");
@@ -149,7 +149,7 @@ fn damage_is_named_with_its_offset() {
     );
     let mut trailing = plain.clone();
     trailing.extend([0; 16]);
-    assert!(Library::open(Bytes::from(trailing.clone())).is_ok());
+    assert!(ImageDirectory::open(Bytes::from(trailing.clone())).is_ok());
     trailing.extend([1; 8]);
     assert_eq!(
         refusal(trailing),
@@ -164,7 +164,7 @@ fn damage_is_named_with_its_offset() {
         for byte in &mut packed[0x60..0x90] {
             *byte ^= 0x55;
         }
-        let library = Library::open(Bytes::from(packed)).expect(name);
+        let library = ImageDirectory::open(Bytes::from(packed)).expect(name);
         let why = library
             .image(&library.entries()[0])
             .unwrap_err()
@@ -177,7 +177,7 @@ fn damage_is_named_with_its_offset() {
     // A promise of more than the packed bytes can hold is not believed.
     let mut packed = data("containers/lz4.fatbin");
     packed[0x4b] = 0xff;
-    let library = Library::open(Bytes::from(packed)).expect("a directory");
+    let library = ImageDirectory::open(Bytes::from(packed)).expect("a directory");
     let why = library
         .image(&library.entries()[0])
         .unwrap_err()
@@ -212,7 +212,7 @@ fn every_cut_and_every_flipped_bit_is_an_answer() {
 /// Asks everything; the answer may be a refusal but must be one line.
 fn ask(bytes: Vec<u8>) {
     let one_line = |text: String| assert!(!text.contains(char::is_control), "{text:?}");
-    match Library::open(Bytes::from(bytes)) {
+    match ImageDirectory::open(Bytes::from(bytes)) {
         Err(why) => one_line(why.to_string()),
         Ok(library) => {
             for entry in library.entries() {

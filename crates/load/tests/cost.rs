@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use warpbound_load::{Bytes, Library, Source};
+use warpbound_load::{Bytes, ImageDirectory, ByteSource};
 
 /// The header of a section in a host's file: name, flags, offset, size.
 type Section = (u32, u64, u64, u64);
@@ -57,7 +57,7 @@ fn entry() -> [u8; 64] {
 }
 
 fn refusal(file: Vec<u8>) -> String {
-    match Library::open(Bytes::from(file)) {
+    match ImageDirectory::open(Bytes::from(file)) {
         Ok(_) => panic!("it is accepted"),
         Err(diagnostic) => diagnostic.to_string(),
     }
@@ -138,7 +138,7 @@ struct Counting {
     read: Arc<AtomicU64>,
 }
 
-impl Source for Counting {
+impl ByteSource for Counting {
     fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
@@ -159,7 +159,7 @@ fn many_containers_among_data() {
     let file = Bytes::from(host(&contents, b".data\0", &sections));
     let read = Arc::new(AtomicU64::new(0));
     let size = file.len() as u64;
-    let library = Library::open(Counting {
+    let library = ImageDirectory::open(Counting {
         bytes: file,
         read: Arc::clone(&read),
     });

@@ -1,16 +1,16 @@
 //! Textures and surfaces of launch files: what they say, and what is refused.
 
 use warpbound_base::Diagnostic;
-use warpbound_load::{GridAddress, GridFile, GridKind, ParamValue};
+use warpbound_load::{LaunchAddressMode, LaunchFile, TexelLayout, ParamValue};
 
 const HEAD: &str = "grid = [2]\nblock = [4, 4]\n";
 const TEXELS: &str =
     "[[buffer]]\nname = \"pixels\"\ntype = \"u8\"\nshape = [6, 4]\nfill = \"iota\"\n";
 
-fn parse(text: &str) -> Result<GridFile, String> {
+fn parse(text: &str) -> Result<LaunchFile, String> {
     let none = |name: &str| Err(Diagnostic::new("cannot be read").in_file(name));
     let text = format!("{HEAD}{TEXELS}{text}");
-    GridFile::parse("l.toml", &text, &none).map_err(|diagnostic| diagnostic.to_string())
+    LaunchFile::parse("l.toml", &text, &none).map_err(|diagnostic| diagnostic.to_string())
 }
 
 #[test]
@@ -35,14 +35,14 @@ fn textures_and_surfaces_over_buffers() {
     let image = &launch.textures[0];
     assert_eq!(
         (image.image.buffer, image.image.kind),
-        (1, GridKind::Layered2)
+        (1, TexelLayout::Layered2)
     );
     assert_eq!(
         (image.image.size, image.image.layers, image.image.channels),
         ([2, 3, 1], 2, 2)
     );
     assert!(image.normalized_read && image.linear_filter && image.normalized_coordinates);
-    assert_eq!(image.address[..2], [GridAddress::Wrap, GridAddress::Border]);
+    assert_eq!(image.address[..2], [LaunchAddressMode::Wrap, LaunchAddressMode::Border]);
     assert!(launch.textures[1].linear_memory && launch.textures[1].image.buffer == 0);
     assert_eq!(launch.surfaces[0].size, [2, 3, 4]);
 }

@@ -2,18 +2,18 @@
 #![allow(clippy::panic, reason = "tests")]
 
 use warpbound_base::Diagnostic;
-use warpbound_load::{Array, Element, Expected, GridBuffer, GridFile, ParamValue, PointerPlace};
+use warpbound_load::{NpyArray, ElementType, Expected, LaunchBuffer, LaunchFile, ParamValue, PointerPlace};
 
 const HEAD: &str = "grid = [2]\nblock = [4, 4]\n";
 
 /// Reads a launch whose files are these.
-fn with_files(text: &str, files: &[(&str, Vec<u8>)]) -> Result<GridFile, String> {
+fn with_files(text: &str, files: &[(&str, Vec<u8>)]) -> Result<LaunchFile, String> {
     let read = |name: &str| {
         let found = files.iter().find(|(file, _)| *file == name);
         let missing = || Diagnostic::new("cannot be read: it is not there").in_file(name);
         found.map(|(_, bytes)| bytes.clone()).ok_or_else(missing)
     };
-    GridFile::parse("l.toml", text, &read).map_err(|d| d.to_string())
+    LaunchFile::parse("l.toml", text, &read).map_err(|d| d.to_string())
 }
 
 /// The parameters of a launch without files.
@@ -40,7 +40,7 @@ fn scalar(text: &str) -> Vec<u8> {
 
 /// The one parameter, a buffer.
 #[track_caller]
-fn buffer(text: &str, files: &[(&str, Vec<u8>)]) -> Result<GridBuffer, String> {
+fn buffer(text: &str, files: &[(&str, Vec<u8>)]) -> Result<LaunchBuffer, String> {
     let launch = with_files(&format!("{HEAD}[[param]]\nname = \"a\"\n{text}"), files)?;
     match launch.buffers().next() {
         Some((_, buffer)) => Ok(buffer.clone()),
@@ -52,9 +52,9 @@ fn words(numbers: &[i32]) -> Vec<u8> {
     numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
 }
 
-fn npy(element: Element, shape: &[u64], bytes: Vec<u8>) -> Vec<u8> {
+fn npy(element: ElementType, shape: &[u64], bytes: Vec<u8>) -> Vec<u8> {
     let shape = shape.to_vec();
-    Array {
+    NpyArray {
         element,
         shape,
         bytes,
@@ -463,7 +463,7 @@ fn what_does_not_fill() {
 fn buffers_from_files() {
     let six = words(&[1, 2, 3, 4, 5, 6]);
     let files = [
-        ("in/x.npy", npy(Element::S32, &[2, 3], six.clone())),
+        ("in/x.npy", npy(ElementType::S32, &[2, 3], six.clone())),
         ("x.bin", six.clone()),
         ("odd.bin", vec![0; 6]),
         ("text.npy", b"no numbers".to_vec()),
@@ -522,7 +522,7 @@ fn ends() {
     let files = [(
         "end.npy",
         npy(
-            Element::F32,
+            ElementType::F32,
             &[2],
             [1f32, f32::NAN].map(f32::to_le_bytes).concat(),
         ),

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
 
-use crate::policy::Policy;
+use crate::policy::SchedulerPolicy;
 use crate::{Parameter, read};
 
 /// The devices that come with the tool: name and file.
@@ -40,7 +40,7 @@ const BUILT_IN: [(&str, &str); 8] = [
 /// How sure a number is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub enum Provenance {
     /// The source says it.
     #[default]
     Published,
@@ -52,7 +52,7 @@ pub enum Standing {
 
 /// A number of a device: between `least` and `most`, and what is taken when nothing else is said.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Figure {
+pub struct ParameterRange {
     /// Never less.
     pub least: u64,
     /// Never more.
@@ -60,12 +60,12 @@ pub struct Figure {
     /// What is taken when nothing else is said.
     pub typical: u64,
     /// How sure it is.
-    pub standing: Standing,
+    pub standing: Provenance,
     /// Where it is from.
     pub source: String,
 }
 
-impl Figure {
+impl ParameterRange {
     /// The values that the file states: least, typical and most.
     pub fn stated(&self) -> [u64; 3] {
         [self.least, self.typical, self.most]
@@ -74,18 +74,18 @@ impl Figure {
 
 /// What is chosen, not counted.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Choices {
+pub struct ModelChoices {
     /// Which ready warp issues next.
-    pub policy: Policy,
+    pub policy: SchedulerPolicy,
     /// Where that is from.
     pub policy_source: String,
     /// How sure it is.
-    pub policy_standing: Standing,
+    pub policy_standing: Provenance,
 }
 
 /// A Maxwell or Pascal GPU.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Device {
+pub struct GpuModel {
     /// Its name.
     pub name: String,
     /// What it is.
@@ -93,12 +93,12 @@ pub struct Device {
     /// The architectures whose code it is for, such as `sm_62`.
     pub architectures: Vec<String>,
     /// What is chosen.
-    pub choices: Choices,
+    pub choices: ModelChoices,
     /// A number for each parameter, in their order.
-    pub(crate) figures: Vec<Figure>,
+    pub(crate) figures: Vec<ParameterRange>,
 }
 
-impl Device {
+impl GpuModel {
     /// The largest number that a file may state.
     pub const MOST: u64 = 1 << 40;
 
@@ -112,11 +112,11 @@ impl Device {
     /// # Errors
     ///
     /// Where there is none of this name.
-    pub fn built_in(name: &str) -> Result<Device, Diagnostic> {
+    pub fn built_in(name: &str) -> Result<GpuModel, Diagnostic> {
         match BUILT_IN.iter().find(|(known, _)| *known == name) {
-            Some((name, text)) => Device::parse(name, text),
+            Some((name, text)) => GpuModel::parse(name, text),
             None => {
-                let names: Vec<&str> = Device::names().collect();
+                let names: Vec<&str> = GpuModel::names().collect();
                 let what = Diagnostic::new(format!("there is no machine {name:?}"));
                 Err(what.hint(format!(
                     "there are {}, and files that end in .toml",
@@ -131,15 +131,15 @@ impl Device {
     /// # Errors
     ///
     /// Where no device is for it.
-    pub fn for_architecture(architecture: &str) -> Result<Device, Diagnostic> {
-        for name in Device::names() {
-            let device = Device::built_in(name)?;
+    pub fn for_architecture(architecture: &str) -> Result<GpuModel, Diagnostic> {
+        for name in GpuModel::names() {
+            let device = GpuModel::built_in(name)?;
             if device.is_for(architecture) {
                 return Ok(device);
             }
         }
         let what = Diagnostic::new(format!("no machine is for {architecture}"));
-        let names: Vec<&str> = Device::names().collect();
+        let names: Vec<&str> = GpuModel::names().collect();
         Err(what.hint(format!("choose with --machine: {}", names.join(", "))))
     }
 
@@ -153,12 +153,12 @@ impl Device {
     /// # Errors
     ///
     /// One line naming file, position and cause.
-    pub fn parse(file: &str, text: &str) -> Result<Device, Diagnostic> {
+    pub fn parse(file: &str, text: &str) -> Result<GpuModel, Diagnostic> {
         read::device(file, text)
     }
 
     /// What a file says of a number.
-    pub fn figure(&self, parameter: Parameter) -> &Figure {
+    pub fn figure(&self, parameter: Parameter) -> &ParameterRange {
         &self.figures[parameter as usize]
     }
 }

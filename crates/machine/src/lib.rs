@@ -13,10 +13,10 @@ mod read;
 mod sense;
 mod sum;
 
-pub use device::{Choices, Device, Figure, Standing};
+pub use device::{ModelChoices, GpuModel, ParameterRange, Provenance};
 pub use mini::{AfterBarrier, Latency, Machine, Policy};
-pub use occupancy::{Excess, Limit, Occupancy, Room};
-pub use parameter::{Domain, Parameter, Slow, Unit};
-pub use pick::{Pick, Picked};
-pub use policy::Policy as WarpPolicy;
-pub use sum::Sum;
+pub use occupancy::{BlockTooLarge, Limit, Occupancy, BlockResources};
+pub use parameter::{Domain, Parameter, SlowEnd, Unit};
+pub use pick::{Selection, MachineConfig};
+pub use policy::SchedulerPolicy as WarpPolicy;
+pub use sum::ParameterSum;

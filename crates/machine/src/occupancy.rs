@@ -5,11 +5,11 @@
 
 use std::fmt;
 
-use crate::{Parameter, Picked};
+use crate::{Parameter, MachineConfig};
 
 /// What a block takes of an SM, or what an SM has left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Room {
+pub struct BlockResources {
     /// Threads.
     pub threads: u64,
     /// Warps.
@@ -22,10 +22,10 @@ pub struct Room {
     pub shared: u64,
 }
 
-impl Room {
+impl BlockResources {
     /// What an SM has.
-    pub fn of_sm(machine: &Picked) -> Room {
-        Room {
+    pub fn of_sm(machine: &MachineConfig) -> BlockResources {
+        BlockResources {
             threads: machine[Parameter::SmThreads],
             warps: machine[Parameter::SmWarps],
             blocks: machine[Parameter::SmBlocks],
@@ -39,7 +39,7 @@ impl Room {
     /// A sub-partition holds whole warps, and what is left over is of no use to warps of this size. So a warp counts
     /// for the registers of the SM divided by the warps of this size that it holds: as many fit as there is room for
     /// in all sub-partitions.
-    pub fn of_block(machine: &Picked, threads: u64, registers: u64, shared: u64) -> Room {
+    pub fn of_block(machine: &MachineConfig, threads: u64, registers: u64, shared: u64) -> BlockResources {
         let threads = threads.max(1);
         let warps = threads.div_ceil(32);
         let has = machine[Parameter::SmRegisters];
@@ -51,7 +51,7 @@ impl Room {
                 has.checked_div(held / step * step).unwrap_or(u64::MAX)
             }
         };
-        Room {
+        BlockResources {
             threads,
             warps,
             blocks: 1,
@@ -61,8 +61,8 @@ impl Room {
     }
 
     /// What is left when something is taken; `None` where it does not fit.
-    pub fn without(&self, taken: &Room) -> Option<Room> {
-        Some(Room {
+    pub fn without(&self, taken: &BlockResources) -> Option<BlockResources> {
+        Some(BlockResources {
             threads: self.threads.checked_sub(taken.threads)?,
             warps: self.warps.checked_sub(taken.warps)?,
             blocks: self.blocks.checked_sub(taken.blocks)?,
@@ -73,8 +73,8 @@ impl Room {
 
     /// Together.
     #[must_use]
-    pub fn with(&self, given: &Room) -> Room {
-        Room {
+    pub fn with(&self, given: &BlockResources) -> BlockResources {
+        BlockResources {
             threads: self.threads + given.threads,
             warps: self.warps + given.warps,
             blocks: self.blocks + given.blocks,
@@ -85,7 +85,7 @@ impl Room {
 }
 
 /// Registers that a warp is allocated; those of a thread are given.
-fn registers_of_warp(machine: &Picked, registers: u64) -> u64 {
+fn registers_of_warp(machine: &MachineConfig, registers: u64) -> u64 {
     in_steps(
         registers.saturating_mul(32),
         machine[Parameter::RegisterStep],
@@ -148,12 +148,12 @@ impl Occupancy {
     /// Where not even one block fits: the first of `block.threads`, `block.registers`, `block.shared`, `sm.threads`,
     /// `sm.warps`, `sm.registers` and `sm.shared` that it exceeds.
     pub fn of(
-        machine: &Picked,
+        machine: &MachineConfig,
         threads: u64,
         registers: u64,
         shared: u64,
-    ) -> Result<Occupancy, Excess> {
-        let block = Room::of_block(machine, threads, registers, shared);
+    ) -> Result<Occupancy, BlockTooLarge> {
+        let block = BlockResources::of_block(machine, threads, registers, shared);
         // NVIDIA's rule for the limits of a block: as if all sub-partitions had the same number of its warps.
         let allocated = registers_of_warp(machine, registers)
             .saturating_mul(in_steps(block.warps, machine[Parameter::WarpStep]));
@@ -168,10 +168,10 @@ impl Occupancy {
         ] {
             let has = machine[limit];
             if takes > has {
-                return Err(Excess { limit, takes, has });
+                return Err(BlockTooLarge { limit, takes, has });
             }
         }
-        let sm = Room::of_sm(machine);
+        let sm = BlockResources::of_sm(machine);
         let fitting = [
             (Limit::Threads, sm.threads, block.threads),
             (Limit::Warps, sm.warps, block.warps),
@@ -198,7 +198,7 @@ impl Occupancy {
 
 /// A block that fits on no SM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Excess {
+pub struct BlockTooLarge {
     /// What it exceeds.
     pub limit: Parameter,
     /// What it takes, as it is allocated.
@@ -207,11 +207,11 @@ pub struct Excess {
     pub has: u64,
 }
 
-impl fmt::Display for Excess {
+impl fmt::Display for BlockTooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, takes, has) = (self.limit.name(), self.takes, self.has);
         write!(f, "a block takes {takes}, but {name} is {has}")
     }
 }
 
-impl std::error::Error for Excess {}
+impl std::error::Error for BlockTooLarge {}

@@ -42,7 +42,7 @@ pub enum Domain {
 /// where fetched code shares a slice of the second level with the warp's own data, the slice may serve it in front of them
 /// or behind; and an instruction for either arithmetic pipe that comes a cycle later may find the other one free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Slow {
+pub enum SlowEnd {
     /// More is slower: latencies, and cycles for which something is taken.
     High,
     /// Less is slower: bandwidths, queues.
@@ -94,7 +94,7 @@ macro_rules! parameters {
             }
 
             /// At which value a warp that runs alone is slowest.
-            pub fn slow(self) -> Slow {
+            pub fn slow(self) -> SlowEnd {
                 match self { $(Parameter::$id => parameters!(@slow $slow),)+ }
             }
 
@@ -104,10 +104,10 @@ macro_rules! parameters {
             }
         }
     };
-    (@slow high) => { Slow::High };
-    (@slow low) => { Slow::Low };
-    (@slow either) => { Slow::Either };
-    (@slow each) => { Slow::Each };
+    (@slow high) => { SlowEnd::High };
+    (@slow low) => { SlowEnd::Low };
+    (@slow either) => { SlowEnd::Either };
+    (@slow each) => { SlowEnd::Each };
     (@domain) => { Domain::Any };
     (@domain $domain:ident) => { Domain::$domain };
 }

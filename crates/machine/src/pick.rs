@@ -4,11 +4,11 @@ use std::ops::Index;
 
 use warpbound_base::Diagnostic;
 
-use crate::{Device, Domain, Parameter, Slow, sense};
+use crate::{GpuModel, Domain, Parameter, SlowEnd, sense};
 
 /// Which values of the numbers a run takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Pick {
+pub enum Selection {
     /// Those that a file names as typical.
     #[default]
     Typical,
@@ -26,11 +26,11 @@ pub enum Pick {
 
 /// A value for each parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Picked {
+pub struct MachineConfig {
     values: Vec<u64>,
 }
 
-impl Index<Parameter> for Picked {
+impl Index<Parameter> for MachineConfig {
     type Output = u64;
 
     #[inline(always)]
@@ -39,10 +39,10 @@ impl Index<Parameter> for Picked {
     }
 }
 
-impl Picked {
+impl MachineConfig {
     /// The same but for one value.
     #[must_use]
-    pub fn with(mut self, parameter: Parameter, value: u64) -> Picked {
+    pub fn with(mut self, parameter: Parameter, value: u64) -> MachineConfig {
         self.values[parameter as usize] = value;
         self
     }
@@ -54,8 +54,8 @@ impl Picked {
     /// What is wrong with which number.
     pub fn check(&self) -> Result<(), Diagnostic> {
         let over = Parameter::ALL.iter().zip(&self.values);
-        if let Some((parameter, value)) = over.into_iter().find(|(_, v)| **v > Device::MOST) {
-            let (name, most) = (parameter.name(), Device::MOST);
+        if let Some((parameter, value)) = over.into_iter().find(|(_, v)| **v > GpuModel::MOST) {
+            let (name, most) = (parameter.name(), GpuModel::MOST);
             return Err(Diagnostic::new(format!(
                 "{name} is {value}, but at most {most} is understood"
             )));
@@ -65,26 +65,26 @@ impl Picked {
     }
 }
 
-impl Device {
+impl GpuModel {
     /// A value for each parameter.
-    pub fn pick(&self, pick: Pick) -> Picked {
+    pub fn pick(&self, pick: Selection) -> MachineConfig {
         let end = |parameter: Parameter, slow: bool| {
             let figure = self.figure(parameter);
             match (parameter.slow(), slow) {
-                (Slow::High, true) | (Slow::Low, false) => figure.most,
-                (Slow::High, false) | (Slow::Low, true) => figure.least,
-                (Slow::Either | Slow::Each, _) => figure.typical,
+                (SlowEnd::High, true) | (SlowEnd::Low, false) => figure.most,
+                (SlowEnd::High, false) | (SlowEnd::Low, true) => figure.least,
+                (SlowEnd::Either | SlowEnd::Each, _) => figure.typical,
             }
         };
         let value = |&parameter: &Parameter| {
             let figure = self.figure(parameter);
             match pick {
-                Pick::Typical => figure.typical,
-                Pick::Least => figure.least,
-                Pick::Most => figure.most,
-                Pick::Slow => end(parameter, true),
-                Pick::Fast => end(parameter, false),
-                Pick::Seed(seed) => {
+                Selection::Typical => figure.typical,
+                Selection::Least => figure.least,
+                Selection::Most => figure.most,
+                Selection::Slow => end(parameter, true),
+                Selection::Fast => end(parameter, false),
+                Selection::Seed(seed) => {
                     let random = Random::of(seed, parameter).next();
                     match parameter.domain() {
                         Domain::Size | Domain::PowerOfTwo => figure.stated()[(random % 3) as usize],
@@ -93,18 +93,18 @@ impl Device {
                 }
             }
         };
-        let picked = Picked {
+        let picked = MachineConfig {
             values: Parameter::ALL.iter().map(value).collect(),
         };
         match pick {
-            Pick::Seed(seed) => self.with_sizes(picked, seed),
+            Selection::Seed(seed) => self.with_sizes(picked, seed),
             _ => picked,
         }
     }
 
     /// Sizes at random, one after the other, each such that it makes a machine with the others; one in four stays what the
     /// file states, which is where caches are smallest and largest.
-    fn with_sizes(&self, mut picked: Picked, seed: u64) -> Picked {
+    fn with_sizes(&self, mut picked: MachineConfig, seed: u64) -> MachineConfig {
         for &parameter in Parameter::ALL {
             let figure = self.figure(parameter);
             let is_size = matches!(parameter.domain(), Domain::Size | Domain::PowerOfTwo);
@@ -131,10 +131,10 @@ impl Device {
     /// Values that a number may have, ascending, where the others are as picked: the least and the most, and of a number
     /// that has to be tried value by value ([`Slow::Each`]) those between them, too. Where there are more than `most` of
     /// them: as many as are allowed, at about equal distances.
-    pub fn values(&self, parameter: Parameter, picked: &Picked, most: usize) -> Vec<u64> {
+    pub fn values(&self, parameter: Parameter, picked: &MachineConfig, most: usize) -> Vec<u64> {
         let figure = self.figure(parameter);
         let mut values = vec![figure.least, figure.most];
-        if parameter.slow() == Slow::Each {
+        if parameter.slow() == SlowEnd::Each {
             let steps = self.steps(parameter, picked);
             let apart = steps.count().div_ceil(most.max(1) as u64);
             let between = (0..steps.count()).step_by(apart.max(1) as usize);
@@ -147,7 +147,7 @@ impl Device {
     }
 
     /// The values between the least and the most of a number that may make a machine with the others.
-    fn steps(&self, parameter: Parameter, picked: &Picked) -> Steps {
+    fn steps(&self, parameter: Parameter, picked: &MachineConfig) -> Steps {
         let figure = self.figure(parameter);
         let (least, most) = (figure.least, figure.most);
         if parameter.domain() == Domain::PowerOfTwo {

@@ -9,7 +9,7 @@ use warpbound_base::Diagnostic;
 /// Which of the ready warps of a scheduler issues next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(try_from = "String")]
-pub enum Policy {
+pub enum SchedulerPolicy {
     /// The first ready one behind the warp that issued last, cyclically (loose round robin).
     Lrr,
     /// The one that issued last as long as it is ready and does not yield, else the oldest ready one.
@@ -27,57 +27,57 @@ pub enum Policy {
     Random(u64),
 }
 
-impl Policy {
+impl SchedulerPolicy {
     /// Names of those without a seed.
-    const NAMED: [(&str, Policy); 6] = [
-        ("lrr", Policy::Lrr),
-        ("gto", Policy::Gto),
-        ("oldest", Policy::Oldest),
-        ("run-to-barrier", Policy::RunToBarrier),
-        ("youngest", Policy::Youngest),
-        ("contended-unit", Policy::ContendedUnit),
+    const NAMED: [(&str, SchedulerPolicy); 6] = [
+        ("lrr", SchedulerPolicy::Lrr),
+        ("gto", SchedulerPolicy::Gto),
+        ("oldest", SchedulerPolicy::Oldest),
+        ("run-to-barrier", SchedulerPolicy::RunToBarrier),
+        ("youngest", SchedulerPolicy::Youngest),
+        ("contended-unit", SchedulerPolicy::ContendedUnit),
     ];
 
     /// Tells whether a warp issues whenever one is ready. `run-to-barrier` alone waits for the warp that it keeps.
     pub fn is_work_conserving(self) -> bool {
-        self != Policy::RunToBarrier
+        self != SchedulerPolicy::RunToBarrier
     }
 }
 
-impl fmt::Display for Policy {
+impl fmt::Display for SchedulerPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = Policy::NAMED.iter().find(|(_, policy)| policy == self);
+        let named = SchedulerPolicy::NAMED.iter().find(|(_, policy)| policy == self);
         match (named, self) {
             (Some((name, _)), _) => f.write_str(name),
-            (None, Policy::Random(seed)) => write!(f, "random:{seed}"),
+            (None, SchedulerPolicy::Random(seed)) => write!(f, "random:{seed}"),
             (None, policy) => write!(f, "{policy:?}"),
         }
     }
 }
 
-impl FromStr for Policy {
+impl FromStr for SchedulerPolicy {
     type Err = Diagnostic;
 
     /// The policy of a name; `random:SEED` has a seed of 64 bits.
-    fn from_str(text: &str) -> Result<Policy, Diagnostic> {
-        if let Some((_, policy)) = Policy::NAMED.iter().find(|(name, _)| *name == text) {
+    fn from_str(text: &str) -> Result<SchedulerPolicy, Diagnostic> {
+        if let Some((_, policy)) = SchedulerPolicy::NAMED.iter().find(|(name, _)| *name == text) {
             return Ok(*policy);
         }
         if let Some(seed) = text.strip_prefix("random:") {
-            return seed.parse().map(Policy::Random).map_err(|_| {
+            return seed.parse().map(SchedulerPolicy::Random).map_err(|_| {
                 Diagnostic::new(format!("{seed:?} is not a whole number of 64 bits"))
             });
         }
-        let names = Policy::NAMED.map(|(name, _)| name).join(", ");
+        let names = SchedulerPolicy::NAMED.map(|(name, _)| name).join(", ");
         Err(Diagnostic::new(format!("there is no scheduler {text:?}"))
             .hint(format!("there are {names} and random:SEED")))
     }
 }
 
-impl TryFrom<String> for Policy {
+impl TryFrom<String> for SchedulerPolicy {
     type Error = Diagnostic;
 
-    fn try_from(text: String) -> Result<Policy, Diagnostic> {
+    fn try_from(text: String) -> Result<SchedulerPolicy, Diagnostic> {
         text.parse()
     }
 }
@@ -89,10 +89,10 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        let all = Policy::NAMED.map(|(_, policy)| policy);
-        for policy in all.into_iter().chain([0, 7, u64::MAX].map(Policy::Random)) {
-            assert_eq!(policy.to_string().parse::<Policy>().unwrap(), policy);
-            assert_eq!(policy.is_work_conserving(), policy != Policy::RunToBarrier);
+        let all = SchedulerPolicy::NAMED.map(|(_, policy)| policy);
+        for policy in all.into_iter().chain([0, 7, u64::MAX].map(SchedulerPolicy::Random)) {
+            assert_eq!(policy.to_string().parse::<SchedulerPolicy>().unwrap(), policy);
+            assert_eq!(policy.is_work_conserving(), policy != SchedulerPolicy::RunToBarrier);
         }
         for wrong in [
             "",
@@ -103,7 +103,7 @@ mod tests {
             "random:x",
             "GTO",
         ] {
-            assert!(wrong.parse::<Policy>().is_err(), "{wrong}");
+            assert!(wrong.parse::<SchedulerPolicy>().is_err(), "{wrong}");
         }
     }
 }

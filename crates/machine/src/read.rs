@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
 
-use crate::policy::Policy;
-use crate::{Choices, Device, Figure, Parameter, Standing, Sum, sense};
+use crate::policy::SchedulerPolicy;
+use crate::{ModelChoices, GpuModel, ParameterRange, Parameter, Provenance, ParameterSum, sense};
 
 /// The device of a file, whose name is `file` in messages.
-pub(crate) fn device(file: &str, text: &str) -> Result<Device, Diagnostic> {
+pub(crate) fn device(file: &str, text: &str) -> Result<GpuModel, Diagnostic> {
     let fault = |what: String| Diagnostic::new(what).in_file(file);
     let raw: RawDevice = toml::from_str(text).map_err(|error| {
         let at = error.span().map(|span| span.start);
@@ -35,7 +35,7 @@ pub(crate) fn device(file: &str, text: &str) -> Result<Device, Diagnostic> {
             stated.map(read).transpose()
         };
         let own = take(name)?;
-        let sum = match Sum::of(parameter) {
+        let sum = match ParameterSum::of(parameter) {
             Some(sum) => take(sum.name())?.map(|figure| (sum, figure)),
             None => None,
         };
@@ -60,7 +60,7 @@ pub(crate) fn device(file: &str, text: &str) -> Result<Device, Diagnostic> {
         let what = format!("{name} is not known");
         return Err(Diagnostic::of_text(file, text, &what, None));
     }
-    let stated: Vec<[u64; 3]> = figures.iter().map(Figure::stated).collect();
+    let stated: Vec<[u64; 3]> = figures.iter().map(ParameterRange::stated).collect();
     sense::check(&stated).map_err(fault)?;
     let choices = match (raw.scheduler, like) {
         (Some(RawScheduler { policy }), _) => {
@@ -68,15 +68,15 @@ pub(crate) fn device(file: &str, text: &str) -> Result<Device, Diagnostic> {
                 let what = "scheduler.policy does not say where it is from";
                 return Err(fault(what.to_owned()));
             }
-            Choices {
+            ModelChoices {
                 policy: policy.value,
                 policy_source: policy.source,
                 policy_standing: policy.standing,
             }
         }
-        (None, Some(like)) => Choices {
+        (None, Some(like)) => ModelChoices {
             policy_source: as_of(&like, &like.choices.policy_source),
-            policy_standing: Standing::Assumed,
+            policy_standing: Provenance::Assumed,
             ..like.choices
         },
         (None, None) => {
@@ -84,7 +84,7 @@ pub(crate) fn device(file: &str, text: &str) -> Result<Device, Diagnostic> {
             return Err(fault("scheduler.policy is missing".to_owned()).hint(hint));
         }
     };
-    Ok(Device {
+    Ok(GpuModel {
         name: raw.name,
         title: raw.title,
         architectures: raw.architectures,
@@ -94,7 +94,7 @@ pub(crate) fn device(file: &str, text: &str) -> Result<Device, Diagnostic> {
 }
 
 /// The device whose numbers a file takes where it states none.
-fn relative(file: &str, raw: &RawDevice) -> Result<Option<Device>, Diagnostic> {
+fn relative(file: &str, raw: &RawDevice) -> Result<Option<GpuModel>, Diagnostic> {
     let fault = |what: String| Diagnostic::new(what).in_file(file);
     let known = |same: &&String| {
         let begins = |parameter: &Parameter| {
@@ -112,7 +112,7 @@ fn relative(file: &str, raw: &RawDevice) -> Result<Option<Device>, Diagnostic> {
     }
     match &raw.like {
         Some(name) => {
-            let device = Device::built_in(name);
+            let device = GpuModel::built_in(name);
             device.map(Some).map_err(|fault| fault.in_file(file))
         }
         None if !raw.same.is_empty() => {
@@ -125,25 +125,25 @@ fn relative(file: &str, raw: &RawDevice) -> Result<Option<Device>, Diagnostic> {
 
 /// A number as a relative has it. It is as sure as there where a file says that its source is about both devices, by number
 /// or by section; otherwise it is assumed.
-fn inherited(like: &Device, parameter: Parameter, same: &[String]) -> Figure {
+fn inherited(like: &GpuModel, parameter: Parameter, same: &[String]) -> ParameterRange {
     let name = parameter.name();
     let section = name.split_once('.').map_or(name, |(section, _)| section);
     let figure = like.figure(parameter).clone();
     if same.iter().any(|same| same == name || same == section) {
         return figure;
     }
-    Figure {
-        standing: Standing::Assumed,
+    ParameterRange {
+        standing: Provenance::Assumed,
         source: as_of(like, &figure.source),
         ..figure
     }
 }
 
 /// What is left of a sum without its other part, as that typically is; `before` has the numbers in front of it.
-fn rest(sum: Sum, figure: Figure, before: &[Figure]) -> Figure {
+fn rest(sum: ParameterSum, figure: ParameterRange, before: &[ParameterRange]) -> ParameterRange {
     let other = before.get(sum.other() as usize).map_or(0, |f| f.typical);
     let (name, of) = (sum.name(), sum.other().name());
-    Figure {
+    ParameterRange {
         least: figure.least.saturating_sub(other),
         most: figure.most.saturating_sub(other),
         typical: figure.typical.saturating_sub(other),
@@ -153,7 +153,7 @@ fn rest(sum: Sum, figure: Figure, before: &[Figure]) -> Figure {
 }
 
 /// The source of what is taken from a relative.
-fn as_of(like: &Device, source: &str) -> String {
+fn as_of(like: &GpuModel, source: &str) -> String {
     format!("as {}: {source}", like.name)
 }
 
@@ -199,10 +199,10 @@ struct RawScheduler {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawPolicy {
-    value: Policy,
+    value: SchedulerPolicy,
     source: String,
     #[serde(default)]
-    standing: Standing,
+    standing: Provenance,
 }
 
 #[derive(Deserialize)]
@@ -212,19 +212,19 @@ struct RawFigure {
     typical: Option<u64>,
     source: String,
     #[serde(default)]
-    standing: Standing,
+    standing: Provenance,
 }
 
 impl RawFigure {
-    fn check(self, name: &str) -> Result<Figure, String> {
+    fn check(self, name: &str) -> Result<ParameterRange, String> {
         let [least, most] = self.value;
         if self.source.trim().is_empty() {
             return Err(format!("{name} does not say where it is from"));
         }
-        if least > most || most > Device::MOST {
+        if least > most || most > GpuModel::MOST {
             return Err(format!(
                 "{name} is between {least} and {most}; at most {} is understood",
-                Device::MOST
+                GpuModel::MOST
             ));
         }
         let typical = match self.typical {
@@ -237,7 +237,7 @@ impl RawFigure {
                 "{name} is typically {typical}, outside {least} to {most}"
             ));
         }
-        Ok(Figure {
+        Ok(ParameterRange {
             least,
             most,
             typical,

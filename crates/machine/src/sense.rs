@@ -73,7 +73,7 @@ pub(crate) fn step(parameter: Parameter, value: impl Fn(Parameter) -> u64) -> u6
         let factors = parts.iter().map(|&part| value(part));
         factors.fold(1, u64::saturating_mul)
     });
-    products.max().unwrap_or(1).clamp(1, crate::Device::MOST)
+    products.max().unwrap_or(1).clamp(1, crate::GpuModel::MOST)
 }
 
 /// Whether the numbers describe a machine, whichever of their values are picked; `stated` has the values of each parameter.

@@ -5,26 +5,26 @@ use crate::Parameter;
 
 /// A number that is one of a machine's numbers and another one together: its older name in machine files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sum {
+pub struct ParameterSum {
     name: &'static str,
     part: Parameter,
     other: Parameter,
 }
 
-impl Sum {
+impl ParameterSum {
     /// All of them.
-    pub const ALL: &[Sum] = &[
-        Sum {
+    pub const ALL: &[ParameterSum] = &[
+        ParameterSum {
             name: "constant.l15_hit",
             part: Parameter::ConstantL15Beyond,
             other: Parameter::ConstantL1Hit,
         },
-        Sum {
+        ParameterSum {
             name: "constant.l2_hit",
             part: Parameter::ConstantL2Beyond,
             other: Parameter::ConstantL1Hit,
         },
-        Sum {
+        ParameterSum {
             name: "dram.latency",
             part: Parameter::DramBeyond,
             other: Parameter::L2Hit,
@@ -32,13 +32,13 @@ impl Sum {
     ];
 
     /// The sum of this name.
-    pub fn named(name: &str) -> Option<Sum> {
-        Sum::ALL.iter().copied().find(|sum| sum.name == name)
+    pub fn named(name: &str) -> Option<ParameterSum> {
+        ParameterSum::ALL.iter().copied().find(|sum| sum.name == name)
     }
 
     /// The sum that a number is a part of, the one that files state instead.
-    pub(crate) fn of(parameter: Parameter) -> Option<Sum> {
-        Sum::ALL.iter().copied().find(|sum| sum.part == parameter)
+    pub(crate) fn of(parameter: Parameter) -> Option<ParameterSum> {
+        ParameterSum::ALL.iter().copied().find(|sum| sum.part == parameter)
     }
 
     /// Section and key in machine files, `section.key`.
@@ -64,7 +64,7 @@ mod tests {
     /// Files are read number by number: what a part is the rest of is known by then.
     #[test]
     fn others_come_first() {
-        for sum in Sum::ALL {
+        for sum in ParameterSum::ALL {
             assert!(sum.other < sum.part, "{}", sum.name);
             assert_eq!(sum.other.unit(), sum.part.unit(), "{}", sum.name);
             assert!(Parameter::named(sum.name).is_err());

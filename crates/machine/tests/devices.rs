@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use warpbound_machine::{Device, Domain, Parameter, Pick, Slow, Standing, Sum, Unit};
+use warpbound_machine::{GpuModel, Domain, Parameter, Selection, SlowEnd, Provenance, ParameterSum, Unit};
 
 const TX2: &str = include_str!("../../../machine/nvidia/jetson-tx2.toml");
 
@@ -12,7 +12,7 @@ const TX2: &str = include_str!("../../../machine/nvidia/jetson-tx2.toml");
 fn refused(from: &str, to: &str) -> String {
     assert_eq!(TX2.matches(from).count(), 1, "{from}");
     let text = TX2.replace(from, to);
-    match Device::parse("m.toml", &text) {
+    match GpuModel::parse("m.toml", &text) {
         Ok(_) => panic!("{from} became {to}, and nothing was said"),
         Err(error) => error.to_string(),
     }
@@ -20,7 +20,7 @@ fn refused(from: &str, to: &str) -> String {
 
 /// What is said when the number of a key is another.
 fn refused_value(parameter: Parameter, number: &str) -> String {
-    match Device::parse("m.toml", &with_value(parameter, number)) {
+    match GpuModel::parse("m.toml", &with_value(parameter, number)) {
         Ok(_) => panic!("{} became {number}, and nothing was said", parameter.name()),
         Err(error) => error.to_string(),
     }
@@ -55,9 +55,9 @@ fn edited(parameter: Parameter, edit: impl Fn(&str) -> Option<String>) -> String
 
 #[test]
 fn those_that_come_with_the_tool_are_complete() {
-    assert_eq!(Device::names().count(), 8);
-    for name in Device::names() {
-        let device = Device::built_in(name).unwrap();
+    assert_eq!(GpuModel::names().count(), 8);
+    for name in GpuModel::names() {
+        let device = GpuModel::built_in(name).unwrap();
         assert_eq!(device.name, name);
         assert!(!device.title.is_empty() && !device.title.contains("draft"));
         assert!(!device.choices.policy_source.contains("draft"));
@@ -70,7 +70,7 @@ fn those_that_come_with_the_tool_are_complete() {
             );
             assert!((figure.least..=figure.most).contains(&figure.typical));
             // An assumption says why.
-            if figure.standing == Standing::Assumed {
+            if figure.standing == Provenance::Assumed {
                 assert!(figure.source.contains(' '), "{name}: {}", parameter.name());
             }
         }
@@ -86,14 +86,14 @@ fn each_architecture_has_a_device() {
         ("sm_52", "titan-x-maxwell"),
         ("sm_50", "titan-x-maxwell"),
     ] {
-        assert_eq!(Device::for_architecture(architecture).unwrap().name, name);
+        assert_eq!(GpuModel::for_architecture(architecture).unwrap().name, name);
     }
-    let error = Device::for_architecture("sm_70").unwrap_err().to_string();
+    let error = GpuModel::for_architecture("sm_70").unwrap_err().to_string();
     assert!(
         error.contains("sm_70") && error.contains("gtx1080"),
         "{error}"
     );
-    let error = Device::built_in("tx2").unwrap_err().to_string();
+    let error = GpuModel::built_in("tx2").unwrap_err().to_string();
     assert!(
         error.contains("\"tx2\"") && error.contains("jetson-tx2"),
         "{error}"
@@ -103,14 +103,14 @@ fn each_architecture_has_a_device() {
 #[test]
 fn figures_of_the_publications() {
     use Parameter as P;
-    let typical = |name: &str| Device::built_in(name).unwrap().pick(Pick::Typical);
+    let typical = |name: &str| GpuModel::built_in(name).unwrap().pick(Selection::Typical);
     let devices = ["jetson-tx2", "gtx1080", "p100", "titan-x-maxwell"].map(typical);
     let row = |parameter: Parameter| devices.each_ref().map(|device| device[parameter]);
     assert_eq!(row(P::SmCount), [2, 20, 56, 24]);
     assert_eq!(row(P::SmSchedulers), [4, 4, 2, 4]);
     // pastis-2022, III.B; Jia et al., Table 3.1: 23 (P4), 24 (P100), 23 (M60).
     let load =
-        |device: &warpbound_machine::Picked| device[P::SharedLatency] + device[P::SharedBase32];
+        |device: &warpbound_machine::MachineConfig| device[P::SharedLatency] + device[P::SharedBase32];
     assert_eq!(devices.each_ref().map(load), [23, 23, 24, 23]);
     // Jia et al., Table 3.1: what the translation buffers cover, of P4, P100 and M60.
     let cover = |entries, page| {
@@ -162,11 +162,11 @@ fn the_readme_says_what_the_files_say() {
     use Parameter as P;
     let readme = include_str!("../../../machine/README.md");
     let mut table = String::new();
-    for name in Device::names() {
-        let device = Device::built_in(name).unwrap();
-        let of = device.pick(Pick::Typical);
+    for name in GpuModel::names() {
+        let device = GpuModel::built_in(name).unwrap();
+        let of = device.pick(Selection::Typical);
         let standing = |parameter: &Parameter| device.figure(*parameter).standing;
-        let assumed = |parameter: &&Parameter| standing(parameter) == Standing::Assumed;
+        let assumed = |parameter: &&Parameter| standing(parameter) == Provenance::Assumed;
         let row = format!(
             "| `{name}` | {} | {} x {} | {} | {} | {} x {} | {} | {:.1} | {} | {} | {} | {} | {} | {} of {} |\n",
             device.architectures.join(", "),
@@ -198,17 +198,17 @@ fn the_readme_says_what_the_files_say() {
 #[test]
 fn a_file_can_be_like_a_device() {
     let head = "name = \"mine\"\ntitle = \"Mine\"\narchitectures = [\"sm_61\"]\n";
-    let like = |rest: &str| Device::parse("m.toml", &format!("{head}{rest}"));
+    let like = |rest: &str| GpuModel::parse("m.toml", &format!("{head}{rest}"));
     let said = |rest: &str| like(rest).unwrap_err().to_string();
     let text = "like = \"gtx1080\"\nsame = [\"l1\", \"latency.alu\"]\n[sm]\ncount = { value = [7, 7], source = \"a test\" }";
-    let (device, gtx) = (like(text).unwrap(), Device::built_in("gtx1080").unwrap());
+    let (device, gtx) = (like(text).unwrap(), GpuModel::built_in("gtx1080").unwrap());
     assert_eq!(device.choices.policy, gtx.choices.policy);
-    assert_eq!(device.choices.policy_standing, Standing::Assumed);
+    assert_eq!(device.choices.policy_standing, Provenance::Assumed);
     for &parameter in Parameter::ALL {
         let (own, of) = (device.figure(parameter), gtx.figure(parameter));
         if parameter == Parameter::SmCount {
             assert_eq!((own.stated(), own.source.as_str()), ([7; 3], "a test"));
-            assert_eq!(own.standing, Standing::Published);
+            assert_eq!(own.standing, Provenance::Published);
             continue;
         }
         assert_eq!(own.stated(), of.stated(), "{}", parameter.name());
@@ -216,12 +216,12 @@ fn a_file_can_be_like_a_device() {
             assert_eq!(own, of);
         } else {
             assert_eq!(own.source, format!("as gtx1080: {}", of.source));
-            assert_eq!(own.standing, Standing::Assumed);
+            assert_eq!(own.standing, Provenance::Assumed);
         }
     }
     let policy = "[scheduler]\npolicy = { value = \"lrr\", source = \"a test\" }";
     let device = like(&format!("like = \"p100\"\n{policy}")).unwrap();
-    assert_eq!(device.choices.policy_standing, Standing::Published);
+    assert_eq!(device.choices.policy_standing, Provenance::Published);
     assert_eq!(device.choices.policy_source, "a test");
     for (rest, begin) in [
         ("like = \"gtx\"", "m.toml: there is no machine \"gtx\""),
@@ -252,9 +252,9 @@ fn a_file_can_be_like_a_device() {
 /// Older files state sums: what a hit in the second level costs is part of what memory costs.
 #[test]
 fn sums_are_understood() {
-    let hit = Device::built_in("jetson-tx2").unwrap();
+    let hit = GpuModel::built_in("jetson-tx2").unwrap();
     let hit = hit.figure(Parameter::L2Hit).typical;
-    for sum in Sum::ALL {
+    for sum in ParameterSum::ALL {
         let (section, key) = sum.name().split_once('.').unwrap();
         assert_eq!(sum.part().name().split_once('.').unwrap().0, section);
         let stated = |number: &str| {
@@ -263,27 +263,27 @@ fn sums_are_understood() {
             })
         };
         let text = stated("value = [300, 600], typical = 400, standing = \"assumed\"");
-        let device = Device::parse("m.toml", &text).unwrap();
+        let device = GpuModel::parse("m.toml", &text).unwrap();
         let other = device.figure(sum.other()).typical;
         let figure = device.figure(sum.part());
         assert_eq!(figure.stated(), [300 - other, 400 - other, 600 - other]);
-        assert_eq!(figure.standing, Standing::Assumed);
+        assert_eq!(figure.standing, Provenance::Assumed);
         assert!(figure.source.ends_with(": a test"), "{}", figure.source);
         // Less than its other part: nothing is left.
-        let device = Device::parse("m.toml", &stated("value = [1, 1]")).unwrap();
+        let device = GpuModel::parse("m.toml", &stated("value = [1, 1]")).unwrap();
         assert_eq!(device.figure(sum.part()).stated(), [0; 3]);
-        let error = Device::parse("m.toml", &stated("value = [1]")).unwrap_err();
+        let error = GpuModel::parse("m.toml", &stated("value = [1]")).unwrap_err();
         let begin = format!("m.toml: {}: ", sum.name());
         assert!(error.to_string().starts_with(&begin), "{error}");
         let both = edited(sum.part(), |own| {
             let number = "{ value = [300, 300], source = \"a test\" }";
             Some(format!("{key} = {number}\n{own} = {number}"))
         });
-        let error = Device::parse("m.toml", &both).unwrap_err().to_string();
+        let error = GpuModel::parse("m.toml", &both).unwrap_err().to_string();
         assert!(error.contains("are both there"), "{error}");
     }
     let text = "name = \"mine\"\ntitle = \"Mine\"\narchitectures = []\nlike = \"jetson-tx2\"\n[dram]\nlatency = { value = [500, 500], source = \"a test\" }";
-    let device = Device::parse("m.toml", text).unwrap();
+    let device = GpuModel::parse("m.toml", text).unwrap();
     assert_eq!(device.figure(Parameter::DramBeyond).typical, 500 - hit);
 }
 
@@ -291,7 +291,7 @@ fn sums_are_understood() {
 fn each_number_is_needed() {
     for &parameter in Parameter::ALL {
         let text = edited(parameter, |_| None);
-        let error = Device::parse("m.toml", &text).unwrap_err().to_string();
+        let error = GpuModel::parse("m.toml", &text).unwrap_err().to_string();
         let begin = format!("m.toml: {} is missing; it is: ", parameter.name());
         assert!(error.starts_with(&begin), "{error}");
     }
@@ -328,14 +328,14 @@ fn what_is_not_known_is_refused() {
         "{error}"
     );
     // A section that is no table, and one with another name.
-    let error = Device::parse("m.toml", &TX2.replace("[fence]", "[fences]")).unwrap_err();
+    let error = GpuModel::parse("m.toml", &TX2.replace("[fence]", "[fences]")).unwrap_err();
     assert!(
         error.to_string().contains("fence.block is missing"),
         "{error}"
     );
     let end = TX2.find("[fence]").unwrap();
     let text = format!("fence = 1\n{}", &TX2[..end]);
-    assert!(Device::parse("m.toml", &text).is_err());
+    assert!(GpuModel::parse("m.toml", &text).is_err());
 }
 
 #[test]
@@ -382,20 +382,20 @@ fn numbers_that_say_too_little_are_refused() {
         let text = edited(alu, |key| {
             Some(format!("{key} = {{ value = [6, 6]{source} }}"))
         });
-        let error = Device::parse("m.toml", &text).unwrap_err().to_string();
+        let error = GpuModel::parse("m.toml", &text).unwrap_err().to_string();
         assert_eq!(error, "m.toml: latency.alu does not say where it is from");
     }
     let text = edited(alu, |key| Some(format!("{key} = {{ value = [6, 6] }}")));
-    let error = Device::parse("m.toml", &text).unwrap_err().to_string();
+    let error = GpuModel::parse("m.toml", &text).unwrap_err().to_string();
     assert!(
         error.starts_with("m.toml: latency.alu: missing field `source`"),
         "{error}"
     );
     let text = edited(alu, |key| Some(format!("{key} = 6")));
-    let error = Device::parse("m.toml", &text).unwrap_err().to_string();
+    let error = GpuModel::parse("m.toml", &text).unwrap_err().to_string();
     assert!(error.starts_with("m.toml: latency.alu: "), "{error}");
     // A typical value may be left out where there is no choice.
-    assert!(Device::parse("m.toml", &with_value(alu, "value = [6, 6]")).is_ok());
+    assert!(GpuModel::parse("m.toml", &with_value(alu, "value = [6, 6]")).is_ok());
 }
 
 #[test]
@@ -497,7 +497,7 @@ fn numbers_that_make_no_machine_are_refused() {
 /// Caches that are each of a size that is understood may be too many.
 #[test]
 fn machines_that_take_all_memory_are_refused() {
-    let device = |machine: &str| Device::parse("m.toml", machine);
+    let device = |machine: &str| GpuModel::parse("m.toml", machine);
     let mut text = TX2.replace("count = { value = [2, 2]", "count = { value = [256, 256]");
     assert!(device(&text).is_ok());
     text = text.replace(
@@ -510,18 +510,18 @@ fn machines_that_take_all_memory_are_refused() {
 
 #[test]
 fn picks_are_in_range_and_their_own() {
-    for name in Device::names() {
-        let device = Device::built_in(name).unwrap();
+    for name in GpuModel::names() {
+        let device = GpuModel::built_in(name).unwrap();
         let [least, typical, most] =
-            [Pick::Least, Pick::Typical, Pick::Most].map(|pick| device.pick(pick));
+            [Selection::Least, Selection::Typical, Selection::Most].map(|pick| device.pick(pick));
         for &parameter in Parameter::ALL {
             let figure = device.figure(parameter);
             let picked = [least[parameter], typical[parameter], most[parameter]];
             assert_eq!(picked, figure.stated());
         }
-        let picks: Vec<_> = (0..200).map(|seed| device.pick(Pick::Seed(seed))).collect();
+        let picks: Vec<_> = (0..200).map(|seed| device.pick(Selection::Seed(seed))).collect();
         for (seed, pick) in picks.iter().enumerate() {
-            assert_eq!(*pick, device.pick(Pick::Seed(seed as u64)));
+            assert_eq!(*pick, device.pick(Selection::Seed(seed as u64)));
             for &parameter in Parameter::ALL {
                 let (value, figure) = (pick[parameter], device.figure(parameter));
                 assert!((figure.least..=figure.most).contains(&value));
@@ -543,36 +543,36 @@ fn picks_are_in_range_and_their_own() {
             }
         }
     }
-    let device = Device::built_in("p100").unwrap();
-    let other = device.pick(Pick::Typical).with(Parameter::LatencyAlu, 9);
+    let device = GpuModel::built_in("p100").unwrap();
+    let other = device.pick(Selection::Typical).with(Parameter::LatencyAlu, 9);
     assert_eq!(other[Parameter::LatencyAlu], 9);
     assert_eq!(
         other.with(Parameter::LatencyAlu, 6),
-        device.pick(Pick::Typical)
+        device.pick(Selection::Typical)
     );
 }
 
 /// What is slow is written in a table, number by number; what has no slow end stays as it typically is.
 #[test]
 fn slow_and_fast_are_ends() {
-    for name in Device::names() {
-        let device = Device::built_in(name).unwrap();
-        let (slow, fast) = (device.pick(Pick::Slow), device.pick(Pick::Fast));
+    for name in GpuModel::names() {
+        let device = GpuModel::built_in(name).unwrap();
+        let (slow, fast) = (device.pick(Selection::Slow), device.pick(Selection::Fast));
         slow.check().unwrap();
         fast.check().unwrap();
         for &parameter in Parameter::ALL {
             let [least, typical, most] = device.figure(parameter).stated();
             let ends = match parameter.slow() {
-                Slow::High => (most, least),
-                Slow::Low => (least, most),
-                Slow::Either | Slow::Each => (typical, typical),
+                SlowEnd::High => (most, least),
+                SlowEnd::Low => (least, most),
+                SlowEnd::Either | SlowEnd::Each => (typical, typical),
             };
             assert_eq!((slow[parameter], fast[parameter]), ends);
             let is_size = matches!(parameter.domain(), Domain::Size | Domain::PowerOfTwo);
-            assert!(!is_size || parameter.slow() == Slow::Each);
+            assert!(!is_size || parameter.slow() == SlowEnd::Each);
             match parameter.unit() {
-                Unit::BytesPerKilocycle => assert_eq!(parameter.slow(), Slow::Low),
-                Unit::Cycles => assert!(!matches!(parameter.slow(), Slow::Low | Slow::Each)),
+                Unit::BytesPerKilocycle => assert_eq!(parameter.slow(), SlowEnd::Low),
+                Unit::Cycles => assert!(!matches!(parameter.slow(), SlowEnd::Low | SlowEnd::Each)),
                 _ => {}
             }
         }
@@ -583,8 +583,8 @@ fn slow_and_fast_are_ends() {
 #[test]
 fn sizes_are_any_that_make_a_machine() {
     use Parameter as P;
-    let device = Device::built_in("jetson-tx2").unwrap();
-    let typical = device.pick(Pick::Typical);
+    let device = GpuModel::built_in("jetson-tx2").unwrap();
+    let typical = device.pick(Selection::Typical);
     let values = |parameter, most| device.values(parameter, &typical, most);
     // 32 KiB in lines of 256 bytes: 5 ways do not divide it. 512 KiB: 3 slices do not.
     assert_eq!(values(P::ConstantL15Ways, 64), [4, 8, 16]);
@@ -597,7 +597,7 @@ fn sizes_are_any_that_make_a_machine() {
     // What has ends: these.
     assert_eq!(values(P::LatencyXu, 64), [13, 15]);
     assert_eq!(values(P::IssueDual, 64), [0, 1]);
-    let picks = (0..300).map(|seed| device.pick(Pick::Seed(seed)));
+    let picks = (0..300).map(|seed| device.pick(Selection::Seed(seed)));
     let (mut bytes, mut ways) = (BTreeSet::new(), BTreeSet::new());
     for pick in picks {
         bytes.insert(pick[P::L1Bytes]);
@@ -607,10 +607,10 @@ fn sizes_are_any_that_make_a_machine() {
     assert!(bytes.len() > 20 && bytes.iter().all(|bytes| bytes % 512 == 0));
     // Numbers that depend on each other.
     let text = with_value(P::L2Bytes, "value = [262144, 1048576], typical = 524288");
-    let device = Device::parse("m.toml", &text).unwrap();
+    let device = GpuModel::parse("m.toml", &text).unwrap();
     let mut sizes = BTreeSet::new();
     for seed in 0..100 {
-        let pick = device.pick(Pick::Seed(seed));
+        let pick = device.pick(Selection::Seed(seed));
         pick.check().unwrap();
         sizes.insert(pick[P::L2Bytes]);
     }
@@ -691,10 +691,10 @@ fn damaged_files_never_panic() {
                 _ => text.insert_str(at, pieces[random.below(pieces.len())]),
             }
         }
-        match Device::parse("m.toml", &text) {
+        match GpuModel::parse("m.toml", &text) {
             Ok(device) => {
                 read += 1;
-                let pick = device.pick(Pick::Seed(1));
+                let pick = device.pick(Selection::Seed(1));
                 assert!(pick[Parameter::SmCount] > 0);
             }
             Err(error) => {

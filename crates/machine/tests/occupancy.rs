@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use warpbound_machine::{Device, Limit, Occupancy, Parameter, Pick, Picked, Room};
+use warpbound_machine::{GpuModel, Limit, Occupancy, Parameter, Selection, MachineConfig, BlockResources};
 
-fn machine(name: &str) -> Picked {
-    Device::built_in(name).unwrap().pick(Pick::Typical)
+fn machine(name: &str) -> MachineConfig {
+    GpuModel::built_in(name).unwrap().pick(Selection::Typical)
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_block_that_fits_nowhere_says_why() {
 }
 
 /// Blocks by NVIDIA's rules, without rooms.
-fn blocks_by_the_book(machine: &Picked, threads: u64, registers: u64, shared: u64) -> u64 {
+fn blocks_by_the_book(machine: &MachineConfig, threads: u64, registers: u64, shared: u64) -> u64 {
     use Parameter as P;
     let up = |count: u64, step: u64| count.div_ceil(step) * step;
     let parts = machine[P::WarpStep];
@@ -201,7 +201,7 @@ fn blocks_by_the_book(machine: &Picked, threads: u64, registers: u64, shared: u6
 /// The rule above, and rooms taken one by one until there is none, for every size of block and number of registers.
 #[test]
 fn rooms_count_as_the_rules_do() {
-    for name in Device::names() {
+    for name in GpuModel::names() {
         let machine = machine(name);
         for threads in (1..=1056).step_by(31) {
             for registers in 0..=255 {
@@ -213,9 +213,9 @@ fn rooms_count_as_the_rules_do() {
                         continue;
                     };
                     assert_eq!(said.blocks, book, "{case:?}");
-                    let block = Room::of_block(&machine, threads, registers, shared);
-                    let taken = |room: &Room| room.without(&block);
-                    let rooms = std::iter::successors(Some(Room::of_sm(&machine)), taken);
+                    let block = BlockResources::of_block(&machine, threads, registers, shared);
+                    let taken = |room: &BlockResources| room.without(&block);
+                    let rooms = std::iter::successors(Some(BlockResources::of_sm(&machine)), taken);
                     assert_eq!(rooms.count() as u64, book + 1, "{case:?}");
                 }
             }

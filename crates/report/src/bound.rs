@@ -1,85 +1,84 @@
-//! What the bound of a kernel is, and why.
+//! Report of the bound of a kernel: the verdict, the worst path, the loops and the assumptions.
 
 use serde::Serialize;
 
 /// The name of the JSON format.
 pub const SCHEMA: &str = "warpbound.bound/1";
 
-/// Whether a kernel has a bound.
+/// Verdict on a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// It has.
+    /// The kernel has a bound.
     Bounded,
-    /// Its control flow is known, but facts are missing.
+    /// The control flow is known, but flow facts are missing.
     Unbounded,
-    /// Its control flow cannot be followed.
+    /// The control flow cannot be followed.
     Refused,
 }
 
 /// The result for one kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelBound {
-    /// Name as C++ source has it.
+    /// Demangled name.
     pub name: String,
     /// Name in the symbol table.
     pub symbol: String,
-    /// Number of the image that it comes from, in a file with several.
+    /// Number of the image of the kernel, in a file with several images.
     pub image: Option<usize>,
     /// Architecture: `sm_61`.
     pub isa: String,
-    /// Outcome.
+    /// Verdict.
     pub status: Status,
-    /// Why there is no bound.
+    /// Reason why there is no bound.
     pub reason: Option<String>,
-    /// Address of the instruction the reason is about; of a kernel that cannot be read the place in the cubin.
+    /// Address of the instruction that the reason names; for an unreadable kernel, the position in the cubin.
     pub reason_at: Option<String>,
     /// Source line of that instruction.
     pub reason_source: Option<String>,
-    /// The most warp instructions that a warp issues.
+    /// Upper bound of the warp instructions that a warp issues.
     pub bound: Option<u128>,
     /// Always `instructions`.
     pub unit: &'static str,
-    /// The objective of the worst path below, an execution count that obeys all rows.
+    /// Warp instructions of the worst path below: the objective of an integral solution of all count rows.
     pub worst_path_value: Option<u128>,
-    /// `bound - worst_path_value`; null when no integral path was found.
+    /// `bound - worst_path_value`; `None` if no integral solution was found.
     pub integrality_gap: Option<u128>,
-    /// Live lanes of a warp; 0 of a kernel that cannot be read.
+    /// Live lanes of a warp; 0 for an unreadable kernel.
     pub lanes: u64,
-    /// Threads of a block, when stated or recorded in the file.
+    /// Threads of a block in x, y, z, if stated by the user or recorded in the file.
     pub block: Option<[u32; 3]>,
-    /// Digest of the code that facts are about; empty for a kernel that cannot be read.
+    /// Digest of the code, which facts files refer to; empty for an unreadable kernel.
     pub code: String,
-    /// Loops by address.
-    pub loops: Vec<Loop>,
-    /// Functions outside the file that are called.
+    /// Loops in order of address.
+    pub loops: Vec<LoopReport>,
+    /// Calls of functions outside the file.
     pub external_calls: Vec<ExternalCall>,
-    /// Blocks that the worst path executes, by address.
+    /// Blocks of the worst path, in order of address.
     pub worst_path: Vec<BlockCount>,
-    /// Branches at which the lanes of a warp may part.
-    pub divergent_branches: Vec<Place>,
-    /// Steps of the warp that no lane walks: it takes up lanes that a divergent branch left waiting.
-    pub divergence_edges: Vec<Edge>,
-    /// What the bound rests on besides the machine code.
-    pub assumptions: Vec<Assumption>,
-    /// What makes the bound coarser than it could be.
+    /// Branches at which the lanes of a warp may diverge.
+    pub divergent_branches: Vec<CodePlace>,
+    /// Divergence edges of the warp-level graph: the warp resumes lanes that a divergent branch left pending.
+    pub divergence_edges: Vec<PathEdge>,
+    /// Assumptions of the bound besides the machine code.
+    pub assumptions: Vec<BoundAssumption>,
+    /// Sources of overestimation.
     pub notes: Vec<String>,
-    /// Blocks and steps that the facts exclude: `0x0200`, `0x01a8 -> 0x0200`.
+    /// Blocks and edges that the facts exclude: `0x0200`, `0x01a8 -> 0x0200`.
     pub never: Vec<String>,
-    /// Lines to paste into the facts file.
+    /// Lines for the facts file, to be completed by the user.
     pub missing_facts: Vec<String>,
     /// Nodes of the warp-level graph.
     pub nodes: usize,
     /// Edges of the warp-level graph.
     pub edges: usize,
-    /// Seconds that the construction of the warp-level graph took, where that was asked for: it differs from run to
-    /// run.
+    /// Seconds that the construction of the warp-level graph took, if requested; they differ from run to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cfg_seconds: Option<f64>,
 }
 
 impl KernelBound {
-    /// Statements that must be true for the bound to hold.
+    /// Returns the statements of the user that the bound depends on.
     pub fn conditions(&self) -> Conditions {
         let of = |origin: Origin| self.loops.iter().filter(move |l| l.origin == origin);
         Conditions {
@@ -90,19 +89,19 @@ impl KernelBound {
     }
 }
 
-/// A statement that must be true for a bound to hold.
+/// Statements of the user that bounds depend on.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Conditions {
-    /// Facts about loops.
+    /// Whether facts about loops are among them.
     pub facts: bool,
-    /// A bound of all loops without a fact.
+    /// Bound of all loops without a fact, if one is used.
     pub default: Option<u64>,
-    /// Costs of calls of functions outside the file.
+    /// Whether costs of calls of functions outside the file are among them.
     pub calls: bool,
 }
 
 impl Conditions {
-    /// Those of two bounds together; there is one bound of loops without a fact.
+    /// Returns the conditions of two bounds of one report, which have the same default loop bound.
     #[must_use]
     pub fn and(self, other: Conditions) -> Conditions {
         Conditions {
@@ -112,7 +111,7 @@ impl Conditions {
         }
     }
 
-    /// Words to stand after a bound: empty, or `, if ...`.
+    /// Returns the clause that follows a bound: empty, or `, if ...`.
     pub fn spell(self) -> String {
         let mut parts = Vec::new();
         if self.facts {
@@ -138,9 +137,9 @@ impl Conditions {
     }
 }
 
-/// A loop and its fact.
+/// Loop and its fact.
 #[derive(Clone, Debug, Serialize)]
-pub struct Loop {
+pub struct LoopReport {
     /// Short name.
     pub id: String,
     /// Address of the first header.
@@ -149,23 +148,23 @@ pub struct Loop {
     pub source: Option<String>,
     /// Nesting depth, 1 is outermost.
     pub depth: u32,
-    /// Most header executions per entry, by one thread.
+    /// Maximum of header executions per entry of the loop, by one thread.
     pub bound: Option<u64>,
-    /// Most header executions of a thread in its whole run, where that is stated.
+    /// Maximum of header executions of a thread in its whole run, if stated.
     pub total: Option<u64>,
-    /// Where the bound comes from.
+    /// Origin of the bound.
     pub origin: Origin,
-    /// The lanes of a warp iterate together, so that the bound holds for the warp as well.
+    /// Whether the lanes of a warp iterate in lockstep, so that the bound holds for the warp as well.
     pub together: bool,
-    /// Headers, when there are several (irreducible).
+    /// Headers, if there are several (irreducible loop).
     pub headers: Vec<String>,
-    /// The recursive function whose calls make up this loop.
+    /// Recursive function whose calls form this loop.
     pub recursion: Option<String>,
-    /// Calling contexts in which it occurs.
+    /// Number of calling contexts of the loop.
     pub contexts: usize,
 }
 
-/// Where a loop bound comes from.
+/// Origin of a loop bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
@@ -173,14 +172,14 @@ pub enum Origin {
     Facts,
     /// `--loop-default`.
     LoopDefault,
-    /// Nowhere yet.
+    /// No fact yet.
     Missing,
 }
 
-/// A function outside the file.
+/// Call of a function outside the file.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExternalCall {
-    /// Its symbol.
+    /// Symbol of the function.
     pub name: String,
     /// Address of the call.
     pub at: String,
@@ -190,7 +189,7 @@ pub struct ExternalCall {
     pub instructions: Option<u64>,
 }
 
-/// How often the worst path executes a block.
+/// Execution count of a block on the worst path.
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockCount {
     /// Address of the first instruction.
@@ -199,46 +198,46 @@ pub struct BlockCount {
     pub to: String,
     /// Source line of the first instruction.
     pub source: Option<String>,
-    /// The function it lies in, when that is not the kernel itself.
+    /// Function that contains it, if not the kernel itself.
     pub function: Option<String>,
-    /// Addresses of the calls that lead to it.
+    /// Calling context: addresses of the calls, outermost first.
     pub calls: Vec<String>,
-    /// Short names of the loops around it, outermost first. Of a block outside all loops that the warp executes several
-    /// times: those that its lanes leave at different times.
+    /// Short names of the loops around it, outermost first. For a block outside all loops that the warp executes several
+    /// times: the loops that its lanes leave at different times.
     pub loops: Vec<String>,
-    /// Warp instructions of one execution.
+    /// Warp instructions per execution.
     pub instructions: u64,
     /// Executions by the warp.
     pub count: u128,
-    /// Product of the two.
+    /// Product of `instructions` and `count`.
     pub total: u128,
 }
 
-/// A place in the code.
+/// Location in the code.
 #[derive(Clone, Debug, Serialize)]
-pub struct Place {
+pub struct CodePlace {
     /// Address.
     pub at: String,
     /// Source line.
     pub source: Option<String>,
-    /// Addresses of the calls that lead to it.
+    /// Calling context: addresses of the calls, outermost first.
     pub calls: Vec<String>,
 }
 
-/// A step from one block to another.
+/// Edge of the warp-level graph.
 #[derive(Clone, Debug, Serialize)]
-pub struct Edge {
-    /// Last instruction of the block left.
+pub struct PathEdge {
+    /// Address of the last instruction of the source block.
     pub from: String,
-    /// First instruction of the block entered.
+    /// Address of the first instruction of the destination block.
     pub to: String,
 }
 
-/// Something the bound rests on.
+/// Assumption of a bound.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
-pub struct Assumption {
+pub struct BoundAssumption {
     /// Stable short name.
     pub id: &'static str,
-    /// What is assumed.
+    /// Assumption as a sentence.
     pub text: String,
 }

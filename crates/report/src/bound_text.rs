@@ -1,17 +1,17 @@
-//! Bounds as one screen of text.
+//! Writer of kernel bounds as text, about one screen for each kernel.
 
 use std::cmp::Reverse;
 
-use crate::bound::{BlockCount, KernelBound, Loop, Origin, Status};
+use crate::bound::{BlockCount, KernelBound, LoopReport, Origin, Status};
 use crate::table::{Align, counted, table};
 
-/// Blocks of the worst path that are shown.
+/// Maximum of worst-path blocks that the text lists.
 const SHOWN_BLOCKS: usize = 16;
-/// Places of a list that are shown.
+/// Maximum of locations that one line lists.
 const SHOWN_PLACES: usize = 8;
 
 impl KernelBound {
-    /// One screen of text; `file` is the name that the user gave, `explain` asks for more.
+    /// Returns the report as text. `file` is the name that the user gave; `explain` adds the divergence edges.
     pub(crate) fn text(&self, file: &str, explain: bool) -> String {
         let image = self
             .image
@@ -59,9 +59,9 @@ impl KernelBound {
                     None => p.at.clone(),
                 })
                 .collect();
-            // One branch in several calling contexts.
+            // A branch occurs once for each calling context; these entries are adjacent.
             places.dedup();
-            let head = "branches at which threads of a warp may go different ways";
+            let head = "branches at which threads of a warp may diverge";
             write_places(&mut out, head, &places);
         }
         if explain && !self.divergence_edges.is_empty() {
@@ -70,7 +70,7 @@ impl KernelBound {
                 .iter()
                 .map(|e| format!("{} ~> {}", e.from, e.to))
                 .collect();
-            write_places(&mut out, "and waiting lanes are taken up over", &edges);
+            write_places(&mut out, "and waiting lanes resume over", &edges);
         }
         for note in &self.notes {
             out.push_str(&format!("  note: {note}\n"));
@@ -84,6 +84,7 @@ impl KernelBound {
         out
     }
 
+    /// Appends the heaviest blocks of the worst path as a table.
     fn write_path(&self, out: &mut String) {
         if self.worst_path.is_empty() {
             return;
@@ -154,6 +155,7 @@ impl KernelBound {
         }
     }
 
+    /// Appends the loops and their facts as a table.
     fn write_loops(&self, out: &mut String) {
         if self.loops.is_empty() {
             return;
@@ -178,7 +180,7 @@ impl KernelBound {
     }
 }
 
-/// A part of a sum in percent, with a digit after the point.
+/// Formats `part` of `all` in percent, truncated to one decimal.
 fn share(part: u128, all: u128) -> String {
     let thousandths = part
         .saturating_mul(1000)
@@ -187,7 +189,7 @@ fn share(part: u128, all: u128) -> String {
     format!("{}.{} %", thousandths / 10, thousandths % 10)
 }
 
-fn loop_row(l: &Loop) -> Vec<String> {
+fn loop_row(l: &LoopReport) -> Vec<String> {
     let mut notes = Vec::new();
     if !l.together {
         notes.push("threads of a warp may leave it at different times".to_owned());

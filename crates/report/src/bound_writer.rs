@@ -1,4 +1,4 @@
-//! The bounds of many kernels, written one by one.
+//! Streaming writer of the bounds of many kernels.
 
 use std::io::{self, Cursor, Read, Seek, Write};
 
@@ -16,12 +16,13 @@ pub enum BoundFormat {
     Json,
 }
 
-/// Where text waits until the table before it is complete.
+/// Temporary storage of the text of kernels until the table that precedes it is complete.
 pub trait Spool: Read + Write + Seek {}
 
 impl<T: Read + Write + Seek> Spool for T {}
 
-/// Writes bounds as they come, so that those of a large library need not be in memory together. Text waits in a spool.
+/// Writer that takes bounds one at a time, so that a large library needs no memory for all of them. Text is spooled,
+/// because the table of all kernels precedes it.
 pub struct BoundWriter<W> {
     out: W,
     format: BoundFormat,
@@ -32,7 +33,7 @@ pub struct BoundWriter<W> {
     kernels: usize,
 }
 
-/// The table of all kernels.
+/// Table of all kernels.
 #[derive(Default)]
 struct Summary {
     rows: Vec<Row>,
@@ -40,9 +41,9 @@ struct Summary {
     conditions: Conditions,
 }
 
-/// A row of it.
+/// Row of the table.
 struct Row {
-    /// The bound, or what there is instead.
+    /// Bound, or the verdict in its place.
     bound: String,
     loops: usize,
     image: Option<usize>,
@@ -50,8 +51,8 @@ struct Row {
 }
 
 impl<W: Write> BoundWriter<W> {
-    /// A report about `file`, the name that the user gave. Nothing is written before the first kernel; the spool is in
-    /// memory.
+    /// Creates a report about `file`, the name that the user gave. Nothing is written before the first kernel; the spool
+    /// is in memory.
     pub fn new(out: W, format: BoundFormat, file: &str) -> BoundWriter<W> {
         BoundWriter {
             out,
@@ -64,14 +65,14 @@ impl<W: Write> BoundWriter<W> {
         }
     }
 
-    /// With another spool, which is empty.
+    /// Replaces the spool by an empty one, such as a temporary file.
     #[must_use]
     pub fn spooled(mut self, spool: impl Spool + 'static) -> BoundWriter<W> {
         self.spool = Box::new(spool);
         self
     }
 
-    /// Text also lists the steps over which waiting lanes resume.
+    /// Sets whether text also lists the divergence edges.
     #[must_use]
     pub fn explained(mut self, explain: bool) -> BoundWriter<W> {
         self.explain = explain;
@@ -91,7 +92,7 @@ impl<W: Write> BoundWriter<W> {
     ///
     /// # Errors
     ///
-    /// Those of the output; so for [`BoundWriter::finish`].
+    /// Errors of the output, as for [`BoundWriter::finish`].
     pub fn kernel(&mut self, kernel: &KernelBound) -> io::Result<()> {
         match self.format {
             BoundFormat::Text => {
@@ -117,7 +118,7 @@ impl<W: Write> BoundWriter<W> {
         Ok(())
     }
 
-    /// Ends the report and hands back what it was written to.
+    /// Completes the report and returns the output.
     ///
     /// # Errors
     ///

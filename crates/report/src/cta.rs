@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::bound::Assumption;
+use crate::bound::BoundAssumption;
 use crate::table::{Align, counted, table};
 
 /// The result for one launch.
@@ -25,11 +25,11 @@ pub struct CtaReport {
     /// Cycles of a memory read.
     pub memory_latency: u64,
     /// The abstract warp.
-    pub abstract_warp: Vec<Element>,
+    pub abstract_warp: Vec<ElementReport>,
     /// How often the warps iterate each loop.
     pub loops: Vec<LoopCount>,
     /// The simulation, step by step.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CtaStepReport>,
     /// The estimate as the paper computes it, in cycles: `T_exec = T_instr + T_stall`. No bound.
     pub estimate: Option<u64>,
     /// Cycles of instructions in it.
@@ -55,13 +55,13 @@ pub struct CtaReport {
     /// Lines to paste into the facts file.
     pub missing_facts: Vec<String>,
     /// What the bound rests on.
-    pub assumptions: Vec<Assumption>,
+    pub assumptions: Vec<BoundAssumption>,
 }
 
 /// An element of an abstract warp.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Element {
+pub enum ElementReport {
     /// A time node.
     Time {
         /// Places of the first and last instruction.
@@ -88,9 +88,9 @@ pub enum Element {
         /// Its header.
         at: String,
         /// What is executed once more than the rest.
-        head: Vec<Element>,
+        head: Vec<ElementReport>,
         /// The rest of an iteration.
-        body: Vec<Element>,
+        body: Vec<ElementReport>,
     },
 }
 
@@ -108,7 +108,7 @@ pub struct LoopCount {
 /// A step of the simulation.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Step {
+pub enum CtaStepReport {
     /// An element outside all loops.
     Element {
         /// Places of its first and last instruction.
@@ -273,11 +273,11 @@ impl CtaReport {
     }
 }
 
-fn element_rows(elements: &[Element], depth: usize, rows: &mut Vec<Vec<String>>) {
+fn element_rows(elements: &[ElementReport], depth: usize, rows: &mut Vec<Vec<String>>) {
     let indent = "  ".repeat(depth);
     for element in elements {
         match element {
-            Element::Time {
+            ElementReport::Time {
                 from,
                 to,
                 instr,
@@ -291,13 +291,13 @@ fn element_rows(elements: &[Element], depth: usize, rows: &mut Vec<Vec<String>>)
                     shift => format!("up to {shift}"),
                 },
             ]),
-            Element::Memory { at } => {
+            ElementReport::Memory { at } => {
                 rows.push(vec![format!("{indent}{at}"), "memory read".to_owned()]);
             }
-            Element::Barrier { at } => {
+            ElementReport::Barrier { at } => {
                 rows.push(vec![format!("{indent}{at}"), "barrier".to_owned()]);
             }
-            Element::Loop { at, head, body } => {
+            ElementReport::Loop { at, head, body } => {
                 rows.push(vec![format!("{indent}{at}"), "loop".to_owned()]);
                 element_rows(head, depth + 1, rows);
                 if !body.is_empty() {
@@ -320,7 +320,7 @@ pub(crate) fn span(from: &str, to: &str) -> String {
     }
 }
 
-fn step_row(step: &Step) -> Vec<String> {
+fn step_row(step: &CtaStepReport) -> Vec<String> {
     let warps = |low: u64, high: u64| match low == high {
         true => counted(high as usize, "warp"),
         false => format!("{low} to {high} warps"),
@@ -330,7 +330,7 @@ fn step_row(step: &Step) -> Vec<String> {
         stall => format!("{stall} of the cycles{each}"),
     };
     match step {
-        Step::Element {
+        CtaStepReport::Element {
             at,
             cycles,
             stall,
@@ -343,7 +343,7 @@ fn step_row(step: &Step) -> Vec<String> {
             shift.to_string(),
             waits(*stall, ""),
         ],
-        Step::Iterations {
+        CtaStepReport::Iterations {
             at,
             count,
             cycles,
@@ -356,7 +356,7 @@ fn step_row(step: &Step) -> Vec<String> {
             String::new(),
             waits(*stall, " of each"),
         ],
-        Step::Flush { cycles } => vec![
+        CtaStepReport::Flush { cycles } => vec![
             cycles.to_string(),
             "memory reads still under way".to_owned(),
             String::new(),

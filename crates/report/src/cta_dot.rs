@@ -1,7 +1,7 @@
 //! The abstract warp as a graph: `abstract-cta-2014`, Figure 3, where boxes are time nodes, circles memory access
 //! nodes and bars barriers.
 
-use crate::cta::{CtaReport, Element, span};
+use crate::cta::{CtaReport, ElementReport, span};
 
 /// An abstract warp, flat: nodes from left to right, and edges between them.
 #[derive(Default)]
@@ -17,18 +17,18 @@ pub(crate) enum FlatNode {
 }
 
 impl Flat {
-    pub(crate) fn of(elements: &[Element]) -> Flat {
+    pub(crate) fn of(elements: &[ElementReport]) -> Flat {
         let mut flat = Flat::default();
         flat.sequence(elements, Vec::new());
         flat
     }
 
     /// Adds elements behind the nodes `before`; the nodes that lead on.
-    fn sequence(&mut self, elements: &[Element], before: Vec<usize>) -> Vec<usize> {
+    fn sequence(&mut self, elements: &[ElementReport], before: Vec<usize>) -> Vec<usize> {
         let mut before = before;
         for element in elements {
             let node = match element {
-                Element::Time {
+                ElementReport::Time {
                     from,
                     to,
                     instr,
@@ -38,9 +38,9 @@ impl Flat {
                     shift: *shift,
                     at: span(from, to),
                 },
-                Element::Memory { at } => FlatNode::Memory { at: at.clone() },
-                Element::Barrier { at } => FlatNode::Barrier { at: at.clone() },
-                Element::Loop { head, body, .. } => {
+                ElementReport::Memory { at } => FlatNode::Memory { at: at.clone() },
+                ElementReport::Barrier { at } => FlatNode::Barrier { at: at.clone() },
+                ElementReport::Loop { head, body, .. } => {
                     let first = self.nodes.len();
                     let leaves = self.sequence(head, before);
                     let ends = self.sequence(body, leaves.clone());

@@ -4,19 +4,19 @@ use serde::Serialize;
 
 /// The divergence of a kernel.
 #[derive(Clone, Debug, Serialize)]
-pub struct Divergence {
+pub struct DivergenceReport {
     /// Always `warpbound.divergence/1`.
     pub schema: &'static str,
     /// Name as C++ source has it.
     pub kernel: String,
     /// Branches, loads and barriers, by address.
-    pub items: Vec<Item>,
+    pub items: Vec<OpReport>,
     /// Divergent branches behind which lanes may miss each other; the answers of gated values
     /// rest on their meeting.
-    pub apart: Vec<Apart>,
+    pub apart: Vec<MissedReconvergenceReport>,
 }
 
-impl Divergence {
+impl DivergenceReport {
     /// The name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.divergence/1";
 
@@ -28,7 +28,7 @@ impl Divergence {
 
 /// One operation.
 #[derive(Clone, Debug, Serialize)]
-pub struct Item {
+pub struct OpReport {
     /// Its address.
     pub at: String,
     /// Its spelling.
@@ -49,7 +49,7 @@ pub struct Item {
     pub partial: Answer,
 }
 
-impl Item {
+impl OpReport {
     /// A barrier at which some live lanes of a warp may wait while others wait for their turn: no analysis
     /// excludes it.
     pub fn may_deadlock(&self) -> bool {
@@ -83,14 +83,14 @@ pub struct Answer {
     /// Where the answers differ: which is more precise, and why.
     pub difference: Option<String>,
     /// From the operation back to a source, by gated values.
-    pub chain: Vec<Link>,
+    pub chain: Vec<ChainLink>,
     /// Addresses of the calls that lead to the operation that the chain explains.
     pub calls: Vec<String>,
 }
 
 /// A step of a chain.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
-pub struct Link {
+pub struct ChainLink {
     /// Address of the operation; of the first one behind a gate.
     pub at: String,
     /// The kind of definition.
@@ -127,7 +127,7 @@ pub enum Gate {
 
 /// A branch behind which lanes may miss each other.
 #[derive(Clone, Debug, Serialize)]
-pub struct Apart {
+pub struct MissedReconvergenceReport {
     /// The branch.
     pub branch: String,
     /// Where lanes should meet.

@@ -1,26 +1,26 @@
-//! Divergence as text.
+//! Writer of divergence reports as text.
 
 use std::collections::HashMap;
 
-use crate::divergence::{Answer, Divergence, Gate, Item, ItemKind, Link};
+use crate::divergence::{Answer, DivergenceReport, Gate, OpReport, ItemKind, ChainLink};
 use crate::table::{Align, counted, table};
 
 /// Legend of the columns.
 const LEGEND: &str = "
   uniform: the threads of a warp that execute it together have one predicate, address or set of operands
   divergent: they may have several; the lines below say where they come from
-  part of the warp: it may be executed while other threads of the warp wait or go another way
-  by data flow: from where values come from; by warp state: from which threads agree, followed along the code
+  part of the warp: it may be executed while other threads of the warp wait or have taken another branch
+  by data flow: analysis of where values come from; by warp state: analysis of which threads agree, along the code
 ";
 
-pub(crate) fn text(report: &Divergence) -> String {
+pub(crate) fn text(report: &DivergenceReport) -> String {
     let mut out = format!("{}: ", report.kernel);
     let of = |kind| report.items.iter().filter(move |item| item.kind == kind);
     let kinds = [
         (
             ItemKind::Branch,
             "branch",
-            "may send threads of a warp different ways",
+            "may diverge",
         ),
         (
             ItemKind::Load,
@@ -55,7 +55,7 @@ pub(crate) fn text(report: &Divergence) -> String {
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
     rows.extend(report.items.iter().map(row));
     let lines = table(2, &columns, &rows);
-    let mut shown: HashMap<Vec<Link>, String> = HashMap::new();
+    let mut shown: HashMap<Vec<ChainLink>, String> = HashMap::new();
     let mut lines = lines.lines();
     out.push_str(lines.next().unwrap_or_default());
     out.push('\n');
@@ -69,11 +69,11 @@ pub(crate) fn text(report: &Divergence) -> String {
     out
 }
 
-fn is_divergent(item: &Item) -> bool {
+fn is_divergent(item: &OpReport) -> bool {
     item.values.gsa || item.kind == ItemKind::Barrier && item.partial.gsa
 }
 
-fn row(item: &Item) -> Vec<String> {
+fn row(item: &OpReport) -> Vec<String> {
     let by = |values: bool, partial: bool| match (values, partial) {
         (true, false) => "divergent",
         (true, true) => "divergent, part of the warp",
@@ -90,19 +90,19 @@ fn row(item: &Item) -> Vec<String> {
     ]
 }
 
-/// Why, in lines below the operation.
-fn below(item: &Item, shown: &mut HashMap<Vec<Link>, String>, out: &mut String) {
+/// Appends the reasons for divergence, in lines below the operation.
+fn below(item: &OpReport, shown: &mut HashMap<Vec<ChainLink>, String>, out: &mut String) {
     if item.values.gsa {
         in_contexts(&item.values, item, out);
         chain(&item.values.chain, &item.at, shown, out);
     }
     match item.partial.chain.as_slice() {
         [] => {}
-        // The branch is in the list itself.
+        // The branch is a row of the table itself; the chain that explains it is below that row.
         [way, ..] if way.gate == Gate::Way => {
             let what = match way.at == item.at {
-                true => "some threads have gone the other way before".to_owned(),
-                false => format!("some threads go another way at {}", way.at),
+                true => "some threads have taken the other successor before".to_owned(),
+                false => format!("threads diverge at {}", way.at),
             };
             out.push_str(&format!("      {what}\n"));
         }
@@ -122,7 +122,7 @@ fn below(item: &Item, shown: &mut HashMap<Vec<Link>, String>, out: &mut String) 
     }
 }
 
-fn in_contexts(answer: &Answer, item: &Item, out: &mut String) {
+fn in_contexts(answer: &Answer, item: &OpReport, out: &mut String) {
     if answer.gsa_contexts < item.contexts {
         let (some, all) = (answer.gsa_contexts, item.contexts);
         out.push_str(&format!("      in {some} of {all} contexts\n"));
@@ -132,8 +132,9 @@ fn in_contexts(answer: &Answer, item: &Item, out: &mut String) {
     }
 }
 
-/// The links that were not yet shown for another operation; `shown` has ends of chains, and where they are.
-fn chain(links: &[Link], under: &str, shown: &mut HashMap<Vec<Link>, String>, out: &mut String) {
+/// Appends the links that were not yet shown for another operation. `shown` maps each suffix of a chain to the address
+/// of the operation under which it was shown.
+fn chain(links: &[ChainLink], under: &str, shown: &mut HashMap<Vec<ChainLink>, String>, out: &mut String) {
     let mut rows = Vec::new();
     let mut known = None;
     for (nth, link) in links.iter().enumerate() {
@@ -157,23 +158,23 @@ fn chain(links: &[Link], under: &str, shown: &mut HashMap<Vec<Link>, String>, ou
     }
 }
 
-fn name(link: &Link) -> String {
+fn name(link: &ChainLink) -> String {
     let cell = link.cell.as_deref().unwrap_or_default();
     match link.gate {
         Gate::Written | Gate::Callee | Gate::Entry => cell.to_owned(),
         Gate::Conditional => format!("{cell}, where its guard holds"),
         Gate::Gamma => format!("{cell} after a branch"),
-        Gate::Mu => format!("{cell} in each round of a loop"),
+        Gate::Mu => format!("{cell} in each iteration of a loop"),
         Gate::Eta => format!("{cell} after a loop"),
-        Gate::Way => "which way threads go".to_owned(),
+        Gate::Way => "which branch threads take".to_owned(),
     }
 }
 
-fn apart(report: &Divergence, out: &mut String) {
+fn apart(report: &DivergenceReport, out: &mut String) {
     if report.apart.is_empty() {
         return;
     }
-    out.push_str("\nThe data flow takes for granted that threads which go different ways meet again, in each round of a loop. Here that\nis not known:\n");
+    out.push_str("\nThe analysis by data flow assumes that diverged threads reconverge, in each iteration of a loop. Not proved for:\n");
     for apart in &report.apart {
         let what = match apart.for_values {
             true => "",

@@ -1,27 +1,27 @@
-//! The divergence of many kernels, written one by one.
+//! Streaming writer of the divergence reports of many kernels.
 
 use std::io::{self, Write};
 
 use crate::bound_writer::BoundFormat;
-use crate::divergence::Divergence;
+use crate::divergence::DivergenceReport;
 use crate::to_json;
 
 /// The name of the JSON format of several kernels.
 const SCHEMA: &str = "warpbound.divergences/1";
 
-/// Writes reports as they come. As JSON, one kernel is its [`Divergence`]; several are one object with `schema`
+/// Writer that takes reports one at a time. In JSON, one kernel is its report; several are one object with `schema`
 /// (`warpbound.divergences/1`), `file`, and `kernels`, a list of these.
 pub struct DivergenceWriter<W> {
     out: W,
     format: BoundFormat,
     file: String,
     kernels: usize,
-    /// The first kernel as JSON, until it is known whether it is the only one.
+    /// First kernel as JSON, held back until a second one decides the form of the document.
     first: Option<String>,
 }
 
 impl<W: Write> DivergenceWriter<W> {
-    /// A report about `file`, the name that the user gave.
+    /// Creates a report about `file`, the name that the user gave.
     pub fn new(out: W, format: BoundFormat, file: &str) -> DivergenceWriter<W> {
         DivergenceWriter {
             out,
@@ -36,8 +36,8 @@ impl<W: Write> DivergenceWriter<W> {
     ///
     /// # Errors
     ///
-    /// Those of the output; so for [`DivergenceWriter::finish`].
-    pub fn kernel(&mut self, kernel: &Divergence) -> io::Result<()> {
+    /// Errors of the output, as for [`DivergenceWriter::finish`].
+    pub fn kernel(&mut self, kernel: &DivergenceReport) -> io::Result<()> {
         self.kernels += 1;
         match (self.format, self.kernels) {
             (BoundFormat::Text, 1) => self.out.write_all(kernel.text().as_bytes()),
@@ -67,7 +67,7 @@ impl<W: Write> DivergenceWriter<W> {
         write!(self.out, "\n    {indented}")
     }
 
-    /// Ends the report and hands back what it was written to.
+    /// Completes the report and returns the output.
     ///
     /// # Errors
     ///

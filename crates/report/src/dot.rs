@@ -1,4 +1,4 @@
-//! Graphs for Graphviz.
+//! Control-flow graphs in Graphviz's DOT language.
 
 use crate::graph::{EdgeKind, Graph};
 

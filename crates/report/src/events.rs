@@ -1,34 +1,34 @@
-//! What happens in a run with time, as JSON lines: an object for each event, `cycle` and `event` first.
+//! Events of a timed simulation as JSON lines: one object per event, with `cycle` and `event` as the first keys.
 
 use serde::Serialize;
 
-use crate::timed::Waited;
+use crate::timed::StallCounts;
 
-/// A line.
+/// Line of the event file.
 #[derive(Clone, Debug, Serialize)]
 pub struct EventLine<'a> {
-    /// When it happens.
+    /// Cycle of the event.
     pub cycle: u64,
-    /// What happens.
+    /// Event.
     #[serde(flatten)]
     pub event: Happening<'a>,
 }
 
-/// What happens; its name in small letters and `_` is the value of `event`.
+/// Event with its details. The variant's name in snake case is the value of `event`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Happening<'a> {
     /// The kernel is launched.
     Launched,
-    /// A block begins.
+    /// A block starts on an SM.
     BlockBegins {
         /// The SM.
         sm: u32,
-        /// How many blocks of the grid are before it.
+        /// Linear index of the block in the grid.
         block: u64,
-        /// Its place in the grid.
+        /// Block index in x, y, z.
         index: [u32; 3],
-        /// Its warps.
+        /// Warps of the block.
         warps: u32,
     },
     /// A warp issues an instruction.
@@ -38,16 +38,16 @@ pub enum Happening<'a> {
         warp: EventWarp,
         /// Address of the instruction.
         address: &'a str,
-        /// The instruction.
+        /// Disassembly of the instruction.
         text: &'a str,
-        /// The active lanes, as bits.
+        /// Mask of the active lanes.
         active: String,
-        /// Those of them in which the condition holds.
+        /// Mask of the active lanes in which the guard holds.
         taken: String,
-        /// What the cycles since its issue before, or since its begin, went into.
-        waited: Waited,
+        /// Cycles since the previous issue of the warp, or since the start of its block, by stall reason.
+        waited: StallCounts,
     },
-    /// The instruction that the warp issued last accesses shared memory.
+    /// The last issued instruction of the warp accesses shared memory.
     Shared {
         /// The warp.
         #[serde(flatten)]
@@ -58,12 +58,12 @@ pub enum Happening<'a> {
         access: &'static str,
         /// Transactions.
         transactions: u32,
-        /// Those of them that are there for conflicts.
+        /// Transactions caused by bank conflicts.
         conflicts: u32,
-        /// The cycle in which the result is there.
+        /// Cycle in which the access completes.
         done: u64,
     },
-    /// The instruction that the warp issued last accesses global or local memory.
+    /// The last issued instruction of the warp accesses global or local memory.
     Memory {
         /// The warp.
         #[serde(flatten)]
@@ -74,26 +74,26 @@ pub enum Happening<'a> {
         space: &'static str,
         /// `load`, `store` or `atomic`.
         access: &'static str,
-        /// Requests to the first level.
+        /// Requests to the L1 cache.
         requests: u32,
-        /// Sectors that they ask for: with `l1.merge` each once.
+        /// Sectors requested; with `l1.merge`, a sector counts once.
         sectors: u32,
-        /// Sectors looked for in the first level.
+        /// Sector lookups in the L1 cache.
         l1_lookups: u32,
-        /// Sectors found there.
+        /// Sector lookups that hit.
         l1_hits: u32,
-        /// Sectors looked for in the second level.
+        /// Sector lookups in the L2 cache.
         l2_lookups: u32,
-        /// Sectors found there.
+        /// Sector lookups that hit.
         l2_hits: u32,
-        /// Sectors that came from memory or went there.
+        /// Sectors transferred to or from DRAM.
         dram_sectors: u32,
-        /// Translations that the first buffer did not have.
+        /// Misses of the first-level TLB.
         tlb_misses: u32,
-        /// The cycle in which the result is there.
+        /// Cycle in which the access completes.
         done: u64,
     },
-    /// A constant was not in the first cache.
+    /// An access misses the first-level constant cache.
     ConstantMiss {
         /// The SM.
         sm: u32,
@@ -101,57 +101,57 @@ pub enum Happening<'a> {
         bank: u8,
         /// The byte in the bank.
         offset: u32,
-        /// Where it was: `second`, `l2` or `dram`.
+        /// Level that served the miss: `second`, `l2` or `dram`.
         found: &'static str,
     },
-    /// An instruction was not in the first cache.
+    /// A fetch misses the first-level instruction cache.
     FetchMiss {
         /// The SM.
         sm: u32,
         /// Address of the instruction.
         address: &'a str,
-        /// Where it was: `second`, `l2` or `dram`.
+        /// Level that served the miss: `second`, `l2` or `dram`.
         found: &'static str,
     },
-    /// The warps that wait at a barrier go on.
+    /// A barrier releases the warps that wait at it.
     BarrierOpens {
         /// The SM.
         sm: u32,
         /// The block.
         block: u64,
-        /// How many warps waited.
+        /// Number of warps released.
         warps: u32,
     },
-    /// A warp comes to its end.
+    /// A warp ends.
     WarpEnds {
         /// The warp.
         #[serde(flatten)]
         warp: EventWarp,
     },
-    /// All warps of a block have come to their end.
+    /// All warps of a block have ended.
     BlockEnds {
         /// The SM.
         sm: u32,
-        /// How many blocks of the grid are before it.
+        /// Linear index of the block in the grid.
         block: u64,
-        /// Its place in the grid.
+        /// Block index in x, y, z.
         index: [u32; 3],
     },
-    /// The kernel is done.
+    /// The kernel ends.
     Done,
 }
 
-/// A warp on its SM.
+/// Warp resident on an SM.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct EventWarp {
     /// The SM.
     pub sm: u32,
-    /// Its scheduler.
+    /// Scheduler of the warp.
     pub scheduler: u32,
-    /// Its place among the warps that the SM holds.
+    /// Warp slot of the SM.
     pub slot: u32,
-    /// Its block: how many blocks of the grid are before it.
+    /// Linear index of its block in the grid.
     pub block: u64,
-    /// Its number in its block.
+    /// Number of the warp in its block.
     pub warp: u32,
 }

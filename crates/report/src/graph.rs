@@ -12,9 +12,9 @@ pub struct Graph {
     /// `thread` or `warp`.
     pub level: &'static str,
     /// Blocks; an edge names one by its position here.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<GraphNode>,
     /// Steps.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<GraphEdge>,
     /// The node where the kernel begins.
     pub entry: usize,
 }
@@ -41,7 +41,7 @@ impl Graph {
 
 /// A block in a calling context.
 #[derive(Clone, Debug, Serialize)]
-pub struct Node {
+pub struct GraphNode {
     /// First address.
     pub from: String,
     /// Last address.
@@ -62,7 +62,7 @@ pub struct Node {
 
 /// A step from one block to another.
 #[derive(Clone, Debug, Serialize)]
-pub struct Edge {
+pub struct GraphEdge {
     /// Source node.
     pub from: usize,
     /// Destination; `None` is the end of the kernel.

@@ -1,4 +1,4 @@
-//! Graphs as text.
+//! Writer of control-flow graphs as text.
 
 use crate::graph::{EdgeKind, Graph};
 use crate::table::counted;
@@ -35,7 +35,7 @@ pub(crate) fn text(graph: &Graph) -> String {
             out.push_str(&format!("  header of {header}"));
         }
         if node.divergent {
-            out.push_str("  lanes may part");
+            out.push_str("  lanes may diverge");
         }
         out.push('\n');
         for line in &node.code {
@@ -55,6 +55,6 @@ pub(crate) fn text(graph: &Graph) -> String {
             out.push('\n');
         }
     }
-    out.push_str("\n-> lanes walk, => a pushed entry is resumed, ~> waiting lanes are taken up after a divergent branch\n");
+    out.push_str("\n-> active lanes, => a pushed entry is resumed, ~> waiting lanes resume after a divergent branch\n");
     out
 }

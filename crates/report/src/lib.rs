@@ -1,6 +1,7 @@
 //! Reports: plain data, and writers that turn it into text, JSON, DOT or SVG.
 //!
-//! Nothing here computes; what a report says was decided before. All addresses are spelled already.
+//! This crate computes no result: every value arrives decided, every address arrives as text. Keys of JSON are the
+//! interface of the command; `#[serde(rename)]` keeps them where a field's Rust name differs.
 
 pub mod audit;
 pub mod bound;
@@ -31,7 +32,7 @@ pub use audit::AuditReport;
 pub use bound::KernelBound;
 pub use bound_writer::{BoundFormat, BoundWriter};
 pub use cta::CtaReport;
-pub use divergence::Divergence;
+pub use divergence::DivergenceReport;
 pub use divergence_writer::DivergenceWriter;
 pub use functional::FunctionalReport;
 pub use graph::Graph;
@@ -42,7 +43,7 @@ pub use timed::TimedReport;
 
 use serde::Serialize;
 
-/// `value` as indented JSON with a final newline.
+/// Serialises `value` as indented JSON with a final newline.
 pub fn to_json(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).unwrap_or_else(|error| {
         // Report data has string keys only; nothing in it can fail to be written.

@@ -1,4 +1,4 @@
-//! What a file holds.
+//! Reports of `list`: the images of a file and the kernels of an image.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::table::{Align, counted, table};
 
-/// The report of `list` about a file, as one JSON document.
+/// Report of `list` about a file, as one JSON document.
 #[derive(Clone, Debug, Serialize)]
 pub struct Listed {
     /// Always `warpbound.list/1`.
@@ -15,7 +15,7 @@ pub struct Listed {
     pub file: String,
     /// `cubin`, `fat binary`, `host file`, `archive`, `text`.
     pub kind: &'static str,
-    /// The images that were asked for; all of them, where no image was.
+    /// Selected images; all images without a selection.
     pub images: Vec<ListedImage>,
 }
 
@@ -24,34 +24,34 @@ impl Listed {
     pub const SCHEMA: &'static str = "warpbound.list/1";
 }
 
-/// An image, and its kernels where they were asked for.
+/// Image, with its kernels if they were requested.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListedImage {
-    /// Its line of the directory.
+    /// Entry of the directory.
     #[serde(flatten)]
     pub image: ImageSummary,
-    /// Its contents; null where only the directory was asked for.
+    /// Kernels; `None` if only the directory was requested.
     pub contents: Option<FileReport>,
 }
 
-/// The kernels of a cubin.
+/// Kernels of a cubin.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileReport {
     /// The file as the user named it.
     pub file: String,
     /// `sm_61`.
     pub isa: String,
-    /// Why the kernels cannot be read, when they cannot.
+    /// Reason why the kernels cannot be read.
     pub refused: Option<String>,
-    /// The kernels.
+    /// Kernels.
     pub kernels: Vec<KernelSummary>,
-    /// Things that are not kernels, spelled.
+    /// Contents that are not kernels, as text.
     pub others: Vec<String>,
-    /// What is wrong with the file but does not matter for its code.
+    /// Defects of the file that do not affect its code.
     pub warnings: Vec<String>,
 }
 
-/// One line per kernel.
+XX
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct KernelSummary {
     /// Name as C++ source has it.

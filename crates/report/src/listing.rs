@@ -1,11 +1,11 @@
-//! Disassembly.
+//! Disassembly of a kernel, with control words in columns.
 
-/// The instructions of one kernel.
+/// Disassembled instructions of one kernel.
 #[derive(Clone, Debug)]
 pub struct Listing {
-    /// Name as C++ source has it.
+    /// Demangled name.
     pub kernel: String,
-    /// Lines in address order.
+    /// Lines in order of address.
     pub lines: Vec<Line>,
 }
 
@@ -14,35 +14,35 @@ pub struct Listing {
 pub struct Line {
     /// Address, `0x0008`.
     pub at: String,
-    /// Labels that name the address: functions, then branch targets.
+    /// Labels at the address: functions, then branch targets.
     pub labels: Vec<String>,
-    /// Spelling with labels as targets.
+    /// Text of the instruction, with labels as targets.
     pub text: String,
-    /// Scheduling information, where the instruction set has any.
+    /// Control word of the instruction, if the instruction set has one.
     pub control: Option<ControlColumns>,
-    /// Source line, where it differs from that of the line before.
+    /// Source line, if it differs from that of the previous line.
     pub source: Option<String>,
 }
 
-/// The control word's part about one instruction, spelled.
+/// Fields of a control word for one instruction.
 #[derive(Clone, Debug)]
 pub struct ControlColumns {
-    /// Scheduling code: cycles, or the kind of wait.
+    /// Stall cycles, or the kind of wait.
     pub stall: String,
-    /// `Y` where the scheduler may change to another warp.
+    /// Yield flag: the scheduler may switch to another warp.
     pub yields: bool,
     /// Scoreboard released when the result is written.
     pub write: Option<u8>,
     /// Scoreboard released when the sources have been read.
     pub read: Option<u8>,
-    /// Scoreboards waited for, one bit each.
+    /// Mask of the scoreboards that the instruction waits for.
     pub wait: u8,
-    /// Operands kept for reuse, one bit each.
+    /// Mask of the operand slots kept in the reuse cache.
     pub reuse: u8,
 }
 
 impl Listing {
-    /// One instruction per line, with control words decoded in columns.
+    /// Returns the listing as text: one instruction per line, control words decoded in columns.
     pub fn columns(&self) -> String {
         let mut out = format!("{}\n", self.kernel);
         if self.lines.iter().any(|line| line.control.is_some()) {

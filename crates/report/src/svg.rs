@@ -1,4 +1,8 @@
-//! Graphs as drawings: layers of blocks from top to bottom, back edges along the right side.
+//! Control-flow graphs as SVG: a layered drawing with back edges along the right side.
+//!
+//! The steps are those of Sugiyama, Tagawa and Toda (1981): back edges are set aside, nodes get the layer of their
+//! longest path from the top, edges that span several layers get a bend in each, and the order in each layer follows
+//! the barycentres of the neighbours.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,18 +16,18 @@ const LINE: f64 = 14.0;
 const PAD: f64 = 8.0;
 const GAP_X: f64 = 36.0;
 const GAP_Y: f64 = 46.0;
-/// Space between back edges.
+/// Distance between back edges.
 const LANE: f64 = 12.0;
-/// Lines of code shown per block; of longer blocks the first and last.
+/// Maximum of code lines shown per block; of longer blocks, the first and the last ones.
 const SHOWN: usize = 10;
-/// Sweeps of the ordering.
+/// Sweeps of the barycentre ordering, down and up in turn.
 const SWEEPS: usize = 8;
 
-/// Legend of the colours of edges.
+/// Legend of the edge colours.
 const LEGEND: &str =
-    "black: lanes walk; blue: a pushed entry is resumed; red, dashed: waiting lanes are taken up";
+    "black: active lanes; blue: a pushed entry is resumed; red, dashed: waiting lanes resume";
 
-/// A box of the layout: a block, the end, or a bend of an edge that passes a layer.
+/// Element of the layout: a block, the end of the kernel, or a bend of an edge that passes a layer.
 struct Cell {
     lines: Vec<String>,
     layer: usize,
@@ -33,7 +37,7 @@ struct Cell {
     y: f64,
 }
 
-/// An edge as the cells it passes, from its source to its destination.
+/// Edge as the cells that it passes, from its source to its destination.
 struct Route {
     edge: usize,
     cells: Vec<usize>,
@@ -43,7 +47,7 @@ struct Route {
 pub(crate) fn svg(graph: &Graph) -> String {
     let end = graph.nodes.len();
     let target = |to: Option<usize>| to.unwrap_or(end);
-    // Steps that differ only in what they push are one line.
+    // Edges that differ only in the entries that they push are drawn as one line.
     let drawn: BTreeSet<(usize, usize, EdgeKind)> = graph
         .edges
         .iter()
@@ -95,14 +99,14 @@ fn cell(graph: &Graph, node: usize, layer: usize) -> Cell {
     }
 }
 
-/// Edges that close a cycle, found depth first from the entry.
+/// Returns which edges close a cycle of a depth-first search from the entry.
 fn back_edges(nodes: usize, entry: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     let mut outgoing = vec![Vec::new(); nodes];
     for (i, &(from, _)) in edges.iter().enumerate() {
         outgoing[from].push(i);
     }
     let mut back = vec![false; edges.len()];
-    // 0: not met, 1: on the path, 2: done.
+    // 0: unvisited, 1: on the current path, 2: finished.
     let mut state = vec![0u8; nodes];
     for start in std::iter::once(entry).chain(0..nodes) {
         if state[start] != 0 {
@@ -131,7 +135,7 @@ fn back_edges(nodes: usize, entry: usize, edges: &[(usize, usize)]) -> Vec<bool>
     back
 }
 
-/// The longest path from the top to each node.
+/// Returns the layer of each node: the length of the longest path to it without back edges.
 fn layers(nodes: usize, edges: &[(usize, usize)], back: &[bool]) -> Vec<usize> {
     let mut layer = vec![0usize; nodes];
     let mut missing = vec![0usize; nodes];
@@ -180,7 +184,7 @@ fn routes(edges: &[(usize, usize)], back: &[bool], cells: &mut Vec<Cell>) -> Vec
     routes
 }
 
-/// Cells of each layer from left to right: each near the mean of its neighbours.
+/// Returns the cells of each layer from left to right, ordered by the barycentres of their neighbours.
 fn order(cells: &[Cell], routes: &[Route]) -> Vec<Vec<usize>> {
     let depth = cells.iter().map(|c| c.layer + 1).max().unwrap_or(0);
     let mut order: Vec<Vec<usize>> = vec![Vec::new(); depth];
@@ -234,7 +238,7 @@ fn order(cells: &[Cell], routes: &[Route]) -> Vec<Vec<usize>> {
     order
 }
 
-/// Coordinates; layers are centred. Returns the width without back edges.
+/// Sets the coordinates of the cells, with centred layers. Returns the width without back edges.
 fn place(cells: &mut [Cell], order: &[Vec<usize>]) -> f64 {
     let widths: Vec<f64> = order
         .iter()
@@ -286,7 +290,7 @@ fn draw(graph: &Graph, kinds: &[EdgeKind], cells: &[Cell], routes: &[Route], wid
         (LEGEND, "fill=\"#555\""),
     ];
     for (nth, (text, style)) in heads.into_iter().enumerate() {
-        // With its length, a text stays inside the page in wider fonts as well.
+        // A fixed text length keeps the text inside the page in wider fonts as well.
         let _ = writeln!(
             out,
             "<text x=\"{PAD}\" y=\"{:.0}\" textLength=\"{:.1}\" lengthAdjust=\"spacingAndGlyphs\" {style}>{}</text>",
@@ -339,7 +343,7 @@ fn draw(graph: &Graph, kinds: &[EdgeKind], cells: &[Cell], routes: &[Route], wid
     out
 }
 
-/// Name, colour and dash pattern of an edge.
+/// Returns the name, the colour and the dash pattern of an edge.
 fn style(kind: EdgeKind) -> (&'static str, &'static str, &'static str) {
     match kind {
         EdgeKind::Walk => ("walk", "#333", ""),
@@ -348,13 +352,13 @@ fn style(kind: EdgeKind) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// From box to box through the bends.
+/// Returns the path of a forward edge through its bends.
 fn forward_path(cells: &[Cell], route: &Route) -> String {
     let mut path = String::new();
     for (i, pair) in route.cells.windows(2).enumerate() {
         let &[from, to] = pair else { continue };
         let (a, b) = (&cells[from], &cells[to]);
-        // Edges leave and arrive side by side, not on top of each other.
+        // Edges are spread along the boxes so that they do not overlap.
         let spread = |cell: &Cell| match cell.lines.is_empty() {
             true => 0.0,
             false => ((route.edge % 5) as f64 - 2.0) * (cell.width / 14.0).min(14.0),
@@ -375,7 +379,7 @@ fn forward_path(cells: &[Cell], route: &Route) -> String {
     path
 }
 
-/// Out at the bottom, up along the right side, in at the top.
+/// Returns the path of a back edge: out at the bottom, up along the right side, in at the top.
 fn back_path(cells: &[Cell], route: &Route, lane: f64) -> String {
     let (Some(from), Some(to)) = (
         route.cells.first().and_then(|&c| cells.get(c)),
@@ -400,9 +404,9 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::Node;
+    use crate::graph::GraphNode;
 
-    /// A page is as wide as its title and its legend at least, however small the graph is.
+    /// The page is at least as wide as its title and its legend, for small graphs too.
     #[test]
     fn title_and_legend_are_inside_the_page() {
         for kernel in ["k".to_owned(), "void f<T>(int)".repeat(20)] {
@@ -410,7 +414,7 @@ mod tests {
                 schema: Graph::SCHEMA,
                 kernel,
                 level: "warp",
-                nodes: vec![Node {
+                nodes: vec![GraphNode {
                     from: "0x8".to_owned(),
                     to: "0x8".to_owned(),
                     function: None,

@@ -1,10 +1,10 @@
-//! What a run with time was like.
+//! Report of a timed simulation of one launch.
 
 use serde::{Serialize, Serializer};
 
 use crate::functional::{Issued, RunNote};
 
-/// A launch of a grid that came to its end on a machine of the timing model.
+/// Result of simulating a launch of a grid to its end on a machine of the timing model.
 #[derive(Clone, Debug, Serialize)]
 pub struct TimedReport {
     /// Always `warpbound.timed/1`.
@@ -19,47 +19,47 @@ pub struct TimedReport {
     pub block: [u32; 3],
     /// The machine.
     pub machine: String,
-    /// What it is.
+    /// Product name of the machine.
     pub machine_title: String,
-    /// SMs that it has.
+    /// SMs of the machine.
     pub machine_sms: u64,
-    /// Which ready warp issues next.
+    /// Policy by which a scheduler selects a warp among those that are ready.
     pub scheduler: String,
-    /// Which values the numbers of the machine have: `typical`, `slow`, `fast`, `lo`, `hi` or `seed=N`.
+    /// Rule that takes one value from each parameter's range: `typical`, `slow`, `fast`, `lo`, `hi` or `seed=N`.
     pub pick: String,
-    /// Numbers that have other values than the machine's.
+    /// Parameters that the user set to other values than the selected ones.
     pub set: Vec<SetNumber>,
-    /// With `slow` and `fast`: numbers without a slow end, and the values of them with which the run was slowest or fastest.
+    /// With `slow` and `fast`: the search over parameters without a slow end for the slowest or fastest run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tried: Option<Tried>,
-    /// What is in the second-level cache at the start: `cold` or `warm`.
+    pub tried: Option<SelectionSearch>,
+    /// State of the L2 cache at the start: `cold` or `warm`.
     pub caches: &'static str,
-    /// What decides when a warp may issue again: `control-words` or `scoreboard`.
+    /// Mechanism that delays dependent instructions: `control-words` or `scoreboard`.
     pub interlock: &'static str,
-    /// Cycles of the machine's clock. What one run took is no bound of others.
+    /// Cycles of the machine's clock. A simulated time is not a bound.
     pub cycles: u64,
     /// The machine's clock in kHz.
     pub clock_khz: u64,
-    /// The cycles at that clock, in milliseconds.
+    /// Duration of the cycles at that clock, in milliseconds.
     pub milliseconds: f64,
-    /// All instructions together.
+    /// Totals over all instructions.
     #[serde(flatten)]
     pub issued: Issued,
-    /// How often the lanes of a warp went different ways.
+    /// Number of times that the lanes of a warp diverged.
     pub divergences: u64,
-    /// Elements of buffers that were compared with what the launch expects.
+    /// Buffer elements that were compared with the values that the launch file expects.
     pub checked_elements: usize,
-    /// What looks like a mistake of the kernel, in the order in which it happened first.
+    /// Suspicious behaviour of the kernel, in order of first occurrence.
     pub notes: Vec<RunNote>,
-    /// Warp instructions in a cycle, of all SMs together.
+    /// Warp instructions per cycle, summed over all SMs.
     pub ipc: f64,
-    /// Warp instructions in a cycle of an SM, over the cycles in which it held blocks.
+    /// Warp instructions per cycle of an SM, over the cycles in which it held blocks.
     pub ipc_active: f64,
-    /// How many warps the SMs held.
+    /// Warps resident on the SMs.
     pub occupancy: OccupancyReport,
-    /// Cycles that warps spent, from the begin of their block until their last issue: the sum of `stalls`.
+    /// Cycles of all warps, each from the start of its block to its last issue: the sum of `stalls`.
     pub warp_cycles: u64,
-    /// What they went into.
+    /// The same cycles by stall reason.
     pub stalls: Stalls,
     /// Transactions of loads from shared memory.
     pub shared_read_transactions: u64,
@@ -67,110 +67,110 @@ pub struct TimedReport {
     pub shared_write_transactions: u64,
     /// Transactions of atomic operations on shared memory.
     pub shared_atomic_transactions: u64,
-    /// Shared memory, by kind of access.
+    /// Shared-memory traffic by kind of access.
     pub shared: Vec<SharedCount>,
-    /// Global and local memory, by space and kind of access.
+    /// Traffic of global and local memory, by space and kind of access.
     pub memory: Vec<MemoryTraffic>,
-    /// Constants that were not in the first constant cache.
+    /// Misses of the first-level constant cache.
     pub constant_misses: Misses,
-    /// Instructions that were not in the first instruction cache.
+    /// Misses of the first-level instruction cache.
     pub instruction_misses: Misses,
-    /// By source line, where most cycles went first; none where the file has no line table.
+    /// Cycles by source line, most first; empty without a line table.
     pub lines: Vec<LineTime>,
-    /// By instruction, where most cycles went first; only those that were issued.
+    /// Cycles by issued instruction, most first.
     pub instructions: Vec<InstructionTime>,
-    /// The SMs that had blocks.
+    /// SMs that held blocks.
     pub sms: Vec<SmReport>,
-    /// What the cycles rest on and no source states.
-    pub assumptions: Vec<Assumption>,
-    /// Range of the cycles when single numbers of the machine change, where the run was repeated with other values.
+    /// Parameters without a published source that the cycles depend on.
+    pub assumptions: Vec<UnpublishedNumber>,
+    /// Range of the cycles when single parameters change, where the simulation was repeated with other values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
-    /// What the numbers of the machine change, where that was asked for: those that change most first.
+    /// Effect of each parameter on the cycles, largest first, if the user requested it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sensitivities: Option<Vec<Sensitivity>>,
 }
 
-/// A number of the machine that has another value than the machine's.
+/// Parameter that the user set to another value.
 #[derive(Clone, Debug, Serialize)]
 pub struct SetNumber {
-    /// Section and key in the machine file.
+    /// Section and key of the parameter in the machine file.
     pub name: String,
-    /// The value that it has.
+    /// Value in this simulation.
     pub value: u64,
-    /// The value that it would have.
+    /// Value that the selection would have taken.
     pub instead_of: u64,
 }
 
-/// Numbers of the machine without a slow end.
+/// Search over the parameters without a slow end, such as cache sizes.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Tried {
-    /// Those whose values were tried one after the other, in the order in which they were.
+pub struct SelectionSearch {
+    /// Parameters that were searched one at a time, in that order.
     pub numbers: Vec<TriedNumber>,
-    /// Those whose values were not, as the runs would take long; they are typical.
+    /// Parameters that were not searched because the runs would take long; they have their typical values.
     pub left_out: Vec<String>,
 }
 
-/// A number of the machine whose values were tried.
+/// Parameter without a slow end whose values were searched.
 #[derive(Clone, Debug, Serialize)]
 pub struct TriedNumber {
-    /// Section and key in the machine file.
+    /// Section and key of the parameter in the machine file.
     pub name: String,
-    /// The value that it has now.
+    /// Value that the search found.
     pub value: u64,
-    /// The value that it typically has.
+    /// Typical value.
     pub typical: u64,
-    /// How many others were tried.
+    /// Number of other values that were simulated.
     pub others: usize,
 }
 
-/// How many warps SMs held.
+/// Achieved and theoretical occupancy.
 #[derive(Clone, Debug, Serialize)]
 pub struct OccupancyReport {
-    /// Warps that an SM can hold.
+    /// Maximum of warps resident on one SM.
     pub most_warps: u64,
-    /// Warps that an SM held on average, over the cycles in which it held blocks.
+    /// Average of resident warps per SM, over the cycles in which it held blocks.
     pub resident_warps: f64,
-    /// The same as a part of the most.
+    /// `resident_warps` as a fraction of `most_warps`.
     pub achieved: f64,
-    /// What the kernel's needs allow.
+    /// Occupancy that the resources of the kernel allow.
     pub theoretical: Theoretical,
 }
 
-/// How many blocks of a kernel fit on an SM.
+/// Occupancy that the registers, shared memory and threads of a block allow.
 #[derive(Clone, Debug, Serialize)]
 pub struct Theoretical {
-    /// Blocks on an SM.
+    /// Blocks per SM.
     pub blocks: u64,
-    /// Their warps.
+    /// Warps of these blocks.
     pub warps: u64,
-    /// These as a part of the most.
+    /// `warps` as a fraction of the maximum.
     pub occupancy: f64,
-    /// Why there are not more: `registers`, `shared memory`, `warps`, …, several with `and`.
+    /// Limiting resource: `registers`, `shared memory`, `warps`, …; several are joined by `and`.
     pub limiter: String,
 }
 
-/// Cycles of warps by what they went into.
+/// Warp cycles by stall reason.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Stalls {
-    /// An instruction was issued.
+    /// Cycles in which an instruction was issued.
     pub issue: u64,
-    /// The control word kept the warp, or it waited for a result that is not from memory.
+    /// Cycles stalled by the control word, or by a result that does not come from memory.
     pub dependency: u64,
-    /// It waited for memory.
+    /// Cycles stalled by memory.
     pub memory: u64,
-    /// It waited at a barrier or for a fence.
+    /// Cycles stalled by a barrier or a fence.
     pub barrier: u64,
-    /// The unit that it needed was busy.
+    /// Cycles stalled by a busy execution unit.
     pub unit_busy: u64,
-    /// Its instruction was not there yet.
+    /// Cycles stalled by instruction fetch.
     pub instruction_fetch: u64,
-    /// It was ready and another warp was taken.
+    /// Cycles in which the warp was ready and the scheduler selected another one.
     pub not_selected: u64,
 }
 
 impl Stalls {
-    /// What people call them, with how many there are.
+    /// Display name and cycles of each reason.
     pub fn named(&self) -> [(&'static str, u64); 7] {
         [
             ("issue", self.issue),
@@ -184,11 +184,11 @@ impl Stalls {
     }
 }
 
-/// Those of [`Stalls`] that are not zero.
+/// [`Stalls`] that serialises only the reasons with cycles.
 #[derive(Clone, Copy, Debug)]
-pub struct Waited(pub Stalls);
+pub struct StallCounts(pub Stalls);
 
-impl Serialize for Waited {
+impl Serialize for StallCounts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let keys = [
             ("issue", self.0.issue),
@@ -203,130 +203,130 @@ impl Serialize for Waited {
     }
 }
 
-/// Accesses to shared memory.
+/// Accesses of one kind to shared memory.
 #[derive(Clone, Debug, Serialize)]
 pub struct SharedCount {
     /// `load`, `store` or `atomic`.
     pub access: &'static str,
-    /// Instructions of warps.
+    /// Warp instructions.
     pub accesses: u64,
     /// Transactions.
     pub transactions: u64,
-    /// Those of them that are there for conflicts.
+    /// Transactions beyond the first of each access, caused by bank conflicts.
     pub conflicts: u64,
 }
 
-/// Accesses to global or local memory.
+/// Accesses of one kind to global or local memory.
 #[derive(Clone, Debug, Serialize)]
 pub struct MemoryTraffic {
     /// `global` or `local`.
     pub space: &'static str,
     /// `load`, `store` or `atomic`.
     pub access: &'static str,
-    /// Instructions of warps.
+    /// Warp instructions.
     pub accesses: u64,
-    /// Requests to the first level.
+    /// Requests to the L1 cache.
     pub requests: u64,
-    /// Sectors that they ask for: with `l1.merge` each once for an instruction.
+    /// Sectors requested; with `l1.merge`, a sector counts once per instruction.
     pub sectors: u64,
     /// Bytes of these sectors.
     pub bytes: u64,
-    /// Sectors looked for in the first level.
+    /// Sector lookups in the L1 cache.
     pub l1_lookups: u64,
-    /// Sectors found there.
+    /// Sector lookups that hit.
     pub l1_hits: u64,
-    /// These as a part of the lookups; none where there were no lookups.
+    /// Hits as a fraction of the lookups; `None` without lookups.
     pub l1_hit_rate: Option<f64>,
-    /// Sectors looked for in the second level.
+    /// Sector lookups in the L2 cache.
     pub l2_lookups: u64,
-    /// Sectors found there.
+    /// Sector lookups that hit.
     pub l2_hits: u64,
-    /// These as a part of the lookups; none where there were no lookups.
+    /// Hits as a fraction of the lookups; `None` without lookups.
     pub l2_hit_rate: Option<f64>,
-    /// Sectors that came from memory or went there.
+    /// Sectors transferred to or from DRAM.
     pub dram_sectors: u64,
-    /// Translations that the first buffer did not have.
+    /// Misses of the first-level TLB.
     pub tlb_misses: u64,
 }
 
-/// What was not in the first cache, by where it was found.
+/// Misses of a first-level cache, by the level that served them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Misses {
-    /// In the second cache of the SM.
+    /// Served by the second-level constant or instruction cache of the SM.
     pub second: u64,
-    /// In the second-level cache of the GPU.
+    /// Served by the L2 cache.
     pub l2: u64,
-    /// In memory.
+    /// Served by DRAM.
     pub dram: u64,
 }
 
-/// Where cycles went, of a source line.
+/// Cycles attributed to a source line.
 #[derive(Clone, Debug, Serialize)]
 pub struct LineTime {
-    /// `file:line`; none for instructions that the line table does not know.
+    /// `file:line`; `None` for instructions without an entry in the line table.
     pub source: Option<String>,
-    /// How often warps issued its instructions.
+    /// Warp instructions issued from this line.
     pub warp_instructions: u64,
-    /// Cycles until these issues, each from the issue before.
+    /// Warp cycles up to these issues, each from the previous issue of the warp.
     pub warp_cycles: u64,
-    /// What they went into.
+    /// The same cycles by stall reason.
     pub stalls: Stalls,
 }
 
-/// Where cycles went, of an instruction.
+/// Cycles attributed to an instruction.
 #[derive(Clone, Debug, Serialize)]
 pub struct InstructionTime {
-    /// Its address.
+    /// Address of the instruction.
     pub address: String,
     /// The instruction.
     pub text: String,
     /// `file:line`, where the file has a line table.
     pub source: Option<String>,
-    /// How often warps issued it.
+    /// Times that warps issued it.
     pub warp_instructions: u64,
-    /// Cycles until these issues, each from the issue before.
+    /// Warp cycles up to these issues, each from the previous issue of the warp.
     pub warp_cycles: u64,
-    /// What they went into.
+    /// The same cycles by stall reason.
     pub stalls: Stalls,
 }
 
-/// What an SM did.
+/// Activity of an SM.
 #[derive(Clone, Debug, Serialize)]
 pub struct SmReport {
-    /// Its number.
+    /// Number of the SM.
     pub sm: u32,
-    /// Blocks that it had.
+    /// Blocks that it executed.
     pub blocks: u64,
     /// Cycles in which it held a block.
     pub active_cycles: u64,
     /// Warp instructions that it issued.
     pub warp_instructions: u64,
-    /// These in a cycle, over the cycles in which it held a block.
+    /// Warp instructions per active cycle.
     pub ipc: f64,
-    /// Warps that it held on average over these.
+    /// Average of resident warps over the active cycles.
     pub resident_warps: f64,
 }
 
-/// Something that the cycles rest on and no source states.
+/// Parameter without a published source that the cycles depend on.
 #[derive(Clone, Debug, Serialize)]
-pub struct Assumption {
+pub struct UnpublishedNumber {
     /// Section and key in the machine file; `machine` for the machine as a whole.
     pub name: String,
-    /// What was taken.
+    /// Value in this simulation.
     pub value: Taken,
-    /// What it may be at least, of numbers.
+    /// Lower end of the range of a number.
     pub least: Option<u64>,
-    /// What it may be at most, of numbers.
+    /// Upper end of the range of a number.
     pub most: Option<u64>,
-    /// `cycles`, `bytes`, … of numbers.
+    /// Unit of a number: `cycles`, `bytes`, ….
     pub unit: Option<&'static str>,
-    /// `assumed`, or `fitted` on a measurement.
+    /// Provenance: `assumed`, or `fitted` to a measurement.
     pub standing: &'static str,
-    /// Why, as the machine file says it.
+    /// Reason for the value, as the machine file states it.
     pub source: String,
 }
 
-/// What was taken: a number or a choice.
+/// Value of a parameter: a number or a choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Taken {
@@ -336,63 +336,63 @@ pub enum Taken {
     Choice(String),
 }
 
-/// What a number of the machine changes, the others as they were taken.
+/// Effect of one parameter on the cycles, the others unchanged.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sensitivity {
-    /// Section and key in the machine file.
+    /// Section and key of the parameter in the machine file.
     pub name: String,
-    /// The value that the run has taken.
+    /// Value in this simulation.
     pub value: u64,
-    /// The run with its least value.
+    /// Simulation with the least value of the range.
     pub least: Rerun,
-    /// The run with its most value.
+    /// Simulation with the greatest value of the range.
     pub most: Rerun,
 }
 
-/// The run again, with another value of a number.
+/// Repeated simulation with another value of one parameter.
 #[derive(Clone, Debug, Serialize)]
 pub struct Rerun {
-    /// The value.
+    /// Value of the parameter.
     pub value: u64,
-    /// How long it took; none where it did not come to its end.
+    /// Cycles; `None` if the simulation did not end.
     pub cycles: Option<u64>,
-    /// How much more than the run.
+    /// Cycles beyond those of the reported simulation.
     pub change: Option<i64>,
-    /// Why it did not come to its end.
+    /// Reason why the simulation did not end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
 }
 
 impl Sensitivity {
-    /// The largest change, whatever its sign; a run that did not come to its end is more than any.
+    /// Returns the largest absolute change; `u64::MAX` if a simulation did not end.
     pub fn largest(&self) -> u64 {
         let change = |rerun: &Rerun| rerun.change.map_or(u64::MAX, i64::unsigned_abs);
         change(&self.least).max(change(&self.most))
     }
 }
 
-/// The fewest and the most cycles with another value, in its range, of one number.
+/// Range of the cycles over all simulations that change one parameter within its range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// The repeated run with the fewest cycles; none where none has fewer than the run.
+    /// Simulation with the fewest cycles; `None` if none has fewer than the reported one.
     pub fewest: Option<Swing>,
-    /// The repeated run with the most cycles; none where none has more than the run.
+    /// Simulation with the most cycles; `None` if none has more than the reported one.
     pub most: Option<Swing>,
 }
 
-/// A repeated run.
+/// Change of the cycles by another value of one parameter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Swing {
-    /// The number that had another value: section and key in the machine file.
+    /// Section and key of the parameter in the machine file.
     pub name: String,
-    /// That value.
+    /// Changed value.
     pub value: u64,
-    /// Cycles beyond those of the run.
+    /// Cycles beyond those of the reported simulation.
     pub change: i64,
 }
 
 impl Spread {
-    /// That of all repeated runs.
+    /// Computes the range over all repeated simulations.
     pub fn of(sensitivities: &[Sensitivity]) -> Spread {
         let mut spread = Spread {
             fewest: None,

@@ -3,8 +3,8 @@
 use crate::functional_text::{lanes, note_line, source};
 use crate::table::{Align, counted, section, table, wrapped};
 use crate::timed::{
-    Assumption, InstructionTime, Misses, Rerun, SetNumber, Stalls, Swing, Taken, Theoretical,
-    TimedReport, Tried,
+    UnpublishedNumber, InstructionTime, Misses, Rerun, SetNumber, Stalls, Swing, Taken, Theoretical,
+    TimedReport, SelectionSearch,
 };
 
 use Align::{Left, Right};
@@ -344,7 +344,7 @@ impl TimedReport {
             out.push_str(&wrapped(4, &items.join(", ")).replace(UNBROKEN, " "));
             return;
         }
-        let row = |assumption: &Assumption| {
+        let row = |assumption: &UnpublishedNumber| {
             vec![
                 assumption.name.clone(),
                 value(&assumption.value),
@@ -370,7 +370,7 @@ impl TimedReport {
 const UNBROKEN: &str = "\u{1}";
 
 /// `issue.wake 0 (0 to 2)`.
-fn assumed(assumption: &Assumption) -> String {
+fn assumed(assumption: &UnpublishedNumber) -> String {
     let range = match range(assumption) {
         range if range.is_empty() => range,
         range => format!(" ({range})"),
@@ -387,7 +387,7 @@ fn set(number: &SetNumber) -> String {
 }
 
 /// What became of the numbers that have no slow end.
-fn tried_line(pick: &str, tried: &Tried) -> String {
+fn tried_line(pick: &str, tried: &SelectionSearch) -> String {
     let mut line = format!("with the {pick} end of each number");
     let changed = tried.numbers.iter().filter(|n| n.value != n.typical);
     let changed: Vec<String> = changed
@@ -484,7 +484,7 @@ fn value(taken: &Taken) -> String {
 }
 
 /// `0 to 10`; nothing where there is no other value.
-fn range(assumption: &Assumption) -> String {
+fn range(assumption: &UnpublishedNumber) -> String {
     match (assumption.least, assumption.most) {
         (Some(least), Some(most)) if least < most => {
             format!("{} to {}", least, most)

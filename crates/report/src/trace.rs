@@ -1,13 +1,13 @@
-//! What happens in a run, written while it happens: JSON lines, and the Trace Event Format that Perfetto opens
+//! Writers of the events of a simulation as they occur: JSON lines, and the Trace Event Format that Perfetto opens
 //! ("Trace Event Format", a document of the Chromium project).
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::timed::Waited;
+use crate::timed::StallCounts;
 
-/// Writes values, one line each.
+/// Writer of JSON lines: one value per line. It keeps its first error until [`JsonLines::finish`].
 pub struct JsonLines<W> {
     out: W,
     line: Vec<u8>,
@@ -15,7 +15,7 @@ pub struct JsonLines<W> {
 }
 
 impl<W: Write> JsonLines<W> {
-    /// Writes to `out`, a line at a time.
+    /// Creates a writer to `out`.
     pub fn new(out: W) -> JsonLines<W> {
         JsonLines {
             out,
@@ -24,7 +24,7 @@ impl<W: Write> JsonLines<W> {
         }
     }
 
-    /// Adds a line; after a failure nothing more is written.
+    /// Writes `value` as a line; writes nothing after an error.
     pub fn line(&mut self, value: &impl Serialize) {
         self.write(b"", value, b"\n");
     }
@@ -47,11 +47,11 @@ impl<W: Write> JsonLines<W> {
         }
     }
 
-    /// The end.
+    /// Flushes the output.
     ///
     /// # Errors
     ///
-    /// The first failure.
+    /// The first error of any write.
     pub fn finish(mut self) -> io::Result<()> {
         match self.failed.take() {
             Some(error) => Err(error),
@@ -60,105 +60,105 @@ impl<W: Write> JsonLines<W> {
     }
 }
 
-/// An event of the Trace Event Format. Times are microseconds there; a cycle is written as one.
+/// Event of the Trace Event Format. Its times are microseconds; one cycle is written as one microsecond.
 #[derive(Clone, Debug, Serialize)]
 pub struct TraceEvent<'a> {
-    /// What it is called.
+    /// Display name.
     pub name: &'a str,
-    /// Its category.
+    /// Category.
     pub cat: &'static str,
-    /// What kind of event it is.
+    /// Kind of event.
     pub ph: Phase,
-    /// When it begins.
+    /// Start time.
     pub ts: u64,
-    /// How long it takes, of slices.
+    /// Duration of a slice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dur: Option<u64>,
     /// The process.
     pub pid: u64,
     /// The thread.
     pub tid: u64,
-    /// What begins and ends of one asynchronous slice share.
+    /// Identifier that the begin and the end of one asynchronous slice share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
-    /// How wide an instant is drawn: `g` all processes, `t` its thread.
+    /// Scope of an instant: `g` all processes, `t` its thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub s: Option<&'static str>,
-    /// What is shown when it is selected.
+    /// Details that viewers show for a selected event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<TraceArgs<'a>>,
 }
 
-/// What is shown of an event when it is selected.
+/// Details of an event that viewers show when it is selected.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum TraceArgs<'a> {
-    /// Of a block.
+    /// Details of a block.
     Block {
-        /// Its place in the grid.
+        /// Block index in x, y, z.
         block: [u32; 3],
-        /// How many blocks of the grid are before it.
+        /// Linear index of the block in the grid.
         number: u64,
-        /// Its warps.
+        /// Warps of the block.
         warps: u32,
     },
-    /// Of an instruction that was issued.
+    /// Details of an issued instruction.
     Issue {
-        /// Its address.
+        /// Address of the instruction.
         address: &'a str,
-        /// The instruction.
+        /// Disassembly of the instruction.
         text: &'a str,
         /// `file:line`, where the file has a line table.
         source: Option<&'a str>,
-        /// How many blocks of the grid are before that of its warp.
+        /// Linear index of the warp's block in the grid.
         block: u64,
-        /// The warp in its block.
+        /// Number of the warp in its block.
         warp: u32,
-        /// The active lanes.
+        /// Mask of the active lanes.
         active: String,
-        /// What the cycles before it went into, those of the issue before included.
-        waited: Waited,
+        /// Cycles since the previous issue of the warp, that issue included, by stall reason.
+        waited: StallCounts,
     },
-    /// Of an access to shared memory.
+    /// Details of an access to shared memory.
     Shared {
         /// Address of the instruction.
         address: &'a str,
         /// Transactions.
         transactions: u32,
-        /// Those of them that are there for conflicts.
+        /// Transactions caused by bank conflicts.
         conflicts: u32,
     },
-    /// Of an access to global or local memory.
+    /// Details of an access to global or local memory.
     Memory {
         /// Address of the instruction.
         address: &'a str,
-        /// Sectors that it touches.
+        /// Sectors that the access requests.
         sectors: u32,
-        /// Those found in the first level.
+        /// Sectors that hit in the L1 cache.
         l1_hits: u32,
-        /// Those found in the second level.
+        /// Sectors that hit in the L2 cache.
         l2_hits: u32,
-        /// Those that came from memory or went there.
+        /// Sectors transferred to or from DRAM.
         dram: u32,
     },
-    /// Of warps that waited at a barrier.
+    /// Details of warps that waited at a barrier.
     Barrier {
-        /// How many.
+        /// Number of warps.
         warps: u32,
     },
-    /// Of a process or thread.
+    /// Name of a process or thread.
     Named {
-        /// Its name.
+        /// Display name.
         name: &'a str,
     },
-    /// Of a process or thread.
+    /// Display position of a process or thread.
     Sorted {
-        /// Its place among the others.
+        /// Sort key; smaller ones are shown first.
         sort_index: u64,
     },
 }
 
-/// What is said of a file as a whole.
+/// Metadata of a trace file, its `otherData`.
 #[derive(Clone, Debug, Serialize)]
 pub struct TraceAbout<'a> {
     /// The file with the machine code.
@@ -167,12 +167,12 @@ pub struct TraceAbout<'a> {
     pub kernel: &'a str,
     /// The machine.
     pub machine: &'a str,
-    /// What a microsecond stands for.
+    /// Meaning of a microsecond of the trace.
     pub time: &'static str,
 }
 
 impl TraceAbout<'_> {
-    /// What a microsecond stands for.
+    /// Meaning of a microsecond of the trace.
     pub const TIME: &'static str = "1 us shown is 1 cycle";
 }
 
@@ -182,31 +182,31 @@ pub enum Phase {
     /// A slice of a thread.
     #[serde(rename = "X")]
     Complete,
-    /// Something at one time.
+    /// An instant.
     #[serde(rename = "i")]
     Instant,
-    /// The begin of a slice that is independent of the others of its thread.
+    /// Begin of an asynchronous slice, which may overlap other slices of its thread.
     #[serde(rename = "b")]
     AsyncBegin,
-    /// Its end.
+    /// End of an asynchronous slice.
     #[serde(rename = "e")]
     AsyncEnd,
-    /// A name.
+    /// Name or position of a process or thread.
     #[serde(rename = "M")]
     Metadata,
 }
 
-/// Writes the Trace Event Format.
+/// Writer of the Trace Event Format.
 pub struct TraceWriter<W> {
     out: JsonLines<W>,
     is_first: bool,
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Begins a file; `about` is said of it as a whole.
+    /// Starts a file with the metadata `about`.
     pub fn new(out: W, about: &TraceAbout<'_>) -> TraceWriter<W> {
         let mut out = JsonLines::new(out);
-        // Viewers round to this unit.
+        // Viewers round displayed times to this unit.
         let before = b"{\"displayTimeUnit\":\"ns\",\"otherData\":";
         out.write(before, about, b",\"traceEvents\":[\n");
         TraceWriter {
@@ -215,21 +215,21 @@ impl<W: Write> TraceWriter<W> {
         }
     }
 
-    /// Adds an event; after a failure nothing more is written.
+    /// Writes an event; writes nothing after an error.
     pub fn event(&mut self, event: &TraceEvent<'_>) {
         let before: &[u8] = if self.is_first { b"" } else { b",\n" };
         self.is_first = false;
         self.out.write(before, event, b"");
     }
 
-    /// Names a process.
+    /// Names a process; processes are shown in order of `pid`.
     pub fn process(&mut self, pid: u64, name: &str) {
         self.metadata("process_name", pid, 0, TraceArgs::Named { name });
         let args = TraceArgs::Sorted { sort_index: pid };
         self.metadata("process_sort_index", pid, 0, args);
     }
 
-    /// Names a thread; those with a smaller `sort_index` are shown before it.
+    /// Names a thread; threads with a smaller `sort_index` are shown above it.
     pub fn thread(&mut self, pid: u64, tid: u64, name: &str, sort_index: u64) {
         self.metadata("thread_name", pid, tid, TraceArgs::Named { name });
         let args = TraceArgs::Sorted { sort_index };
@@ -251,11 +251,11 @@ impl<W: Write> TraceWriter<W> {
         });
     }
 
-    /// The end of the file.
+    /// Completes the file.
     ///
     /// # Errors
     ///
-    /// The first failure.
+    /// The first error of any write.
     pub fn finish(mut self) -> io::Result<()> {
         self.out.raw(b"\n]}\n");
         self.out.finish()
@@ -266,7 +266,7 @@ impl<W: Write> TraceWriter<W> {
 mod tests {
     use super::*;
 
-    /// A disk that is full after so many bytes.
+    /// Writer that fails once its number of free bytes is exhausted.
     struct Full(usize);
 
     impl Write for Full {
@@ -303,12 +303,12 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failure_is_told_at_the_end() {
-        for room in [0, 10, 170, 200] {
-            let mut writer = TraceWriter::new(Full(room), &ABOUT);
+    fn finish_returns_the_first_error() {
+        for free in [0, 10, 170, 200] {
+            let mut writer = TraceWriter::new(Full(free), &ABOUT);
             writer.process(1, "SM 0");
             writer.process(2, "SM 1");
-            assert_eq!(writer.finish().unwrap_err().to_string(), "full", "{room}");
+            assert_eq!(writer.finish().unwrap_err().to_string(), "full", "{free}");
         }
         let mut lines = JsonLines::new(Full(20));
         lines.line(&1);

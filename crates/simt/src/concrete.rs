@@ -11,7 +11,7 @@ pub type Mask = u64;
 
 /// One stage of the activation stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stage<P> {
+pub struct StackEntry<P> {
     /// Where its lanes go on when it is on top.
     pub next: P,
     /// What it waits for; the top is always [`Tag::Nil`].
@@ -33,13 +33,13 @@ pub struct NoMatchingEntry {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ActivationStack<P> {
     /// Bottom first; the last is the running one.
-    stages: Vec<Stage<P>>,
+    stages: Vec<StackEntry<P>>,
 }
 
 impl<P: Copy + PartialEq> ActivationStack<P> {
     /// A warp about to execute `start` with the lanes `mask`; an empty mask is a finished warp.
     pub fn new(start: P, mask: Mask) -> Self {
-        let stage = Stage {
+        let stage = StackEntry {
             next: start,
             tag: Tag::Nil,
             mask,
@@ -51,14 +51,14 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
     }
 
     /// A stack of these stages, bottom first; empty ones disappear and the top becomes NIL.
-    pub fn from_stages(stages: Vec<Stage<P>>) -> Self {
+    pub fn from_stages(stages: Vec<StackEntry<P>>) -> Self {
         let mut stack = ActivationStack { stages };
         stack.remove(0, 0);
         stack
     }
 
     /// The running stage: next instruction and active lanes.
-    pub fn top(&self) -> Option<&Stage<P>> {
+    pub fn top(&self) -> Option<&StackEntry<P>> {
         self.stages.last()
     }
 
@@ -70,7 +70,7 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
     }
 
     /// Stages below the running one, bottom first.
-    pub fn pending(&self) -> &[Stage<P>] {
+    pub fn pending(&self) -> &[StackEntry<P>] {
         self.stages.split_last().map_or(&[], |(_, rest)| rest)
     }
 
@@ -90,7 +90,7 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
             top.tag = tag;
             top.next = resume;
             top.pushed_by = here;
-            self.stages.push(Stage {
+            self.stages.push(StackEntry {
                 next,
                 tag: Tag::Nil,
                 mask,
@@ -105,7 +105,7 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
         if let Some(top) = self.stages.pop() {
             for &(next, mask) in ways.iter().rev() {
                 if mask != 0 {
-                    self.stages.push(Stage {
+                    self.stages.push(StackEntry {
                         next,
                         tag: Tag::Nil,
                         mask,

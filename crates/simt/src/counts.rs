@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::warp::{Step, Via, WarpState};
+use crate::warp::{WarpStep, Via, WarpState};
 use crate::{EntryId, EntryTable, NodeId};
 
 /// Index of a variable of a [`CountSystem`].
@@ -23,15 +23,15 @@ pub struct CountVar(pub usize);
 
 /// What a variable counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Counted {
+pub enum CountKind {
     /// The warp starts (always 1).
     WarpStart,
     /// The warp takes a step.
-    WarpStep(NodeId, Step),
+    WarpStep(NodeId, WarpStep),
     /// Lanes start.
     ThreadStart,
     /// Lanes take a step.
-    ThreadStep(NodeId, Step),
+    ThreadStep(NodeId, WarpStep),
 }
 
 /// A coefficient: a number, or a number times the bound of a loop fact.
@@ -47,7 +47,7 @@ pub enum Factor {
 
 /// Relation of the sum of a row's terms to its right side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Relation {
+pub enum RowRelation {
     /// At most.
     AtMost,
     /// Exactly.
@@ -103,11 +103,11 @@ impl Family {
 
 /// `Σ factor·variable  relation  constant`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Row {
+pub struct CountRow {
     /// Terms.
     pub terms: Vec<(CountVar, Factor)>,
     /// Relation.
-    pub relation: Relation,
+    pub relation: RowRelation,
     /// Right side.
     pub constant: i64,
     /// The rule.
@@ -139,7 +139,7 @@ pub struct LaneLimit {
     /// Where the steps begin.
     pub from: NodeId,
     /// The steps, of which a lane takes one, once; or none.
-    pub steps: Vec<Step>,
+    pub steps: Vec<WarpStep>,
     /// The most lanes of any warp that take one of them.
     pub lanes: u64,
 }
@@ -153,9 +153,9 @@ pub struct CountInput<'a> {
     /// First node.
     pub entry: NodeId,
     /// Thread-level steps by source node.
-    pub thread: &'a [Vec<Step>],
+    pub thread: &'a [Vec<WarpStep>],
     /// Warp-level steps by source node.
-    pub warp: &'a [Vec<Step>],
+    pub warp: &'a [Vec<WarpStep>],
     /// Stack entries.
     pub entries: &'a EntryTable,
     /// Loops of the thread-level graph.
@@ -170,9 +170,9 @@ pub struct CountInput<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct CountSystem {
     /// What each variable counts.
-    pub variables: Vec<Counted>,
+    pub variables: Vec<CountKind>,
     /// Rows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<CountRow>,
     /// For each node, the variables whose sum is how often the warp executes it.
     pub executions: BTreeMap<NodeId, Vec<CountVar>>,
     /// For each loop of the input: the warp's lanes iterate it together.
@@ -186,11 +186,11 @@ impl CountSystem {
             input,
             system: CountSystem::default(),
         };
-        let threads = builder.variables(input.thread, Counted::ThreadStart, Counted::ThreadStep);
-        let warps = builder.variables(input.warp, Counted::WarpStart, Counted::WarpStep);
+        let threads = builder.variables(input.thread, CountKind::ThreadStart, CountKind::ThreadStep);
+        let warps = builder.variables(input.warp, CountKind::WarpStart, CountKind::WarpStep);
         let lanes = i64::try_from(input.lanes).unwrap_or(i64::MAX);
-        builder.start(threads.start, Relation::AtMost, lanes, "lanes");
-        builder.start(warps.start, Relation::Exactly, 1, "warp");
+        builder.start(threads.start, RowRelation::AtMost, lanes, "lanes");
+        builder.start(warps.start, RowRelation::Exactly, 1, "warp");
         builder.conserve(&threads, "thread");
         builder.conserve(&warps, "warp");
         builder.thread_flow(&threads, &warps);
@@ -214,8 +214,8 @@ impl CountSystem {
             input,
             system: CountSystem::default(),
         };
-        let warps = builder.variables(input.warp, Counted::WarpStart, Counted::WarpStep);
-        builder.start(warps.start, Relation::Exactly, 1, "warp");
+        let warps = builder.variables(input.warp, CountKind::WarpStart, CountKind::WarpStep);
+        builder.start(warps.start, RowRelation::Exactly, 1, "warp");
         builder.conserve(&warps, "warp");
         for counted in input.loops {
             builder.per_entry(counted, &warps, Family::LoopOfWarp);
@@ -238,7 +238,7 @@ impl CountSystem {
 /// Steps of one level with their variables.
 struct Level {
     start: CountVar,
-    steps: Vec<(NodeId, Step, CountVar)>,
+    steps: Vec<(NodeId, WarpStep, CountVar)>,
     arriving: BTreeMap<NodeId, Vec<CountVar>>,
     leaving: BTreeMap<NodeId, Vec<CountVar>>,
     /// For each entry, the steps that resume it, with their source.
@@ -253,7 +253,7 @@ struct Builder<'a, 'b> {
 }
 
 impl Builder<'_, '_> {
-    fn variable(&mut self, counted: Counted) -> CountVar {
+    fn variable(&mut self, counted: CountKind) -> CountVar {
         self.system.variables.push(counted);
         CountVar(self.system.variables.len() - 1)
     }
@@ -263,10 +263,10 @@ impl Builder<'_, '_> {
         family: Family,
         label: String,
         terms: Vec<(CountVar, Factor)>,
-        relation: Relation,
+        relation: RowRelation,
         constant: i64,
     ) {
-        self.system.rows.push(Row {
+        self.system.rows.push(CountRow {
             terms,
             relation,
             constant,
@@ -277,9 +277,9 @@ impl Builder<'_, '_> {
 
     fn variables(
         &mut self,
-        steps: &[Vec<Step>],
-        start: Counted,
-        counted: fn(NodeId, Step) -> Counted,
+        steps: &[Vec<WarpStep>],
+        start: CountKind,
+        counted: fn(NodeId, WarpStep) -> CountKind,
     ) -> Level {
         let start = self.variable(start);
         let mut level = Level {
@@ -310,7 +310,7 @@ impl Builder<'_, '_> {
         level
     }
 
-    fn start(&mut self, start: CountVar, relation: Relation, count: i64, name: &str) {
+    fn start(&mut self, start: CountVar, relation: RowRelation, count: i64, name: &str) {
         self.row(
             Family::Start,
             format!("{name} start"),
@@ -330,7 +330,7 @@ impl Builder<'_, '_> {
                 Family::Flow,
                 format!("{name} flow of node {}", node.0),
                 terms,
-                Relation::Exactly,
+                RowRelation::Exactly,
                 0,
             );
         }
@@ -344,7 +344,7 @@ impl Builder<'_, '_> {
             Unwind(EntryId),
         }
         let entries = self.input.entries;
-        let edge_of = |from: NodeId, step: &Step| {
+        let edge_of = |from: NodeId, step: &WarpStep| {
             let to = step.to?;
             Some(match step.via {
                 Via::Walk => Edge::Walk(from, to),
@@ -375,7 +375,7 @@ impl Builder<'_, '_> {
                     format!("lanes that {} to {}", entry.tag.name(), entry.resume.0)
                 }
             };
-            self.row(Family::ThreadFlow, label, terms, Relation::AtMost, 0);
+            self.row(Family::ThreadFlow, label, terms, RowRelation::AtMost, 0);
         }
     }
 
@@ -395,7 +395,7 @@ impl Builder<'_, '_> {
                     Family::Pops,
                     format!("{} to {}", entry.tag.name(), entry.resume.0),
                     terms,
-                    Relation::AtMost,
+                    RowRelation::AtMost,
                     0,
                 );
             }
@@ -535,12 +535,12 @@ impl Builder<'_, '_> {
         terms.push((level.start, Factor::TimesTotal(-1, fact)));
         let header = headers.first().map_or(0, |h| h.0);
         let label = format!("loop total of node {header}");
-        self.row(family, label, terms, Relation::AtMost, 0);
+        self.row(family, label, terms, RowRelation::AtMost, 0);
     }
 
     /// `Σ y(steps) ≤ lanes` for steps that only some lanes take.
     fn passing(&mut self, threads: &Level) {
-        let limits: BTreeMap<(NodeId, &Step), usize> = self
+        let limits: BTreeMap<(NodeId, &WarpStep), usize> = self
             .input
             .limits
             .iter()
@@ -562,7 +562,7 @@ impl Builder<'_, '_> {
         for (limit, terms) in self.input.limits.iter().zip(terms) {
             let label = format!("lanes that pass node {}", limit.from.0);
             let lanes = i64::try_from(limit.lanes).unwrap_or(i64::MAX);
-            self.row(Family::Passing, label, terms, Relation::AtMost, lanes);
+            self.row(Family::Passing, label, terms, RowRelation::AtMost, lanes);
         }
     }
 
@@ -594,7 +594,7 @@ impl Builder<'_, '_> {
             family,
             format!("loop of node {header}"),
             terms,
-            Relation::AtMost,
+            RowRelation::AtMost,
             0,
         );
     }

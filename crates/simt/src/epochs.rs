@@ -2,7 +2,7 @@
 
 /// A warp's arrival at a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Arrival {
+pub struct EpochArrival {
     /// The barrier instruction, as its position in the code.
     pub at: u32,
     /// The barrier's number.
@@ -21,5 +21,5 @@ pub struct Epoch {
     /// Cycles that it waits behind them at most, beyond the one in which each is issued.
     pub waits: u64,
     /// The barrier that ends it; `None` for the last epoch.
-    pub ends: Option<Arrival>,
+    pub ends: Option<EpochArrival>,
 }

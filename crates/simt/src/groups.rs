@@ -9,53 +9,53 @@ use crate::slots::SlotMap;
 
 /// Relation of group `a` to group `b`, as a set of facts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Relation(u8);
+pub struct GroupRelation(u8);
 
-impl Relation {
+impl GroupRelation {
     /// Nothing known.
-    pub const UNKNOWN: Relation = Relation(0);
+    pub const UNKNOWN: GroupRelation = GroupRelation(0);
     /// `a ⊆ b`.
-    pub const SUBSET: Relation = Relation(1);
+    pub const SUBSET: GroupRelation = GroupRelation(1);
     /// `a ∩ b = ∅`; groups are never empty, so `a ⊄ b` follows and is always set with it.
-    pub const DISJOINT: Relation = Relation(2 | 4);
+    pub const DISJOINT: GroupRelation = GroupRelation(2 | 4);
     /// `a ⊄ b`: some lane of `a` is not in `b`.
-    pub const EXCEEDS: Relation = Relation(4);
+    pub const EXCEEDS: GroupRelation = GroupRelation(4);
     /// No such pair of entries exists.
-    pub const VACUOUS: Relation = Relation(7);
+    pub const VACUOUS: GroupRelation = GroupRelation(7);
 
     /// All facts of `facts` hold.
-    pub fn has(self, facts: Relation) -> bool {
+    pub fn has(self, facts: GroupRelation) -> bool {
         self.0 & facts.0 == facts.0
     }
 
     /// Facts of either.
     #[must_use]
-    pub fn and(self, other: Relation) -> Relation {
-        Relation(self.0 | other.0)
+    pub fn and(self, other: GroupRelation) -> GroupRelation {
+        GroupRelation(self.0 | other.0)
     }
 
     /// Facts of both: what holds when either relation may be the true one.
     #[must_use]
-    pub fn or(self, other: Relation) -> Relation {
-        Relation(self.0 & other.0)
+    pub fn or(self, other: GroupRelation) -> GroupRelation {
+        GroupRelation(self.0 & other.0)
     }
 
     /// These facts without those on `a ⊆ b` and `a ⊄ b` that do not hold any more; what is disjoint stays so,
     /// and `a ⊄ b` with it.
-    fn kept(self, subset: bool, exceeds: bool) -> Relation {
-        Relation::when(self.has(Relation::DISJOINT), Relation::DISJOINT)
-            .and(self.or(Relation::when(subset, Relation::SUBSET)))
-            .and(self.or(Relation::when(exceeds, Relation::EXCEEDS)))
+    fn kept(self, subset: bool, exceeds: bool) -> GroupRelation {
+        GroupRelation::when(self.has(GroupRelation::DISJOINT), GroupRelation::DISJOINT)
+            .and(self.or(GroupRelation::when(subset, GroupRelation::SUBSET)))
+            .and(self.or(GroupRelation::when(exceeds, GroupRelation::EXCEEDS)))
     }
 
     /// `facts` if `condition`, else nothing.
-    fn when(condition: bool, facts: Relation) -> Relation {
-        if condition { facts } else { Relation::UNKNOWN }
+    fn when(condition: bool, facts: GroupRelation) -> GroupRelation {
+        if condition { facts } else { GroupRelation::UNKNOWN }
     }
 
     /// The facts exclude one another, so one of the two groups does not exist.
     pub fn is_contradictory(self) -> bool {
-        self.has(Relation::SUBSET) && self.has(Relation::EXCEEDS)
+        self.has(GroupRelation::SUBSET) && self.has(GroupRelation::EXCEEDS)
     }
 }
 
@@ -66,7 +66,7 @@ pub const ACTIVE: usize = 0;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
     size: usize,
-    table: Vec<Relation>,
+    table: Vec<GroupRelation>,
 }
 
 /// Which lanes a halting instruction takes away.
@@ -83,33 +83,33 @@ impl Groups {
     pub fn active_only() -> Self {
         Groups {
             size: 1,
-            table: vec![Relation::SUBSET],
+            table: vec![GroupRelation::SUBSET],
         }
     }
 
     /// Relation of `a` to `b`.
-    pub fn get(&self, a: usize, b: usize) -> Relation {
+    pub fn get(&self, a: usize, b: usize) -> GroupRelation {
         self.table[a * self.size + b]
     }
 
-    fn set(&mut self, a: usize, b: usize, relation: Relation) {
+    fn set(&mut self, a: usize, b: usize, relation: GroupRelation) {
         self.table[a * self.size + b] = relation;
     }
 
     /// Both groups are the same lanes.
     pub fn equal(&self, a: usize, b: usize) -> bool {
-        self.get(a, b).has(Relation::SUBSET) && self.get(b, a).has(Relation::SUBSET)
+        self.get(a, b).has(GroupRelation::SUBSET) && self.get(b, a).has(GroupRelation::SUBSET)
     }
 
     /// No lane is in both groups.
     pub fn disjoint(&self, a: usize, b: usize) -> bool {
-        self.get(a, b).has(Relation::DISJOINT)
+        self.get(a, b).has(GroupRelation::DISJOINT)
     }
 
     /// Renumbers the groups; to a new one every relation holds.
     pub fn remap(&mut self, moves: &SlotMap) {
         let size = moves.size();
-        let mut table = vec![Relation::VACUOUS; size * size];
+        let mut table = vec![GroupRelation::VACUOUS; size * size];
         for rows in moves.runs() {
             for row in 0..rows.length {
                 let (old, new) = ((rows.old + row) * self.size, (rows.new + row) * size);
@@ -129,13 +129,13 @@ impl Groups {
         let row: Vec<_> = (0..self.size).map(|j| self.get(ACTIVE, j)).collect();
         let column: Vec<_> = (0..self.size).map(|j| self.get(j, ACTIVE)).collect();
         self.add_instance(slot, &row, &column);
-        self.set(slot, ACTIVE, self.get(slot, ACTIVE).or(Relation::SUBSET));
-        self.set(ACTIVE, slot, self.get(ACTIVE, slot).or(Relation::SUBSET));
+        self.set(slot, ACTIVE, self.get(slot, ACTIVE).or(GroupRelation::SUBSET));
+        self.set(ACTIVE, slot, self.get(ACTIVE, slot).or(GroupRelation::SUBSET));
     }
 
     /// One more entry of `slot` with these relations to the other groups (`row[slot]`,
     /// `column[slot]` relate it to the entries that the slot stands for already).
-    fn add_instance(&mut self, slot: usize, row: &[Relation], column: &[Relation]) {
+    fn add_instance(&mut self, slot: usize, row: &[GroupRelation], column: &[GroupRelation]) {
         for j in 1..self.size {
             if j != slot {
                 self.set(slot, j, self.get(slot, j).or(row[j]));
@@ -165,7 +165,7 @@ impl Groups {
                 self.set(j, ACTIVE, column[j]);
             }
         }
-        let apart = Relation::DISJOINT;
+        let apart = GroupRelation::DISJOINT;
         for &slot in slots {
             // To the new entry: apart. To older entries of the slot: as a part of what was active.
             self.set(ACTIVE, slot, row[slot].or(apart));
@@ -179,7 +179,7 @@ impl Groups {
     }
 
     /// Facts about `slot` against the lanes that halt: all active ones, or a part of them.
-    pub fn against_halting(&self, slot: usize, halting: Halting) -> Relation {
+    pub fn against_halting(&self, slot: usize, halting: Halting) -> GroupRelation {
         let relation = self.get(slot, ACTIVE);
         match halting {
             Halting::All => relation,
@@ -220,9 +220,9 @@ impl Groups {
                     self.table[row + j] = before.table[row + j].kept(subset, exceeds);
                 }
             }
-            if before.get(ACTIVE, i).has(Relation::SUBSET) {
+            if before.get(ACTIVE, i).has(GroupRelation::SUBSET) {
                 for &j in &apart {
-                    self.table[row + j] = self.table[row + j].and(Relation::EXCEEDS);
+                    self.table[row + j] = self.table[row + j].and(GroupRelation::EXCEEDS);
                 }
             }
             if halting == Halting::Some {
@@ -231,11 +231,11 @@ impl Groups {
                 if loses {
                     // The lanes that leave are no witness any more that i exceeds what goes on;
                     // lanes of i outside the active ones are. Inside, only what goes on is left.
-                    let outside = before.get(i, ACTIVE).has(Relation::EXCEEDS);
-                    let inside = before.get(i, ACTIVE).has(Relation::SUBSET) && surely_loses;
-                    to_active = Relation::when(untouched(i), Relation::DISJOINT)
-                        .and(Relation::when(outside, Relation::EXCEEDS))
-                        .and(Relation::when(inside, Relation::SUBSET));
+                    let outside = before.get(i, ACTIVE).has(GroupRelation::EXCEEDS);
+                    let inside = before.get(i, ACTIVE).has(GroupRelation::SUBSET) && surely_loses;
+                    to_active = GroupRelation::when(untouched(i), GroupRelation::DISJOINT)
+                        .and(GroupRelation::when(outside, GroupRelation::EXCEEDS))
+                        .and(GroupRelation::when(inside, GroupRelation::SUBSET));
                 }
                 self.set(i, ACTIVE, to_active);
             }
@@ -272,26 +272,26 @@ impl Groups {
 
     /// Forgets everything (the paper's "no group analysis").
     pub fn forget(&mut self) {
-        self.table.fill(Relation::UNKNOWN);
+        self.table.fill(GroupRelation::UNKNOWN);
     }
 }
 
 /// What a non-empty part of `a` inherits of `a`'s relation to `b`.
-fn part_of(relation: Relation) -> Relation {
-    Relation::when(relation.has(Relation::SUBSET), Relation::SUBSET).and(Relation::when(
-        relation.has(Relation::DISJOINT),
-        Relation::DISJOINT,
+fn part_of(relation: GroupRelation) -> GroupRelation {
+    GroupRelation::when(relation.has(GroupRelation::SUBSET), GroupRelation::SUBSET).and(GroupRelation::when(
+        relation.has(GroupRelation::DISJOINT),
+        GroupRelation::DISJOINT,
     ))
 }
 
 /// What holds of `a` against a proper non-empty part of `b`, from `a` to `b` and `b` to `a`.
-fn against_part(a_to_b: Relation, b_to_a: Relation) -> Relation {
+fn against_part(a_to_b: GroupRelation, b_to_a: GroupRelation) -> GroupRelation {
     if a_to_b.is_contradictory() {
-        return Relation::VACUOUS;
+        return GroupRelation::VACUOUS;
     }
-    let exceeds = a_to_b.has(Relation::EXCEEDS) || b_to_a.has(Relation::SUBSET);
-    Relation::when(a_to_b.has(Relation::DISJOINT), Relation::DISJOINT)
-        .and(Relation::when(exceeds, Relation::EXCEEDS))
+    let exceeds = a_to_b.has(GroupRelation::EXCEEDS) || b_to_a.has(GroupRelation::SUBSET);
+    GroupRelation::when(a_to_b.has(GroupRelation::DISJOINT), GroupRelation::DISJOINT)
+        .and(GroupRelation::when(exceeds, GroupRelation::EXCEEDS))
 }
 
 #[cfg(test)]
@@ -300,12 +300,12 @@ mod tests {
 
     fn random(rng: &mut fastrand::Rng, size: usize) -> Groups {
         let any = |rng: &mut fastrand::Rng| match rng.u8(0..6) {
-            0 => Relation::UNKNOWN,
-            1 => Relation::SUBSET,
-            2 => Relation::DISJOINT,
-            3 => Relation::EXCEEDS,
-            4 => Relation::VACUOUS,
-            _ => Relation::SUBSET.and(Relation::EXCEEDS),
+            0 => GroupRelation::UNKNOWN,
+            1 => GroupRelation::SUBSET,
+            2 => GroupRelation::DISJOINT,
+            3 => GroupRelation::EXCEEDS,
+            4 => GroupRelation::VACUOUS,
+            _ => GroupRelation::SUBSET.and(GroupRelation::EXCEEDS),
         };
         Groups {
             size,
@@ -320,25 +320,25 @@ mod tests {
         halting: Halting,
         lose: &[bool],
         stay: &[bool],
-    ) -> Relation {
+    ) -> GroupRelation {
         let (i, j) = pair;
         let untouched = before.disjoint(i, ACTIVE);
         let subset = lose[i] && !stay[i] || !lose[j] || untouched;
         let exceeds = !lose[i] || untouched;
         let witness = halting == Halting::Some
-            && before.get(ACTIVE, i).has(Relation::SUBSET)
+            && before.get(ACTIVE, i).has(GroupRelation::SUBSET)
             && before.disjoint(ACTIVE, j);
         let relation = before.get(i, j);
         let facts = [
-            (Relation::SUBSET, subset),
-            (Relation::DISJOINT, true),
-            (Relation::EXCEEDS, exceeds),
+            (GroupRelation::SUBSET, subset),
+            (GroupRelation::DISJOINT, true),
+            (GroupRelation::EXCEEDS, exceeds),
         ];
         let kept = facts
             .iter()
             .filter(|(facts, still)| *still && relation.has(*facts))
-            .fold(Relation::UNKNOWN, |all, (facts, _)| all.and(*facts));
-        kept.and(Relation::when(witness, Relation::EXCEEDS))
+            .fold(GroupRelation::UNKNOWN, |all, (facts, _)| all.and(*facts));
+        kept.and(GroupRelation::when(witness, GroupRelation::EXCEEDS))
     }
 
     #[test]
@@ -380,7 +380,7 @@ mod tests {
                     // To a slot that only one of them has, nothing is lost.
                     let moved = match moved.table.get(i * moved.size + j) {
                         Some(relation) if i < moved.size && j < moved.size => *relation,
-                        _ => Relation::VACUOUS,
+                        _ => GroupRelation::VACUOUS,
                     };
                     assert_eq!(joined.get(i, j), mine.get(i, j).or(moved));
                 }

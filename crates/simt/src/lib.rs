@@ -16,4 +16,4 @@ pub mod stack;
 pub mod tag;
 pub mod warp;
 
-pub use tag::{Entry, EntryId, EntryTable, NodeId, Tag};
+pub use tag::{EntrySite, EntryId, EntryTable, NodeId, Tag};

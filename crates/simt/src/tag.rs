@@ -49,7 +49,7 @@ impl NodeId {
 /// The paper names entries by (pc, tag). Naming the push as well separates entries that different
 /// instructions push for the same pc, and lets counts say "pops ≤ pushes" for each push.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Entry {
+pub struct EntrySite {
     /// Node whose last instruction pushes the entry.
     pub pushed_by: NodeId,
     /// Node at which its lanes go on.
@@ -60,7 +60,7 @@ pub struct Entry {
     pub meets: Option<NodeId>,
 }
 
-impl Entry {
+impl EntrySite {
     /// The node from which its lanes walk to where it resumes, when there is only one: the branch that left
     /// them waiting, or the point at which they met.
     pub fn left(&self) -> Option<NodeId> {
@@ -79,13 +79,13 @@ pub struct EntryId(pub u32);
 /// All entries met so far.
 #[derive(Clone, Debug, Default)]
 pub struct EntryTable {
-    entries: Vec<Entry>,
-    ids: HashMap<Entry, EntryId>,
+    entries: Vec<EntrySite>,
+    ids: HashMap<EntrySite, EntryId>,
 }
 
 impl EntryTable {
     /// The id of `entry`, new or known.
-    pub fn intern(&mut self, entry: Entry) -> EntryId {
+    pub fn intern(&mut self, entry: EntrySite) -> EntryId {
         *self.ids.entry(entry).or_insert_with(|| {
             self.entries.push(entry);
             EntryId(self.entries.len() as u32 - 1)
@@ -93,17 +93,17 @@ impl EntryTable {
     }
 
     /// The id of `entry` if it was met.
-    pub fn find(&self, entry: Entry) -> Option<EntryId> {
+    pub fn find(&self, entry: EntrySite) -> Option<EntryId> {
         self.ids.get(&entry).copied()
     }
 
     /// The entry behind an id of this table.
-    pub fn get(&self, id: EntryId) -> Entry {
+    pub fn get(&self, id: EntryId) -> EntrySite {
         self.entries[id.0 as usize]
     }
 
     /// All entries with their ids, in the order in which they were met.
-    pub fn iter(&self) -> impl Iterator<Item = (EntryId, Entry)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (EntryId, EntrySite)> + '_ {
         self.entries
             .iter()
             .enumerate()

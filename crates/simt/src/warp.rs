@@ -4,10 +4,10 @@ mod steps;
 
 use smallvec::SmallVec;
 
-use crate::groups::{ACTIVE, Groups, Halting, Relation};
+use crate::groups::{ACTIVE, Groups, Halting, GroupRelation};
 use crate::slots::SlotMap;
 use crate::stack::{BOTTOM, Fate, StackGraph};
-use crate::{Entry, EntryId, EntryTable, NodeId, Tag};
+use crate::{EntrySite, EntryId, EntryTable, NodeId, Tag};
 
 /// Number of storage cells a [`CellSet`] can name.
 pub const CELLS: usize = 320;
@@ -119,7 +119,7 @@ pub enum DivergenceOrder {
 
 /// What a warp is and how precisely it is followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Model {
+pub struct WarpModel {
     /// Lanes may go different ways; off for a lane that runs alone.
     pub may_diverge: bool,
     /// Order of the sides of a divergent branch.
@@ -134,7 +134,7 @@ pub struct Model {
 
 /// What is known about the condition of a control instruction for the active lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Condition {
+pub enum KnownCondition {
     /// Holds in every lane.
     Always,
     /// Holds in no lane.
@@ -183,7 +183,7 @@ pub enum ControlOp {
         /// Where the takers go on.
         target: NodeId,
         /// Where the lanes meet again; `None` is the end of the kernel.
-        meet: Option<Meeting>,
+        meet: Option<ReconvergencePoint>,
     },
     /// The node at which lanes meet: those of the topmost frame, when it is one that meets here.
     Meet,
@@ -193,7 +193,7 @@ pub enum ControlOp {
 
 /// Where the lanes of a frame meet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Meeting {
+pub struct ReconvergencePoint {
     /// The node whose last instruction lets them meet.
     pub at: NodeId,
     /// The node after it.
@@ -211,7 +211,7 @@ pub enum Via {
 
 /// One step of a warp.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Step {
+pub struct WarpStep {
     /// Next node; `None` when the warp has finished.
     pub to: Option<NodeId>,
     /// How it gets there.
@@ -238,7 +238,7 @@ pub struct WarpState {
 
 impl WarpState {
     /// A warp at the kernel's entry; its lanes agree on `agree`.
-    pub fn entry(agree: CellSet, model: &Model) -> Self {
+    pub fn entry(agree: CellSet, model: &WarpModel) -> Self {
         let mut state = WarpState {
             stack: StackGraph::empty(),
             groups: Groups::active_only(),
@@ -294,7 +294,7 @@ impl WarpState {
     }
 
     /// Keeps in the agreement of every group only what the domain allows.
-    fn limit(&mut self, model: &Model) {
+    fn limit(&mut self, model: &WarpModel) {
         if model.agreement == AgreementDomain::Off {
             self.agree.fill(CellSet::default());
         }
@@ -355,7 +355,7 @@ impl WarpState {
     /// entry.
     fn halted(
         &self,
-        keeps: Option<&dyn Fn(Entry) -> bool>,
+        keeps: Option<&dyn Fn(EntrySite) -> bool>,
         halting: Halting,
         entries: &EntryTable,
     ) -> (WarpState, bool) {
@@ -367,10 +367,10 @@ impl WarpState {
         let fate = |slot| {
             let relation = self.groups.against_halting(slot, halting);
             let holds_others =
-                halting == Halting::Some && self.groups.get(ACTIVE, slot).has(Relation::SUBSET);
-            if relation.has(Relation::EXCEEDS) || holds_others {
+                halting == Halting::Some && self.groups.get(ACTIVE, slot).has(GroupRelation::SUBSET);
+            if relation.has(GroupRelation::EXCEEDS) || holds_others {
                 Fate::Keep
-            } else if relation.has(Relation::SUBSET) {
+            } else if relation.has(GroupRelation::SUBSET) {
                 Fate::Drop
             } else {
                 Fate::Any
@@ -400,13 +400,13 @@ impl WarpState {
     /// The running entry is exhausted: every way to go on.
     fn resumptions(
         &self,
-        model: &Model,
+        model: &WarpModel,
         entries: &EntryTable,
-        emit: &mut dyn FnMut(Step, Option<WarpState>),
+        emit: &mut dyn FnMut(WarpStep, Option<WarpState>),
     ) {
         for slot in self.stack.top().iter() {
             let Some(id) = self.stack.id(slot) else {
-                emit(Step::finish(), None);
+                emit(WarpStep::finish(), None);
                 continue;
             };
             let mut state = WarpState {
@@ -417,7 +417,7 @@ impl WarpState {
             state.groups.resume(slot);
             state.agree[ACTIVE] = self.agree[slot];
             if state.reduce(model) {
-                let step = Step {
+                let step = WarpStep {
                     to: Some(entries.get(id).resume),
                     via: Via::Resume(id),
                     pushes: SmallVec::new(),
@@ -429,7 +429,7 @@ impl WarpState {
 
     /// Drops entries that cannot be there and applies the limits of the domains. False when no
     /// stack is left.
-    fn reduce(&mut self, model: &Model) -> bool {
+    fn reduce(&mut self, model: &WarpModel) -> bool {
         let gone = (1..self.stack.slots())
             .filter(|&slot| {
                 self.groups.get(ACTIVE, slot).is_contradictory()
@@ -444,7 +444,7 @@ impl WarpState {
     }
 
     /// Joins `other` into this state; true when this state grew.
-    pub fn join(&mut self, other: &WarpState, model: &Model) -> bool {
+    pub fn join(&mut self, other: &WarpState, model: &WarpModel) -> bool {
         let mut grew = false;
         if self.stack.ids() != other.stack.ids() {
             let slots = self.stack.slots();

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use warpbound_ir::{
-    Address, Arrival, BinaryOp, Cell, Code, Control, Expr, Meaning, Op, OpIndex, Target, Width,
+    Address, BarrierArrival, BinaryOp, Cell, Code, ControlEffect, Expr, Meaning, Op, OpIndex, ControlTarget, Width,
 };
 
 /// A row of values, one for each lane: a cell of the warp, or something that all warps share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Row {
+pub(crate) enum MiniOperand {
     Cell(u16),
     ThreadId,
     Const(u32),
@@ -20,25 +20,25 @@ pub(crate) enum Effect {
     Nothing,
     Copy {
         dest: u16,
-        from: Row,
+        from: MiniOperand,
     },
     Binary {
         dest: u16,
         op: BinaryOp,
-        a: Row,
-        b: Row,
+        a: MiniOperand,
+        b: MiniOperand,
     },
     Load {
         dest: u16,
-        address: Row,
+        address: MiniOperand,
     },
     Store {
-        address: Row,
-        value: Row,
+        address: MiniOperand,
+        value: MiniOperand,
     },
     Barrier {
-        number: Row,
-        threads: Row,
+        number: MiniOperand,
+        threads: MiniOperand,
     },
 }
 
@@ -65,23 +65,23 @@ pub(crate) struct Compiled {
 
 /// An operation that cannot be run yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct NotRunnable {
+pub struct UnsupportedOp {
     /// The operation.
     pub at: OpIndex,
 }
 
-impl fmt::Display for NotRunnable {
+impl fmt::Display for UnsupportedOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("what this instruction means is not known yet, so it cannot be run")
     }
 }
 
 /// All operations of `code`.
-pub(crate) fn compile(code: &Code) -> Result<Vec<Compiled>, NotRunnable> {
+pub(crate) fn compile(code: &Code) -> Result<Vec<Compiled>, UnsupportedOp> {
     (0u32..)
         .map(OpIndex)
         .zip(&code.ops)
-        .map(|(at, op)| one(op).ok_or(NotRunnable { at }))
+        .map(|(at, op)| one(op).ok_or(UnsupportedOp { at }))
         .collect()
 }
 
@@ -134,7 +134,7 @@ fn one(op: &Op) -> Option<Compiled> {
         Some(Meaning::Barrier {
             number,
             threads,
-            arrival: Arrival::Wait,
+            arrival: BarrierArrival::Wait,
         }) => Effect::Barrier {
             number: row(number)?,
             threads: row(threads)?,
@@ -143,10 +143,10 @@ fn one(op: &Op) -> Option<Compiled> {
     };
     let condition = op.condition;
     let flow = match &op.control {
-        Control::Next if condition.is_always() => Flow::Next,
-        Control::Jump(Target::Op(to)) if condition.is_always() => Flow::Jump(to.0),
-        Control::Branch {
-            to: Target::Op(to),
+        ControlEffect::Next if condition.is_always() => Flow::Next,
+        ControlEffect::Jump(ControlTarget::Op(to)) if condition.is_always() => Flow::Jump(to.0),
+        ControlEffect::Branch {
+            to: ControlTarget::Op(to),
             meet,
         } if !condition.tests_cc() => Flow::Branch {
             cell: cell(condition.guard?),
@@ -154,8 +154,8 @@ fn one(op: &Op) -> Option<Compiled> {
             to: to.0,
             meet: meet.map(|at| at.0),
         },
-        Control::Meet if condition.is_always() => Flow::Meet,
-        Control::End => Flow::End,
+        ControlEffect::Meet if condition.is_always() => Flow::Meet,
+        ControlEffect::End => Flow::End,
         _ => return None,
     };
     Some(Compiled { effect, flow })
@@ -166,11 +166,11 @@ fn cell(cell: Cell) -> u16 {
 }
 
 /// The row of an operand; `None` for an expression that is more than one.
-fn row(expr: &Expr) -> Option<Row> {
+fn row(expr: &Expr) -> Option<MiniOperand> {
     Some(match expr {
-        Expr::Const(n) => Row::Const(*n),
-        Expr::Cell(c) => Row::Cell(cell(*c)),
-        Expr::ThreadId => Row::ThreadId,
+        Expr::Const(n) => MiniOperand::Const(*n),
+        Expr::Cell(c) => MiniOperand::Cell(cell(*c)),
+        Expr::ThreadId => MiniOperand::ThreadId,
         _ => return None,
     })
 }

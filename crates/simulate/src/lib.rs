@@ -10,6 +10,6 @@ mod mini;
 mod scheduler;
 pub mod timed;
 
-pub use compiled::NotRunnable;
+pub use compiled::UnsupportedOp;
 pub use fault::{Fault, FaultKind};
 pub use mini::{Event, Finished, Simulation, Start};

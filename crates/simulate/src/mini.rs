@@ -7,7 +7,7 @@ use warpbound_simt::concrete::Mask;
 use warpbound_simt::frames::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
 
-use crate::compiled::{Compiled, Effect, Flow, NotRunnable, Row, compile};
+use crate::compiled::{Compiled, Effect, Flow, UnsupportedOp, MiniOperand, compile};
 use crate::fault::{Fault, FaultKind};
 use crate::scheduler::Scheduler;
 
@@ -96,7 +96,7 @@ impl<'a> Simulation<'a> {
     /// # Errors
     ///
     /// For the first operation that cannot be run.
-    pub fn new(code: &Code, machine: &'a Machine) -> Result<Simulation<'a>, NotRunnable> {
+    pub fn new(code: &Code, machine: &'a Machine) -> Result<Simulation<'a>, UnsupportedOp> {
         let named = |op: &warpbound_ir::Op| {
             let cells = op.reads.iter().chain(&op.writes);
             let guard = op.condition.guard;
@@ -249,16 +249,16 @@ impl<'a> Run<'a> {
 
     /// The values of an operand in all lanes of a warp.
     #[inline(always)]
-    fn row(&self, warp: usize, row: Row, into: &mut [u32; LANES]) {
+    fn row(&self, warp: usize, row: MiniOperand, into: &mut [u32; LANES]) {
         match row {
-            Row::Const(value) => into[..self.width].fill(value),
-            Row::ThreadId => {
+            MiniOperand::Const(value) => into[..self.width].fill(value),
+            MiniOperand::ThreadId => {
                 let first = self.warps[warp].first;
                 for (lane, value) in (0..).zip(&mut into[..self.width]) {
                     *value = first.wrapping_add(lane);
                 }
             }
-            Row::Cell(cell) => {
+            MiniOperand::Cell(cell) => {
                 let at = (warp * self.simulation.cells + usize::from(cell)) * self.width;
                 into[..self.width].copy_from_slice(&self.values[at..at + self.width]);
             }
@@ -361,7 +361,7 @@ impl<'a> Run<'a> {
                 to,
                 meet,
             } => {
-                self.row(warp, Row::Cell(cell), a);
+                self.row(warp, MiniOperand::Cell(cell), a);
                 let mut taken = 0;
                 for (lane, &value) in a[..self.width].iter().enumerate() {
                     taken |= Mask::from((value == 0) == if_zero) << lane;

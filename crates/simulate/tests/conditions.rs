@@ -4,51 +4,51 @@
 use smallvec::{SmallVec, smallvec};
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
-    Address, Arrival, BinaryOp, Cell, Code, Condition, Control, Expr, Meaning, Op, Question, Value,
+    Address, BarrierArrival, BinaryOp, Cell, Code, ExecCondition, ControlEffect, Expr, Meaning, Op, Question, ValueDependence,
     Width,
 };
-use warpbound_isa::instr::{CcTest, Space};
-use warpbound_simulate::functional::{Fault, FaultKind, GlobalMemory, Launch, Order, launch};
+use warpbound_isa::instr::{CcTest, MemorySpace};
+use warpbound_simulate::functional::{Fault, FaultKind, GlobalMemory, Launch, PathOrder, launch};
 
 /// The special register with the thread's place in its block.
 const TID: u8 = 33;
 const THREADS: u32 = 80;
 
-fn op(condition: Condition, writes: &[Cell], control: Control, meaning: Meaning) -> Op {
+fn op(condition: ExecCondition, writes: &[Cell], control: ControlEffect, meaning: Meaning) -> Op {
     Op {
         addr: CodeAddr(0),
         condition,
         reads: SmallVec::new(),
         writes: SmallVec::from_slice(writes),
-        value: Value::Function,
+        value: ValueDependence::Function,
         control,
         barrier: false,
         meaning: Some(meaning),
     }
 }
 
-fn set(condition: Condition, cell: Cell, value: Expr) -> Op {
-    op(condition, &[cell], Control::Next, Meaning::set(cell, value))
+fn set(condition: ExecCondition, cell: Cell, value: Expr) -> Op {
+    op(condition, &[cell], ControlEffect::Next, Meaning::set(cell, value))
 }
 
-fn barrier(condition: Condition, number: u32, threads: u32, arrival: Arrival) -> Op {
+fn barrier(condition: ExecCondition, number: u32, threads: u32, arrival: BarrierArrival) -> Op {
     let meaning = Meaning::Barrier {
         number: Expr::Const(number),
         threads: Expr::Const(threads),
         arrival,
     };
-    op(condition, &[], Control::Next, meaning)
+    op(condition, &[], ControlEffect::Next, meaning)
 }
 
 fn binary(op: BinaryOp, a: Expr, b: u32) -> Expr {
     Expr::binary(op, a, Expr::Const(b))
 }
 
-fn guarded(predicate: u8, negated: bool) -> Condition {
-    Condition {
+fn guarded(predicate: u8, negated: bool) -> ExecCondition {
+    ExecCondition {
         guard: Some(Cell::pred(predicate)),
         negated,
-        ..Condition::ALWAYS
+        ..ExecCondition::ALWAYS
     }
 }
 
@@ -57,7 +57,7 @@ fn run(body: Vec<Op>) -> Result<Vec<u32>, Fault> {
     let tid = || Expr::Special(TID);
     let mut memory = GlobalMemory::default();
     let base = memory.add("out", vec![0; 4 * THREADS as usize]);
-    let mut ops = vec![set(Condition::ALWAYS, Cell::gpr(2), Expr::Const(9))];
+    let mut ops = vec![set(ExecCondition::ALWAYS, Cell::gpr(2), Expr::Const(9))];
     ops.extend(body);
     let low = Expr::binary(
         BinaryOp::Add,
@@ -67,15 +67,15 @@ fn run(body: Vec<Op>) -> Result<Vec<u32>, Fault> {
     let store = Meaning::Store {
         values: smallvec![Expr::Cell(Cell::gpr(2))],
         width: Width::Words,
-        space: Space::Global,
+        space: MemorySpace::Global,
         address: Address {
             low,
             high: Some(Expr::Const((base >> 32) as u32)),
         },
     };
-    ops.push(op(Condition::ALWAYS, &[], Control::Next, store));
+    ops.push(op(ExecCondition::ALWAYS, &[], ControlEffect::Next, store));
     let nothing = Meaning::Set(SmallVec::new());
-    ops.push(op(Condition::ALWAYS, &[], Control::Exit, nothing));
+    ops.push(op(ExecCondition::ALWAYS, &[], ControlEffect::Exit, nothing));
     for (op, place) in ops.iter_mut().zip(0u32..) {
         op.addr = CodeAddr(8 * place);
     }
@@ -92,7 +92,7 @@ fn run(body: Vec<Op>) -> Result<Vec<u32>, Fault> {
         textures: Vec::new(),
         surfaces: Vec::new(),
         max_instructions: 10_000,
-        order: Order::TakenFirst,
+        order: PathOrder::TakenFirst,
     };
     launch(&code, &grid, &mut memory)?;
     let words = memory.buffers()[0].bytes.chunks_exact(4);
@@ -119,8 +119,8 @@ fn questions_at_barriers() {
         };
         let cells = [Cell::gpr(2), Cell::pred(1)];
         let found = run(vec![
-            barrier(Condition::ALWAYS, 3, 0, Arrival::Ask(question, below)),
-            op(Condition::ALWAYS, &cells, Control::Next, result),
+            barrier(ExecCondition::ALWAYS, 3, 0, BarrierArrival::Ask(question, below)),
+            op(ExecCondition::ALWAYS, &cells, ControlEffect::Next, result),
             // The predicate says whether the answer is 0.
             set(guarded(1, true), Cell::gpr(2), Expr::Const(0)),
         ]);
@@ -138,14 +138,14 @@ fn questions_at_barriers() {
 fn arrivals_without_waiting() {
     let first_warp = || {
         set(
-            Condition::ALWAYS,
+            ExecCondition::ALWAYS,
             Cell::pred(0),
             binary(BinaryOp::LtU, Expr::Special(TID), 32),
         )
     };
     let second_warp = || {
         set(
-            Condition::ALWAYS,
+            ExecCondition::ALWAYS,
             Cell::pred(1),
             Expr::binary(
                 BinaryOp::Eq,
@@ -157,16 +157,16 @@ fn arrivals_without_waiting() {
     let both = run(vec![
         first_warp(),
         second_warp(),
-        barrier(guarded(0, false), 1, 64, Arrival::Pass),
-        barrier(guarded(1, false), 1, 64, Arrival::Wait),
+        barrier(guarded(0, false), 1, 64, BarrierArrival::Pass),
+        barrier(guarded(1, false), 1, 64, BarrierArrival::Wait),
         // The barrier has begun anew: the same again.
-        barrier(guarded(1, false), 1, 64, Arrival::Pass),
-        barrier(guarded(0, false), 1, 64, Arrival::Wait),
+        barrier(guarded(1, false), 1, 64, BarrierArrival::Pass),
+        barrier(guarded(0, false), 1, 64, BarrierArrival::Wait),
     ]);
     assert_eq!(both.expect("an end"), vec![9; THREADS as usize]);
     let alone = run(vec![
         second_warp(),
-        barrier(guarded(1, false), 1, 64, Arrival::Wait),
+        barrier(guarded(1, false), 1, 64, BarrierArrival::Wait),
     ]);
     let fault = alone.expect_err("nobody comes");
     assert!(matches!(fault.kind, FaultKind::Deadlock(_)), "{fault}");
@@ -188,13 +188,13 @@ fn tests_of_the_condition_code() {
         (23, |_, _, _, v| v),
     ];
     for (test, rule) in cases {
-        let condition = Condition {
+        let condition = ExecCondition {
             cc_test: CcTest(test),
-            ..Condition::ALWAYS
+            ..ExecCondition::ALWAYS
         };
         let flags = binary(BinaryOp::And, Expr::Special(TID), 15);
         let found = run(vec![
-            set(Condition::ALWAYS, Cell::CC, flags),
+            set(ExecCondition::ALWAYS, Cell::CC, flags),
             set(condition, Cell::gpr(2), Expr::Const(5)),
         ]);
         let expected: Vec<u32> = (0..THREADS)
@@ -206,25 +206,25 @@ fn tests_of_the_condition_code() {
         assert_eq!(found.expect("an end"), expected, "test {test}");
     }
     // A test of what a register does not hold.
-    let condition = Condition {
+    let condition = ExecCondition {
         cc_test: CcTest(24),
-        ..Condition::ALWAYS
+        ..ExecCondition::ALWAYS
     };
     let fault = run(vec![set(condition, Cell::gpr(2), Expr::Const(5))]);
     let fault = fault.expect_err("not modelled");
-    assert!(matches!(fault.kind, FaultKind::NotRunnable), "{fault}");
+    assert!(matches!(fault.kind, FaultKind::Unsupported), "{fault}");
 }
 
 #[test]
 fn a_trap_ends_the_launch() {
     let last = set(
-        Condition::ALWAYS,
+        ExecCondition::ALWAYS,
         Cell::pred(0),
         Expr::binary(BinaryOp::Eq, Expr::Special(TID), Expr::Const(79)),
     );
-    let trap = op(guarded(0, false), &[], Control::Next, Meaning::Trap);
+    let trap = op(guarded(0, false), &[], ControlEffect::Next, Meaning::Trap);
     let fault = run(vec![last, trap]).expect_err("a trap");
     assert!(matches!(fault.kind, FaultKind::Trap), "{fault}");
-    let never = op(guarded(6, false), &[], Control::Next, Meaning::Trap);
+    let never = op(guarded(6, false), &[], ControlEffect::Next, Meaning::Trap);
     assert!(run(vec![never]).is_ok());
 }

@@ -7,13 +7,13 @@
 //! axis of Figure 3 begins 0.3 s earlier.
 
 use fastrand::Rng;
-use warpbound_machine::Room;
+use warpbound_machine::BlockResources;
 use warpbound_simulate::timed::dispatch::{
-    Assignment, Dispatcher, Kernel, KernelId, Placement, Priority, Stream,
+    Assignment, Dispatcher, KernelLaunch, KernelId, Placement, Priority, Stream,
 };
 
 /// `AMERT17` 3.2.
-const SM: Room = Room {
+const SM: BlockResources = BlockResources {
     threads: 2048,
     warps: 64,
     blocks: 32,
@@ -21,8 +21,8 @@ const SM: Room = Room {
     shared: 64 << 10,
 };
 
-fn need(threads: u64, shared: u64) -> Room {
-    Room {
+fn need(threads: u64, shared: u64) -> BlockResources {
+    BlockResources {
         threads,
         warps: threads.div_ceil(32),
         blocks: 1,
@@ -34,7 +34,7 @@ fn need(threads: u64, shared: u64) -> Room {
 /// A launch. Times are in hundredths of a second.
 struct Launch {
     at: u64,
-    kernel: Kernel,
+    kernel: KernelLaunch,
     /// Of each block.
     duration: u64,
 }
@@ -42,7 +42,7 @@ struct Launch {
 fn launch(at: u64, stream: u32, blocks: u64, threads: u64, duration: u64) -> Launch {
     Launch {
         at,
-        kernel: Kernel {
+        kernel: KernelLaunch {
             stream: Stream(stream),
             priority: Priority::Low,
             blocks,
@@ -313,7 +313,7 @@ fn nine_streams_need_nine_channels() {
 
 /// The rules read a second time, without queues, from what was launched and what has ended.
 struct Oracle {
-    kernels: Vec<Kernel>,
+    kernels: Vec<KernelLaunch>,
     assigned: Vec<u64>,
     ended: Vec<u64>,
     /// Kernels in the order in which they came to an EE queue.
@@ -375,7 +375,7 @@ impl Oracle {
     }
 }
 
-fn random_kernel(rng: &mut Rng) -> Kernel {
+fn random_kernel(rng: &mut Rng) -> KernelLaunch {
     let mut need = need(rng.u64(1..=2048), 0);
     if rng.bool() {
         need.threads = rng.u64(1..=300);
@@ -388,7 +388,7 @@ fn random_kernel(rng: &mut Rng) -> Kernel {
     need.warps = rng.u64(1..=need.warps);
     need.registers = rng.u64(0..=(need.threads * 100).min(SM.registers));
     let stream = Stream(rng.u32(0..5));
-    Kernel {
+    KernelLaunch {
         stream,
         priority: if stream.0 % 2 == 1 {
             Priority::High

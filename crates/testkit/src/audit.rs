@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_analyse::context::{ContextId, Contexts};
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::thread::Limits;
-use warpbound_analyse::{Launch, Refusal};
+use warpbound_analyse::{LaunchContext, Refusal};
 use warpbound_bound::{Never, StatedCounts};
-use warpbound_driver::Flow;
+use warpbound_driver::KernelFlow;
 use warpbound_driver::audit::{Claims, LoopCounter};
 use warpbound_ir::{Cell, Code, OpIndex};
 use warpbound_simt::NodeId;
 use warpbound_simt::concrete::Mask;
-use warpbound_simt::warp::Model;
+use warpbound_simt::warp::WarpModel;
 
-use crate::execute::{Ending, Event, Labels, NoLabels, RunSeed, Warp, mix};
+use crate::execute::{Ending, WarpEvent, Labels, NoLabels, RunSeed, Warp, mix};
 
 /// All analyses of one program.
 pub struct Analysed<'a> {
@@ -32,11 +32,11 @@ impl<'a> Analysed<'a> {
     /// Analyses `code`.
     pub fn run(
         code: &'a Code,
-        launch: Launch,
-        model: &Model,
+        launch: LaunchContext,
+        model: &WarpModel,
         limits: &Limits,
     ) -> Result<Self, Refusal> {
-        let flow = Flow::run(code, &launch, model, limits)?;
+        let flow = KernelFlow::run(code, &launch, model, limits)?;
         Ok(Analysed {
             claims: Claims::new(code, launch, flow),
             less: 0,
@@ -256,7 +256,7 @@ impl Analysed<'_> {
         never
     }
 
-    fn check(&self, event: &Event<'_, ContextId>, violations: &mut Vec<String>) {
+    fn check(&self, event: &WarpEvent<'_, ContextId>, violations: &mut Vec<String>) {
         let mut found = Vec::new();
         let agree = |cell: Cell, mask: Mask| {
             let mut values = lanes(mask).map(|lane| event.cells[lane][cell.index()]);

@@ -7,40 +7,40 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_analyse::divergence::Item;
-use warpbound_analyse::meeting::{Apart, apart};
-use warpbound_analyse::{Dependence, Divergence, Launch};
-use warpbound_driver::Flow;
+use warpbound_analyse::divergence::OpDivergence;
+use warpbound_analyse::meeting::{MissedReconvergence, apart};
+use warpbound_analyse::{Dependence, Divergence, LaunchContext};
+use warpbound_driver::KernelFlow;
 use warpbound_ir::{Code, OpIndex};
 
 use crate::audit::lanes;
 use crate::execute::{NoLabels, RunSeed, Warp};
 
 /// The divergence analysis of a program, and what it rests on.
-pub struct Claims<'a> {
+pub struct DivergenceClaims<'a> {
     code: &'a Code,
-    launch: Launch,
+    launch: LaunchContext,
     /// What is claimed.
     pub divergence: Divergence,
     /// Branches behind which the lanes may not meet where the claims take it for granted.
-    pub apart: Vec<Apart>,
+    pub apart: Vec<MissedReconvergence>,
 }
 
-impl<'a> Claims<'a> {
+impl<'a> DivergenceClaims<'a> {
     /// Analyses a program whose control flow is known. A planted fault may change what the analysis is
     /// told of the code, and what it is told of control dependence.
     pub fn run(
         code: &'a Code,
-        launch: Launch,
-        flow: &Flow,
+        launch: LaunchContext,
+        flow: &KernelFlow,
         told: Option<&Code>,
         plant: impl FnOnce(&mut Dependence),
-    ) -> Claims<'a> {
+    ) -> DivergenceClaims<'a> {
         let mut dependence = Dependence::run(&flow.thread);
         let apart = apart(code, &flow.thread, &flow.warp, &dependence);
         plant(&mut dependence);
         let told = told.unwrap_or(code);
-        Claims {
+        DivergenceClaims {
             code,
             launch,
             divergence: Divergence::run(told, &flow.thread, &dependence, &launch),
@@ -55,12 +55,12 @@ impl<'a> Claims<'a> {
     }
 
     /// What happens in a run that no claim allows.
-    pub fn check(&self, run: RunSeed) -> Broken {
-        let mut items: BTreeMap<OpIndex, Vec<&Item>> = BTreeMap::new();
+    pub fn check(&self, run: RunSeed) -> BrokenClaim {
+        let mut items: BTreeMap<OpIndex, Vec<&OpDivergence>> = BTreeMap::new();
         for item in &self.divergence.items {
             items.entry(item.at).or_default().push(item);
         }
-        let mut broken = Broken::default();
+        let mut broken = BrokenClaim::default();
         Warp::new(self.code, &self.launch, run, NoLabels).run(|event| {
             let Some(top) = event.before.top() else {
                 return;
@@ -97,7 +97,7 @@ impl<'a> Claims<'a> {
 
 /// What a run does that no claim allows.
 #[derive(Clone, Debug, Default)]
-pub struct Broken {
+pub struct BrokenClaim {
     /// Lanes find different values.
     pub values: Vec<String>,
     /// Lanes are missing.

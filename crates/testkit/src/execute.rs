@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use smallvec::SmallVec;
-use warpbound_analyse::Launch;
+use warpbound_analyse::LaunchContext;
 use warpbound_base::CodeAddr;
 use warpbound_ir::float::FloatOp;
-use warpbound_ir::{Cell, Code, Control, Expr, Op, OpIndex, Target, Value};
-use warpbound_isa::instr::{Space, Token};
+use warpbound_ir::{Cell, Code, ControlEffect, Expr, Op, OpIndex, ControlTarget, ValueDependence};
+use warpbound_isa::instr::{MemorySpace, StackToken};
 use warpbound_simt::Tag;
-use warpbound_simt::concrete::{ActivationStack, Mask, NoMatchingEntry, Stage};
+use warpbound_simt::concrete::{ActivationStack, Mask, NoMatchingEntry, StackEntry};
 
 use crate::audit::lanes;
 
@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 32;
 
 /// Machines that are wrong on purpose, to show that the checks bite.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
+pub enum PlantedFault {
     /// SYNC, BRK, CONT and RET take the lanes out of the tagged entry as well.
     LosesTaggedEntry,
     /// They leave the entries above the tagged one as they are.
@@ -44,7 +44,7 @@ pub struct RunSeed {
     /// Stop after this many warp steps.
     pub max_steps: usize,
     /// The machine is wrong in this way.
-    pub fault: Option<Fault>,
+    pub fault: Option<PlantedFault>,
 }
 
 /// How a run ended.
@@ -80,7 +80,7 @@ impl Labels for NoLabels {
 }
 
 /// One executed warp step, as observers see it.
-pub struct Event<'a, C> {
+pub struct WarpEvent<'a, C> {
     /// The stack before the step; its top is the operation executed.
     pub before: &'a ActivationStack<Point<C>>,
     /// The stack after it.
@@ -96,7 +96,7 @@ pub struct Event<'a, C> {
 /// A warp.
 pub struct Warp<'a, L: Labels> {
     code: &'a Code,
-    launch: &'a Launch,
+    launch: &'a LaunchContext,
     run: RunSeed,
     labels: L,
     stack: ActivationStack<Point<L::Label>>,
@@ -113,7 +113,7 @@ pub struct Warp<'a, L: Labels> {
 
 impl<'a, L: Labels> Warp<'a, L> {
     /// A warp at the start of `code`.
-    pub fn new(code: &'a Code, launch: &'a Launch, run: RunSeed, labels: L) -> Self {
+    pub fn new(code: &'a Code, launch: &'a LaunchContext, run: RunSeed, labels: L) -> Self {
         let start = Point {
             op: code.entry,
             label: labels.start(),
@@ -145,14 +145,14 @@ impl<'a, L: Labels> Warp<'a, L> {
                 && !code
                     .ops
                     .iter()
-                    .any(|op| matches!(op.control, Control::Indirect { .. })),
+                    .any(|op| matches!(op.control, ControlEffect::Indirect { .. })),
         }
     }
 
     /// The same lane alone: one live lane, warp-wide results replayed from `recorded`.
     pub fn solo(
         code: &'a Code,
-        launch: &'a Launch,
+        launch: &'a LaunchContext,
         run: RunSeed,
         lane: usize,
         recorded: &[u64],
@@ -184,7 +184,7 @@ impl<'a, L: Labels> Warp<'a, L> {
     }
 
     /// Runs to an end, showing each step to `observe`.
-    pub fn run(&mut self, mut observe: impl FnMut(&Event<'_, L::Label>)) -> Ending {
+    pub fn run(&mut self, mut observe: impl FnMut(&WarpEvent<'_, L::Label>)) -> Ending {
         loop {
             let Some(top) = self.stack.top().copied() else {
                 return Ending::Finished;
@@ -201,10 +201,10 @@ impl<'a, L: Labels> Warp<'a, L> {
             let before = self.stack.clone();
             let external = self.is_external(op, taken);
             let outcome = self.control(op, top.next, top.mask, taken);
-            let leaves = matches!(op.control, Control::Unwind(_) | Control::Exit) || external;
+            let leaves = matches!(op.control, ControlEffect::Unwind(_) | ControlEffect::Exit) || external;
             let exhausted = leaves && taken == top.mask;
             match outcome {
-                Some(Ok(())) => observe(&Event {
+                Some(Ok(())) => observe(&WarpEvent {
                     before: &before,
                     after: &self.stack,
                     taken,
@@ -214,7 +214,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                 Some(Err(NoMatchingEntry { tag })) => return Ending::Underflow(tag),
                 None => return Ending::Stuck,
             }
-            let calls_outside = matches!(op.control, Control::Call(Target::External(_)));
+            let calls_outside = matches!(op.control, ControlEffect::Call(ControlTarget::External(_)));
             if external || calls_outside {
                 self.external_callees += self.callees(op, taken);
                 self.clobber(top.next.op, taken);
@@ -244,16 +244,16 @@ impl<'a, L: Labels> Warp<'a, L> {
         let point = |op, label| Point { op, label };
         let next = point(OpIndex(here.op.0 + 1), here.label);
         match &op.control {
-            Control::Next => self.stack.advance(next),
-            Control::Jump(Target::Op(to)) => {
+            ControlEffect::Next => self.stack.advance(next),
+            ControlEffect::Jump(ControlTarget::Op(to)) => {
                 let to = point(*to, here.label);
                 self.split(vec![(to, taken), (next, active & !taken)]);
             }
             // A function outside the file: its lanes return to the entry that PRET pushed.
-            Control::Indirect { .. } if self.is_external(op, taken) => {
+            ControlEffect::Indirect { .. } if self.is_external(op, taken) => {
                 return Some(self.stack.unwind(Tag::Ret, taken, next));
             }
-            Control::Indirect { base, anchor, .. } => {
+            ControlEffect::Indirect { base, anchor, .. } => {
                 let mut ways: Vec<(Point<L::Label>, Mask)> = vec![(next, active & !taken)];
                 for lane in lanes(taken) {
                     let to = self.indirect_target(*base, *anchor, lane)?;
@@ -272,20 +272,20 @@ impl<'a, L: Labels> Warp<'a, L> {
                 }
                 self.split(ways);
             }
-            Control::Call(Target::Op(callee)) => {
+            ControlEffect::Call(ControlTarget::Op(callee)) => {
                 let label = self.labels.call(here.label, here.op, *callee);
                 self.stack.push(Tag::Ret, next, point(*callee, label));
             }
             // It returns with all its lanes and the stack as it was.
-            Control::Call(Target::External(_)) => self.stack.advance(next),
-            Control::Push(token, Target::Op(to)) => {
+            ControlEffect::Call(ControlTarget::External(_)) => self.stack.advance(next),
+            ControlEffect::Push(token, ControlTarget::Op(to)) => {
                 self.stack.push(tag(*token)?, point(*to, here.label), next);
             }
-            Control::Unwind(token) => return Some(self.unwind(tag(*token)?, taken, next)),
-            Control::Exit if self.run.fault == Some(Fault::ExitKeepsPending) => {
+            ControlEffect::Unwind(token) => return Some(self.unwind(tag(*token)?, taken, next)),
+            ControlEffect::Exit if self.run.fault == Some(PlantedFault::ExitKeepsPending) => {
                 self.leave_running(taken, next);
             }
-            Control::Exit => self.stack.exit(taken, next),
+            ControlEffect::Exit => self.stack.exit(taken, next),
             _ => return None,
         }
         Some(Ok(()))
@@ -298,11 +298,11 @@ impl<'a, L: Labels> Warp<'a, L> {
         next: Point<L::Label>,
     ) -> Result<(), NoMatchingEntry> {
         match self.run.fault {
-            Some(Fault::LosesTaggedEntry) => {
+            Some(PlantedFault::LosesTaggedEntry) => {
                 self.stack.exit(taken, next);
                 Ok(())
             }
-            Some(Fault::KeepsEntriesAbove) => {
+            Some(PlantedFault::KeepsEntriesAbove) => {
                 self.leave_running(taken, next);
                 Ok(())
             }
@@ -316,7 +316,7 @@ impl<'a, L: Labels> Warp<'a, L> {
             return;
         };
         let mut stages = self.stack.pending().to_vec();
-        stages.push(Stage {
+        stages.push(StackEntry {
             next,
             mask: top.mask & !taken,
             ..top
@@ -348,7 +348,7 @@ impl<'a, L: Labels> Warp<'a, L> {
 
     /// A jump to an absolute address leaves the file, and so does a call of what is no code of the file.
     fn is_external(&self, op: &Op, taken: Mask) -> bool {
-        let Control::Indirect {
+        let ControlEffect::Indirect {
             base,
             anchor,
             relative,
@@ -374,7 +374,7 @@ impl<'a, L: Labels> Warp<'a, L> {
     /// Different pointers that the lanes `taken` call.
     fn callees(&self, op: &Op, taken: Mask) -> u64 {
         let base = match op.control {
-            Control::Indirect { base, .. } => base,
+            ControlEffect::Indirect { base, .. } => base,
             _ => None,
         };
         let pointer = |lane: usize| base.map(|cell| self.cells[lane][cell.index()]);
@@ -393,8 +393,8 @@ impl<'a, L: Labels> Warp<'a, L> {
     }
 
     /// What a lane reads as its place in x, y or z, where the block is known.
-    fn place_of_thread(&self, value: Value, lane: usize) -> Option<u64> {
-        let Value::Special(register @ 33..=35) = value else {
+    fn place_of_thread(&self, value: ValueDependence, lane: usize) -> Option<u64> {
+        let ValueDependence::Special(register @ 33..=35) = value else {
             return None;
         };
         let number = self.run.first_thread + lane as u32;
@@ -416,7 +416,7 @@ impl<'a, L: Labels> Warp<'a, L> {
             let id = lane as u64;
             let mut inputs = vec![seed, 4, place];
             match op.value {
-                Value::Uniform => {
+                ValueDependence::Uniform => {
                     let vote = if self.replay == Some(lane) {
                         self.votes[lane].pop().unwrap_or_default()
                     } else {
@@ -426,9 +426,9 @@ impl<'a, L: Labels> Warp<'a, L> {
                     };
                     inputs.push(vote);
                 }
-                Value::Special(register) => {
+                ValueDependence::Special(register) => {
                     inputs.push(register.into());
-                    let agrees = Launch {
+                    let agrees = LaunchContext {
                         global_is_stable: true,
                         ..*self.launch
                     };
@@ -436,11 +436,11 @@ impl<'a, L: Labels> Warp<'a, L> {
                         inputs.push(id);
                     }
                 }
-                Value::Lane | Value::Load(Space::Local | Space::Generic) => inputs.push(id),
-                Value::Function | Value::Load(_) => {}
+                ValueDependence::Lane | ValueDependence::Load(MemorySpace::Local | MemorySpace::Generic) => inputs.push(id),
+                ValueDependence::Function | ValueDependence::Load(_) => {}
             }
             let reads = op.reads.iter().map(|c| self.cells[lane][c.index()]);
-            if op.value != Value::Uniform {
+            if op.value != ValueDependence::Uniform {
                 inputs.extend(reads);
             }
             let cells = &self.cells[lane];
@@ -456,7 +456,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                             inputs.push(i);
                             let unknown = mix(&inputs);
                             inputs.pop();
-                            let is_given = matches!(op.value, Value::Special(_) | Value::Load(_));
+                            let is_given = matches!(op.value, ValueDependence::Special(_) | ValueDependence::Load(_));
                             let value = given(unknown, is_given && self.small);
                             let own = self.place_of_thread(op.value, lane);
                             own.unwrap_or(normal(cell.index(), value, seed ^ place))
@@ -482,7 +482,7 @@ fn place([dx, dy, dz]: [u32; 3], number: u32) -> Option<[u32; 3]> {
 
 /// Written out a second time on purpose: which special registers a warp shares is a fact of the
 /// machine that the analysis must not define for its own oracle.
-fn special_is_uniform(register: u8, launch: &Launch) -> bool {
+fn special_is_uniform(register: u8, launch: &LaunchContext) -> bool {
     let rows = |n: u64| n > 0 && n.is_multiple_of(u64::from(launch.warp_width));
     match (register, launch.block) {
         (3 | 37 | 38 | 39 | 40 | 50, _) => true,
@@ -492,13 +492,13 @@ fn special_is_uniform(register: u8, launch: &Launch) -> bool {
     }
 }
 
-fn tag(token: Token) -> Option<Tag> {
+fn tag(token: StackToken) -> Option<Tag> {
     Some(match token {
-        Token::Sync => Tag::Sync,
-        Token::Brk => Tag::Brk,
-        Token::Cont => Tag::Cont,
-        Token::Ret => Tag::Ret,
-        Token::LongJmp | Token::Exit => return None,
+        StackToken::Sync => Tag::Sync,
+        StackToken::Brk => Tag::Brk,
+        StackToken::Cont => Tag::Cont,
+        StackToken::Ret => Tag::Ret,
+        StackToken::LongJmp | StackToken::Exit => return None,
     })
 }
 

@@ -6,9 +6,9 @@ mod shapes;
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
-    BinaryOp, Cell, Code, Condition, Control, Expr, Function, Meaning, Op, OpIndex, Target, Value,
+    BinaryOp, Cell, Code, ExecCondition, ControlEffect, Expr, CodeFunction, Meaning, Op, OpIndex, ControlTarget, ValueDependence,
 };
-use warpbound_isa::instr::{CcTest, Space, Token};
+use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 
 pub use place::by_place;
 pub use shapes::{chosen_targets, scattered_call, two_calls, two_headers, unwound_from_outside};
@@ -45,7 +45,7 @@ pub fn structured(rng: &mut fastrand::Rng) -> Code {
     let depth = w.rng.usize(1..4);
     w.data(3);
     w.body(depth, functions, 0);
-    w.control(Condition::ALWAYS, Control::Exit);
+    w.control(ExecCondition::ALWAYS, ControlEffect::Exit);
     for f in 0..functions {
         w.bind(w.functions[f]);
         let depth = w.rng.usize(0..3);
@@ -54,10 +54,10 @@ pub fn structured(rng: &mut fastrand::Rng) -> Code {
         if recursive || w.rng.bool() {
             let p = w.predicate();
             w.data(1);
-            w.control(p, Control::Unwind(Token::Ret));
+            w.control(p, ControlEffect::Unwind(StackToken::Ret));
         }
         w.body(depth, if recursive { f + 1 } else { f }, 0);
-        w.control(Condition::ALWAYS, Control::Unwind(Token::Ret));
+        w.control(ExecCondition::ALWAYS, ControlEffect::Unwind(StackToken::Ret));
     }
     w.finish()
 }
@@ -68,7 +68,7 @@ pub fn unstructured(rng: &mut fastrand::Rng) -> Code {
     let mut w = Writer::new(rng);
     let blocks = w.rng.usize(3..9);
     let labels: Vec<Label> = (0..blocks).map(|_| w.label()).collect();
-    let tokens = [Token::Sync, Token::Brk, Token::Cont];
+    let tokens = [StackToken::Sync, StackToken::Brk, StackToken::Cont];
     for _ in 0..w.rng.usize(0..3) {
         let token = tokens[w.rng.usize(0..3)];
         let to = labels[w.rng.usize(0..blocks)];
@@ -80,15 +80,15 @@ pub fn unstructured(rng: &mut fastrand::Rng) -> Code {
         let to = labels[w.rng.usize(0..blocks)];
         let token = tokens[w.rng.usize(0..3)];
         let when = match w.rng.u8(0..8) {
-            0..=1 => Condition::ALWAYS,
+            0..=1 => ExecCondition::ALWAYS,
             2 => w.predicate(),
             _ => w.fresh_predicate(),
         };
         match w.rng.u8(0..10) {
             0..=3 => w.jump(when, to),
             4..=5 => w.push(token, to),
-            6 => w.control(when, Control::Unwind(token)),
-            7 => w.control(when, Control::Exit),
+            6 => w.control(when, ControlEffect::Unwind(token)),
+            7 => w.control(when, ControlEffect::Exit),
             8 => {
                 let n = w.rng.usize(2..4);
                 let ways = (0..n).map(|_| labels[w.rng.usize(0..blocks)]).collect();
@@ -97,7 +97,7 @@ pub fn unstructured(rng: &mut fastrand::Rng) -> Code {
             _ => {}
         }
     }
-    w.control(Condition::ALWAYS, Control::Exit);
+    w.control(ExecCondition::ALWAYS, ControlEffect::Exit);
     w.finish()
 }
 
@@ -109,18 +109,18 @@ pub fn exotic(rng: &mut fastrand::Rng) -> Code {
     let functions = w.rng.usize(0..4);
     w.functions = (0..functions).map(|_| w.label()).collect();
     w.exotic_function(false);
-    w.control(Condition::ALWAYS, Control::Exit);
+    w.control(ExecCondition::ALWAYS, ControlEffect::Exit);
     for function in 0..functions {
         w.bind(w.functions[function]);
         w.exotic_function(true);
-        w.control(Condition::ALWAYS, Control::Unwind(Token::Ret));
+        w.control(ExecCondition::ALWAYS, ControlEffect::Unwind(StackToken::Ret));
     }
     w.finish()
 }
 
 impl<'r> Writer<'r> {
     fn exotic_function(&mut self, may_return: bool) {
-        const TOKENS: [Token; 3] = [Token::Sync, Token::Brk, Token::Cont];
+        const TOKENS: [StackToken; 3] = [StackToken::Sync, StackToken::Brk, StackToken::Cont];
         let blocks = self.rng.usize(2..7);
         let labels: Vec<Label> = (0..blocks).map(|_| self.label()).collect();
         let mut pushed = vec![];
@@ -136,7 +136,7 @@ impl<'r> Writer<'r> {
             self.block_data();
             let to = labels[self.rng.usize(0..blocks)];
             let when = match self.rng.u8(0..8) {
-                0 => Condition::ALWAYS,
+                0 => ExecCondition::ALWAYS,
                 1..=2 => self.predicate(),
                 _ => self.fresh_predicate(),
             };
@@ -146,9 +146,9 @@ impl<'r> Writer<'r> {
                 4 => self.push(any, to),
                 5..=6 if !pushed.is_empty() => {
                     let token = pushed[self.rng.usize(0..pushed.len())];
-                    self.control(when, Control::Unwind(token));
+                    self.control(when, ControlEffect::Unwind(token));
                 }
-                7 => self.control(when, Control::Exit),
+                7 => self.control(when, ControlEffect::Exit),
                 8 => self.guarded_scatter(&labels),
                 9..=11 if !self.functions.is_empty() => {
                     let callee = self.functions[self.rng.usize(0..self.functions.len())];
@@ -158,12 +158,12 @@ impl<'r> Writer<'r> {
                     let callees = (0..self.rng.usize(1..3))
                         .map(|_| self.functions[self.rng.usize(0..self.functions.len())])
                         .collect();
-                    self.push(Token::Ret, to);
+                    self.push(StackToken::Ret, to);
                     self.scatter(callees);
                 }
-                13 if may_return => self.control(when, Control::Unwind(Token::Ret)),
+                13 if may_return => self.control(when, ControlEffect::Unwind(StackToken::Ret)),
                 15 => self.unknown_call(to),
-                14 => self.control(when, Control::Unwind(any)),
+                14 => self.control(when, ControlEffect::Unwind(any)),
                 _ => {}
             }
         }
@@ -172,12 +172,12 @@ impl<'r> Writer<'r> {
     /// A call through a register that holds no address of this code; it returns to `to`.
     fn unknown_call(&mut self, to: Label) {
         let guard = match self.rng.bool() {
-            true => Condition::ALWAYS,
+            true => ExecCondition::ALWAYS,
             false => self.predicate(),
         };
-        self.push(Token::Ret, to);
+        self.push(StackToken::Ret, to);
         let base = Some(self.register());
-        let control = Control::Indirect {
+        let control = ControlEffect::Indirect {
             base,
             anchor: 1 << 40,
             relative: true,
@@ -235,8 +235,8 @@ impl<'r> Writer<'r> {
         Cell::gpr(self.rng.u8(0..REGISTERS))
     }
 
-    fn predicate(&mut self) -> Condition {
-        Condition {
+    fn predicate(&mut self) -> ExecCondition {
+        ExecCondition {
             guard: Some(Cell::pred(self.rng.u8(0..PREDICATES))),
             negated: self.rng.bool(),
             cc_test: self.cc_test(),
@@ -247,40 +247,40 @@ impl<'r> Writer<'r> {
         self.ops.push(op);
     }
 
-    fn control(&mut self, condition: Condition, control: Control) {
+    fn control(&mut self, condition: ExecCondition, control: ControlEffect) {
         self.emit(Op {
             addr: CodeAddr::default(),
             condition,
             reads: SmallVec::new(),
             writes: SmallVec::new(),
-            value: Value::Function,
+            value: ValueDependence::Function,
             control,
             barrier: false,
             meaning: None,
         });
     }
 
-    fn jump(&mut self, condition: Condition, to: Label) {
+    fn jump(&mut self, condition: ExecCondition, to: Label) {
         self.patches.push((self.ops.len(), to));
-        self.control(condition, Control::Jump(Target::Op(OpIndex(0))));
+        self.control(condition, ControlEffect::Jump(ControlTarget::Op(OpIndex(0))));
     }
 
-    fn push(&mut self, token: Token, to: Label) {
+    fn push(&mut self, token: StackToken, to: Label) {
         self.patches.push((self.ops.len(), to));
         self.control(
-            Condition::ALWAYS,
-            Control::Push(token, Target::Op(OpIndex(0))),
+            ExecCondition::ALWAYS,
+            ControlEffect::Push(token, ControlTarget::Op(OpIndex(0))),
         );
     }
 
     fn call(&mut self, to: Label) {
         self.patches.push((self.ops.len(), to));
-        self.control(Condition::ALWAYS, Control::Call(Target::Op(OpIndex(0))));
+        self.control(ExecCondition::ALWAYS, ControlEffect::Call(ControlTarget::Op(OpIndex(0))));
     }
 
     /// A step of a chain `R = f(R)` and a predicate computed from it: what a loop needs to end some
     /// time. Chains that begin with a constant agree.
-    fn fresh_predicate(&mut self) -> Condition {
+    fn fresh_predicate(&mut self) -> ExecCondition {
         let mut condition = self.predicate();
         condition.cc_test = CcTest::TRUE;
         let chain = Cell::gpr(REGISTERS + 1);
@@ -288,7 +288,7 @@ impl<'r> Writer<'r> {
             return condition;
         };
         for (read, write) in [(chain, chain), (chain, guard)] {
-            self.write(Condition::ALWAYS, &[read], &[write], Value::Function);
+            self.write(ExecCondition::ALWAYS, &[read], &[write], ValueDependence::Function);
         }
         condition
     }
@@ -297,18 +297,18 @@ impl<'r> Writer<'r> {
     fn begin_chain(&mut self) {
         if self.rng.bool() {
             let chain = Cell::gpr(REGISTERS + 1);
-            self.write(Condition::ALWAYS, &[], &[chain], Value::Function);
+            self.write(ExecCondition::ALWAYS, &[], &[chain], ValueDependence::Function);
         }
     }
 
-    fn write(&mut self, condition: Condition, reads: &[Cell], writes: &[Cell], value: Value) {
+    fn write(&mut self, condition: ExecCondition, reads: &[Cell], writes: &[Cell], value: ValueDependence) {
         self.emit(Op {
             addr: CodeAddr::default(),
             condition,
             reads: SmallVec::from_slice(reads),
             writes: SmallVec::from_slice(writes),
             value,
-            control: Control::Next,
+            control: ControlEffect::Next,
             barrier: false,
             meaning: None,
         });
@@ -329,27 +329,27 @@ impl<'r> Writer<'r> {
             let condition = if self.rng.u8(0..4) == 0 {
                 self.predicate()
             } else {
-                Condition::ALWAYS
+                ExecCondition::ALWAYS
             };
             let (a, b, d) = (self.register(), self.register(), self.register());
             let p = Cell::pred(self.rng.u8(0..PREDICATES));
             let spaces = [
-                Space::Global,
-                Space::Shared,
-                Space::Local,
-                Space::Constant,
-                Space::Generic,
+                MemorySpace::Global,
+                MemorySpace::Shared,
+                MemorySpace::Local,
+                MemorySpace::Constant,
+                MemorySpace::Generic,
             ];
-            let load = Value::Load(spaces[self.rng.usize(0..5)]);
-            let special = Value::Special([0, 33, 34, 37, 37][self.rng.usize(0..5)]);
-            let (reads, writes, value): (Vec<Cell>, Vec<Cell>, Value) = match self.rng.u8(0..12) {
-                0..=2 => (vec![a, b], vec![d], Value::Function),
-                3..=6 => (vec![a], vec![p], Value::Function),
+            let load = ValueDependence::Load(spaces[self.rng.usize(0..5)]);
+            let special = ValueDependence::Special([0, 33, 34, 37, 37][self.rng.usize(0..5)]);
+            let (reads, writes, value): (Vec<Cell>, Vec<Cell>, ValueDependence) = match self.rng.u8(0..12) {
+                0..=2 => (vec![a, b], vec![d], ValueDependence::Function),
+                3..=6 => (vec![a], vec![p], ValueDependence::Function),
                 7 => (vec![], vec![d], special),
                 8 => (vec![a], vec![d], load),
-                9 => (vec![p], vec![d], Value::Uniform),
-                10 => (vec![a], vec![d, Cell::CC], Value::Function),
-                _ => (vec![a], vec![d], Value::Lane),
+                9 => (vec![p], vec![d], ValueDependence::Uniform),
+                10 => (vec![a], vec![d, Cell::CC], ValueDependence::Function),
+                _ => (vec![a], vec![d], ValueDependence::Lane),
             };
             // Constants make agreement, which random reads soon lose.
             let reads = if self.rng.u8(0..3) == 0 {
@@ -372,8 +372,8 @@ impl<'r> Writer<'r> {
 
     fn jump_to_pointer(&mut self) {
         self.control(
-            Condition::ALWAYS,
-            Control::Indirect {
+            ExecCondition::ALWAYS,
+            ControlEffect::Indirect {
                 base: Some(Cell::gpr(REGISTERS)),
                 anchor: ANCHOR,
                 relative: true,
@@ -396,15 +396,15 @@ impl<'r> Writer<'r> {
             let loads = matches!(value, Expr::Constant(..));
             self.emit(Op {
                 addr: CodeAddr::default(),
-                condition: Condition::ALWAYS,
+                condition: ExecCondition::ALWAYS,
                 reads: SmallVec::from_slice(&[index, register]),
                 writes: SmallVec::from_slice(&[register]),
                 value: if loads {
-                    Value::Load(Space::Constant)
+                    ValueDependence::Load(MemorySpace::Constant)
                 } else {
-                    Value::Function
+                    ValueDependence::Function
                 },
-                control: Control::Next,
+                control: ControlEffect::Next,
                 barrier: false,
                 meaning: Some(Meaning::set(register, value)),
             });
@@ -423,7 +423,7 @@ impl<'r> Writer<'r> {
         if depth == 0 {
             let p = self.predicate();
             match self.rng.u8(0..10) {
-                0 => self.control(p, Control::Exit),
+                0 => self.control(p, ControlEffect::Exit),
                 1..=3 if callable > 0 => {
                     let f = self.functions[self.rng.usize(0..callable)];
                     self.call(f);
@@ -434,16 +434,16 @@ impl<'r> Writer<'r> {
         }
         let (end, other) = (self.label(), self.label());
         let p = self.predicate();
-        let always = Condition::ALWAYS;
+        let always = ExecCondition::ALWAYS;
         let (sync, brk, cont) = (
-            Control::Unwind(Token::Sync),
-            Control::Unwind(Token::Brk),
-            Control::Unwind(Token::Cont),
+            ControlEffect::Unwind(StackToken::Sync),
+            ControlEffect::Unwind(StackToken::Brk),
+            ControlEffect::Unwind(StackToken::Cont),
         );
         match self.rng.u8(0..11) {
             // if/else with reconvergence
             0 | 1 => {
-                self.push(Token::Sync, end);
+                self.push(StackToken::Sync, end);
                 self.jump(p, other);
                 self.body(depth - 1, callable, loops);
                 self.control(always, sync.clone());
@@ -453,7 +453,7 @@ impl<'r> Writer<'r> {
             }
             // if with a predicated SYNC as its branch
             2 => {
-                self.push(Token::Sync, end);
+                self.push(StackToken::Sync, end);
                 self.control(p, sync.clone());
                 self.body(depth - 1, callable, loops);
                 self.control(always, sync);
@@ -473,7 +473,7 @@ impl<'r> Writer<'r> {
             }
             5 if loops < 2 => {
                 self.begin_chain();
-                self.push(Token::Sync, end);
+                self.push(StackToken::Sync, end);
                 let head = self.here();
                 self.body(depth - 1, callable, loops + 1);
                 let again = self.fresh_predicate();
@@ -483,7 +483,7 @@ impl<'r> Writer<'r> {
             // loop left by BRK, also out of an SSY region
             6 if loops < 2 => {
                 self.begin_chain();
-                self.push(Token::Brk, end);
+                self.push(StackToken::Brk, end);
                 let head = self.here();
                 self.body(depth - 1, callable, loops + 1);
                 let p = self.fresh_predicate();
@@ -491,7 +491,7 @@ impl<'r> Writer<'r> {
                     self.control(p, brk);
                 } else {
                     let join = self.label();
-                    self.push(Token::Sync, join);
+                    self.push(StackToken::Sync, join);
                     self.jump(p, other);
                     self.data(1);
                     self.control(always, sync);
@@ -504,7 +504,7 @@ impl<'r> Writer<'r> {
             // loop with continue
             7 if loops < 2 => {
                 let head = self.here();
-                self.push(Token::Cont, other);
+                self.push(StackToken::Cont, other);
                 self.body(depth - 1, callable, loops + 1);
                 self.control(p, cont.clone());
                 self.body(depth - 1, callable, loops + 1);
@@ -517,7 +517,7 @@ impl<'r> Writer<'r> {
             8 => {
                 let n = self.rng.usize(2..5);
                 let ways: Vec<Label> = (0..n).map(|_| self.label()).collect();
-                self.push(Token::Brk, end);
+                self.push(StackToken::Brk, end);
                 self.scatter(ways.clone());
                 for way in ways {
                     self.bind(way);
@@ -536,20 +536,20 @@ impl<'r> Writer<'r> {
                     .map(|_| self.functions[self.rng.usize(0..callable)])
                     .collect();
                 // PRET before the clamp: what lies between belongs to the caller.
-                self.push(Token::Ret, end);
+                self.push(StackToken::Ret, end);
                 self.scatter(ways);
             }
             // a stack entry that is pushed again in each round and popped once
             10 if loops == 0 => {
                 let head = self.here();
-                self.push(Token::Sync, end);
+                self.push(StackToken::Sync, end);
                 self.data(2);
                 let again = self.fresh_predicate();
                 self.jump(again, head);
                 self.control(always, sync);
                 self.bind(end);
                 self.data(1);
-                self.control(always, Control::Exit);
+                self.control(always, ControlEffect::Exit);
                 return;
             }
             _ => self.body(depth - 1, callable, loops),
@@ -559,16 +559,16 @@ impl<'r> Writer<'r> {
 
     fn finish(mut self) -> Code {
         // A label bound at the very end must name an operation.
-        self.control(Condition::ALWAYS, Control::Exit);
+        self.control(ExecCondition::ALWAYS, ControlEffect::Exit);
         // Addresses as on Maxwell: groups of a control word and three operations.
         let addr = |i: usize| CodeAddr((i / 3 * 32 + i % 3 * 8 + 8) as u32);
         for (i, op) in self.ops.iter_mut().enumerate() {
             op.addr = addr(i);
         }
         for (op, label) in std::mem::take(&mut self.patches) {
-            let to = Target::Op(self.labels[label.0].unwrap_or_default());
+            let to = ControlTarget::Op(self.labels[label.0].unwrap_or_default());
             match &mut self.ops[op].control {
-                Control::Jump(target) | Control::Call(target) | Control::Push(_, target) => {
+                ControlEffect::Jump(target) | ControlEffect::Call(target) | ControlEffect::Push(_, target) => {
                     *target = to;
                 }
                 _ => {}
@@ -583,11 +583,11 @@ impl<'r> Writer<'r> {
             .iter()
             .flat_map(|label| shapes::pointer_word(place(label)).to_le_bytes());
         let constants = vec![(2, words.collect())];
-        let mut functions: Vec<Function> = self
+        let mut functions: Vec<CodeFunction> = self
             .functions
             .iter()
             .enumerate()
-            .map(|(i, label)| Function {
+            .map(|(i, label)| CodeFunction {
                 name: format!("f{i}"),
                 entry: self.labels[label.0].unwrap_or_default(),
             })

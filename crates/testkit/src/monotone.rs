@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{Prepared, Session, TimedOptions};
-use warpbound_load::GridFile;
-use warpbound_machine::{Parameter, Pick, Slow};
-use warpbound_simulate::timed::{Event, Level, Listener, Silent};
+use warpbound_load::LaunchFile;
+use warpbound_machine::{Parameter, Selection, SlowEnd};
+use warpbound_simulate::timed::{Event, HitLevel, EventListener, Silent};
 
 /// A number that is never reached: what moves so much takes no time.
 const AT_ONCE: u64 = 1 << 40;
@@ -49,7 +49,7 @@ impl Faster {
 }
 
 /// Tells whether a launch is of a single warp.
-pub fn is_lone(launch: &GridFile) -> bool {
+pub fn is_lone(launch: &LaunchFile) -> bool {
     let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
     launch.grid == [1; 3] && threads <= 32
 }
@@ -63,9 +63,9 @@ pub fn is_lone(launch: &GridFile) -> bool {
 pub fn compare(
     session: &Session,
     prepared: &Prepared<'_>,
-    launch: &GridFile,
+    launch: &LaunchFile,
     options: &TimedOptions,
-    to: Pick,
+    to: Selection,
 ) -> Result<Compared, Diagnostic> {
     let mut traffic = Traffic::default();
     let first = session.time(prepared, launch, options, &mut traffic)?;
@@ -75,7 +75,7 @@ pub fn compare(
     let mut apart: HashMap<Option<Parameter>, u64> = HashMap::new();
     for &number in &first.touched {
         let end = ends[number];
-        if matches!(number.slow(), Slow::Either | Slow::Each) || end == picked[number] {
+        if matches!(number.slow(), SlowEnd::Either | SlowEnd::Each) || end == picked[number] {
             continue;
         }
         let with = |set: &[(Parameter, u64)]| {
@@ -147,7 +147,7 @@ impl Traffic {
     }
 }
 
-impl Listener for Traffic {
+impl EventListener for Traffic {
     fn event(&mut self, _: u64, event: &Event) {
         match event {
             Event::Global {
@@ -157,7 +157,7 @@ impl Listener for Traffic {
                 self.dram += u64::from(*dram);
             }
             Event::ConstantMiss { found, .. } | Event::FetchMiss { found, .. } => {
-                self.fetches |= matches!(found, Level::L2 | Level::Dram);
+                self.fetches |= matches!(found, HitLevel::L2 | HitLevel::Dram);
             }
             _ => {}
         }

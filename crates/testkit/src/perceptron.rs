@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use warpbound_load::Array;
+use warpbound_load::NpyArray;
 
-use crate::kernels::Number;
+use crate::kernels::LaunchNumber;
 
 /// Pixels of an image on each side.
 pub const SIDE: usize = 8;
@@ -239,10 +239,10 @@ pub fn class_of(outputs: &[f64]) -> usize {
     best
 }
 
-fn read<T: Number>(path: &Path, shape: &[usize]) -> Result<Vec<T>, String> {
+fn read<T: LaunchNumber>(path: &Path, shape: &[usize]) -> Result<Vec<T>, String> {
     let fault = |what: String| format!("{}: {what}", path.display());
     let contents = std::fs::read(path).map_err(|error| fault(error.to_string()))?;
-    let array = Array::of_npy(&contents).map_err(|error| fault(error.to_string()))?;
+    let array = NpyArray::of_npy(&contents).map_err(|error| fault(error.to_string()))?;
     let expected: Vec<u64> = shape.iter().map(|&size| size as u64).collect();
     if array.element != T::ELEMENT || array.shape != expected {
         return Err(fault(format!(
@@ -256,8 +256,8 @@ fn read<T: Number>(path: &Path, shape: &[usize]) -> Result<Vec<T>, String> {
     Ok(numbers.map(T::of_bytes).collect())
 }
 
-fn write<T: Number>(path: &Path, shape: &[usize], numbers: &[T]) -> Result<(), String> {
-    let array = Array {
+fn write<T: LaunchNumber>(path: &Path, shape: &[usize], numbers: &[T]) -> Result<(), String> {
+    let array = NpyArray {
         element: T::ELEMENT,
         shape: shape.iter().map(|&size| size as u64).collect(),
         bytes: numbers.iter().flat_map(|number| number.bytes()).collect(),

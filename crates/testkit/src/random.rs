@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use warpbound_analyse::Launch;
+use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread::Limits;
 use warpbound_ir::Code;
 use warpbound_simt::concrete::Mask;
-use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, Model, StackDomain};
+use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, WarpModel, StackDomain};
 
 use crate::audit::Analysed;
 use crate::execute::{Ending, RunSeed, mix};
@@ -81,7 +81,7 @@ impl Campaign {
     /// Audits `runs` runs of one program for a random launch, order of divergence, precision, and limit of
     /// calling contexts. Returns whether the program was accepted.
     pub fn audit(&mut self, name: &str, code: &Code, rng: &mut Rng, runs: usize) -> bool {
-        let launch = Launch {
+        let launch = LaunchContext {
             // Seldom so narrow that nothing can diverge.
             warp_width: [1, 2, 3, 4, 8, 8, 32, 32, 64, 64][rng.usize(0..10)],
             block: rng
@@ -94,10 +94,10 @@ impl Campaign {
         } else {
             DivergenceOrder::TakenFirst
         };
-        let mut model = Model {
+        let mut model = WarpModel {
             may_diverge: true,
             order,
-            ..Model::default()
+            ..WarpModel::default()
         };
         let mut limits = Limits::default();
         let less = rng.bool();
@@ -169,13 +169,13 @@ impl Campaign {
 }
 
 /// The lanes of the first warp that hold a thread.
-pub fn first_warp(launch: &Launch) -> Mask {
+pub fn first_warp(launch: &LaunchContext) -> Mask {
     warp_of(launch, 0)
 }
 
 /// The lanes of a warp of the block that hold a thread. Counted here and not asked of the launch: how many there are is a
 /// claim.
-pub fn warp_of(launch: &Launch, number: u32) -> Mask {
+pub fn warp_of(launch: &LaunchContext, number: u32) -> Mask {
     let threads = launch.block.map_or(u32::MAX, |[x, y, z]| x * y * z);
     let first = number * launch.warp_width;
     let lanes = (0..launch.warp_width).filter(|&lane| first + lane < threads);

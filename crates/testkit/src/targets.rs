@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Code, Control, OpIndex};
-use warpbound_isa::Token;
+use warpbound_ir::{Code, ControlEffect, OpIndex};
+use warpbound_isa::StackToken;
 use warpbound_load::{IndirectBranch, IndirectKind, Kernel};
 use warpbound_simt::warp::Via;
 
@@ -66,8 +66,8 @@ fn found(code: &Code, thread: &ThreadCfg) -> BTreeMap<OpIndex, BTreeSet<OpIndex>
     for id in thread.space.ids().filter(|&id| thread.is_reached(id)) {
         let last = thread.space.block(id).last;
         let Some(op) = code.get(last) else { continue };
-        let is_jump = matches!(op.control, Control::Indirect { .. });
-        if !is_jump && !matches!(op.control, Control::Unwind(Token::Sync | Token::Brk)) {
+        let is_jump = matches!(op.control, ControlEffect::Indirect { .. });
+        if !is_jump && !matches!(op.control, ControlEffect::Unwind(StackToken::Sync | StackToken::Brk)) {
             continue;
         }
         let targets = found.entry(last).or_default();

@@ -3,10 +3,10 @@
 use std::fs;
 
 use warpbound_bound::StatedCounts;
-use warpbound_driver::audit::{Most, Order};
-use warpbound_driver::{Options, Session};
-use warpbound_load::GridFile;
-use warpbound_testkit::kernels::Launch;
+use warpbound_driver::audit::{HeaderMaximum, PathOrder};
+use warpbound_driver::{BoundOptions, Session};
+use warpbound_load::LaunchFile;
+use warpbound_testkit::kernels::TestLaunch;
 
 /// Iterations of the outer loop of `loop_repush_break`.
 const OUTER: usize = 6;
@@ -25,8 +25,8 @@ fn leaves_one_by_one() -> Vec<i32> {
     numbers
 }
 
-fn launch() -> GridFile {
-    Launch::of("loop_repush_break", [2, 1, 1], [32, 1, 1])
+fn launch() -> LaunchFile {
+    TestLaunch::of("loop_repush_break", [2, 1, 1], [32, 1, 1])
         .input("in", &leaves_one_by_one())
         .scratch("out", &[0i32; 64])
         .value("n", OUTER as i32)
@@ -41,18 +41,18 @@ fn issued_and_bound(file: &str) -> (u64, i128) {
     let launch = launch();
     let kernel = session.launched_grid(None, &launch).expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
-    let options = Options {
+    let options = BoundOptions {
         block: Some(launch.block),
-        ..Options::default()
+        ..BoundOptions::default()
     };
     let claims = session.claims(&prepared, &options).expect("it is followed");
     let watched = session
-        .watch(&prepared, &claims, &launch, Order::TakenFirst, 1_000_000)
+        .watch(&prepared, &claims, &launch, PathOrder::TakenFirst, 1_000_000)
         .expect("the launch suits the kernel");
     assert_eq!(watched.fault, None);
     let seen = watched.seen;
     assert!(seen.violations.is_empty(), "{:?}", seen.violations);
-    let of_loop = |most: &Option<Most>| most.map(|most| most.count);
+    let of_loop = |most: &Option<HeaderMaximum>| most.map(|most| most.count);
     let bounds: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
     let totals: Vec<Option<u64>> = seen.totals.iter().map(of_loop).collect();
     assert_eq!(bounds, [Some(OUTER as u64), Some(32)]);

@@ -12,8 +12,8 @@ use std::thread;
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{Hooks, Session, TimedOptions};
-use warpbound_load::{GridFile, ParamValue};
-use warpbound_machine::{Device, Parameter, Pick};
+use warpbound_load::{LaunchFile, ParamValue};
+use warpbound_machine::{GpuModel, Parameter, Selection};
 
 /// The most that half of the rates without a tolerance of their own may be off: no number of a machine is set to meet one of them.
 const MEDIAN: f64 = 0.12;
@@ -133,12 +133,12 @@ fn session(cubin: &str, chip: &str) -> Session {
 }
 
 /// The launch of a series, or the one that is subtracted.
-fn launch(series: &Series, kernel: &str, less: Option<&Less>) -> GridFile {
+fn launch(series: &Series, kernel: &str, less: Option<&Less>) -> LaunchFile {
     let mut table = series.launch.clone();
     table.insert("kernel".to_owned(), kernel.into());
     let text = toml::to_string(&table).expect("a launch file");
     let no_files = |name: &str| Err(Diagnostic::new("no files").in_file(name));
-    let mut launch = GridFile::parse(&series.title, &text, &no_files).expect("a launch");
+    let mut launch = LaunchFile::parse(&series.title, &text, &no_files).expect("a launch");
     let Some(less) = less else { return launch };
     if let Some(grid) = &less.grid {
         for (size, &other) in launch.grid.iter_mut().zip(grid) {
@@ -159,11 +159,11 @@ fn launch(series: &Series, kernel: &str, less: Option<&Less>) -> GridFile {
 }
 
 /// Cycles of a launch on a machine with some numbers set.
-fn cycles(session: &Session, launch: &GridFile, machine: &str, set: &[(Parameter, u64)]) -> u64 {
+fn cycles(session: &Session, launch: &LaunchFile, machine: &str, set: &[(Parameter, u64)]) -> u64 {
     let kernel = session
         .launched_grid(None, launch)
         .expect("it has the kernel");
-    let mut options = TimedOptions::new(Device::built_in(machine).expect("a machine"));
+    let mut options = TimedOptions::new(GpuModel::built_in(machine).expect("a machine"));
     options.set.extend(set);
     let hooks = Hooks {
         events: None,
@@ -211,8 +211,8 @@ fn others() -> Vec<(Parameter, u64)> {
 
 /// The simulated rate, that of the best kernel if there are several.
 fn simulate(series: &Series, rate: &Rate, chip: &str) -> f64 {
-    let device = Device::built_in(&rate.machine).expect("a machine");
-    let picked = device.pick(Pick::default());
+    let device = GpuModel::built_in(&rate.machine).expect("a machine");
+    let picked = device.pick(Selection::default());
     let mut clock = picked[Parameter::Clock];
     let mut set = others();
     if let Some(megahertz) = rate.clock {
@@ -362,7 +362,7 @@ fn rates_fit_launches_and_kernels() {
         assert!(series.amount > less, "{title}");
         for rate in &series.rates {
             assert!(rate.published > 0.0 && !rate.source.is_empty(), "{title}");
-            Device::built_in(&rate.machine).expect(title);
+            GpuModel::built_in(&rate.machine).expect(title);
             let session = session(&series.cubin, &published.code[&rate.machine]);
             for kernel in &series.kernels {
                 for less in [None, series.less.as_ref()] {
@@ -422,8 +422,8 @@ fn rates_grow_with_sms() {
         if rate < best * (1.0 - SCALING) {
             problems.push(format!("{line}, {best:.2} on fewer"));
         }
-        let device = Device::built_in(machine).expect("a machine");
-        let memory = device.pick(Pick::default())[Parameter::DramBandwidth] as f64 / 1000.0;
+        let device = GpuModel::built_in(machine).expect("a machine");
+        let memory = device.pick(Selection::default())[Parameter::DramBandwidth] as f64 / 1000.0;
         // SMs that leave half of the memory idle are not in each other's way.
         if 2.0 * last < memory / 2.0 && rate < PROPORTION * last {
             problems.push(format!("{line}, {last:.2} on half as many"));

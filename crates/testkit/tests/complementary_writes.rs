@@ -1,12 +1,12 @@
 //! A pair of guarded writes of one cell, under a predicate and under its complement, replaces what the cell held.
 
 use smallvec::SmallVec;
-use warpbound_analyse::Launch;
+use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread::Limits;
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Cell, Code, Condition, Control, Op, OpIndex, Target, Value};
+use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Op, OpIndex, ControlTarget, ValueDependence};
 use warpbound_isa::instr::CcTest;
-use warpbound_simt::warp::Model;
+use warpbound_simt::warp::WarpModel;
 use warpbound_testkit::audit::Analysed;
 use warpbound_testkit::execute::RunSeed;
 
@@ -14,52 +14,52 @@ use warpbound_testkit::execute::RunSeed;
 const CELL: u8 = 5;
 const GUARD: u8 = 0;
 
-fn when(negated: bool) -> Condition {
-    Condition {
+fn when(negated: bool) -> ExecCondition {
+    ExecCondition {
         guard: Some(Cell::pred(GUARD)),
         negated,
-        ..Condition::ALWAYS
+        ..ExecCondition::ALWAYS
     }
 }
 
-fn data(condition: Condition, write: Cell, value: Value) -> Op {
+fn data(condition: ExecCondition, write: Cell, value: ValueDependence) -> Op {
     Op {
         addr: CodeAddr::default(),
         condition,
         reads: SmallVec::new(),
         writes: SmallVec::from_slice(&[write]),
         value,
-        control: Control::Next,
+        control: ControlEffect::Next,
         barrier: false,
         meaning: None,
     }
 }
 
-fn control(condition: Condition, control: Control) -> Op {
+fn control(condition: ExecCondition, control: ControlEffect) -> Op {
     Op {
         writes: SmallVec::new(),
         control,
-        ..data(condition, Cell::CC, Value::Function)
+        ..data(condition, Cell::CC, ValueDependence::Function)
     }
 }
 
 /// The predicate, the operations, and a branch on a predicate that is a function of the cell.
-fn program(predicate: Value, operations: Vec<Op>) -> Code {
+fn program(predicate: ValueDependence, operations: Vec<Op>) -> Code {
     let cell = Cell::gpr(CELL);
-    let mut ops = vec![data(Condition::ALWAYS, Cell::pred(GUARD), predicate)];
+    let mut ops = vec![data(ExecCondition::ALWAYS, Cell::pred(GUARD), predicate)];
     ops.extend(operations);
     ops.push(Op {
         reads: SmallVec::from_slice(&[cell]),
-        ..data(Condition::ALWAYS, Cell::pred(1), Value::Function)
+        ..data(ExecCondition::ALWAYS, Cell::pred(1), ValueDependence::Function)
     });
     let end = OpIndex(ops.len() as u32 + 2);
-    let branch = Condition {
+    let branch = ExecCondition {
         guard: Some(Cell::pred(1)),
-        ..Condition::ALWAYS
+        ..ExecCondition::ALWAYS
     };
-    ops.push(control(branch, Control::Jump(Target::Op(end))));
-    ops.push(data(Condition::ALWAYS, Cell::gpr(1), Value::Function));
-    ops.push(control(Condition::ALWAYS, Control::Exit));
+    ops.push(control(branch, ControlEffect::Jump(ControlTarget::Op(end))));
+    ops.push(data(ExecCondition::ALWAYS, Cell::gpr(1), ValueDependence::Function));
+    ops.push(control(ExecCondition::ALWAYS, ControlEffect::Exit));
     for (number, op) in (0..).zip(&mut ops) {
         op.addr = CodeAddr(number / 3 * 32 + number % 3 * 8 + 8);
     }
@@ -72,13 +72,13 @@ fn program(predicate: Value, operations: Vec<Op>) -> Code {
 
 /// The branch on the cell sends lanes apart, as far as is known; runs contradict nothing.
 fn may_part(code: &Code) -> bool {
-    let launch = Launch {
+    let launch = LaunchContext {
         warp_width: 8,
-        ..Launch::default()
+        ..LaunchContext::default()
     };
-    let model = Model {
+    let model = WarpModel {
         may_diverge: true,
-        ..Model::default()
+        ..WarpModel::default()
     };
     let analysed = Analysed::run(code, launch, &model, &Limits::default()).expect("followed");
     for seed in 0..40 {
@@ -97,26 +97,26 @@ fn may_part(code: &Code) -> bool {
 }
 
 fn write(negated: bool) -> Op {
-    data(when(negated), Cell::gpr(CELL), Value::Function)
+    data(when(negated), Cell::gpr(CELL), ValueDependence::Function)
 }
 
 fn other(cell: Cell) -> Op {
-    data(Condition::ALWAYS, cell, Value::Function)
+    data(ExecCondition::ALWAYS, cell, ValueDependence::Function)
 }
 
 #[test]
 fn complementary_writes_replace_the_old_value() {
     for first in [false, true] {
         let pair = || vec![write(first), write(!first)];
-        assert!(!may_part(&program(Value::Function, pair())));
+        assert!(!may_part(&program(ValueDependence::Function, pair())));
         let apart = vec![write(first), other(Cell::gpr(7)), write(!first)];
-        assert!(!may_part(&program(Value::Function, apart)));
+        assert!(!may_part(&program(ValueDependence::Function, apart)));
     }
 }
 
 #[test]
 fn writes_are_complementary_only_if_nothing_comes_between_them() {
-    let lane = Value::Lane;
+    let lane = ValueDependence::Lane;
     let cc = CcTest(1);
     let tested = |mut op: Op| {
         op.condition.cc_test = cc;
@@ -124,35 +124,35 @@ fn writes_are_complementary_only_if_nothing_comes_between_them() {
     };
     let differing = |op: Op| Op { value: lane, ..op };
     let cell = Cell::gpr(CELL);
-    let to_next = control(when(false), Control::Jump(Target::Op(OpIndex(4))));
-    let kinds: [(&str, Value, Vec<Op>); 10] = [
+    let to_next = control(when(false), ControlEffect::Jump(ControlTarget::Op(OpIndex(4))));
+    let kinds: [(&str, ValueDependence, Vec<Op>); 10] = [
         (
             "the same side twice",
-            Value::Function,
+            ValueDependence::Function,
             vec![write(false), write(false)],
         ),
-        ("one side only", Value::Function, vec![write(false)]),
+        ("one side only", ValueDependence::Function, vec![write(false)]),
         (
             "the predicate is written between them",
-            Value::Function,
+            ValueDependence::Function,
             vec![write(false), other(Cell::pred(GUARD)), write(true)],
         ),
         (
             "the predicate may be written between them",
-            Value::Function,
+            ValueDependence::Function,
             vec![
                 write(false),
-                data(when(false), Cell::pred(GUARD), Value::Function),
+                data(when(false), Cell::pred(GUARD), ValueDependence::Function),
                 write(true),
             ],
         ),
         (
             "another guard",
-            Value::Function,
+            ValueDependence::Function,
             vec![
                 write(false),
                 Op {
-                    condition: Condition {
+                    condition: ExecCondition {
                         guard: Some(Cell::pred(2)),
                         ..when(true)
                     },
@@ -162,26 +162,26 @@ fn writes_are_complementary_only_if_nothing_comes_between_them() {
         ),
         (
             "the first tests the condition code",
-            Value::Function,
+            ValueDependence::Function,
             vec![other(Cell::CC), tested(write(false)), write(true)],
         ),
         (
             "the second tests the condition code",
-            Value::Function,
+            ValueDependence::Function,
             vec![other(Cell::CC), write(false), tested(write(true))],
         ),
         (
             "the first differs from lane to lane",
-            Value::Function,
+            ValueDependence::Function,
             vec![differing(write(false)), write(true)],
         ),
         (
             "the cell is lost between them",
-            Value::Function,
+            ValueDependence::Function,
             vec![
                 write(false),
                 Op {
-                    condition: Condition {
+                    condition: ExecCondition {
                         guard: Some(Cell::pred(2)),
                         ..when(false)
                     },
@@ -192,7 +192,7 @@ fn writes_are_complementary_only_if_nothing_comes_between_them() {
         ),
         (
             "lanes may leave between them",
-            Value::Function,
+            ValueDependence::Function,
             vec![write(false), to_next, other(Cell::gpr(7)), write(true)],
         ),
     ];
@@ -207,19 +207,19 @@ fn writes_are_complementary_only_if_nothing_comes_between_them() {
 #[test]
 fn halves_of_different_predicates_are_caught() {
     let seen = program(
-        Value::Function,
+        ValueDependence::Function,
         vec![write(false), other(Cell::gpr(7)), write(true)],
     );
     let mut real = seen.clone();
     // Another function of nothing: both halves may be executed, or none.
     real.ops[2].writes = SmallVec::from_slice(&[Cell::pred(GUARD)]);
-    let launch = Launch {
+    let launch = LaunchContext {
         warp_width: 8,
-        ..Launch::default()
+        ..LaunchContext::default()
     };
-    let model = Model {
+    let model = WarpModel {
         may_diverge: true,
-        ..Model::default()
+        ..WarpModel::default()
     };
     let mut analysed = Analysed::run(&seen, launch, &model, &Limits::default()).expect("followed");
     analysed.claims.code = &real;

@@ -2,13 +2,13 @@
 
 use smallvec::SmallVec;
 use warpbound_analyse::thread::Limits;
-use warpbound_analyse::{Dependence, Launch};
+use warpbound_analyse::{Dependence, LaunchContext};
 use warpbound_base::CodeAddr;
-use warpbound_driver::Flow;
-use warpbound_ir::{Cell, Code, Condition, Control, Op, OpIndex, Target, Value};
-use warpbound_isa::instr::{Space, Token};
-use warpbound_simt::warp::Model;
-use warpbound_testkit::divergence::Claims;
+use warpbound_driver::KernelFlow;
+use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Op, OpIndex, ControlTarget, ValueDependence};
+use warpbound_isa::instr::{MemorySpace, StackToken};
+use warpbound_simt::warp::WarpModel;
+use warpbound_testkit::divergence::DivergenceClaims;
 use warpbound_testkit::execute::{RunSeed, mix};
 use warpbound_testkit::generate::{exotic, structured, unstructured};
 
@@ -28,13 +28,13 @@ struct Found {
 /// Makes most data constant, so that often nothing but the way that a lane has come makes values differ.
 fn mostly_constant(code: &mut Code, rng: &mut fastrand::Rng) {
     for op in &mut code.ops {
-        let is_plain = op.control == Control::Next && op.meaning.is_none();
+        let is_plain = op.control == ControlEffect::Next && op.meaning.is_none();
         // Loops end by chains: operations that read what they write, and what is computed of them.
         let is_chain = op.reads.iter().any(|cell| *cell == Cell::gpr(7));
         if is_plain && !is_chain && rng.u8(0..10) < 7 {
             op.reads.clear();
-            op.value = Value::Function;
-            op.condition = Condition::ALWAYS;
+            op.value = ValueDependence::Function;
+            op.condition = ExecCondition::ALWAYS;
         }
     }
 }
@@ -58,15 +58,15 @@ fn campaign(
         if rng.bool() {
             mostly_constant(&mut code, &mut rng);
         }
-        let launch = Launch {
+        let launch = LaunchContext {
             warp_width: 8,
-            ..Launch::default()
+            ..LaunchContext::default()
         };
-        let model = Model {
+        let model = WarpModel {
             may_diverge: true,
-            ..Model::default()
+            ..WarpModel::default()
         };
-        let Ok(flow) = Flow::run(&code, &launch, &model, &Limits::default()) else {
+        let Ok(flow) = KernelFlow::run(&code, &launch, &model, &Limits::default()) else {
             continue;
         };
         let told = told.map(|change| {
@@ -74,7 +74,7 @@ fn campaign(
             change(&mut told);
             told
         });
-        let claims = Claims::run(&code, launch, &flow, told.as_ref(), plant);
+        let claims = DivergenceClaims::run(&code, launch, &flow, told.as_ref(), plant);
         let (values, presence) = claims.rest_on();
         for (count, holds) in total.programs.iter_mut().zip([true, values, presence]) {
             *count += usize::from(holds);
@@ -139,8 +139,8 @@ fn without_gates_it_is_caught() {
 fn a_lane_number_taken_for_a_constant_is_caught() {
     let told = |code: &mut Code| {
         for op in &mut code.ops {
-            if op.value == Value::Lane {
-                op.value = Value::Uniform;
+            if op.value == ValueDependence::Lane {
+                op.value = ValueDependence::Uniform;
             }
         }
     };
@@ -152,8 +152,8 @@ fn a_lane_number_taken_for_a_constant_is_caught() {
 fn forgotten_conditions_of_writes_are_caught() {
     let told = |code: &mut Code| {
         for op in &mut code.ops {
-            if op.control == Control::Next {
-                op.condition = Condition::ALWAYS;
+            if op.control == ControlEffect::Next {
+                op.condition = ExecCondition::ALWAYS;
             }
         }
     };
@@ -173,9 +173,9 @@ fn values_of_different_rounds_are_found_behind_a_loop() {
         let at = code.ops.len() as u32;
         code.ops.push(Op {
             addr: CodeAddr(at / 3 * 32 + at % 3 * 8 + 8),
-            condition: Condition {
+            condition: ExecCondition {
                 guard: guard.map(p),
-                ..Condition::ALWAYS
+                ..ExecCondition::ALWAYS
             },
             reads: SmallVec::from_slice(reads),
             writes: SmallVec::from_slice(writes),
@@ -185,35 +185,35 @@ fn values_of_different_rounds_are_found_behind_a_loop() {
             meaning: None,
         });
     };
-    let to = |at| Target::Op(OpIndex(at));
-    let (function, next) = (Value::Function, Control::Next);
-    op(None, &[], &[r(2)], Value::Lane, next.clone());
+    let to = |at| ControlTarget::Op(OpIndex(at));
+    let (function, next) = (ValueDependence::Function, ControlEffect::Next);
+    op(None, &[], &[r(2)], ValueDependence::Lane, next.clone());
     op(None, &[], &[r(1)], function, next.clone());
-    op(None, &[], &[], function, Control::Push(Token::Brk, to(12)));
+    op(None, &[], &[], function, ControlEffect::Push(StackToken::Brk, to(12)));
     op(None, &[r(1)], &[r(1)], function, next.clone()); // 3, header
     op(None, &[r(1)], &[p(1)], function, next.clone());
     op(None, &[r(1), r(2)], &[p(0)], function, next.clone());
-    op(None, &[], &[], function, Control::Push(Token::Sync, to(11)));
-    op(Some(0), &[], &[], function, Control::Jump(to(9)));
-    op(None, &[], &[], function, Control::Unwind(Token::Sync));
-    op(Some(1), &[], &[], function, Control::Unwind(Token::Brk)); // 9
-    op(None, &[], &[], function, Control::Unwind(Token::Sync));
-    op(None, &[], &[], function, Control::Jump(to(3))); // 11
-    op(None, &[r(1)], &[r(3)], Value::Load(Space::Shared), next); // 12
-    op(None, &[], &[], function, Control::Exit);
+    op(None, &[], &[], function, ControlEffect::Push(StackToken::Sync, to(11)));
+    op(Some(0), &[], &[], function, ControlEffect::Jump(to(9)));
+    op(None, &[], &[], function, ControlEffect::Unwind(StackToken::Sync));
+    op(Some(1), &[], &[], function, ControlEffect::Unwind(StackToken::Brk)); // 9
+    op(None, &[], &[], function, ControlEffect::Unwind(StackToken::Sync));
+    op(None, &[], &[], function, ControlEffect::Jump(to(3))); // 11
+    op(None, &[r(1)], &[r(3)], ValueDependence::Load(MemorySpace::Shared), next); // 12
+    op(None, &[], &[], function, ControlEffect::Exit);
 
-    let launch = Launch {
+    let launch = LaunchContext {
         warp_width: 8,
-        ..Launch::default()
+        ..LaunchContext::default()
     };
-    let model = Model {
+    let model = WarpModel {
         may_diverge: true,
-        ..Model::default()
+        ..WarpModel::default()
     };
-    let flow = Flow::run(&code, &launch, &model, &Limits::default()).expect("it is followed");
-    let claims = Claims::run(&code, launch, &flow, None, |_| {});
+    let flow = KernelFlow::run(&code, &launch, &model, &Limits::default()).expect("it is followed");
+    let claims = DivergenceClaims::run(&code, launch, &flow, None, |_| {});
     assert_eq!(claims.rest_on(), (true, true), "{:?}", claims.apart);
-    let blind = Claims::run(&code, launch, &flow, None, |dependence| {
+    let blind = DivergenceClaims::run(&code, launch, &flow, None, |dependence| {
         dependence.controllers.iter_mut().for_each(Vec::clear);
     });
     let mut missed = 0;

@@ -1,11 +1,11 @@
 //! A guarded indirect jump to the instruction behind it keeps its lanes together.
 
 use smallvec::SmallVec;
-use warpbound_analyse::Launch;
+use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread::Limits;
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Cell, Code, Condition, Control, Expr, Meaning, Op, OpIndex, Target, Value};
-use warpbound_simt::warp::Model;
+use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Expr, Meaning, Op, OpIndex, ControlTarget, ValueDependence};
+use warpbound_simt::warp::WarpModel;
 use warpbound_testkit::audit::Analysed;
 use warpbound_testkit::execute::RunSeed;
 
@@ -15,9 +15,9 @@ fn address(op: u32) -> u32 {
 
 /// `P0` differs from lane to lane; `@P0 BRX` to the next operation; `@P0 BRA` to the second of two sides.
 fn program() -> Code {
-    let p0 = Condition {
+    let p0 = ExecCondition {
         guard: Some(Cell::pred(0)),
-        ..Condition::ALWAYS
+        ..ExecCondition::ALWAYS
     };
     let mut code = Code {
         group_bytes: 32,
@@ -36,33 +36,33 @@ fn program() -> Code {
         });
     };
     let zero = Meaning::set(Cell::gpr(0), Expr::Const(0));
-    let next = Control::Indirect {
+    let next = ControlEffect::Indirect {
         base: Some(Cell::gpr(0)),
         anchor: address(3).into(),
         relative: true,
     };
-    let always = Condition::ALWAYS;
-    op(always, &[Cell::pred(0)], Value::Lane, Control::Next, None);
+    let always = ExecCondition::ALWAYS;
+    op(always, &[Cell::pred(0)], ValueDependence::Lane, ControlEffect::Next, None);
     op(
         always,
         &[Cell::gpr(0)],
-        Value::Function,
-        Control::Next,
+        ValueDependence::Function,
+        ControlEffect::Next,
         Some(zero),
     );
-    op(p0, &[], Value::Function, next, None);
+    op(p0, &[], ValueDependence::Function, next, None);
     op(
         p0,
         &[],
-        Value::Function,
-        Control::Jump(Target::Op(OpIndex(25))),
+        ValueDependence::Function,
+        ControlEffect::Jump(ControlTarget::Op(OpIndex(25))),
         None,
     );
     for _ in 0..2 {
         for _ in 0..20 {
-            op(always, &[], Value::Function, Control::Next, None);
+            op(always, &[], ValueDependence::Function, ControlEffect::Next, None);
         }
-        op(always, &[], Value::Function, Control::Exit, None);
+        op(always, &[], ValueDependence::Function, ControlEffect::Exit, None);
     }
     code
 }
@@ -70,13 +70,13 @@ fn program() -> Code {
 #[test]
 fn both_sides_behind_it_are_counted() {
     let code = program();
-    let launch = Launch {
+    let launch = LaunchContext {
         warp_width: 8,
-        ..Launch::default()
+        ..LaunchContext::default()
     };
-    let model = Model {
+    let model = WarpModel {
         may_diverge: true,
-        ..Model::default()
+        ..WarpModel::default()
     };
     let analysed = Analysed::run(&code, launch, &model, &Limits::default()).expect("followed");
     assert_eq!(analysed.claims.flow.bound(&[]), Some(4 + 2 * 21));

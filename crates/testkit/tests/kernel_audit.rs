@@ -3,13 +3,13 @@
 use std::fs;
 
 use warpbound_bound::{Never, StatedCounts};
-use warpbound_driver::audit::{Broken, Claim, Claims, Most, Order, Seen, Stated};
-use warpbound_driver::{Kernel, Options, Session};
-use warpbound_ir::{Cell, Op, OpIndex, Value};
-use warpbound_load::GridFile;
+use warpbound_driver::audit::{BrokenStatement, Claim, Claims, HeaderMaximum, PathOrder, Seen, StatedFacts};
+use warpbound_driver::{Kernel, BoundOptions, Session};
+use warpbound_ir::{Cell, Op, OpIndex, ValueDependence};
+use warpbound_load::LaunchFile;
 use warpbound_simt::Tag;
 use warpbound_simt::warp::Via;
-use warpbound_testkit::kernels::{self, Launch};
+use warpbound_testkit::kernels::{self, TestLaunch};
 
 const MOST_INSTRUCTIONS: u64 = 10_000_000;
 
@@ -20,13 +20,13 @@ fn session(file: &str) -> Session {
 }
 
 /// Runs a launch with what `plant` makes of the claims, to its end.
-fn watch(file: &str, launch: &GridFile, plant: impl Fn(&mut Claims<'_>)) -> (Seen, Stated) {
+fn watch(file: &str, launch: &LaunchFile, plant: impl Fn(&mut Claims<'_>)) -> (Seen, StatedFacts) {
     let session = session(file);
     let kernel: &Kernel = session.launched_grid(None, launch).expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
-    let options = Options {
+    let options = BoundOptions {
         block: Some(launch.block),
-        ..Options::default()
+        ..BoundOptions::default()
     };
     let mut claims = session.claims(&prepared, &options).expect("it is followed");
     plant(&mut claims);
@@ -34,13 +34,13 @@ fn watch(file: &str, launch: &GridFile, plant: impl Fn(&mut Claims<'_>)) -> (See
         &prepared,
         &claims,
         launch,
-        Order::TakenFirst,
+        PathOrder::TakenFirst,
         MOST_INSTRUCTIONS,
     );
     let watched = watched.expect("the launch suits the kernel");
     assert_eq!(watched.fault, None, "{file}");
     let seen = watched.seen;
-    let of_loop = |most: &Option<_>| Some(most.map_or(0, |most: Most| most.count));
+    let of_loop = |most: &Option<_>| Some(most.map_or(0, |most: HeaderMaximum| most.count));
     let loops: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
     let totals: Vec<Option<u64>> = seen.totals.iter().map(of_loop).collect();
     let counts = StatedCounts {
@@ -52,7 +52,7 @@ fn watch(file: &str, launch: &GridFile, plant: impl Fn(&mut Claims<'_>)) -> (See
     let bound = bound.map(|bound| u128::try_from(bound).expect("no warp issues less than nothing"));
     (
         seen,
-        Stated {
+        StatedFacts {
             loops,
             totals,
             bound,
@@ -63,9 +63,9 @@ fn watch(file: &str, launch: &GridFile, plant: impl Fn(&mut Claims<'_>)) -> (See
 fn nothing(_: &mut Claims<'_>) {}
 
 /// Threads that run their loops different numbers of times, in loops in a loop; 40 threads, so a warp of eight.
-fn nested() -> (&'static str, GridFile) {
+fn nested() -> (&'static str, LaunchFile) {
     let numbers: Vec<i32> = (0..100).collect();
-    let launch = Launch::of("nested_divergent", [2, 1, 1], [40, 1, 1])
+    let launch = TestLaunch::of("nested_divergent", [2, 1, 1], [40, 1, 1])
         .input("in", &numbers)
         .scratch("out", &[0i32; 100])
         .value("n", 9i32);
@@ -73,16 +73,16 @@ fn nested() -> (&'static str, GridFile) {
 }
 
 /// Branches that part the lanes, and barriers.
-fn sorting() -> (&'static str, GridFile) {
+fn sorting() -> (&'static str, LaunchFile) {
     let numbers: Vec<i32> = (0..512).map(|n| n * 7919 % 512).collect();
     let kernel = "void bitonic::block<int>(int*)";
-    let launch = Launch::of(kernel, [2, 1, 1], [256, 1, 1]).scratch("numbers", &numbers);
+    let launch = TestLaunch::of(kernel, [2, 1, 1], [256, 1, 1]).scratch("numbers", &numbers);
     ("bitonic_sort.sm_62.cubin", launch.done())
 }
 
-fn matrices() -> (&'static str, GridFile) {
+fn matrices() -> (&'static str, LaunchFile) {
     let numbers: Vec<i32> = (0..121).collect();
-    let launch = Launch::of("matmul_int", [1; 3], [11, 11, 1])
+    let launch = TestLaunch::of("matmul_int", [1; 3], [11, 11, 1])
         .input("a", &numbers)
         .input("b", &numbers)
         .scratch("product", &[0i32; 121])
@@ -91,9 +91,9 @@ fn matrices() -> (&'static str, GridFile) {
 }
 
 /// An EXIT in the middle, and lanes that find numbers of their own.
-fn early() -> (&'static str, GridFile) {
+fn early() -> (&'static str, LaunchFile) {
     let numbers: Vec<i32> = (0..200).map(|n| n % 5 - 1).collect();
-    let launch = Launch::of("early_exit", [2, 1, 1], [45, 1, 1])
+    let launch = TestLaunch::of("early_exit", [2, 1, 1], [45, 1, 1])
         .input("in", &numbers)
         .scratch("out", &[0i32; 200])
         .value("n", 70i32);
@@ -101,7 +101,7 @@ fn early() -> (&'static str, GridFile) {
 }
 
 /// Angles of which some take a call that reduces them, by the compiler that writes addresses of variables into instructions.
-fn trigonometry() -> (&'static str, GridFile) {
+fn trigonometry() -> (&'static str, LaunchFile) {
     let all = kernels::all();
     let reference = all
         .iter()
@@ -138,7 +138,7 @@ fn nothing_is_found_where_nothing_is_planted() {
 }
 
 /// The claims that a warp contradicts when something is planted.
-fn found(case: (&str, GridFile), plant: impl Fn(&mut Claims<'_>)) -> Vec<Claim> {
+fn found(case: (&str, LaunchFile), plant: impl Fn(&mut Claims<'_>)) -> Vec<Claim> {
     let (seen, _) = watch(case.0, &case.1, plant);
     let mut claims: Vec<Claim> = seen.violations.keys().map(|v| v.claim).collect();
     claims.dedup();
@@ -208,7 +208,7 @@ fn first(claims: &Claims<'_>, fits: impl Fn(&Op) -> bool) -> (OpIndex, Cell) {
 fn agreement_too_many() {
     // Special register 33 is the thread's number along x.
     let claims = found(matrices(), |claims| {
-        let (at, cell) = first(claims, |op| op.value == Value::Special(33));
+        let (at, cell) = first(claims, |op| op.value == ValueDependence::Special(33));
         claims.claim_agreement(at.next(), cell);
     });
     assert_eq!(claims, [Claim::Agreement]);
@@ -221,16 +221,16 @@ fn thread_numbers_said_to_agree() {
     let kernel = session.launched_grid(None, &launch).expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
     // True of blocks with rows of 32 threads.
-    let other = Options {
+    let other = BoundOptions {
         block: Some([32, 8, 1]),
-        ..Options::default()
+        ..BoundOptions::default()
     };
     let claims = session.claims(&prepared, &other).expect("it is followed");
     let watched = session.watch(
         &prepared,
         &claims,
         &launch,
-        Order::TakenFirst,
+        PathOrder::TakenFirst,
         MOST_INSTRUCTIONS,
     );
     let seen = watched.expect("the launch suits the kernel").seen;
@@ -253,7 +253,7 @@ fn fact_one_too_small() {
         let less_by_one = *bound;
         let broken = less.broken(&seen);
         let [
-            Broken::Fact {
+            BrokenStatement::Fact {
                 number: told,
                 stated,
                 most,
@@ -277,17 +277,17 @@ fn bound_one_too_small() {
     let (file, launch) = sorting();
     let (seen, stated) = watch(file, &launch, nothing);
     let worst = seen.worst.expect("a warp");
-    let exact = Stated {
+    let exact = StatedFacts {
         bound: Some(worst.issued.into()),
         ..stated
     };
     assert_eq!(exact.broken(&seen), []);
     let bound = u128::from(worst.issued) - 1;
-    let less = Stated {
+    let less = StatedFacts {
         bound: Some(bound),
         ..exact
     };
-    assert_eq!(less.broken(&seen), [Broken::Bound { bound, worst }]);
+    assert_eq!(less.broken(&seen), [BrokenStatement::Bound { bound, worst }]);
 }
 
 /// What is planted in totals: one less than a thread ran a header in its whole run.
@@ -304,7 +304,7 @@ fn total_one_too_small() {
         less.totals[number] = Some(most.count - 1);
         // A bound per entry that is as large does not follow from the total.
         less.loops[number] = None;
-        let broken = Broken::Total {
+        let broken = BrokenStatement::Total {
             number,
             stated: most.count - 1,
             most,
@@ -326,20 +326,20 @@ fn never_of_what_a_thread_does() {
     let session = session(file);
     let kernel = session.launched_grid(None, &launch).expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
-    let options = Options {
+    let options = BoundOptions {
         block: Some(launch.block),
-        ..Options::default()
+        ..BoundOptions::default()
     };
     let happened = |never: &[Never]| {
         let claims = session.claims(&prepared, &options).expect("it is followed");
         let claims = claims.with_never(never);
         let run = |order| session.watch(&prepared, &claims, &launch, order, MOST_INSTRUCTIONS);
-        let seen = run(Order::TakenFirst)
+        let seen = run(PathOrder::TakenFirst)
             .expect("the launch suits the kernel")
             .seen;
-        let broken = Stated::default().broken(&seen);
+        let broken = StatedFacts::default().broken(&seen);
         let numbers = broken.into_iter().map(|broken| match broken {
-            Broken::Never { number, .. } => number,
+            BrokenStatement::Never { number, .. } => number,
             other => panic!("{other:?}"),
         });
         numbers.collect::<Vec<usize>>()

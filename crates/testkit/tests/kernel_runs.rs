@@ -2,9 +2,9 @@
 
 use std::num::NonZero;
 
-use warpbound_driver::audit::Order;
+use warpbound_driver::audit::PathOrder;
 use warpbound_driver::{FunctionalRun, RunOptions, Session};
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 use warpbound_testkit::kernels::{self, Reference};
 
 /// What the older compiler built.
@@ -27,7 +27,7 @@ fn built(reference: &Reference, build: &str) -> Option<Session> {
 fn run(
     session: &Session,
     reference: &Reference,
-    launch: &GridFile,
+    launch: &LaunchFile,
     options: &RunOptions,
 ) -> Result<FunctionalRun, String> {
     session
@@ -97,7 +97,7 @@ fn the_order_of_lanes_that_part_changes_no_result() {
             for number in 0..LAUNCHES {
                 let launch = (reference.launch)(number);
                 let options = RunOptions {
-                    order: Order::TakenLast,
+                    order: PathOrder::TakenLast,
                     ..RunOptions::default()
                 };
                 let run = run(&session, &reference, &launch, &options).expect("it runs");

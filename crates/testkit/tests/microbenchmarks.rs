@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{Hooks, Session, TimedOptions};
-use warpbound_load::{Array, Element, GridFile, ParamValue};
-use warpbound_machine::Device;
+use warpbound_load::{NpyArray, ElementType, LaunchFile, ParamValue};
+use warpbound_machine::GpuModel;
 
 /// `published.toml`.
 #[derive(Deserialize)]
@@ -73,10 +73,10 @@ fn published() -> Vec<Series> {
 }
 
 /// A launch of the folder with other numbers.
-fn launch(name: &str, set: &BTreeMap<String, u64>, threads: Option<u32>) -> GridFile {
+fn launch(name: &str, set: &BTreeMap<String, u64>, threads: Option<u32>) -> LaunchFile {
     let text = std::fs::read_to_string(folder().join(name)).expect(name);
     let files = |file: &str| Ok(std::fs::read(folder().join(file)).expect(file));
-    let mut launch = GridFile::parse(name, &text, &files).expect("a launch");
+    let mut launch = LaunchFile::parse(name, &text, &files).expect("a launch");
     for (param, number) in set {
         let number = number.to_le_bytes();
         let mut found = launch.params.iter_mut().filter(|p| p.name == *param);
@@ -105,12 +105,12 @@ fn session(cubin: &str) -> Session {
 fn measure(
     cubin: &str,
     kernel: Option<&str>,
-    launch: &GridFile,
+    launch: &LaunchFile,
     machine: &str,
 ) -> Result<Vec<u32>, Diagnostic> {
     let session = session(cubin);
     let kernel = session.launched_grid(kernel, launch)?;
-    let options = TimedOptions::new(Device::built_in(machine)?);
+    let options = TimedOptions::new(GpuModel::built_in(machine)?);
     let hooks = Hooks {
         events: None,
         timeline: None,
@@ -197,11 +197,11 @@ fn figures_fit_launches_and_kernels() {
     for series in published() {
         let session = session(&series.cubin);
         let title = &series.title;
-        let fits = |kernel: Option<&str>, launch: &GridFile, element: usize| {
+        let fits = |kernel: Option<&str>, launch: &LaunchFile, element: usize| {
             let kernel = session.launched_grid(kernel, launch).expect(title);
             assert_eq!(kernel.params.len(), launch.params.len(), "{title}");
             let (name, buffer) = launch.buffers().next().expect("the cycles");
-            assert_eq!((name, buffer.element), ("cycles", Element::U32), "{title}");
+            assert_eq!((name, buffer.element), ("cycles", ElementType::U32), "{title}");
             assert!(element < buffer.bytes.len() / 4, "{title}");
         };
         for other in series.less.iter().chain(&series.over) {
@@ -232,7 +232,7 @@ fn figures_fit_launches_and_kernels() {
 #[test]
 fn rings_of_constants() {
     let contents = std::fs::read(folder().join("rings.npy")).expect("it is there");
-    let array = Array::of_npy(&contents).expect("an array");
+    let array = NpyArray::of_npy(&contents).expect("an array");
     let words: Vec<u32> = array
         .bytes
         .chunks_exact(4)

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
-use warpbound_driver::{LaunchFile, Machine, Options, Session};
+use warpbound_driver::{MiniLaunchFile, Machine, BoundOptions, Session};
 use warpbound_ir::lift;
 use warpbound_isa::{Program, mini};
 use warpbound_load::Image;
@@ -56,14 +56,14 @@ fn used(text: &str) {
     };
     let kernels = session.kernels(None).unwrap_or_default();
     let machine = Machine::built_in(Machine::DEFAULT).expect("the machine");
-    let mut launch = LaunchFile::parse("launch", "threads = 6\nmemory = 32\nmax_cycles = 2000\n")
+    let mut launch = MiniLaunchFile::parse("launch", "threads = 6\nmemory = 32\nmax_cycles = 2000\n")
         .expect("a launch");
     for name in ["a", "b", "c", "v", "n", "from", "to"] {
         launch.constants.insert(name.to_owned(), 3);
     }
-    let options = Options {
+    let options = BoundOptions {
         loop_default: Some(5),
-        ..Options::default()
+        ..BoundOptions::default()
     };
     for kernel in kernels {
         // A launch has the constants of its kernel and no others.
@@ -169,7 +169,7 @@ proptest! {
     #[test]
     fn damaged_launches(bytes in few(byte()), lines in few(any::<u8>())) {
         let text = damaged(LAUNCH, &bytes, &lines);
-        match LaunchFile::parse("launch", &String::from_utf8_lossy(&text)) {
+        match MiniLaunchFile::parse("launch", &String::from_utf8_lossy(&text)) {
             Ok(launch) => prop_assert_eq!(launch.words().len(), launch.memory as usize),
             Err(diagnostic) => assert_line(&diagnostic),
         }
@@ -186,7 +186,7 @@ proptest! {
 
     #[test]
     fn random_text_as_launch_and_machine(text in "(\\PC|\n){0,80}") {
-        if let Err(diagnostic) = LaunchFile::parse("launch", &text) {
+        if let Err(diagnostic) = MiniLaunchFile::parse("launch", &text) {
             assert_line(&diagnostic);
         }
         let machine = Machine::parse("machine", &text);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
-use warpbound_driver::{LaunchFile, Machine, Session};
+use warpbound_driver::{MiniLaunchFile, Machine, Session};
 use warpbound_machine::{AfterBarrier, Latency, Policy};
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simulate::{Simulation, Start};
@@ -77,8 +77,8 @@ fn read(path: &Path) -> String {
 }
 
 /// The launch of a file, the program beside it, and the machine.
-fn parts(path: &Path) -> (LaunchFile, String, Machine) {
-    let launch = LaunchFile::parse("launch", &read(path)).expect("a launch");
+fn parts(path: &Path) -> (MiniLaunchFile, String, Machine) {
+    let launch = MiniLaunchFile::parse("launch", &read(path)).expect("a launch");
     let name = path.file_name().expect("a name").to_string_lossy();
     let program = name.split('.').next().unwrap_or_default();
     let text = read(&path.with_file_name(format!("{program}.msimt")));

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use warpbound_driver::{LaunchFile, Machine, Session};
+use warpbound_driver::{MiniLaunchFile, Machine, Session};
 
 /// Cycles of TriangleSum with 4 and with 16 threads, on the paper's machine with one line replaced.
 fn cycles(line: &str, other: &str) -> [u64; 2] {
@@ -16,7 +16,7 @@ fn cycles(line: &str, other: &str) -> [u64; 2] {
     let session = Session::open("triangle_sum.msimt", program.as_bytes()).expect("a program");
     ["4x1", "16x4"].map(|name| {
         let file = format!("kernels/msimt/triangle_sum.{name}.toml");
-        let launch = LaunchFile::parse(&file, &read(&file)).expect("a launch");
+        let launch = MiniLaunchFile::parse(&file, &read(&file)).expect("a launch");
         let kernel = session.launched(None, &launch).expect("one kernel");
         let report = session.run(kernel, &launch, &machine, None, None);
         report.expect("a run").cycles

@@ -1,6 +1,6 @@
 //! Random mini-SIMT programs: what the machine does, against everything that is said of it.
 
-use warpbound_analyse::outline::{Lanes, Outliner, Region, RegionCost, Undecided};
+use warpbound_analyse::outline::{ProfiledWarp, WarpProfiler, Region, RegionCost, Undecided};
 use warpbound_ir::OpIndex;
 use warpbound_machine::{Latency, Policy};
 use warpbound_simt::warp::DivergenceOrder;
@@ -280,8 +280,8 @@ out:    sync
         DivergenceOrder::TakenFirst,
         DivergenceOrder::FallThroughFirst,
     ] {
-        let mut outliner = Outliner::new(&subject.code, &|_| 0, &bounded, 1_000);
-        let outline = outliner.run(&Lanes {
+        let mut outliner = WarpProfiler::new(&subject.code, &|_| 0, &bounded, 1_000);
+        let outline = outliner.run(&ProfiledWarp {
             first: 0,
             count: 4,
             cells: &[(subject.params[0].1, 5)],

@@ -2,8 +2,8 @@
 //! monotone`).
 
 use warpbound_driver::{Session, StartCaches, TimedOptions};
-use warpbound_load::GridFile;
-use warpbound_machine::{Device, Pick};
+use warpbound_load::LaunchFile;
+use warpbound_machine::{GpuModel, Selection};
 use warpbound_testkit::kernels;
 use warpbound_testkit::monotone::{Compared, compare, is_lone};
 
@@ -11,14 +11,14 @@ use warpbound_testkit::monotone::{Compared, compare, is_lone};
 fn compared(
     (machine, chip): (&str, &str),
     caches: StartCaches,
-    [from, to]: [Pick; 2],
+    [from, to]: [Selection; 2],
 ) -> Vec<(String, Compared)> {
     let lone = kernels::all().into_iter().filter_map(|reference| {
         let mut launches = (0..6).map(reference.launch);
-        let launch: GridFile = launches.find(is_lone)?;
+        let launch: LaunchFile = launches.find(is_lone)?;
         Some((reference, launch))
     });
-    let run = |(reference, launch): (kernels::Reference, GridFile)| {
+    let run = |(reference, launch): (kernels::Reference, LaunchFile)| {
         let file = format!("{}.{chip}.cubin", reference.source);
         let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
         let contents = std::fs::read(path).expect("the cubin is in the repository");
@@ -28,7 +28,7 @@ fn compared(
         let options = TimedOptions {
             caches: Some(caches),
             pick: from,
-            ..TimedOptions::new(Device::built_in(machine).expect("it comes with the tool"))
+            ..TimedOptions::new(GpuModel::built_in(machine).expect("it comes with the tool"))
         };
         let prepared = prepared.expect("it decodes");
         let compared = compare(&session, &prepared, &launch, &options, to).expect("it runs");
@@ -42,7 +42,7 @@ fn no_number_is_faster_at_its_slow_end() {
     let (mut runs, mut slower) = (0, 0);
     for machine in [("jetson-tx2", "sm_62"), ("p100", "sm_61")] {
         for caches in [StartCaches::Cold, StartCaches::Warm] {
-            let ends = [Pick::Typical, Pick::Slow];
+            let ends = [Selection::Typical, Selection::Slow];
             for (kernel, compared) in compared(machine, caches, ends) {
                 runs += compared.runs;
                 slower += compared.slower;
@@ -58,7 +58,7 @@ fn no_number_is_faster_at_its_slow_end() {
 #[test]
 fn the_comparison_bites() {
     let machine = ("jetson-tx2", "sm_62");
-    let compared = compared(machine, StartCaches::Cold, [Pick::Slow, Pick::Fast]);
+    let compared = compared(machine, StartCaches::Cold, [Selection::Slow, Selection::Fast]);
     let faster = compared.iter().flat_map(|(_, compared)| &compared.faster);
     let broken = faster.filter(|faster| faster.is_broken()).count();
     assert!(broken > 50, "{broken}");

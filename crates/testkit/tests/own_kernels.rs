@@ -6,9 +6,9 @@ use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::loops::Loops;
 use warpbound_analyse::thread::Limits;
 use warpbound_analyse::values::{AbstractValue, Values};
-use warpbound_driver::{Flow, Session};
-use warpbound_ir::{Code, Control, Expr, Meaning, Op};
-use warpbound_simt::warp::{CellSet, Model};
+use warpbound_driver::{KernelFlow, Session};
+use warpbound_ir::{Code, ControlEffect, Expr, Meaning, Op};
+use warpbound_simt::warp::{CellSet, WarpModel};
 use warpbound_testkit::random::Campaign;
 use warpbound_testkit::targets::compare;
 
@@ -41,13 +41,13 @@ fn for_each_kernel(mut work: impl FnMut(&str, &warpbound_driver::Prepared<'_>)) 
 
 #[test]
 fn targets_are_those_that_the_compiler_recorded() {
-    let model = Model {
+    let model = WarpModel {
         may_diverge: true,
-        ..Model::default()
+        ..WarpModel::default()
     };
     let (mut equal, mut unreachable) = (0, Vec::new());
     for_each_kernel(|name, prepared| {
-        let Ok(flow) = Flow::run(
+        let Ok(flow) = KernelFlow::run(
             &prepared.code,
             &Default::default(),
             &model,
@@ -106,7 +106,7 @@ fn code_without_meanings_has_the_same_flow() {
     let (mut with, mut without) = (0, 0);
     for_each_kernel(|name, prepared| {
         let code = warpbound_ir::lift_flow(prepared.kernel, &prepared.program).expect("it lifts");
-        let jumps = |op: &Op| matches!(op.control, Control::Indirect { .. });
+        let jumps = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
         let indirect = code.ops.iter().any(jumps);
         let meanings = code.ops.iter().any(|op| op.meaning.is_some());
         assert_eq!(meanings, indirect, "{name}");

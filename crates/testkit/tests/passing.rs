@@ -3,12 +3,12 @@
 
 use std::fs;
 
-use warpbound_analyse::Launch;
+use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread::Limits;
-use warpbound_driver::{Options, Session};
+use warpbound_driver::{BoundOptions, Session};
 use warpbound_ir::{BinaryOp, Code, Expr, Meaning};
 use warpbound_simt::counts::Family;
-use warpbound_simt::warp::Model;
+use warpbound_simt::warp::WarpModel;
 use warpbound_testkit::audit::Analysed;
 use warpbound_testkit::execute::{RunSeed, mix};
 use warpbound_testkit::generate::by_place;
@@ -62,14 +62,14 @@ fn audit(plant: &Plant<'_>) -> Caught {
             change(&mut analysed_code);
         }
         let block = BLOCKS[program as usize % BLOCKS.len()];
-        let launch = |block| Launch {
+        let launch = |block| LaunchContext {
             warp_width: [8, 32, 4][rng_of(program) % 3],
             block: Some(block),
-            ..Launch::default()
+            ..LaunchContext::default()
         };
-        let model = Model {
+        let model = WarpModel {
             may_diverge: true,
-            ..Model::default()
+            ..WarpModel::default()
         };
         let claimed = launch(plant.block.unwrap_or(block));
         let limits = Limits {
@@ -186,10 +186,10 @@ fn bound(file: &str, kernel: &str, block: Option<[u32; 3]>) -> Option<u128> {
     let session = Session::open(file, &contents).expect("it loads");
     let kernels = session.kernels(Some(kernel)).expect("it has it");
     let kernel = kernels.first().expect("it has it");
-    let options = Options {
+    let options = BoundOptions {
         block,
         loop_default: Some(10),
-        ..Options::default()
+        ..BoundOptions::default()
     };
     session.bound(kernel, &options).expect("it suits").bound
 }

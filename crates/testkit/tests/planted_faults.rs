@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use warpbound_analyse::Launch;
+use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread::Limits;
-use warpbound_ir::{Code, Condition, Control, Value};
-use warpbound_isa::instr::{Space, Token};
-use warpbound_simt::counts::{CountInput, CountSystem, CountVar, Counted, Factor, Family};
-use warpbound_simt::warp::{DivergenceOrder, Model, Via};
+use warpbound_ir::{Code, ExecCondition, ControlEffect, ValueDependence};
+use warpbound_isa::instr::{MemorySpace, StackToken};
+use warpbound_simt::counts::{CountInput, CountSystem, CountVar, CountKind, Factor, Family};
+use warpbound_simt::warp::{DivergenceOrder, WarpModel, Via};
 use warpbound_simt::{EntryId, Tag};
 use warpbound_testkit::audit::{Analysed, Findings};
-use warpbound_testkit::execute::{Fault, RunSeed, mix};
+use warpbound_testkit::execute::{PlantedFault, RunSeed, mix};
 use warpbound_testkit::generate::{
     exotic, structured, two_headers, unstructured, unwound_from_outside,
 };
@@ -26,15 +26,15 @@ struct Plant<'a> {
     /// In the results of the analyses.
     results: Option<&'a dyn Fn(&mut Analysed<'_>)>,
     /// In the machine.
-    machine: Option<Fault>,
+    machine: Option<PlantedFault>,
     /// Launch that is analysed.
-    launch: Option<Launch>,
+    launch: Option<LaunchContext>,
     /// Launch that runs, where it is another.
-    runs_with: Option<Launch>,
+    runs_with: Option<LaunchContext>,
     /// Order that is analysed.
     order: DivergenceOrder,
     /// Precision, where it is not the usual one.
-    model: Option<Model>,
+    model: Option<WarpModel>,
     /// Subtracted from each loop bound found by running.
     less: u64,
     /// Subtracted from each total of a loop found by running.
@@ -95,14 +95,14 @@ fn audit(plant: &Plant<'_>) -> Caught {
         if let Some(change) = plant.code {
             change(&mut analysed_code);
         }
-        let launch = plant.launch.unwrap_or(Launch {
+        let launch = plant.launch.unwrap_or(LaunchContext {
             warp_width: 8,
-            ..Launch::default()
+            ..LaunchContext::default()
         });
-        let model = plant.model.unwrap_or(Model {
+        let model = plant.model.unwrap_or(WarpModel {
             may_diverge: true,
             order: plant.order,
-            ..Model::default()
+            ..WarpModel::default()
         });
         let Ok(mut analysed) = Analysed::run(&analysed_code, launch, &model, &Limits::default())
         else {
@@ -186,7 +186,7 @@ fn push_missing_on_the_divergent_outcome_of_a_branch() {
 #[test]
 fn machine_that_takes_lanes_out_of_the_tagged_entry() {
     let caught = audit(&Plant {
-        machine: Some(Fault::LosesTaggedEntry),
+        machine: Some(PlantedFault::LosesTaggedEntry),
         ..Plant::default()
     });
     assert!(caught.mismatches > 0, "{caught:?}");
@@ -195,7 +195,7 @@ fn machine_that_takes_lanes_out_of_the_tagged_entry() {
 #[test]
 fn machine_that_leaves_the_entries_above_the_tagged_one() {
     let caught = audit(&Plant {
-        machine: Some(Fault::KeepsEntriesAbove),
+        machine: Some(PlantedFault::KeepsEntriesAbove),
         ..Plant::default()
     });
     assert!(
@@ -207,7 +207,7 @@ fn machine_that_leaves_the_entries_above_the_tagged_one() {
 #[test]
 fn machine_whose_exit_forgets_the_pending_entries() {
     let caught = audit(&Plant {
-        machine: Some(Fault::ExitKeepsPending),
+        machine: Some(PlantedFault::ExitKeepsPending),
         ..Plant::default()
     });
     assert!(caught.edges + caught.others > 0, "{caught:?}");
@@ -345,7 +345,7 @@ fn every_loop_said_to_iterate_together() {
 fn loops_that_iterate_together_entered_by_walking_only() {
     let walk_only = |analysed: &mut Analysed<'_>| {
         let variables = &analysed.claims.flow.counts.variables;
-        let resumes = |var: &CountVar| matches!(&variables[var.0], Counted::WarpStep(_, step) if step.via != Via::Walk);
+        let resumes = |var: &CountVar| matches!(&variables[var.0], CountKind::WarpStep(_, step) if step.via != Via::Walk);
         for row in &mut analysed.claims.flow.counts.rows {
             if row.family == Family::LoopTogether {
                 row.terms.retain(|(var, factor)| {
@@ -363,14 +363,14 @@ fn loops_that_iterate_together_entered_by_walking_only() {
 
 #[test]
 fn fewer_lanes_than_live() {
-    let narrow = Launch {
+    let narrow = LaunchContext {
         warp_width: 8,
         block: Some([2, 1, 1]),
-        ..Launch::default()
+        ..LaunchContext::default()
     };
-    let wide = Launch {
+    let wide = LaunchContext {
         warp_width: 8,
-        ..Launch::default()
+        ..LaunchContext::default()
     };
     let caught = audit(&Plant {
         launch: Some(narrow),
@@ -408,9 +408,9 @@ fn without_call_strings(analysed: &mut Analysed<'_>) {
         contexts: 1,
         ..Limits::default()
     };
-    let model = Model {
+    let model = WarpModel {
         may_diverge: true,
-        ..Model::default()
+        ..WarpModel::default()
     };
     if let Ok(again) = Analysed::run(
         analysed.claims.code,
@@ -465,8 +465,8 @@ fn reading(change: impl Fn(&mut warpbound_ir::Op)) -> Caught {
 #[test]
 fn private_memory_said_to_agree() {
     let caught = reading(|op| {
-        if op.value == Value::Load(Space::Local) {
-            op.value = Value::Load(Space::Shared);
+        if op.value == ValueDependence::Load(MemorySpace::Local) {
+            op.value = ValueDependence::Load(MemorySpace::Shared);
         }
     });
     assert!(caught.agreements > 0, "{caught:?}");
@@ -475,8 +475,8 @@ fn private_memory_said_to_agree() {
 #[test]
 fn shuffles_and_atomics_said_to_agree() {
     let caught = reading(|op| {
-        if op.value == Value::Lane {
-            op.value = Value::Function;
+        if op.value == ValueDependence::Lane {
+            op.value = ValueDependence::Function;
         }
     });
     assert!(caught.agreements > 0, "{caught:?}");
@@ -485,8 +485,8 @@ fn shuffles_and_atomics_said_to_agree() {
 #[test]
 fn guarded_writes_said_to_replace_the_old_value() {
     let caught = reading(|op| {
-        if op.control == Control::Next {
-            op.condition = Condition::ALWAYS;
+        if op.control == ControlEffect::Next {
+            op.condition = ExecCondition::ALWAYS;
         }
     });
     assert!(caught.agreements > 0, "{caught:?}");
@@ -500,15 +500,15 @@ fn operand_left_out_of_the_reads() {
 
 #[test]
 fn thread_index_said_to_agree() {
-    let claimed = Launch {
+    let claimed = LaunchContext {
         warp_width: 8,
         block: Some([8, 2, 1]),
-        ..Launch::default()
+        ..LaunchContext::default()
     };
-    let real = Launch {
+    let real = LaunchContext {
         warp_width: 8,
         block: Some([3, 3, 1]),
-        ..Launch::default()
+        ..LaunchContext::default()
     };
     let caught = audit(&Plant {
         launch: Some(claimed),
@@ -520,9 +520,9 @@ fn thread_index_said_to_agree() {
 
 #[test]
 fn divergent_branches_said_to_be_uniform() {
-    let model = Model {
+    let model = WarpModel {
         may_diverge: false,
-        ..Model::default()
+        ..WarpModel::default()
     };
     let caught = audit(&Plant {
         model: Some(model),
@@ -562,8 +562,8 @@ fn jump_table_that_is_too_short() {
 #[test]
 fn brk_said_to_stop_at_the_nearest_ssy() {
     let caught = reading(|op| {
-        if op.control == Control::Unwind(Token::Brk) {
-            op.control = Control::Unwind(Token::Sync);
+        if op.control == ControlEffect::Unwind(StackToken::Brk) {
+            op.control = ControlEffect::Unwind(StackToken::Sync);
         }
     });
     assert!(caught.edges + caught.others > 0, "{caught:?}");

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use warpbound_driver::{Hooks, Session, TimedOptions, TimedRun};
 use warpbound_isa::{Program, nvidia};
-use warpbound_load::{GridFile, StartCaches};
-use warpbound_machine::{Device, Parameter, Standing};
-use warpbound_simulate::timed::{AccessKind, Event, Listener};
+use warpbound_load::{LaunchFile, StartCaches};
+use warpbound_machine::{GpuModel, Parameter, Provenance};
+use warpbound_simulate::timed::{AccessKind, Event, EventListener};
 use warpbound_testkit::kernels;
 
 /// What `pastis-2022` (V, Figures 10 to 12) measured on a Jetson TX2 for the integer matrix product: side, cycles, read and
@@ -24,10 +24,10 @@ fn matrix_product(side: u32) -> TimedRun {
     let session = open("matmul_int.sm_62.cubin");
     let name = format!("{KERNELS}/cuda/matmul_int.{side}x{side}.toml");
     let text = std::fs::read_to_string(&name).expect("the launch is in the repository");
-    let grid = GridFile::parse(&name, &text, &|_| unreachable!("it names no files"));
+    let grid = LaunchFile::parse(&name, &text, &|_| unreachable!("it names no files"));
     let grid = grid.expect("a launch");
     let kernel = session.launched_grid(None, &grid).expect("its kernel");
-    let machine = Device::built_in("jetson-tx2").expect("it comes with the tool");
+    let machine = GpuModel::built_in("jetson-tx2").expect("it comes with the tool");
     // The host has just copied the matrices through the second-level cache (V).
     assert_eq!(grid.caches, StartCaches::Warm);
     let options = TimedOptions::new(machine);
@@ -83,7 +83,7 @@ struct Shortest<'a> {
     cycles: BTreeMap<u32, u64>,
 }
 
-impl Listener for Shortest<'_> {
+impl EventListener for Shortest<'_> {
     fn event(&mut self, cycle: u64, event: &Event) {
         let Event::Shared {
             at,
@@ -121,7 +121,7 @@ fn durations_of_shared_memory() {
         let Program::Nvidia(program) = &prepared.program else {
             panic!("it is for a GPU");
         };
-        let machine = Device::built_in("jetson-tx2").expect("it comes with the tool");
+        let machine = GpuModel::built_in("jetson-tx2").expect("it comes with the tool");
         let mut listener = Shortest {
             program,
             cycles: shortest,
@@ -144,11 +144,11 @@ fn durations_of_shared_memory() {
 /// (`bandwidth.rs`) two are, for each kind of memory, and the latency of the P100's.
 #[test]
 fn few_numbers_are_fitted() {
-    for name in Device::names() {
-        let device = Device::built_in(name).expect("it comes with the tool");
+    for name in GpuModel::names() {
+        let device = GpuModel::built_in(name).expect("it comes with the tool");
         let fitted = Parameter::ALL
             .iter()
-            .filter(|&&parameter| device.figure(parameter).standing == Standing::Fitted);
+            .filter(|&&parameter| device.figure(parameter).standing == Provenance::Fitted);
         let fitted: Vec<&str> = fitted.map(|parameter| parameter.name()).collect();
         let expected: &[&str] = match name {
             "jetson-tx2" => &["launch.kernel"],

@@ -1,9 +1,9 @@
 //! Shapes that a rule of the analyses exists for: a rule that is left out or too bold contradicts runs of these.
 
-use warpbound_analyse::Launch;
+use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread::Limits;
 use warpbound_ir::Code;
-use warpbound_simt::warp::Model;
+use warpbound_simt::warp::WarpModel;
 use warpbound_testkit::audit::{Analysed, CALL_COST};
 use warpbound_testkit::execute::{Ending, RunSeed};
 use warpbound_testkit::generate::{
@@ -11,16 +11,16 @@ use warpbound_testkit::generate::{
 };
 use warpbound_testkit::random::{Campaign, first_warp};
 
-const WARP: Launch = Launch {
+const WARP: LaunchContext = LaunchContext {
     warp_width: 32,
     block: None,
     global_is_stable: true,
 };
 
-fn divergent() -> Model {
-    Model {
+fn divergent() -> WarpModel {
+    WarpModel {
         may_diverge: true,
-        ..Model::default()
+        ..WarpModel::default()
     }
 }
 
@@ -125,7 +125,7 @@ fn a_block_of_several_warps_has_a_full_one() {
         ([40, 2, 1], 32),
         ([8, 8, 8], 32),
     ] {
-        let launch = Launch {
+        let launch = LaunchContext {
             block: Some(block),
             ..WARP
         };

@@ -3,8 +3,8 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{Hooks, Session, TimedOptions};
-use warpbound_load::GridFile;
-use warpbound_machine::{Device, Parameter};
+use warpbound_load::LaunchFile;
+use warpbound_machine::{GpuModel, Parameter};
 
 /// Kernel of `microbenchmarks.cu`, type of its values, instructions of a link of its chain, and the guide's results in a cycle
 /// by machine: `jetson-tx2`, `gtx1080`, `p100`.
@@ -42,9 +42,9 @@ fn cycles(machine: &str, chip: &str, kernel: &str, element: &str, blocks: u64) -
          {{name = 'values', type = '{element}', shape = [1088]}}]"
     );
     let no_files = |name: &str| Err(Diagnostic::new("no files").in_file(name));
-    let grid = GridFile::parse("launch", &text, &no_files).expect("a launch");
+    let grid = LaunchFile::parse("launch", &text, &no_files).expect("a launch");
     let kernel = session.launched_grid(None, &grid).expect("its kernel");
-    let mut options = TimedOptions::new(Device::built_in(machine).expect("it comes with the tool"));
+    let mut options = TimedOptions::new(GpuModel::built_in(machine).expect("it comes with the tool"));
     options.set.push((Parameter::SmCount, 1));
     let hooks = Hooks {
         events: None,

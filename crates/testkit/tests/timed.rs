@@ -2,11 +2,11 @@
 
 use warpbound_driver::{Hooks, Prepared, Session, TimedOptions, TimedRun};
 use warpbound_isa::Program;
-use warpbound_load::{GridFile, StartCaches};
-use warpbound_machine::{Device, Parameter, Pick, Unit, WarpPolicy};
-use warpbound_simulate::timed::{Event, Interlock, Listener, Stall};
+use warpbound_load::{LaunchFile, StartCaches};
+use warpbound_machine::{GpuModel, Parameter, Selection, Unit, WarpPolicy};
+use warpbound_simulate::timed::{Event, Interlock, EventListener, Stall};
 use warpbound_testkit::kernels::{self, Reference};
-use warpbound_testkit::referee::Referee;
+use warpbound_testkit::issue_rules::IssueRules;
 
 /// Launches of each kernel.
 const LAUNCHES: u64 = 2;
@@ -29,13 +29,13 @@ fn session(reference: &Reference, chip: &str) -> Session {
 }
 
 fn options(machine: &str) -> TimedOptions {
-    TimedOptions::new(Device::built_in(machine).expect("it comes with the tool"))
+    TimedOptions::new(GpuModel::built_in(machine).expect("it comes with the tool"))
 }
 
 fn run(
     session: &Session,
     reference: &Reference,
-    launch: &GridFile,
+    launch: &LaunchFile,
     options: &TimedOptions,
 ) -> Result<TimedRun, String> {
     let hooks = Hooks {
@@ -55,18 +55,18 @@ fn ways(chip: &str, machine: &str) -> Vec<TimedOptions> {
     let other = match chip {
         "sm_62" => TimedOptions {
             scheduler: Some(WarpPolicy::RunToBarrier),
-            pick: Pick::Seed(7),
+            pick: Selection::Seed(7),
             caches: Some(StartCaches::Warm),
             ..options(machine)
         },
         "sm_61" => TimedOptions {
             scheduler: Some(WarpPolicy::Lrr),
-            pick: Pick::Most,
+            pick: Selection::Most,
             ..options(machine)
         },
         _ => TimedOptions {
             scheduler: Some(WarpPolicy::Oldest),
-            pick: Pick::Least,
+            pick: Selection::Least,
             interlock: Interlock::Scoreboard,
             ..options(machine)
         },
@@ -74,7 +74,7 @@ fn ways(chip: &str, machine: &str) -> Vec<TimedOptions> {
     vec![typical, other]
 }
 
-fn all_launches() -> impl Iterator<Item = (Reference, GridFile, &'static str, &'static str)> {
+fn all_launches() -> impl Iterator<Item = (Reference, LaunchFile, &'static str, &'static str)> {
     kernels::all().into_iter().flat_map(|reference| {
         (0..LAUNCHES).flat_map(move |number| {
             let possible =
@@ -123,7 +123,7 @@ fn the_referee_finds_nothing() {
         for mut options in ways(chip, machine) {
             options.interlock = Interlock::ControlWords;
             let picked = options.machine.pick(options.pick);
-            let mut referee = Referee::new(program, &picked);
+            let mut referee = IssueRules::new(program, &picked);
             if session
                 .time(&prepared, &launch, &options, &mut referee)
                 .is_err()
@@ -142,11 +142,11 @@ fn the_referee_finds_nothing() {
 
 /// Lets a warp issue too early: as if it had not waited for a reason.
 struct Hasty<'a> {
-    referee: Referee<'a>,
+    referee: IssueRules<'a>,
     reason: Stall,
 }
 
-impl Listener for Hasty<'_> {
+impl EventListener for Hasty<'_> {
     fn event(&mut self, cycle: u64, event: &Event) {
         let mut event = *event;
         let mut early = 0;
@@ -174,7 +174,7 @@ fn the_referee_bites() {
         panic!("it is for a GPU");
     };
     let options = options("gtx1080");
-    let picked = options.machine.pick(Pick::Typical);
+    let picked = options.machine.pick(Selection::Typical);
     for (reason, rule) in [
         (Stall::Dependency, "which demands"),
         (Stall::Memory, "does not wait for scoreboard"),
@@ -183,7 +183,7 @@ fn the_referee_bites() {
         (Stall::Selection, "has issued in this cycle"),
     ] {
         let mut hasty = Hasty {
-            referee: Referee::new(program, &picked),
+            referee: IssueRules::new(program, &picked),
             reason,
         };
         session
@@ -221,10 +221,10 @@ fn untouched_numbers_change_nothing() {
         let prepared: Prepared<'_> = session.prepare(kernel).expect("it is decoded");
         // With other numbers, other things happen.
         let pick = match random.u32(0..4) {
-            0 => Pick::Typical,
-            1 => Pick::Least,
-            2 => Pick::Most,
-            _ => Pick::Seed(random.u64(..)),
+            0 => Selection::Typical,
+            1 => Selection::Least,
+            2 => Selection::Most,
+            _ => Selection::Seed(random.u64(..)),
         };
         let interlock = match random.u32(0..4) {
             0 => Interlock::Scoreboard,

@@ -3,7 +3,7 @@
 use warpbound_driver::{Parameter, Session, TimedOptions, WarpPolicy};
 use warpbound_simulate::timed::Interlock;
 use warpbound_testkit::kernels;
-use warpbound_testkit::ledger::Ledger;
+use warpbound_testkit::cycle_accounting::CycleAccounting;
 
 /// Each kernel with each scheduler in turn, every fifth by a scoreboard, every third with instructions fetched in small pieces.
 #[test]
@@ -41,7 +41,7 @@ fn cycles_of_warps_add_up() {
             },
             ..TimedOptions::new(session.own_device().expect("a machine is for it"))
         };
-        let mut ledger = Ledger::new();
+        let mut ledger = CycleAccounting::new();
         let name = &reference.kernel;
         match session.time(&prepared, &launch, &options, &mut ledger) {
             Err(diagnostic) => mistakes.push(diagnostic.to_string()),

@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use warpbound_driver::{Session, TimedOptions, WarpPolicy};
 use warpbound_ir::{Cell, Code};
 use warpbound_isa::{Program, nvidia};
-use warpbound_load::GridFile;
-use warpbound_machine::{Device, Parameter, Pick, Slow, Unit};
-use warpbound_simulate::timed::{Event, Interlock, Listener, Silent, Stall};
+use warpbound_load::LaunchFile;
+use warpbound_machine::{GpuModel, Parameter, Selection, SlowEnd, Unit};
+use warpbound_simulate::timed::{Event, Interlock, EventListener, Silent, Stall};
 use warpbound_testkit::kernels::{self, Reference};
-use warpbound_testkit::ledger::Ledger;
+use warpbound_testkit::cycle_accounting::CycleAccounting;
 
 fn session(reference: &Reference, chip: &str) -> Session {
     let file = format!("{}.{chip}.cubin", reference.source);
@@ -20,7 +20,7 @@ fn session(reference: &Reference, chip: &str) -> Session {
 }
 
 fn options(machine: &str) -> TimedOptions {
-    TimedOptions::new(Device::built_in(machine).expect("it comes with the tool"))
+    TimedOptions::new(GpuModel::built_in(machine).expect("it comes with the tool"))
 }
 
 /// A kernel of ours by its source, the first if there are several.
@@ -34,9 +34,9 @@ fn of_source(source: &str) -> Reference {
 fn run(
     reference: &Reference,
     session: &Session,
-    launch: &GridFile,
+    launch: &LaunchFile,
     options: &TimedOptions,
-    listener: &mut impl Listener,
+    listener: &mut impl EventListener,
 ) -> u64 {
     let kernel = session.launched_grid(Some(reference.kernel), launch);
     let prepared = session.prepare(kernel.expect("it has the kernel"));
@@ -58,11 +58,11 @@ fn books_close_with_other_numbers() {
     ];
     let mut mistakes = Vec::new();
     for (pick, machine) in [
-        (Pick::Least, "gtx1080"),
-        (Pick::Least, "p100"),
-        (Pick::Most, "p100"),
-        (Pick::Seed(1), "gtx1080"),
-        (Pick::Slow, "gtx1080ti"),
+        (Selection::Least, "gtx1080"),
+        (Selection::Least, "p100"),
+        (Selection::Most, "p100"),
+        (Selection::Seed(1), "gtx1080"),
+        (Selection::Slow, "gtx1080ti"),
     ] {
         for (number, reference) in kernels::all().iter().enumerate() {
             let options = TimedOptions {
@@ -71,7 +71,7 @@ fn books_close_with_other_numbers() {
                 ..options(machine)
             };
             let launch = (reference.launch)(1);
-            let mut ledger = Ledger::new();
+            let mut ledger = CycleAccounting::new();
             let session = session(reference, "sm_61");
             run(reference, &session, &launch, &options, &mut ledger);
             if let Err(what) = ledger.close() {
@@ -100,17 +100,17 @@ fn a_lone_warp_gains_nothing_by_longer_latencies() {
     let lone = kernels::all().into_iter().filter_map(|reference| {
         let mut launches = (0..6).map(reference.launch);
         let is_lone =
-            |launch: &GridFile| launch.grid == [1; 3] && launch.block.iter().product::<u32>() <= 32;
+            |launch: &LaunchFile| launch.grid == [1; 3] && launch.block.iter().product::<u32>() <= 32;
         Some((reference, launches.find(is_lone)?))
     });
-    let of_the_paper = |(reference, _): &(Reference, GridFile)| reference.source == "matmul_int";
+    let of_the_paper = |(reference, _): &(Reference, LaunchFile)| reference.source == "matmul_int";
     for (_, (reference, launch)) in (0..)
         .zip(lone)
         .filter(|(number, found)| number % 6 == 0 || of_the_paper(found))
     {
         let session = session(&reference, "sm_62");
         let source = reference.source;
-        for pick in [Pick::Typical, Pick::Least, Pick::Seed(3)] {
+        for pick in [Selection::Typical, Selection::Least, Selection::Seed(3)] {
             let mut options = TimedOptions {
                 pick,
                 ..options("jetson-tx2")
@@ -123,7 +123,7 @@ fn a_lone_warp_gains_nothing_by_longer_latencies() {
             let first = time(&[]);
             for &parameter in Parameter::ALL {
                 let is_apart = APART.iter().any(|(other, _)| *other == parameter);
-                if parameter.unit() != Unit::Cycles || parameter.slow() != Slow::High || is_apart {
+                if parameter.unit() != Unit::Cycles || parameter.slow() != SlowEnd::High || is_apart {
                     continue;
                 }
                 let mut before = first;
@@ -149,7 +149,7 @@ struct Units {
     waited: u64,
 }
 
-impl Listener for Units {
+impl EventListener for Units {
     fn event(&mut self, _: u64, event: &Event) {
         if let Event::Issue { waited, .. } = event {
             self.waited += waited[Stall::Unit as usize];
@@ -194,7 +194,7 @@ struct Distances<'a> {
     least: [u64; 3],
 }
 
-impl Listener for Distances<'_> {
+impl EventListener for Distances<'_> {
     fn event(&mut self, cycle: u64, event: &Event) {
         let Event::Issue { warp, at, .. } = event else {
             return;
@@ -249,7 +249,7 @@ fn scoreboards_keep_the_latencies() {
         run.expect("it runs");
         least = distances.least;
     }
-    let machine = options("jetson-tx2").machine.pick(Pick::Typical);
+    let machine = options("jetson-tx2").machine.pick(Selection::Typical);
     let expected = [
         Parameter::LatencyAlu,
         Parameter::LatencyPredicate,
@@ -264,7 +264,7 @@ struct Openers {
     opened: Vec<usize>,
 }
 
-impl Listener for Openers {
+impl EventListener for Openers {
     fn event(&mut self, _: u64, event: &Event) {
         match event {
             Event::Issue { at, .. } => self.last = at.index(),

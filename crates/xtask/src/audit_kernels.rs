@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
 use warpbound_bound::StatedCounts;
-use warpbound_driver::audit::{Broken, Claims, Most, Order, Stated};
-use warpbound_driver::{Options, Session};
+use warpbound_driver::audit::{BrokenStatement, Claims, HeaderMaximum, PathOrder, StatedFacts};
+use warpbound_driver::{BoundOptions, Session};
 use warpbound_testkit::kernels::{self, Reference};
 
 use crate::repository::{Repository, files_with_extension};
@@ -190,16 +190,16 @@ fn audit(file: &str, contents: &[u8], reference: &Reference, runs: u64) -> anyho
         let claims = match known.entry(launch.block) {
             Entry::Occupied(claims) => claims.into_mut(),
             Entry::Vacant(place) => {
-                let options = Options {
+                let options = BoundOptions {
                     block: Some(launch.block),
-                    ..Options::default()
+                    ..BoundOptions::default()
                 };
                 place.insert(session.claims(&prepared, &options)?)
             }
         };
         let order = match number % 2 {
-            0 => Order::TakenFirst,
-            _ => Order::TakenLast,
+            0 => PathOrder::TakenFirst,
+            _ => PathOrder::TakenLast,
         };
         let watched = session.watch(&prepared, claims, &launch, order, MOST_INSTRUCTIONS)?;
         let seen = watched.seen;
@@ -215,7 +215,7 @@ fn audit(file: &str, contents: &[u8], reference: &Reference, runs: u64) -> anyho
             row.problem(number, fault);
         }
         // A loop that no thread comes to: any number is true of it.
-        let of_loop = |most: &Option<Most>| Some(most.map_or(0, |most| most.count));
+        let of_loop = |most: &Option<HeaderMaximum>| Some(most.map_or(0, |most| most.count));
         let loops: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
         let totals: Vec<Option<u64>> = seen.totals.iter().map(of_loop).collect();
         let counts = StatedCounts {
@@ -225,14 +225,14 @@ fn audit(file: &str, contents: &[u8], reference: &Reference, runs: u64) -> anyho
         };
         let bound = claims.flow.bound_with(counts, |_| 0);
         let bound = bound.and_then(|bound| u128::try_from(bound).ok());
-        let stated = Stated {
+        let stated = StatedFacts {
             loops,
             totals,
             bound,
         };
         for broken in stated.broken(&seen) {
             row.violations += 1;
-            if let Broken::Bound { bound, worst } = broken {
+            if let BrokenStatement::Bound { bound, worst } = broken {
                 row.problem(
                     number,
                     format_args!(

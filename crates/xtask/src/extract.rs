@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_load::{EntryKind, FileSource, Library};
+use warpbound_load::{EntryKind, FileSource, ImageDirectory};
 
 use crate::repository::Repository;
 
@@ -21,7 +21,7 @@ pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     fs::create_dir_all(directory).with_context(|| format!("cannot create {directory}"))?;
     let mut count = 0;
     for file in files.iter().map(PathBuf::from) {
-        let library = Library::open(FileSource::new(File::open(&file)?)?)?;
+        let library = ImageDirectory::open(FileSource::new(File::open(&file)?)?)?;
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         for (number, entry) in (1..).zip(library.entries()) {
             if entry.kind == EntryKind::Cubin && entry.isa.is_supported() {

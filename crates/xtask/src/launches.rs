@@ -6,7 +6,7 @@ use std::fs;
 
 use anyhow::{Context, bail, ensure};
 use warpbound_load::{
-    Array, Element, GridBuffer, GridFile, GridImage, GridPointer, GridTexture, ParamValue,
+    NpyArray, ElementType, LaunchBuffer, LaunchFile, ImageBinding, LaunchPointer, TextureBinding, ParamValue,
     PointerPlace, StartCaches,
 };
 use warpbound_testkit::kernels;
@@ -108,7 +108,7 @@ fn short(kernel: &str) -> String {
 }
 
 /// The files of a launch; reading them gives the launch again.
-fn written(name: &str, kernel: &str, launch: &GridFile) -> anyhow::Result<Files> {
+fn written(name: &str, kernel: &str, launch: &LaunchFile) -> anyhow::Result<Files> {
     let mut files = Files::new();
     let mut text = format!("kernel = {}\n", quoted(kernel));
     writeln!(text, "grid = {:?}\nblock = {:?}", launch.grid, launch.block)?;
@@ -186,8 +186,8 @@ fn written(name: &str, kernel: &str, launch: &GridFile) -> anyhow::Result<Files>
         let found = files.get(name).cloned();
         found.ok_or_else(|| warpbound_base::Diagnostic::new("not written"))
     };
-    let again = GridFile::parse(&launch.file, &text, &read)?;
-    let same = GridFile {
+    let again = LaunchFile::parse(&launch.file, &text, &read)?;
+    let same = LaunchFile {
         kernel: Some(kernel.to_owned()),
         ..launch.clone()
     };
@@ -200,8 +200,8 @@ fn written(name: &str, kernel: &str, launch: &GridFile) -> anyhow::Result<Files>
 }
 
 fn write_pointer(
-    pointer: &GridPointer,
-    launch: &GridFile,
+    pointer: &LaunchPointer,
+    launch: &LaunchFile,
     text: &mut String,
 ) -> anyhow::Result<()> {
     let buffer = |number: usize| launch.buffers().nth(number).map(|(name, _)| name);
@@ -221,7 +221,7 @@ fn write_pointer(
         pointer.to_offset
     )?;
     if pointer.count > 1 {
-        let GridPointer {
+        let LaunchPointer {
             count,
             step,
             to_step,
@@ -233,8 +233,8 @@ fn write_pointer(
 }
 
 fn write_texture(
-    texture: &GridTexture,
-    launch: &GridFile,
+    texture: &TextureBinding,
+    launch: &LaunchFile,
     text: &mut String,
 ) -> anyhow::Result<()> {
     writeln!(text, "\n[[texture]]")?;
@@ -262,9 +262,9 @@ fn write_texture(
 }
 
 fn write_image(
-    image: &GridImage,
+    image: &ImageBinding,
     kind: &str,
-    launch: &GridFile,
+    launch: &LaunchFile,
     text: &mut String,
 ) -> anyhow::Result<()> {
     let buffer = launch.buffers().nth(image.buffer);
@@ -285,14 +285,14 @@ fn write_image(
 fn write_buffer(
     launch: &str,
     own: &str,
-    buffer: &GridBuffer,
+    buffer: &LaunchBuffer,
     text: &mut String,
     files: &mut Files,
 ) -> anyhow::Result<()> {
     writeln!(text, "type = \"{}\"", buffer.element)?;
     let mut file = |end: &str, bytes: &[u8]| {
         let name = format!("{launch}.{own}{end}.npy");
-        let array = Array {
+        let array = NpyArray {
             element: buffer.element,
             shape: buffer.shape.clone(),
             bytes: bytes.to_owned(),
@@ -327,12 +327,12 @@ fn write_buffer(
 }
 
 /// A number that reads as the same bytes.
-fn spelled(element: Element, bytes: &[u8]) -> String {
+fn spelled(element: ElementType, bytes: &[u8]) -> String {
     match element.float(bytes) {
         Some(value) if value.is_finite() => format!("{value:?}"),
         Some(value) if value.is_nan() => "\"nan\"".to_owned(),
         Some(value) => format!("\"{value}\""),
-        None if element == Element::U64 => quoted(&element.spell(bytes)),
+        None if element == ElementType::U64 => quoted(&element.spell(bytes)),
         None => element.spell(bytes),
     }
 }

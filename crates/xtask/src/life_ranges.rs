@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_isa::nvidia::{Program, Role, Value};
-use warpbound_isa::{Arch, Effects, Flow, Instr, Reg, Space, TargetStyle};
+use warpbound_isa::nvidia::{Program, OperandRole, OperandValue};
+use warpbound_isa::{Arch, Effects, InstrFlow, Instr, Reg, MemorySpace, TargetStyle};
 
 use crate::cubin;
 use crate::nvdisasm::Nvdisasm;
@@ -186,7 +186,7 @@ struct Tally {
 impl Tally {
     fn instruction(&mut self, program: &Program, instr: &Instr, marks: &Marks) {
         let effects = program.effects(instr);
-        if let Flow::Call(_) | Flow::Indirect { .. } = effects.flow {
+        if let InstrFlow::Call(_) | InstrFlow::Indirect { .. } = effects.flow {
             self.leave_out("calls and indirect jumps, marked with what the code they reach uses");
             return;
         }
@@ -300,15 +300,15 @@ fn rule(
     let stays_in_part = view
         .operands
         .iter()
-        .any(|operand| operand.role == Role::ReadWrite)
+        .any(|operand| operand.role == OperandRole::ReadWrite)
         || matches!(view.mnemonic, "MOV" | "MOV32I");
     let all_predicates = view
         .operands
         .iter()
-        .any(|operand| operand.value == Value::AllPreds);
+        .any(|operand| operand.value == OperandValue::AllPreds);
     let texture = effects
         .access
-        .is_some_and(|access| matches!(access.space, Space::Texture | Space::Surface));
+        .is_some_and(|access| matches!(access.space, MemorySpace::Texture | MemorySpace::Surface));
     if text.contains("INVALID") || text.contains("???") {
         Some("registers of a size that is none")
     } else if kind == Kind::OnlyWeRead && stays_in_part && effects.writes.contains(&register) {

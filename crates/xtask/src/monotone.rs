@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Device, Pick, Session, StartCaches, TimedOptions};
-use warpbound_load::GridFile;
+use warpbound_driver::{GpuModel, Selection, Session, StartCaches, TimedOptions};
+use warpbound_load::LaunchFile;
 use warpbound_testkit::monotone::{Compared, compare, is_lone};
 
 use crate::repository::{Repository, files_with_extension};
@@ -51,13 +51,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     if launches.is_empty() {
         bail!("there is no such launch of a single warp");
     }
-    let devices = MACHINES.map(|(name, chip)| (Device::built_in(name), chip));
+    let devices = MACHINES.map(|(name, chip)| (GpuModel::built_in(name), chip));
     let mut machines = Vec::new();
     for (device, chip) in devices {
         machines.push((device.map_err(|d| anyhow::anyhow!("{d}"))?, chip));
     }
-    let picks: Vec<Pick> = std::iter::once(Pick::Typical)
-        .chain((0..seeds).map(Pick::Seed))
+    let picks: Vec<Selection> = std::iter::once(Selection::Typical)
+        .chain((0..seeds).map(Selection::Seed))
         .collect();
     let mut tasks = Vec::new();
     for launch in &launches {
@@ -115,7 +115,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 /// A launch of a single warp.
 struct Lone {
     name: String,
-    grid: GridFile,
+    grid: LaunchFile,
 }
 
 /// The launches of kernels whose sources have these names, or of all.
@@ -132,7 +132,7 @@ fn lone_launches(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<
             let contents = fs::read(repository.launches().join(file));
             contents.map_err(|error| Diagnostic::new(error.to_string()))
         };
-        let grid = GridFile::parse(&name, &text, &files).map_err(|d| anyhow::anyhow!("{d}"))?;
+        let grid = LaunchFile::parse(&name, &text, &files).map_err(|d| anyhow::anyhow!("{d}"))?;
         if is_lone(&grid) {
             launches.push(Lone { name, grid });
         }
@@ -145,9 +145,9 @@ impl Lone {
     fn compare(
         &self,
         repository: &Repository,
-        (machine, chip): &(Device, &str),
-        picks: &[Pick],
-    ) -> anyhow::Result<Option<Vec<(StartCaches, Pick, Compared)>>> {
+        (machine, chip): &(GpuModel, &str),
+        picks: &[Selection],
+    ) -> anyhow::Result<Option<Vec<(StartCaches, Selection, Compared)>>> {
         let source = self.name.split('.').next().unwrap_or_default();
         let builds = [chip.to_string(), format!("nvrtc11.{chip}")];
         let cubin = |build: String| {
@@ -176,7 +176,7 @@ impl Lone {
                     pick,
                     ..TimedOptions::new(machine.clone())
                 };
-                let compared = compare(&session, &prepared, &self.grid, &options, Pick::Slow);
+                let compared = compare(&session, &prepared, &self.grid, &options, Selection::Slow);
                 all.push((caches, pick, compared.map_err(told)?));
             }
         }
@@ -203,7 +203,7 @@ impl Total {
         &mut self,
         launch: &Lone,
         machine: &str,
-        done: anyhow::Result<Option<Vec<(StartCaches, Pick, Compared)>>>,
+        done: anyhow::Result<Option<Vec<(StartCaches, Selection, Compared)>>>,
     ) {
         self.done += 1;
         let all = match done {

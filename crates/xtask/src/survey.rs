@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use warpbound_driver::{Flow, Kernel, Options, Selection, Session, Sm};
+use warpbound_driver::{KernelFlow, Kernel, BoundOptions, Selection, Session, Sm};
 use warpbound_report::bound::Status;
 use warpbound_testkit::targets::compare;
 
@@ -38,9 +38,9 @@ const SHOWN: usize = 10;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (mut files, mut turns, mut selection) = (Vec::new(), None, Selection::default());
-    let mut options = Options {
+    let mut options = BoundOptions {
         loop_default: Some(10),
-        ..Options::default()
+        ..BoundOptions::default()
     };
     let mut every = 1usize;
     let mut rest = arguments.iter();
@@ -108,7 +108,7 @@ impl Survey {
         &mut self,
         session: &Session,
         kernel: &Kernel,
-        options: &Options,
+        options: &BoundOptions,
         turns: usize,
     ) -> anyhow::Result<()> {
         let name = format!("{} {}", session.name(), kernel.demangled());
@@ -120,7 +120,7 @@ impl Survey {
             }
         };
         let launch = Default::default();
-        let build = || Flow::run(&prepared.code, &launch, &options.model, &options.limits());
+        let build = || KernelFlow::run(&prepared.code, &launch, &options.model, &options.limits());
         let (cfg_time, flow) = timed(turns, build);
         let (bound_time, report) = timed(turns, || session.bound(kernel, options));
         let report = match report {

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use warpbound_bound::{Effort, Ipet, Outcome, solve};
+use warpbound_bound::{Effort, Ipet, SolveOutcome, solve};
 use warpbound_driver::{
-    AgreementDomain, Flow, GroupDomain, Launch, Model, Options, Prepared, Selection, Sm,
+    AgreementDomain, KernelFlow, GroupDomain, LaunchContext, WarpModel, BoundOptions, Prepared, Selection, Sm,
     StackDomain,
 };
 
@@ -37,8 +37,8 @@ const VARIANTS: [(&str, u32); 4] = [
     ("agreement of the active lanes only", 37),
 ];
 
-fn variant(index: usize) -> Model {
-    let mut model = Options::default().model;
+fn variant(index: usize) -> WarpModel {
+    let mut model = BoundOptions::default().model;
     match index {
         0 => model.stack = StackDomain::Acyclic,
         1 => model.groups = GroupDomain::Off,
@@ -85,9 +85,9 @@ struct Bounds {
     paper: Option<i128>,
 }
 
-fn bounds(prepared: &Prepared<'_>, flow: Flow) -> Bounds {
+fn bounds(prepared: &Prepared<'_>, flow: KernelFlow) -> Bounds {
     let code = &prepared.code;
-    let value = |flow: &Flow| {
+    let value = |flow: &KernelFlow| {
         let cost = |node| flow.thread.space.block(node).instructions;
         let facts = vec![Some(LOOP_BOUND); flow.loops.sites.len()];
         let ipet = Ipet::new(&flow.counts, cost, &facts).ok()?;
@@ -97,12 +97,12 @@ fn bounds(prepared: &Prepared<'_>, flow: Flow) -> Bounds {
             ..Effort::default()
         };
         match solve(&ipet.model, effort) {
-            Outcome::Bounded(certified) => Some(certified.bound),
+            SolveOutcome::Bounded(certified) => Some(certified.bound),
             _ => None,
         }
     };
     let simt = value(&flow);
-    let paper = value(&flow.with_paper_reading(code, &Launch::default()));
+    let paper = value(&flow.with_paper_reading(code, &LaunchContext::default()));
     Bounds { simt, paper }
 }
 
@@ -141,10 +141,10 @@ struct Tables {
 
 impl Tables {
     fn kernel(&mut self, prepared: &Prepared<'_>) {
-        let flow = |model: &Model| {
-            Flow::run(
+        let flow = |model: &WarpModel| {
+            KernelFlow::run(
                 &prepared.code,
-                &Launch::default(),
+                &LaunchContext::default(),
                 model,
                 &Default::default(),
             )
@@ -152,7 +152,7 @@ impl Tables {
         };
         self.kernels += 1;
         let start = Instant::now();
-        let Some(full) = flow(&Options::default().model) else {
+        let Some(full) = flow(&BoundOptions::default().model) else {
             self.refused += 1;
             return;
         };

@@ -1,7 +1,7 @@
 //! Random structured programs as integer programs, with their longest path computed on the structure itself.
 #![allow(dead_code, unreachable_pub)]
 
-use warpbound_bound::{Model, Relation, VarId};
+use warpbound_bound::{IntegerProgram, Relation, VarId};
 
 /// A small reproducible random source (splitmix64).
 pub struct Random(pub u64);
@@ -148,7 +148,7 @@ impl Graph {
     /// Adds a flow of `value` units: node and edge counts with conservation. The last node is the exit.
     pub fn flow(
         &self,
-        model: &mut Model,
+        model: &mut IntegerProgram,
         name: &str,
         value: i128,
         costly: bool,
@@ -180,7 +180,7 @@ impl Graph {
         (nodes, edges)
     }
 
-    pub fn bound_loops(&self, model: &mut Model, nodes: &[VarId], edges: &[VarId]) {
+    pub fn bound_loops(&self, model: &mut IntegerProgram, nodes: &[VarId], edges: &[VarId]) {
         for (header, bound, entering) in &self.loops {
             let terms = entering
                 .iter()
@@ -197,16 +197,16 @@ impl Graph {
     }
 
     /// One path with loop bounds: the plain IPET of the region.
-    pub fn path_model(&self) -> Model {
-        let mut model = Model::new();
+    pub fn path_model(&self) -> IntegerProgram {
+        let mut model = IntegerProgram::new();
         let (nodes, edges) = self.flow(&mut model, "x", 1, true);
         self.bound_loops(&mut model, &nodes, &edges);
         model
     }
 
     /// A thread flow of `width` with loop bounds, and a warp flow that stays below it.
-    pub fn warp_model(&self, width: i128) -> Model {
-        let mut model = Model::new();
+    pub fn warp_model(&self, width: i128) -> IntegerProgram {
+        let mut model = IntegerProgram::new();
         let (threads, thread_edges) = self.flow(&mut model, "y", width, false);
         self.bound_loops(&mut model, &threads, &thread_edges);
         let mut warp = Vec::new();

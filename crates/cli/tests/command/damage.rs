@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Level, Options, Session};
+use warpbound_driver::{CfgLevel, BoundOptions, Session};
 use warpbound_report::bound::Status;
 use warpbound_report::{BoundFormat, BoundWriter};
 
@@ -33,9 +33,9 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
     let session = Session::open("damaged.cubin", bytes)?;
     let _ = session.list().text();
     let kernels = session.kernels(None)?;
-    let options = Options {
+    let options = BoundOptions {
         loop_default: Some(10),
-        ..Options::default()
+        ..BoundOptions::default()
     };
     for kernel in kernels {
         let report = session.bound(kernel, &options)?;
@@ -51,7 +51,7 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
         let listing = session.disassemble(kernel)?;
         let mut text = listing.columns();
         session.disassemble_plain(kernel, &mut text)?;
-        for level in [Level::Thread, Level::Warp] {
+        for level in [CfgLevel::Thread, CfgLevel::Warp] {
             let graph = session.graph(kernel, level, &options)?;
             let _ = (graph.text(), graph.dot(), graph.svg());
         }

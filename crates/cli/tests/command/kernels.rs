@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warpbound_driver::{
-    AgreementDomain, DivergenceOrder, GroupDomain, Model, Options, Reading, Session, StackDomain,
+    AgreementDomain, DivergenceOrder, GroupDomain, WarpModel, BoundOptions, FactReading, Session, StackDomain,
 };
 use warpbound_report::KernelBound;
 use warpbound_report::bound::Status;
@@ -26,20 +26,20 @@ const REFUSED: [(&str, &str); 6] = [
     ),
 ];
 
-fn options(model: Model) -> Options {
-    Options {
+fn options(model: WarpModel) -> BoundOptions {
+    BoundOptions {
         loop_default: Some(10),
         timing: true,
         model,
-        ..Options::default()
+        ..BoundOptions::default()
     }
 }
 
-fn full() -> Model {
-    Options::default().model
+fn full() -> WarpModel {
+    BoundOptions::default().model
 }
 
-fn bounds(file: &str, options: &Options) -> Vec<KernelBound> {
+fn bounds(file: &str, options: &BoundOptions) -> Vec<KernelBound> {
     let session = Session::open(file, &built(file)).expect(file);
     let kernels = session.kernels(None).expect(file);
     let bound = |kernel| session.bound(kernel, options).expect(file);
@@ -125,28 +125,28 @@ fn less_precision_never_lowers_a_bound() {
     let coarser = [
         (
             "acyclic stacks",
-            Model {
+            WarpModel {
                 stack: StackDomain::Acyclic,
                 ..full()
             },
         ),
         (
             "no groups",
-            Model {
+            WarpModel {
                 groups: GroupDomain::Off,
                 ..full()
             },
         ),
         (
             "agreement of the active",
-            Model {
+            WarpModel {
                 agreement: AgreementDomain::ActiveOnly,
                 ..full()
             },
         ),
         (
             "no agreement",
-            Model {
+            WarpModel {
                 agreement: AgreementDomain::Off,
                 ..full()
             },
@@ -172,11 +172,11 @@ fn less_precision_never_lowers_a_bound() {
 /// Knowing more can only make it smaller.
 #[test]
 fn more_knowledge_never_raises_a_bound() {
-    let taken_first = options(Model {
+    let taken_first = options(WarpModel {
         order: DivergenceOrder::TakenFirst,
         ..full()
     });
-    let block = |block| Options {
+    let block = |block| BoundOptions {
         block: Some(block),
         ..options(full())
     };
@@ -220,8 +220,8 @@ fn compare<'a>(
 /// counts one of them for all.
 #[test]
 fn the_papers_reading() {
-    let paper = Options {
-        reading: Reading::Paper,
+    let paper = BoundOptions {
+        reading: FactReading::Paper,
         ..options(full())
     };
     let mut lower = Vec::new();

@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-use warpbound_analyse::Launch;
+use warpbound_analyse::LaunchContext;
 use warpbound_analyse::agreement::{Halves, Used, apply};
 use warpbound_analyse::context::ContextId;
-use warpbound_analyse::space::Node;
+use warpbound_analyse::space::ContextBlock;
 use warpbound_bound::{Never, NeverIndex};
 use warpbound_ir::{Cell, Code, OpIndex};
-use warpbound_simt::concrete::{ActivationStack, Mask, Stage};
-use warpbound_simt::groups::{ACTIVE, Relation};
+use warpbound_simt::concrete::{ActivationStack, Mask, StackEntry};
+use warpbound_simt::groups::{ACTIVE, GroupRelation};
 use warpbound_simt::warp::{CellSet, Via, WarpState};
-use warpbound_simt::{Entry, EntryId, NodeId, Tag};
+use warpbound_simt::{EntrySite, EntryId, NodeId, Tag};
 
 use super::loops::LoopIndex;
-use crate::Flow;
+use crate::KernelFlow;
 
 /// So many of the uppermost entries of a stack are compared with each other: recursion without end would take for ever.
 const DEEPEST: usize = 32;
@@ -29,7 +29,7 @@ pub struct Point<C> {
 }
 
 /// A point in a calling context.
-pub type Place = Point<ContextId>;
+pub type ClaimPoint = Point<ContextId>;
 
 /// What kind of claim a warp contradicts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -84,9 +84,9 @@ pub struct Claims<'a> {
     /// The program.
     pub code: &'a Code,
     /// The launch.
-    pub launch: Launch,
+    pub launch: LaunchContext,
     /// Its control flow.
-    pub flow: Flow,
+    pub flow: KernelFlow,
     /// For each operation, the first one of its block.
     first: Vec<OpIndex>,
     /// For each node, on which cells the active lanes agree before each operation of its block.
@@ -100,7 +100,7 @@ pub struct Claims<'a> {
 
 impl<'a> Claims<'a> {
     /// The claims of `flow` about `code`.
-    pub fn new(code: &'a Code, launch: Launch, flow: Flow) -> Self {
+    pub fn new(code: &'a Code, launch: LaunchContext, flow: KernelFlow) -> Self {
         let mut claims = Claims {
             code,
             launch,
@@ -141,7 +141,7 @@ impl<'a> Claims<'a> {
 
     /// Computes again what is derived from the public parts, after a test has changed them.
     pub fn refresh(&mut self) {
-        let Flow { thread, warp, .. } = &self.flow;
+        let KernelFlow { thread, warp, .. } = &self.flow;
         let agreements = |node| {
             let mut list = Vec::new();
             let Some(mut state) = warp.state(node).cloned() else {
@@ -183,15 +183,15 @@ impl<'a> Claims<'a> {
     }
 
     /// The node that begins at a point.
-    pub fn node_of(&self, point: Place) -> Option<NodeId> {
+    pub fn node_of(&self, point: ClaimPoint) -> Option<NodeId> {
         let space = &self.flow.thread.space;
         let block = space.blocks.starting_at(point.op)?;
         let context = point.label;
-        space.find(Node { block, context })
+        space.find(ContextBlock { block, context })
     }
 
     /// The node in whose block a point lies.
-    pub fn node_around(&self, point: Place) -> Option<NodeId> {
+    pub fn node_around(&self, point: ClaimPoint) -> Option<NodeId> {
         let op = *self.first.get(point.op.index())?;
         self.node_of(Point { op, ..point })
     }
@@ -203,8 +203,8 @@ impl<'a> Claims<'a> {
             .is_some_and(|&first| first <= op)
     }
 
-    fn entry_id(&self, stage: &Stage<Place>) -> Option<EntryId> {
-        self.flow.thread.space.entries.find(Entry {
+    fn entry_id(&self, stage: &StackEntry<ClaimPoint>) -> Option<EntryId> {
+        self.flow.thread.space.entries.find(EntrySite {
             pushed_by: self.node_around(stage.pushed_by)?,
             resume: self.node_of(stage.next)?,
             tag: stage.tag,
@@ -216,7 +216,7 @@ impl<'a> Claims<'a> {
     /// equal values in a cell.
     pub fn check_state(
         &self,
-        stack: &ActivationStack<Place>,
+        stack: &ActivationStack<ClaimPoint>,
         agree: &dyn Fn(Cell, Mask) -> bool,
         found: &mut Vec<Violation>,
     ) {
@@ -285,8 +285,8 @@ impl<'a> Claims<'a> {
     /// by all its lanes.
     pub fn check_step(
         &self,
-        before: &ActivationStack<Place>,
-        after: &ActivationStack<Place>,
+        before: &ActivationStack<ClaimPoint>,
+        after: &ActivationStack<ClaimPoint>,
         exhausted: bool,
         found: &mut Vec<Violation>,
     ) {
@@ -373,11 +373,11 @@ impl<'a> Claims<'a> {
     }
 }
 
-fn leads(step: &warpbound_simt::warp::Step, to: Option<NodeId>, via: Via) -> bool {
+fn leads(step: &warpbound_simt::warp::WarpStep, to: Option<NodeId>, via: Via) -> bool {
     step.to == to && step.via == via
 }
 
-fn spell(stage: &Stage<Place>) -> String {
+fn spell(stage: &StackEntry<ClaimPoint>) -> String {
     match stage.tag {
         Tag::Nil => "group of lanes that wait for others".to_owned(),
         tag => format!("{} entry", tag.name()),
@@ -385,11 +385,11 @@ fn spell(stage: &Stage<Place>) -> String {
 }
 
 /// The invariant that `StackGraph::filter` rests on.
-fn check_nesting(stack: &ActivationStack<Place>, tell: &mut dyn FnMut(Claim, String)) {
+fn check_nesting(stack: &ActivationStack<ClaimPoint>, tell: &mut dyn FnMut(Claim, String)) {
     let deeper = stack.pending().len().saturating_sub(DEEPEST);
     for (depth, lower) in stack.pending().iter().enumerate().skip(deeper) {
         let above = stack.pending().iter().skip(depth + 1).chain(stack.top());
-        let nested = |upper: &Stage<Place>| match lower.tag {
+        let nested = |upper: &StackEntry<ClaimPoint>| match lower.tag {
             Tag::Nil => upper.mask & lower.mask == 0,
             _ => upper.mask & !lower.mask == 0,
         };
@@ -412,9 +412,9 @@ fn check_relations(
             }
             let claimed = state.groups().get(a, b);
             let holds = [
-                (Relation::SUBSET, lanes_a & !lanes_b == 0, "within"),
-                (Relation::DISJOINT, lanes_a & lanes_b == 0, "apart from"),
-                (Relation::EXCEEDS, lanes_a & !lanes_b != 0, "not within"),
+                (GroupRelation::SUBSET, lanes_a & !lanes_b == 0, "within"),
+                (GroupRelation::DISJOINT, lanes_a & lanes_b == 0, "apart from"),
+                (GroupRelation::EXCEEDS, lanes_a & !lanes_b != 0, "not within"),
             ];
             for (relation, holds, words) in holds {
                 if claimed.has(relation) && !holds {

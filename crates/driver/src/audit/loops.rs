@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 
-use warpbound_ir::Control;
-use warpbound_isa::instr::Token;
+use warpbound_ir::ControlEffect;
+use warpbound_isa::instr::StackToken;
 use warpbound_simt::{NodeId, Tag};
 
 use super::claims::Claims;
-use crate::Flow;
+use crate::KernelFlow;
 
 /// Loops by node.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ pub(crate) struct LoopIndex {
 }
 
 impl LoopIndex {
-    pub(crate) fn of(flow: &Flow) -> LoopIndex {
+    pub(crate) fn of(flow: &KernelFlow) -> LoopIndex {
         let mut headed = vec![Vec::new(); flow.thread.space.len()];
         for (number, counted) in flow.loops.loops.iter().enumerate() {
             for header in &counted.headers {
@@ -105,13 +105,13 @@ impl LoopCounter {
         }
         let last = space.block(from).last;
         match claims.code.get(last).map(|op| &op.control) {
-            Some(Control::Call(_) | Control::Push(Token::Ret, _))
+            Some(ControlEffect::Call(_) | ControlEffect::Push(StackToken::Ret, _))
                 if space.shared_calls.contains_key(&from) =>
             {
                 self.frames.push((from, self.running.clone()));
                 from
             }
-            Some(Control::Unwind(Token::Ret)) => {
+            Some(ControlEffect::Unwind(StackToken::Ret)) => {
                 let returns_to = |pusher: NodeId| {
                     space
                         .entries
@@ -140,7 +140,7 @@ impl LoopCounter {
 
 /// The most header executions that were seen of a loop, and the first thread that did them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Most {
+pub struct HeaderMaximum {
     /// Header executions, for one entry of the loop or in the whole run.
     pub count: u64,
     /// The thread's number in its block.
@@ -149,7 +149,7 @@ pub struct Most {
     pub block: [u32; 3],
 }
 
-impl Most {
+impl HeaderMaximum {
     /// Of equal ones the first thread, whoever came first.
     pub(crate) fn order(&self) -> impl Ord + use<> {
         let [x, y, z] = self.block;

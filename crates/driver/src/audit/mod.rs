@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use warpbound_base::Diagnostic;
 use warpbound_bound::Never;
 use warpbound_isa::Program;
-use warpbound_load::{GridFile, Kernel};
+use warpbound_load::{LaunchFile, Kernel};
 use warpbound_report::KernelBound;
 use warpbound_report::audit::{AuditFault, AuditReport, AuditedLoop, Finding};
 use warpbound_report::bound::Origin;
@@ -22,12 +22,12 @@ use warpbound_simulate::functional::{Size, launch_with};
 
 use crate::functional::{MOST_INSTRUCTIONS, limits};
 use crate::prepared::Prepared;
-use crate::{Options, Session};
+use crate::{BoundOptions, Session};
 
-pub use claims::{Claim, Claims, Place, Point, Violation};
-pub use loops::{HeaderCount, LoopCounter, Most};
-pub use warpbound_simulate::functional::Order;
-pub use watch::{Seen, Watch, Who, Worst};
+pub use claims::{Claim, Claims, ClaimPoint, Point, Violation};
+pub use loops::{HeaderCount, LoopCounter, HeaderMaximum};
+pub use warpbound_simulate::functional::PathOrder;
+pub use watch::{Seen, ClaimMonitor, WarpId, WorstWarp};
 
 /// Findings and faults that a report shows.
 const SHOWN: usize = 20;
@@ -67,7 +67,7 @@ pub struct Watched {
 
 /// What a user states of loops, and the bound that follows.
 #[derive(Clone, Debug, Default)]
-pub struct Stated {
+pub struct StatedFacts {
     /// The bound of each loop, in the order of [`warpbound_analyse::loops::Loops::sites`]: header executions per entry
     /// and thread.
     pub loops: Vec<Option<u64>>,
@@ -79,7 +79,7 @@ pub struct Stated {
 
 /// A run is not as stated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Broken {
+pub enum BrokenStatement {
     /// A thread ran a loop's header more often.
     Fact {
         /// The number of the loop.
@@ -87,7 +87,7 @@ pub enum Broken {
         /// The statement.
         stated: u64,
         /// The event that contradicts it.
-        most: Most,
+        most: HeaderMaximum,
     },
     /// A thread ran a loop's header more often in its whole run.
     Total {
@@ -96,27 +96,27 @@ pub enum Broken {
         /// The statement.
         stated: u64,
         /// The event that contradicts it.
-        most: Most,
+        most: HeaderMaximum,
     },
     /// A thread did what no thread does.
     Never {
         /// The number of the statement.
         number: usize,
         /// The first thread that did.
-        who: Most,
+        who: HeaderMaximum,
     },
     /// A warp issued more instructions, although no fact is broken.
     Bound {
         /// The bound.
         bound: u128,
         /// The event that contradicts it.
-        worst: Worst,
+        worst: WorstWarp,
     },
 }
 
-impl Stated {
+impl StatedFacts {
     /// What a run contradicts. A bound rests on the facts: where one is broken, it is not compared.
-    pub fn broken(&self, seen: &Seen) -> Vec<Broken> {
+    pub fn broken(&self, seen: &Seen) -> Vec<BrokenStatement> {
         let pairs = self.loops.iter().zip(&seen.most).enumerate();
         let facts = pairs.filter_map(|(number, (stated, most))| {
             let (stated, most) = ((*stated)?, (*most)?);
@@ -126,7 +126,7 @@ impl Stated {
             let follows = total(&self.totals)
                 .zip(all)
                 .is_some_and(|(total, all)| stated >= total && all.count > total);
-            (most.count > stated && !follows).then_some(Broken::Fact {
+            (most.count > stated && !follows).then_some(BrokenStatement::Fact {
                 number,
                 stated,
                 most,
@@ -135,7 +135,7 @@ impl Stated {
         let totals = self.totals.iter().zip(&seen.totals).enumerate();
         let totals = totals.filter_map(|(number, (stated, most))| {
             let (stated, most) = ((*stated)?, (*most)?);
-            (most.count > stated).then_some(Broken::Total {
+            (most.count > stated).then_some(BrokenStatement::Total {
                 number,
                 stated,
                 most,
@@ -143,16 +143,16 @@ impl Stated {
         });
         let happened = seen.happened.iter().enumerate();
         let happened = happened.filter_map(|(number, who)| {
-            Some(Broken::Never {
+            Some(BrokenStatement::Never {
                 number,
                 who: (*who)?,
             })
         });
-        let mut broken: Vec<Broken> = facts.chain(totals).chain(happened).collect();
+        let mut broken: Vec<BrokenStatement> = facts.chain(totals).chain(happened).collect();
         if let (true, Some(bound), Some(worst)) = (broken.is_empty(), self.bound, seen.worst)
             && u128::from(worst.issued) > bound
         {
-            broken.push(Broken::Bound { bound, worst });
+            broken.push(BrokenStatement::Bound { bound, worst });
         }
         broken
     }
@@ -167,7 +167,7 @@ impl Session {
     pub fn claims<'a>(
         &self,
         prepared: &'a Prepared<'_>,
-        options: &Options,
+        options: &BoundOptions,
     ) -> Result<Claims<'a>, Diagnostic> {
         let launch = options
             .launch(prepared.kernel, self.image.isa())
@@ -189,12 +189,12 @@ impl Session {
         &self,
         prepared: &Prepared<'_>,
         claims: &Claims<'_>,
-        grid: &GridFile,
-        order: Order,
+        grid: &LaunchFile,
+        order: PathOrder,
         max_instructions: u64,
     ) -> Result<Watched, Diagnostic> {
         let (run, mut memory) = self.start(prepared, grid, order, max_instructions)?;
-        let mut watch = Watch::new(claims);
+        let mut watch = ClaimMonitor::new(claims);
         let done = launch_with(&prepared.code, &run, &mut memory, &mut watch);
         Ok(Watched {
             seen: watch.finish(),
@@ -211,12 +211,12 @@ impl Session {
     pub fn audit(
         &self,
         kernel: &Kernel,
-        grid: &GridFile,
-        options: &Options,
+        grid: &LaunchFile,
+        options: &BoundOptions,
         runs: &AuditRuns,
         mut ran: impl FnMut(u64),
     ) -> Result<AuditReport, Diagnostic> {
-        let options = Options {
+        let options = BoundOptions {
             block: Some(grid.block),
             ..options.clone()
         };
@@ -227,7 +227,7 @@ impl Session {
         }
         // Also tells whether the launch suits the kernel.
         limits::check(kernel, grid)?;
-        self.start(&prepared, grid, Order::default(), 0)?;
+        self.start(&prepared, grid, PathOrder::default(), 0)?;
         let bound = self.bound(kernel, &options)?;
         let mut report = self.empty_report(kernel, grid, &bound);
         let claims = match self.claims(&prepared, &options) {
@@ -239,7 +239,7 @@ impl Session {
         };
         let mut audit = Audit {
             prepared: &prepared,
-            stated: Stated {
+            stated: StatedFacts {
                 loops: bound.loops.iter().map(|l| l.bound).collect(),
                 totals: bound.loops.iter().map(|l| l.total).collect(),
                 bound: bound.bound,
@@ -255,7 +255,7 @@ impl Session {
         for number in 1..=runs.runs {
             let varied;
             let (launch, order) = match number {
-                1 => (grid, Order::TakenFirst),
+                1 => (grid, PathOrder::TakenFirst),
                 _ => {
                     varied = vary::variation(grid, runs.seed.wrapping_mul(1 << 32) ^ number);
                     (&varied.launch, varied.order)
@@ -273,7 +273,7 @@ impl Session {
         Ok(report)
     }
 
-    fn empty_report(&self, kernel: &Kernel, grid: &GridFile, bound: &KernelBound) -> AuditReport {
+    fn empty_report(&self, kernel: &Kernel, grid: &LaunchFile, bound: &KernelBound) -> AuditReport {
         AuditReport {
             schema: AuditReport::SCHEMA,
             file: self.file.clone(),
@@ -302,7 +302,7 @@ impl Session {
 /// What is known after some runs.
 struct Audit<'a> {
     prepared: &'a Prepared<'a>,
-    stated: Stated,
+    stated: StatedFacts,
     bound: &'a KernelBound,
     /// What was found, in the order of the report, with the run and how it is told.
     findings: BTreeMap<(u8, usize, String), Finding>,
@@ -374,9 +374,9 @@ impl Audit<'_> {
     }
 
     /// Where a broken statement stands in the report, and its words.
-    fn tell(&self, broken: Broken) -> ((u8, usize, String), &'static str, String) {
+    fn tell(&self, broken: BrokenStatement) -> ((u8, usize, String), &'static str, String) {
         match broken {
-            Broken::Fact {
+            BrokenStatement::Fact {
                 number,
                 stated,
                 most,
@@ -395,7 +395,7 @@ impl Audit<'_> {
                 );
                 ((0, number, String::new()), "fact", what)
             }
-            Broken::Total {
+            BrokenStatement::Total {
                 number,
                 stated,
                 most,
@@ -409,7 +409,7 @@ impl Audit<'_> {
                 );
                 ((0, number, "total".to_owned()), "fact", what)
             }
-            Broken::Never { number, who } => {
+            BrokenStatement::Never { number, who } => {
                 let never = self.bound.never.get(number).map_or("?", String::as_str);
                 let what = format!(
                     "fact never {never} broken: thread {} of block {} came there",
@@ -418,7 +418,7 @@ impl Audit<'_> {
                 );
                 ((0, number, "never".to_owned()), "fact", what)
             }
-            Broken::Bound { bound, worst } => {
+            BrokenStatement::Bound { bound, worst } => {
                 let what = format!(
                     "{} issued {} instructions, the bound is {bound}",
                     warp(worst.who),
@@ -455,6 +455,6 @@ fn spelled([x, y, z]: Size) -> String {
     format!("({x}, {y}, {z})")
 }
 
-fn warp(who: Who) -> String {
+fn warp(who: WarpId) -> String {
     format!("warp {} of block {}", who.warp, spelled(who.block))
 }

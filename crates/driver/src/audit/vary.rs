@@ -1,8 +1,8 @@
 //! Other launches like a given one.
 
 use fastrand::Rng;
-use warpbound_load::{Element, GridBuffer, GridFile, ParamValue};
-use warpbound_simulate::functional::Order;
+use warpbound_load::{ElementType, LaunchBuffer, LaunchFile, ParamValue};
+use warpbound_simulate::functional::PathOrder;
 
 /// What a buffer is filled with.
 #[derive(Clone, Copy, Debug)]
@@ -39,17 +39,17 @@ const KINDS: [Contents; 10] = [
 /// A launch like a given one.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Variation {
-    pub(super) launch: GridFile,
+    pub(super) launch: LaunchFile,
     /// Who goes first where lanes part.
-    pub(super) order: Order,
+    pub(super) order: PathOrder,
 }
 
 /// The launch as given, with other contents of its buffers, and other numbers where it says which; nothing is said of how
 /// it ends. Same seed, same launch.
-pub(super) fn variation(given: &GridFile, seed: u64) -> Variation {
+pub(super) fn variation(given: &LaunchFile, seed: u64) -> Variation {
     let mut rng = Rng::with_seed(seed);
     let mut launch = given.clone();
-    let vary = |buffer: &mut GridBuffer, rng: &mut Rng| {
+    let vary = |buffer: &mut LaunchBuffer, rng: &mut Rng| {
         buffer.expect = None;
         buffer.output = None;
         let kind = KINDS.get(rng.usize(..KINDS.len())).copied();
@@ -74,13 +74,13 @@ pub(super) fn variation(given: &GridFile, seed: u64) -> Variation {
         vary(&mut texels.buffer, &mut rng);
     }
     let order = match rng.bool() {
-        true => Order::TakenFirst,
-        false => Order::TakenLast,
+        true => PathOrder::TakenFirst,
+        false => PathOrder::TakenLast,
     };
     Variation { launch, order }
 }
 
-fn fill(element: Element, bytes: &mut [u8], contents: Contents, rng: &mut Rng) {
+fn fill(element: ElementType, bytes: &mut [u8], contents: Contents, rng: &mut Rng) {
     let size = element.size();
     let count = (bytes.len() / size) as u64;
     match contents {
@@ -129,11 +129,11 @@ fn each(bytes: &mut [u8], size: usize, mut word: impl FnMut() -> u64) {
 }
 
 /// The bits of a small number.
-fn small(element: Element, number: u64) -> u64 {
+fn small(element: ElementType, number: u64) -> u64 {
     match element {
-        Element::F16 => half(number),
-        Element::F32 => (number as f32).to_bits().into(),
-        Element::F64 => (number as f64).to_bits(),
+        ElementType::F16 => half(number),
+        ElementType::F32 => (number as f32).to_bits().into(),
+        ElementType::F64 => (number as f64).to_bits(),
         _ => number,
     }
 }
@@ -147,9 +147,9 @@ fn half(number: u64) -> u64 {
 }
 
 /// Bits of the numbers at the ends of a type.
-fn edges(element: Element) -> Vec<u64> {
+fn edges(element: ElementType) -> Vec<u64> {
     match element {
-        Element::F32 => {
+        ElementType::F32 => {
             let most = [f32::MAX, f32::MIN, f32::MIN_POSITIVE, f32::from_bits(1)];
             let odd = [
                 0.0,
@@ -165,7 +165,7 @@ fn edges(element: Element) -> Vec<u64> {
                 .map(|x| x.to_bits().into())
                 .collect()
         }
-        Element::F64 => {
+        ElementType::F64 => {
             let most = [f64::MAX, f64::MIN, f64::MIN_POSITIVE, f64::from_bits(1)];
             let odd = [
                 0.0,
@@ -188,11 +188,11 @@ fn edges(element: Element) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpbound_load::{GridParam, StartCaches};
+    use warpbound_load::{LaunchParam, StartCaches};
 
-    fn launch(element: Element) -> GridFile {
+    fn launch(element: ElementType) -> LaunchFile {
         let bytes = (0..20 * element.size()).map(|n| n as u8).collect();
-        GridFile {
+        LaunchFile {
             file: "launch".to_owned(),
             kernel: None,
             grid: [1; 3],
@@ -201,9 +201,9 @@ mod tests {
             stack: None,
             caches: StartCaches::Cold,
             variables: Vec::new(),
-            params: vec![GridParam {
+            params: vec![LaunchParam {
                 name: "buffer".to_owned(),
-                value: ParamValue::Buffer(GridBuffer {
+                value: ParamValue::Buffer(LaunchBuffer {
                     element,
                     shape: vec![20],
                     bytes,
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_seed_says_it_all_and_seeds_differ() {
-        let given = launch(Element::S32);
+        let given = launch(ElementType::S32);
         let all: Vec<Variation> = (0..50).map(|seed| variation(&given, seed)).collect();
         for (seed, one) in (0..).zip(&all) {
             assert_eq!(*one, variation(&given, seed));
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn sizes_stay_and_shuffling_keeps_the_numbers() {
-        for element in [Element::U8, Element::S16, Element::F32, Element::F64] {
+        for element in [ElementType::U8, ElementType::S16, ElementType::F32, ElementType::F64] {
             let given = launch(element);
             let ParamValue::Buffer(buffer) = &given.params[0].value else {
                 unreachable!("a buffer")
@@ -276,7 +276,7 @@ mod tests {
     fn sorted_floats_ascend() {
         let mut bytes = vec![0; 4 * 50];
         fill(
-            Element::F32,
+            ElementType::F32,
             &mut bytes,
             Contents::Sorted,
             &mut Rng::with_seed(3),

@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use warpbound_analyse::context::{ContextId, Contexts};
-use warpbound_ir::{Cell, Control, Op, OpIndex, Target};
-use warpbound_isa::instr::Token;
+use warpbound_ir::{Cell, ControlEffect, Op, OpIndex, ControlTarget};
+use warpbound_isa::instr::StackToken;
 use warpbound_simt::Tag;
 use warpbound_simt::concrete::{ActivationStack, Mask};
-use warpbound_simulate::functional::{Issue, Listener, Size};
+use warpbound_simulate::functional::{Issue, ExecutionListener, Size};
 
-use super::claims::{Claim, Claims, Place, Point, Violation};
-use super::loops::{LoopCounter, Most};
+use super::claims::{Claim, Claims, ClaimPoint, Point, Violation};
+use super::loops::{LoopCounter, HeaderMaximum};
 
 /// Lanes of a warp.
 const LANES: usize = 32;
@@ -23,17 +23,17 @@ const KEPT: usize = 200;
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// What was excluded and happened, with its first warp. At most 200 different ones.
-    pub violations: BTreeMap<Violation, Who>,
+    pub violations: BTreeMap<Violation, WarpId>,
     /// How many more there are.
     pub more_violations: u64,
     /// For each fact about loops, the most header executions of a thread.
-    pub most: Vec<Option<Most>>,
+    pub most: Vec<Option<HeaderMaximum>>,
     /// The same for the whole runs of threads.
-    pub totals: Vec<Option<Most>>,
+    pub totals: Vec<Option<HeaderMaximum>>,
     /// For each statement of what never happens, the first thread that did it.
-    pub happened: Vec<Option<Most>>,
+    pub happened: Vec<Option<HeaderMaximum>>,
     /// The warp that issued the most instructions, of those that came to their end.
-    pub worst: Option<Worst>,
+    pub worst: Option<WorstWarp>,
     /// Warps that came to their end.
     pub finished: u64,
     /// Instructions that warps issued.
@@ -42,7 +42,7 @@ pub struct Seen {
 
 /// A warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Who {
+pub struct WarpId {
     /// Its block.
     pub block: Size,
     /// Its number in the block.
@@ -51,14 +51,14 @@ pub struct Who {
 
 /// A warp and what it issued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Worst {
+pub struct WorstWarp {
     /// Instructions.
     pub issued: u64,
     /// The warp.
-    pub who: Who,
+    pub who: WarpId,
 }
 
-impl Worst {
+impl WorstWarp {
     /// Of equal ones the first warp, whoever came first.
     fn order(&self) -> impl Ord + use<> {
         let [x, y, z] = self.who.block;
@@ -67,7 +67,7 @@ impl Worst {
 }
 
 /// A listener that compares the warps of one launch with what is claimed of them.
-pub struct Watch<'a> {
+pub struct ClaimMonitor<'a> {
     claims: &'a Claims<'a>,
     contexts: Contexts,
     /// The warp that issued last; most often it goes on.
@@ -83,7 +83,7 @@ type Key = (Size, u32);
 /// A warp.
 struct Watched {
     /// Its stack, with calling contexts, before the instruction that was issued last.
-    stack: ActivationStack<Place>,
+    stack: ActivationStack<ClaimPoint>,
     /// That instruction and the lanes for which its guard held.
     last: Option<(OpIndex, Mask)>,
     issued: u64,
@@ -92,10 +92,10 @@ struct Watched {
     lost: bool,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> ClaimMonitor<'a> {
     /// A listener for one launch.
-    pub fn new(claims: &'a Claims<'a>) -> Watch<'a> {
-        Watch {
+    pub fn new(claims: &'a Claims<'a>) -> ClaimMonitor<'a> {
+        ClaimMonitor {
             claims,
             contexts: claims.flow.thread.space.contexts.clone(),
             running: None,
@@ -137,7 +137,7 @@ impl<'a> Watch<'a> {
         })
     }
 
-    fn tell(&mut self, found: Vec<Violation>, who: Who) {
+    fn tell(&mut self, found: Vec<Violation>, who: WarpId) {
         for violation in found {
             let kept = &mut self.seen.violations;
             if kept.contains_key(&violation) {
@@ -165,7 +165,7 @@ impl<'a> Watch<'a> {
         let op = claims.code.get(at);
         let top = warp.stack.top().copied();
         let done = match (op, top) {
-            (Some(op), Some(top)) if op.control == Control::Next && claims.is_inside(at) => {
+            (Some(op), Some(top)) if op.control == ControlEffect::Next && claims.is_inside(at) => {
                 let op = top.next.op.next();
                 warp.stack.advance(Point { op, ..top.next });
                 true
@@ -174,7 +174,7 @@ impl<'a> Watch<'a> {
                 let before = warp.stack.clone();
                 let done = advance(&mut warp.stack, &mut self.contexts, claims, op, taken, now);
                 if done {
-                    let leaves = matches!(op.control, Control::Unwind(_) | Control::Exit);
+                    let leaves = matches!(op.control, ControlEffect::Unwind(_) | ControlEffect::Exit);
                     let exhausted = leaves && taken == top.mask;
                     claims.check_step(&before, &warp.stack, exhausted, found);
                 }
@@ -203,7 +203,7 @@ impl<'a> Watch<'a> {
             if issue.active >> lane & 1 == 0 {
                 continue;
             }
-            let most = |count| Most {
+            let most = |count| HeaderMaximum {
                 count,
                 thread: issue.first_thread() + lane,
                 block: issue.block,
@@ -220,9 +220,9 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Listener for Watch<'_> {
+impl ExecutionListener for ClaimMonitor<'_> {
     fn issue(&mut self, issue: &Issue<'_>) -> bool {
-        let who = Who {
+        let who = WarpId {
             block: issue.block,
             warp: issue.first_thread() / LANES as u32,
         };
@@ -241,7 +241,7 @@ impl Listener for Watch<'_> {
             warp.last = Some((issue.at, issue.taken.into()));
         }
         let op = self.claims.code.get(issue.at);
-        let leaves = op.is_some_and(|op| op.control == Control::Exit);
+        let leaves = op.is_some_and(|op| op.control == ControlEffect::Exit);
         // Where nobody is left, nothing is issued that would tell what came of it.
         let mut stages = issue.stack().pending().iter().chain(issue.stack().top());
         let all_leave = stages.all(|stage| stage.mask & !Mask::from(issue.taken) == 0);
@@ -250,7 +250,7 @@ impl Listener for Watch<'_> {
                 self.follow(&mut warp, &ActivationStack::new(0, 0), &mut found);
             }
             self.seen.finished += 1;
-            let new = Worst {
+            let new = WorstWarp {
                 issued: warp.issued,
                 who,
             };
@@ -266,7 +266,7 @@ impl Listener for Watch<'_> {
 }
 
 /// Notes a count at a place of a list where it is more than what stands there.
-fn raise(list: &mut [Option<Most>], place: usize, new: Most) {
+fn raise(list: &mut [Option<HeaderMaximum>], place: usize, new: HeaderMaximum) {
     if let Some(most) = list.get_mut(place)
         && most.is_none_or(|old| new.order() > old.order())
     {
@@ -277,7 +277,7 @@ fn raise(list: &mut [Option<Most>], place: usize, new: Most) {
 /// Does to a stack what an operation says. Which lanes go which way, and in which order, is read off the stack that the
 /// simulator has behind it; `false` where that cannot be.
 fn advance(
-    stack: &mut ActivationStack<Place>,
+    stack: &mut ActivationStack<ClaimPoint>,
     contexts: &mut Contexts,
     claims: &Claims<'_>,
     op: &Op,
@@ -294,8 +294,8 @@ fn advance(
     };
     let to = |op: OpIndex, label: ContextId| Point { op, label };
     match &op.control {
-        Control::Next => stack.advance(next),
-        Control::Jump(Target::Op(target)) => {
+        ControlEffect::Next => stack.advance(next),
+        ControlEffect::Jump(ControlTarget::Op(target)) => {
             let others = top.mask & !taken;
             let mut expected = match *target == next.op {
                 true => vec![(next.op, top.mask)],
@@ -311,7 +311,7 @@ fn advance(
             }
             part(stack, ways, |op| to(op, here.label));
         }
-        Control::Indirect { .. } => {
+        ControlEffect::Indirect { .. } => {
             // A jump to a function behind a PRET is a call.
             let behind_pret = stack.topmost_tag() == Some(Tag::Ret);
             let ways = ways(stack, now);
@@ -328,25 +328,25 @@ fn advance(
                 to(op, label)
             });
         }
-        Control::Call(Target::Op(callee)) => {
+        ControlEffect::Call(ControlTarget::Op(callee)) => {
             let label = contexts.enter(here.label, here.op, *callee).context();
             stack.push(Tag::Ret, next, to(*callee, label));
         }
-        Control::Push(token, Target::Op(target)) => match tag(*token) {
+        ControlEffect::Push(token, ControlTarget::Op(target)) => match tag(*token) {
             Some(tag) => stack.push(tag, to(*target, here.label), next),
             None => return false,
         },
-        Control::Unwind(token) => {
+        ControlEffect::Unwind(token) => {
             return tag(*token).is_some_and(|tag| stack.unwind(tag, taken, next).is_ok());
         }
-        Control::Exit => stack.exit(taken, next),
+        ControlEffect::Exit => stack.exit(taken, next),
         _ => return false,
     }
     true
 }
 
 /// Where the lanes that were active are behind an operation, in the order in which they run.
-fn ways(before: &ActivationStack<Place>, now: &ActivationStack<u32>) -> Vec<(OpIndex, Mask)> {
+fn ways(before: &ActivationStack<ClaimPoint>, now: &ActivationStack<u32>) -> Vec<(OpIndex, Mask)> {
     let parted = now.pending().iter().skip(before.pending().len());
     let stages = parted.chain(now.top());
     let mut ways: Vec<(OpIndex, Mask)> = stages.map(|s| (OpIndex(s.next), s.mask)).collect();
@@ -355,11 +355,11 @@ fn ways(before: &ActivationStack<Place>, now: &ActivationStack<u32>) -> Vec<(OpI
 }
 
 fn part(
-    stack: &mut ActivationStack<Place>,
+    stack: &mut ActivationStack<ClaimPoint>,
     ways: Vec<(OpIndex, Mask)>,
-    mut place: impl FnMut(OpIndex) -> Place,
+    mut place: impl FnMut(OpIndex) -> ClaimPoint,
 ) {
-    let ways: Vec<(Place, Mask)> = ways
+    let ways: Vec<(ClaimPoint, Mask)> = ways
         .into_iter()
         .map(|(op, mask)| (place(op), mask))
         .collect();
@@ -370,7 +370,7 @@ fn part(
 }
 
 /// Whether two stacks are the same but for calling contexts.
-fn same(ours: &ActivationStack<Place>, theirs: &ActivationStack<u32>) -> bool {
+fn same(ours: &ActivationStack<ClaimPoint>, theirs: &ActivationStack<u32>) -> bool {
     let pending = ours.pending().iter().zip(theirs.pending());
     let mut stages = pending.chain(ours.top().zip(theirs.top()));
     ours.pending().len() == theirs.pending().len()
@@ -390,12 +390,12 @@ fn all_equal(row: &[u32; LANES], mask: Mask) -> bool {
         .any(|(lane, &value)| differs(lane, value))
 }
 
-fn tag(token: Token) -> Option<Tag> {
+fn tag(token: StackToken) -> Option<Tag> {
     Some(match token {
-        Token::Sync => Tag::Sync,
-        Token::Brk => Tag::Brk,
-        Token::Cont => Tag::Cont,
-        Token::Ret => Tag::Ret,
-        Token::LongJmp | Token::Exit => return None,
+        StackToken::Sync => Tag::Sync,
+        StackToken::Brk => Tag::Brk,
+        StackToken::Cont => Tag::Cont,
+        StackToken::Ret => Tag::Ret,
+        StackToken::LongJmp | StackToken::Exit => return None,
     })
 }

@@ -2,14 +2,14 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_load::{
-    Array, GridBuffer, GridFile, GridParam, Kernel, ParamValue, PointerPlace, demangle,
+    NpyArray, LaunchBuffer, LaunchFile, LaunchParam, Kernel, ParamValue, PointerPlace, demangle,
 };
 use warpbound_simulate::functional::{Buffer, GlobalMemory};
 
 use super::{images, pointers};
 
-/// Places the buffers of a launch in memory, in the order of [`GridFile::buffers`]; the bytes of each parameter.
-pub(super) fn place(grid: &GridFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>> {
+/// Places the buffers of a launch in memory, in the order of [`LaunchFile::buffers`]; the bytes of each parameter.
+pub(super) fn place(grid: &LaunchFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>> {
     let mut addresses = Vec::with_capacity(grid.params.len());
     for param in &grid.params {
         addresses.push(match &param.value {
@@ -23,7 +23,7 @@ pub(super) fn place(grid: &GridFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>> 
     pointers::fill_buffers(grid, memory);
     let memory = &*memory;
     let object = |low: u32| u64::from(low).to_le_bytes().to_vec();
-    let value = |(position, (param, own)): (usize, (&GridParam, &u64))| match &param.value {
+    let value = |(position, (param, own)): (usize, (&LaunchParam, &u64))| match &param.value {
         ParamValue::Scalar { bytes, .. } => {
             pointers::filled(bytes, PointerPlace::Param(position), grid, memory).into_owned()
         }
@@ -41,9 +41,9 @@ pub(super) fn place(grid: &GridFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>> 
 
 /// The buffers of a launch and the variables in global memory that it names, with what they hold.
 fn ends<'a>(
-    grid: &'a GridFile,
+    grid: &'a LaunchFile,
     memory: &'a GlobalMemory,
-) -> impl Iterator<Item = (&'a str, &'a GridBuffer, &'a Buffer, PointerPlace)> {
+) -> impl Iterator<Item = (&'a str, &'a LaunchBuffer, &'a Buffer, PointerPlace)> {
     let params = grid.buffers().zip(memory.buffers()).enumerate();
     let params = params
         .map(|(number, ((name, buffer), end))| (name, buffer, end, PointerPlace::Buffer(number)));
@@ -72,7 +72,7 @@ pub(crate) struct Compared {
 }
 
 /// Compares buffers with what the launch expects.
-pub(crate) fn compare(kernel: &Kernel, grid: &GridFile, memory: &GlobalMemory) -> Compared {
+pub(crate) fn compare(kernel: &Kernel, grid: &LaunchFile, memory: &GlobalMemory) -> Compared {
     let mut compared = Compared {
         elements: 0,
         unexpected: None,
@@ -124,12 +124,12 @@ fn indices(shape: &[u64], index: usize) -> String {
 
 /// The files that a launch wants: name as the launch file has it, NPY contents.
 pub(crate) fn outputs<'a>(
-    grid: &'a GridFile,
+    grid: &'a LaunchFile,
     memory: &'a GlobalMemory,
 ) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
     ends(grid, memory).filter_map(|(_, buffer, end, _)| {
         let name = buffer.output.as_deref()?;
-        let array = Array {
+        let array = NpyArray {
             element: buffer.element,
             shape: buffer.shape.clone(),
             bytes: end.bytes.iter().take(buffer.bytes.len()).copied().collect(),

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use warpbound_base::Diagnostic;
 use warpbound_ir::Code;
 use warpbound_load::{
-    GridFile, GridImage, Kernel, PointerPlace, Variable, VariablePlace, demangle,
+    LaunchFile, ImageBinding, Kernel, PointerPlace, Variable, VariablePlace, demangle,
 };
-use warpbound_simulate::functional::{Buffer, GlobalMemory, Launch, Order};
+use warpbound_simulate::functional::{Buffer, GlobalMemory, Launch, PathOrder};
 
 use super::{buffers, images, pointers};
 use crate::{Prepared, Session};
@@ -39,8 +39,8 @@ impl Session {
     pub(crate) fn start(
         &self,
         prepared: &Prepared<'_>,
-        grid: &GridFile,
-        order: Order,
+        grid: &LaunchFile,
+        order: PathOrder,
         max_instructions: u64,
     ) -> Result<(Launch, GlobalMemory), Diagnostic> {
         let kernel = prepared.kernel;
@@ -84,7 +84,7 @@ impl Session {
     /// Places the variables of the module behind the buffers, and gives them what the launch says.
     fn set_variables(
         &self,
-        grid: &GridFile,
+        grid: &LaunchFile,
         constants: &mut [(u8, Vec<u8>)],
         memory: &mut GlobalMemory,
     ) -> Result<(), String> {
@@ -198,14 +198,14 @@ fn write_addresses(
 
 /// Writes the objects of textures and surfaces where the code looks for those that are bound to references.
 fn write_references(
-    grid: &GridFile,
+    grid: &LaunchFile,
     kernel: &Kernel,
     constants: &mut [(u8, Vec<u8>)],
 ) -> Result<(), String> {
     for bank in &kernel.banks {
         for relocation in bank.relocations.iter() {
             let name = &*relocation.symbol.name;
-            let is = |image: &GridImage| image.name == name || image.name == demangle(name);
+            let is = |image: &ImageBinding| image.name == name || image.name == demangle(name);
             let (kind, object) = match relocation.number {
                 TEXTURE_REFERENCE => {
                     let number = grid.textures.iter().position(|texture| is(&texture.image));
@@ -233,7 +233,7 @@ fn write_references(
 const STACK: u32 = 1024;
 
 /// Bytes of local memory of a thread.
-fn local(kernel: &Kernel, grid: &GridFile) -> u32 {
+fn local(kernel: &Kernel, grid: &LaunchFile) -> u32 {
     let needed = kernel.min_stack_size.filter(|&needed| needed > 0);
     let needed = needed.unwrap_or(STACK);
     let own = kernel.frame_size.unwrap_or(0);
@@ -252,7 +252,7 @@ fn put(constants: &mut [(u8, Vec<u8>)], bank: u8, at: usize, bytes: &[u8]) {
 /// The launch block with the parameters, and the number of its bank.
 fn launch_block(
     kernel: &Kernel,
-    grid: &GridFile,
+    grid: &LaunchFile,
     values: &[Vec<u8>],
 ) -> Result<(u8, Vec<u8>), String> {
     if grid.params.len() != kernel.params.len() {

@@ -2,9 +2,9 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_ir::ImageKind;
-use warpbound_load::{Element, GridAddress, GridFile, GridImage, GridKind};
+use warpbound_load::{ElementType, LaunchAddressMode, LaunchFile, ImageBinding, TexelLayout};
 use warpbound_simulate::functional::{
-    AddressMode, Filter, GlobalMemory, Image, Surface, TexelElement, Texture,
+    AddressMode, Filter, GlobalMemory, TexelArray, Surface, TexelElement, Texture,
 };
 
 /// The object of a texture: textures and samplers are numbered from 1 on, so that 0 is none. The number of the texture is
@@ -15,7 +15,7 @@ pub(super) fn texture_object(number: usize) -> u32 {
 }
 
 /// The object of a surface, which are numbered behind the textures.
-pub(super) fn surface_object(grid: &GridFile, number: usize) -> u32 {
+pub(super) fn surface_object(grid: &LaunchFile, number: usize) -> u32 {
     (grid.textures.len() + number + 1) as u32
 }
 
@@ -25,7 +25,7 @@ pub(super) fn surface_object(grid: &GridFile, number: usize) -> u32 {
 ///
 /// What does not go together.
 pub(super) fn bind(
-    grid: &GridFile,
+    grid: &LaunchFile,
     memory: &GlobalMemory,
 ) -> Result<(Vec<Texture>, Vec<Surface>), Diagnostic> {
     let fail = |what: &str, name: &str, why: String| {
@@ -46,10 +46,10 @@ pub(super) fn bind(
                 false => Filter::Point,
             },
             address: given.address.map(|mode| match mode {
-                GridAddress::Wrap => AddressMode::Wrap,
-                GridAddress::Clamp => AddressMode::Clamp,
-                GridAddress::Mirror => AddressMode::Mirror,
-                GridAddress::Border => AddressMode::Border,
+                LaunchAddressMode::Wrap => AddressMode::Wrap,
+                LaunchAddressMode::Clamp => AddressMode::Clamp,
+                LaunchAddressMode::Mirror => AddressMode::Mirror,
+                LaunchAddressMode::Border => AddressMode::Border,
             }),
             normalized_coordinates: given.normalized_coordinates,
         };
@@ -68,30 +68,30 @@ pub(super) fn bind(
     Ok((textures, surfaces))
 }
 
-fn image(given: &GridImage, grid: &GridFile, memory: &GlobalMemory) -> Result<Image, String> {
+fn image(given: &ImageBinding, grid: &LaunchFile, memory: &GlobalMemory) -> Result<TexelArray, String> {
     let of_grid = grid.buffers().nth(given.buffer);
     let (Some((_, buffer)), Some(placed)) = (of_grid, memory.buffers().get(given.buffer)) else {
         return Err("its buffer is not there".to_owned());
     };
-    Ok(Image {
+    Ok(TexelArray {
         kind: match given.kind {
-            GridKind::D1 => ImageKind::D1,
-            GridKind::D2 => ImageKind::D2,
-            GridKind::D3 => ImageKind::D3,
-            GridKind::Layered1 => ImageKind::Layered1,
-            GridKind::Layered2 => ImageKind::Layered2,
+            TexelLayout::D1 => ImageKind::D1,
+            TexelLayout::D2 => ImageKind::D2,
+            TexelLayout::D3 => ImageKind::D3,
+            TexelLayout::Layered1 => ImageKind::Layered1,
+            TexelLayout::Layered2 => ImageKind::Layered2,
         },
         size: given.size,
         layers: given.layers,
         element: match buffer.element {
-            Element::U8 => TexelElement::U8,
-            Element::S8 => TexelElement::S8,
-            Element::U16 => TexelElement::U16,
-            Element::S16 => TexelElement::S16,
-            Element::U32 => TexelElement::U32,
-            Element::S32 => TexelElement::S32,
-            Element::F16 => TexelElement::F16,
-            Element::F32 => TexelElement::F32,
+            ElementType::U8 => TexelElement::U8,
+            ElementType::S8 => TexelElement::S8,
+            ElementType::U16 => TexelElement::U16,
+            ElementType::S16 => TexelElement::S16,
+            ElementType::U32 => TexelElement::U32,
+            ElementType::S32 => TexelElement::S32,
+            ElementType::F16 => TexelElement::F16,
+            ElementType::F32 => TexelElement::F32,
             other => return Err(format!("there are no texels of {other}")),
         },
         channels: given.channels,

@@ -1,7 +1,7 @@
 //! Limits of a launch on any GPU that the code is for.
 
 use warpbound_base::Diagnostic;
-use warpbound_load::{GridFile, Kernel};
+use warpbound_load::{LaunchFile, Kernel};
 
 /// Bytes of shared memory that a block may use, static and dynamic together, on compute capability 5.0 to 6.2 (CUDA C++
 /// Programming Guide, technical specifications per compute capability).
@@ -13,7 +13,7 @@ const MOST_SHARED: u64 = 48 << 10;
 ///
 /// Where a block has more shared memory than the GPU gives one, other threads than the kernel requires, or more than it
 /// was compiled for (`__launch_bounds__`).
-pub(crate) fn check(kernel: &Kernel, grid: &GridFile) -> Result<(), Diagnostic> {
+pub(crate) fn check(kernel: &Kernel, grid: &LaunchFile) -> Result<(), Diagnostic> {
     let fail = |what: String| {
         let diagnostic = Diagnostic::new(what).in_kernel(kernel.demangled());
         Err(diagnostic.in_file(grid.file.as_str()))

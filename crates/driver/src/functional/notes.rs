@@ -16,7 +16,7 @@ pub(crate) fn notes(prepared: &Prepared<'_>, counts: &Counts) -> Vec<RunNote> {
                 ),
                 format!("thread {} of ", size(thread)),
             ),
-            NoteKind::Left(threads) => (
+            NoteKind::ExitedThreads(threads) => (
                 format!(
                     "a barrier of the whole block is passed although {threads} of its threads have left the kernel"
                 ),

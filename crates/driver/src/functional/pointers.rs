@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use warpbound_load::{GridFile, GridPointer, PointerPlace};
+use warpbound_load::{LaunchFile, LaunchPointer, PointerPlace};
 use warpbound_simulate::functional::GlobalMemory;
 
 /// Bytes with the addresses that stand there; `memory` has the buffers of the launch.
 pub(super) fn filled<'a>(
     bytes: &'a [u8],
     place: PointerPlace,
-    grid: &GridFile,
+    grid: &LaunchFile,
     memory: &GlobalMemory,
 ) -> Cow<'a, [u8]> {
     let mut bytes = Cow::Borrowed(bytes);
@@ -26,7 +26,7 @@ pub(super) fn filled<'a>(
 }
 
 /// Writes the addresses that stand in buffers.
-pub(super) fn fill_buffers(grid: &GridFile, memory: &mut GlobalMemory) {
+pub(super) fn fill_buffers(grid: &LaunchFile, memory: &mut GlobalMemory) {
     for pointer in &grid.pointers {
         let PointerPlace::Buffer(number) = pointer.place else {
             continue;
@@ -36,13 +36,13 @@ pub(super) fn fill_buffers(grid: &GridFile, memory: &mut GlobalMemory) {
         };
         let all: Vec<(u64, u64)> = addresses(pointer, memory).collect();
         for (offset, address) in all {
-            memory.put(start + offset, &address.to_le_bytes());
+            memory.write(start + offset, &address.to_le_bytes());
         }
     }
 }
 
 /// For each address the byte at which it stands.
-fn addresses(pointer: &GridPointer, memory: &GlobalMemory) -> impl Iterator<Item = (u64, u64)> {
+fn addresses(pointer: &LaunchPointer, memory: &GlobalMemory) -> impl Iterator<Item = (u64, u64)> {
     let target = memory.buffers().get(pointer.buffer);
     let start = target.map_or(0, |buffer| buffer.address);
     pointer.each().map(move |(offset, to)| (offset, start + to))

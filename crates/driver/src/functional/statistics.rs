@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_ir::{Control, Op, OpIndex};
-use warpbound_isa::{Access, Space};
+use warpbound_ir::{ControlEffect, Op, OpIndex};
+use warpbound_isa::{MemoryEffect, MemorySpace};
 use warpbound_report::functional::{
     BranchCount, ClassCount, Issued, LineCount, MemoryCount, MnemonicCount,
 };
@@ -114,8 +114,8 @@ impl<'a> Statistics<'a> {
 
     pub(super) fn branches(&self) -> Vec<BranchCount> {
         let can_part = |op: &Op| match op.control {
-            Control::Next | Control::Push(..) | Control::Meet | Control::End => false,
-            Control::Indirect { .. } => true,
+            ControlEffect::Next | ControlEffect::Push(..) | ControlEffect::Meet | ControlEffect::End => false,
+            ControlEffect::Indirect { .. } => true,
             _ => !op.condition.is_always(),
         };
         self.issued_operations()
@@ -153,7 +153,7 @@ impl<'a> Statistics<'a> {
     }
 }
 
-fn access_name(access: Access) -> &'static str {
+fn access_name(access: MemoryEffect) -> &'static str {
     match (access.loads, access.stores) {
         (_, false) => "load",
         (false, true) => "store",
@@ -161,15 +161,15 @@ fn access_name(access: Access) -> &'static str {
     }
 }
 
-fn space_name(space: Space) -> &'static str {
+fn space_name(space: MemorySpace) -> &'static str {
     match space {
-        Space::Global => "global",
-        Space::Shared => "shared",
-        Space::Local => "local",
-        Space::Constant => "constant",
-        Space::Generic => "generic",
-        Space::Texture => "texture",
-        Space::Surface => "surface",
-        Space::Attribute => "attribute",
+        MemorySpace::Global => "global",
+        MemorySpace::Shared => "shared",
+        MemorySpace::Local => "local",
+        MemorySpace::Constant => "constant",
+        MemorySpace::Generic => "generic",
+        MemorySpace::Texture => "texture",
+        MemorySpace::Surface => "surface",
+        MemorySpace::Attribute => "attribute",
     }
 }

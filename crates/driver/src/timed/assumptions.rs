@@ -1,13 +1,13 @@
 //! What the cycles of a run rest on and no source states.
 
-use warpbound_machine::{Parameter, Standing, Unit};
-use warpbound_report::timed::{Assumption, Taken};
+use warpbound_machine::{Parameter, Provenance, Unit};
+use warpbound_report::timed::{UnpublishedNumber, Taken};
 
 use super::Timed;
 
 impl Timed<'_> {
     /// The machine where it is not for the code, the scheduler, and those of its numbers that the run has asked for.
-    pub(super) fn assumptions(&self, touched: &[Parameter]) -> Vec<Assumption> {
+    pub(super) fn assumptions(&self, touched: &[Parameter]) -> Vec<UnpublishedNumber> {
         let device = &self.options.machine;
         let mut out = Vec::new();
         let isa = self.session.image.isa().to_string();
@@ -16,10 +16,10 @@ impl Timed<'_> {
                 "the code is for {isa}, the machine for {}",
                 device.architectures.join(", ")
             );
-            out.push(choice("machine", &device.name, Standing::Assumed, source));
+            out.push(choice("machine", &device.name, Provenance::Assumed, source));
         }
         let choices = &device.choices;
-        if self.options.scheduler.is_none() && choices.policy_standing != Standing::Published {
+        if self.options.scheduler.is_none() && choices.policy_standing != Provenance::Published {
             out.push(choice(
                 "scheduler.policy",
                 &choices.policy.to_string(),
@@ -29,8 +29,8 @@ impl Timed<'_> {
         }
         for &parameter in touched.iter().filter(|p| !self.is_set(**p)) {
             let figure = device.figure(parameter);
-            if figure.standing != Standing::Published {
-                out.push(Assumption {
+            if figure.standing != Provenance::Published {
+                out.push(UnpublishedNumber {
                     name: parameter.name().to_owned(),
                     value: Taken::Number(self.setup.machine[parameter]),
                     least: Some(figure.least),
@@ -46,8 +46,8 @@ impl Timed<'_> {
 }
 
 /// An assumption that is no number.
-fn choice(name: &str, value: &str, standing: Standing, source: String) -> Assumption {
-    Assumption {
+fn choice(name: &str, value: &str, standing: Provenance, source: String) -> UnpublishedNumber {
+    UnpublishedNumber {
         name: name.to_owned(),
         value: Taken::Choice(value.to_owned()),
         least: None,
@@ -58,11 +58,11 @@ fn choice(name: &str, value: &str, standing: Standing, source: String) -> Assump
     }
 }
 
-fn standing_name(standing: Standing) -> &'static str {
+fn standing_name(standing: Provenance) -> &'static str {
     match standing {
-        Standing::Published => "published",
-        Standing::Assumed => "assumed",
-        Standing::Fitted => "fitted",
+        Provenance::Published => "published",
+        Provenance::Assumed => "assumed",
+        Provenance::Fitted => "fitted",
     }
 }
 

@@ -1,12 +1,12 @@
 //! The slowest and the fastest end of a machine: numbers that have no slow end are tried.
 
 use warpbound_base::Diagnostic;
-use warpbound_machine::{Pick, Picked, Slow};
-use warpbound_report::timed::{Tried, TriedNumber};
+use warpbound_machine::{Selection, MachineConfig, SlowEnd};
+use warpbound_report::timed::{SelectionSearch, TriedNumber};
 use warpbound_simulate::timed::{Setup, Silent};
 
 use super::sensitivities::SHORT;
-use super::{Step, Timed};
+use super::{RunProgress, Timed};
 
 /// The most values of a number that are tried.
 const MOST_VALUES: usize = 64;
@@ -21,11 +21,11 @@ impl Timed<'_> {
     /// Where the launch does not run with the typical values of these numbers.
     pub(super) fn try_ends(
         &mut self,
-        progress: &mut dyn FnMut(Step),
-    ) -> Result<Option<Tried>, Diagnostic> {
+        progress: &mut dyn FnMut(RunProgress),
+    ) -> Result<Option<SelectionSearch>, Diagnostic> {
         let is_slow = match self.options.pick {
-            Pick::Slow => true,
-            Pick::Fast => false,
+            Selection::Slow => true,
+            Selection::Fast => false,
             _ => return Ok(None),
         };
         let device = &self.options.machine;
@@ -34,11 +34,11 @@ impl Timed<'_> {
         let mut best = first.cycles.0.0;
         let issued = first.counts.issued();
         let mut left = SHORT;
-        let mut tried = Tried::default();
+        let mut tried = SelectionSearch::default();
         let open = first.touched.iter().filter(|p| !self.is_set(**p));
         let open: Vec<_> = open
             .copied()
-            .filter(|parameter| matches!(parameter.slow(), Slow::Either | Slow::Each))
+            .filter(|parameter| matches!(parameter.slow(), SlowEnd::Either | SlowEnd::Each))
             .filter(|&parameter| device.figure(parameter).least < device.figure(parameter).most)
             .collect();
         for (done, &parameter) in open.iter().enumerate() {
@@ -73,7 +73,7 @@ impl Timed<'_> {
                 typical: before,
                 others: values.len(),
             });
-            progress(Step::Runs {
+            progress(RunProgress::Runs {
                 done: done + 1,
                 all: open.len(),
             });
@@ -82,7 +82,7 @@ impl Timed<'_> {
     }
 
     /// Cycles that the launch takes on another machine.
-    fn cycles_on(&self, machine: &Picked) -> Result<u64, Diagnostic> {
+    fn cycles_on(&self, machine: &MachineConfig) -> Result<u64, Diagnostic> {
         let setup = Setup {
             machine: machine.clone(),
             ..self.setup.clone()

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use warpbound_report::events::{EventLine, EventWarp, Happening};
 use warpbound_report::trace::JsonLines;
-use warpbound_simulate::timed::{Event, Listener, WarpPlace};
+use warpbound_simulate::timed::{Event, EventListener, WarpPlace};
 
 use super::names::{Names, access_name, lanes, level_name, space_name, waited};
 
@@ -28,7 +28,7 @@ impl<'a> Events<'a> {
     }
 }
 
-impl Listener for Events<'_> {
+impl EventListener for Events<'_> {
     fn event(&mut self, cycle: u64, event: &Event) {
         let event = line(self.names, event);
         self.out.line(&EventLine { cycle, event });

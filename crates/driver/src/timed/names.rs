@@ -1,9 +1,9 @@
 //! What people call the instructions of a kernel, by operation.
 
 use warpbound_ir::OpIndex;
-use warpbound_isa::instr::Space;
-use warpbound_report::timed::{Stalls, Waited};
-use warpbound_simulate::timed::{self, AccessKind, Level};
+use warpbound_isa::instr::MemorySpace;
+use warpbound_report::timed::{Stalls, StallCounts};
+use warpbound_simulate::timed::{self, AccessKind, HitLevel};
 
 use crate::Prepared;
 
@@ -62,24 +62,24 @@ pub(super) fn access_name(kind: AccessKind) -> &'static str {
 }
 
 /// Accesses that are not to local memory go the way of global ones.
-pub(super) fn space_name(space: Space) -> &'static str {
+pub(super) fn space_name(space: MemorySpace) -> &'static str {
     match space {
-        Space::Local => "local",
+        MemorySpace::Local => "local",
         _ => "global",
     }
 }
 
-pub(super) fn level_name(level: Level) -> &'static str {
+pub(super) fn level_name(level: HitLevel) -> &'static str {
     match level {
-        Level::First => "first",
-        Level::Second => "second",
-        Level::L2 => "l2",
-        Level::Dram => "dram",
+        HitLevel::First => "first",
+        HitLevel::Second => "second",
+        HitLevel::L2 => "l2",
+        HitLevel::Dram => "dram",
     }
 }
 
 /// The cycles between two issues with their names.
-pub(super) fn stalls(waited: &timed::Waited) -> Stalls {
+pub(super) fn stalls(waited: &timed::StallCycles) -> Stalls {
     // In the order of `Stall::ALL`.
     let [
         issue,
@@ -102,8 +102,8 @@ pub(super) fn stalls(waited: &timed::Waited) -> Stalls {
 }
 
 /// The same without zeros.
-pub(super) fn waited(waited: &timed::Waited) -> Waited {
-    Waited(stalls(waited))
+pub(super) fn waited(waited: &timed::StallCycles) -> StallCounts {
+    StallCounts(stalls(waited))
 }
 
 /// A set of lanes.
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn reasons_keep_their_names() {
         for (number, stall) in Stall::ALL.into_iter().enumerate() {
-            let mut one = timed::Waited::default();
+            let mut one = timed::StallCycles::default();
             one[number] = 7;
             let named = stalls(&one).named();
             let found: Vec<_> = named.iter().filter(|(_, cycles)| *cycles == 7).collect();

@@ -5,9 +5,9 @@ use std::convert::Infallible;
 
 use warpbound_machine::Parameter;
 use warpbound_report::timed::{Rerun, Sensitivity};
-use warpbound_simulate::timed::{Finished, Setup, Silent};
+use warpbound_simulate::timed::{TimedResult, Setup, Silent};
 
-use super::{Step, Timed, with};
+use super::{RunProgress, Timed, with};
 use crate::jobs::in_order;
 
 /// Warp instructions of runs that are made unasked: less than a second of work.
@@ -18,8 +18,8 @@ impl Timed<'_> {
     /// set have none.
     pub(super) fn sensitivities(
         &self,
-        finished: &Finished,
-        progress: &mut dyn FnMut(Step),
+        finished: &TimedResult,
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Vec<Sensitivity> {
         let ends = self.ends(finished);
         let all = ends.len();
@@ -29,7 +29,7 @@ impl Timed<'_> {
         let Ok(()) = in_order(threads, ends.iter(), again, |rerun| {
             reruns.push(rerun);
             let done = reruns.len();
-            progress(Step::Runs { done, all });
+            progress(RunProgress::Runs { done, all });
             Ok::<(), Infallible>(())
         });
         let mut rows: Vec<Sensitivity> = Vec::with_capacity(all / 2);
@@ -50,13 +50,13 @@ impl Timed<'_> {
     }
 
     /// Tells if all these runs together are so short that they are made unasked.
-    pub(super) fn is_short(&self, finished: &Finished) -> bool {
+    pub(super) fn is_short(&self, finished: &TimedResult) -> bool {
         let runs = self.ends(finished).len() as u64;
         runs.saturating_mul(finished.counts.issued()) <= SHORT
     }
 
     /// The least and the most of each number that the run has asked for and that has a range, in turn.
-    fn ends(&self, finished: &Finished) -> Vec<(Parameter, u64)> {
+    fn ends(&self, finished: &TimedResult) -> Vec<(Parameter, u64)> {
         let device = &self.options.machine;
         let touched = finished.touched.iter().filter(|p| !self.is_set(**p));
         let figures = touched.map(|&p| (p, device.figure(p)));
@@ -67,7 +67,7 @@ impl Timed<'_> {
     }
 
     /// The run with another value of a number.
-    fn again(&self, parameter: Parameter, value: u64, finished: &Finished) -> Rerun {
+    fn again(&self, parameter: Parameter, value: u64, finished: &TimedResult) -> Rerun {
         let before = finished.cycles.0.0;
         if value == self.setup.machine[parameter] {
             return rerun(value, before, Ok(before));

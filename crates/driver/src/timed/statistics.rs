@@ -1,16 +1,16 @@
 //! Counts the events of a run; its size does not depend on how long the run is.
 
 use warpbound_ir::OpIndex;
-use warpbound_isa::instr::Space;
+use warpbound_isa::instr::MemorySpace;
 use warpbound_report::timed::{Misses, OccupancyReport, SmReport, Theoretical};
-use warpbound_simulate::timed::{AccessKind, Event, Level, Listener, Waited};
+use warpbound_simulate::timed::{AccessKind, Event, HitLevel, EventListener, StallCycles};
 
 use super::tables::ratio;
 
 /// Counts of a run.
 pub(super) struct Statistics {
     /// For each operation, the cycles until its issues.
-    pub(super) waited: Vec<Waited>,
+    pub(super) waited: Vec<StallCycles>,
     /// By kind of access.
     pub(super) shared: [Shared; 3],
     /// Global and local memory, by kind of access.
@@ -75,7 +75,7 @@ impl Statistics {
     /// Nothing has happened to so many operations.
     pub(super) fn new(operations: usize) -> Statistics {
         Statistics {
-            waited: vec![Waited::default(); operations],
+            waited: vec![StallCycles::default(); operations],
             shared: Default::default(),
             memory: Default::default(),
             constant_misses: Misses::default(),
@@ -94,7 +94,7 @@ impl Statistics {
         &mut self.sms[index]
     }
 
-    fn issue(&mut self, sm: u32, at: OpIndex, waited: &Waited) {
+    fn issue(&mut self, sm: u32, at: OpIndex, waited: &StallCycles) {
         self.sm(sm).issued += 1;
         if let Some(sums) = self.waited.get_mut(at.index()) {
             for (sum, cycles) in sums.iter_mut().zip(waited) {
@@ -136,7 +136,7 @@ impl Statistics {
     }
 }
 
-impl Listener for Statistics {
+impl EventListener for Statistics {
     #[inline]
     fn event(&mut self, cycle: u64, event: &Event) {
         match event {
@@ -167,7 +167,7 @@ impl Listener for Statistics {
                 tlb_misses,
                 ..
             } => {
-                let space = usize::from(*space == Space::Local);
+                let space = usize::from(*space == MemorySpace::Local);
                 let sum = &mut self.memory[space][place(*kind)];
                 sum.accesses += 1;
                 for (sum, count) in [
@@ -216,12 +216,12 @@ fn place(kind: AccessKind) -> usize {
     }
 }
 
-fn miss(misses: &mut Misses, found: Level) {
+fn miss(misses: &mut Misses, found: HitLevel) {
     match found {
         // That would be no miss.
-        Level::First => {}
-        Level::Second => misses.second += 1,
-        Level::L2 => misses.l2 += 1,
-        Level::Dram => misses.dram += 1,
+        HitLevel::First => {}
+        HitLevel::Second => misses.second += 1,
+        HitLevel::L2 => misses.l2 += 1,
+        HitLevel::Dram => misses.dram += 1,
     }
 }

@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use warpbound_ir::OpIndex;
-use warpbound_machine::{Parameter, Picked};
+use warpbound_machine::{Parameter, MachineConfig};
 use warpbound_report::timed::{
     InstructionTime, LineTime, MemoryTraffic, Misses, SharedCount, SmReport, Stalls,
 };
 use warpbound_simulate::functional::Counts;
-use warpbound_simulate::timed::Waited;
+use warpbound_simulate::timed::StallCycles;
 
 use super::names::{Names, stalls};
 use super::statistics::{Statistics, Traffic};
@@ -45,7 +45,7 @@ pub(super) fn ratio(part: u64, all: u64) -> f64 {
 #[derive(Clone, Copy, Default)]
 struct Time {
     issues: u64,
-    waited: Waited,
+    waited: StallCycles,
 }
 
 impl Time {
@@ -68,7 +68,7 @@ impl Statistics {
         prepared: &Prepared<'_>,
         names: &Names,
         counts: &Counts,
-        machine: &Picked,
+        machine: &MachineConfig,
     ) -> Tables {
         let mut all = Time::default();
         let mut instructions = Vec::new();

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use warpbound_ir::OpIndex;
-use warpbound_isa::instr::Space;
+use warpbound_isa::instr::MemorySpace;
 use warpbound_report::timed::Theoretical;
 use warpbound_report::trace::TraceAbout;
 use warpbound_simulate::functional::Counts;
-use warpbound_simulate::timed::{AccessKind, Event, Level, Listener, Stall, Waited, WarpPlace};
+use warpbound_simulate::timed::{AccessKind, Event, HitLevel, EventListener, Stall, StallCycles, WarpPlace};
 
 use super::events::Events;
 use super::names::Names;
@@ -47,7 +47,7 @@ fn warp(
     let mut events = Vec::new();
     let (mut now, mut before) = (begin, None);
     for _ in 0..random.u32(1..20) {
-        let mut waited = Waited::default();
+        let mut waited = StallCycles::default();
         let mut next = now;
         if before.is_some() && random.u8(0..10) > 0 {
             waited[Stall::Issue as usize] = 1;
@@ -93,7 +93,7 @@ fn warp(
                 let access = Event::Global {
                     warp: place,
                     at,
-                    space: Space::Global,
+                    space: MemorySpace::Global,
                     kind,
                     requests: 1,
                     sectors,
@@ -112,7 +112,7 @@ fn warp(
                 let miss = Event::FetchMiss {
                     sm: place.sm,
                     at,
-                    found: Level::L2,
+                    found: HitLevel::L2,
                 };
                 events.push((next, miss));
             }
@@ -196,7 +196,7 @@ fn with_kernel<T>(work: impl FnOnce(&crate::Prepared<'_>) -> T) -> T {
     work(&session.prepare(kernel).unwrap())
 }
 
-fn hear(listener: &mut impl Listener, events: &[(u64, Event)]) {
+fn hear(listener: &mut impl EventListener, events: &[(u64, Event)]) {
     for (cycle, event) in events {
         listener.event(*cycle, event);
     }
@@ -207,8 +207,8 @@ fn counts_add_up() {
     with_kernel(|prepared| {
         let operations = prepared.code.ops.len();
         let names = Names::of(prepared);
-        let machine = warpbound_machine::Device::built_in("jetson-tx2").unwrap();
-        let machine = machine.pick(warpbound_machine::Pick::Typical);
+        let machine = warpbound_machine::GpuModel::built_in("jetson-tx2").unwrap();
+        let machine = machine.pick(warpbound_machine::Selection::Typical);
         for seed in 0..50 {
             let (events, known) = made_up(seed, operations as u32);
             let mut statistics = Statistics::new(operations);

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use warpbound_ir::OpIndex;
 use warpbound_report::trace::{Phase, TraceAbout, TraceArgs, TraceEvent, TraceWriter};
 use warpbound_simulate::functional::Size;
-use warpbound_simulate::timed::{Event, Level, Listener, Waited, WarpPlace};
+use warpbound_simulate::timed::{Event, HitLevel, EventListener, StallCycles, WarpPlace};
 
 use super::names::{Names, access_name, lanes, space_name, waited};
 
@@ -46,7 +46,7 @@ struct Issued {
     block: u64,
     warp: u32,
     active: u32,
-    waited: Waited,
+    waited: StallCycles,
 }
 
 #[derive(Clone, Copy)]
@@ -248,7 +248,7 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    fn miss(&mut self, cycle: u64, sm: u32, what: &str, found: Level) {
+    fn miss(&mut self, cycle: u64, sm: u32, what: &str, found: HitLevel) {
         let thread = self.miss_thread();
         let drawn = self.sm(sm);
         if !drawn.has_misses {
@@ -256,10 +256,10 @@ impl<'a> Timeline<'a> {
             self.out.thread(process(sm), thread, "misses", self.slots);
         }
         let from = match found {
-            Level::First => "first cache",
-            Level::Second => "second cache",
-            Level::L2 => "L2",
-            Level::Dram => "DRAM",
+            HitLevel::First => "first cache",
+            HitLevel::Second => "second cache",
+            HitLevel::L2 => "L2",
+            HitLevel::Dram => "DRAM",
         };
         let name = format!("{what} from {from}");
         let at = [cycle, process(sm), thread];
@@ -267,7 +267,7 @@ impl<'a> Timeline<'a> {
     }
 }
 
-impl Listener for Timeline<'_> {
+impl EventListener for Timeline<'_> {
     fn event(&mut self, cycle: u64, event: &Event) {
         match event {
             &Event::BlockBegins {

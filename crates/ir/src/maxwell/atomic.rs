@@ -1,8 +1,8 @@
 //! Atomic operations on memory: ATOM, ATOMS, RED.
 
 use smallvec::SmallVec;
-use warpbound_isa::instr::Space;
-use warpbound_isa::{Value, View};
+use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::{OperandValue, View};
 
 use super::memory::{address, registers};
 use super::operands::Operands;
@@ -12,8 +12,8 @@ use crate::{AtomicKind, AtomicOp, Cell, Expr, Meaning};
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     // ATOM and RED take generic addresses: compilers use them for pointers of unknown space.
     let space = match view.mnemonic {
-        "ATOM" | "RED" => Space::Generic,
-        "ATOMS" => Space::Shared,
+        "ATOM" | "RED" => MemorySpace::Generic,
+        "ATOMS" => MemorySpace::Shared,
         _ => return None,
     };
     let modifiers = view.modifiers.as_slice();
@@ -57,16 +57,16 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     for operand in given {
         match operand.value {
             // Both operands of a compare-and-swap, one behind the other.
-            Value::RegPair(Some(first)) => {
+            OperandValue::RegPair(Some(first)) => {
                 for number in 0..2 * words as u8 {
                     let register = first.checked_add(number).filter(|&n| n < 255)?;
                     values.push(Expr::Cell(Cell::gpr(register)));
                 }
             }
-            Value::RegPair(None) => values.extend((0..2 * words).map(|_| Expr::Const(0))),
+            OperandValue::RegPair(None) => values.extend((0..2 * words).map(|_| Expr::Const(0))),
             // One of a compare-and-swap's operands is 0.
-            Value::Word("RZ") => values.extend((0..words).map(|_| Expr::Const(0))),
-            Value::Reg(_) => {
+            OperandValue::Word("RZ") => values.extend((0..words).map(|_| Expr::Const(0))),
+            OperandValue::Reg(_) => {
                 let value = |register: Option<u8>| match register {
                     Some(n) => Expr::Cell(Cell::gpr(n)),
                     None => Expr::Const(0),

@@ -1,7 +1,7 @@
 //! Comparisons and predicates.
 
 use smallvec::SmallVec;
-use warpbound_isa::{Value, View};
+use warpbound_isa::{OperandValue, View};
 
 use super::flags::{Sum, cc_test_named, of_bits};
 use super::operands::{Operands, add, and, flipped, not, or, shl, shr};
@@ -194,8 +194,8 @@ const FLAGS: u8 = 4;
 /// What stands for `PR` or `CC` among the operands: how many bits it has.
 fn all_bits<'o>(mut operands: impl Iterator<Item = &'o warpbound_isa::Operand>) -> Option<u8> {
     operands.find_map(|operand| match operand.value {
-        Value::AllPreds => Some(PREDICATES),
-        Value::ConditionCode => Some(FLAGS),
+        OperandValue::AllPreds => Some(PREDICATES),
+        OperandValue::ConditionCode => Some(FLAGS),
         _ => None,
     })
 }

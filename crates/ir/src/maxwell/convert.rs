@@ -1,6 +1,6 @@
 //! Conversions between floating-point formats and integers. (I2I is among the integers.)
 
-use warpbound_isa::{Operand, Value, View};
+use warpbound_isa::{Operand, OperandValue, View};
 
 use super::float::Modifiers;
 use super::operands::{Operands, and, shr, with_sign, word_of};
@@ -104,9 +104,9 @@ fn integral(modifiers: &mut Modifiers<'_>) -> Option<Integral> {
 /// The words of a float, with its bars and its minus.
 fn float_words(operand: &Operand, format: Format) -> Option<Vec<Expr>> {
     let words = match (operand.value, format) {
-        (Value::Half(bits), Format::Half) => vec![Expr::Const(bits.into())],
-        (Value::Single(bits), Format::Single) => vec![Expr::Const(bits)],
-        (Value::Double(bits), Format::Double) => {
+        (OperandValue::Half(bits), Format::Half) => vec![Expr::Const(bits.into())],
+        (OperandValue::Single(bits), Format::Single) => vec![Expr::Const(bits)],
+        (OperandValue::Double(bits), Format::Double) => {
             vec![Expr::Const(bits as u32), Expr::Const((bits >> 32) as u32)]
         }
         (_, Format::Double) => vec![word_of(operand, 0)?, word_of(operand, 1)?],
@@ -132,7 +132,7 @@ fn float_words(operand: &Operand, format: Format) -> Option<Vec<Expr>> {
 fn integer_words(operand: &Operand, kind: Integer) -> Option<Vec<Expr>> {
     let count = kind.width().div_ceil(32) as u8;
     let words = match operand.value {
-        Value::Int(value) => (0..count)
+        OperandValue::Int(value) => (0..count)
             .map(|number| Some(Expr::Const((value >> (32 * number)) as u32)))
             .collect::<Option<Vec<Expr>>>()?,
         _ => (0..count)

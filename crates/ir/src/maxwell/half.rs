@@ -4,7 +4,7 @@
 //! of its result. Which half of a pair that would be is not known, so it has a meaning only where both are the same.
 //! Results that go into one half of a register (`.MRG_H0`, `.MRG_H1`) have none yet.
 
-use warpbound_isa::{Operand, Value, View};
+use warpbound_isa::{Operand, OperandValue, View};
 
 use super::compare::{both_predicates, combined, mask};
 use super::float::Modifiers;
@@ -167,11 +167,11 @@ fn pairs(operands: &Operands<'_>, count: usize) -> Option<(Vec<Pair>, usize)> {
     for _ in 0..count {
         let operand = operands.reads.get(place)?;
         place += 1;
-        let Value::Half(high) = operand.value else {
+        let OperandValue::Half(high) = operand.value else {
             pairs.push(pair(operand)?);
             continue;
         };
-        let Value::Half(low) = operands.reads.get(place)?.value else {
+        let OperandValue::Half(low) = operands.reads.get(place)?.value else {
             return None;
         };
         place += 1;
@@ -188,7 +188,7 @@ fn pair(operand: &Operand) -> Option<Pair> {
     const SIGN: u32 = 1 << 15;
     let word = word_of(operand, 0)?;
     // A constant is a single (experiment: for the half 0x2e33 the compiler stores 0x3dc66000).
-    if matches!(operand.value, Value::Const { .. }) && operand.select.is_empty() {
+    if matches!(operand.value, OperandValue::Const { .. }) && operand.select.is_empty() {
         let single = Number::Single(with_sign(word, operand, SINGLE_SIGN));
         return Some(Pair {
             low: single.clone(),
@@ -202,7 +202,7 @@ fn pair(operand: &Operand) -> Option<Pair> {
     };
     let (low, high) = match operand.select {
         // RZ is a pair of zeros.
-        "" if operand.value == Value::Reg(None) => (low(), low()),
+        "" if operand.value == OperandValue::Reg(None) => (low(), low()),
         "" => (low(), high()),
         ".H0_H0" => (low(), low()),
         ".H1_H1" => (high(), high()),

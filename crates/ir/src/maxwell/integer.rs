@@ -1,7 +1,7 @@
 //! Sums, scaled addresses, smaller and larger.
 
 use smallvec::smallvec;
-use warpbound_isa::{Value, View};
+use warpbound_isa::{OperandValue, View};
 
 use super::flags::{Sum, carry, flags_of_bits, order, overflow, sign, two_carries, zero};
 use super::number::{Number, SIGNED};
@@ -112,7 +112,7 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
         let (value, part) = operands.unsigned_part(place)?;
         let value = match (value, operand.value) {
             // An immediate of 20 bits, spelled without a sign but used with one.
-            (Expr::Const(n), Value::Int(_)) => Expr::Const(((n << 12) as i32 >> 12) as u32),
+            (Expr::Const(n), OperandValue::Int(_)) => Expr::Const(((n << 12) as i32 >> 12) as u32),
             (value, _) => value,
         };
         let value = match part {

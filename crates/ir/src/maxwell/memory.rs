@@ -1,11 +1,11 @@
 //! Loads, stores, barriers, and what does nothing to data.
 
 use smallvec::SmallVec;
-use warpbound_isa::instr::Space;
-use warpbound_isa::{Operand, Value, View};
+use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::{Operand, OperandValue, View};
 
 use super::operands::{Operands, add, and, shl, shr};
-use crate::{Address, Arrival, Cell, Expr, Half, Meaning, Question, TernaryOp, UnaryOp, Width};
+use crate::{Address, BarrierArrival, Cell, Expr, Half, Meaning, Question, TernaryOp, UnaryOp, Width};
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     let (space, loads) = match view.mnemonic {
@@ -20,11 +20,11 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         }
         "BAR" => {
             let arrival = match view.modifiers.as_slice() {
-                [".SYNC"] => Arrival::Wait,
-                [".ARV"] => Arrival::Pass,
-                [".RED", ".POPC"] => Arrival::Ask(Question::Count, operands.predicate(2)?),
-                [".RED", ".AND"] => Arrival::Ask(Question::All, operands.predicate(2)?),
-                [".RED", ".OR"] => Arrival::Ask(Question::Any, operands.predicate(2)?),
+                [".SYNC"] => BarrierArrival::Wait,
+                [".ARV"] => BarrierArrival::Pass,
+                [".RED", ".POPC"] => BarrierArrival::Ask(Question::Count, operands.predicate(2)?),
+                [".RED", ".AND"] => BarrierArrival::Ask(Question::All, operands.predicate(2)?),
+                [".RED", ".OR"] => BarrierArrival::Ask(Question::Any, operands.predicate(2)?),
                 _ => return None,
             };
             let [number, threads] = barrier(operands)?;
@@ -42,14 +42,14 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         }
         "BPT" if view.modifiers == [".TRAP"] => return Some(Meaning::Trap),
         "LDC" => return constants(view, operands),
-        "LD" => (Space::Generic, true),
-        "ST" => (Space::Generic, false),
-        "LDG" => (Space::Global, true),
-        "LDS" => (Space::Shared, true),
-        "LDL" => (Space::Local, true),
-        "STG" => (Space::Global, false),
-        "STS" => (Space::Shared, false),
-        "STL" => (Space::Local, false),
+        "LD" => (MemorySpace::Generic, true),
+        "ST" => (MemorySpace::Generic, false),
+        "LDG" => (MemorySpace::Global, true),
+        "LDS" => (MemorySpace::Shared, true),
+        "LDL" => (MemorySpace::Local, true),
+        "STG" => (MemorySpace::Global, false),
+        "STS" => (MemorySpace::Shared, false),
+        "STL" => (MemorySpace::Local, false),
         _ => return None,
     };
     let mut width = Width::Words;
@@ -73,9 +73,9 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     // LD and ST read a predicate that is made with the address (`LEA.HI.X P0, ...`) and says something of it; which
     // memory an address belongs to follows from the address alone.
     let mut reads = operands.reads.as_slice();
-    if space == Space::Generic
+    if space == MemorySpace::Generic
         && let [rest @ .., last] = reads
-        && matches!(last.value, Value::Pred { .. })
+        && matches!(last.value, OperandValue::Pred { .. })
     {
         reads = rest;
     }
@@ -114,7 +114,7 @@ fn barrier(operands: &Operands<'_>) -> Option<[Expr; 2]> {
     let [number, threads] = [operands.word(0)?, operands.word(1)?];
     let is_register = |place: usize| {
         let operand = operands.reads.get(place);
-        operand.is_some_and(|operand| matches!(operand.value, Value::Reg(_)))
+        operand.is_some_and(|operand| matches!(operand.value, OperandValue::Reg(_)))
     };
     if !(is_register(0) && is_register(1)) {
         return Some([number, threads]);
@@ -127,7 +127,7 @@ fn barrier(operands: &Operands<'_>) -> Option<[Expr; 2]> {
 
 /// The registers of an operand, lowest word first; `None` inside for RZ.
 pub(super) fn registers(operand: &Operand) -> Option<impl Iterator<Item = Option<u8>> + use<>> {
-    let Value::Reg(first) = operand.value else {
+    let OperandValue::Reg(first) = operand.value else {
         return None;
     };
     let count = operand.count.max(1);
@@ -139,7 +139,7 @@ pub(super) fn registers(operand: &Operand) -> Option<impl Iterator<Item = Option
 
 /// `[register+offset]`.
 pub(super) fn address(operand: &Operand, long: bool) -> Option<Address> {
-    let Value::Memory { base, offset } = operand.value else {
+    let OperandValue::Memory { base, offset } = operand.value else {
         return None;
     };
     let low_offset = Expr::Const(offset as u32);
@@ -168,7 +168,7 @@ pub(super) fn address(operand: &Operand, long: bool) -> Option<Address> {
 
 /// LDC: `c[bank][base+offset]`, one word, two, or a part of one.
 fn constants(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    let Value::ConstIndexed { bank, base, offset } = operands.reads.first()?.value else {
+    let OperandValue::ConstIndexed { bank, base, offset } = operands.reads.first()?.value else {
         return None;
     };
     let address = |more: i32| {

@@ -1,7 +1,7 @@
 //! Operands as expressions.
 
 use smallvec::{SmallVec, smallvec};
-use warpbound_isa::{Operand, Role, Value, View};
+use warpbound_isa::{Operand, OperandRole, OperandValue, View};
 
 use crate::{BinaryOp, Cell, Expr, Half, Meaning, UnaryOp};
 
@@ -15,8 +15,8 @@ impl<'v> Operands<'v> {
     pub(super) fn of(view: &'v View) -> Operands<'v> {
         let with = |role| view.operands.iter().filter(move |o| o.role == role);
         Operands {
-            reads: with(Role::Read).collect(),
-            writes: with(Role::Write).collect(),
+            reads: with(OperandRole::Read).collect(),
+            writes: with(OperandRole::Write).collect(),
         }
     }
 
@@ -78,7 +78,7 @@ impl<'v> Operands<'v> {
             return None;
         }
         let value = match operand.value {
-            Value::Single(bits) => Expr::Const(bits),
+            OperandValue::Single(bits) => Expr::Const(bits),
             _ => word_of(operand, 0)?,
         };
         Some(with_sign(value, operand, SINGLE_SIGN))
@@ -91,7 +91,7 @@ impl<'v> Operands<'v> {
             return None;
         }
         let (low, high) = match operand.value {
-            Value::Double(bits) => (Expr::Const(bits as u32), Expr::Const((bits >> 32) as u32)),
+            OperandValue::Double(bits) => (Expr::Const(bits as u32), Expr::Const((bits >> 32) as u32)),
             _ => (word_of(operand, 0)?, word_of(operand, 1)?),
         };
         Some([low, with_sign(high, operand, SINGLE_SIGN)])
@@ -100,7 +100,7 @@ impl<'v> Operands<'v> {
     /// Two registers get the halves of a value, and nothing else is written.
     pub(super) fn pair(&self, value: impl Fn(Half) -> Expr) -> Option<Meaning> {
         let register = self.writes.iter().find_map(|operand| match operand.value {
-            Value::Reg(register) => Some(register),
+            OperandValue::Reg(register) => Some(register),
             _ => None,
         })?;
         let no_predicate = self.predicates().iter().all(Option::is_none);
@@ -121,14 +121,14 @@ impl<'v> Operands<'v> {
     /// An integer that is part of the instruction.
     pub(super) fn number(&self, place: usize) -> Option<u32> {
         match self.reads.get(place)?.value {
-            Value::Int(number) => Some(number as u32),
+            OperandValue::Int(number) => Some(number as u32),
             _ => None,
         }
     }
 
     /// The predicate at a place: 0 or 1.
     pub(super) fn predicate(&self, place: usize) -> Option<Expr> {
-        let Value::Pred { pred, negated } = self.reads.get(place)?.value else {
+        let OperandValue::Pred { pred, negated } = self.reads.get(place)?.value else {
             return None;
         };
         Some(match (pred, negated) {
@@ -146,7 +146,7 @@ impl<'v> Operands<'v> {
             .writes
             .iter()
             .filter_map(|operand| match operand.value {
-                Value::Reg(register) => Some(register.map(Cell::gpr)),
+                OperandValue::Reg(register) => Some(register.map(Cell::gpr)),
                 _ => None,
             });
         registers.next()
@@ -163,7 +163,7 @@ impl<'v> Operands<'v> {
         self.writes
             .iter()
             .filter_map(|operand| match operand.value {
-                Value::Pred { pred, .. } => Some(pred.map(Cell::pred)),
+                OperandValue::Pred { pred, .. } => Some(pred.map(Cell::pred)),
                 _ => None,
             })
             .collect()
@@ -201,10 +201,10 @@ pub(super) fn with_sign(value: Expr, operand: &Operand, sign: u32) -> Expr {
 /// The word of an operand of a number, the low one 0, without what stands before the operand.
 pub(super) fn word_of(operand: &Operand, number: u8) -> Option<Expr> {
     Some(match operand.value {
-        Value::Reg(None) => Expr::Const(0),
+        OperandValue::Reg(None) => Expr::Const(0),
         // The last register has none behind it.
-        Value::Reg(Some(n)) => Expr::Cell(Cell::gpr(n.checked_add(number).filter(|&n| n < 255)?)),
-        Value::Const { bank, offset } => {
+        OperandValue::Reg(Some(n)) => Expr::Cell(Cell::gpr(n.checked_add(number).filter(|&n| n < 255)?)),
+        OperandValue::Const { bank, offset } => {
             let offset = offset.checked_add(4 * i32::from(number))?;
             Expr::Constant(bank, Expr::Const(offset as u32).into())
         }
@@ -217,10 +217,10 @@ fn plain(operand: &Operand) -> Option<Expr> {
         return None;
     }
     Some(match operand.value {
-        Value::Reg(None) => Expr::Const(0),
-        Value::Reg(Some(n)) => Expr::Cell(Cell::gpr(n)),
-        Value::Int(value) => Expr::Const(value as u32),
-        Value::Const { bank, offset } => Expr::Constant(bank, Expr::Const(offset as u32).into()),
+        OperandValue::Reg(None) => Expr::Const(0),
+        OperandValue::Reg(Some(n)) => Expr::Cell(Cell::gpr(n)),
+        OperandValue::Int(value) => Expr::Const(value as u32),
+        OperandValue::Const { bank, offset } => Expr::Constant(bank, Expr::Const(offset as u32).into()),
         _ => return None,
     })
 }

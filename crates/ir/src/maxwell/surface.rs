@@ -4,7 +4,7 @@
 //! not use it. Nor have SUATOM, which PTX has no words for, and `1D_BUFFER`.
 
 use smallvec::SmallVec;
-use warpbound_isa::{Value, View};
+use warpbound_isa::{OperandValue, View};
 
 use super::memory::registers;
 use super::operands::Operands;
@@ -39,7 +39,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     };
     let mut places = operands.reads.iter();
     let base = places.find_map(|operand| match operand.value {
-        Value::Memory { base, offset: 0 } => Some(base),
+        OperandValue::Memory { base, offset: 0 } => Some(base),
         _ => None,
     })?;
     let mut coordinates = SmallVec::new();
@@ -52,8 +52,8 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     };
     // A register, or a word of constant bank 0 by its number.
     let handle = match operands.reads.last()?.value {
-        Value::Reg(first) => register(first, 0)?,
-        Value::Int(slot) => {
+        OperandValue::Reg(first) => register(first, 0)?,
+        OperandValue::Int(slot) => {
             let slot = u32::try_from(slot).ok()?;
             Expr::Constant(0, Expr::Const(slot.checked_mul(4)?).into())
         }

@@ -6,7 +6,7 @@
 //! depths depend on the sampler's comparison, which CUDA has no words for.
 
 use smallvec::{SmallVec, smallvec};
-use warpbound_isa::{Operand, Value, View};
+use warpbound_isa::{Operand, OperandValue, View};
 
 use super::operands::{Operands, and};
 use crate::{BinaryOp, Cell, Expr, ImageKind, Meaning, TextureRead, TextureWhat};
@@ -21,7 +21,7 @@ struct Group {
 impl Group {
     fn of(operand: &Operand) -> Option<Group> {
         match operand.value {
-            Value::Reg(next) => Some(Group {
+            OperandValue::Reg(next) => Some(Group {
                 next,
                 left: operand.count.max(1),
             }),
@@ -97,7 +97,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         .reads
         .iter()
         .filter_map(|operand| match operand.value {
-            Value::Word(text) if !text.is_empty() => Some(text),
+            OperandValue::Word(text) if !text.is_empty() => Some(text),
             _ => None,
         })
         .collect();
@@ -105,7 +105,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         .reads
         .iter()
         .filter_map(|operand| match operand.value {
-            Value::Int(number) => Some(number as u32),
+            OperandValue::Int(number) => Some(number as u32),
             _ => None,
         })
         .collect();
@@ -331,7 +331,7 @@ fn pairs(
         .map(|name| "RGBA".find(name).map(|place| place as u8))
         .collect::<Option<_>>()?;
     let mut registers = operands.writes.iter().filter_map(|o| match o.value {
-        Value::Reg(register) => Some(register),
+        OperandValue::Reg(register) => Some(register),
         _ => None,
     });
     let (others, first) = (registers.next()?, registers.next()?);

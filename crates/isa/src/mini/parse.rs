@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use warpbound_base::Diagnostic;
 
 use super::program::{Instr, Operand, Program, Slot};
-use super::table::{Place, Table};
+use super::table::{SyntaxItem, Table};
 
 /// Most variables of a kernel: as many as there are general registers.
 const MOST_VARIABLES: usize = 255;
@@ -22,12 +22,12 @@ struct Token<'a> {
     column: u32,
 }
 
-pub(crate) fn program(
+pub(crate) fn parse(
     table: &'static Table,
     text: &[u8],
     first_line: u32,
 ) -> Result<Program, Diagnostic> {
-    let mut reader = Reader {
+    let mut reader = Parser {
         program: Program {
             table,
             instrs: Vec::new(),
@@ -44,24 +44,24 @@ pub(crate) fn program(
     for (number, line) in (0..).zip(text.split(|&byte| byte == b'\n')) {
         reader.line = number;
         let line = std::str::from_utf8(line)
-            .map_err(|e| reader.fault(e.valid_up_to() as u32 + 1, "this is not UTF-8 text"))?;
-        reader.read_line(line)?;
+            .map_err(|e| reader.error(e.valid_up_to() as u32 + 1, "this is not UTF-8 text"))?;
+        reader.parse_line(line)?;
     }
     reader.finish()
 }
 
-struct Reader<'a> {
+struct Parser<'a> {
     program: Program,
     first_line: u32,
     line: u32,
-    variables: BTreeMap<&'a str, Known>,
+    variables: BTreeMap<&'a str, VariableUse>,
     labels: BTreeMap<&'a str, u32>,
     /// Labels that instructions name: instruction, slot, name, place in the text.
     targets: Vec<(usize, usize, &'a str, (u32, u32))>,
 }
 
 /// What is known of a variable.
-struct Known {
+struct VariableUse {
     index: u8,
     /// It is a launch constant, or some instruction writes it.
     is_defined: bool,
@@ -69,24 +69,24 @@ struct Known {
     first_read: Option<(u32, u32)>,
 }
 
-impl<'a> Reader<'a> {
-    fn fault(&self, column: u32, what: impl Into<String>) -> Diagnostic {
-        self.fault_at((self.line, column), what)
+impl<'a> Parser<'a> {
+    fn error(&self, column: u32, what: impl Into<String>) -> Diagnostic {
+        self.error_at((self.line, column), what)
     }
 
-    fn fault_at(&self, (line, column): (u32, u32), what: impl Into<String>) -> Diagnostic {
+    fn error_at(&self, (line, column): (u32, u32), what: impl Into<String>) -> Diagnostic {
         let line = self.first_line.saturating_add(line);
         Diagnostic::new(what).at(format_args!("line {line}, column {column}"))
     }
 
-    fn read_line(&mut self, line: &'a str) -> Result<(), Diagnostic> {
+    fn parse_line(&mut self, line: &'a str) -> Result<(), Diagnostic> {
         let tokens = tokens(line)
-            .map_err(|(column, c)| self.fault(column, format!("{c:?} has no meaning here")))?;
+            .map_err(|(column, c)| self.error(column, format!("{c:?} has no meaning here")))?;
         let mut rest = tokens.as_slice();
         if let [dot, directive, rest @ ..] = rest
             && dot.text == "."
         {
-            return self.directive(*directive, rest);
+            return self.parse_directive(*directive, rest);
         }
         while let [name, colon, behind @ ..] = rest
             && colon.text == ":"
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
             self.check_name(*name)?;
             let here = self.program.instrs.len() as u32;
             if self.labels.insert(name.text, here).is_some() {
-                return Err(self.fault(name.column, format!("second label {}", name.text)));
+                return Err(self.error(name.column, format!("second label {}", name.text)));
             }
             self.program.labels.push((name.text.to_owned(), here));
             rest = behind;
@@ -103,22 +103,22 @@ impl<'a> Reader<'a> {
             [] => Ok(()),
             [mnemonic, operands @ ..] => {
                 let end = line.split(';').next().unwrap_or(line).trim_end();
-                self.instruction(*mnemonic, operands, end.chars().count() as u32 + 1)
+                self.parse_instruction(*mnemonic, operands, end.chars().count() as u32 + 1)
             }
         }
     }
 
-    fn directive(&mut self, directive: Token<'a>, rest: &[Token<'a>]) -> Result<(), Diagnostic> {
+    fn parse_directive(&mut self, directive: Token<'a>, rest: &[Token<'a>]) -> Result<(), Diagnostic> {
         match directive.text {
             // The file was cut into kernels at the lines that begin with `.kernel`.
             "kernel" if self.line == 0 => Ok(()),
-            "kernel" => Err(self.fault(
+            "kernel" => Err(self.error(
                 directive.column,
                 "this begins no kernel: only blanks may stand before .kernel, and none in it",
             )),
             "param" => {
                 if !self.program.instrs.is_empty() {
-                    return Err(self.fault(
+                    return Err(self.error(
                         directive.column,
                         ".param must stand before the first instruction",
                     ));
@@ -128,20 +128,20 @@ impl<'a> Reader<'a> {
                         continue;
                     }
                     if i % 2 == 1 {
-                        return Err(self.fault(token.column, "a comma is missing"));
+                        return Err(self.error(token.column, "a comma is missing"));
                     }
                     self.check_name(*token)?;
                     if self.variables.contains_key(token.text) {
                         let what = format!("second launch constant {}", token.text);
-                        return Err(self.fault(token.column, what));
+                        return Err(self.error(token.column, what));
                     }
-                    self.variable(*token, true)?;
+                    self.variable_index(*token, true)?;
                     self.program.params = self.program.variables.len();
                 }
                 Ok(())
             }
             other => Err(self
-                .fault(directive.column, format!("unknown directive .{other}"))
+                .error(directive.column, format!("unknown directive .{other}"))
                 .hint("there are .kernel and .param")),
         }
     }
@@ -152,19 +152,19 @@ impl<'a> Reader<'a> {
             text if is_name(text) => return Ok(()),
             text => format!("{text:?} is no name"),
         };
-        Err(self.fault(token.column, what))
+        Err(self.error(token.column, what))
     }
 
-    fn variable(&mut self, token: Token<'a>, defines: bool) -> Result<u8, Diagnostic> {
+    fn variable_index(&mut self, token: Token<'a>, defines: bool) -> Result<u8, Diagnostic> {
         if self.variables.len() >= MOST_VARIABLES && !self.variables.contains_key(token.text) {
             let what = format!("more than {MOST_VARIABLES} variables");
-            return Err(self.fault(token.column, what));
+            return Err(self.error(token.column, what));
         }
         let here = (self.line, token.column);
         let fresh = self.program.variables.len() as u8;
         let known = self.variables.entry(token.text).or_insert_with(|| {
             self.program.variables.push(token.text.to_owned());
-            Known {
+            VariableUse {
                 index: fresh,
                 is_defined: false,
                 first_read: None,
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         Ok(known.index)
     }
 
-    fn instruction(
+    fn parse_instruction(
         &mut self,
         mnemonic: Token<'a>,
         operands: &[Token<'a>],
@@ -186,70 +186,70 @@ impl<'a> Reader<'a> {
         let table = self.program.table;
         let unknown = || {
             let names: Vec<&str> = table.rows.iter().map(|row| row.mnemonic).collect();
-            self.fault(
+            self.error(
                 mnemonic.column,
                 format!("unknown instruction {:?}", mnemonic.text),
             )
             .hint(format!("there are {}", names.join(", ")))
         };
         let row = table.find(mnemonic.text).ok_or_else(unknown)?;
-        let places = &table.rows[row].places;
+        let places = &table.rows[row].syntax;
         let mut slots = SmallVec::new();
         let mut rest = operands.iter().copied().peekable();
         for place in places {
             let Some(token) = rest.next() else {
-                let what = format!("{} is missing", expected(*place));
-                return Err(self.fault(end, what));
+                let what = format!("{} is missing", expectation(*place));
+                return Err(self.error(end, what));
             };
             let wrong = || {
-                let what = format!("{} is expected, not {:?}", expected(*place), token.text);
-                self.fault(token.column, what)
+                let what = format!("{} is expected, not {:?}", expectation(*place), token.text);
+                self.error(token.column, what)
             };
             slots.push(match place {
-                Place::Text(text) if *text == token.text => continue,
-                Place::Text(_) => return Err(wrong()),
-                Place::Operator => Slot::Operator(table.operation(token.text).ok_or_else(wrong)?),
-                Place::Branch if token.text == TID => {
+                SyntaxItem::Text(text) if *text == token.text => continue,
+                SyntaxItem::Text(_) => return Err(wrong()),
+                SyntaxItem::Operator => Slot::Operator(table.operation(token.text).ok_or_else(wrong)?),
+                SyntaxItem::Branch if token.text == TID => {
                     let what = format!("{TID} cannot decide a branch");
                     return Err(self
-                        .fault(token.column, what)
+                        .error(token.column, what)
                         .hint("copy it into a variable with const"));
                 }
-                Place::Write | Place::Branch => {
+                SyntaxItem::Write | SyntaxItem::Branch => {
                     self.check_name(token)?;
-                    let writes = *place == Place::Write;
-                    let variable = self.variable(token, writes)?;
+                    let writes = *place == SyntaxItem::Write;
+                    let variable = self.variable_index(token, writes)?;
                     if writes {
                         Slot::Write(variable)
                     } else {
                         Slot::Branch(variable)
                     }
                 }
-                Place::Label => {
+                SyntaxItem::Label => {
                     self.check_name(token)?;
                     let here = (self.line, token.column);
                     let instr = self.program.instrs.len();
                     self.targets.push((instr, slots.len(), token.text, here));
                     Slot::Label(0)
                 }
-                Place::Read => Slot::Read(match token.text {
+                SyntaxItem::Read => Slot::Read(match token.text {
                     TID => Operand::Tid,
                     "-" => {
                         let digits = rest.next().ok_or_else(wrong)?;
-                        let value = number(digits.text).and_then(i64::checked_neg);
-                        self.word(digits, value)?
+                        let value = parse_number(digits.text).and_then(i64::checked_neg);
+                        self.number_operand(digits, value)?
                     }
                     text if text.starts_with(|c: char| c.is_ascii_digit()) => {
-                        self.word(token, number(text))?
+                        self.number_operand(token, parse_number(text))?
                     }
-                    text if is_name(text) => Operand::Variable(self.variable(token, false)?),
+                    text if is_name(text) => Operand::Variable(self.variable_index(token, false)?),
                     _ => return Err(wrong()),
                 }),
             });
         }
         if let Some(token) = rest.next() {
             let what = format!("{:?} is too much", token.text);
-            return Err(self.fault(token.column, what));
+            return Err(self.error(token.column, what));
         }
         self.program.instrs.push(Instr {
             row,
@@ -260,19 +260,19 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn word(&self, token: Token<'a>, value: Option<i64>) -> Result<Operand, Diagnostic> {
+    fn number_operand(&self, token: Token<'a>, value: Option<i64>) -> Result<Operand, Diagnostic> {
         let word = value.filter(|v| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(v));
         word.map(|value| Operand::Number(value as u32))
             .ok_or_else(|| {
                 let what = format!("{:?} is no number of 32 bits", token.text);
-                self.fault(token.column, what)
+                self.error(token.column, what)
             })
     }
 
     fn finish(mut self) -> Result<Program, Diagnostic> {
         for &(instr, slot, name, place) in &self.targets {
             let Some(&to) = self.labels.get(name) else {
-                return Err(self.fault_at(place, format!("unknown label {name}")));
+                return Err(self.error_at(place, format!("unknown label {name}")));
             };
             if let Some(slot) = self
                 .program
@@ -291,23 +291,23 @@ impl<'a> Reader<'a> {
             .min();
         if let Some((place, name)) = undefined {
             return Err(self
-                .fault_at(place, format!("unknown variable {name}"))
+                .error_at(place, format!("unknown variable {name}"))
                 .hint("no instruction writes it; launch constants are declared with .param"));
         }
         if self.program.instrs.is_empty() {
-            return Err(self.fault_at((0, 1), "the kernel has no instructions"));
+            return Err(self.error_at((0, 1), "the kernel has no instructions"));
         }
         Ok(self.program)
     }
 }
 
-fn expected(place: Place) -> String {
+fn expectation(place: SyntaxItem) -> String {
     match place {
-        Place::Write | Place::Branch => "a variable".to_owned(),
-        Place::Read => "a number or a variable".to_owned(),
-        Place::Label => "a label".to_owned(),
-        Place::Operator => "an operator".to_owned(),
-        Place::Text(text) => format!("{text:?}"),
+        SyntaxItem::Write | SyntaxItem::Branch => "a variable".to_owned(),
+        SyntaxItem::Read => "a number or a variable".to_owned(),
+        SyntaxItem::Label => "a label".to_owned(),
+        SyntaxItem::Operator => "an operator".to_owned(),
+        SyntaxItem::Text(text) => format!("{text:?}"),
     }
 }
 
@@ -317,7 +317,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// A decimal or hexadecimal number.
-fn number(text: &str) -> Option<i64> {
+fn parse_number(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
         Some(digits) => i64::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),

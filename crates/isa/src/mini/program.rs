@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use smallvec::SmallVec;
 use warpbound_base::Diagnostic;
 
-use super::table::{Operation, Place, Row, Table, table};
+use super::table::{Operation, SyntaxItem, Row, Table, table};
 use crate::mini::parse;
 
 /// An operand that is read.
@@ -69,7 +69,7 @@ impl Program {
     ///
     /// One line naming line, column and cause, where the text is no kernel.
     pub fn decode(text: &[u8], first_line: u32) -> Result<Program, Diagnostic> {
-        parse::program(table()?, text, first_line)
+        parse::parse(table()?, text, first_line)
     }
 
     /// The row of an instruction.
@@ -83,19 +83,19 @@ impl Program {
         let row = self.row(instr);
         let mut text = row.mnemonic.to_owned();
         let mut slots = instr.slots.iter();
-        for place in &row.places {
-            if *place != Place::Text(",") {
+        for place in &row.syntax {
+            if *place != SyntaxItem::Text(",") {
                 text.push(' ');
             }
             // Writing to a string cannot fail.
-            let _ = match (place, place.text()) {
+            let _ = match (place, place.literal()) {
                 (_, Some(own)) => write!(text, "{own}"),
                 _ => match slots.next() {
-                    Some(Slot::Write(v) | Slot::Branch(v)) => write!(text, "{}", self.variable(*v)),
+                    Some(Slot::Write(v) | Slot::Branch(v)) => write!(text, "{}", self.variable_name(*v)),
                     Some(Slot::Read(Operand::Number(n))) => write!(text, "{}", *n as i32),
-                    Some(Slot::Read(Operand::Variable(v))) => write!(text, "{}", self.variable(*v)),
+                    Some(Slot::Read(Operand::Variable(v))) => write!(text, "{}", self.variable_name(*v)),
                     Some(Slot::Read(Operand::Tid)) => write!(text, "Tid"),
-                    Some(Slot::Label(to)) => write!(text, "{}", self.place(*to)),
+                    Some(Slot::Label(to)) => write!(text, "{}", self.position_name(*to)),
                     Some(Slot::Operator(o)) => write!(text, "{}", self.table.spelling(*o)),
                     None => Ok(()),
                 },
@@ -115,7 +115,7 @@ impl Program {
     }
 
     /// A position as people name it: its label, or the nearest label before it and the distance.
-    pub fn place(&self, position: u32) -> String {
+    pub fn position_name(&self, position: u32) -> String {
         if let Some(label) = self.labels(position).next() {
             return label.to_owned();
         }
@@ -131,15 +131,15 @@ impl Program {
     }
 
     /// The name of a variable.
-    pub fn variable(&self, index: u8) -> &str {
+    pub fn variable_name(&self, index: u8) -> &str {
         self.variables.get(usize::from(index)).map_or("?", |v| v)
     }
 }
 
-impl Place {
-    fn text(self) -> Option<&'static str> {
+impl SyntaxItem {
+    fn literal(self) -> Option<&'static str> {
         match self {
-            Place::Text(text) => Some(text),
+            SyntaxItem::Text(text) => Some(text),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ static OPERATORS: &str = include_str!("../../../../isa/mini-simt/operators.tsv")
 
 /// What stands at a place of an instruction's text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum SyntaxItem {
     /// A variable that is written.
     Write,
     /// A number, a variable or `Tid`.
@@ -71,8 +71,8 @@ pub struct Row {
     /// How it is spelled.
     pub mnemonic: &'static str,
     /// Another spelling that is understood.
-    pub(crate) also: Option<&'static str>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) alias: Option<&'static str>,
+    pub(crate) syntax: Vec<SyntaxItem>,
     /// What it does to the control flow.
     pub flow: FlowKind,
     /// What it writes comes from memory.
@@ -93,7 +93,7 @@ impl Table {
     pub(crate) fn find(&self, mnemonic: &str) -> Option<usize> {
         self.rows
             .iter()
-            .position(|row| row.mnemonic == mnemonic || row.also == Some(mnemonic))
+            .position(|row| row.mnemonic == mnemonic || row.alias == Some(mnemonic))
     }
 
     /// The operation of an operator.
@@ -124,12 +124,12 @@ pub fn table() -> Result<&'static Table, Diagnostic> {
 
 fn parse() -> Result<Table, String> {
     Ok(Table {
-        rows: lines(INSTRUCTIONS, row)?,
-        operators: lines(OPERATORS, operator)?,
+        rows: parse_lines(INSTRUCTIONS, parse_row)?,
+        operators: parse_lines(OPERATORS, parse_operator)?,
     })
 }
 
-fn lines<T>(
+fn parse_lines<T>(
     text: &'static str,
     read: impl Fn(&'static str) -> Option<T>,
 ) -> Result<Vec<T>, String> {
@@ -139,7 +139,7 @@ fn lines<T>(
         .collect()
 }
 
-fn row(line: &'static str) -> Option<Row> {
+fn parse_row(line: &'static str) -> Option<Row> {
     let mut columns = line.split('\t');
     let mut column = || columns.next();
     let mnemonic = column()?;
@@ -147,10 +147,10 @@ fn row(line: &'static str) -> Option<Row> {
     let places = column()?;
     let row = Row {
         mnemonic,
-        also,
-        places: match places {
+        alias: also,
+        syntax: match places {
             "-" => Vec::new(),
-            places => places.split(' ').map(place).collect(),
+            places => places.split(' ').map(parse_syntax_item).collect(),
         },
         flow: match column()? {
             "next" => FlowKind::Next,
@@ -170,18 +170,18 @@ fn row(line: &'static str) -> Option<Row> {
     columns.next().is_none().then_some(row)
 }
 
-fn place(word: &'static str) -> Place {
+fn parse_syntax_item(word: &'static str) -> SyntaxItem {
     match word {
-        "write" => Place::Write,
-        "read" => Place::Read,
-        "branch" => Place::Branch,
-        "label" => Place::Label,
-        "operator" => Place::Operator,
-        text => Place::Text(text),
+        "write" => SyntaxItem::Write,
+        "read" => SyntaxItem::Read,
+        "branch" => SyntaxItem::Branch,
+        "label" => SyntaxItem::Label,
+        "operator" => SyntaxItem::Operator,
+        text => SyntaxItem::Text(text),
     }
 }
 
-fn operator(line: &'static str) -> Option<(&'static str, Operation)> {
+fn parse_operator(line: &'static str) -> Option<(&'static str, Operation)> {
     let (spelling, operation) = line.split_once('\t')?;
     let operation = match operation {
         "add" => Operation::Add,

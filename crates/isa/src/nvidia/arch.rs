@@ -65,7 +65,7 @@ impl Archs {
 
     /// `all`, `52+` (from sm_52 on) or a list `50,52`; `None` for anything else.
     pub(crate) const fn parse(file: &str, text: Span) -> Option<Archs> {
-        if text.is(file, "all") {
+        if text.equals(file, "all") {
             return Some(Archs::ALL);
         }
         let (first, plus) = text.split(file, b'+');

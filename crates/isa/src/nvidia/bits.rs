@@ -1,7 +1,7 @@
 //! Which bits of a form's words say what: for those who walk through all that a form can say.
 
 use super::form::{Form, GUARD, GUARD_NOT};
-use super::template::{Count, Field, Item, Kind, Piece};
+use super::template::{RegisterCount, Field, Item, ItemKind, Piece};
 
 /// What bits of an operand say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,30 +58,30 @@ impl Form {
                 });
             };
             match &item.kind {
-                Kind::Reg(field) | Kind::RegPair(field) => push(OperandKind::Register, field),
-                Kind::Pred(field) => push(OperandKind::Predicate, field),
-                Kind::PredSet(_) | Kind::CcTest(_) => {}
-                Kind::Unsigned(field)
-                | Kind::Signed(field)
-                | Kind::Mixed(field)
-                | Kind::Float(_, field) => push(OperandKind::Immediate, field),
-                Kind::Const { bank, offset } | Kind::ConstTarget { bank, offset } => {
+                ItemKind::Reg(field) | ItemKind::RegPair(field) => push(OperandKind::Register, field),
+                ItemKind::Pred(field) => push(OperandKind::Predicate, field),
+                ItemKind::PredSet(_) | ItemKind::CcTest(_) => {}
+                ItemKind::Unsigned(field)
+                | ItemKind::Signed(field)
+                | ItemKind::Mixed(field)
+                | ItemKind::Float(_, field) => push(OperandKind::Immediate, field),
+                ItemKind::Const { bank, offset } | ItemKind::ConstTarget { bank, offset } => {
                     push(OperandKind::Bank, bank);
                     push(OperandKind::Offset, offset);
                 }
-                Kind::ConstIndexed { bank, base, offset } => {
+                ItemKind::ConstIndexed { bank, base, offset } => {
                     push(OperandKind::Bank, bank);
                     push(OperandKind::Register, base);
                     push(OperandKind::Offset, offset);
                 }
-                Kind::Memory { base, offset } | Kind::Address { base, offset } => {
+                ItemKind::Memory { base, offset } | ItemKind::Address { base, offset } => {
                     push(OperandKind::Register, base);
                     if let Some(offset) = offset {
                         push(OperandKind::Offset, offset);
                     }
                 }
-                Kind::Relative(field) | Kind::Absolute(field) => push(OperandKind::Target, field),
-                Kind::RegTarget { base, offset } => {
+                ItemKind::Relative(field) | ItemKind::Absolute(field) => push(OperandKind::Target, field),
+                ItemKind::RegTarget { base, offset } => {
                     push(OperandKind::Register, base);
                     push(OperandKind::Target, offset);
                 }
@@ -103,7 +103,7 @@ impl Form {
             };
         }
         let guard = ((1 << GUARD.width()) - 1) << GUARD.lo | 1u64 << GUARD_NOT;
-        let guard = if self.does.unguarded { 0 } else { guard };
+        let guard = if self.effects.unguarded { 0 } else { guard };
         let operands = self
             .operand_bits()
             .iter()
@@ -130,12 +130,12 @@ fn item_bits(item: &Item) -> u128 {
     if let Some(field) = &item.format {
         bits |= field.bits();
     }
-    if let Count::Listed(_, field) = &item.count {
+    if let RegisterCount::Listed(_, field) = &item.count {
         bits |= field.bits();
     }
     match &item.kind {
-        Kind::PredSet(bit) => bits | 1 << bit,
-        Kind::CcTest(field) => bits | field.bits(),
+        ItemKind::PredSet(bit) => bits | 1 << bit,
+        ItemKind::CcTest(field) => bits | field.bits(),
         _ => bits,
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::operand::Value;
+use super::operand::OperandValue;
 use super::program::{Instr, Program};
-use crate::instr::Space;
+use crate::instr::MemorySpace;
 
 static CLASSES: &str = include_str!("../../../../isa/nvidia/maxwell.classes");
 
@@ -47,11 +47,11 @@ impl Program {
         });
         let registers = || {
             let mut data = view.operands.iter();
-            let data = data.find(|operand| matches!(operand.value, Value::Reg(_)))?;
+            let data = data.find(|operand| matches!(operand.value, OperandValue::Reg(_)))?;
             Some(4 * u32::from(data.count))
         };
         match access.space {
-            Space::Texture | Space::Surface => sized.or_else(registers),
+            MemorySpace::Texture | MemorySpace::Surface => sized.or_else(registers),
             _ => Some(sized.unwrap_or(4)),
         }
     }

@@ -3,7 +3,7 @@
 /// Layout (experiments with NVIDIA's disassembler): 4:0 scheduling code, 7:5 write scoreboard,
 /// 10:8 read scoreboard, 16:11 wait mask, 19:17 reuse of operands A, B, C, 20 coupled flag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub struct Control {
+pub struct ControlWord {
     /// The 5-bit scheduling code, 0..=31.
     pub usched: u8,
     /// Scoreboard released when the result is written; `None` is the code 7.
@@ -19,14 +19,14 @@ pub struct Control {
     pub coupled: bool,
 }
 
-impl Control {
+impl ControlWord {
     /// The control bits of slot `slot` (0, 1 or 2) of a control word.
-    pub fn of_slot(word: u64, slot: u32) -> Control {
+    pub fn of_slot(word: u64, slot: u32) -> ControlWord {
         // Of every instruction all of this is read: plain shifts take a fraction of the time.
         let bits = word.checked_shr(21 * slot).unwrap_or(0) as u32;
         let field = |hi: u32, lo: u32| (bits >> lo & ((1 << (hi - lo + 1)) - 1)) as u8;
         let scoreboard = |code: u8| (code != 7).then_some(code);
-        Control {
+        ControlWord {
             usched: field(4, 0),
             write_sb: scoreboard(field(7, 5)),
             read_sb: scoreboard(field(10, 8)),
@@ -74,20 +74,20 @@ impl Control {
 
 #[cfg(test)]
 mod tests {
-    use super::Control;
+    use super::ControlWord;
 
     #[test]
     fn fields_of_each_slot() {
         // 0x7ef: no scoreboards, usched 15.
         let word = 0x7ef | (0x0f_u64 << 21) | (0x1e_1234_u64 << 42);
-        let first = Control::of_slot(word, 0);
+        let first = ControlWord::of_slot(word, 0);
         assert_eq!(
             (first.usched, first.write_sb, first.read_sb, first.wait_mask),
             (15, None, None, 0)
         );
-        let second = Control::of_slot(word, 1);
+        let second = ControlWord::of_slot(word, 1);
         assert_eq!((second.write_sb, second.read_sb), (Some(0), Some(0)));
-        let third = Control::of_slot(word, 2);
+        let third = ControlWord::of_slot(word, 2);
         assert_eq!(third.usched, 0x14);
         assert_eq!(third.write_sb, Some(1));
         assert_eq!(third.read_sb, Some(2));
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn distances() {
-        let with = |usched| Control::of_slot(usched, 0);
+        let with = |usched| ControlWord::of_slot(usched, 0);
         assert_eq!(with(1).stall(), Some(1));
         assert_eq!(with(16).stall(), Some(0));
         assert_eq!(with(27).stall(), Some(11));

@@ -2,10 +2,10 @@
 
 use super::form::{FlowKind, Form, Origin};
 use super::names::Names;
-use super::operand::{self, Role, Value};
+use super::operand::{self, OperandRole, OperandValue};
 use super::program::{Instr, Program};
-use super::template::{Item, Kind, Piece};
-use crate::instr::{Access, CcTest, Effects, Flow, Guard, Reg, Source, Target};
+use super::template::{Item, ItemKind, Piece};
+use crate::instr::{MemoryEffect, CcTest, Effects, InstrFlow, Guard, Reg, ValueSource, BranchTarget};
 use warpbound_base::Bits;
 
 impl Program {
@@ -20,10 +20,10 @@ impl Program {
     /// register may keep its old value although the condition holds it is among the reads too.
     pub fn effects(&self, instr: &Instr) -> Effects {
         match self.form(instr) {
-            Some(form) => of_form(form, self.names(), instr),
+            Some(form) => form_effects(form, self.names(), instr),
             None => Effects {
-                flow: Flow::Unsupported,
-                ..Effects::of_control(Guard::ALWAYS, false)
+                flow: InstrFlow::Unsupported,
+                ..Effects::control_only(Guard::ALWAYS, false)
             },
         }
     }
@@ -33,8 +33,8 @@ impl Program {
     /// time.
     pub fn control_effects(&self, instr: &Instr) -> Effects {
         match self.form(instr) {
-            Some(form) if form.does.flow == FlowKind::Next && form.does.refuse.is_none() => {
-                Effects::of_control(operand::guard(form, instr.bits()), form.does.barrier)
+            Some(form) if form.effects.flow == FlowKind::Next && form.effects.refuse_bit.is_none() => {
+                Effects::control_only(operand::guard(form, instr.bits()), form.effects.barrier)
             }
             _ => self.effects(instr),
         }
@@ -43,30 +43,30 @@ impl Program {
 
 impl Effects {
     /// Nothing but going on.
-    fn of_control(guard: Guard, barrier: bool) -> Effects {
+    fn control_only(guard: Guard, barrier: bool) -> Effects {
         Effects {
             guard,
             cc_test: CcTest::TRUE,
             reads: Vec::new(),
             writes: Vec::new(),
-            flow: Flow::Next,
+            flow: InstrFlow::Next,
             access: None,
-            source: Source::Lane,
+            source: ValueSource::Lane,
             barrier,
         }
     }
 }
 
-fn of_form(form: &Form, names: &Names, instr: &Instr) -> Effects {
+fn form_effects(form: &Form, names: &Names, instr: &Instr) -> Effects {
     let word = instr.bits();
-    let does = &form.does;
+    let does = &form.effects;
     let mut out = Effects {
         guard: operand::guard(form, word),
         cc_test: CcTest::TRUE,
         reads: Vec::new(),
         writes: Vec::new(),
-        flow: Flow::Next,
-        access: does.access.map(|(space, loads, stores)| Access {
+        flow: InstrFlow::Next,
+        access: does.access.map(|(space, loads, stores)| MemoryEffect {
             space,
             loads,
             stores,
@@ -92,11 +92,11 @@ fn of_form(form: &Form, names: &Names, instr: &Instr) -> Effects {
             Piece::Item(item) => {
                 let operand = operand::operand(item, names, word, instr.addr);
                 match operand.value {
-                    Value::CcTest(test) => out.cc_test = test,
-                    Value::Target(_) | Value::RegTarget { .. } => target = Some(operand.value),
+                    OperandValue::CcTest(test) => out.cc_test = test,
+                    OperandValue::Target(_) | OperandValue::RegTarget { .. } => target = Some(operand.value),
                     _ => {}
                 }
-                touch(item, names, &operand, word, &mut out);
+                add_operand_cells(item, names, &operand, word, &mut out);
                 if operand.sets_cc {
                     out.writes.push(Reg::Cc);
                 }
@@ -108,17 +108,17 @@ fn of_form(form: &Form, names: &Names, instr: &Instr) -> Effects {
         out.reads.push(Reg::Cc);
     }
     restrict_pred_mask(form, word, &mut out);
-    if let Some(range) = does.quad {
+    if let Some(range) = does.quad_mask {
         // Lanes left out of the quad mask keep the old value.
         if word.field(range) != (1 << range.width()) - 1 {
-            out.source = Source::Lane;
+            out.source = ValueSource::Lane;
             out.reads.extend(out.writes.clone());
         }
     }
     out.flow = flow(does.flow, target, instr);
-    let refused = does.refuse.is_some_and(|bit| word.bit(bit));
-    if refused || out.flow != Flow::Next && !out.cc_test.is_of_cc() {
-        out.flow = Flow::Unsupported;
+    let refused = does.refuse_bit.is_some_and(|bit| word.bit(bit));
+    if refused || out.flow != InstrFlow::Next && !out.cc_test.depends_on_cc_only() {
+        out.flow = InstrFlow::Unsupported;
     }
     for list in [&mut out.reads, &mut out.writes] {
         list.sort_unstable();
@@ -127,39 +127,39 @@ fn of_form(form: &Form, names: &Names, instr: &Instr) -> Effects {
     out
 }
 
-fn source(form: &Form, word: u128) -> Source {
-    match &form.does.origin {
-        Origin::Operands => Source::Function,
-        Origin::Memory => Source::Memory,
-        Origin::Lane => Source::Lane,
-        Origin::Uniform => Source::Uniform,
-        Origin::Special(field) => Source::Special(word.field(field.0) as u8),
+fn source(form: &Form, word: u128) -> ValueSource {
+    match &form.effects.origin {
+        Origin::Operands => ValueSource::Function,
+        Origin::Memory => ValueSource::Memory,
+        Origin::Lane => ValueSource::Lane,
+        Origin::Uniform => ValueSource::Uniform,
+        Origin::Special(field) => ValueSource::Special(word.field(field.0) as u8),
     }
 }
 
 /// Registers of an operand.
-fn touch(item: &Item, names: &Names, operand: &operand::Operand, word: u128, out: &mut Effects) {
+fn add_operand_cells(item: &Item, names: &Names, operand: &operand::Operand, word: u128, out: &mut Effects) {
     let mut cells = Vec::new();
     match operand.value {
-        Value::Reg(first) => push_group(first, operand.count, &mut cells),
-        Value::RegPair(first) => {
-            push_group(first, operand.count.saturating_mul(2), &mut cells);
+        OperandValue::Reg(first) => push_registers(first, operand.count, &mut cells),
+        OperandValue::RegPair(first) => {
+            push_registers(first, operand.count.saturating_mul(2), &mut cells);
         }
-        Value::Pred { pred: Some(p), .. } => cells.push(Reg::Pred(p)),
-        Value::AllPreds => cells.extend((0..7).map(Reg::Pred)),
-        Value::ConditionCode => cells.push(Reg::Cc),
-        Value::Memory { base, .. } => {
-            push_group(base, operand::count(item, names, word), &mut cells);
+        OperandValue::Pred { pred: Some(p), .. } => cells.push(Reg::Pred(p)),
+        OperandValue::AllPreds => cells.extend((0..7).map(Reg::Pred)),
+        OperandValue::ConditionCode => cells.push(Reg::Cc),
+        OperandValue::Memory { base, .. } => {
+            push_registers(base, operand::count(item, names, word), &mut cells);
         }
-        Value::ConstIndexed { base, .. } | Value::RegTarget { base, .. } => {
-            push_group(base, 1, &mut cells);
+        OperandValue::ConstIndexed { base, .. } | OperandValue::RegTarget { base, .. } => {
+            push_registers(base, 1, &mut cells);
         }
         _ => {}
     }
     match operand.role {
-        Role::Read => out.reads.extend(cells),
-        Role::Write => out.writes.extend(cells),
-        Role::ReadWrite => {
+        OperandRole::Read => out.reads.extend(cells),
+        OperandRole::Write => out.writes.extend(cells),
+        OperandRole::ReadWrite => {
             out.reads.extend(cells.iter().copied());
             out.writes.extend(cells);
         }
@@ -167,7 +167,7 @@ fn touch(item: &Item, names: &Names, operand: &operand::Operand, word: u128, out
 }
 
 /// `count` registers from `first` on; the file ends at R254.
-fn push_group(first: Option<u8>, count: u8, cells: &mut Vec<Reg>) {
+fn push_registers(first: Option<u8>, count: u8, cells: &mut Vec<Reg>) {
     if let Some(first) = first {
         let last = first.saturating_add(count);
         cells.extend((first..last).map(Reg::Gpr));
@@ -178,12 +178,12 @@ fn push_group(first: Option<u8>, count: u8, cells: &mut Vec<Reg>) {
 /// immediate mask and no byte select that is exact; otherwise any of them may keep its old value,
 /// so all are read as well. The condition code in their place is written in part, too.
 fn restrict_pred_mask(form: &Form, word: u128, out: &mut Effects) {
-    let writes_all = |item: &Item| item.writes && matches!(item.kind, Kind::PredSet(_));
+    let writes_all = |item: &Item| item.writes && matches!(item.kind, ItemKind::PredSet(_));
     if !form.template.items().any(writes_all) {
         return;
     }
     let mask = form.template.items().find_map(|item| match &item.kind {
-        Kind::Unsigned(field) => Some(field.get(word)),
+        ItemKind::Unsigned(field) => Some(field.get(word)),
         _ => None,
     });
     let byte_selected = form
@@ -199,13 +199,13 @@ fn restrict_pred_mask(form: &Form, word: u128, out: &mut Effects) {
     }
 }
 
-fn flow(kind: FlowKind, target: Option<Value>, instr: &Instr) -> Flow {
+fn flow(kind: FlowKind, target: Option<OperandValue>, instr: &Instr) -> InstrFlow {
     let direct = match target {
-        Some(Value::Target(target)) => target,
-        _ => Target::Outside,
+        Some(OperandValue::Target(target)) => target,
+        _ => BranchTarget::Outside,
     };
     let through_register = |relative: bool| match target {
-        Some(Value::RegTarget { base, offset }) => Flow::Indirect {
+        Some(OperandValue::RegTarget { base, offset }) => InstrFlow::Indirect {
             base,
             anchor: if relative {
                 i64::from(instr.addr.0)
@@ -216,17 +216,17 @@ fn flow(kind: FlowKind, target: Option<Value>, instr: &Instr) -> Flow {
             },
             relative,
         },
-        _ => Flow::Unsupported,
+        _ => InstrFlow::Unsupported,
     };
     match kind {
-        FlowKind::Next => Flow::Next,
-        FlowKind::Branch => Flow::Branch(direct),
+        FlowKind::Next => InstrFlow::Next,
+        FlowKind::Branch => InstrFlow::Branch(direct),
         FlowKind::BranchRegister => through_register(true),
         FlowKind::JumpRegister => through_register(false),
-        FlowKind::Call => Flow::Call(direct),
-        FlowKind::Push(token) => Flow::Push(token, direct),
-        FlowKind::Pop(token) => Flow::Pop(token),
-        FlowKind::Exit => Flow::Exit,
-        FlowKind::Unsupported => Flow::Unsupported,
+        FlowKind::Call => InstrFlow::Call(direct),
+        FlowKind::Push(token) => InstrFlow::Push(token, direct),
+        FlowKind::Pop(token) => InstrFlow::Pop(token),
+        FlowKind::Exit => InstrFlow::Exit,
+        FlowKind::Unsupported => InstrFlow::Unsupported,
     }
 }

@@ -4,7 +4,7 @@ use super::arch::{Arch, Archs};
 use super::names::{self, TimingId};
 use super::rows::Head;
 use super::template::{Field, Piece, Template};
-use crate::instr::{Space, Token};
+use crate::instr::{MemorySpace, StackToken};
 use warpbound_base::BitRange;
 
 /// Names a row of the form table.
@@ -35,30 +35,30 @@ pub(crate) enum FlowKind {
     BranchRegister,
     JumpRegister,
     Call,
-    Push(Token),
-    Pop(Token),
+    Push(StackToken),
+    Pop(StackToken),
     Exit,
     Unsupported,
 }
 
 /// What a row does beside reading and writing its operands.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Does {
+pub(crate) struct RowEffects {
     pub(crate) origin: Origin,
     pub(crate) flow: FlowKind,
     /// Space, loads, stores.
-    pub(crate) access: Option<(Space, bool, bool)>,
+    pub(crate) access: Option<(MemorySpace, bool, bool)>,
     pub(crate) barrier: bool,
     pub(crate) reads_cc: bool,
     pub(crate) unguarded: bool,
     /// The bits are no instruction although a less specific row matches.
     pub(crate) illegal: bool,
     /// A bit that gives the control flow a meaning no analysis follows.
-    pub(crate) refuse: Option<u8>,
+    pub(crate) refuse_bit: Option<u8>,
     /// Bits that must be zero for the word to be an instruction.
-    pub(crate) zero: Option<BitRange>,
+    pub(crate) zero_bits: Option<BitRange>,
     /// Lanes of a quad that the instruction writes, where the form has such a mask.
-    pub(crate) quad: Option<BitRange>,
+    pub(crate) quad_mask: Option<BitRange>,
 }
 
 /// One row: an encoding form.
@@ -70,10 +70,10 @@ pub struct Form {
     pub value: u64,
     archs: Archs,
     pub(crate) timing: Vec<TimingChoice>,
-    pub(crate) does: Does,
+    pub(crate) effects: RowEffects,
     pub(crate) template: Template,
     /// Spelled fields: some of their values may be no instruction.
-    pub(crate) spelled: Vec<(super::names::NamesId, Field)>,
+    pub(crate) name_fields: Vec<(super::names::NamesId, Field)>,
 }
 
 impl Form {
@@ -85,7 +85,7 @@ impl Form {
     /// Whether the row stands for an instruction; otherwise it names words that are none although
     /// a less specific row matches them.
     pub fn is_instruction(&self) -> bool {
-        !self.does.illegal
+        !self.effects.illegal
     }
 
     /// Tells if the architecture has the form.
@@ -100,21 +100,21 @@ impl Form {
             return Err("three columns expected".to_string());
         };
         let template = Template::parse(template.trim_ascii())?;
-        let spelled = spelled(&template);
+        let spelled = name_fields(&template);
         let timing = head.timing();
         Ok(Form {
             mask: head.mask,
             value: head.value,
             archs: head.archs,
             timing: parse_timing(timing).ok_or_else(|| format!("bad timing `{timing}`"))?,
-            does: parse_does(does)?,
+            effects: parse_effects(does)?,
             template,
-            spelled,
+            name_fields: spelled,
         })
     }
 }
 
-fn spelled(template: &Template) -> Vec<(super::names::NamesId, Field)> {
+fn name_fields(template: &Template) -> Vec<(super::names::NamesId, Field)> {
     let mut out = Vec::new();
     for piece in template.pieces() {
         let (id, field) = match piece {
@@ -160,15 +160,15 @@ fn parse_range(text: &str) -> Option<BitRange> {
     })
 }
 
-fn parse_does(text: &str) -> Result<Does, String> {
-    let mut does = Does::default();
+fn parse_effects(text: &str) -> Result<RowEffects, String> {
+    let mut does = RowEffects::default();
     for word in text.split_whitespace() {
-        parse_does_word(word, &mut does).ok_or_else(|| format!("cannot read `{word}`"))?;
+        parse_effect(word, &mut does).ok_or_else(|| format!("cannot read `{word}`"))?;
     }
     Ok(does)
 }
 
-fn parse_does_word(word: &str, does: &mut Does) -> Option<()> {
+fn parse_effect(word: &str, does: &mut RowEffects) -> Option<()> {
     let (name, value) = word.split_once(':').unwrap_or((word, ""));
     match name {
         "-" => {}
@@ -177,9 +177,9 @@ fn parse_does_word(word: &str, does: &mut Does) -> Option<()> {
         "uniform" => does.origin = Origin::Uniform,
         "special" => does.origin = Origin::Special(FieldOf(parse_range(value)?)),
         "rcc" => does.reads_cc = true,
-        "refuse" => does.refuse = Some(value.parse().ok()?),
-        "zero" => does.zero = Some(parse_range(value)?),
-        "quad" => does.quad = Some(parse_range(value)?),
+        "refuse" => does.refuse_bit = Some(value.parse().ok()?),
+        "zero" => does.zero_bits = Some(parse_range(value)?),
+        "quad" => does.quad_mask = Some(parse_range(value)?),
         "noguard" => does.unguarded = true,
         "illegal" => does.illegal = true,
         "bar" => does.barrier = true,
@@ -189,19 +189,19 @@ fn parse_does_word(word: &str, does: &mut Does) -> Option<()> {
         "call" => does.flow = FlowKind::Call,
         "exit" => does.flow = FlowKind::Exit,
         "unsupported" => does.flow = FlowKind::Unsupported,
-        "push" => does.flow = FlowKind::Push(token(value)?),
-        "pop" => does.flow = FlowKind::Pop(token(value)?),
+        "push" => does.flow = FlowKind::Push(parse_token(value)?),
+        "pop" => does.flow = FlowKind::Pop(parse_token(value)?),
         "access" => {
             let (space, how) = value.split_once(':')?;
             let space = match space {
-                "global" => Space::Global,
-                "shared" => Space::Shared,
-                "local" => Space::Local,
-                "constant" => Space::Constant,
-                "generic" => Space::Generic,
-                "texture" => Space::Texture,
-                "surface" => Space::Surface,
-                "attribute" => Space::Attribute,
+                "global" => MemorySpace::Global,
+                "shared" => MemorySpace::Shared,
+                "local" => MemorySpace::Local,
+                "constant" => MemorySpace::Constant,
+                "generic" => MemorySpace::Generic,
+                "texture" => MemorySpace::Texture,
+                "surface" => MemorySpace::Surface,
+                "attribute" => MemorySpace::Attribute,
                 _ => return None,
             };
             does.access = Some(match how {
@@ -217,14 +217,14 @@ fn parse_does_word(word: &str, does: &mut Does) -> Option<()> {
     Some(())
 }
 
-fn token(name: &str) -> Option<Token> {
+fn parse_token(name: &str) -> Option<StackToken> {
     Some(match name {
-        "sync" => Token::Sync,
-        "brk" => Token::Brk,
-        "cont" => Token::Cont,
-        "ret" => Token::Ret,
-        "longjmp" => Token::LongJmp,
-        "exit" => Token::Exit,
+        "sync" => StackToken::Sync,
+        "brk" => StackToken::Brk,
+        "cont" => StackToken::Cont,
+        "ret" => StackToken::Ret,
+        "longjmp" => StackToken::LongJmp,
+        "exit" => StackToken::Exit,
         _ => return None,
     })
 }

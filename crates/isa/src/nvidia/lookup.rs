@@ -17,24 +17,24 @@ pub struct Table {
     /// Which row, and which of its columns, is not understood in place of a form: a fault in the data files inside
     /// this program, which a test rules out.
     forms: [OnceLock<Result<Box<Form>, String>>; ROWS],
-    archs: [OnArch; 4],
+    archs: [ArchTable; 4],
 }
 
 /// The table for one architecture.
 #[derive(Debug)]
-pub(crate) struct OnArch {
+pub(crate) struct ArchTable {
     arch: Arch,
     names: Names,
     /// Of each row the fields with values that are no instruction.
-    holes: [OnceLock<Vec<(NamesId, Field)>>; ROWS],
+    partial_fields: [OnceLock<Vec<(NamesId, Field)>>; ROWS],
 }
 
-impl OnArch {
-    const fn new(arch: Arch) -> OnArch {
-        OnArch {
+impl ArchTable {
+    const fn new(arch: Arch) -> ArchTable {
+        ArchTable {
             arch,
             names: Names::new(arch),
-            holes: [const { OnceLock::new() }; ROWS],
+            partial_fields: [const { OnceLock::new() }; ROWS],
         }
     }
 
@@ -46,10 +46,10 @@ impl OnArch {
     /// Tells if the row that matches does not exclude the word by a field's value.
     fn accepts(&self, row: usize, form: &Form, word: u64) -> bool {
         let word = u128::from(word);
-        !form.does.illegal
-            && form.does.zero.is_none_or(|range| word.field(range) == 0)
-            && self.holes.get(row).is_some_and(|holes| {
-                let holes = holes.get_or_init(|| fields_with_holes(form, &self.names));
+        !form.effects.illegal
+            && form.effects.zero_bits.is_none_or(|range| word.field(range) == 0)
+            && self.partial_fields.get(row).is_some_and(|holes| {
+                let holes = holes.get_or_init(|| partial_fields(form, &self.names));
                 let mut fields = holes.iter();
                 fields.all(|(id, field)| self.names.text(*id, field.get(word)).is_some())
             })
@@ -61,10 +61,10 @@ impl Table {
         Table {
             forms: [const { OnceLock::new() }; ROWS],
             archs: [
-                OnArch::new(Arch::Sm50),
-                OnArch::new(Arch::Sm52),
-                OnArch::new(Arch::Sm60),
-                OnArch::new(Arch::Sm61),
+                ArchTable::new(Arch::Sm50),
+                ArchTable::new(Arch::Sm52),
+                ArchTable::new(Arch::Sm60),
+                ArchTable::new(Arch::Sm61),
             ],
         }
     }
@@ -73,7 +73,7 @@ impl Table {
     /// the data files inside this program makes it fail, which a test rules out.
     pub fn check(&self) -> Result<(), String> {
         for arch in Arch::ALL {
-            self.on(arch).names().check()?;
+            self.for_arch(arch).names().check()?;
         }
         for (row, head) in HEADS.iter().enumerate() {
             if let Some(Err(error)) = self.row(row) {
@@ -102,7 +102,7 @@ impl Table {
     }
 
     /// The table for an architecture.
-    pub(crate) fn on(&self, arch: Arch) -> &OnArch {
+    pub(crate) fn for_arch(&self, arch: Arch) -> &ArchTable {
         let [sm50, sm52, sm60, sm61] = &self.archs;
         match arch {
             Arch::Sm50 => sm50,
@@ -115,21 +115,21 @@ impl Table {
     /// The form that encodes `word` on `arch`: the most specific mask that matches. `None` when
     /// no row matches or a field has a value that the chip does not accept.
     pub fn find(&self, arch: Arch, word: u64) -> Option<FormId> {
-        self.find_on(self.on(arch), word)
+        self.find_in(self.for_arch(arch), word)
     }
 
     /// [`Table::find`] without the search for the architecture.
-    pub(crate) fn find_on(&self, on: &OnArch, word: u64) -> Option<FormId> {
+    pub(crate) fn find_in(&self, on: &ArchTable, word: u64) -> Option<FormId> {
         let id = FormId(rows::find(on.arch, word)?);
         let form = self.form(id)?;
         on.accepts(usize::from(id.0), form, word).then_some(id)
     }
 }
 
-fn fields_with_holes(form: &Form, names: &Names) -> Vec<(NamesId, Field)> {
-    form.spelled
+fn partial_fields(form: &Form, names: &Names) -> Vec<(NamesId, Field)> {
+    form.name_fields
         .iter()
-        .filter(|(id, _)| names.has_holes(*id))
+        .filter(|(id, _)| names.has_invalid_values(*id))
         .cloned()
         .collect()
 }
@@ -148,14 +148,14 @@ mod tests {
     #[test]
     fn only_what_is_needed_is_read() {
         let table = Table::new();
-        let on = table.on(Arch::Sm61);
+        let on = table.for_arch(Arch::Sm61);
         // IADD R0, R0, R0, twice, and a word that is no instruction.
         for (word, is_instruction) in [
             (0x5c10_0000_0007_0000, true),
             (0x5c10_0000_0017_0000, true),
             (0xffff_ffff_ffff_ffff, false),
         ] {
-            assert_eq!(table.find_on(on, word).is_some(), is_instruction);
+            assert_eq!(table.find_in(on, word).is_some(), is_instruction);
         }
         let rows = table.forms.iter().filter(|form| form.get().is_some());
         assert_eq!(rows.count(), 1);

@@ -27,14 +27,14 @@ const COUNT: usize = count();
 /// One entry: a line and the indented ones that continue it, comments between them included.
 #[derive(Clone, Copy)]
 struct Entry {
-    kind: Kind,
+    kind: EntryKind,
     name: Span,
     archs: Archs,
     words: Span,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum EntryKind {
     Names,
     Count,
     Timing,
@@ -51,12 +51,12 @@ impl Entry {
         } else {
             Archs::parse(NAMES, archs)
         };
-        let kind = if kind.is(NAMES, "names") {
-            Kind::Names
-        } else if kind.is(NAMES, "count") {
-            Kind::Count
-        } else if kind.is(NAMES, "timing") {
-            Kind::Timing
+        let kind = if kind.equals(NAMES, "names") {
+            EntryKind::Names
+        } else if kind.equals(NAMES, "count") {
+            EntryKind::Count
+        } else if kind.equals(NAMES, "timing") {
+            EntryKind::Timing
         } else {
             return None;
         };
@@ -77,20 +77,20 @@ impl Entry {
         a < b || a == b && self.name.is_before(other.name, NAMES)
     }
 
-    fn key(&self) -> (Kind, &'static str) {
-        (self.kind, self.name.of(NAMES))
+    fn key(&self) -> (EntryKind, &'static str) {
+        (self.kind, self.name.text(NAMES))
     }
 
     /// The words, comments left out.
     fn words(&self) -> impl Iterator<Item = &'static str> + use<> {
-        let lines = self.words.of(NAMES).lines();
+        let lines = self.words.text(NAMES).lines();
         let lines = lines.filter(|line| !line.starts_with('#'));
         lines.flat_map(str::split_ascii_whitespace)
     }
 }
 
 const fn count() -> usize {
-    let mut lines = Lines::of(NAMES);
+    let mut lines = Lines::new(NAMES);
     let mut count = 0;
     while let Some(line) = lines.next() {
         count += !line.begins_with(NAMES, b' ') as usize;
@@ -100,12 +100,12 @@ const fn count() -> usize {
 
 const fn sorted() -> [Entry; COUNT] {
     let mut entries = [Entry {
-        kind: Kind::Names,
+        kind: EntryKind::Names,
         name: Span::EMPTY,
         archs: Archs::ALL,
         words: Span::EMPTY,
     }; COUNT];
-    let mut lines = Lines::of(NAMES);
+    let mut lines = Lines::new(NAMES);
     let mut read = 0;
     while let Some(line) = lines.next() {
         if line.begins_with(NAMES, b' ') {
@@ -114,7 +114,7 @@ const fn sorted() -> [Entry; COUNT] {
             continue;
         }
         let entry = Entry::parse(line);
-        assert!(entry.is_some(), "{}", line.of(NAMES));
+        assert!(entry.is_some(), "{}", line.text(NAMES));
         if let Some(entry) = entry {
             entries[read] = entry;
         }
@@ -133,7 +133,7 @@ const fn sorted() -> [Entry; COUNT] {
 }
 
 /// The place of the first entry of that name.
-fn find(kind: Kind, name: &str) -> Option<usize> {
+fn find(kind: EntryKind, name: &str) -> Option<usize> {
     let at = ENTRIES.partition_point(|entry| entry.key() < (kind, name));
     let entry = ENTRIES.get(at)?;
     (entry.key() == (kind, name)).then_some(at)
@@ -141,17 +141,17 @@ fn find(kind: Kind, name: &str) -> Option<usize> {
 
 /// The spelling list of that name.
 pub(crate) fn names_id(name: &str) -> Option<NamesId> {
-    find(Kind::Names, name).map(NamesId)
+    find(EntryKind::Names, name).map(NamesId)
 }
 
 /// The register-count list of that name.
 pub(crate) fn count_id(name: &str) -> Option<CountId> {
-    find(Kind::Count, name).map(CountId)
+    find(EntryKind::Count, name).map(CountId)
 }
 
 /// The timing class of that name.
 pub(crate) fn timing_id(name: &str) -> Option<TimingId> {
-    find(Kind::Timing, name).map(TimingId)
+    find(EntryKind::Timing, name).map(TimingId)
 }
 
 /// All that the file defines as one architecture has it. A list is read when one of its values is asked for: a short
@@ -185,9 +185,9 @@ impl Names {
                 continue;
             }
             let reads = match kind {
-                Kind::Names => self.list(at, spelling).is_some(),
-                Kind::Count => self.list(at, number).is_some(),
-                Kind::Timing => self.timing(TimingId(at)).is_some(),
+                EntryKind::Names => self.list(at, parse_spelling).is_some(),
+                EntryKind::Count => self.list(at, parse_count).is_some(),
+                EntryKind::Timing => self.timing(TimingId(at)).is_some(),
             };
             if !reads {
                 return Err(format!("names: cannot read `{name}`"));
@@ -228,7 +228,7 @@ impl Names {
     }
 
     fn names(&self, id: NamesId) -> Option<&[Option<&'static str>]> {
-        let read = || self.list(id.0, spelling).unwrap_or_default();
+        let read = || self.list(id.0, parse_spelling).unwrap_or_default();
         Some(self.names.get(id.0)?.get_or_init(read))
     }
 
@@ -239,14 +239,14 @@ impl Names {
     }
 
     /// Whether the list has values that are not an instruction.
-    pub(crate) fn has_holes(&self, id: NamesId) -> bool {
+    pub(crate) fn has_invalid_values(&self, id: NamesId) -> bool {
         self.names(id)
             .is_none_or(|list| list.iter().any(Option::is_none))
     }
 
     /// The register count for `value`; the largest of the list when it is too short.
     pub(crate) fn count(&self, id: CountId, value: u64) -> u8 {
-        let read = || self.list(id.0, number).unwrap_or_default();
+        let read = || self.list(id.0, parse_count).unwrap_or_default();
         let Some(list) = self.counts.get(id.0).map(|list| list.get_or_init(read)) else {
             return 4;
         };
@@ -264,7 +264,7 @@ impl Names {
 }
 
 /// `-` is no text, `!` is not an instruction.
-fn spelling(word: &'static str) -> Option<Option<&'static str>> {
+fn parse_spelling(word: &'static str) -> Option<Option<&'static str>> {
     Some(match word {
         "-" => Some(""),
         "!" => None,
@@ -273,6 +273,6 @@ fn spelling(word: &'static str) -> Option<Option<&'static str>> {
 }
 
 /// A number of registers.
-fn number(word: &'static str) -> Option<u8> {
+fn parse_count(word: &'static str) -> Option<u8> {
     word.parse().ok()
 }

@@ -32,47 +32,47 @@ pub(crate) fn push_decimal(out: &mut String, n: u8) {
 }
 
 /// An immediate of 16 bits.
-pub(crate) fn half(bits: u16) -> String {
+pub(crate) fn format_half(bits: u16) -> String {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let exponent = i32::from(bits >> 10 & 0x1f);
     let fraction = f64::from(bits & 0x3ff);
     let value = match exponent {
         0 => fraction * 2f64.powi(-24),
         31 if fraction == 0.0 => f64::INFINITY,
-        31 => return special("QNAN", bits >> 15 == 1),
+        31 => return format_special("QNAN", bits >> 15 == 1),
         _ => (fraction + 1024.0) * 2f64.powi(exponent - 25),
     };
-    float(sign * value)
+    format_float(sign * value)
 }
 
 /// An immediate of 32 bits.
-pub(crate) fn single(bits: u32) -> String {
+pub(crate) fn format_single(bits: u32) -> String {
     let value = f32::from_bits(bits);
     if value.is_nan() {
-        return special("QNAN", bits >> 31 == 1);
+        return format_special("QNAN", bits >> 31 == 1);
     }
-    float(value.into())
+    format_float(value.into())
 }
 
 /// An immediate of 64 bits; the only one where quiet and signalling NaNs are told apart.
-pub(crate) fn double(bits: u64) -> String {
+pub(crate) fn format_double(bits: u64) -> String {
     let value = f64::from_bits(bits);
     if value.is_nan() {
         let quiet = bits >> 51 & 1 == 1;
-        return special(if quiet { "QNAN" } else { "SNAN" }, bits >> 63 == 1);
+        return format_special(if quiet { "QNAN" } else { "SNAN" }, bits >> 63 == 1);
     }
-    float(value)
+    format_float(value)
 }
 
 /// Signed words carry a blank behind them.
-fn special(word: &str, negative: bool) -> String {
+fn format_special(word: &str, negative: bool) -> String {
     format!("{}{word} ", if negative { '-' } else { '+' })
 }
 
 /// `%.20g` of C below 10^9, `%.20e` from there on.
-fn float(value: f64) -> String {
+fn format_float(value: f64) -> String {
     if value.is_infinite() {
-        return special("INF", value < 0.0);
+        return format_special("INF", value < 0.0);
     }
     if value == 0.0 {
         return if value.is_sign_negative() {
@@ -83,14 +83,14 @@ fn float(value: f64) -> String {
         .to_string();
     }
     if value.abs() >= 1e9 {
-        return exponent_of_two_digits(&format!("{value:.20e}"));
+        return pad_exponent(&format!("{value:.20e}"));
     }
     let scientific = format!("{value:.19e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if exponent < -4 {
         let mantissa = strip_zeros(mantissa);
-        return exponent_of_two_digits(&format!("{mantissa}e{exponent}"));
+        return pad_exponent(&format!("{mantissa}e{exponent}"));
     }
     let decimals = usize::try_from(19 - exponent).unwrap_or(0);
     strip_zeros(&format!("{value:.decimals$}")).to_string()
@@ -105,7 +105,7 @@ fn strip_zeros(text: &str) -> &str {
 }
 
 /// C prints the exponent with a sign and at least two digits.
-fn exponent_of_two_digits(text: &str) -> String {
+fn pad_exponent(text: &str) -> String {
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let sign = if exponent < 0 { '-' } else { '+' };
@@ -114,7 +114,7 @@ fn exponent_of_two_digits(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{double, half, push_decimal, push_hex, push_hex_digits, single};
+    use super::{format_double, format_half, push_decimal, push_hex, push_hex_digits, format_single};
 
     #[test]
     fn integers() {
@@ -164,12 +164,12 @@ mod tests {
             (0x8000_0000, "-0.0 "),
             (0xff80_0001, "-QNAN "),
         ] {
-            assert_eq!(single(bits), text);
+            assert_eq!(format_single(bits), text);
         }
-        assert_eq!(half(0x7bff), "65504");
-        assert_eq!(half(0x0001), "5.9604644775390625e-08");
-        assert_eq!(half(0xfc00), "-INF ");
-        assert_eq!(double(0x7ff0_0100_0000_0000), "+SNAN ");
-        assert_eq!(double(0x3fb9_9000_0000_0000), "0.099853515625");
+        assert_eq!(format_half(0x7bff), "65504");
+        assert_eq!(format_half(0x0001), "5.9604644775390625e-08");
+        assert_eq!(format_half(0xfc00), "-INF ");
+        assert_eq!(format_double(0x7ff0_0100_0000_0000), "+SNAN ");
+        assert_eq!(format_double(0x3fb9_9000_0000_0000), "0.099853515625");
     }
 }

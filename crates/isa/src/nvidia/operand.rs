@@ -2,13 +2,13 @@
 
 use super::form::{Form, GUARD, GUARD_NOT};
 use super::names::Names;
-use super::template::{Cond, Count, Field, FloatFormat, Item, Kind, Piece};
-use crate::instr::{CcTest, Guard, Target};
+use super::template::{Cond, RegisterCount, Field, FloatFormat, Item, ItemKind, Piece};
+use crate::instr::{CcTest, Guard, BranchTarget};
 use warpbound_base::{Bits, CodeAddr};
 
 /// Whether an instruction reads or writes an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Role {
+pub enum OperandRole {
     /// Source.
     Read,
     /// Destination.
@@ -19,7 +19,7 @@ pub enum Role {
 
 /// What an operand is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Value {
+pub enum OperandValue {
     /// General register; `None` is RZ. [`Operand::count`] registers from here on.
     Reg(Option<u8>),
     /// Two register groups, one after the other (compare-and-swap): the first register;
@@ -70,7 +70,7 @@ pub enum Value {
         offset: i64,
     },
     /// Where a control transfer goes.
-    Target(Target),
+    Target(BranchTarget),
     /// A code address in a register: BRX, JMX.
     RegTarget {
         /// Address register; `None` is RZ.
@@ -86,9 +86,9 @@ pub enum Value {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operand {
     /// What it is.
-    pub value: Value,
+    pub value: OperandValue,
     /// Read or written.
-    pub role: Role,
+    pub role: OperandRole,
     /// `-` before it (or `.NEG` behind an immediate).
     pub negate: bool,
     /// Bars around it (or `.ABS` behind an immediate).
@@ -129,7 +129,7 @@ impl View {
 
 /// Guard of a word of this form.
 pub(crate) fn guard(form: &Form, word: u128) -> Guard {
-    if form.does.unguarded {
+    if form.effects.unguarded {
         return Guard::ALWAYS;
     }
     Guard {
@@ -207,8 +207,8 @@ pub(crate) fn modifier(piece: &Piece, names: &Names, word: u128) -> &'static str
 
 fn word_operand(text: &'static str) -> Operand {
     Operand {
-        value: Value::Word(text),
-        role: Role::Read,
+        value: OperandValue::Word(text),
+        role: OperandRole::Read,
         negate: false,
         absolute: false,
         invert: false,
@@ -229,8 +229,8 @@ pub(crate) fn count(item: &Item, names: &Names, word: u128) -> u8 {
         return 2;
     }
     match &item.count {
-        Count::Fixed(n) => *n,
-        Count::Listed(id, field) => names.count(*id, field.get(word)),
+        RegisterCount::Fixed(n) => *n,
+        RegisterCount::Listed(id, field) => names.count(*id, field.get(word)),
     }
 }
 
@@ -240,21 +240,21 @@ pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) ->
     let unmodified = item.unmodified.is_some_and(|bits| word & bits == 0);
     let holds = |cond: &Cond| !unmodified && cond.holds(word);
     let absent = match value {
-        Value::Reg(None) => item.optional,
-        Value::Pred {
+        OperandValue::Reg(None) => item.optional,
+        OperandValue::Pred {
             pred: None,
             negated: false,
         } => item.optional,
-        Value::CcTest(test) => test == CcTest::TRUE,
-        Value::Int(n) => item.omit.is_some_and(|omit| i64::try_from(omit) == Ok(n)),
+        OperandValue::CcTest(test) => test == CcTest::TRUE,
+        OperandValue::Int(n) => item.omit.is_some_and(|omit| i64::try_from(omit) == Ok(n)),
         _ => false,
     };
     Operand {
         value,
         role: match (item.writes, holds(&item.rmw)) {
-            (true, true) => Role::ReadWrite,
-            (true, false) => Role::Write,
-            (false, _) => Role::Read,
+            (true, true) => OperandRole::ReadWrite,
+            (true, false) => OperandRole::Write,
+            (false, _) => OperandRole::Read,
         },
         negate: holds(&item.neg),
         absolute: holds(&item.abs),
@@ -271,25 +271,25 @@ pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) ->
     }
 }
 
-fn value(item: &Item, word: u128, addr: CodeAddr) -> Value {
+fn value(item: &Item, word: u128, addr: CodeAddr) -> OperandValue {
     match &item.kind {
-        Kind::Reg(field) => Value::Reg(reg_number(field, word)),
-        Kind::RegPair(field) => Value::RegPair(reg_number(field, word)),
-        Kind::Pred(field) => {
+        ItemKind::Reg(field) => OperandValue::Reg(reg_number(field, word)),
+        ItemKind::RegPair(field) => OperandValue::RegPair(reg_number(field, word)),
+        ItemKind::Pred(field) => {
             let code = field.get(word);
-            Value::Pred {
+            OperandValue::Pred {
                 pred: pred_number(if item.flip { code ^ 7 } else { code }),
                 negated: item.not.holds(word),
             }
         }
-        Kind::PredSet(bit) if word.bit(*bit) => Value::ConditionCode,
-        Kind::PredSet(_) => Value::AllPreds,
-        Kind::CcTest(field) => Value::CcTest(CcTest((field.get(word) & 31) as u8)),
-        Kind::Unsigned(field) => Value::Int(field.get(word) as i64),
-        Kind::Signed(field) => Value::Int(field.signed(word)),
-        Kind::Mixed(field) if item.signed.holds(word) => Value::Int(field.signed(word)),
-        Kind::Mixed(field) => Value::Int(field.get(word) as i64),
-        Kind::Float(format, field) => {
+        ItemKind::PredSet(bit) if word.bit(*bit) => OperandValue::ConditionCode,
+        ItemKind::PredSet(_) => OperandValue::AllPreds,
+        ItemKind::CcTest(field) => OperandValue::CcTest(CcTest((field.get(word) & 31) as u8)),
+        ItemKind::Unsigned(field) => OperandValue::Int(field.get(word) as i64),
+        ItemKind::Signed(field) => OperandValue::Int(field.signed(word)),
+        ItemKind::Mixed(field) if item.signed.holds(word) => OperandValue::Int(field.signed(word)),
+        ItemKind::Mixed(field) => OperandValue::Int(field.get(word) as i64),
+        ItemKind::Float(format, field) => {
             let format = format.unwrap_or_else(|| match &item.format {
                 Some(field) => match field.get(word) {
                     1 => FloatFormat::Half,
@@ -300,16 +300,16 @@ fn value(item: &Item, word: u128, addr: CodeAddr) -> Value {
             });
             float(format, field, item.format.is_some(), word)
         }
-        Kind::Const { bank, offset } => Value::Const {
+        ItemKind::Const { bank, offset } => OperandValue::Const {
             bank: bank.get(word) as u8,
             offset: const_offset(offset, word),
         },
-        Kind::ConstIndexed { bank, base, offset } => Value::ConstIndexed {
+        ItemKind::ConstIndexed { bank, base, offset } => OperandValue::ConstIndexed {
             bank: bank.get(word) as u8,
             base: reg_number(base, word),
             offset: offset.signed(word) as i32,
         },
-        Kind::Memory { base, offset } | Kind::Address { base, offset } => Value::Memory {
+        ItemKind::Memory { base, offset } | ItemKind::Address { base, offset } => OperandValue::Memory {
             base: reg_number(base, word),
             offset: offset
                 .as_ref()
@@ -319,13 +319,13 @@ fn value(item: &Item, word: u128, addr: CodeAddr) -> Value {
                     None => (offset.get(word) as i64).wrapping_mul(item.scale.into()),
                 }),
         },
-        Kind::Relative(field) => Value::Target(relative(addr, field.signed(word))),
-        Kind::Absolute(field) => Value::Target(Target::Absolute(field.get(word))),
-        Kind::ConstTarget { bank, offset } => Value::Target(Target::Constant {
+        ItemKind::Relative(field) => OperandValue::Target(relative_target(addr, field.signed(word))),
+        ItemKind::Absolute(field) => OperandValue::Target(BranchTarget::Absolute(field.get(word))),
+        ItemKind::ConstTarget { bank, offset } => OperandValue::Target(BranchTarget::Constant {
             bank: bank.get(word) as u8,
             offset: offset.signed(word) as i32,
         }),
-        Kind::RegTarget { base, offset } => Value::RegTarget {
+        ItemKind::RegTarget { base, offset } => OperandValue::RegTarget {
             base: reg_number(base, word),
             offset: offset.signed(word),
         },
@@ -337,22 +337,22 @@ fn const_offset(field: &Field, word: u128) -> i32 {
     (field.signed(word) * 4) as i32
 }
 
-fn float(format: FloatFormat, field: &Field, raw_half: bool, word: u128) -> Value {
+fn float(format: FloatFormat, field: &Field, raw_half: bool, word: u128) -> OperandValue {
     let bits = field.get(word);
     let width = field.width();
     match format {
         // A conversion takes the low 16 bits of its 20-bit immediate as they are.
-        FloatFormat::Half if raw_half => Value::Half(bits as u16),
-        FloatFormat::Half => Value::Half((bits << 16u32.saturating_sub(width)) as u16),
-        FloatFormat::Single => Value::Single((bits << 32u32.saturating_sub(width)) as u32),
-        FloatFormat::Double => Value::Double(bits << 64u32.saturating_sub(width)),
+        FloatFormat::Half if raw_half => OperandValue::Half(bits as u16),
+        FloatFormat::Half => OperandValue::Half((bits << 16u32.saturating_sub(width)) as u16),
+        FloatFormat::Single => OperandValue::Single((bits << 32u32.saturating_sub(width)) as u32),
+        FloatFormat::Double => OperandValue::Double(bits << 64u32.saturating_sub(width)),
     }
 }
 
 /// Relative targets count from the position after the instruction.
-pub(crate) fn relative(addr: CodeAddr, offset: i64) -> Target {
+pub(crate) fn relative_target(addr: CodeAddr, offset: i64) -> BranchTarget {
     match addr.offset(offset.saturating_add(8)) {
-        Some(target) => Target::Code(target),
-        None => Target::Outside,
+        Some(target) => BranchTarget::Code(target),
+        None => BranchTarget::Outside,
     }
 }

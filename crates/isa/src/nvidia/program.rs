@@ -1,9 +1,9 @@
 //! The instructions of one code section.
 
 use super::arch::Arch;
-use super::control::Control;
+use super::control::ControlWord;
 use super::form::{Form, FormId};
-use super::lookup::{OnArch, Table, table};
+use super::lookup::{ArchTable, Table, table};
 use super::names::Names;
 use super::operand::{self, View};
 use super::timing::Timing;
@@ -20,7 +20,7 @@ pub struct Instr {
     /// The instruction word.
     pub word: u128,
     /// Its slot of the control word.
-    pub control: Control,
+    pub control: ControlWord,
     /// Its encoding form; `None` for a word that is no instruction of the architecture.
     pub form: Option<FormId>,
 }
@@ -39,7 +39,7 @@ impl Instr {
 pub struct Program {
     arch: Arch,
     table: &'static Table,
-    on: &'static OnArch,
+    arch_table: &'static ArchTable,
     /// All instructions, control words left out.
     pub instrs: Vec<Instr>,
 }
@@ -51,7 +51,7 @@ impl Program {
     /// whole number of groups or longer than 4 GiB.
     pub fn decode(arch: Arch, code: &[u8]) -> Result<Program, Diagnostic> {
         let table = table();
-        let on = table.on(arch);
+        let on = table.for_arch(arch);
         let (groups, rest) = code.as_chunks::<GROUP>();
         if !rest.is_empty() {
             return Err(Diagnostic::new(format!(
@@ -72,15 +72,15 @@ impl Program {
                 instrs.push(Instr {
                     addr: CodeAddr((number * GROUP) as u32 + 8 + 8 * slot),
                     word: word.into(),
-                    control: Control::of_slot(control, slot),
-                    form: table.find_on(on, word),
+                    control: ControlWord::of_slot(control, slot),
+                    form: table.find_in(on, word),
                 });
             }
         }
         Ok(Program {
             arch,
             table,
-            on,
+            arch_table: on,
             instrs,
         })
     }
@@ -144,7 +144,7 @@ impl Program {
     }
 
     pub(crate) fn names(&self) -> &'static Names {
-        self.on.names()
+        self.arch_table.names()
     }
 }
 

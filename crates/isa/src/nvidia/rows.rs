@@ -28,12 +28,12 @@ pub(crate) struct Head {
 impl Head {
     /// The whole row.
     pub(crate) fn line(&self) -> &'static str {
-        self.line.of(FORMS)
+        self.line.text(FORMS)
     }
 
     /// The timing class, not looked up yet.
     pub(crate) fn timing(&self) -> &'static str {
-        self.timing.of(FORMS)
+        self.timing.text(FORMS)
     }
 
     /// `value/mask archs timing` before the first bar.
@@ -63,7 +63,7 @@ impl Head {
 }
 
 const fn count() -> usize {
-    let mut lines = Lines::of(FORMS);
+    let mut lines = Lines::new(FORMS);
     let mut count = 0;
     while lines.next().is_some() {
         count += 1;
@@ -81,11 +81,11 @@ const fn heads() -> [Head; ROWS] {
         timing: Span::EMPTY,
         line: Span::EMPTY,
     }; ROWS];
-    let mut lines = Lines::of(FORMS);
+    let mut lines = Lines::new(FORMS);
     let mut at = 0;
     while let Some(line) = lines.next() {
         let head = Head::parse(line);
-        assert!(head.is_some(), "{}", line.of(FORMS));
+        assert!(head.is_some(), "{}", line.text(FORMS));
         if let Some(head) = head {
             heads[at] = head;
         }
@@ -119,25 +119,25 @@ pub(crate) fn find(arch: Arch, word: u64) -> Option<u16> {
 }
 
 /// The bits of a row's mask or value that choose a bucket.
-const fn top(bits: u64) -> usize {
+const fn bucket_bits(bits: u64) -> usize {
     (bits >> (64 - INDEX_BITS)) as usize
 }
 
 /// The bucket after this one of those that a row can match: every subset of the free bits, in ascending order.
 const fn next_bucket(head: &Head, bucket: usize) -> Option<usize> {
-    let free = !top(head.mask) & (BUCKETS - 1);
+    let free = !bucket_bits(head.mask) & (BUCKETS - 1);
     let subset = bucket & free;
     if subset == free {
         return None;
     }
-    Some(top(head.value) | subset.wrapping_sub(free) & free)
+    Some(bucket_bits(head.value) | subset.wrapping_sub(free) & free)
 }
 
 const fn starts() -> [u16; BUCKETS + 1] {
     let mut starts = [0u16; BUCKETS + 1];
     let mut row = 0;
     while row < ROWS {
-        let mut bucket = Some(top(HEADS[row].value));
+        let mut bucket = Some(bucket_bits(HEADS[row].value));
         while let Some(at) = bucket {
             starts[at + 1] += 1;
             bucket = next_bucket(&HEADS[row], at);
@@ -161,7 +161,7 @@ const fn candidates() -> [u16; LENGTH] {
         let mut row = 0;
         while row < ROWS {
             if HEADS[row].mask.count_ones() == bits {
-                let mut bucket = Some(top(HEADS[row].value));
+                let mut bucket = Some(bucket_bits(HEADS[row].value));
                 while let Some(at) = bucket {
                     candidates[free[at] as usize] = row as u16;
                     free[at] += 1;

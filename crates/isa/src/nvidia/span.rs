@@ -14,7 +14,7 @@ impl Span {
     pub(crate) const EMPTY: Span = Span { start: 0, end: 0 };
 
     /// The part of that file.
-    pub(crate) const fn of(self, file: &'static str) -> &'static str {
+    pub(crate) const fn text(self, file: &'static str) -> &'static str {
         let (head, _) = file.split_at(self.end as usize);
         head.split_at(self.start as usize).1
     }
@@ -65,7 +65,7 @@ impl Span {
     }
 
     /// True if the part is that text.
-    pub(crate) const fn is(self, file: &str, text: &str) -> bool {
+    pub(crate) const fn equals(self, file: &str, text: &str) -> bool {
         let text = text.as_bytes();
         let mut at = 0;
         while at < text.len() && self.byte(file, self.start + at as u32) == text[at] {
@@ -128,7 +128,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    pub(crate) const fn of(file: &'static str) -> Lines {
+    pub(crate) const fn new(file: &'static str) -> Lines {
         Lines { file, at: 0 }
     }
 

@@ -149,7 +149,7 @@ impl Cond {
 
 /// How many registers an operand spans.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Count {
+pub(crate) enum RegisterCount {
     Fixed(u8),
     Listed(CountId, Field),
 }
@@ -164,7 +164,7 @@ pub(crate) enum FloatFormat {
 
 /// What an operand item encodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ItemKind {
     Reg(Field),
     /// Two consecutive register groups named by one field (compare-and-swap).
     RegPair(Field),
@@ -217,7 +217,7 @@ pub(crate) enum Kind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Item {
     pub(crate) writes: bool,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ItemKind,
     pub(crate) neg: Cond,
     pub(crate) abs: Cond,
     pub(crate) inv: Cond,
@@ -234,7 +234,7 @@ pub(crate) struct Item {
     pub(crate) signed: Cond,
     pub(crate) select: Option<(NamesId, Field)>,
     pub(crate) format: Option<Field>,
-    pub(crate) count: Count,
+    pub(crate) count: RegisterCount,
     /// Not printed when it is PT or RZ.
     pub(crate) optional: bool,
     /// Not printed when it has this value.
@@ -293,11 +293,11 @@ impl Template {
             .map(split_operands)
             .unwrap_or_default()
             .into_iter()
-            .map(pieces)
+            .map(parse_pieces)
             .collect();
         Ok(Template {
             mnemonic,
-            opcode: pieces(rest)?,
+            opcode: parse_pieces(rest)?,
             operands: operands?,
         })
     }
@@ -360,7 +360,7 @@ fn split(text: &str, byte: u8) -> Option<(&str, &str)> {
     Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
-fn pieces(text: &'static str) -> Result<Vec<Piece>, String> {
+fn parse_pieces(text: &'static str) -> Result<Vec<Piece>, String> {
     let mut out = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -375,7 +375,7 @@ fn pieces(text: &'static str) -> Result<Vec<Piece>, String> {
                 }
                 let (inside, after) =
                     split(tail, b'}').ok_or_else(|| format!("missing `}}` in `{text}`"))?;
-                out.push(piece(inside).ok_or_else(|| format!("cannot read `{{{inside}}}`"))?);
+                out.push(parse_piece(inside).ok_or_else(|| format!("cannot read `{{{inside}}}`"))?);
                 rest = after;
             }
         }
@@ -383,7 +383,7 @@ fn pieces(text: &'static str) -> Result<Vec<Piece>, String> {
     Ok(out)
 }
 
-fn piece(text: &'static str) -> Option<Piece> {
+fn parse_piece(text: &'static str) -> Option<Piece> {
     let mut words = text.split_ascii_whitespace();
     let head = words.next()?;
     // Names are of small letters, and nearly all operands begin otherwise.
@@ -392,7 +392,7 @@ fn piece(text: &'static str) -> Option<Piece> {
         false => None,
     };
     if !head.starts_with('.') && names.is_none() {
-        return item(head, words).map(|item| Piece::Item(Box::new(item)));
+        return parse_item(head, words).map(|item| Piece::Item(Box::new(item)));
     }
     let bits = words.next()?;
     let mut reads_cc = false;
@@ -419,12 +419,12 @@ fn piece(text: &'static str) -> Option<Piece> {
     })
 }
 
-fn item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Option<Item> {
+fn parse_item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Option<Item> {
     let (writes, head) = match head.strip_prefix('=') {
         Some(rest) => (true, rest),
         None => (false, head),
     };
-    let kind = kind(head)?;
+    let kind = parse_kind(head)?;
     let mut item = Item {
         writes,
         reuse: (!writes).then(|| reuse_bit(&kind)).flatten(),
@@ -440,7 +440,7 @@ fn item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Option<Ite
         signed: Cond::default(),
         select: None,
         format: None,
-        count: Count::Fixed(1),
+        count: RegisterCount::Fixed(1),
         optional: false,
         omit: None,
         flip: false,
@@ -468,9 +468,9 @@ fn item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Option<Ite
             "x" => {
                 item.count = match split(value, b'@') {
                     Some((list, field)) => {
-                        Count::Listed(names::count_id(list)?, Field::parse(field)?)
+                        RegisterCount::Listed(names::count_id(list)?, Field::parse(field)?)
                     }
-                    None => Count::Fixed(value.parse().ok()?),
+                    None => RegisterCount::Fixed(value.parse().ok()?),
                 }
             }
             "opt" => item.optional = true,
@@ -492,8 +492,8 @@ fn item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Option<Ite
 
 /// Bits 19:17 of the control slot belong to operands A, B and C, by default told apart by the
 /// field that names the register.
-fn reuse_bit(kind: &Kind) -> Option<u8> {
-    let Kind::Reg(field) = kind else {
+fn reuse_bit(kind: &ItemKind) -> Option<u8> {
+    let ItemKind::Reg(field) = kind else {
         return None;
     };
     match field.low_bit() {
@@ -504,7 +504,7 @@ fn reuse_bit(kind: &Kind) -> Option<u8> {
     }
 }
 
-fn kind(head: &str) -> Option<Kind> {
+fn parse_kind(head: &str) -> Option<ItemKind> {
     let letter = head.chars().next()?;
     let rest = head.get(letter.len_utf8()..)?;
     let two = || -> Option<(Field, Field)> {
@@ -518,33 +518,33 @@ fn kind(head: &str) -> Option<Kind> {
         }
     };
     Some(match letter {
-        'R' => Kind::Reg(Field::parse(rest)?),
-        'Y' => Kind::RegPair(Field::parse(rest)?),
-        'P' => Kind::Pred(Field::parse(rest)?),
-        'N' => Kind::PredSet(rest.parse().ok()?),
-        'Q' => Kind::CcTest(Field::parse(rest)?),
-        'U' => Kind::Unsigned(Field::parse(rest)?),
-        'S' => Kind::Signed(Field::parse(rest)?),
-        'V' => Kind::Mixed(Field::parse(rest)?),
-        'E' => Kind::Float(None, Field::parse(rest)?),
-        'F' => Kind::Float(Some(FloatFormat::Single), Field::parse(rest)?),
-        'D' => Kind::Float(Some(FloatFormat::Double), Field::parse(rest)?),
-        'H' => Kind::Float(Some(FloatFormat::Half), Field::parse(rest)?),
+        'R' => ItemKind::Reg(Field::parse(rest)?),
+        'Y' => ItemKind::RegPair(Field::parse(rest)?),
+        'P' => ItemKind::Pred(Field::parse(rest)?),
+        'N' => ItemKind::PredSet(rest.parse().ok()?),
+        'Q' => ItemKind::CcTest(Field::parse(rest)?),
+        'U' => ItemKind::Unsigned(Field::parse(rest)?),
+        'S' => ItemKind::Signed(Field::parse(rest)?),
+        'V' => ItemKind::Mixed(Field::parse(rest)?),
+        'E' => ItemKind::Float(None, Field::parse(rest)?),
+        'F' => ItemKind::Float(Some(FloatFormat::Single), Field::parse(rest)?),
+        'D' => ItemKind::Float(Some(FloatFormat::Double), Field::parse(rest)?),
+        'H' => ItemKind::Float(Some(FloatFormat::Half), Field::parse(rest)?),
         'C' => {
             let (bank, offset) = two()?;
-            Kind::Const { bank, offset }
+            ItemKind::Const { bank, offset }
         }
         'c' => {
             let (bank, offset) = two()?;
-            Kind::ConstTarget { bank, offset }
+            ItemKind::ConstTarget { bank, offset }
         }
         'X' => {
             let (base, offset) = two()?;
-            Kind::RegTarget { base, offset }
+            ItemKind::RegTarget { base, offset }
         }
         'K' => {
             let mut parts = rest.split('+');
-            let kind = Kind::ConstIndexed {
+            let kind = ItemKind::ConstIndexed {
                 bank: Field::parse(parts.next()?)?,
                 base: Field::parse(parts.next()?)?,
                 offset: Field::parse(parts.next()?)?,
@@ -556,14 +556,14 @@ fn kind(head: &str) -> Option<Kind> {
         }
         'M' => {
             let (base, offset) = address()?;
-            Kind::Memory { base, offset }
+            ItemKind::Memory { base, offset }
         }
         'A' => {
             let (base, offset) = address()?;
-            Kind::Address { base, offset }
+            ItemKind::Address { base, offset }
         }
-        'T' => Kind::Relative(Field::parse(rest)?),
-        'J' => Kind::Absolute(Field::parse(rest)?),
+        'T' => ItemKind::Relative(Field::parse(rest)?),
+        'J' => ItemKind::Absolute(Field::parse(rest)?),
         _ => return None,
     })
 }

@@ -3,11 +3,11 @@
 use super::form::Form;
 use super::names::{self, Names};
 use super::number;
-use super::operand::{self, Operand, Value};
+use super::operand::{self, Operand, OperandValue};
 use super::program::{Instr, Program};
-use super::template::{Item, Kind, Piece};
+use super::template::{Item, ItemKind, Piece};
 use super::timing::Latency;
-use crate::instr::{CcTest, Guard, Target};
+use crate::instr::{CcTest, Guard, BranchTarget};
 use warpbound_base::{Bits, CodeAddr};
 
 /// How code addresses are printed.
@@ -59,7 +59,7 @@ impl Program {
                 self.timing(instr).map(|timing| timing.latency),
                 Some(Latency::Fixed | Latency::Either)
             );
-        let mut line = Line {
+        let mut line = TextWriter {
             out,
             names: self.names(),
             instr,
@@ -68,9 +68,9 @@ impl Program {
             style,
             relocated,
         };
-        line.guard(operand::guard(form, line.word));
-        line.form(form);
-        line.end();
+        line.push_guard(operand::guard(form, line.word));
+        line.push_form(form);
+        line.finish();
         true
     }
 
@@ -114,7 +114,7 @@ impl Program {
     }
 }
 
-struct Line<'a> {
+struct TextWriter<'a> {
     out: &'a mut String,
     names: &'a Names,
     instr: &'a Instr,
@@ -125,12 +125,12 @@ struct Line<'a> {
     relocated: Option<&'a Relocated>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> TextWriter<'a> {
     fn push(&mut self, text: &str) {
         self.out.push_str(text);
     }
 
-    fn end(&mut self) {
+    fn finish(&mut self) {
         // Some immediates carry a blank behind them.
         self.out.truncate(self.out.trim_end_matches(' ').len());
         if let Some(relocated) = self.relocated {
@@ -140,30 +140,30 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn hex(&mut self, n: i64) {
+    fn push_hex(&mut self, n: i64) {
         number::push_hex(self.out, n);
     }
 
     /// `c[0x3]`.
-    fn bank(&mut self, bank: u8) {
+    fn push_bank(&mut self, bank: u8) {
         self.push("c[");
-        self.hex(bank.into());
+        self.push_hex(bank.into());
         self.push("]");
     }
 
-    fn guard(&mut self, guard: Guard) {
+    fn push_guard(&mut self, guard: Guard) {
         if guard.is_always() {
             return;
         }
         self.push(if guard.negated { "@!" } else { "@" });
-        self.pred(guard.pred);
+        self.push_pred(guard.pred);
         self.push(" ");
     }
 
-    fn form(&mut self, form: &Form) {
+    fn push_form(&mut self, form: &Form) {
         self.push(form.mnemonic());
         for piece in &form.template.opcode {
-            self.piece(piece);
+            self.push_piece(piece);
         }
         let mut separator = " ";
         for pieces in &form.template.operands {
@@ -173,23 +173,23 @@ impl<'a> Line<'a> {
                 if operand.shown {
                     self.push(separator);
                     separator = ", ";
-                    self.operand(item, &operand);
+                    self.push_operand(item, &operand);
                 }
                 continue;
             }
-            if !self.shows(pieces) {
+            if !self.is_shown(pieces) {
                 continue;
             }
             self.push(separator);
             separator = ", ";
             for piece in pieces {
-                self.piece(piece);
+                self.push_piece(piece);
             }
         }
     }
 
     /// An operand is left out when its item is, or when its words are empty.
-    fn shows(&self, pieces: &[Piece]) -> bool {
+    fn is_shown(&self, pieces: &[Piece]) -> bool {
         let word = self.word;
         pieces.iter().any(|piece| match piece {
             Piece::Item(item) => operand::operand(item, self.names, word, self.instr.addr).shown,
@@ -200,11 +200,11 @@ impl<'a> Line<'a> {
         })
     }
 
-    fn piece(&mut self, piece: &Piece) {
+    fn push_piece(&mut self, piece: &Piece) {
         match piece {
             Piece::Item(item) => {
                 let operand = operand::operand(item, self.names, self.word, self.instr.addr);
-                self.operand(item, &operand);
+                self.push_operand(item, &operand);
             }
             _ => self.push(operand::modifier(piece, self.names, self.word)),
         }
@@ -214,22 +214,22 @@ impl<'a> Line<'a> {
     fn take_relocated(&mut self, item: &Item) -> Option<&'a str> {
         let relocated = self.relocated?;
         let field = match &item.kind {
-            Kind::Unsigned(field)
-            | Kind::Signed(field)
-            | Kind::Mixed(field)
-            | Kind::Float(_, field)
-            | Kind::Relative(field)
-            | Kind::Absolute(field)
-            | Kind::Const { offset: field, .. }
-            | Kind::ConstTarget { offset: field, .. }
-            | Kind::ConstIndexed { offset: field, .. }
-            | Kind::RegTarget { offset: field, .. } => field,
-            Kind::Memory { offset, .. } | Kind::Address { offset, .. } => offset.as_ref()?,
-            Kind::Reg(_)
-            | Kind::RegPair(_)
-            | Kind::Pred(_)
-            | Kind::PredSet(_)
-            | Kind::CcTest(_) => {
+            ItemKind::Unsigned(field)
+            | ItemKind::Signed(field)
+            | ItemKind::Mixed(field)
+            | ItemKind::Float(_, field)
+            | ItemKind::Relative(field)
+            | ItemKind::Absolute(field)
+            | ItemKind::Const { offset: field, .. }
+            | ItemKind::ConstTarget { offset: field, .. }
+            | ItemKind::ConstIndexed { offset: field, .. }
+            | ItemKind::RegTarget { offset: field, .. } => field,
+            ItemKind::Memory { offset, .. } | ItemKind::Address { offset, .. } => offset.as_ref()?,
+            ItemKind::Reg(_)
+            | ItemKind::RegPair(_)
+            | ItemKind::Pred(_)
+            | ItemKind::PredSet(_)
+            | ItemKind::CcTest(_) => {
                 return None;
             }
         };
@@ -241,10 +241,10 @@ impl<'a> Line<'a> {
     }
 
     /// An operand with what stands for its relocated part.
-    fn relocated_operand(&mut self, item: &Item, operand: &Operand, text: &str) {
+    fn push_relocated(&mut self, item: &Item, operand: &Operand, text: &str) {
         match operand.value {
-            Value::Const { .. } => {
-                self.signs(operand);
+            OperandValue::Const { .. } => {
+                self.push_signs(operand);
                 self.push("c[");
                 self.push(text);
                 self.push("]");
@@ -253,18 +253,18 @@ impl<'a> Line<'a> {
                     self.push("|");
                 }
             }
-            Value::ConstIndexed { .. } | Value::Target(Target::Constant { .. }) => {
+            OperandValue::ConstIndexed { .. } | OperandValue::Target(BranchTarget::Constant { .. }) => {
                 self.push("c[");
                 self.push(text);
                 self.push("]");
             }
-            Value::Memory { base, .. } => {
-                let brackets = matches!(item.kind, Kind::Memory { .. });
+            OperandValue::Memory { base, .. } => {
+                let brackets = matches!(item.kind, ItemKind::Memory { .. });
                 if brackets {
                     self.push("[");
                 }
                 if base.is_some() {
-                    self.reg(base);
+                    self.push_reg(base);
                     self.push("+");
                 }
                 self.push(text);
@@ -272,104 +272,104 @@ impl<'a> Line<'a> {
                     self.push("]");
                 }
             }
-            Value::RegTarget { base, .. } => {
-                self.reg(base);
+            OperandValue::RegTarget { base, .. } => {
+                self.push_reg(base);
                 self.push(" ");
                 self.push(text);
             }
-            _ => self.immediate(operand, text),
+            _ => self.push_immediate(operand, text),
         }
     }
 
-    fn operand(&mut self, item: &Item, operand: &Operand) {
+    fn push_operand(&mut self, item: &Item, operand: &Operand) {
         if let Some(text) = self.take_relocated(item) {
-            return self.relocated_operand(item, operand, text);
+            return self.push_relocated(item, operand, text);
         }
         match operand.value {
-            Value::Reg(None) if item.no_zero => self.push("???255"),
-            Value::Reg(reg) => self.register(item, operand, reg),
-            Value::RegPair(first) => {
+            OperandValue::Reg(None) if item.no_zero => self.push("???255"),
+            OperandValue::Reg(reg) => self.push_register(item, operand, reg),
+            OperandValue::RegPair(first) => {
                 let second = first.map(|r| u16::from(r) + u16::from(operand.count));
                 match (first, second) {
                     (Some(_), Some(second)) if second < 255 => {
-                        self.reg(first);
+                        self.push_reg(first);
                         self.push(", ");
-                        self.reg(u8::try_from(second).ok());
+                        self.push_reg(u8::try_from(second).ok());
                     }
                     (Some(_), _) => {
-                        self.reg(first);
+                        self.push_reg(first);
                         self.push(", ???255");
                     }
                     _ => self.push("???255, ???255"),
                 }
             }
-            Value::Pred { pred, negated } => {
+            OperandValue::Pred { pred, negated } => {
                 if negated {
                     self.push("!");
                 }
-                self.pred(pred);
+                self.push_pred(pred);
             }
-            Value::AllPreds => self.push("PR"),
-            Value::ConditionCode => self.push("CC"),
-            Value::CcTest(test) => self.cc_test(test),
-            Value::Int(n) if matches!(item.kind, Kind::Mixed(_)) && operand.negate => {
-                self.hex(-n);
+            OperandValue::AllPreds => self.push("PR"),
+            OperandValue::ConditionCode => self.push("CC"),
+            OperandValue::CcTest(test) => self.push_cc_test(test),
+            OperandValue::Int(n) if matches!(item.kind, ItemKind::Mixed(_)) && operand.negate => {
+                self.push_hex(-n);
             }
-            Value::Int(n) => {
-                self.hex(n);
-                self.suffixes(operand);
+            OperandValue::Int(n) => {
+                self.push_hex(n);
+                self.push_suffixes(operand);
             }
-            Value::Half(bits) => self.immediate(operand, &number::half(bits)),
-            Value::Single(bits) => self.immediate(operand, &number::single(bits)),
-            Value::Double(bits) => self.immediate(operand, &number::double(bits)),
-            Value::Const { bank, offset } => {
-                self.signs(operand);
-                self.bank(bank);
+            OperandValue::Half(bits) => self.push_immediate(operand, &number::format_half(bits)),
+            OperandValue::Single(bits) => self.push_immediate(operand, &number::format_single(bits)),
+            OperandValue::Double(bits) => self.push_immediate(operand, &number::format_double(bits)),
+            OperandValue::Const { bank, offset } => {
+                self.push_signs(operand);
+                self.push_bank(bank);
                 if item.gap.holds(self.word) {
                     self.push(" ");
                 }
                 self.push("[");
-                self.hex(offset.into());
+                self.push_hex(offset.into());
                 self.push("]");
                 self.push(operand.select);
                 if operand.absolute {
                     self.push("|");
                 }
             }
-            Value::ConstIndexed { bank, base, offset } => {
-                self.bank(bank);
+            OperandValue::ConstIndexed { bank, base, offset } => {
+                self.push_bank(bank);
                 self.push("[");
                 match base {
-                    None if item.bare => self.hex(offset.into()),
-                    _ => self.address(base, offset.into()),
+                    None if item.bare => self.push_hex(offset.into()),
+                    _ => self.push_address(base, offset.into()),
                 }
                 self.push("]");
             }
-            Value::Memory { base, offset } => {
-                let brackets = matches!(item.kind, Kind::Memory { .. });
+            OperandValue::Memory { base, offset } => {
+                let brackets = matches!(item.kind, ItemKind::Memory { .. });
                 if brackets {
                     self.push("[");
                 }
-                self.address(base, offset);
+                self.push_address(base, offset);
                 if brackets {
                     self.push("]");
                 }
             }
-            Value::Target(target) => self.target(item, target),
-            Value::RegTarget { base, offset } => {
-                self.reg(base);
+            OperandValue::Target(target) => self.push_target(item, target),
+            OperandValue::RegTarget { base, offset } => {
+                self.push_reg(base);
                 if offset != 0 {
                     self.push(" ");
-                    self.hex(offset);
+                    self.push_hex(offset);
                 }
             }
-            Value::Word(word) => self.push(word),
+            OperandValue::Word(word) => self.push(word),
         }
     }
 
-    fn register(&mut self, item: &Item, operand: &Operand, reg: Option<u8>) {
-        self.signs(operand);
-        self.reg(reg);
+    fn push_register(&mut self, item: &Item, operand: &Operand, reg: Option<u8>) {
+        self.push_signs(operand);
+        self.push_reg(reg);
         self.push(operand.select);
         if operand.absolute {
             self.push("|");
@@ -382,7 +382,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn signs(&mut self, operand: &Operand) {
+    fn push_signs(&mut self, operand: &Operand) {
         if operand.negate {
             self.push("-");
         }
@@ -394,12 +394,12 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn immediate(&mut self, operand: &Operand, text: &str) {
+    fn push_immediate(&mut self, operand: &Operand, text: &str) {
         self.push(text);
-        self.suffixes(operand);
+        self.push_suffixes(operand);
     }
 
-    fn suffixes(&mut self, operand: &Operand) {
+    fn push_suffixes(&mut self, operand: &Operand) {
         for (set, suffix) in [
             (operand.negate, ".NEG"),
             (operand.absolute, ".ABS"),
@@ -412,7 +412,7 @@ impl<'a> Line<'a> {
         self.push(operand.select);
     }
 
-    fn reg(&mut self, reg: Option<u8>) {
+    fn push_reg(&mut self, reg: Option<u8>) {
         match reg {
             Some(n) => {
                 self.push("R");
@@ -422,7 +422,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn pred(&mut self, pred: Option<u8>) {
+    fn push_pred(&mut self, pred: Option<u8>) {
         match pred {
             Some(n) => {
                 self.push("P");
@@ -432,48 +432,48 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn cc_test(&mut self, test: CcTest) {
+    fn push_cc_test(&mut self, test: CcTest) {
         let name = names::names_id("cctest").and_then(|id| self.names.text(id, test.0.into()));
         self.push("CC");
         self.push(name.unwrap_or("?"));
     }
 
     /// `R4+0x10`, `R4`, `0x10`, `RZ`.
-    fn address(&mut self, base: Option<u8>, offset: i64) {
+    fn push_address(&mut self, base: Option<u8>, offset: i64) {
         match (base, offset) {
-            (Some(_), 0) | (None, 0) => self.reg(base),
+            (Some(_), 0) | (None, 0) => self.push_reg(base),
             (Some(_), _) => {
-                self.reg(base);
+                self.push_reg(base);
                 self.push("+");
-                self.hex(offset);
+                self.push_hex(offset);
             }
-            (None, _) => self.hex(offset),
+            (None, _) => self.push_hex(offset),
         }
     }
 
-    fn target(&mut self, item: &Item, target: Target) {
+    fn push_target(&mut self, item: &Item, target: BranchTarget) {
         match target {
-            Target::Code(addr) => {
+            BranchTarget::Code(addr) => {
                 let label = match self.style {
                     TargetStyle::Hex => None,
                     TargetStyle::Labels(lookup) => lookup(addr),
                 };
                 match label {
                     Some(label) => self.push(&label),
-                    None => self.hex(addr.0.into()),
+                    None => self.push_hex(addr.0.into()),
                 }
             }
-            Target::Absolute(addr) => self.hex(addr as i64),
-            Target::Constant { bank, offset } => {
-                self.bank(bank);
+            BranchTarget::Absolute(addr) => self.push_hex(addr as i64),
+            BranchTarget::Constant { bank, offset } => {
+                self.push_bank(bank);
                 self.push("[");
-                self.hex(offset.into());
+                self.push_hex(offset.into());
                 self.push("]");
             }
-            Target::Outside => {
-                if let Kind::Relative(field) = &item.kind {
+            BranchTarget::Outside => {
+                if let ItemKind::Relative(field) = &item.kind {
                     let to = i64::from(self.instr.addr.0) + 8 + field.signed(self.word);
-                    self.hex(to);
+                    self.push_hex(to);
                 }
             }
         }

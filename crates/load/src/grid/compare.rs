@@ -1,6 +1,6 @@
 //! What a buffer holds at the end.
 
-use super::element::Element;
+use super::element::ElementType;
 
 /// What a buffer holds at the end.
 #[derive(Clone, PartialEq, Debug)]
@@ -13,7 +13,7 @@ pub struct Expected {
     pub absolute: f64,
 }
 
-impl Element {
+impl ElementType {
     /// Whether a number is the expected one, or near enough for a float. With a tolerance NaN is near NaN, and zero near
     /// minus zero; no float is near an infinite one but itself.
     pub fn matches(self, found: &[u8], expected: &[u8], near: &Expected) -> bool {
@@ -44,7 +44,7 @@ mod tests {
                 relative,
                 absolute,
             };
-            Element::F32.matches(&found.to_le_bytes(), &expected.to_le_bytes(), &near)
+            ElementType::F32.matches(&found.to_le_bytes(), &expected.to_le_bytes(), &near)
         };
         assert!(matches(1.0, 1.0, 0.0, 0.0));
         assert!(!matches(1.0, 1.0f32.next_up(), 0.0, 0.0));
@@ -64,7 +64,7 @@ mod tests {
             relative: 1.0,
             absolute: 9.0,
         };
-        assert!(Element::S16.matches(&[1, 0], &[1, 0], &near));
-        assert!(!Element::S16.matches(&[1, 0], &[2, 0], &near));
+        assert!(ElementType::S16.matches(&[1, 0], &[1, 0], &near));
+        assert!(!ElementType::S16.matches(&[1, 0], &[2, 0], &near));
     }
 }

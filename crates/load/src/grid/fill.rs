@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::element::Element;
+use super::element::ElementType;
 use super::number::Number;
 
 /// How a buffer begins.
@@ -44,7 +44,7 @@ impl Fill {
     /// What the type cannot hold, bounds that leave nothing.
     pub(super) fn bytes(
         self,
-        element: Element,
+        element: ElementType,
         count: usize,
         low: Option<Number>,
         high: Option<Number>,
@@ -80,7 +80,7 @@ impl Fill {
     }
 }
 
-fn span(element: Element, low: Option<Number>, high: Option<Number>) -> Result<Span, String> {
+fn span(element: ElementType, low: Option<Number>, high: Option<Number>) -> Result<Span, String> {
     for bound in [low, high].into_iter().flatten() {
         let fits = element.push(bound, &mut Vec::new());
         if fits.is_none() || !bound.float().is_finite() {

@@ -4,13 +4,13 @@ use serde::Deserialize;
 use toml::Spanned;
 use warpbound_base::Diagnostic;
 
-use super::GridBuffer;
+use super::LaunchBuffer;
 
 /// A texture: texels, and how they are read.
 #[derive(Clone, PartialEq, Debug)]
-pub struct GridTexture {
+pub struct TextureBinding {
     /// The texels.
-    pub image: GridImage,
+    pub image: ImageBinding,
     /// Linear memory, which has no filter and no address modes.
     pub linear_memory: bool,
     /// Integers of 8 and 16 bits become 0 to 1, or -1 to 1.
@@ -18,20 +18,20 @@ pub struct GridTexture {
     /// Whether texels are mixed linearly.
     pub linear_filter: bool,
     /// What happens outside, along each axis.
-    pub address: [GridAddress; 3],
+    pub address: [LaunchAddressMode; 3],
     /// Coordinates go from 0 to 1 along each axis.
     pub normalized_coordinates: bool,
 }
 
 /// A surface or the texels of a texture: a buffer, and how its numbers are arranged.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct GridImage {
+pub struct ImageBinding {
     /// Its name; textures and surfaces have different ones.
     pub name: String,
-    /// The number of the buffer among [`super::GridFile::buffers`].
+    /// The number of the buffer among [`super::LaunchFile::buffers`].
     pub buffer: usize,
     /// How the texels are arranged.
-    pub kind: GridKind,
+    pub kind: TexelLayout,
     /// Texels along each axis, 1 where there is none.
     pub size: [u32; 3],
     /// Layers, 1 where there are none.
@@ -43,7 +43,7 @@ pub struct GridImage {
 /// How texels are arranged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[allow(missing_docs)]
-pub enum GridKind {
+pub enum TexelLayout {
     #[serde(rename = "1d")]
     D1,
     #[serde(rename = "2d")]
@@ -59,7 +59,7 @@ pub enum GridKind {
 /// What stands for a texel outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum GridAddress {
+pub enum LaunchAddressMode {
     /// The texture again.
     Wrap,
     /// The texel at the edge.
@@ -70,44 +70,44 @@ pub enum GridAddress {
     Border,
 }
 
-impl GridKind {
+impl TexelLayout {
     fn axes(self) -> usize {
         match self {
-            GridKind::D1 | GridKind::Layered1 => 1,
-            GridKind::D2 | GridKind::Layered2 => 2,
-            GridKind::D3 => 3,
+            TexelLayout::D1 | TexelLayout::Layered1 => 1,
+            TexelLayout::D2 | TexelLayout::Layered2 => 2,
+            TexelLayout::D3 => 3,
         }
     }
 
     fn is_layered(self) -> bool {
-        matches!(self, GridKind::Layered1 | GridKind::Layered2)
+        matches!(self, TexelLayout::Layered1 | TexelLayout::Layered2)
     }
 
     /// As launch files spell it.
     pub fn name(self) -> &'static str {
         match self {
-            GridKind::D1 => "1d",
-            GridKind::D2 => "2d",
-            GridKind::D3 => "3d",
-            GridKind::Layered1 => "1d-layered",
-            GridKind::Layered2 => "2d-layered",
+            TexelLayout::D1 => "1d",
+            TexelLayout::D2 => "2d",
+            TexelLayout::D3 => "3d",
+            TexelLayout::Layered1 => "1d-layered",
+            TexelLayout::Layered2 => "2d-layered",
         }
     }
 }
 
-impl GridAddress {
+impl LaunchAddressMode {
     /// As launch files spell it.
     pub fn name(self) -> &'static str {
         match self {
-            GridAddress::Wrap => "wrap",
-            GridAddress::Clamp => "clamp",
-            GridAddress::Mirror => "mirror",
-            GridAddress::Border => "border",
+            LaunchAddressMode::Wrap => "wrap",
+            LaunchAddressMode::Clamp => "clamp",
+            LaunchAddressMode::Mirror => "mirror",
+            LaunchAddressMode::Border => "border",
         }
     }
 }
 
-impl GridImage {
+impl ImageBinding {
     /// The size as launch files spell it: width, height, depth, as far as there are any, layers.
     pub fn sizes(&self) -> Vec<u32> {
         let layers = self.kind.is_layered().then_some(self.layers);
@@ -140,7 +140,7 @@ pub(super) struct RawTexture {
 pub(super) struct RawSurface {
     name: String,
     texels: String,
-    kind: GridKind,
+    kind: TexelLayout,
     size: Vec<u32>,
     channels: Option<u8>,
 }
@@ -150,7 +150,7 @@ enum RawKind {
     #[serde(rename = "linear")]
     Linear,
     #[serde(untagged)]
-    Array(GridKind),
+    Array(TexelLayout),
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Deserialize)]
@@ -173,8 +173,8 @@ enum RawFilter {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Addresses {
-    Same(GridAddress),
-    Each(Vec<GridAddress>),
+    Same(LaunchAddressMode),
+    Each(Vec<LaunchAddressMode>),
 }
 
 /// The most textures of a launch: their samplers are numbered with 12 bits, and none is 0.
@@ -187,8 +187,8 @@ type Fault = (Diagnostic, usize);
 pub(super) fn read(
     textures: &[Spanned<RawTexture>],
     surfaces: &[Spanned<RawSurface>],
-    buffers: &[(&str, &GridBuffer)],
-) -> Result<(Vec<GridTexture>, Vec<GridImage>), Fault> {
+    buffers: &[(&str, &LaunchBuffer)],
+) -> Result<(Vec<TextureBinding>, Vec<ImageBinding>), Fault> {
     let mut names: Vec<&str> = Vec::new();
     let mut found = Vec::with_capacity(textures.len());
     for raw in textures {
@@ -239,14 +239,14 @@ impl RawTexture {
         self.name.clone()
     }
 
-    fn read(&self, buffers: &[(&str, &GridBuffer)]) -> Result<GridTexture, Diagnostic> {
+    fn read(&self, buffers: &[(&str, &LaunchBuffer)]) -> Result<TextureBinding, Diagnostic> {
         let (kind, linear_memory) = match self.kind {
-            RawKind::Linear => (GridKind::D1, true),
+            RawKind::Linear => (TexelLayout::D1, true),
             RawKind::Array(kind) => (kind, false),
         };
         let given = (self.name.as_str(), self.texels.as_str(), kind);
         let image = image(given, &self.size, self.channels, buffers)?;
-        let mut address = [GridAddress::Clamp; 3];
+        let mut address = [LaunchAddressMode::Clamp; 3];
         match &self.address {
             None => {}
             Some(_) if linear_memory => {
@@ -269,7 +269,7 @@ impl RawTexture {
                 return Err(Diagnostic::new(what));
             }
         }
-        let turns = |mode: &GridAddress| matches!(mode, GridAddress::Wrap | GridAddress::Mirror);
+        let turns = |mode: &LaunchAddressMode| matches!(mode, LaunchAddressMode::Wrap | LaunchAddressMode::Mirror);
         if address.iter().any(turns) && !self.normalized_coordinates {
             let what = Diagnostic::new("wrap and mirror need normalized_coordinates = true");
             return Err(what.hint("CUDA takes clamp instead; say so"));
@@ -278,7 +278,7 @@ impl RawTexture {
             let what = "linear memory has neither filter nor normalized coordinates";
             return Err(Diagnostic::new(what));
         }
-        Ok(GridTexture {
+        Ok(TextureBinding {
             image,
             linear_memory,
             normalized_read: self.read == Read::Normalized,
@@ -290,11 +290,11 @@ impl RawTexture {
 }
 
 fn image(
-    (name, texels, kind): (&str, &str, GridKind),
+    (name, texels, kind): (&str, &str, TexelLayout),
     sizes: &[u32],
     channels: Option<u8>,
-    buffers: &[(&str, &GridBuffer)],
-) -> Result<GridImage, Diagnostic> {
+    buffers: &[(&str, &LaunchBuffer)],
+) -> Result<ImageBinding, Diagnostic> {
     let fail = |what: String| Err(Diagnostic::new(what));
     let Some(place) = buffers.iter().position(|(other, _)| *other == texels) else {
         let what = Diagnostic::new(format!("there is no buffer {texels}"));
@@ -326,7 +326,7 @@ fn image(
     if all > held {
         return fail(format!("{all} numbers in {texels}, which has {held}"));
     }
-    Ok(GridImage {
+    Ok(ImageBinding {
         name: name.to_owned(),
         buffer: place,
         kind,

@@ -16,10 +16,10 @@ use toml::Spanned;
 use warpbound_base::Diagnostic;
 
 pub use compare::Expected;
-pub use element::Element;
-pub use image::{GridAddress, GridImage, GridKind, GridTexture};
-pub use npy::Array;
-pub use pointer::{GridPointer, PointerPlace};
+pub use element::ElementType;
+pub use image::{LaunchAddressMode, ImageBinding, TexelLayout, TextureBinding};
+pub use npy::NpyArray;
+pub use pointer::{LaunchPointer, PointerPlace};
 pub use vary::Vary;
 
 use image::{RawSurface, RawTexture};
@@ -27,11 +27,11 @@ use param::{Content, RawParam, Reading};
 use pointer::RawPointer;
 
 /// Gives the contents of a file that a launch file names, by the name that stands there.
-pub type Files<'a> = dyn Fn(&str) -> Result<Vec<u8>, Diagnostic> + 'a;
+pub type ReadFile<'a> = dyn Fn(&str) -> Result<Vec<u8>, Diagnostic> + 'a;
 
 /// A launch of a grid.
 #[derive(Clone, PartialEq, Debug)]
-pub struct GridFile {
+pub struct LaunchFile {
     /// The file's name.
     pub file: String,
     /// The kernel, when the file names one.
@@ -47,17 +47,17 @@ pub struct GridFile {
     /// What is in the second-level cache at the start of a run with time.
     pub caches: StartCaches,
     /// The parameters, by position.
-    pub params: Vec<GridParam>,
+    pub params: Vec<LaunchParam>,
     /// What variables of the module hold (`cudaMemcpyToSymbol`), in the order of the file.
-    pub variables: Vec<GridVariable>,
+    pub variables: Vec<LaunchVariable>,
     /// Buffers that are no parameters, for texels.
-    pub texels: Vec<GridTexels>,
+    pub texels: Vec<TexelBuffer>,
     /// Textures.
-    pub textures: Vec<GridTexture>,
+    pub textures: Vec<TextureBinding>,
     /// Surfaces.
-    pub surfaces: Vec<GridImage>,
+    pub surfaces: Vec<ImageBinding>,
     /// Addresses inside buffers, structures and variables.
-    pub pointers: Vec<GridPointer>,
+    pub pointers: Vec<LaunchPointer>,
 }
 
 /// What is in the second-level cache of the GPU when a kernel begins.
@@ -73,25 +73,25 @@ pub enum StartCaches {
 
 /// A variable of the module.
 #[derive(Clone, PartialEq, Debug)]
-pub struct GridVariable {
+pub struct LaunchVariable {
     /// Its name, mangled or as in C++.
     pub name: String,
     /// What it holds, from its first byte on.
-    pub buffer: GridBuffer,
+    pub buffer: LaunchBuffer,
 }
 
 /// A buffer that is no parameter.
 #[derive(Clone, PartialEq, Debug)]
-pub struct GridTexels {
+pub struct TexelBuffer {
     /// Its name, other than those of parameters.
     pub name: String,
     /// The numbers.
-    pub buffer: GridBuffer,
+    pub buffer: LaunchBuffer,
 }
 
 /// A parameter of a launch.
 #[derive(Clone, PartialEq, Debug)]
-pub struct GridParam {
+pub struct LaunchParam {
     /// The name that messages use.
     pub name: String,
     /// What it is.
@@ -104,14 +104,14 @@ pub enum ParamValue {
     /// A number, or a structure, by its bytes.
     Scalar {
         /// The type of a number; `None` for structures.
-        element: Option<Element>,
+        element: Option<ElementType>,
         /// Its bytes.
         bytes: Vec<u8>,
         /// Between which numbers it may lie in launches like this one (`vary`).
         vary: Option<Vary>,
     },
     /// A buffer of global memory; the parameter is its address.
-    Buffer(GridBuffer),
+    Buffer(LaunchBuffer),
     /// An address in the buffer of another parameter.
     Same {
         /// The position of that parameter, which is a [`ParamValue::Buffer`].
@@ -119,17 +119,17 @@ pub enum ParamValue {
         /// Bytes from the beginning of the buffer, at most its size.
         offset: u64,
     },
-    /// The object of a texture, by its number among [`GridFile::textures`].
+    /// The object of a texture, by its number among [`LaunchFile::textures`].
     Texture(usize),
-    /// The object of a surface, by its number among [`GridFile::surfaces`].
+    /// The object of a surface, by its number among [`LaunchFile::surfaces`].
     Surface(usize),
 }
 
 /// A buffer of global memory.
 #[derive(Clone, PartialEq, Debug)]
-pub struct GridBuffer {
+pub struct LaunchBuffer {
     /// The type of an element.
-    pub element: Element,
+    pub element: ElementType,
     /// The number of elements along each axis.
     pub shape: Vec<u64>,
     /// What it holds at the start.
@@ -165,7 +165,7 @@ struct Raw {
     pointer: Vec<Spanned<RawPointer>>,
 }
 
-impl GridFile {
+impl LaunchFile {
     /// The most bytes of all buffers.
     pub const MOST_BYTES: u64 = 1 << 31;
 
@@ -180,7 +180,7 @@ impl GridFile {
     /// # Errors
     ///
     /// One line naming file, line and cause.
-    pub fn parse(file: &str, text: &str, files: &Files<'_>) -> Result<GridFile, Diagnostic> {
+    pub fn parse(file: &str, text: &str, files: &ReadFile<'_>) -> Result<LaunchFile, Diagnostic> {
         let raw: Raw = toml::from_str(text).map_err(|error| {
             let at = error.span().map(|span| span.start);
             Diagnostic::of_text(file, text, error.message(), at)
@@ -199,8 +199,8 @@ impl GridFile {
             size("block", &raw.block, [1024, 1024, 64], 1024)?,
         );
         let stack = match &raw.stack {
-            Some(stack) if *stack.get_ref() > GridFile::MOST_STACK => {
-                let most = GridFile::MOST_STACK;
+            Some(stack) if *stack.get_ref() > LaunchFile::MOST_STACK => {
+                let most = LaunchFile::MOST_STACK;
                 let what = format!("stack has {} bytes, at most {most}", stack.get_ref());
                 return Err(at(Diagnostic::new(what), stack.span().start));
             }
@@ -217,8 +217,8 @@ impl GridFile {
                 None => next,
                 Some(position) => *position.get_ref(),
             };
-            if position >= GridFile::MOST_PARAMS {
-                let most = GridFile::MOST_PARAMS;
+            if position >= LaunchFile::MOST_PARAMS {
+                let most = LaunchFile::MOST_PARAMS;
                 let what = format!("position {position} is beyond the {most} that there can be");
                 return Err(at(Diagnostic::new(what), span));
             }
@@ -235,7 +235,7 @@ impl GridFile {
                 content,
             });
         }
-        let mut variables: Vec<GridVariable> = Vec::new();
+        let mut variables: Vec<LaunchVariable> = Vec::new();
         for variable in &raw.variable {
             let (span, raw) = (variable.span().start, variable.get_ref());
             let Some(name) = raw.name.clone() else {
@@ -256,10 +256,10 @@ impl GridFile {
                     .hint("give it a type, and values, a file or a shape");
                 return Err(fault(what, None));
             };
-            variables.push(GridVariable { name, buffer });
+            variables.push(LaunchVariable { name, buffer });
         }
         let params = in_order(placed).map_err(|(diagnostic, span)| at(diagnostic, span))?;
-        let mut launch = GridFile {
+        let mut launch = LaunchFile {
             file: file.to_owned(),
             grid,
             block,
@@ -280,7 +280,7 @@ impl GridFile {
             let texels = texels.map_err(|(what, byte)| at(what, byte.unwrap_or(span)))?;
             launch.texels.push(texels);
         }
-        let buffers: Vec<(&str, &GridBuffer)> = launch.buffers().collect();
+        let buffers: Vec<(&str, &LaunchBuffer)> = launch.buffers().collect();
         let images = image::read(&raw.texture, &raw.surface, &buffers);
         (launch.textures, launch.surfaces) = images.map_err(|(d, span)| at(d, span))?;
         let pointers = pointer::read(&raw.pointer, &launch);
@@ -293,7 +293,7 @@ impl GridFile {
         &self,
         raw: &RawParam,
         reading: &mut Reading<'_>,
-    ) -> Result<GridTexels, param::Fault> {
+    ) -> Result<TexelBuffer, param::Fault> {
         let Some(name) = raw.name.clone() else {
             return Err((Diagnostic::new("a buffer has no name"), None));
         };
@@ -319,11 +319,11 @@ impl GridFile {
         if outputs.any(|other| Some(other) == buffer.output.as_ref()) {
             return fail("another buffer is written to its output");
         }
-        Ok(GridTexels { name, buffer })
+        Ok(TexelBuffer { name, buffer })
     }
 
     /// The buffers with their names: those that are parameters of their own, by position, then the others.
-    pub fn buffers(&self) -> impl Iterator<Item = (&str, &GridBuffer)> {
+    pub fn buffers(&self) -> impl Iterator<Item = (&str, &LaunchBuffer)> {
         let params = self.params.iter().filter_map(|param| match &param.value {
             ParamValue::Buffer(buffer) => Some((param.name.as_str(), buffer)),
             _ => None,
@@ -343,7 +343,7 @@ struct Placed {
 }
 
 /// Parameters by position; each position and each name is there once.
-fn in_order(mut placed: Vec<Placed>) -> Result<Vec<GridParam>, (Diagnostic, usize)> {
+fn in_order(mut placed: Vec<Placed>) -> Result<Vec<LaunchParam>, (Diagnostic, usize)> {
     placed.sort_by_key(|param| param.position);
     for (expected, param) in (0..).zip(&placed) {
         if param.position > expected {
@@ -414,7 +414,7 @@ fn in_order(mut placed: Vec<Placed>) -> Result<Vec<GridParam>, (Diagnostic, usiz
                 Content::Value(value) => value,
                 Content::Same { .. } => shared?,
             };
-            Some(GridParam {
+            Some(LaunchParam {
                 name: param.name,
                 value,
             })

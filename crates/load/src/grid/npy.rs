@@ -3,7 +3,7 @@
 
 use warpbound_base::Diagnostic;
 
-use super::element::Element;
+use super::element::ElementType;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -12,9 +12,9 @@ const ALIGNMENT: usize = 64;
 
 /// An array of numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Array {
+pub struct NpyArray {
     /// Their type.
-    pub element: Element,
+    pub element: ElementType,
     /// Their number along each axis.
     pub shape: Vec<u64>,
     /// Their bytes, the lowest of each first; those of the last axis are neighbours.
@@ -29,13 +29,13 @@ struct Header {
     shape: Option<Vec<u64>>,
 }
 
-impl Array {
+impl NpyArray {
     /// Reads an NPY file of version 1, 2 or 3 with plain numbers in C order, the lowest byte first.
     ///
     /// # Errors
     ///
     /// What is wrong with the file, and how NumPy writes it so that it can be read.
-    pub fn of_npy(contents: &[u8]) -> Result<Array, Diagnostic> {
+    pub fn of_npy(contents: &[u8]) -> Result<NpyArray, Diagnostic> {
         let (header, data) = split(contents)?;
         let header = Parser { rest: header }.dictionary()?;
         let missing = |key: &str| damaged(&format!("its header has no {key}"));
@@ -54,7 +54,7 @@ impl Array {
                 data.len()
             )));
         }
-        Ok(Array {
+        Ok(NpyArray {
             element,
             shape,
             bytes: data.to_owned(),
@@ -114,25 +114,25 @@ fn split(contents: &[u8]) -> Result<(&[u8], &[u8]), Diagnostic> {
     rest.split_at_checked(length).ok_or_else(short)
 }
 
-fn descr_of(element: Element) -> &'static str {
+fn descr_of(element: ElementType) -> &'static str {
     match element {
-        Element::U8 => "|u1",
-        Element::S8 => "|i1",
-        Element::U16 => "<u2",
-        Element::S16 => "<i2",
-        Element::U32 => "<u4",
-        Element::S32 => "<i4",
-        Element::U64 => "<u8",
-        Element::S64 => "<i8",
-        Element::F16 => "<f2",
-        Element::F32 => "<f4",
-        Element::F64 => "<f8",
+        ElementType::U8 => "|u1",
+        ElementType::S8 => "|i1",
+        ElementType::U16 => "<u2",
+        ElementType::S16 => "<i2",
+        ElementType::U32 => "<u4",
+        ElementType::S32 => "<i4",
+        ElementType::U64 => "<u8",
+        ElementType::S64 => "<i8",
+        ElementType::F16 => "<f2",
+        ElementType::F32 => "<f4",
+        ElementType::F64 => "<f8",
     }
 }
 
-fn element_of(descr: &str) -> Result<Element, Diagnostic> {
+fn element_of(descr: &str) -> Result<ElementType, Diagnostic> {
     let (order, kind) = descr.split_at_checked(1).unwrap_or(("", descr));
-    let found = Element::ALL
+    let found = ElementType::ALL
         .into_iter()
         .find(|&element| descr_of(element).get(1..) == Some(kind));
     match (found, order) {
@@ -272,8 +272,8 @@ mod tests {
         let padded = format!("{header:<117}\n");
         let contents = file(1, &padded, &bytes);
         assert_eq!(contents.len(), 128 + 12);
-        let array = Array::of_npy(&contents).unwrap();
-        assert_eq!(array.element, Element::U16);
+        let array = NpyArray::of_npy(&contents).unwrap();
+        assert_eq!(array.element, ElementType::U16);
         assert_eq!(array.shape, [2, 3]);
         assert_eq!(array.bytes, bytes);
         assert_eq!(array.to_npy().len() % 64, 12);
@@ -282,18 +282,18 @@ mod tests {
 
     #[test]
     fn what_is_written_can_be_read() {
-        for element in Element::ALL {
+        for element in ElementType::ALL {
             for shape in [vec![], vec![3], vec![2, 0], vec![2, 1, 3], vec![1; 20_000]] {
                 let count = shape.iter().product::<u64>() as usize;
                 let bytes = (0..count * element.size()).map(|n| n as u8).collect();
-                let array = Array {
+                let array = NpyArray {
                     element,
                     shape,
                     bytes,
                 };
                 let written = array.to_npy();
                 assert_eq!((written.len() - array.bytes.len()) % 64, 0);
-                assert_eq!(Array::of_npy(&written).unwrap(), array);
+                assert_eq!(NpyArray::of_npy(&written).unwrap(), array);
             }
         }
     }
@@ -307,8 +307,8 @@ mod tests {
                 " { 'shape' : ( 1 , ), 'fortran_order' : False , 'descr' : '<i4' } \n",
             ),
         ] {
-            let array = Array::of_npy(&file(major, header, &[7, 0, 0, 0])).unwrap();
-            assert_eq!((array.element, array.shape), (Element::S32, vec![1]));
+            let array = NpyArray::of_npy(&file(major, header, &[7, 0, 0, 0])).unwrap();
+            assert_eq!((array.element, array.shape), (ElementType::S32, vec![1]));
         }
     }
 
@@ -358,7 +358,7 @@ mod tests {
             (with("'shape'", "'shape"), "does not end"),
             (with("'shape':", "'shape'"), "no :"),
         ] {
-            let said = Array::of_npy(&contents).unwrap_err().to_string();
+            let said = NpyArray::of_npy(&contents).unwrap_err().to_string();
             assert!(said.contains(message), "{message:?}: {said}");
         }
     }
@@ -366,20 +366,20 @@ mod tests {
     /// Any prefix, and any changed byte of the header, is read or refused.
     #[test]
     fn damage_is_survived() {
-        let array = Array {
-            element: Element::F32,
+        let array = NpyArray {
+            element: ElementType::F32,
             shape: vec![2, 3],
             bytes: vec![0; 24],
         };
         let whole = array.to_npy();
         for end in 0..whole.len() {
-            assert!(Array::of_npy(&whole[..end]).is_err());
+            assert!(NpyArray::of_npy(&whole[..end]).is_err());
         }
         for at in 0..128 {
             for byte in 0..=255 {
                 let mut changed = whole.clone();
                 changed[at] = byte;
-                let _ = Array::of_npy(&changed);
+                let _ = NpyArray::of_npy(&changed);
             }
         }
     }

@@ -6,7 +6,7 @@ use warpbound_base::Diagnostic;
 
 use super::fill::Fill;
 use super::number::{Number, Numbers};
-use super::{Array, Element, Expected, Files, GridBuffer, GridFile, ParamValue, Vary};
+use super::{NpyArray, ElementType, Expected, ReadFile, LaunchBuffer, LaunchFile, ParamValue, Vary};
 
 /// The most axes of a buffer, as many as NumPy has.
 const MOST_AXES: usize = 32;
@@ -24,7 +24,7 @@ pub(super) struct RawParam {
     pub(super) name: Option<String>,
     pub(super) position: Option<Spanned<u32>>,
     #[serde(rename = "type")]
-    element: Option<Spanned<Element>>,
+    element: Option<Spanned<ElementType>>,
     value: Option<Spanned<Number>>,
     vary: Option<Spanned<[Number; 2]>>,
     bytes: Option<Spanned<Vec<u8>>>,
@@ -51,7 +51,7 @@ pub(super) struct RawParam {
 #[serde(deny_unknown_fields)]
 struct RawField {
     #[serde(rename = "type")]
-    element: Element,
+    element: ElementType,
     value: Option<Number>,
     values: Option<Vec<Number>>,
 }
@@ -68,7 +68,7 @@ pub(super) enum Content {
 
 /// What parameters share while they are read.
 pub(super) struct Reading<'a> {
-    files: &'a Files<'a>,
+    files: &'a ReadFile<'a>,
     /// Bytes of all buffers so far.
     total: u64,
     /// The names of textures and surfaces.
@@ -77,7 +77,7 @@ pub(super) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(files: &'a Files<'a>) -> Reading<'a> {
+    pub(super) fn new(files: &'a ReadFile<'a>) -> Reading<'a> {
         Reading {
             files,
             total: 0,
@@ -87,14 +87,14 @@ impl<'a> Reading<'a> {
     }
 
     /// Counts the bytes of a buffer.
-    fn claim(&mut self, count: u64, element: Element) -> Result<(), Diagnostic> {
+    fn claim(&mut self, count: u64, element: ElementType) -> Result<(), Diagnostic> {
         let bytes = count.saturating_mul(element.size() as u64);
         self.total = self.total.saturating_add(bytes);
-        match self.total <= GridFile::MOST_BYTES {
+        match self.total <= LaunchFile::MOST_BYTES {
             true => Ok(()),
             false => Err(Diagnostic::new(format!(
                 "the buffers have more than {} bytes",
-                GridFile::MOST_BYTES
+                LaunchFile::MOST_BYTES
             ))),
         }
     }
@@ -107,12 +107,12 @@ impl<'a> Reading<'a> {
     fn array(
         &self,
         name: &str,
-        element: Element,
+        element: ElementType,
         shape: Option<&[u64]>,
-    ) -> Result<Array, Diagnostic> {
+    ) -> Result<NpyArray, Diagnostic> {
         // Whole sentences: the place of the diagnostic is that in the launch file.
         let within = |said: Diagnostic| Diagnostic::new(said.in_file(name).to_string());
-        let array = Array::of_npy(&self.contents(name)?).map_err(within)?;
+        let array = NpyArray::of_npy(&self.contents(name)?).map_err(within)?;
         let differs = |what: String, hint: &str| within(Diagnostic::new(what).hint(hint));
         let error = match shape {
             _ if array.element != element => differs(
@@ -261,16 +261,16 @@ impl RawParam {
         }
     }
 
-    fn element(&self, place: usize) -> Result<Element, Fault> {
+    fn element(&self, place: usize) -> Result<ElementType, Fault> {
         let Some((&element, _)) = located(&self.element) else {
-            let names = Element::ALL.map(Element::name).join(", ");
+            let names = ElementType::ALL.map(ElementType::name).join(", ");
             let what = Diagnostic::new("it has no type");
             return at(Err(what.hint(format!("type is one of {names}"))), place);
         };
         Ok(element)
     }
 
-    fn buffer(&self, reading: &mut Reading<'_>) -> Result<GridBuffer, Fault> {
+    fn buffer(&self, reading: &mut Reading<'_>) -> Result<LaunchBuffer, Fault> {
         let element = self.element.as_ref().map(|element| element.span().start);
         let place = [
             element,
@@ -302,7 +302,7 @@ impl RawParam {
             None => None,
         };
         let (shape, bytes) = self.start(element, shape, place, reading)?;
-        Ok(GridBuffer {
+        Ok(LaunchBuffer {
             expect: self.expected(element, &shape, bytes.len(), reading)?,
             output: self.output()?,
             element,
@@ -314,7 +314,7 @@ impl RawParam {
     /// Shape and bytes at the start.
     fn start(
         &self,
-        element: Element,
+        element: ElementType,
         shape: Option<Vec<u64>>,
         place: usize,
         reading: &mut Reading<'_>,
@@ -392,7 +392,7 @@ impl RawParam {
 
     fn expected(
         &self,
-        element: Element,
+        element: ElementType,
         shape: &[u64],
         size: usize,
         reading: &Reading<'_>,
@@ -460,7 +460,7 @@ fn elements(shape: &[u64]) -> u64 {
 }
 
 /// Numbers as bytes; `key` is where they stand.
-fn encode(element: Element, numbers: &[Number], key: &str) -> Result<Vec<u8>, Diagnostic> {
+fn encode(element: ElementType, numbers: &[Number], key: &str) -> Result<Vec<u8>, Diagnostic> {
     let mut bytes = Vec::with_capacity(numbers.len().saturating_mul(element.size()));
     for (index, &number) in numbers.iter().enumerate() {
         if element.push(number, &mut bytes).is_none() {

@@ -4,19 +4,19 @@ use serde::Deserialize;
 use toml::Spanned;
 use warpbound_base::Diagnostic;
 
-use super::{GridFile, ParamValue};
+use super::{LaunchFile, ParamValue};
 
 /// Bytes of an address.
 const SIZE: u64 = 8;
 
 /// Addresses that the launch writes before the kernel begins: `count` of them, the first to byte `to_offset` of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct GridPointer {
+pub struct LaunchPointer {
     /// Where they stand.
     pub place: PointerPlace,
     /// The byte there at which the first begins.
     pub offset: u64,
-    /// The number of the buffer they point into, among [`GridFile::buffers`].
+    /// The number of the buffer they point into, among [`LaunchFile::buffers`].
     pub buffer: usize,
     /// The byte of that buffer to which the first points; at most its size.
     pub to_offset: u64,
@@ -33,16 +33,16 @@ pub struct GridPointer {
 pub enum PointerPlace {
     /// In a parameter of this position, a structure that is passed by value.
     Param(usize),
-    /// In a buffer of this number among [`GridFile::buffers`].
+    /// In a buffer of this number among [`LaunchFile::buffers`].
     Buffer(usize),
-    /// In a variable of this number among [`GridFile::variables`].
+    /// In a variable of this number among [`LaunchFile::variables`].
     Variable(usize),
 }
 
-impl GridPointer {
+impl LaunchPointer {
     /// The byte at which each begins, and the byte of the buffer to which it points.
     pub fn each(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let GridPointer {
+        let LaunchPointer {
             offset,
             to_offset,
             step,
@@ -78,8 +78,8 @@ pub(super) struct RawPointer {
 /// The error, and the byte of the file.
 pub(super) fn read(
     all: &[Spanned<RawPointer>],
-    launch: &GridFile,
-) -> Result<Vec<GridPointer>, (Diagnostic, usize)> {
+    launch: &LaunchFile,
+) -> Result<Vec<LaunchPointer>, (Diagnostic, usize)> {
     let mut pointers = Vec::with_capacity(all.len());
     for raw in all {
         let (at, raw) = (raw.span().start, raw.get_ref());
@@ -93,7 +93,7 @@ pub(super) fn read(
 }
 
 impl RawPointer {
-    fn read(&self, launch: &GridFile) -> Result<GridPointer, Diagnostic> {
+    fn read(&self, launch: &LaunchFile) -> Result<LaunchPointer, Diagnostic> {
         let fail = |what: String| Err(Diagnostic::new(what));
         let (place, room) = place(launch, &self.place)?;
         let mut buffers = launch.buffers().enumerate();
@@ -122,7 +122,7 @@ impl RawPointer {
                 self.to
             ));
         }
-        Ok(GridPointer {
+        Ok(LaunchPointer {
             place,
             offset: self.offset,
             buffer,
@@ -135,7 +135,7 @@ impl RawPointer {
 }
 
 /// The object of a name, and its bytes.
-fn place(launch: &GridFile, name: &str) -> Result<(PointerPlace, u64), Diagnostic> {
+fn place(launch: &LaunchFile, name: &str) -> Result<(PointerPlace, u64), Diagnostic> {
     let mut found = Vec::new();
     for (position, param) in launch.params.iter().enumerate() {
         if let ParamValue::Scalar {

@@ -1,13 +1,13 @@
 //! Numbers of a launch that other launches like it may have otherwise.
 
-use super::element::Element;
+use super::element::ElementType;
 use super::fill::Fill;
 use super::number::Number;
 
 /// Between which numbers, themselves included, a parameter may lie in other launches.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Vary {
-    element: Element,
+    element: ElementType,
     low: Number,
     high: Number,
 }
@@ -18,7 +18,7 @@ impl Vary {
     /// # Errors
     ///
     /// For numbers that the type cannot hold, and where nothing is between them.
-    pub(super) fn new(element: Element, low: Number, high: Number) -> Result<Vary, String> {
+    pub(super) fn new(element: ElementType, low: Number, high: Number) -> Result<Vary, String> {
         Fill::Random(0).bytes(element, 1, Some(low), Some(high))?;
         Ok(Vary { element, low, high })
     }

@@ -48,8 +48,8 @@ fn rerun(value: u64, cycles: u64, of: u64) -> Rerun {
     }
 }
 
-fn number(name: &str, value: u64, least: u64, most: u64, standing: &'static str) -> Assumption {
-    Assumption {
+fn number(name: &str, value: u64, least: u64, most: u64, standing: &'static str) -> UnpublishedNumber {
+    UnpublishedNumber {
         name: name.to_owned(),
         value: Taken::Number(value),
         least: Some(least),
@@ -157,7 +157,7 @@ fn sample() -> TimedReport {
             resident_warps: 58.1,
         }],
         assumptions: vec![
-            Assumption {
+            UnpublishedNumber {
                 name: "scheduler.policy".to_owned(),
                 value: Taken::Choice("gto".to_owned()),
                 least: None,
@@ -295,13 +295,13 @@ fn numbers_that_were_tried_are_named() {
         typical: 4,
         others: 2,
     };
-    report.tried = Some(Tried {
+    report.tried = Some(SelectionSearch {
         numbers: vec![number("l2.slices", 4)],
         left_out: Vec::new(),
     });
     let typical = "with the slow end of each number; of 1 number without one, tried one by one, the slowest value is the typical one";
     assert!(said(&report).starts_with(typical), "{}", said(&report));
-    report.tried = Some(Tried {
+    report.tried = Some(SelectionSearch {
         numbers: vec![number("l2.slices", 2), number("l1.units", 4)],
         left_out: vec!["l1.bytes".to_owned()],
     });

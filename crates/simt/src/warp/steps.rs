@@ -3,12 +3,12 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    AgreementDomain, Condition, ControlOp, DivergenceOrder, MayUnderflow, Meeting, Model, Step,
+    AgreementDomain, KnownCondition, ControlOp, DivergenceOrder, MayUnderflow, ReconvergencePoint, WarpModel, WarpStep,
     Via, WarpState,
 };
 use crate::bitset::BitSet;
 use crate::groups::{ACTIVE, Halting};
-use crate::{Entry, EntryId, EntryTable, NodeId, Tag};
+use crate::{EntrySite, EntryId, EntryTable, NodeId, Tag};
 
 impl WarpState {
     /// All steps of a warp that executes `op` under `condition` as the last instruction of `here`;
@@ -17,15 +17,15 @@ impl WarpState {
     pub fn step(
         self,
         op: &ControlOp,
-        condition: Condition,
+        condition: KnownCondition,
         places: (NodeId, Option<NodeId>),
-        model: &Model,
+        model: &WarpModel,
         entries: &mut EntryTable,
-        emit: &mut dyn FnMut(Step, Option<WarpState>),
+        emit: &mut dyn FnMut(WarpStep, Option<WarpState>),
     ) -> Result<(), MayUnderflow> {
         let (here, next) = places;
         let condition = match (condition, model.may_diverge) {
-            (Condition::Open { .. }, false) => Condition::Agreed,
+            (KnownCondition::Open { .. }, false) => KnownCondition::Agreed,
             (given, _) => given,
         };
         let mut state = self;
@@ -36,7 +36,7 @@ impl WarpState {
             ControlOp::Scatter { targets, .. } => next.is_none_or(|n| !targets.contains(&n)),
             _ => true,
         };
-        if let Condition::Open {
+        if let KnownCondition::Open {
             decides: Some(cell),
         } = condition
             && sides_part
@@ -45,27 +45,27 @@ impl WarpState {
             // Within each side of the split the deciding cell has one value.
             state.agree[ACTIVE].insert(cell);
         }
-        let may_hold = condition != Condition::Never;
-        let may_fail = condition != Condition::Always;
-        let may_split = matches!(condition, Condition::Open { .. });
+        let may_hold = condition != KnownCondition::Never;
+        let may_fail = condition != KnownCondition::Always;
+        let may_split = matches!(condition, KnownCondition::Open { .. });
         // Walking changes nothing that could be dropped, so these states need not be reduced again.
         state.limit(model);
         match (op, next) {
             (ControlOp::FallThrough, Some(next)) => {
-                emit(Step::walk(next), Some(state));
+                emit(WarpStep::walk(next), Some(state));
                 return Ok(());
             }
             (ControlOp::Jump(target) | ControlOp::Branch { target, .. }, _) if !may_fail => {
-                emit(Step::walk(*target), Some(state));
+                emit(WarpStep::walk(*target), Some(state));
                 return Ok(());
             }
-            (_, Some(next)) if may_fail => emit(Step::walk(next), Some(state.clone())),
+            (_, Some(next)) if may_fail => emit(WarpStep::walk(next), Some(state.clone())),
             _ => {}
         }
         if !may_hold {
             return Ok(());
         }
-        let mut out = |step: Step, mut to: WarpState| {
+        let mut out = |step: WarpStep, mut to: WarpState| {
             if to.reduce(model) {
                 emit(step, Some(to));
             }
@@ -73,17 +73,17 @@ impl WarpState {
         match op {
             ControlOp::FallThrough => {}
             ControlOp::Jump(target) => {
-                out(Step::walk(*target), state.clone());
+                out(WarpStep::walk(*target), state.clone());
                 if let (Some(next), true) = (next, may_split) {
                     for (first, waits) in orders(model, *target, next) {
                         let waiting = entries.intern(nil(here, waits, None));
-                        let step = Step::walk(first).pushing(&[waiting]);
+                        let step = WarpStep::walk(first).pushing(&[waiting]);
                         out(step, state.diverged(&[waiting]));
                     }
                 }
             }
             ControlOp::Branch { target, meet } => {
-                out(Step::walk(*target), state.clone());
+                out(WarpStep::walk(*target), state.clone());
                 if let (Some(next), true) = (next, may_split && sides_part) {
                     let (framed, frame) = state.framed(here, *meet, entries);
                     let bases = framed.into_iter().map(|base| (base, None));
@@ -92,7 +92,7 @@ impl WarpState {
                             let waiting = entries.intern(nil(here, waits, meet.map(|m| m.at)));
                             let pushes: SmallVec<[EntryId; 2]> =
                                 frame.into_iter().chain([waiting]).collect();
-                            let step = Step::walk(first).pushing(&pushes);
+                            let step = WarpStep::walk(first).pushing(&pushes);
                             out(step, base.diverged(&[waiting]));
                         }
                     }
@@ -101,18 +101,18 @@ impl WarpState {
             ControlOp::Meet => {
                 let (met, passing) = state.meeting_at(here, entries);
                 if let (Some(passing), Some(next)) = (passing, next) {
-                    out(Step::walk(next), passing);
+                    out(WarpStep::walk(next), passing);
                 }
                 if let Some(met) = met {
                     // Lanes that wait for their turn stand on the frame they belong to, so there is one.
-                    let keeps = |entry: Entry| entry.tag == Tag::Frame && entry.meets == Some(here);
+                    let keeps = |entry: EntrySite| entry.tag == Tag::Frame && entry.meets == Some(here);
                     let (halted, _) = met.halted(Some(&keeps), Halting::All, entries);
                     halted.resumptions(model, entries, emit);
                 }
             }
             ControlOp::Scatter { targets, agreed } => {
                 for &target in targets {
-                    out(Step::walk(target), state.clone());
+                    out(WarpStep::walk(target), state.clone());
                 }
                 let mut ways = targets.clone();
                 if may_split {
@@ -128,46 +128,46 @@ impl WarpState {
                         .map(|&resume| entries.intern(nil(here, resume, None)))
                         .collect();
                     out(
-                        Step::walk(first).pushing(&waiting),
+                        WarpStep::walk(first).pushing(&waiting),
                         state.diverged(&waiting),
                     );
                 }
             }
             ControlOp::Push { tag, resume } => {
-                let id = entries.intern(Entry {
+                let id = entries.intern(EntrySite {
                     pushed_by: here,
                     resume: *resume,
                     tag: *tag,
                     meets: None,
                 });
                 if let Some(next) = next {
-                    out(Step::walk(next).pushing(&[id]), state.pushed(id));
+                    out(WarpStep::walk(next).pushing(&[id]), state.pushed(id));
                 }
             }
             ControlOp::Call { resume, callee } => {
-                let id = entries.intern(Entry {
+                let id = entries.intern(EntrySite {
                     pushed_by: here,
                     resume: *resume,
                     tag: Tag::Ret,
                     meets: None,
                 });
-                out(Step::walk(*callee).pushing(&[id]), state.pushed(id));
+                out(WarpStep::walk(*callee).pushing(&[id]), state.pushed(id));
             }
             ControlOp::Unwind(tag) => {
-                let has_tag = |entry: Entry| entry.tag == *tag;
+                let has_tag = |entry: EntrySite| entry.tag == *tag;
                 let halted = |halting| match state.halted(Some(&has_tag), halting, entries) {
                     (_, true) => Err(MayUnderflow { tag: *tag }),
                     (halted, false) => Ok(halted),
                 };
                 if let (Some(next), true) = (next, may_split) {
-                    out(Step::walk(next), halted(Halting::Some)?);
+                    out(WarpStep::walk(next), halted(Halting::Some)?);
                 }
                 halted(Halting::All)?.resumptions(model, entries, emit);
             }
             ControlOp::Exit => {
                 if let (Some(next), true) = (next, may_split) {
                     let (others, _) = state.halted(None, Halting::Some, entries);
-                    out(Step::walk(next), others);
+                    out(WarpStep::walk(next), others);
                 }
                 let (halted, _) = state.halted(None, Halting::All, entries);
                 halted.resumptions(model, entries, emit);
@@ -213,14 +213,14 @@ impl WarpState {
     fn framed(
         &self,
         here: NodeId,
-        meet: Option<Meeting>,
+        meet: Option<ReconvergencePoint>,
         entries: &mut EntryTable,
     ) -> (Option<WarpState>, Option<(EntryId, WarpState)>) {
         let Some(meet) = meet else {
             return (Some(self.clone()), None);
         };
         let (met, others) = self.meeting_at(meet.at, entries);
-        let frame = entries.intern(Entry {
+        let frame = entries.intern(EntrySite {
             pushed_by: here,
             resume: meet.resume,
             tag: Tag::Frame,
@@ -231,8 +231,8 @@ impl WarpState {
 }
 
 /// Lanes that a branch leaves waiting.
-fn nil(pushed_by: NodeId, resume: NodeId, meets: Option<NodeId>) -> Entry {
-    Entry {
+fn nil(pushed_by: NodeId, resume: NodeId, meets: Option<NodeId>) -> EntrySite {
+    EntrySite {
         pushed_by,
         resume,
         tag: Tag::Nil,
@@ -242,7 +242,7 @@ fn nil(pushed_by: NodeId, resume: NodeId, meets: Option<NodeId>) -> Entry {
 
 /// Which side of a branch may run first, and which waits.
 fn orders(
-    model: &Model,
+    model: &WarpModel,
     target: NodeId,
     next: NodeId,
 ) -> impl Iterator<Item = (NodeId, NodeId)> + use<> {
@@ -256,24 +256,24 @@ fn orders(
     .flatten()
 }
 
-impl Step {
-    fn walk(to: NodeId) -> Step {
-        Step {
+impl WarpStep {
+    fn walk(to: NodeId) -> WarpStep {
+        WarpStep {
             to: Some(to),
             via: Via::Walk,
             pushes: smallvec![],
         }
     }
 
-    pub(super) fn finish() -> Step {
-        Step {
+    pub(super) fn finish() -> WarpStep {
+        WarpStep {
             to: None,
             via: Via::Walk,
             pushes: smallvec![],
         }
     }
 
-    fn pushing(mut self, entries: &[EntryId]) -> Step {
+    fn pushing(mut self, entries: &[EntryId]) -> WarpStep {
         self.pushes = SmallVec::from_slice(entries);
         self
     }

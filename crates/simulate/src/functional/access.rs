@@ -1,19 +1,19 @@
 //! Loads, stores and atomic operations of a warp.
 
 use warpbound_ir::{AtomicKind, AtomicOp, Width};
-use warpbound_isa::instr::Space;
+use warpbound_isa::instr::MemorySpace;
 
 use super::Counts;
-use super::block::{Block, World};
+use super::block::{Block, ExecContext};
 use super::fault::{Fault, FaultKind};
-use super::lanes::{LANES, Mask, Row, lanes_of};
-use super::listen::{AccessKind, Accessed, Listener};
-use super::memory::{Global, put_word, size_of, window, word_of};
-use super::program::{Access, At, Dest};
+use super::lanes::{LANES, Mask, LaneValues, lanes_of};
+use super::listen::{AccessKind, MemoryAccess, ExecutionListener};
+use super::memory::{GlobalAccess, write_word, access_size, window, read_word};
+use super::program::{MemoryOperand, ValueSlot, Dest};
 
 /// Bytes in a row around an address, and the address of the first: one for all lanes in most cases.
 struct Window<B> {
-    space: Space,
+    space: MemorySpace,
     base: u64,
     bytes: B,
 }
@@ -35,7 +35,7 @@ pub(super) struct Request<'a> {
     pub(super) number: usize,
     /// The operation.
     pub(super) at: u32,
-    pub(super) access: &'a Access,
+    pub(super) access: &'a MemoryOperand,
     pub(super) taken: Mask,
 }
 
@@ -45,8 +45,8 @@ impl Request<'_> {
         kind: AccessKind,
         size: usize,
         addresses: &'a [u64; LANES],
-    ) -> Accessed<'a> {
-        Accessed {
+    ) -> MemoryAccess<'a> {
+        MemoryAccess {
             space: self.access.space,
             kind,
             size: size as u32,
@@ -58,9 +58,9 @@ impl Request<'_> {
 
 impl Block<'_> {
     /// Makes the local memory of a warp before its first access.
-    fn make_local(&mut self, request: Request<'_>) {
+    fn ensure_local(&mut self, request: Request<'_>) {
         let local = &mut self.warps[request.number].local;
-        if local.is_empty() && matches!(request.access.space, Space::Local | Space::Generic) {
+        if local.is_empty() && matches!(request.access.space, MemorySpace::Local | MemorySpace::Generic) {
             local.resize(self.launch.local as usize * LANES, 0);
         }
     }
@@ -69,32 +69,32 @@ impl Block<'_> {
         &mut self,
         request: Request<'_>,
         dests: &[Option<u16>],
-        world: &mut World<'_, impl Global, impl Listener>,
+        world: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
     ) -> Result<(), Fault> {
-        self.make_local(request);
+        self.ensure_local(request);
         let width = request.access.width;
         match (width, dests.len()) {
             (Width::Words, 1) => {
                 let rows = self.gather(request, world, words::<4, 1>)?;
-                self.put(request, dests, &rows);
+                self.write_registers(request, dests, &rows);
             }
             (Width::Words, 2) => {
                 let rows = self.gather(request, world, words::<8, 2>)?;
-                self.put(request, dests, &rows);
+                self.write_registers(request, dests, &rows);
             }
             (Width::Words, _) => {
                 let rows = self.gather(request, world, words::<16, 4>)?;
-                self.put(request, dests, &rows);
+                self.write_registers(request, dests, &rows);
             }
             (Width::U16 | Width::S16, _) => {
-                let read = |bytes: &[u8; 2]| [word_of(width, bytes)];
+                let read = |bytes: &[u8; 2]| [read_word(width, bytes)];
                 let rows = self.gather(request, world, read)?;
-                self.put(request, dests, &rows);
+                self.write_registers(request, dests, &rows);
             }
             (Width::U8 | Width::S8, _) => {
-                let read = |bytes: &[u8; 1]| [word_of(width, bytes)];
+                let read = |bytes: &[u8; 1]| [read_word(width, bytes)];
                 let rows = self.gather(request, world, read)?;
-                self.put(request, dests, &rows);
+                self.write_registers(request, dests, &rows);
             }
         }
         Ok(())
@@ -105,11 +105,11 @@ impl Block<'_> {
     fn gather<const SIZE: usize, const WORDS: usize>(
         &self,
         request: Request<'_>,
-        world: &mut World<'_, impl Global, impl Listener>,
+        world: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
         read: impl Fn(&[u8; SIZE]) -> [u32; WORDS],
-    ) -> Result<[Row; WORDS], Fault> {
+    ) -> Result<[LaneValues; WORDS], Fault> {
         let addresses = self.addresses(request.number, request.access);
-        let World {
+        let ExecContext {
             memory,
             counts,
             listener,
@@ -117,22 +117,22 @@ impl Block<'_> {
         } = world;
         listener.access(&request.accessed(AccessKind::Load, SIZE, &addresses));
         let mut rows = [[0; LANES]; WORDS];
-        if matches!(request.access.space, Space::Global | Space::Generic) {
+        if matches!(request.access.space, MemorySpace::Global | MemorySpace::Generic) {
             for lane in lanes_of(request.taken) {
-                memory.note_read(addresses[lane], SIZE);
+                memory.record_read(addresses[lane], SIZE);
             }
         }
         let memory = &**memory;
         let mut window = Window {
-            space: Space::Local,
+            space: MemorySpace::Local,
             base: 0,
             bytes: &[][..],
         };
         for lane in lanes_of(request.taken) {
             let address = addresses[lane];
-            self.aligned(request, address, SIZE, lane)?;
+            self.check_alignment(request, address, SIZE, lane)?;
             let known = window.start(address, SIZE);
-            let start = match known.filter(|_| window.space != Space::Local) {
+            let start = match known.filter(|_| window.space != MemorySpace::Local) {
                 Some(start) => Some(start),
                 None => {
                     window = self.window(request, address, lane, memory);
@@ -141,9 +141,9 @@ impl Block<'_> {
             };
             let chunk = start.and_then(|start| window.bytes[start..].first_chunk::<SIZE>());
             let Some(chunk) = chunk else {
-                return Err(self.outside(request, address, lane, memory));
+                return Err(self.out_of_bounds(request, address, lane, memory));
             };
-            if window.space == Space::Shared {
+            if window.space == MemorySpace::Shared {
                 self.note_unwritten(request, address - window.base, SIZE, lane, counts);
             }
             for (row, word) in rows.iter_mut().zip(read(chunk)) {
@@ -153,10 +153,10 @@ impl Block<'_> {
         Ok(rows)
     }
 
-    fn put(&mut self, request: Request<'_>, dests: &[Option<u16>], rows: &[Row]) {
+    fn write_registers(&mut self, request: Request<'_>, dests: &[Option<u16>], rows: &[LaneValues]) {
         for (dest, row) in dests.iter().zip(rows) {
             if let Some(dest) = dest {
-                self.warps[request.number].write(Dest::Own(*dest), row, request.taken);
+                self.warps[request.number].write(Dest::Register(*dest), row, request.taken);
             }
         }
     }
@@ -164,14 +164,14 @@ impl Block<'_> {
     pub(super) fn store(
         &mut self,
         request: Request<'_>,
-        values: &[At],
-        world: &mut World<'_, impl Global, impl Listener>,
+        values: &[ValueSlot],
+        world: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
     ) -> Result<(), Fault> {
-        self.make_local(request);
-        let each = size_of(request.access.width);
+        self.ensure_local(request);
+        let each = access_size(request.access.width);
         let size = each * values.len();
         let addresses = self.addresses(request.number, request.access);
-        let World {
+        let ExecContext {
             memory, listener, ..
         } = world;
         let memory = &mut **memory;
@@ -182,11 +182,11 @@ impl Block<'_> {
         }
         for lane in lanes_of(request.taken) {
             let address = addresses[lane];
-            self.aligned(request, address, size, lane)?;
+            self.check_alignment(request, address, size, lane)?;
             let (space, base) = window::space_of(request.access.space, address);
             let Some(bytes) = self.bytes_mut(request, (space, address - base), size, lane, memory)
             else {
-                return Err(self.outside(request, address, lane, memory));
+                return Err(self.out_of_bounds(request, address, lane, memory));
             };
             match bytes.as_chunks_mut::<4>() {
                 (chunks, []) => {
@@ -194,10 +194,10 @@ impl Block<'_> {
                         *chunk = row[lane].to_le_bytes();
                     }
                 }
-                (_, bytes) => put_word(bytes, rows[0][lane]),
+                (_, bytes) => write_word(bytes, rows[0][lane]),
             }
-            if space == Space::Shared {
-                self.shared.write(address - base, size);
+            if space == MemorySpace::Shared {
+                self.shared.mark_written(address - base, size);
             }
         }
         Ok(())
@@ -209,13 +209,13 @@ impl Block<'_> {
         request: Request<'_>,
         (op, kind): (AtomicOp, AtomicKind),
         dests: &[Option<u16>],
-        operands: &[At],
-        world: &mut World<'_, impl Global, impl Listener>,
+        operands: &[ValueSlot],
+        world: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
     ) -> Result<(), Fault> {
-        self.make_local(request);
+        self.ensure_local(request);
         let size = kind.size();
         let addresses = self.addresses(request.number, request.access);
-        let World {
+        let ExecContext {
             memory,
             counts,
             listener,
@@ -228,20 +228,20 @@ impl Block<'_> {
             *row = *self.rows(request.number).get(operand);
         }
         let wide =
-            |low: &Row, high: &Row, lane: usize| u64::from(low[lane]) | u64::from(high[lane]) << 32;
+            |low: &LaneValues, high: &LaneValues, lane: usize| u64::from(low[lane]) | u64::from(high[lane]) << 32;
         for lane in lanes_of(request.taken) {
             let address = addresses[lane];
-            self.aligned(request, address, size, lane)?;
+            self.check_alignment(request, address, size, lane)?;
             let (space, base) = window::space_of(request.access.space, address);
-            if space == Space::Shared {
+            if space == MemorySpace::Shared {
                 self.note_unwritten(request, address - base, size, lane, counts);
             }
-            if space == Space::Global {
-                memory.note_read(address, size);
+            if space == MemorySpace::Global {
+                memory.record_read(address, size);
             }
             let Some(bytes) = self.bytes_mut(request, (space, address - base), size, lane, memory)
             else {
-                return Err(self.outside(request, address, lane, memory));
+                return Err(self.out_of_bounds(request, address, lane, memory));
             };
             let mut old = [0; 8];
             for (to, from) in old.iter_mut().zip(bytes.iter()) {
@@ -256,13 +256,13 @@ impl Block<'_> {
                 ),
             };
             let Some(new) = op.apply(kind, old, operand, other) else {
-                return Err(self.fault(request.at, FaultKind::NotRunnable));
+                return Err(self.fault(request.at, FaultKind::Unsupported));
             };
             for (to, from) in bytes.iter_mut().zip(new.to_le_bytes()) {
                 *to = from;
             }
-            if space == Space::Shared {
-                self.shared.write(address - base, size);
+            if space == MemorySpace::Shared {
+                self.shared.mark_written(address - base, size);
             }
             let rows = &mut self.warps[request.number].rows;
             for (word, dest) in dests.iter().enumerate() {
@@ -275,7 +275,7 @@ impl Block<'_> {
     }
 
     #[inline]
-    fn addresses(&self, number: usize, access: &Access) -> [u64; LANES] {
+    fn addresses(&self, number: usize, access: &MemoryOperand) -> [u64; LANES] {
         let rows = self.rows(number);
         let low = rows.get(access.low);
         let mut addresses = [0; LANES];
@@ -295,7 +295,7 @@ impl Block<'_> {
     }
 
     #[inline(always)]
-    fn aligned(
+    fn check_alignment(
         &self,
         request: Request<'_>,
         address: u64,
@@ -320,13 +320,13 @@ impl Block<'_> {
         request: Request<'_>,
         address: u64,
         lane: usize,
-        memory: &'m impl Global,
+        memory: &'m impl GlobalAccess,
     ) -> Window<&'m [u8]> {
         let (space, base) = window::space_of(request.access.space, address);
         let (base, bytes) = match space {
-            Space::Global => memory.around(address).unwrap_or_default(),
-            Space::Shared => (base, self.shared.bytes.as_slice()),
-            Space::Local => {
+            MemorySpace::Global => memory.bytes_around(address).unwrap_or_default(),
+            MemorySpace::Shared => (base, self.shared.bytes.as_slice()),
+            MemorySpace::Local => {
                 let each = self.launch.local as usize;
                 let local = &self.warps[request.number].local;
                 let own = local.get(lane * each..(lane + 1) * each);
@@ -342,15 +342,15 @@ impl Block<'_> {
     fn bytes_mut<'m>(
         &'m mut self,
         request: Request<'_>,
-        (space, address): (Space, u64),
+        (space, address): (MemorySpace, u64),
         size: usize,
         lane: usize,
-        memory: &'m mut impl Global,
+        memory: &'m mut impl GlobalAccess,
     ) -> Option<&'m mut [u8]> {
         let bytes = match space {
-            Space::Global => return memory.bytes_mut(address, size),
-            Space::Shared => self.shared.bytes.as_mut_slice(),
-            Space::Local => {
+            MemorySpace::Global => return memory.bytes_mut(address, size),
+            MemorySpace::Shared => self.shared.bytes.as_mut_slice(),
+            MemorySpace::Local => {
                 let each = self.launch.local as usize;
                 let local = &mut self.warps[request.number].local;
                 local.get_mut(lane * each..(lane + 1) * each)?
@@ -371,30 +371,30 @@ impl Block<'_> {
         counts: &mut Counts,
     ) {
         if !self.shared.is_written(address, size) {
-            let thread = self.warps[request.number].place(self.program.registers, lane);
+            let thread = self.warps[request.number].thread_index(self.program.registers, lane);
             counts.note_unwritten(request.at, self.index, thread, address);
         }
     }
 
     #[cold]
-    fn outside(
+    fn out_of_bounds(
         &self,
         request: Request<'_>,
         address: u64,
         lane: usize,
-        memory: &impl Global,
+        memory: &impl GlobalAccess,
     ) -> Fault {
         let (space, base) = window::space_of(request.access.space, address);
         let near = match space {
-            Space::Global => memory.near(address),
-            Space::Shared => Some(format!("it has {} bytes", self.launch.shared)),
-            Space::Local => Some(format!("it has {} bytes", self.launch.local)),
+            MemorySpace::Global => memory.describe_address(address),
+            MemorySpace::Shared => Some(format!("it has {} bytes", self.launch.shared)),
+            MemorySpace::Local => Some(format!("it has {} bytes", self.launch.local)),
             _ => None,
         };
         let kind = FaultKind::OutOfBounds {
             space,
             address: address - base,
-            near,
+            context: near,
         };
         self.lane_fault(request.at, request.number, lane, kind)
     }

@@ -7,18 +7,18 @@ use warpbound_simt::Tag;
 use super::access::Request;
 use super::fault::{Fault, FaultKind};
 use super::images::Issued;
-use super::lanes::{LANES, Mask, Row, binary, float, gather, lanes_of, spread, ternary, unary};
-use super::memory::{Global, SharedMemory};
-use super::program::{At, Compiled, Effect, Flow, Program, Step, Told};
-use super::warp::{Passed, Rows, Wait, Warp};
-use super::{Counts, Issue, Launch, Listener, Order, Size};
+use super::lanes::{LANES, Mask, LaneValues, binary, float, gather, lanes_of, spread, ternary, unary};
+use super::memory::{GlobalAccess, SharedMemory};
+use super::program::{ValueSlot, CompiledOp, Effect, Flow, Program, Step, ClockRegister};
+use super::warp::{ArrivedThreads, Rows, Wait, Warp};
+use super::{Counts, Issue, Launch, ExecutionListener, PathOrder, Size};
 
 /// What is around a block while it runs.
-pub(crate) struct World<'a, M, L> {
+pub(crate) struct ExecContext<'a, M, L> {
     pub(crate) memory: &'a mut M,
     pub(crate) counts: &'a mut Counts,
     /// Instructions that the warps of the grid may still issue.
-    pub(crate) left: &'a mut u64,
+    pub(crate) budget: &'a mut u64,
     pub(crate) listener: &'a mut L,
 }
 
@@ -29,10 +29,10 @@ pub(crate) struct Block<'a> {
     pub(crate) warps: Vec<Warp>,
     pub(super) shared: SharedMemory,
     /// Threads that were at barriers without waiting.
-    pub(super) passed: Vec<Passed>,
+    pub(super) passed: Vec<ArrivedThreads>,
     /// Rows that are the same in all its warps: its place in the grid, then those of [`Told`].
-    own: [Row; 3 + Told::COUNT],
-    scratch: Vec<Row>,
+    block_values: [LaneValues; 3 + ClockRegister::COUNT],
+    scratch: Vec<LaneValues>,
 }
 
 impl<'a> Block<'a> {
@@ -45,7 +45,7 @@ impl<'a> Block<'a> {
             warps: warps.collect(),
             passed: Vec::new(),
             shared: SharedMemory::new(launch.shared),
-            own: {
+            block_values: {
                 let [x, y, z] = index;
                 [x, y, z, 0, 0, 0, 0, 0, 0].map(|number| [number; LANES])
             },
@@ -59,12 +59,12 @@ impl<'a> Block<'a> {
     /// Runs to the end.
     pub(super) fn run(
         mut self,
-        world: &mut World<'_, impl Global, impl Listener>,
+        world: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
     ) -> Result<(), Fault> {
         loop {
             let mut moved = false;
             for number in 0..self.warps.len() {
-                while self.warps[number].waits.is_none()
+                while self.warps[number].barrier_wait.is_none()
                     && let Some(top) = self.warps[number].stack.top()
                 {
                     let (at, active) = (top.next, top.mask as Mask);
@@ -74,7 +74,7 @@ impl<'a> Block<'a> {
             }
             self.release(world.counts);
             if !moved {
-                return match self.warps.iter().any(|warp| warp.waits.is_some()) {
+                return match self.warps.iter().any(|warp| warp.barrier_wait.is_some()) {
                     false => Ok(()),
                     true => Err(self.deadlock()),
                 };
@@ -83,8 +83,8 @@ impl<'a> Block<'a> {
     }
 
     /// Tells what only a run with time knows, before a warp's next instruction.
-    pub(crate) fn tell(&mut self, told: Told, value: u32) {
-        self.own[3 + told as usize] = [value; LANES];
+    pub(crate) fn set_clock_register(&mut self, told: ClockRegister, value: u32) {
+        self.block_values[3 + told as usize] = [value; LANES];
     }
 
     pub(crate) fn fault(&self, at: u32, kind: FaultKind) -> Fault {
@@ -98,7 +98,7 @@ impl<'a> Block<'a> {
 
     #[cold]
     pub(super) fn lane_fault(&self, at: u32, warp: usize, lane: usize, kind: FaultKind) -> Fault {
-        let place = self.warps[warp].place(self.program.registers, lane);
+        let place = self.warps[warp].thread_index(self.program.registers, lane);
         Fault {
             thread: Some(place),
             ..self.fault(at, kind)
@@ -112,17 +112,17 @@ impl<'a> Block<'a> {
         number: usize,
         at: u32,
         active: Mask,
-        world: &mut World<'_, impl Global, impl Listener>,
+        world: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
     ) -> Result<(), Fault> {
         let program = self.program;
         let Some(op) = program.ops.get(at as usize) else {
-            return Err(self.fault(at, FaultKind::RunsOffTheEnd));
+            return Err(self.fault(at, FaultKind::PastLastInstruction));
         };
-        if *world.left == 0 {
+        if *world.budget == 0 {
             let limit = self.launch.max_instructions;
-            return Err(self.fault(at, FaultKind::TooLong(limit)));
+            return Err(self.fault(at, FaultKind::InstructionLimit(limit)));
         }
-        *world.left -= 1;
+        *world.budget -= 1;
         let taken = match op.guard {
             _ if op.never => 0,
             None => active,
@@ -131,11 +131,11 @@ impl<'a> Block<'a> {
                 active & if negated { !holds } else { holds }
             }
         };
-        let taken = match &op.test {
+        let taken = match &op.cc_test {
             None => taken,
             Some((steps, row)) => {
                 for (to, step) in steps {
-                    self.make(number, at, usize::from(*to), step, active)?;
+                    self.eval_step(number, at, usize::from(*to), step, active)?;
                 }
                 taken & gather(self.rows(number).get(*row))
             }
@@ -153,17 +153,17 @@ impl<'a> Block<'a> {
         }
         world.counts.count(at, active, taken);
         if taken != 0 {
-            self.effect(number, at, op, taken, world)?;
+            self.execute(number, at, op, taken, world)?;
         }
-        self.flow(number, at, op, active, taken, world.counts)
+        self.update_stack(number, at, op, active, taken, world.counts)
     }
 
     #[inline]
-    fn flow(
+    fn update_stack(
         &mut self,
         number: usize,
         at: u32,
-        op: &Compiled,
+        op: &CompiledOp,
         active: Mask,
         taken: Mask,
         counts: &mut Counts,
@@ -181,8 +181,8 @@ impl<'a> Block<'a> {
                     counts.diverge(at);
                     let (to, next) = ((*to, taken.into()), (next, others.into()));
                     match self.launch.order {
-                        Order::TakenFirst => stack.diverge(&[to, next]),
-                        Order::TakenLast => stack.diverge(&[next, to]),
+                        PathOrder::TakenFirst => stack.diverge(&[to, next]),
+                        PathOrder::TakenLast => stack.diverge(&[next, to]),
                     }
                 }
             },
@@ -199,26 +199,26 @@ impl<'a> Block<'a> {
                     counts.diverge(at);
                 }
                 let done = stack.unwind(*tag, taken.into(), next);
-                done.map_err(|e| self.fault(at, FaultKind::NoEntry(e.tag.name())))?;
+                done.map_err(|e| self.fault(at, FaultKind::MissingStackEntry(e.tag.name())))?;
             }
             Flow::Indirect(base, anchor) => {
-                return self.jump_by_lane(number, at, (*base, *anchor), active, taken, counts);
+                return self.branch_indirect(number, at, (*base, *anchor), active, taken, counts);
             }
             _ if taken == 0 => stack.advance(next),
-            Flow::Outside(name) => {
-                return Err(self.fault(at, FaultKind::LeavesTheFile(name.clone())));
+            Flow::External(name) => {
+                return Err(self.fault(at, FaultKind::ExternalCode(name.clone())));
             }
-            Flow::Unknown => return Err(self.fault(at, FaultKind::NotRunnable)),
+            Flow::Unsupported => return Err(self.fault(at, FaultKind::Unsupported)),
         }
         Ok(())
     }
 
     /// An indirect jump: lanes that go to the same place stay together.
-    fn jump_by_lane(
+    fn branch_indirect(
         &mut self,
         number: usize,
         at: u32,
-        (base, anchor): (At, i64),
+        (base, anchor): (ValueSlot, i64),
         active: Mask,
         taken: Mask,
         counts: &mut Counts,
@@ -231,7 +231,7 @@ impl<'a> Block<'a> {
                 .ok()
                 .and_then(|address| self.program.code.at(CodeAddr(address)));
             let Some(target) = target else {
-                let kind = FaultKind::JumpsNowhere(address);
+                let kind = FaultKind::InvalidJumpTarget(address);
                 return Err(self.lane_fault(at, number, lane, kind));
             };
             match ways.iter_mut().find(|(to, _)| *to == target.0) {
@@ -246,7 +246,7 @@ impl<'a> Block<'a> {
                 None => ways.push((at + 1, others.into())),
             }
         }
-        if self.launch.order == Order::TakenLast {
+        if self.launch.order == PathOrder::TakenLast {
             ways.reverse();
         }
         let stack = &mut self.warps[number].stack;
@@ -263,24 +263,24 @@ impl<'a> Block<'a> {
     #[inline(always)]
     pub(super) fn rows(&self, number: usize) -> Rows<'_> {
         Rows {
-            own: &self.warps[number].rows,
-            shared: &self.program.shared,
-            block: &self.own,
+            warp: &self.warps[number].rows,
+            grid: &self.program.grid_values,
+            block: &self.block_values,
             scratch: &self.scratch,
         }
     }
 
     #[inline]
-    fn effect(
+    fn execute(
         &mut self,
         number: usize,
         at: u32,
-        op: &Compiled,
+        op: &CompiledOp,
         taken: Mask,
-        world: &mut World<'_, impl Global, impl Listener>,
+        world: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
     ) -> Result<(), Fault> {
         for (to, step) in &op.steps {
-            self.make(number, at, usize::from(*to), step, taken)?;
+            self.eval_step(number, at, usize::from(*to), step, taken)?;
         }
         let request = |access| Request {
             number,
@@ -373,19 +373,19 @@ impl<'a> Block<'a> {
                     (question, yes.count_ones(), taken.count_ones())
                 });
                 if *waits {
-                    self.warps[number].waits = Some(Wait {
+                    self.warps[number].barrier_wait = Some(Wait {
                         barrier,
                         threads,
                         at,
-                        asks,
+                        reduction: asks,
                     });
                 } else {
-                    self.pass(number, barrier, threads);
+                    self.arrive(number, barrier, threads);
                 }
             }
             Effect::BarrierResult(dest, truth) => {
                 let warp = &mut self.warps[number];
-                let answer = warp.answer;
+                let answer = warp.barrier_result;
                 if let Some(to) = dest {
                     warp.write(*to, &[answer; LANES], taken);
                 }
@@ -395,14 +395,14 @@ impl<'a> Block<'a> {
             }
             Effect::Trap => return Err(self.fault(at, FaultKind::Trap)),
             Effect::NeedsTime => return Err(self.fault(at, FaultKind::NeedsTime)),
-            Effect::Unknown => return Err(self.fault(at, FaultKind::NotRunnable)),
+            Effect::Unsupported => return Err(self.fault(at, FaultKind::Unsupported)),
         }
         Ok(())
     }
 
     /// Makes the scratch row of a step.
     #[inline]
-    fn make(
+    fn eval_step(
         &mut self,
         number: usize,
         at: u32,
@@ -415,9 +415,9 @@ impl<'a> Block<'a> {
             return Ok(());
         };
         let rows = Rows {
-            own: &warp.rows,
-            shared: &self.program.shared,
-            block: &self.own,
+            warp: &warp.rows,
+            grid: &self.program.grid_values,
+            block: &self.block_values,
             scratch: done,
         };
         match step {
@@ -450,9 +450,9 @@ impl<'a> Block<'a> {
                     let word = bytes.get(start..).and_then(|rest| rest.first_chunk::<4>());
                     let Some(word) = word else {
                         let kind = FaultKind::OutOfBounds {
-                            space: warpbound_isa::instr::Space::Constant,
+                            space: warpbound_isa::instr::MemorySpace::Constant,
                             address: addresses[lane].into(),
-                            near: Some(format!("it has {} bytes", bytes.len())),
+                            context: Some(format!("it has {} bytes", bytes.len())),
                         };
                         return Err(self.lane_fault(at, number, lane, kind));
                     };
@@ -466,7 +466,7 @@ impl<'a> Block<'a> {
 
 #[cfg(test)]
 mod tests {
-    use warpbound_ir::{Cell, Code, Op, Value};
+    use warpbound_ir::{Cell, Code, Op, ValueDependence};
 
     use super::*;
 
@@ -476,11 +476,11 @@ mod tests {
         const REGISTERS: u8 = 40;
         let op = Op {
             addr: CodeAddr(8),
-            condition: warpbound_ir::Condition::ALWAYS,
+            condition: warpbound_ir::ExecCondition::ALWAYS,
             reads: [Cell::gpr(REGISTERS - 1)].into_iter().collect(),
             writes: Default::default(),
-            value: Value::Function,
-            control: warpbound_ir::Control::Exit,
+            value: ValueDependence::Function,
+            control: warpbound_ir::ControlEffect::Exit,
             barrier: false,
             meaning: None,
         };
@@ -497,9 +497,9 @@ mod tests {
             textures: Vec::new(),
             surfaces: Vec::new(),
             max_instructions: 1,
-            order: Order::TakenFirst,
+            order: PathOrder::TakenFirst,
         };
-        let program = Program::of(&code, &launch);
+        let program = Program::untimed(&code, &launch);
         let mut block = Block::new(&program, &launch, [0; 3]);
         // Branches that part the lanes, one by one, as deep as nests get.
         for warp in &mut block.warps {
@@ -513,7 +513,7 @@ mod tests {
             let stages = warp.stack.pending().len() + 1;
             size_of_val(warp.rows.as_slice())
                 + warp.local.len()
-                + stages * size_of::<warpbound_simt::concrete::Stage<u32>>()
+                + stages * size_of::<warpbound_simt::concrete::StackEntry<u32>>()
         };
         let bytes = size_of_val(block.warps.as_slice())
             + block.warps.iter().map(of_warp).sum::<usize>()

@@ -4,17 +4,17 @@
 use std::collections::HashMap;
 
 use warpbound_ir::{
-    Address, Arrival, Cell, Code, Control, Expr, Meaning, Op, SurfaceAccess, SurfaceWhat, Target,
-    TextureRead, Value, Width, cc_test,
+    Address, BarrierArrival, Cell, Code, ControlEffect, Expr, Meaning, Op, SurfaceAccess, SurfaceWhat, ControlTarget,
+    TextureRead, ValueDependence, Width, cc_test,
 };
-use warpbound_isa::instr::{CcTest, Space, Token};
+use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 use warpbound_simt::Tag;
 
 use super::Launch;
-use super::lanes::{LANES, Row};
+use super::lanes::{LANES, LaneValues};
 use super::program::{
-    Access, At, Compiled, Dest, Effect, Flow, Own, Step, SurfaceEffect, SurfaceStep, TextureEffect,
-    Told,
+    MemoryOperand, ValueSlot, CompiledOp, Dest, Effect, Flow, ExtraRegister, Step, SurfaceEffect, SurfaceOperation, TextureEffect,
+    ClockRegister,
 };
 use super::steps::{Operand, Steps};
 
@@ -23,17 +23,17 @@ pub(super) struct Compiler<'a> {
     /// Somebody tells the time.
     pub(super) timed: bool,
     pub(super) registers: usize,
-    pub(super) shared: Vec<Row>,
+    pub(super) grid_values: Vec<LaneValues>,
     /// The rows that are the same in all lanes, by their value.
-    pub(super) known: HashMap<u32, u16>,
+    pub(super) constant_slots: HashMap<u32, u16>,
     pub(super) scratch: usize,
     /// Some operation reads what a block is told.
-    pub(super) is_told: bool,
+    pub(super) reads_clock: bool,
 }
 
 impl Compiler<'_> {
     /// General registers that a code names.
-    pub(super) fn registers_of(code: &Code) -> usize {
+    pub(super) fn register_count(code: &Code) -> usize {
         let named = |op: &Op| {
             let cells = op.reads.iter().chain(&op.writes).copied();
             let general = cells.filter(|cell| cell.index() < 256);
@@ -42,39 +42,39 @@ impl Compiler<'_> {
         code.ops.iter().map(named).max().unwrap_or(0)
     }
 
-    pub(super) fn op(&mut self, op: &Op) -> Compiled {
+    pub(super) fn compile_op(&mut self, op: &Op) -> CompiledOp {
         let condition = op.condition;
         let mut steps = Steps::default();
         let effect = match (&op.meaning, op.value) {
-            (Some(meaning), _) => self.effect(meaning, &mut steps),
-            (None, Value::Special(register)) => match op.writes.as_slice() {
+            (Some(meaning), _) => self.compile_effect(meaning, &mut steps),
+            (None, ValueDependence::Special(register)) => match op.writes.as_slice() {
                 [] => Some(Effect::Write(Vec::new())),
                 [dest] => self
                     .dest(*dest)
-                    .zip(self.special(register))
+                    .zip(self.special_register(register))
                     .map(|(dest, from)| Effect::Write(vec![(dest, from)])),
                 _ => None,
             },
             _ => None,
         };
-        let test = condition.tests_cc().then(|| self.test(condition.cc_test));
+        let test = condition.tests_cc().then(|| self.compile_cc_test(condition.cc_test));
         let (effect, flow) = match test {
             // It asks for what is not modelled.
-            Some(None) => (Effect::Unknown, Flow::Unknown),
+            Some(None) => (Effect::Unsupported, Flow::Unsupported),
             _ => {
                 let effect = effect.unwrap_or(match op.value {
-                    Value::Special(register) if Told::of(register).is_some() => Effect::NeedsTime,
-                    _ => Effect::Unknown,
+                    ValueDependence::Special(register) if ClockRegister::from_number(register).is_some() => Effect::NeedsTime,
+                    _ => Effect::Unsupported,
                 });
-                (effect, self.flow(&op.control))
+                (effect, self.compile_flow(&op.control))
             }
         };
-        self.scratch = self.scratch.max(usize::from(steps.rows));
+        self.scratch = self.scratch.max(usize::from(steps.scratch_rows));
         let guard = condition.guard.filter(|guard| guard.is_predicate());
-        Compiled {
+        CompiledOp {
             guard: guard.map(|cell| ((cell.index() - 256) as u8, condition.negated)),
             never: condition.is_never(),
-            test: test.flatten(),
+            cc_test: test.flatten(),
             steps: steps.list,
             effect,
             flow,
@@ -82,66 +82,66 @@ impl Compiler<'_> {
     }
 
     /// The row of a test of the condition code, and the steps that make it.
-    fn test(&mut self, test: CcTest) -> Option<(Vec<(u16, Step)>, At)> {
+    fn compile_cc_test(&mut self, test: CcTest) -> Option<(Vec<(u16, Step)>, ValueSlot)> {
         let mut steps = Steps::default();
-        let row = self.expr(&cc_test(test)?, &mut steps)?;
-        self.scratch = self.scratch.max(usize::from(steps.rows));
-        Some((steps.list, self.at(row)))
+        let row = self.compile_expr(&cc_test(test)?, &mut steps)?;
+        self.scratch = self.scratch.max(usize::from(steps.scratch_rows));
+        Some((steps.list, self.slot_of(row)))
     }
 
-    fn flow(&mut self, control: &Control) -> Flow {
-        let tag = |token: Token| match token {
-            Token::Sync => Some(Tag::Sync),
-            Token::Brk => Some(Tag::Brk),
-            Token::Cont => Some(Tag::Cont),
-            Token::Ret => Some(Tag::Ret),
-            Token::LongJmp | Token::Exit => None,
+    fn compile_flow(&mut self, control: &ControlEffect) -> Flow {
+        let tag = |token: StackToken| match token {
+            StackToken::Sync => Some(Tag::Sync),
+            StackToken::Brk => Some(Tag::Brk),
+            StackToken::Cont => Some(Tag::Cont),
+            StackToken::Ret => Some(Tag::Ret),
+            StackToken::LongJmp | StackToken::Exit => None,
         };
         match control {
-            Control::Next => Flow::Next,
-            Control::Jump(Target::Op(to)) => Flow::Jump(to.0),
-            Control::Call(Target::Op(to)) => Flow::Call(to.0),
-            Control::Call(Target::External(name)) => Flow::Outside(name.clone()),
-            Control::Push(token, Target::Op(to)) => {
-                tag(*token).map_or(Flow::Unknown, |tag| Flow::Push(tag, to.0))
+            ControlEffect::Next => Flow::Next,
+            ControlEffect::Jump(ControlTarget::Op(to)) => Flow::Jump(to.0),
+            ControlEffect::Call(ControlTarget::Op(to)) => Flow::Call(to.0),
+            ControlEffect::Call(ControlTarget::External(name)) => Flow::External(name.clone()),
+            ControlEffect::Push(token, ControlTarget::Op(to)) => {
+                tag(*token).map_or(Flow::Unsupported, |tag| Flow::Push(tag, to.0))
             }
-            Control::Unwind(token) => tag(*token).map_or(Flow::Unknown, Flow::Unwind),
-            Control::Exit => Flow::Exit,
-            Control::Indirect {
+            ControlEffect::Unwind(token) => tag(*token).map_or(Flow::Unsupported, Flow::Unwind),
+            ControlEffect::Exit => Flow::Exit,
+            ControlEffect::Indirect {
                 base,
                 anchor,
                 relative: true,
             } => {
                 let base = match base {
                     None => Operand::Const(0),
-                    Some(cell) => match self.own(*cell) {
-                        Some(at) => Operand::At(at),
-                        None => return Flow::Unknown,
+                    Some(cell) => match self.register_slot(*cell) {
+                        Some(at) => Operand::Slot(at),
+                        None => return Flow::Unsupported,
                     },
                 };
-                Flow::Indirect(self.at(base), *anchor)
+                Flow::Indirect(self.slot_of(base), *anchor)
             }
-            Control::Indirect {
+            ControlEffect::Indirect {
                 relative: false, ..
-            } => Flow::Outside("a function outside the file".to_owned()),
-            _ => Flow::Unknown,
+            } => Flow::External("a function outside the file".to_owned()),
+            _ => Flow::Unsupported,
         }
     }
 
-    fn effect(&mut self, meaning: &Meaning, steps: &mut Steps) -> Option<Effect> {
+    fn compile_effect(&mut self, meaning: &Meaning, steps: &mut Steps) -> Option<Effect> {
         Some(match meaning {
             Meaning::Set(writes) => {
-                let mut list: Vec<(Dest, At)> = Vec::with_capacity(writes.len());
+                let mut list: Vec<(Dest, ValueSlot)> = Vec::with_capacity(writes.len());
                 for (cell, value) in writes {
-                    let value = self.expr(value, steps)?;
-                    list.push((self.dest(*cell)?, self.at(value)));
+                    let value = self.compile_expr(value, steps)?;
+                    list.push((self.dest(*cell)?, self.slot_of(value)));
                 }
                 // What an earlier write changes is read before.
                 for number in 1..list.len() {
                     let (written, rest) = list.split_at_mut(number);
                     let from = &mut rest[0].1;
-                    let changed = |&(dest, _): &(Dest, At)| match (dest, *from) {
-                        (Dest::Own(row), At::Own(read)) => row == read,
+                    let changed = |&(dest, _): &(Dest, ValueSlot)| match (dest, *from) {
+                        (Dest::Register(row), ValueSlot::Warp(read)) => row == read,
                         _ => false,
                     };
                     if written.iter().any(changed) {
@@ -156,8 +156,8 @@ impl Compiler<'_> {
                 space,
                 address,
             } => Effect::Load {
-                dests: self.rows_of(dests)?,
-                access: self.access(*space, *width, address, steps)?,
+                dests: self.register_rows(dests)?,
+                access: self.memory_operand(*space, *width, address, steps)?,
             },
             Meaning::Store {
                 values,
@@ -165,8 +165,8 @@ impl Compiler<'_> {
                 space,
                 address,
             } => Effect::Store {
-                values: self.values(values, steps)?,
-                access: self.access(*space, *width, address, steps)?,
+                values: self.compile_exprs(values, steps)?,
+                access: self.memory_operand(*space, *width, address, steps)?,
             },
             Meaning::Atomic {
                 dests,
@@ -176,11 +176,11 @@ impl Compiler<'_> {
                 address,
                 operands,
             } => Effect::Atomic {
-                dests: self.rows_of(dests)?,
+                dests: self.register_rows(dests)?,
                 op: *op,
                 kind: *kind,
-                operands: self.values(operands, steps)?,
-                access: self.access(*space, Width::Words, address, steps)?,
+                operands: self.compile_exprs(operands, steps)?,
+                access: self.memory_operand(*space, Width::Words, address, steps)?,
             },
             Meaning::Shuffle {
                 dest,
@@ -190,14 +190,14 @@ impl Compiler<'_> {
                 lane,
                 limit,
             } => {
-                let [value, lane, limit] = [value, lane, limit].map(|e| self.expr(e, steps));
+                let [value, lane, limit] = [value, lane, limit].map(|e| self.compile_expr(e, steps));
                 Effect::Shuffle {
-                    dest: self.optional(*dest)?,
-                    in_range: self.optional(*in_range)?,
+                    dest: self.optional_dest(*dest)?,
+                    in_range: self.optional_dest(*in_range)?,
                     mode: *mode,
-                    value: self.at(value?),
-                    lane: self.at(lane?),
-                    limit: self.at(limit?),
+                    value: self.slot_of(value?),
+                    lane: self.slot_of(lane?),
+                    limit: self.slot_of(limit?),
                 }
             }
             Meaning::Vote {
@@ -206,134 +206,134 @@ impl Compiler<'_> {
                 mode,
                 predicate,
             } => {
-                let predicate = self.expr(predicate, steps)?;
+                let predicate = self.compile_expr(predicate, steps)?;
                 Effect::Vote {
-                    ballot: self.optional(*ballot)?,
-                    result: self.optional(*result)?,
+                    ballot: self.optional_dest(*ballot)?,
+                    result: self.optional_dest(*result)?,
                     mode: *mode,
-                    predicate: self.at(predicate),
+                    predicate: self.slot_of(predicate),
                 }
             }
-            Meaning::Texture(read) => self.texture(read, steps)?,
+            Meaning::Texture(read) => self.compile_texture(read, steps)?,
             Meaning::TextureSize { handle, dests, .. } => {
-                let handle = self.expr(handle, steps)?;
-                Effect::TextureSize(self.at(handle), self.components(dests)?)
+                let handle = self.compile_expr(handle, steps)?;
+                Effect::TextureSize(self.slot_of(handle), self.component_registers(dests)?)
             }
-            Meaning::Surface(access) => self.surface(access, steps)?,
+            Meaning::Surface(access) => self.compile_surface(access, steps)?,
             Meaning::Barrier {
                 number,
                 threads,
                 arrival,
             } => {
-                let number = self.expr(number, steps)?;
+                let number = self.compile_expr(number, steps)?;
                 let threads = match threads {
                     Expr::Const(0) => None,
                     threads => {
-                        let threads = self.expr(threads, steps)?;
-                        Some(self.at(threads))
+                        let threads = self.compile_expr(threads, steps)?;
+                        Some(self.slot_of(threads))
                     }
                 };
                 let question = match arrival {
-                    Arrival::Ask(question, predicate) => {
-                        let predicate = self.expr(predicate, steps)?;
-                        Some((*question, self.at(predicate)))
+                    BarrierArrival::Ask(question, predicate) => {
+                        let predicate = self.compile_expr(predicate, steps)?;
+                        Some((*question, self.slot_of(predicate)))
                     }
-                    Arrival::Wait | Arrival::Pass => None,
+                    BarrierArrival::Wait | BarrierArrival::Pass => None,
                 };
                 Effect::Barrier {
-                    number: self.at(number),
+                    number: self.slot_of(number),
                     threads,
-                    waits: *arrival != Arrival::Pass,
+                    waits: *arrival != BarrierArrival::Pass,
                     question,
                 }
             }
             Meaning::BarrierResult { dest, truth } => {
-                Effect::BarrierResult(self.optional(*dest)?, self.optional(*truth)?)
+                Effect::BarrierResult(self.optional_dest(*dest)?, self.optional_dest(*truth)?)
             }
             Meaning::Trap => Effect::Trap,
         })
     }
 
-    fn texture(&mut self, read: &TextureRead, steps: &mut Steps) -> Option<Effect> {
-        let handle = self.expr(&read.handle, steps)?;
+    fn compile_texture(&mut self, read: &TextureRead, steps: &mut Steps) -> Option<Effect> {
+        let handle = self.compile_expr(&read.handle, steps)?;
         Some(Effect::Texture(Box::new(TextureEffect {
-            what: read.what,
+            operation: read.what,
             kind: read.kind,
-            handle: self.at(handle),
-            coordinates: self.values(&read.coordinates, steps)?,
-            layer: self.values(read.layer.as_slice(), steps)?.pop(),
-            offsets: self.values(&read.offsets, steps)?,
-            dests: self.components(&read.dests)?,
+            handle: self.slot_of(handle),
+            coordinates: self.compile_exprs(&read.coordinates, steps)?,
+            layer: self.compile_exprs(read.layer.as_slice(), steps)?.pop(),
+            offsets: self.compile_exprs(&read.offsets, steps)?,
+            dests: self.component_registers(&read.dests)?,
         })))
     }
 
-    fn surface(&mut self, access: &SurfaceAccess, steps: &mut Steps) -> Option<Effect> {
-        let handle = self.expr(&access.handle, steps)?;
+    fn compile_surface(&mut self, access: &SurfaceAccess, steps: &mut Steps) -> Option<Effect> {
+        let handle = self.compile_expr(&access.handle, steps)?;
         Some(Effect::Surface(Box::new(SurfaceEffect {
-            what: match &access.what {
-                SurfaceWhat::Load(dests) => SurfaceStep::Load(self.rows_of(dests)?),
-                SurfaceWhat::Store(values) => SurfaceStep::Store(self.values(values, steps)?),
+            operation: match &access.what {
+                SurfaceWhat::Load(dests) => SurfaceOperation::Load(self.register_rows(dests)?),
+                SurfaceWhat::Store(values) => SurfaceOperation::Store(self.compile_exprs(values, steps)?),
                 SurfaceWhat::Reduce(op, kind, values) => {
-                    SurfaceStep::Reduce(*op, *kind, self.values(values, steps)?)
+                    SurfaceOperation::Reduce(*op, *kind, self.compile_exprs(values, steps)?)
                 }
             },
             width: access.width,
             size: access.size(),
             kind: access.kind,
-            handle: self.at(handle),
-            coordinates: self.values(&access.coordinates, steps)?,
-            layer: self.values(access.layer.as_slice(), steps)?.pop(),
+            handle: self.slot_of(handle),
+            coordinates: self.compile_exprs(&access.coordinates, steps)?,
+            layer: self.compile_exprs(access.layer.as_slice(), steps)?.pop(),
             outside: access.outside,
         })))
     }
 
     /// Components of a result and the rows that get them.
-    fn components(&self, dests: &[(u8, Cell)]) -> Option<Vec<(u8, u16)>> {
-        let row = |&(component, cell): &(u8, Cell)| match self.own(cell)? {
-            At::Own(row) => Some((component, row)),
+    fn component_registers(&self, dests: &[(u8, Cell)]) -> Option<Vec<(u8, u16)>> {
+        let row = |&(component, cell): &(u8, Cell)| match self.register_slot(cell)? {
+            ValueSlot::Warp(row) => Some((component, row)),
             _ => None,
         };
         dests.iter().map(row).collect()
     }
 
-    fn values(&mut self, values: &[Expr], steps: &mut Steps) -> Option<Vec<At>> {
+    fn compile_exprs(&mut self, values: &[Expr], steps: &mut Steps) -> Option<Vec<ValueSlot>> {
         let mut rows = Vec::with_capacity(values.len());
         for value in values {
-            let value = self.expr(value, steps)?;
-            rows.push(self.at(value));
+            let value = self.compile_expr(value, steps)?;
+            rows.push(self.slot_of(value));
         }
         Some(rows)
     }
 
-    fn access(
+    fn memory_operand(
         &mut self,
-        space: Space,
+        space: MemorySpace,
         width: Width,
         address: &Address,
         steps: &mut Steps,
-    ) -> Option<Access> {
-        let low = self.expr(&address.low, steps)?;
+    ) -> Option<MemoryOperand> {
+        let low = self.compile_expr(&address.low, steps)?;
         let high = match &address.high {
             None => None,
             Some(high) => {
-                let high = self.expr(high, steps)?;
-                Some(self.at(high))
+                let high = self.compile_expr(high, steps)?;
+                Some(self.slot_of(high))
             }
         };
-        Some(Access {
+        Some(MemoryOperand {
             space,
             width,
-            low: self.at(low),
+            low: self.slot_of(low),
             high,
         })
     }
 
     /// The rows of general registers.
-    fn rows_of(&self, cells: &[Option<Cell>]) -> Option<Vec<Option<u16>>> {
+    fn register_rows(&self, cells: &[Option<Cell>]) -> Option<Vec<Option<u16>>> {
         let row = |cell: &Option<Cell>| match cell {
             None => Some(None),
-            Some(cell) => match self.own(*cell) {
-                Some(At::Own(row)) => Some(Some(row)),
+            Some(cell) => match self.register_slot(*cell) {
+                Some(ValueSlot::Warp(row)) => Some(Some(row)),
                 _ => None,
             },
         };
@@ -341,7 +341,7 @@ impl Compiler<'_> {
     }
 
     /// What gets a row, if there is a cell.
-    fn optional(&self, cell: Option<Cell>) -> Option<Option<Dest>> {
+    fn optional_dest(&self, cell: Option<Cell>) -> Option<Option<Dest>> {
         match cell {
             None => Some(None),
             Some(cell) => self.dest(cell).map(Some),
@@ -352,32 +352,32 @@ impl Compiler<'_> {
         if cell.is_predicate() {
             return Some(Dest::Predicate((cell.index() - 256) as u8));
         }
-        match self.own(cell)? {
-            At::Own(row) => Some(Dest::Own(row)),
+        match self.register_slot(cell)? {
+            ValueSlot::Warp(row) => Some(Dest::Register(row)),
             _ => None,
         }
     }
 
     /// The row of a cell that is no predicate.
-    pub(super) fn own(&self, cell: Cell) -> Option<At> {
+    pub(super) fn register_slot(&self, cell: Cell) -> Option<ValueSlot> {
         let index = match cell {
-            Cell::CC => self.registers + Own::Cc.index(),
+            Cell::CC => self.registers + ExtraRegister::Cc.index(),
             cell if cell.index() < self.registers => cell.index(),
             _ => return None,
         };
-        u16::try_from(index).ok().map(At::Own)
+        u16::try_from(index).ok().map(ValueSlot::Warp)
     }
 
     /// A special register that a run without time can tell (numbers: fact table of S2R); `None` for those that depend
     /// on time, or on what is not modelled.
-    pub(super) fn special(&mut self, register: u8) -> Option<At> {
-        let row: Row = match register {
+    pub(super) fn special_register(&mut self, register: u8) -> Option<ValueSlot> {
+        let row: LaneValues = match register {
             0 => std::array::from_fn(|lane| lane as u32),
             33..=35 => {
-                let own = self.registers + Own::Thread(register - 33).index();
-                return u16::try_from(own).ok().map(At::Own);
+                let own = self.registers + ExtraRegister::ThreadIndex(register - 33).index();
+                return u16::try_from(own).ok().map(ValueSlot::Warp);
             }
-            37..=39 => return Some(At::Block(register - 37)),
+            37..=39 => return Some(ValueSlot::Block(register - 37)),
             // The masks of the lanes that stand to the own one as the name says: EQ, LT, LE, GT, GE.
             56 => std::array::from_fn(|lane| 1 << lane),
             57 => std::array::from_fn(|lane| (1 << lane) - 1),
@@ -385,30 +385,30 @@ impl Compiler<'_> {
             59 => std::array::from_fn(|lane| (u32::MAX << lane) << 1),
             60 => std::array::from_fn(|lane| u32::MAX << lane),
             _ => {
-                let told = Told::of(register).filter(|_| self.timed)?;
-                self.is_told = true;
-                return Some(At::Block(3 + told as u8));
+                let told = ClockRegister::from_number(register).filter(|_| self.timed)?;
+                self.reads_clock = true;
+                return Some(ValueSlot::Block(3 + told as u8));
             }
         };
-        let place = self.shared.iter().position(|known| *known == row);
-        let place = place.unwrap_or(self.shared.len());
-        if place == self.shared.len() {
-            self.shared.push(row);
+        let place = self.grid_values.iter().position(|known| *known == row);
+        let place = place.unwrap_or(self.grid_values.len());
+        if place == self.grid_values.len() {
+            self.grid_values.push(row);
         }
-        Some(At::Shared(place as u16))
+        Some(ValueSlot::Grid(place as u16))
     }
 
     /// A row for an operand.
-    pub(super) fn at(&mut self, operand: Operand) -> At {
+    pub(super) fn slot_of(&mut self, operand: Operand) -> ValueSlot {
         match operand {
-            Operand::At(at) => at,
+            Operand::Slot(at) => at,
             Operand::Const(value) => {
-                let fresh = self.shared.len() as u16;
-                let row = *self.known.entry(value).or_insert(fresh);
+                let fresh = self.grid_values.len() as u16;
+                let row = *self.constant_slots.entry(value).or_insert(fresh);
                 if row == fresh {
-                    self.shared.push([value; LANES]);
+                    self.grid_values.push([value; LANES]);
                 }
-                At::Shared(row)
+                ValueSlot::Grid(row)
             }
         }
     }

@@ -44,7 +44,7 @@ pub enum NoteKind {
     },
     /// Warps pass a barrier of the whole block although so many threads have left the kernel before: Pascal does not wait
     /// for them, CUDA forbids it.
-    Left(u32),
+    ExitedThreads(u32),
 }
 
 impl Counts {
@@ -113,11 +113,11 @@ impl Counts {
     }
 
     #[cold]
-    pub(super) fn note_left(&mut self, at: u32, block: Size, threads: u32) {
+    pub(super) fn note_exited_threads(&mut self, at: u32, block: Size, threads: u32) {
         self.note(Note {
             at: OpIndex(at),
             block,
-            kind: NoteKind::Left(threads),
+            kind: NoteKind::ExitedThreads(threads),
             times: 1,
         });
     }

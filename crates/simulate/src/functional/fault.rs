@@ -1,7 +1,7 @@
 use std::fmt;
 
 use warpbound_ir::OpIndex;
-use warpbound_isa::instr::Space;
+use warpbound_isa::instr::MemorySpace;
 
 use super::Size;
 
@@ -22,7 +22,7 @@ pub struct Fault {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FaultKind {
     /// What the operation means is not known yet.
-    NotRunnable,
+    Unsupported,
     /// The operation reads a clock, or where its warp is.
     NeedsTime,
     /// The program stops itself.
@@ -30,16 +30,16 @@ pub enum FaultKind {
     /// An access outside the memory.
     OutOfBounds {
         /// Which memory.
-        space: Space,
+        space: MemorySpace,
         /// The address.
         address: u64,
         /// What the next buffer below is and how far behind its end the access ends, when there is one.
-        near: Option<String>,
+        context: Option<String>,
     },
     /// An access at an address that is no multiple of its size.
     Misaligned {
         /// Which memory.
-        space: Space,
+        space: MemorySpace,
         /// The address.
         address: u64,
         /// The size in bytes.
@@ -48,7 +48,7 @@ pub enum FaultKind {
     /// The launch binds no texture, or no surface, to an object.
     UnknownObject {
         /// Texture or surface.
-        space: Space,
+        space: MemorySpace,
         /// The low word of the object.
         handle: u32,
         /// What the object is instead.
@@ -59,9 +59,9 @@ pub enum FaultKind {
         /// Its name.
         name: String,
         /// What it is.
-        is: &'static str,
+        actual: &'static str,
         /// What is asked for.
-        wanted: &'static str,
+        expected: &'static str,
     },
     /// An access outside a surface by an instruction that may not go there.
     OutsideSurface {
@@ -77,21 +77,21 @@ pub enum FaultKind {
         bounds: String,
     },
     /// SYNC, BRK, CONT or RET without an entry on the stack.
-    NoEntry(&'static str),
+    MissingStackEntry(&'static str),
     /// Warps wait at barriers and nobody else can come.
-    Deadlock(Vec<Waiter>),
+    Deadlock(Vec<BarrierWait>),
     /// An indirect jump to an address at which no instruction stands.
-    JumpsNowhere(i64),
+    InvalidJumpTarget(i64),
     /// Control goes to code that the file does not contain.
-    LeavesTheFile(String),
+    ExternalCode(String),
     /// The listener has heard enough.
     Stopped,
     /// More instructions than allowed.
-    TooLong(u64),
+    InstructionLimit(u64),
     /// The code ends without an EXIT.
-    RunsOffTheEnd,
+    PastLastInstruction,
     /// A block takes more than an SM has.
-    NoRoom,
+    BlockTooLarge,
 }
 
 impl Fault {
@@ -106,14 +106,14 @@ impl Fault {
     }
 
     /// It is that the launch issued more instructions than it may.
-    pub fn is_too_long(&self) -> bool {
-        matches!(self.kind, FaultKind::TooLong(_))
+    pub fn is_instruction_limit(&self) -> bool {
+        matches!(self.kind, FaultKind::InstructionLimit(_))
     }
 }
 
 /// A warp that waits at a barrier.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Waiter {
+pub struct BarrierWait {
     /// Its number in the block.
     pub warp: u32,
     /// The operation.
@@ -127,7 +127,7 @@ pub struct Waiter {
 /// How many of the waiting warps a message names.
 const MOST_WAITERS: usize = 8;
 
-impl fmt::Display for Waiter {
+impl fmt::Display for BarrierWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "warp {} at barrier {}", self.warp, self.barrier)?;
         match self.threads {
@@ -140,7 +140,7 @@ impl fmt::Display for Waiter {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            FaultKind::NotRunnable => {
+            FaultKind::Unsupported => {
                 f.write_str("what this instruction means is not known yet")?;
             }
             FaultKind::NeedsTime => {
@@ -150,7 +150,7 @@ impl fmt::Display for Fault {
             FaultKind::OutOfBounds {
                 space,
                 address,
-                near,
+                context: near,
             } => {
                 write!(
                     f,
@@ -180,7 +180,7 @@ impl fmt::Display for Fault {
                     write!(f, " but {other}")?;
                 }
             }
-            FaultKind::WrongKind { name, is, wanted } => {
+            FaultKind::WrongKind { name, actual: is, expected: wanted } => {
                 write!(f, "{name} is {is}, the instruction asks for {wanted}")?;
             }
             FaultKind::OutsideSurface {
@@ -196,7 +196,7 @@ impl fmt::Display for Fault {
                 }
                 write!(f, " are outside the surface {name}, which has {bounds}")?;
             }
-            FaultKind::NoEntry(tag) => {
+            FaultKind::MissingStackEntry(tag) => {
                 write!(f, "there is no {tag} entry on the stack")?;
             }
             FaultKind::Deadlock(waiters) => {
@@ -209,21 +209,21 @@ impl fmt::Display for Fault {
                     write!(f, " and {} more", waiters.len() - MOST_WAITERS)?;
                 }
             }
-            FaultKind::JumpsNowhere(address) => {
+            FaultKind::InvalidJumpTarget(address) => {
                 write!(f, "there is no instruction at 0x{address:x}")?;
             }
-            FaultKind::LeavesTheFile(name) => {
+            FaultKind::ExternalCode(name) => {
                 write!(f, "goes to {name}, which is not in the file")?
             }
             FaultKind::Stopped => f.write_str("the run was stopped")?,
-            FaultKind::TooLong(limit) => {
+            FaultKind::InstructionLimit(limit) => {
                 write!(
                     f,
                     "the warps have issued {limit} instructions without coming to an end"
                 )?;
             }
-            FaultKind::RunsOffTheEnd => f.write_str("execution runs past the last instruction")?,
-            FaultKind::NoRoom => f.write_str("a block takes more than an SM has")?,
+            FaultKind::PastLastInstruction => f.write_str("execution runs past the last instruction")?,
+            FaultKind::BlockTooLarge => f.write_str("a block takes more than an SM has")?,
         }
         f.write_str(", in ")?;
         if let Some([x, y, z]) = self.thread {
@@ -234,15 +234,15 @@ impl fmt::Display for Fault {
     }
 }
 
-fn name(space: Space) -> &'static str {
+fn name(space: MemorySpace) -> &'static str {
     match space {
-        Space::Global => "global",
-        Space::Shared => "shared",
-        Space::Local => "local",
-        Space::Constant => "constant",
-        Space::Generic => "generic",
-        Space::Texture => "texture",
-        Space::Surface => "surface",
-        Space::Attribute => "attribute",
+        MemorySpace::Global => "global",
+        MemorySpace::Shared => "shared",
+        MemorySpace::Local => "local",
+        MemorySpace::Constant => "constant",
+        MemorySpace::Generic => "generic",
+        MemorySpace::Texture => "texture",
+        MemorySpace::Surface => "surface",
+        MemorySpace::Attribute => "attribute",
     }
 }

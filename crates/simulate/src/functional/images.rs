@@ -1,13 +1,13 @@
 //! Reads and writes of textures and surfaces by a warp.
 
 use warpbound_ir::{ImageKind, TextureWhat};
-use warpbound_isa::instr::Space;
+use warpbound_isa::instr::MemorySpace;
 
 use super::block::Block;
 use super::fault::{Fault, FaultKind};
 use super::lanes::{LANES, Mask, lanes_of};
-use super::memory::{Global, put_word, word_of};
-use super::program::{At, Dest, Effect, SurfaceEffect, SurfaceStep, TextureEffect};
+use super::memory::{GlobalAccess, write_word, read_word};
+use super::program::{ValueSlot, Dest, Effect, SurfaceEffect, SurfaceOperation, TextureEffect};
 use super::surface::{Landing, Surface};
 use super::texture::{Place, Texels, Texture};
 
@@ -23,13 +23,13 @@ pub(super) struct Issued {
 /// Texels in global memory.
 struct Bytes<'m, G>(&'m mut G);
 
-impl<G: Global> Texels for Bytes<'_, G> {
+impl<G: GlobalAccess> Texels for Bytes<'_, G> {
     /// The address.
     type Missing = u64;
 
     fn texel(&mut self, address: u64, size: usize) -> Result<[u8; 16], u64> {
-        self.0.note_read(address, size);
-        let (first, bytes) = self.0.around(address).ok_or(address)?;
+        self.0.record_read(address, size);
+        let (first, bytes) = self.0.bytes_around(address).ok_or(address)?;
         let found = address
             .checked_sub(first)
             .and_then(|start| bytes.get(usize::try_from(start).ok()?..)?.get(..size));
@@ -49,13 +49,13 @@ impl Block<'_> {
         &mut self,
         issued: Issued,
         effect: &Effect,
-        memory: &mut impl Global,
+        memory: &mut impl GlobalAccess,
     ) -> Result<(), Fault> {
         match effect {
             Effect::Texture(effect) => self.read_texture(issued, effect, memory),
             Effect::TextureSize(handle, dests) => self.size_texture(issued, *handle, dests),
             Effect::Surface(effect) => self.access_surface(issued, effect, memory),
-            _ => Err(self.fault(issued.at, FaultKind::NotRunnable)),
+            _ => Err(self.fault(issued.at, FaultKind::Unsupported)),
         }
     }
 
@@ -63,12 +63,12 @@ impl Block<'_> {
         &mut self,
         issued: Issued,
         effect: &TextureEffect,
-        memory: &mut impl Global,
+        memory: &mut impl GlobalAccess,
     ) -> Result<(), Fault> {
         let mut results = [[0; LANES]; 4];
         for lane in lanes_of(issued.taken) {
             let rows = self.rows(issued.number);
-            let word = |at: &At| rows.get(*at)[lane];
+            let word = |at: &ValueSlot| rows.get(*at)[lane];
             let texture = self.texture(issued, lane, word(&effect.handle))?;
             let mut place = Place {
                 coordinates: [0; 3],
@@ -82,7 +82,7 @@ impl Block<'_> {
                 *to = word(from) as i32;
             }
             let is = texture.image.kind;
-            let texel = effect.what == TextureWhat::Texel;
+            let texel = effect.operation == TextureWhat::Texel;
             if !texture.image.serves(effect.kind) || texture.linear_memory && !texel {
                 let wanted = match texel {
                     true => effect.kind.name(),
@@ -97,16 +97,16 @@ impl Block<'_> {
                 return Err(self.lane_fault(issued.at, issued.number, lane, kind));
             }
             let mut texels = Bytes(memory);
-            let found = match effect.what {
+            let found = match effect.operation {
                 TextureWhat::Sample => texture.sample(&place, &mut texels),
                 TextureWhat::Texel => texture.fetch(&place, &mut texels),
                 TextureWhat::Gather(component) => texture.gather(&place, component, &mut texels),
             };
             let found = found.map_err(|address| {
                 let kind = FaultKind::OutOfBounds {
-                    space: Space::Texture,
+                    space: MemorySpace::Texture,
                     address,
-                    near: memory.near(address),
+                    context: memory.describe_address(address),
                 };
                 self.lane_fault(issued.at, issued.number, lane, kind)
             })?;
@@ -121,7 +121,7 @@ impl Block<'_> {
     fn size_texture(
         &mut self,
         issued: Issued,
-        handle: At,
+        handle: ValueSlot,
         dests: &[(u8, u16)],
     ) -> Result<(), Fault> {
         let mut results = [[0; LANES]; 4];
@@ -149,7 +149,7 @@ impl Block<'_> {
     fn put_components(&mut self, issued: Issued, dests: &[(u8, u16)], rows: &[[u32; LANES]; 4]) {
         for &(component, dest) in dests {
             let row = &rows[usize::from(component & 3)];
-            self.warps[issued.number].write(Dest::Own(dest), row, issued.taken);
+            self.warps[issued.number].write(Dest::Register(dest), row, issued.taken);
         }
     }
 
@@ -157,12 +157,12 @@ impl Block<'_> {
         &mut self,
         issued: Issued,
         effect: &SurfaceEffect,
-        memory: &mut impl Global,
+        memory: &mut impl GlobalAccess,
     ) -> Result<(), Fault> {
         let size = effect.size;
         for lane in lanes_of(issued.taken) {
             let rows = self.rows(issued.number);
-            let word = |at: &At| rows.get(*at)[lane];
+            let word = |at: &ValueSlot| rows.get(*at)[lane];
             let surface = self.surface(issued, lane, word(&effect.handle))?;
             let mut place = [0; 3];
             for (to, from) in place.iter_mut().zip(&effect.coordinates) {
@@ -188,60 +188,60 @@ impl Block<'_> {
                 }
                 Landing::Misaligned => {
                     return fail(FaultKind::Misaligned {
-                        space: Space::Surface,
+                        space: MemorySpace::Surface,
                         address: place[0] as u64,
                         size: size as u32,
                     });
                 }
             };
             let mut values = [0; 4];
-            if let SurfaceStep::Store(from) | SurfaceStep::Reduce(_, _, from) = &effect.what {
+            if let SurfaceOperation::Store(from) | SurfaceOperation::Reduce(_, _, from) = &effect.operation {
                 for (value, from) in values.iter_mut().zip(from) {
                     *value = word(from);
                 }
             }
             let missing = |block: &Block<'_>, memory: &dyn Fn() -> Option<String>, address| {
                 let kind = FaultKind::OutOfBounds {
-                    space: Space::Surface,
+                    space: MemorySpace::Surface,
                     address,
-                    near: memory(),
+                    context: memory(),
                 };
                 block.lane_fault(issued.at, issued.number, lane, kind)
             };
-            match &effect.what {
-                SurfaceStep::Load(dests) => {
+            match &effect.operation {
+                SurfaceOperation::Load(dests) => {
                     let found = match address {
                         None => [0; 16],
                         Some(address) => match Bytes(memory).texel(address, size) {
                             Ok(found) => found,
-                            Err(at) => return Err(missing(self, &|| memory.near(at), at)),
+                            Err(at) => return Err(missing(self, &|| memory.describe_address(at), at)),
                         },
                     };
                     let own = &mut self.warps[issued.number].rows;
                     for (dest, part) in dests.iter().zip(found.chunks_exact(4)) {
                         if let Some(dest) = dest {
-                            own[usize::from(*dest)][lane] = word_of(effect.width, part);
+                            own[usize::from(*dest)][lane] = read_word(effect.width, part);
                         }
                     }
                 }
-                SurfaceStep::Store(from) => {
+                SurfaceOperation::Store(from) => {
                     let Some(address) = address else {
                         continue;
                     };
                     let Some(bytes) = memory.bytes_mut(address, size) else {
-                        return Err(missing(self, &|| memory.near(address), address));
+                        return Err(missing(self, &|| memory.describe_address(address), address));
                     };
                     for (part, value) in bytes.chunks_mut(4).zip(values).take(from.len()) {
-                        put_word(part, value);
+                        write_word(part, value);
                     }
                 }
-                SurfaceStep::Reduce(op, kind, _) => {
+                SurfaceOperation::Reduce(op, kind, _) => {
                     let Some(address) = address else {
                         continue;
                     };
-                    memory.note_read(address, size);
+                    memory.record_read(address, size);
                     let Some(bytes) = memory.bytes_mut(address, size) else {
-                        return Err(missing(self, &|| memory.near(address), address));
+                        return Err(missing(self, &|| memory.describe_address(address), address));
                     };
                     let mut old = [0; 8];
                     for (to, from) in old.iter_mut().zip(bytes.iter()) {
@@ -249,7 +249,7 @@ impl Block<'_> {
                     }
                     let operand = u64::from(values[0]) | u64::from(values[1]) << 32;
                     let Some(new) = op.apply(*kind, u64::from_le_bytes(old), operand, 0) else {
-                        return fail(FaultKind::NotRunnable);
+                        return fail(FaultKind::Unsupported);
                     };
                     for (to, from) in bytes.iter_mut().zip(new.to_le_bytes()) {
                         *to = from;
@@ -265,7 +265,7 @@ impl Block<'_> {
         textures.iter().find(|t| t.handle == handle).ok_or_else(|| {
             let surface = self.launch.surfaces.iter().find(|s| s.handle == handle);
             let kind = FaultKind::UnknownObject {
-                space: Space::Texture,
+                space: MemorySpace::Texture,
                 handle,
                 other: surface.map(|surface| format!("the surface {}", surface.name)),
             };
@@ -278,7 +278,7 @@ impl Block<'_> {
         surfaces.iter().find(|s| s.handle == handle).ok_or_else(|| {
             let texture = self.launch.textures.iter().find(|t| t.handle == handle);
             let kind = FaultKind::UnknownObject {
-                space: Space::Surface,
+                space: MemorySpace::Surface,
                 handle,
                 other: texture.map(|texture| format!("the texture {}", texture.name)),
             };
@@ -290,8 +290,8 @@ impl Block<'_> {
 fn wrong_kind(name: &str, is: &'static str, wanted: &'static str) -> FaultKind {
     FaultKind::WrongKind {
         name: name.to_owned(),
-        is,
-        wanted,
+        actual: is,
+        expected: wanted,
     }
 }
 

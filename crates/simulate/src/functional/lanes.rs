@@ -11,9 +11,9 @@ pub(super) const LANES: usize = 32;
 pub(super) type Mask = u32;
 
 /// A value for each lane.
-pub(super) type Row = [u32; LANES];
+pub(super) type LaneValues = [u32; LANES];
 
-pub(super) fn unary(op: UnaryOp, a: &Row) -> Row {
+pub(super) fn unary(op: UnaryOp, a: &LaneValues) -> LaneValues {
     // One loop for each operation, so that the compiler can make vector instructions of it.
     macro_rules! all {
         ($($op:ident)*) => {
@@ -25,7 +25,7 @@ pub(super) fn unary(op: UnaryOp, a: &Row) -> Row {
     all!(Neg Not AbsS Popc HighestOne HighestOther Reverse SignExtend8 SignExtend16)
 }
 
-pub(super) fn binary(op: BinaryOp, a: &Row, b: &Row) -> Row {
+pub(super) fn binary(op: BinaryOp, a: &LaneValues, b: &LaneValues) -> LaneValues {
     macro_rules! all {
         ($($op:ident)*) => {
             match op {
@@ -39,7 +39,7 @@ pub(super) fn binary(op: BinaryOp, a: &Row, b: &Row) -> Row {
          MinU MaxU MinS MaxS)
 }
 
-pub(super) fn ternary(op: TernaryOp, a: &Row, b: &Row, c: &Row) -> Row {
+pub(super) fn ternary(op: TernaryOp, a: &LaneValues, b: &LaneValues, c: &LaneValues) -> LaneValues {
     macro_rules! all {
         ($($op:ident)*) => {
             match op {
@@ -59,9 +59,9 @@ pub(super) fn ternary(op: TernaryOp, a: &Row, b: &Row, c: &Row) -> Row {
 /// do not matter.
 pub(super) fn float(
     op: FloatOp,
-    words: [&Row; FloatOp::MOST_WORDS],
-    low: &mut Row,
-    high: Option<&mut Row>,
+    words: [&LaneValues; FloatOp::MOST_WORDS],
+    low: &mut LaneValues,
+    high: Option<&mut LaneValues>,
 ) {
     let [a, b, c, ..] = words;
     // The frequent operations have loops of their own, in which nothing is decided again for each lane.
@@ -127,12 +127,12 @@ pub(super) fn float(
 }
 
 /// 1 in the lanes of a mask, else 0.
-pub(super) fn spread(mask: Mask) -> Row {
+pub(super) fn spread(mask: Mask) -> LaneValues {
     std::array::from_fn(|lane| mask >> lane & 1)
 }
 
 /// The lanes in which a value is not 0.
-pub(super) fn gather(row: &Row) -> Mask {
+pub(super) fn gather(row: &LaneValues) -> Mask {
     let mut mask = 0;
     for (lane, &value) in row.iter().enumerate() {
         mask |= Mask::from(value != 0) << lane;

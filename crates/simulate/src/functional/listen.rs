@@ -1,16 +1,16 @@
 //! Listeners: whoever wants to know what warps do while they do it.
 
 use warpbound_ir::{Cell, OpIndex};
-use warpbound_isa::instr::Space;
+use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::concrete::ActivationStack;
 
 use super::Size;
-use super::lanes::{LANES, Row, spread};
-use super::program::Own;
+use super::lanes::{LANES, LaneValues, spread};
+use super::program::ExtraRegister;
 use super::warp::Warp;
 
 /// Hears of every instruction before it takes effect.
-pub trait Listener {
+pub trait ExecutionListener {
     /// A warp issues an instruction; false ends the launch.
     #[inline(always)]
     fn issue(&mut self, _issue: &Issue<'_>) -> bool {
@@ -19,7 +19,7 @@ pub trait Listener {
 
     /// The instruction that was issued last is about to access memory.
     #[inline(always)]
-    fn access(&mut self, _access: &Accessed<'_>) {}
+    fn access(&mut self, _access: &MemoryAccess<'_>) {}
 
     /// All warps of a block have come to their end.
     fn block_done(&mut self, _block: Size) {}
@@ -27,9 +27,9 @@ pub trait Listener {
 
 /// Nobody listens.
 #[derive(Clone, Copy, Debug)]
-pub struct Silent;
+pub struct NoListener;
 
-impl Listener for Silent {}
+impl ExecutionListener for NoListener {}
 
 /// What an access does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,9 +44,9 @@ pub enum AccessKind {
 
 /// An access to memory by the lanes of a warp.
 #[derive(Clone, Copy, Debug)]
-pub struct Accessed<'a> {
+pub struct MemoryAccess<'a> {
     /// The memory that the instruction names; a generic address may be of any.
-    pub space: Space,
+    pub space: MemorySpace,
     /// What it does.
     pub kind: AccessKind,
     /// Bytes of a lane.
@@ -74,7 +74,7 @@ pub struct Issue<'a> {
 impl Issue<'_> {
     /// The number of the warp's first thread in its block.
     pub fn first_thread(&self) -> u32 {
-        self.warp.first
+        self.warp.first_thread
     }
 
     /// The activation stack: points are operations.
@@ -83,13 +83,13 @@ impl Issue<'_> {
     }
 
     /// What a cell holds in each lane: 0 or 1 in predicates, 0 in registers that the code does not name.
-    pub fn cell(&self, cell: Cell) -> Row {
+    pub fn cell(&self, cell: Cell) -> LaneValues {
         if cell.is_predicate() {
             let number = cell.index() - 256;
             return spread(self.warp.predicates.get(number).copied().unwrap_or(0));
         }
         let index = match cell {
-            Cell::CC => self.registers + Own::Cc.index(),
+            Cell::CC => self.registers + ExtraRegister::Cc.index(),
             cell if cell.index() < self.registers => cell.index(),
             _ => return [0; 32],
         };

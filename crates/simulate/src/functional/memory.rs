@@ -22,7 +22,7 @@ pub struct GlobalMemory {
 impl GlobalMemory {
     /// Where the first buffer begins; addresses have more than 32 bits, so that code that forgets the high word is
     /// noticed.
-    const FIRST: u64 = 0x7_0000_0000;
+    const FIRST_ADDRESS: u64 = 0x7_0000_0000;
 
     /// Buffers begin at multiples of this, as `cudaMalloc` places them.
     const ALIGNMENT: u64 = 512;
@@ -30,7 +30,7 @@ impl GlobalMemory {
     /// Adds a buffer; its address.
     pub fn add(&mut self, name: impl Into<String>, bytes: Vec<u8>) -> u64 {
         let address = match self.buffers.last() {
-            None => GlobalMemory::FIRST,
+            None => GlobalMemory::FIRST_ADDRESS,
             Some(last) => {
                 let end = last.address + last.bytes.len() as u64;
                 end.next_multiple_of(GlobalMemory::ALIGNMENT) + GlobalMemory::ALIGNMENT
@@ -50,8 +50,8 @@ impl GlobalMemory {
     }
 
     /// Writes bytes, all of them in one buffer; `false` where there is none.
-    pub fn put(&mut self, address: u64, bytes: &[u8]) -> bool {
-        let Some(buffer) = self.place(address).and_then(|p| self.buffers.get_mut(p)) else {
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
+        let Some(buffer) = self.buffer_index(address).and_then(|p| self.buffers.get_mut(p)) else {
             return false;
         };
         let start = (address - buffer.address) as usize;
@@ -64,50 +64,50 @@ impl GlobalMemory {
     /// The buffer around an address.
     #[inline]
     pub(super) fn buffer(&self, address: u64) -> Option<&Buffer> {
-        self.buffers.get(self.place(address)?)
+        self.buffers.get(self.buffer_index(address)?)
     }
 
     #[inline]
-    fn place(&self, address: u64) -> Option<usize> {
+    fn buffer_index(&self, address: u64) -> Option<usize> {
         let behind = self.buffers.partition_point(|b| b.address <= address);
         behind.checked_sub(1)
     }
 }
 
 /// Global memory as blocks see it.
-pub(crate) trait Global {
+pub(crate) trait GlobalAccess {
     /// Bytes around an address, the address of the first before them; `None` where there are none.
-    fn around(&self, address: u64) -> Option<(u64, &[u8])>;
+    fn bytes_around(&self, address: u64) -> Option<(u64, &[u8])>;
 
     /// Somebody reads there; sizes are powers of 2, at most 16, that divide the address.
-    fn note_read(&mut self, address: u64, size: usize);
+    fn record_read(&mut self, address: u64, size: usize);
 
     /// The bytes of an access that writes all of them; `None` when not all of them are in one buffer.
     fn bytes_mut(&mut self, address: u64, size: usize) -> Option<&mut [u8]>;
 
     /// Which buffer lies before an address, and how far behind its beginning the address is.
-    fn near(&self, address: u64) -> Option<String>;
+    fn describe_address(&self, address: u64) -> Option<String>;
 }
 
-impl Global for GlobalMemory {
+impl GlobalAccess for GlobalMemory {
     #[inline]
-    fn around(&self, address: u64) -> Option<(u64, &[u8])> {
+    fn bytes_around(&self, address: u64) -> Option<(u64, &[u8])> {
         let buffer = self.buffer(address)?;
         Some((buffer.address, &buffer.bytes))
     }
 
     #[inline(always)]
-    fn note_read(&mut self, _address: u64, _size: usize) {}
+    fn record_read(&mut self, _address: u64, _size: usize) {}
 
     #[inline]
     fn bytes_mut(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
-        let place = self.place(address)?;
+        let place = self.buffer_index(address)?;
         let buffer = self.buffers.get_mut(place)?;
         let start = usize::try_from(address - buffer.address).ok()?;
         buffer.bytes.get_mut(start..start.checked_add(size)?)
     }
 
-    fn near(&self, address: u64) -> Option<String> {
+    fn describe_address(&self, address: u64) -> Option<String> {
         let buffer = self.buffer(address)?;
         Some(format!(
             "byte {} of {}, which has {}",
@@ -138,7 +138,7 @@ impl SharedMemory {
 
     /// Notes that somebody writes there; sizes are powers of 2 that divide the address.
     #[inline]
-    pub(super) fn write(&mut self, address: u64, size: usize) {
+    pub(super) fn mark_written(&mut self, address: u64, size: usize) {
         if self.unwritten == 0 {
             return;
         }
@@ -176,7 +176,7 @@ fn words(address: u64, size: usize) -> (std::ops::Range<usize>, u8) {
 /// code that compilers write expects. It takes the low 24 bits for the address inside, tells global memory by a high word
 /// other than 0, and takes nothing but the low word of the bases on sm_50. The bases stand in the constants of a launch.
 pub(crate) mod window {
-    use warpbound_isa::instr::Space;
+    use warpbound_isa::instr::MemorySpace;
 
     /// The memory of the block.
     pub(crate) const SHARED: u64 = 0x0100_0000;
@@ -187,19 +187,19 @@ pub(crate) mod window {
 
     /// Which memory an address belongs to, and the address of its first byte: a generic address may be of any.
     #[inline]
-    pub(crate) fn space_of(space: Space, address: u64) -> (Space, u64) {
+    pub(crate) fn space_of(space: MemorySpace, address: u64) -> (MemorySpace, u64) {
         let in_window = |base: u64| address.wrapping_sub(base) < SIZE;
         match space {
-            Space::Generic if in_window(SHARED) => (Space::Shared, SHARED),
-            Space::Generic if in_window(LOCAL) => (Space::Local, LOCAL),
-            Space::Generic => (Space::Global, 0),
+            MemorySpace::Generic if in_window(SHARED) => (MemorySpace::Shared, SHARED),
+            MemorySpace::Generic if in_window(LOCAL) => (MemorySpace::Local, LOCAL),
+            MemorySpace::Generic => (MemorySpace::Global, 0),
             space => (space, 0),
         }
     }
 }
 
 /// Bytes that one access of a lane takes for each cell.
-pub(super) fn size_of(width: Width) -> usize {
+pub(super) fn access_size(width: Width) -> usize {
     match width {
         Width::U8 | Width::S8 => 1,
         Width::U16 | Width::S16 => 2,
@@ -209,7 +209,7 @@ pub(super) fn size_of(width: Width) -> usize {
 
 /// What a cell gets of some bytes.
 #[inline]
-pub(super) fn word_of(width: Width, bytes: &[u8]) -> u32 {
+pub(super) fn read_word(width: Width, bytes: &[u8]) -> u32 {
     match (width, bytes) {
         (Width::U8, [b, ..]) => (*b).into(),
         (Width::S8, [b, ..]) => *b as i8 as u32,
@@ -222,7 +222,7 @@ pub(super) fn word_of(width: Width, bytes: &[u8]) -> u32 {
 
 /// Puts a cell into bytes.
 #[inline]
-pub(super) fn put_word(bytes: &mut [u8], value: u32) {
+pub(super) fn write_word(bytes: &mut [u8], value: u32) {
     for (byte, new) in bytes.iter_mut().zip(value.to_le_bytes()) {
         *byte = new;
     }

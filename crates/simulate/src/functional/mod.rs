@@ -25,18 +25,18 @@ use std::num::NonZero;
 use warpbound_ir::{Code, OpIndex};
 
 pub use counts::{Counts, Note, NoteKind};
-pub use fault::{Fault, FaultKind, Waiter};
-pub use listen::{AccessKind, Accessed, Issue, Listener, Silent};
+pub use fault::{Fault, FaultKind, BarrierWait};
+pub use listen::{AccessKind, MemoryAccess, Issue, ExecutionListener, NoListener};
 pub use memory::{Buffer, GlobalMemory};
 pub use surface::Surface;
-pub use texture::{AddressMode, Filter, Image, TexelElement, Texture};
+pub use texture::{AddressMode, Filter, TexelArray, TexelElement, Texture};
 
-pub(crate) use block::{Block, World};
+pub(crate) use block::{Block, ExecContext};
 pub(crate) use memory::window;
-pub(crate) use program::{Program, Told};
+pub(crate) use program::{Program, ClockRegister};
 
 /// An operation that cannot be run yet.
-pub use crate::compiled::NotRunnable;
+pub use crate::compiled::UnsupportedOp;
 
 /// Threads in x, y and z.
 pub type Size = [u32; 3];
@@ -61,12 +61,12 @@ pub struct Launch {
     /// The most instructions that the warps of the grid may issue together.
     pub max_instructions: u64,
     /// Who goes first where lanes part.
-    pub order: Order,
+    pub order: PathOrder,
 }
 
 /// Who goes first after a branch at which the lanes of a warp part. Experiments see those that jump; no document says so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Order {
+pub enum PathOrder {
     /// The lanes that jump.
     #[default]
     TakenFirst,
@@ -107,7 +107,7 @@ impl Launch {
 ///
 /// For an operation that cannot be run yet when a warp comes to it, and for what a kernel must not do.
 pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result<Counts, Fault> {
-    launch_with(code, launch, memory, &mut Silent)
+    launch_with(code, launch, memory, &mut NoListener)
 }
 
 /// Runs all blocks of a launch while somebody listens.
@@ -119,17 +119,17 @@ pub fn launch_with(
     code: &Code,
     launch: &Launch,
     memory: &mut GlobalMemory,
-    listener: &mut impl Listener,
+    listener: &mut impl ExecutionListener,
 ) -> Result<Counts, Fault> {
-    let program = Program::of(code, launch);
+    let program = Program::untimed(code, launch);
     let mut counts = Counts::new(code.ops.len());
     let mut left = launch.max_instructions;
     for index in launch.blocks() {
         let block = Block::new(&program, launch, index);
-        block.run(&mut World {
+        block.run(&mut ExecContext {
             memory,
             counts: &mut counts,
-            left: &mut left,
+            budget: &mut left,
             listener,
         })?;
         listener.block_done(index);
@@ -151,7 +151,7 @@ pub fn launch_on(
     done: &mut dyn FnMut(u64),
 ) -> Result<Counts, Fault> {
     if threads.get() > 1 {
-        return parallel::run(&Program::of(code, launch), launch, memory, threads, done);
+        return parallel::run(&Program::untimed(code, launch), launch, memory, threads, done);
     }
     launch_with(code, launch, memory, &mut Progress { done, blocks: 0 })
 }
@@ -162,7 +162,7 @@ struct Progress<'a> {
     blocks: u64,
 }
 
-impl Listener for Progress<'_> {
+impl ExecutionListener for Progress<'_> {
     fn block_done(&mut self, _block: Size) {
         self.blocks += 1;
         (self.done)(self.blocks);
@@ -170,6 +170,6 @@ impl Listener for Progress<'_> {
 }
 
 /// The operations of a code that cannot be run yet, ascending.
-pub fn unknown(code: &Code, launch: &Launch) -> Vec<OpIndex> {
-    Program::of(code, launch).unknown()
+pub fn unsupported_ops(code: &Code, launch: &Launch) -> Vec<OpIndex> {
+    Program::untimed(code, launch).unsupported_ops()
 }

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustc_hash::FxHashMap;
 
-use super::block::{Block, World};
-use super::memory::Global;
+use super::block::{Block, ExecContext};
+use super::memory::GlobalAccess;
 use super::program::Program;
-use super::{Counts, Fault, GlobalMemory, Launch, Silent, Size};
+use super::{Counts, Fault, GlobalMemory, Launch, NoListener, Size};
 
 /// Blocks of a round for each thread: enough that threads seldom wait for each other at its end.
 const BLOCKS_EACH: usize = 8;
@@ -61,11 +61,11 @@ pub(super) fn run(
                 _ => {
                     // Alone, on a view only to learn what it writes.
                     let mut view = View::of(memory);
-                    let outcome = block.run(&mut World {
+                    let outcome = block.run(&mut ExecContext {
                         memory: &mut view,
                         counts: &mut counts,
-                        left: &mut left,
-                        listener: &mut Silent,
+                        budget: &mut left,
+                        listener: &mut NoListener,
                     });
                     let pages = view.pages;
                     outcome?;
@@ -102,7 +102,7 @@ impl Tried {
 
     /// Whether it came to its end, or to a fault of its own, with no more instructions than are left.
     fn issued(&self, left: u64) -> bool {
-        let gave_up = matches!(&self.outcome, Err(fault) if fault.is_too_long());
+        let gave_up = matches!(&self.outcome, Err(fault) if fault.is_instruction_limit());
         !gave_up && self.counts.issued() <= left
     }
 }
@@ -126,11 +126,11 @@ fn together(
             let mut counts = Counts::new(program.ops.len());
             let mut left = patience;
             let block = Block::new(program, launch, *index);
-            let outcome = block.run(&mut World {
+            let outcome = block.run(&mut ExecContext {
                 memory: &mut view,
                 counts: &mut counts,
-                left: &mut left,
-                listener: &mut Silent,
+                budget: &mut left,
+                listener: &mut NoListener,
             });
             let tried = Tried {
                 outcome,
@@ -236,21 +236,21 @@ fn words(byte: usize, size: usize) -> u64 {
     (u64::MAX >> (64 - size.div_ceil(4).clamp(1, 64))) << (byte / 4)
 }
 
-impl Global for View<'_> {
-    fn around(&self, address: u64) -> Option<(u64, &[u8])> {
+impl GlobalAccess for View<'_> {
+    fn bytes_around(&self, address: u64) -> Option<(u64, &[u8])> {
         let (page, _) = place(address);
         let start = page * PAGE as u64;
         if let Some(own) = self.pages.get(&page) {
             return Some((start, &own.bytes));
         }
         // Only this page: others may have been written.
-        let (first, bytes) = self.memory.around(address)?;
+        let (first, bytes) = self.memory.bytes_around(address)?;
         let from = usize::try_from(start.checked_sub(first)?).ok()?;
         let end = bytes.len().min(from + PAGE);
         Some((start, bytes.get(from..end)?))
     }
 
-    fn note_read(&mut self, address: u64, size: usize) {
+    fn record_read(&mut self, address: u64, size: usize) {
         let (page, byte) = place(address);
         let own = self.pages.get(&page).map_or(0, |own| own.whole);
         let words = words(byte, size) & !own;
@@ -262,7 +262,7 @@ impl Global for View<'_> {
     fn bytes_mut(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
         let (page, byte) = place(address);
         if !self.pages.contains_key(&page) {
-            let (_, bytes) = self.around(address)?;
+            let (_, bytes) = self.bytes_around(address)?;
             let bytes = bytes.to_vec();
             let fresh = Page {
                 bytes,
@@ -277,7 +277,7 @@ impl Global for View<'_> {
         own.bytes.get_mut(byte..byte + size)
     }
 
-    fn near(&self, address: u64) -> Option<String> {
-        self.memory.near(address)
+    fn describe_address(&self, address: u64) -> Option<String> {
+        self.memory.describe_address(address)
     }
 }

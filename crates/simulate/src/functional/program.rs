@@ -7,20 +7,20 @@ use warpbound_ir::{
     AtomicKind, AtomicOp, BinaryOp, Code, ImageKind, OpIndex, Outside, Question, ShuffleMode,
     TernaryOp, TextureWhat, UnaryOp, VoteMode, Width,
 };
-use warpbound_isa::instr::Space;
+use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::Tag;
 
 use super::Launch;
 use super::compile::Compiler;
-use super::lanes::Row;
+use super::lanes::LaneValues;
 
 /// Where a row is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum At {
+pub(super) enum ValueSlot {
     /// A row of the warp: general registers, then those of [`Own`].
-    Own(u16),
+    Warp(u16),
     /// The same in all warps of the grid.
-    Shared(u16),
+    Grid(u16),
     /// The same in all warps of a block: its place in the grid along an axis, then what it is [`Told`].
     Block(u8),
     /// What a step before in the same operation made.
@@ -29,31 +29,31 @@ pub(super) enum At {
 
 /// The rows of a warp behind its general registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Own {
+pub(super) enum ExtraRegister {
     /// The condition code.
     Cc,
     /// The thread's place in its block along an axis.
-    Thread(u8),
+    ThreadIndex(u8),
 }
 
-impl Own {
+impl ExtraRegister {
     pub(super) const COUNT: usize = 4;
 
     pub(super) fn index(self) -> usize {
         match self {
-            Own::Cc => 0,
-            Own::Thread(axis) => 1 + usize::from(axis),
+            ExtraRegister::Cc => 0,
+            ExtraRegister::ThreadIndex(axis) => 1 + usize::from(axis),
         }
     }
 }
 
 /// What only a run with time can tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Told {
+pub(crate) enum ClockRegister {
     /// SR_VIRTCFG: how many SMs there are, in bits 28:20.
-    Machine,
+    VirtCfg,
     /// SR_VIRTID: the SM in bits 28:20, the warp's slot there in bits 14:8.
-    Place,
+    VirtId,
     /// The low word of the clock.
     ClockLow,
     /// Its high word.
@@ -64,19 +64,19 @@ pub(crate) enum Told {
     TimeHigh,
 }
 
-impl Told {
+impl ClockRegister {
     pub(super) const COUNT: usize = 6;
 
     /// The special register that tells it (numbers: fact table of S2R; fields: what compilers make of `%smid`, `%nsmid` and
     /// `%warpid`).
-    pub(super) fn of(register: u8) -> Option<Told> {
+    pub(super) fn from_number(register: u8) -> Option<ClockRegister> {
         Some(match register {
-            2 => Told::Machine,
-            3 => Told::Place,
-            80 => Told::ClockLow,
-            81 => Told::ClockHigh,
-            82 => Told::TimeLow,
-            83 => Told::TimeHigh,
+            2 => ClockRegister::VirtCfg,
+            3 => ClockRegister::VirtId,
+            80 => ClockRegister::ClockLow,
+            81 => ClockRegister::ClockHigh,
+            82 => ClockRegister::TimeLow,
+            83 => ClockRegister::TimeHigh,
             _ => return None,
         })
     }
@@ -86,27 +86,27 @@ impl Told {
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     /// A row as it is.
-    Copy(At),
+    Copy(ValueSlot),
     /// 1 where a predicate holds, else 0.
     Predicate(u8),
-    Unary(UnaryOp, At),
-    Binary(BinaryOp, At, At),
-    Ternary(TernaryOp, At, At, At),
+    Unary(UnaryOp, ValueSlot),
+    Binary(BinaryOp, ValueSlot, ValueSlot),
+    Ternary(TernaryOp, ValueSlot, ValueSlot, ValueSlot),
     /// The low words; and the high ones into the next row.
     Float {
         op: FloatOp,
-        words: [At; FloatOp::MOST_WORDS],
+        words: [ValueSlot; FloatOp::MOST_WORDS],
         wide: bool,
     },
     /// Words of a constant bank, by its place among those of the launch, at addresses that lanes compute.
-    Constant(u16, At),
+    Constant(u16, ValueSlot),
 }
 
 /// What gets a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Dest {
     /// A row of the warp.
-    Own(u16),
+    Register(u16),
     /// A predicate: it holds where the row is not 0.
     Predicate(u8),
 }
@@ -115,46 +115,46 @@ pub(super) enum Dest {
 #[derive(Clone, Debug)]
 pub(super) enum Effect {
     /// Rows are written one after the other.
-    Write(Vec<(Dest, At)>),
+    Write(Vec<(Dest, ValueSlot)>),
     Load {
         dests: Vec<Option<u16>>,
-        access: Access,
+        access: MemoryOperand,
     },
     Store {
-        values: Vec<At>,
-        access: Access,
+        values: Vec<ValueSlot>,
+        access: MemoryOperand,
     },
     Atomic {
         dests: Vec<Option<u16>>,
         op: AtomicOp,
         kind: AtomicKind,
-        operands: Vec<At>,
-        access: Access,
+        operands: Vec<ValueSlot>,
+        access: MemoryOperand,
     },
     Shuffle {
         dest: Option<Dest>,
         in_range: Option<Dest>,
         mode: ShuffleMode,
-        value: At,
-        lane: At,
-        limit: At,
+        value: ValueSlot,
+        lane: ValueSlot,
+        limit: ValueSlot,
     },
     Vote {
         ballot: Option<Dest>,
         result: Option<Dest>,
         mode: VoteMode,
-        predicate: At,
+        predicate: ValueSlot,
     },
     Texture(Box<TextureEffect>),
     /// The object, and which components of the size go where.
-    TextureSize(At, Vec<(u8, u16)>),
+    TextureSize(ValueSlot, Vec<(u8, u16)>),
     Surface(Box<SurfaceEffect>),
     /// Barrier number, threads (`None`: all of the block), whether the warp waits, what is asked of which predicate.
     Barrier {
-        number: At,
-        threads: Option<At>,
+        number: ValueSlot,
+        threads: Option<ValueSlot>,
         waits: bool,
-        question: Option<(Question, At)>,
+        question: Option<(Question, ValueSlot)>,
     },
     /// What the last question at a barrier was answered with: as a number, and whether it is not 0.
     BarrierResult(Option<Dest>, Option<Dest>),
@@ -162,18 +162,18 @@ pub(super) enum Effect {
     /// It reads what a run without time cannot know.
     NeedsTime,
     /// What it means is not known.
-    Unknown,
+    Unsupported,
 }
 
 /// A read of a texture.
 #[derive(Clone, Debug)]
 pub(super) struct TextureEffect {
-    pub(super) what: TextureWhat,
+    pub(super) operation: TextureWhat,
     pub(super) kind: ImageKind,
-    pub(super) handle: At,
-    pub(super) coordinates: Vec<At>,
-    pub(super) layer: Option<At>,
-    pub(super) offsets: Vec<At>,
+    pub(super) handle: ValueSlot,
+    pub(super) coordinates: Vec<ValueSlot>,
+    pub(super) layer: Option<ValueSlot>,
+    pub(super) offsets: Vec<ValueSlot>,
     /// Components and rows.
     pub(super) dests: Vec<(u8, u16)>,
 }
@@ -181,31 +181,31 @@ pub(super) struct TextureEffect {
 /// An access to a surface.
 #[derive(Clone, Debug)]
 pub(super) struct SurfaceEffect {
-    pub(super) what: SurfaceStep,
+    pub(super) operation: SurfaceOperation,
     pub(super) width: Width,
     pub(super) size: usize,
     pub(super) kind: ImageKind,
-    pub(super) handle: At,
-    pub(super) coordinates: Vec<At>,
-    pub(super) layer: Option<At>,
+    pub(super) handle: ValueSlot,
+    pub(super) coordinates: Vec<ValueSlot>,
+    pub(super) layer: Option<ValueSlot>,
     pub(super) outside: Outside,
 }
 
 /// What is done with a place of a surface.
 #[derive(Clone, Debug)]
-pub(super) enum SurfaceStep {
+pub(super) enum SurfaceOperation {
     Load(Vec<Option<u16>>),
-    Store(Vec<At>),
-    Reduce(AtomicOp, AtomicKind, Vec<At>),
+    Store(Vec<ValueSlot>),
+    Reduce(AtomicOp, AtomicKind, Vec<ValueSlot>),
 }
 
 /// An access to memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Access {
-    pub(super) space: Space,
+pub(super) struct MemoryOperand {
+    pub(super) space: MemorySpace,
     pub(super) width: Width,
-    pub(super) low: At,
-    pub(super) high: Option<At>,
+    pub(super) low: ValueSlot,
+    pub(super) high: Option<ValueSlot>,
 }
 
 #[derive(Clone, Debug)]
@@ -213,24 +213,24 @@ pub(super) enum Flow {
     Next,
     Jump(u32),
     /// To the row's value and the anchor: an address of the code.
-    Indirect(At, i64),
+    Indirect(ValueSlot, i64),
     Push(Tag, u32),
     Call(u32),
     Unwind(Tag),
     Exit,
     /// Leaves the file.
-    Outside(String),
-    Unknown,
+    External(String),
+    Unsupported,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Compiled {
+pub(super) struct CompiledOp {
     /// `None`: always. Else the predicate and whether it must not hold.
     pub(super) guard: Option<(u8, bool)>,
     /// The guard is `!PT`.
     pub(super) never: bool,
     /// The steps that make a row from the condition code, and the row: lanes with 0 do not take part.
-    pub(super) test: Option<(Vec<(u16, Step)>, At)>,
+    pub(super) cc_test: Option<(Vec<(u16, Step)>, ValueSlot)>,
     /// Each with the scratch row that gets what it makes.
     pub(super) steps: Vec<(u16, Step)>,
     pub(super) effect: Effect,
@@ -240,19 +240,19 @@ pub(super) struct Compiled {
 /// A kernel, ready to be launched.
 pub(crate) struct Program<'a> {
     pub(super) code: &'a Code,
-    pub(super) ops: Vec<Compiled>,
+    pub(super) ops: Vec<CompiledOp>,
     /// Rows that all warps share.
-    pub(super) shared: Vec<Row>,
+    pub(super) grid_values: Vec<LaneValues>,
     /// General registers of a thread.
     pub(super) registers: usize,
     /// The most scratch rows of an operation.
     pub(super) scratch: usize,
     /// Some operation reads what a block is [`Told`].
-    pub(crate) is_told: bool,
+    pub(crate) reads_clock: bool,
 }
 
 impl<'a> Program<'a> {
-    pub(super) fn of(code: &'a Code, launch: &Launch) -> Program<'a> {
+    pub(super) fn untimed(code: &'a Code, launch: &Launch) -> Program<'a> {
         Program::compile(code, launch, false)
     }
 
@@ -265,27 +265,27 @@ impl<'a> Program<'a> {
         let mut compiler = Compiler {
             launch,
             timed,
-            registers: Compiler::registers_of(code),
-            shared: Vec::new(),
-            known: HashMap::new(),
+            registers: Compiler::register_count(code),
+            grid_values: Vec::new(),
+            constant_slots: HashMap::new(),
             scratch: 0,
-            is_told: false,
+            reads_clock: false,
         };
-        let ops = code.ops.iter().map(|op| compiler.op(op)).collect();
+        let ops = code.ops.iter().map(|op| compiler.compile_op(op)).collect();
         Program {
             code,
             ops,
             scratch: compiler.scratch,
-            is_told: compiler.is_told,
-            shared: compiler.shared,
+            reads_clock: compiler.reads_clock,
+            grid_values: compiler.grid_values,
             registers: compiler.registers,
         }
     }
 
-    pub(super) fn unknown(&self) -> Vec<OpIndex> {
-        let is_unknown = |op: &Compiled| {
-            matches!(op.effect, Effect::NeedsTime | Effect::Unknown)
-                || matches!(op.flow, Flow::Unknown | Flow::Outside(_))
+    pub(super) fn unsupported_ops(&self) -> Vec<OpIndex> {
+        let is_unknown = |op: &CompiledOp| {
+            matches!(op.effect, Effect::NeedsTime | Effect::Unsupported)
+                || matches!(op.flow, Flow::Unsupported | Flow::External(_))
         };
         (0u32..)
             .zip(&self.ops)

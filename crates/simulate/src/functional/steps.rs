@@ -7,13 +7,13 @@ use warpbound_ir::{BinaryOp, Expr, Half, TernaryOp};
 
 use super::compile::Compiler;
 use super::lanes::{LANES, binary, ternary};
-use super::program::{At, Step};
+use super::program::{ValueSlot, Step};
 
 /// An operand while its operation is being compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Operand {
     Const(u32),
-    At(At),
+    Slot(ValueSlot),
 }
 
 /// The steps of one operation, each made once.
@@ -21,10 +21,10 @@ pub(super) enum Operand {
 pub(super) struct Steps {
     pub(super) list: Vec<(u16, Step)>,
     /// Scratch rows in use.
-    pub(super) rows: u16,
-    known: HashMap<(StepKind, [Operand; FloatOp::MOST_WORDS]), At>,
+    pub(super) scratch_rows: u16,
+    value_numbers: HashMap<(StepKind, [Operand; FloatOp::MOST_WORDS]), ValueSlot>,
     /// Rows that hold 0 or 1.
-    truths: HashSet<At>,
+    booleans: HashSet<ValueSlot>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -39,60 +39,60 @@ pub(super) enum StepKind {
 }
 
 impl Compiler<'_> {
-    pub(super) fn expr(&mut self, expr: &Expr, steps: &mut Steps) -> Option<Operand> {
+    pub(super) fn compile_expr(&mut self, expr: &Expr, steps: &mut Steps) -> Option<Operand> {
         Some(match expr {
             Expr::Const(value) => Operand::Const(*value),
             Expr::Cell(cell) if cell.is_predicate() => {
                 let number = (cell.index() - 256) as u8;
                 let operand = Operand::Const(number.into());
-                let made = steps.add(StepKind::Predicate, &[operand], Step::Predicate(number), 1);
-                steps.truths.insert(made);
-                Operand::At(made)
+                let made = steps.get_or_push(StepKind::Predicate, &[operand], Step::Predicate(number), 1);
+                steps.booleans.insert(made);
+                Operand::Slot(made)
             }
-            Expr::Cell(cell) => Operand::At(self.own(*cell)?),
-            Expr::Special(register) => Operand::At(self.special(*register)?),
+            Expr::Cell(cell) => Operand::Slot(self.register_slot(*cell)?),
+            Expr::Special(register) => Operand::Slot(self.special_register(*register)?),
             Expr::ThreadId => return None,
-            Expr::Constant(bank, address) => match self.expr(address, steps)? {
-                Operand::Const(address) => Operand::Const(self.word(*bank, address)?),
-                Operand::At(address) => {
+            Expr::Constant(bank, address) => match self.compile_expr(address, steps)? {
+                Operand::Const(address) => Operand::Const(self.constant_word(*bank, address)?),
+                Operand::Slot(address) => {
                     let banks = &self.launch.constants;
                     let place = banks.iter().position(|(number, _)| number == bank)? as u16;
                     let step = Step::Constant(place, address);
-                    let operands = [Operand::At(address)];
-                    Operand::At(steps.add(StepKind::Constant(place), &operands, step, 1))
+                    let operands = [Operand::Slot(address)];
+                    Operand::Slot(steps.get_or_push(StepKind::Constant(place), &operands, step, 1))
                 }
             },
-            Expr::Unary(op, a) => match self.expr(a, steps)? {
+            Expr::Unary(op, a) => match self.compile_expr(a, steps)? {
                 Operand::Const(a) => Operand::Const(op.apply(a)),
-                Operand::At(at) => {
+                Operand::Slot(at) => {
                     let kind = StepKind::Unary(*op as u32);
-                    Operand::At(steps.add(kind, &[Operand::At(at)], Step::Unary(*op, at), 1))
+                    Operand::Slot(steps.get_or_push(kind, &[Operand::Slot(at)], Step::Unary(*op, at), 1))
                 }
             },
             Expr::Binary(op, a, b) => {
-                let (a, b) = (self.expr(a, steps)?, self.expr(b, steps)?);
-                self.binary(*op, a, b, steps)
+                let (a, b) = (self.compile_expr(a, steps)?, self.compile_expr(b, steps)?);
+                self.compile_binary(*op, a, b, steps)
             }
             Expr::Ternary(op, a, b, c) => {
-                let a = self.expr(a, steps)?;
-                let b = self.expr(b, steps)?;
-                let c = self.expr(c, steps)?;
-                self.ternary(*op, [a, b, c], steps)
+                let a = self.compile_expr(a, steps)?;
+                let b = self.compile_expr(b, steps)?;
+                let c = self.compile_expr(c, steps)?;
+                self.compile_ternary(*op, [a, b, c], steps)
             }
             Expr::Float(op, words, half) => {
                 let mut operands = Vec::with_capacity(words.len());
                 for word in words {
-                    operands.push(self.expr(word, steps)?);
+                    operands.push(self.compile_expr(word, steps)?);
                 }
-                self.float(*op, &operands, *half, steps)?
+                self.compile_float(*op, &operands, *half, steps)?
             }
         })
     }
 
-    fn binary(&mut self, op: BinaryOp, a: Operand, b: Operand, steps: &mut Steps) -> Operand {
+    fn compile_binary(&mut self, op: BinaryOp, a: Operand, b: Operand, steps: &mut Steps) -> Operand {
         let is_truth = |operand: &Operand| match operand {
             Operand::Const(value) => *value <= 1,
-            Operand::At(at) => steps.truths.contains(at),
+            Operand::Slot(at) => steps.booleans.contains(at),
         };
         let truths = is_truth(&a) && is_truth(&b);
         match (op, a, b) {
@@ -124,8 +124,8 @@ impl Compiler<'_> {
             _ => {}
         }
         let kind = StepKind::Binary(op as u32);
-        let step = Step::Binary(op, self.at(a), self.at(b));
-        let made = steps.add(kind, &[a, b], step, 1);
+        let step = Step::Binary(op, self.slot_of(a), self.slot_of(b));
+        let made = steps.get_or_push(kind, &[a, b], step, 1);
         let compares = matches!(
             op,
             BinaryOp::LtU
@@ -137,12 +137,12 @@ impl Compiler<'_> {
         );
         let combines = matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
         if compares || combines && truths {
-            steps.truths.insert(made);
+            steps.booleans.insert(made);
         }
-        Operand::At(made)
+        Operand::Slot(made)
     }
 
-    fn ternary(&mut self, op: TernaryOp, operands: [Operand; 3], steps: &mut Steps) -> Operand {
+    fn compile_ternary(&mut self, op: TernaryOp, operands: [Operand; 3], steps: &mut Steps) -> Operand {
         match (op, operands) {
             (_, [Operand::Const(a), Operand::Const(b), Operand::Const(c)]) => {
                 let row = ternary(op, &[a; LANES], &[b; LANES], &[c; LANES]);
@@ -165,11 +165,11 @@ impl Compiler<'_> {
             TernaryOp::FunnelLeft => StepKind::Ternary(4, 0),
             TernaryOp::Permute => StepKind::Ternary(5, 0),
         };
-        let [a, b, c] = operands.map(|operand| self.at(operand));
-        Operand::At(steps.add(kind, &operands, Step::Ternary(op, a, b, c), 1))
+        let [a, b, c] = operands.map(|operand| self.slot_of(operand));
+        Operand::Slot(steps.get_or_push(kind, &operands, Step::Ternary(op, a, b, c), 1))
     }
 
-    fn float(
+    fn compile_float(
         &mut self,
         op: FloatOp,
         operands: &[Operand],
@@ -179,27 +179,27 @@ impl Compiler<'_> {
         if operands.len() != op.words() {
             return None;
         }
-        let zero = self.at(Operand::Const(0));
+        let zero = self.slot_of(Operand::Const(0));
         let mut words = [zero; FloatOp::MOST_WORDS];
         for (word, operand) in words.iter_mut().zip(operands) {
-            *word = self.at(*operand);
+            *word = self.slot_of(*operand);
         }
         let wide = op.is_wide();
         let kind = StepKind::Float(format!("{op:?}"));
         let step = Step::Float { op, words, wide };
-        let made = steps.add(kind, operands, step, if wide { 2 } else { 1 });
+        let made = steps.get_or_push(kind, operands, step, if wide { 2 } else { 1 });
         if op.is_truth() {
-            steps.truths.insert(made);
+            steps.booleans.insert(made);
         }
         Some(match (half, made) {
-            (Half::Low, at) => Operand::At(at),
-            (Half::High, At::Scratch(row)) if wide => Operand::At(At::Scratch(row + 1)),
+            (Half::Low, at) => Operand::Slot(at),
+            (Half::High, ValueSlot::Scratch(row)) if wide => Operand::Slot(ValueSlot::Scratch(row + 1)),
             (Half::High, _) => Operand::Const(0),
         })
     }
 
     /// A word of a constant bank.
-    fn word(&self, bank: u8, address: u32) -> Option<u32> {
+    fn constant_word(&self, bank: u8, address: u32) -> Option<u32> {
         let (_, bytes) = self.launch.constants.iter().find(|(n, _)| *n == bank)?;
         let start = address as usize;
         let word = bytes.get(start..start.checked_add(4)?)?;
@@ -209,24 +209,24 @@ impl Compiler<'_> {
 
 impl Steps {
     /// The row of a step, which is made when it is not known yet, with so many rows.
-    fn add(&mut self, kind: StepKind, operands: &[Operand], step: Step, rows: u16) -> At {
+    fn get_or_push(&mut self, kind: StepKind, operands: &[Operand], step: Step, rows: u16) -> ValueSlot {
         let mut key = [Operand::Const(0); FloatOp::MOST_WORDS];
         for (place, operand) in key.iter_mut().zip(operands) {
             *place = *operand;
         }
-        if let Some(&known) = self.known.get(&(kind.clone(), key)) {
+        if let Some(&known) = self.value_numbers.get(&(kind.clone(), key)) {
             return known;
         }
         let made = self.push(step, rows);
-        self.known.insert((kind, key), made);
+        self.value_numbers.insert((kind, key), made);
         made
     }
 
     /// Adds a step.
-    pub(super) fn push(&mut self, step: Step, rows: u16) -> At {
-        let made = At::Scratch(self.rows);
-        self.list.push((self.rows, step));
-        self.rows += rows;
+    pub(super) fn push(&mut self, step: Step, rows: u16) -> ValueSlot {
+        let made = ValueSlot::Scratch(self.scratch_rows);
+        self.list.push((self.scratch_rows, step));
+        self.scratch_rows += rows;
         made
     }
 }

@@ -2,7 +2,7 @@
 
 use warpbound_ir::Outside;
 
-use super::texture::Image;
+use super::texture::TexelArray;
 
 /// A surface as a launch binds it to an object.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,7 +12,7 @@ pub struct Surface {
     /// The low word of its object.
     pub handle: u32,
     /// How texels are arranged.
-    pub image: Image,
+    pub image: TexelArray,
 }
 
 /// Where an access goes.
@@ -86,7 +86,7 @@ mod tests {
         Surface {
             name: "s".to_owned(),
             handle: 1,
-            image: Image {
+            image: TexelArray {
                 kind: ImageKind::Layered2,
                 size: [5, 3, 1],
                 layers: 2,

@@ -21,7 +21,7 @@ pub struct Texture {
     /// The low word of its object: the number of the texture in bits 19:0, of the sampler in bits 31:20.
     pub handle: u32,
     /// How texels are arranged.
-    pub image: Image,
+    pub image: TexelArray,
     /// Whether reads through integer coordinates alone are possible: linear memory.
     pub linear_memory: bool,
     /// Integers of 8 and 16 bits become 0 to 1, or -1 to 1.
@@ -36,7 +36,7 @@ pub struct Texture {
 
 /// Texels in global memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Image {
+pub struct TexelArray {
     /// How they are arranged.
     pub kind: ImageKind,
     /// Texels along each axis, 1 where there is none.
@@ -171,7 +171,7 @@ impl Number {
     }
 }
 
-impl Image {
+impl TexelArray {
     /// Bytes of a texel.
     pub fn texel(&self) -> u64 {
         self.element.size() * u64::from(self.channels)
@@ -391,7 +391,7 @@ impl Texture {
     }
 }
 
-impl Image {
+impl TexelArray {
     /// Its size as messages spell it.
     pub(super) fn describe(&self) -> String {
         let [width, height, depth] = self.size;

@@ -4,24 +4,24 @@ use warpbound_ir::Question;
 use warpbound_simt::concrete::ActivationStack;
 
 use super::Size;
-use super::lanes::{LANES, Mask, Row, gather};
-use super::program::{At, Dest, Own, Program};
+use super::lanes::{LANES, Mask, LaneValues, gather};
+use super::program::{ValueSlot, Dest, ExtraRegister, Program};
 
 /// A warp: 4 bytes for each register and thread, 16 more for its place and its condition code, and a hundred or two for
 /// all of its threads.
 pub(crate) struct Warp {
     pub(crate) stack: ActivationStack<u32>,
     /// The number of its first thread in the block.
-    pub(super) first: u32,
+    pub(super) first_thread: u32,
     /// General registers, then the rows of [`Own`].
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<LaneValues>,
     pub(super) predicates: [Mask; 8],
     /// Local memory of the lanes, one behind the other; empty until somebody uses it.
     pub(super) local: Vec<u8>,
     /// The barrier at which it waits.
-    pub(crate) waits: Option<Wait>,
+    pub(crate) barrier_wait: Option<Wait>,
     /// What the last question at a barrier was answered with.
-    pub(super) answer: u32,
+    pub(super) barrier_result: u32,
 }
 
 /// A warp waits at a barrier.
@@ -34,18 +34,18 @@ pub(crate) struct Wait {
     /// The instruction.
     pub(super) at: u32,
     /// What it asks, in how many of its threads that holds, and of how many.
-    pub(super) asks: Option<(Question, u32, u32)>,
+    pub(super) reduction: Option<(Question, u32, u32)>,
 }
 
 /// Threads that were at a barrier and went on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Passed {
+pub(super) struct ArrivedThreads {
     /// The barrier.
     pub(super) barrier: u32,
     /// How many threads.
     pub(super) threads: u32,
     /// How many the barrier is for.
-    pub(super) wanted: u32,
+    pub(super) expected: u32,
 }
 
 impl Warp {
@@ -54,37 +54,37 @@ impl Warp {
         let [x, y, _] = block;
         let first = number * LANES as u32;
         let count = (block.iter().product::<u32>() - first).min(LANES as u32);
-        let mut rows = vec![[0; LANES]; program.registers + Own::COUNT];
+        let mut rows = vec![[0; LANES]; program.registers + ExtraRegister::COUNT];
         for (axis, place) in [
             (0, |thread, x, _| thread % x),
             (1, |thread, x, y| thread / x % y),
             (2, |thread, x, y| thread / x / y),
         ] as [(u8, fn(u32, u32, u32) -> u32); 3]
         {
-            let row = &mut rows[program.registers + Own::Thread(axis).index()];
+            let row = &mut rows[program.registers + ExtraRegister::ThreadIndex(axis).index()];
             *row = std::array::from_fn(|lane| place(first + lane as u32, x, y));
         }
         Warp {
             stack: ActivationStack::new(entry, u64::from(u32::MAX >> (32 - count))),
-            first,
+            first_thread: first,
             rows,
             predicates: [0; 8],
             local: Vec::new(),
-            waits: None,
-            answer: 0,
+            barrier_wait: None,
+            barrier_result: 0,
         }
     }
 
     /// The lane's place in its block.
-    pub(super) fn place(&self, registers: usize, lane: usize) -> Size {
-        [0, 1, 2].map(|axis| self.rows[registers + Own::Thread(axis).index()][lane])
+    pub(super) fn thread_index(&self, registers: usize, lane: usize) -> Size {
+        [0, 1, 2].map(|axis| self.rows[registers + ExtraRegister::ThreadIndex(axis).index()][lane])
     }
 
     /// Writes a row in some lanes.
     #[inline(always)]
-    pub(super) fn write(&mut self, to: Dest, row: &Row, taken: Mask) {
+    pub(super) fn write(&mut self, to: Dest, row: &LaneValues, taken: Mask) {
         match to {
-            Dest::Own(own) => blend(&mut self.rows[usize::from(own)], row, taken),
+            Dest::Register(own) => blend(&mut self.rows[usize::from(own)], row, taken),
             Dest::Predicate(number) => self.write_predicate(number, gather(row), taken),
         }
     }
@@ -98,7 +98,7 @@ impl Warp {
 }
 
 #[inline(always)]
-fn blend(old: &mut Row, new: &Row, taken: Mask) {
+fn blend(old: &mut LaneValues, new: &LaneValues, taken: Mask) {
     if taken == Mask::MAX {
         *old = *new;
         return;
@@ -110,20 +110,20 @@ fn blend(old: &mut Row, new: &Row, taken: Mask) {
 
 /// The rows that an operation can read.
 pub(super) struct Rows<'a> {
-    pub(super) own: &'a [Row],
-    pub(super) shared: &'a [Row],
-    pub(super) block: &'a [Row],
-    pub(super) scratch: &'a [Row],
+    pub(super) warp: &'a [LaneValues],
+    pub(super) grid: &'a [LaneValues],
+    pub(super) block: &'a [LaneValues],
+    pub(super) scratch: &'a [LaneValues],
 }
 
 impl<'a> Rows<'a> {
     #[inline(always)]
-    pub(super) fn get(&self, at: At) -> &'a Row {
+    pub(super) fn get(&self, at: ValueSlot) -> &'a LaneValues {
         match at {
-            At::Own(row) => &self.own[usize::from(row)],
-            At::Shared(row) => &self.shared[usize::from(row)],
-            At::Block(axis) => &self.block[usize::from(axis)],
-            At::Scratch(row) => &self.scratch[usize::from(row)],
+            ValueSlot::Warp(row) => &self.warp[usize::from(row)],
+            ValueSlot::Grid(row) => &self.grid[usize::from(row)],
+            ValueSlot::Block(axis) => &self.block[usize::from(axis)],
+            ValueSlot::Scratch(row) => &self.scratch[usize::from(row)],
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Accesses of a warp to the memories.
 
 use warpbound_ir::OpIndex;
-use warpbound_isa::instr::Space;
+use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;
 
-use super::event::{Event, Listener};
+use super::event::{Event, EventListener};
 use super::global::{Outcome, Request};
 use super::level::LOCAL;
 use super::numbers::{Numbered, Numbers};
@@ -24,7 +24,7 @@ const SHARED: Numbered = Numbered::of(&[
 
 impl<'r> Sm<'r> {
     /// When the sources of an access have been read, and when its result is there.
-    pub(super) fn access<L: Listener>(
+    pub(super) fn access<L: EventListener>(
         &mut self,
         begin: u64,
         cached: bool,
@@ -45,7 +45,7 @@ impl<'r> Sm<'r> {
                 ..access
             };
             let (read, there) = match space {
-                Space::Shared => self.access_shared(begin, access, warp, around),
+                MemorySpace::Shared => self.access_shared(begin, access, warp, around),
                 _ => self.access_global(begin, (space, cached), access, warp, around),
             };
             sources = sources.max(read);
@@ -61,7 +61,7 @@ impl<'r> Sm<'r> {
     }
 
     /// `pastis-2022`, III.B: 22 + base + 2 for each conflict.
-    fn access_shared<L: Listener>(
+    fn access_shared<L: EventListener>(
         &mut self,
         begin: u64,
         access: Access,
@@ -107,10 +107,10 @@ impl<'r> Sm<'r> {
         (sources, done)
     }
 
-    fn access_global<L: Listener>(
+    fn access_global<L: EventListener>(
         &mut self,
         begin: u64,
-        (space, cached): (Space, bool),
+        (space, cached): (MemorySpace, bool),
         access: Access,
         warp: &mut Warp,
         around: &mut Around<'_, 'r, L>,
@@ -129,7 +129,7 @@ impl<'r> Sm<'r> {
             unit: unit_of_path(warp, self),
         };
         let outcome = match space {
-            Space::Local => {
+            MemorySpace::Local => {
                 // Words of the lanes lie beside each other, so that a warp's access to one variable is one line.
                 let each = u64::from(around.launch.local).next_multiple_of(4) * 32;
                 let slot = u64::from(self.number) * self.slots + u64::from(warp.place.slot);
@@ -164,8 +164,8 @@ impl<'r> Sm<'r> {
             warp: warp.place,
             at: OpIndex(warp.at),
             space: match space {
-                Space::Local => Space::Local,
-                _ => Space::Global,
+                MemorySpace::Local => MemorySpace::Local,
+                _ => MemorySpace::Global,
             },
             kind: access.kind,
             requests: outcome.requests,
@@ -185,9 +185,9 @@ impl<'r> Sm<'r> {
 }
 
 /// The memories that an access is to, and the lanes for each; generic addresses become those of their memory.
-fn spaces(access: &Access, addresses: &mut [u64; 32]) -> [(Space, u32); 3] {
-    let mut found = [(Space::Shared, 0), (Space::Local, 0), (Space::Global, 0)];
-    if access.space != Space::Generic {
+fn spaces(access: &Access, addresses: &mut [u64; 32]) -> [(MemorySpace, u32); 3] {
+    let mut found = [(MemorySpace::Shared, 0), (MemorySpace::Local, 0), (MemorySpace::Global, 0)];
+    if access.space != MemorySpace::Generic {
         found[0] = (access.space, access.taken);
         return found;
     }
@@ -198,8 +198,8 @@ fn spaces(access: &Access, addresses: &mut [u64; 32]) -> [(Space, u32); 3] {
         let (space, base) = window::space_of(access.space, *address);
         *address -= base;
         let place = match space {
-            Space::Shared => 0,
-            Space::Local => 1,
+            MemorySpace::Shared => 0,
+            MemorySpace::Local => 1,
             _ => 2,
         };
         found[place].1 |= 1 << lane;

@@ -14,7 +14,7 @@
 
 use std::collections::VecDeque;
 
-use warpbound_machine::Room;
+use warpbound_machine::BlockResources;
 
 /// A queue of kernels that run one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -36,7 +36,7 @@ pub enum Priority {
 
 /// A kernel that is launched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Kernel {
+pub struct KernelLaunch {
     /// Its stream.
     pub stream: Stream,
     /// The priority of that stream.
@@ -44,7 +44,7 @@ pub struct Kernel {
     /// The blocks of its grid.
     pub blocks: u64,
     /// What a block takes of an SM.
-    pub need: Room,
+    pub need: BlockResources,
 }
 
 /// A kernel that was submitted: its place in the order of the launches.
@@ -77,9 +77,9 @@ pub enum Placement {
 #[derive(Clone, Debug)]
 pub struct Dispatcher {
     /// What an empty SM has.
-    whole: Room,
+    whole: BlockResources,
     /// What each SM has left.
-    free: Vec<Room>,
+    free: Vec<BlockResources>,
     placement: Placement,
     /// The SM of the block before.
     last: Option<usize>,
@@ -93,7 +93,7 @@ pub struct Dispatcher {
 
 #[derive(Clone, Debug)]
 struct Progress {
-    kernel: Kernel,
+    kernel: KernelLaunch,
     /// Index of its stream.
     stream: usize,
     /// It is, or was, in an EE queue.
@@ -120,7 +120,7 @@ struct StreamQueue {
 
 impl Dispatcher {
     /// Empty SMs, each with the same room; no limit of channels.
-    pub fn new(sms: usize, room_of_sm: Room) -> Dispatcher {
+    pub fn new(sms: usize, room_of_sm: BlockResources) -> Dispatcher {
         Dispatcher {
             whole: room_of_sm,
             free: vec![room_of_sm; sms],
@@ -156,7 +156,7 @@ impl Dispatcher {
     /// Launches a kernel: it goes to the end of its stream (G1).
     ///
     /// `None` where it has no blocks, or one would not fit on an empty SM: it would be in the way for ever.
-    pub fn submit(&mut self, kernel: Kernel) -> Option<KernelId> {
+    pub fn submit(&mut self, kernel: KernelLaunch) -> Option<KernelId> {
         if kernel.blocks == 0 || self.free.is_empty() || self.whole.without(&kernel.need).is_none()
         {
             return None;
@@ -229,7 +229,7 @@ impl Dispatcher {
     }
 
     /// The SM for a block, where it fits on one.
-    fn place(&self, need: &Room) -> Option<usize> {
+    fn place(&self, need: &BlockResources) -> Option<usize> {
         match self.placement {
             Placement::MostRoom => {
                 let mut best = None;
@@ -319,7 +319,7 @@ impl Dispatcher {
 }
 
 /// How many blocks fit at once: the first resource to run out decides (`GILMAN21` 4.2).
-fn blocks_that_fit(free: &Room, need: &Room) -> u64 {
+fn blocks_that_fit(free: &BlockResources, need: &BlockResources) -> u64 {
     [
         (free.threads, need.threads),
         (free.warps, need.warps),

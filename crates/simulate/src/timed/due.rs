@@ -9,7 +9,7 @@ const NEAR: u64 = 64;
 /// Numbers that are due at cycles: the earliest cycle first, in a cycle the lowest number.
 ///
 /// What is due soon, nearly all, is a bit in a set for its cycle; the rest is in a heap.
-pub(super) struct Due {
+pub(super) struct EventQueue {
     /// All that is due before is done.
     now: u64,
     /// For each of the next cycles, a bit for each number.
@@ -21,11 +21,11 @@ pub(super) struct Due {
     far: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
-impl Due {
+impl EventQueue {
     /// For numbers below a limit.
-    pub(super) fn new(limit: u32) -> Due {
+    pub(super) fn new(limit: u32) -> EventQueue {
         let words = (limit as usize).div_ceil(64).max(1);
-        Due {
+        EventQueue {
             now: 0,
             near: vec![0; words * NEAR as usize],
             words,
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn in_the_order_of_time() {
         let mut random = fastrand::Rng::with_seed(3);
-        let mut due = Due::new(200);
+        let mut due = EventQueue::new(200);
         let mut expected = BTreeSet::new();
         let mut now = 0;
         for _ in 0..50_000 {

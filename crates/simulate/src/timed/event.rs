@@ -1,12 +1,12 @@
 //! Events: all that comes out of the timing model.
 
 use warpbound_ir::OpIndex;
-use warpbound_isa::instr::Space;
+use warpbound_isa::instr::MemorySpace;
 
 use crate::functional::{AccessKind, Size};
 
 /// Hears of everything that happens. Events of one SM come in the order of their cycles.
-pub trait Listener {
+pub trait EventListener {
     /// Something happens at a cycle.
     fn event(&mut self, cycle: u64, event: &Event);
 }
@@ -15,12 +15,12 @@ pub trait Listener {
 #[derive(Clone, Copy, Debug)]
 pub struct Silent;
 
-impl Listener for Silent {
+impl EventListener for Silent {
     #[inline(always)]
     fn event(&mut self, _cycle: u64, _event: &Event) {}
 }
 
-impl<A: Listener, B: Listener> Listener for (A, B) {
+impl<A: EventListener, B: EventListener> EventListener for (A, B) {
     #[inline(always)]
     fn event(&mut self, cycle: u64, event: &Event) {
         self.0.event(cycle, event);
@@ -28,7 +28,7 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
     }
 }
 
-impl<L: Listener> Listener for Option<L> {
+impl<L: EventListener> EventListener for Option<L> {
     #[inline(always)]
     fn event(&mut self, cycle: u64, event: &Event) {
         if let Some(listener) = self {
@@ -37,7 +37,7 @@ impl<L: Listener> Listener for Option<L> {
     }
 }
 
-impl<L: Listener> Listener for &mut L {
+impl<L: EventListener> EventListener for &mut L {
     #[inline(always)]
     fn event(&mut self, cycle: u64, event: &Event) {
         (**self).event(cycle, event);
@@ -105,11 +105,11 @@ impl Stall {
 }
 
 /// The cycles between two issues of a warp, by reason, in the order of [`Stall::ALL`].
-pub type Waited = [u64; 7];
+pub type StallCycles = [u64; 7];
 
 /// Where a constant or an instruction was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Level {
+pub enum HitLevel {
     /// The first cache.
     First,
     /// The second cache of the SM.
@@ -147,7 +147,7 @@ pub enum Event {
         /// Those of them in which the condition holds.
         taken: u32,
         /// What the cycles since its issue before, or since its begin, went into.
-        waited: Waited,
+        waited: StallCycles,
     },
     /// The instruction that was issued last accesses shared memory.
     Shared {
@@ -171,7 +171,7 @@ pub enum Event {
         /// The instruction.
         at: OpIndex,
         /// Global or local.
-        space: Space,
+        space: MemorySpace,
         /// What it does.
         kind: AccessKind,
         /// Requests to the first level.
@@ -202,7 +202,7 @@ pub enum Event {
         /// Byte offset.
         offset: u32,
         /// Where it was.
-        found: Level,
+        found: HitLevel,
     },
     /// An instruction was not in the first cache.
     FetchMiss {
@@ -211,7 +211,7 @@ pub enum Event {
         /// The instruction.
         at: OpIndex,
         /// Where it was.
-        found: Level,
+        found: HitLevel,
     },
     /// The warps that wait at a barrier of a block go on.
     BarrierOpens {

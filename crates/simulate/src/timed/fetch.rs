@@ -3,7 +3,7 @@
 use warpbound_machine::Parameter;
 
 use super::cache::Cache;
-use super::event::Level as Found;
+use super::event::HitLevel as Found;
 use super::level::{BANK, CODE, CONSTANTS, Level};
 use super::numbers::{Numbered, Numbers};
 

@@ -320,15 +320,15 @@ impl Path {
 
 #[cfg(test)]
 mod tests {
-    use warpbound_machine::{Device, Pick};
+    use warpbound_machine::{GpuModel, Selection};
 
     use super::*;
 
     /// Of the 8 sectors that may be on their way, a line takes four.
     #[test]
     fn sectors_are_on_their_way_and_not_lines() {
-        let machine = Device::built_in("jetson-tx2").expect("it comes with the tool");
-        let picked = machine.pick(Pick::Typical).with(Parameter::L1Misses, 8);
+        let machine = GpuModel::built_in("jetson-tx2").expect("it comes with the tool");
+        let picked = machine.pick(Selection::Typical).with(Parameter::L1Misses, 8);
         let numbers = Numbers::new(&picked);
         let mut path = Path::new(&numbers);
         let mut level = Level::new(&numbers);

@@ -5,17 +5,17 @@ use std::collections::VecDeque;
 use warpbound_base::{Cycles, Observed};
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
-use warpbound_machine::{Parameter, Room};
+use warpbound_machine::{Parameter, BlockResources};
 
-use super::dispatch::{Dispatcher, Kernel, KernelId, Priority, Stream};
-use super::due::Due;
-use super::event::{Event, Listener};
+use super::dispatch::{Dispatcher, KernelLaunch, KernelId, Priority, Stream};
+use super::due::EventQueue;
+use super::event::{Event, EventListener};
 use super::level::{BANK, CODE, CONSTANTS, Level};
 use super::numbers::{Numbered, Numbers};
 use super::probe::Probe;
 use super::row::{Work, rows};
 use super::sm::{Around, Sm};
-use super::{Caches, Finished, Setup};
+use super::{Caches, TimedResult, Setup};
 use crate::functional::{Counts, Fault, FaultKind, GlobalMemory, Launch, Program};
 
 const LIMITS: Numbered = Numbered::of(&[
@@ -43,7 +43,7 @@ struct Coming {
 struct Gpu<'r> {
     sms: Vec<Sm<'r>>,
     /// Turns of schedulers and begins of blocks.
-    due: Due,
+    due: EventQueue,
     dispatcher: Dispatcher,
     kernel: KernelId,
     /// For each SM.
@@ -53,14 +53,14 @@ struct Gpu<'r> {
     places: u32,
 }
 
-pub(super) fn run<L: Listener>(
+pub(super) fn run<L: EventListener>(
     code: &Code,
     program: &nvidia::Program,
     launch: &Launch,
     setup: &Setup,
     memory: &mut GlobalMemory,
     listener: &mut L,
-) -> Result<Finished, Fault> {
+) -> Result<TimedResult, Fault> {
     let numbers = Numbers::new(&setup.machine);
     let rows = rows(code, program, &numbers);
     let compiled = Program::timed(code, launch);
@@ -71,7 +71,7 @@ pub(super) fn run<L: Listener>(
     let mut around = Around {
         numbers: &numbers,
         setup,
-        tells: compiled.is_told,
+        tells: compiled.reads_clock,
         counted: rows
             .iter()
             .any(|row| matches!(row.work, Work::Outstanding { .. })),
@@ -88,7 +88,7 @@ pub(super) fn run<L: Listener>(
     };
     numbers.touch(LIMITS);
     let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
-    let need = Room::of_block(
+    let need = BlockResources::of_block(
         &setup.machine,
         threads,
         setup.registers.into(),
@@ -97,20 +97,20 @@ pub(super) fn run<L: Listener>(
     let count = numbers.peek(Parameter::SmCount).max(1) as u32;
     let entry = code.get(code.entry).map_or(0, |op| op.addr.0.into());
     let sm = |number| Sm::new(number, entry, &numbers);
-    let mut dispatcher = Dispatcher::new(count as usize, Room::of_sm(&setup.machine));
-    let kernel = dispatcher.submit(Kernel {
+    let mut dispatcher = Dispatcher::new(count as usize, BlockResources::of_sm(&setup.machine));
+    let kernel = dispatcher.submit(KernelLaunch {
         stream: Stream(1),
         priority: Priority::Low,
         blocks: launch.grid.iter().map(|&n| u64::from(n)).product(),
         need,
     });
     let Some(kernel) = kernel else {
-        return Err(Fault::of_launch(FaultKind::NoRoom));
+        return Err(Fault::of_launch(FaultKind::BlockTooLarge));
     };
     let places = numbers.peek(Parameter::SmSchedulers).max(1) as u32 + 1;
     let mut gpu = Gpu {
         sms: (0..count).map(sm).collect(),
-        due: Due::new(count * places),
+        due: EventQueue::new(count * places),
         dispatcher,
         kernel,
         coming: vec![Coming::default(); count as usize],
@@ -128,7 +128,7 @@ pub(super) fn run<L: Listener>(
     };
     let end = end + numbers.get(Parameter::LaunchEnd);
     around.listener.event(end, &Event::Done);
-    Ok(Finished {
+    Ok(TimedResult {
         cycles: Observed(Cycles(end)),
         counts: around.counts,
         touched: numbers.touched(),
@@ -153,7 +153,7 @@ fn warm(level: &mut Level<'_>, code: &Code, launch: &Launch, memory: &GlobalMemo
 
 impl<'r> Gpu<'r> {
     /// Runs all blocks; the cycle behind the last instruction.
-    fn go<L: Listener>(&mut self, around: &mut Around<'_, 'r, L>) -> Result<u64, Fault> {
+    fn go<L: EventListener>(&mut self, around: &mut Around<'_, 'r, L>) -> Result<u64, Fault> {
         let mut end = 0;
         while let Some((now, who)) = self.due.pop() {
             let (sm, place) = ((who / self.places) as usize, who % self.places);
@@ -176,7 +176,7 @@ impl<'r> Gpu<'r> {
     }
 
     /// A scheduler issues as long as it is the first in time.
-    fn turns<L: Listener>(
+    fn turns<L: EventListener>(
         &mut self,
         now: u64,
         sm: usize,
@@ -207,7 +207,7 @@ impl<'r> Gpu<'r> {
     }
 
     /// Schedulers of an SM whose warps may be ready before they look again.
-    fn wake<L: Listener>(&mut self, sm: usize, now: u64, around: &Around<'_, 'r, L>) {
+    fn wake<L: EventListener>(&mut self, sm: usize, now: u64, around: &Around<'_, 'r, L>) {
         let policy = around.setup.policy;
         for place in 0..self.places as usize - 1 {
             let scheduler = &mut self.sms[sm].schedulers[place];
@@ -243,7 +243,7 @@ impl<'r> Gpu<'r> {
     }
 
     /// The blocks of an SM that are due begin.
-    fn begin<L: Listener>(&mut self, now: u64, number: usize, around: &mut Around<'_, 'r, L>) {
+    fn begin<L: EventListener>(&mut self, now: u64, number: usize, around: &mut Around<'_, 'r, L>) {
         around.level.now = now;
         while let Some(&(due, block)) = self.coming[number].blocks.front()
             && due <= now

@@ -296,15 +296,15 @@ impl<'a> Level<'a> {
 
 #[cfg(test)]
 mod tests {
-    use warpbound_machine::{Device, Pick};
+    use warpbound_machine::{GpuModel, Selection};
 
     use super::*;
 
     /// Lines of 64 bytes, as a first level may have them, are halves of lines of 128, and lines of 256 are two.
     #[test]
     fn lines_of_another_length() {
-        let machine = Device::built_in("jetson-tx2").expect("it comes with the tool");
-        let numbers = Numbers::new(&machine.pick(Pick::Typical));
+        let machine = GpuModel::built_in("jetson-tx2").expect("it comes with the tool");
+        let numbers = Numbers::new(&machine.pick(Selection::Typical));
         let mut level = Level::new(&numbers);
         let mut hits = |address, sectors| level.reach_from(0, address, sectors, Wanted::Read).hits;
         assert_eq!(hits(64, 0b11), 0);

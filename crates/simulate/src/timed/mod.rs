@@ -28,18 +28,18 @@ mod window;
 use warpbound_base::Observed;
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
-use warpbound_machine::{Parameter, Picked, WarpPolicy};
+use warpbound_machine::{Parameter, MachineConfig, WarpPolicy};
 
 pub use crate::functional::AccessKind;
 use crate::functional::{Counts, Fault, GlobalMemory, Launch};
 
-pub use event::{Event, Level, Listener, Silent, Stall, Waited, WarpPlace};
+pub use event::{Event, HitLevel, EventListener, Silent, Stall, StallCycles, WarpPlace};
 
 /// How a run is timed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Setup {
     /// The numbers of the machine.
-    pub machine: Picked,
+    pub machine: MachineConfig,
     /// Which ready warp issues next.
     pub policy: WarpPolicy,
     /// What decides when a warp may issue again.
@@ -72,7 +72,7 @@ pub enum Caches {
 
 /// A launch that came to its end.
 #[derive(Clone, Debug)]
-pub struct Finished {
+pub struct TimedResult {
     /// How long it took.
     pub cycles: Observed,
     /// What its warps did.
@@ -92,7 +92,7 @@ pub fn run(
     launch: &Launch,
     setup: &Setup,
     memory: &mut GlobalMemory,
-    listener: &mut impl Listener,
-) -> Result<Finished, Fault> {
+    listener: &mut impl EventListener,
+) -> Result<TimedResult, Fault> {
     gpu::run(code, program, launch, setup, memory, listener)
 }

@@ -3,11 +3,11 @@
 use std::cell::Cell;
 use std::ops::BitOrAssign;
 
-use warpbound_machine::{Parameter, Picked};
+use warpbound_machine::{Parameter, MachineConfig};
 
 /// The numbers of the machine, and which of them a run asked for.
 pub(super) struct Numbers {
-    picked: Picked,
+    picked: MachineConfig,
     touched: Cell<u128>,
 }
 
@@ -34,7 +34,7 @@ impl Numbered {
 }
 
 impl Numbers {
-    pub(super) fn new(picked: &Picked) -> Numbers {
+    pub(super) fn new(picked: &MachineConfig) -> Numbers {
         Numbers {
             picked: picked.clone(),
             touched: Cell::new(0),

@@ -1,10 +1,10 @@
 //! What an instruction did that its time depends on.
 
 use warpbound_ir::Cell;
-use warpbound_isa::instr::Space;
+use warpbound_isa::instr::MemorySpace;
 
 use super::row::{Row, Work};
-use crate::functional::{AccessKind, Accessed, Issue, Listener};
+use crate::functional::{AccessKind, MemoryAccess, Issue, ExecutionListener};
 
 /// Notes what the instruction that was executed last did.
 pub(super) struct Probe<'a> {
@@ -22,7 +22,7 @@ pub(super) struct Probe<'a> {
 /// An access to memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
-    pub(super) space: Space,
+    pub(super) space: MemorySpace,
     pub(super) kind: AccessKind,
     pub(super) size: u32,
     pub(super) taken: u32,
@@ -40,7 +40,7 @@ impl<'a> Probe<'a> {
     }
 }
 
-impl Listener for Probe<'_> {
+impl ExecutionListener for Probe<'_> {
     #[inline(always)]
     fn issue(&mut self, issue: &Issue<'_>) -> bool {
         self.taken = issue.taken;
@@ -54,7 +54,7 @@ impl Listener for Probe<'_> {
     }
 
     #[inline(always)]
-    fn access(&mut self, access: &Accessed<'_>) {
+    fn access(&mut self, access: &MemoryAccess<'_>) {
         self.access = Some(Access {
             space: access.space,
             kind: access.kind,

@@ -1,9 +1,9 @@
 //! Instructions as the timing model sees them.
 
 use smallvec::SmallVec;
-use warpbound_ir::{Cell, Code, Control, Op};
-use warpbound_isa::instr::Space;
-use warpbound_isa::nvidia::{Instr, Latency, Program, Timing, Value, View};
+use warpbound_ir::{Cell, Code, ControlEffect, Op};
+use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::nvidia::{Instr, Latency, Program, Timing, OperandValue, View};
 use warpbound_machine::Parameter;
 
 use super::numbers::{Numbered, Numbers};
@@ -196,7 +196,7 @@ fn row(op: &Op, instr: &Instr, program: &Program, numbers: &Numbers, before: &mu
         ),
         constants: view.as_ref().map(constants).unwrap_or_default(),
         bank_cycles: bank_cycles * numbers.peek(Parameter::IssueBankConflict) as u32,
-        jumps: op.control != Control::Next,
+        jumps: op.control != ControlEffect::Next,
         arrives: op.barrier,
         reads: op
             .reads
@@ -251,12 +251,12 @@ fn work(
         return Work::Texture;
     }
     if let Some(access) = access {
-        if access.space == Space::Constant {
+        if access.space == MemorySpace::Constant {
             let indexed = view
                 .operands
                 .iter()
                 .find_map(|operand| match operand.value {
-                    Value::ConstIndexed { bank, base, offset } => {
+                    OperandValue::ConstIndexed { bank, base, offset } => {
                         Some(Work::Constant(bank, base.map(Cell::gpr), offset))
                     }
                     _ => None,
@@ -264,7 +264,7 @@ fn work(
             return indexed.unwrap_or(Work::Takes(Parameter::ConstantL1Hit));
         }
         return Work::Access {
-            cached: access.space == Space::Local || view.has(".CI"),
+            cached: access.space == MemorySpace::Local || view.has(".CI"),
         };
     }
     match (timing.latency, timing.queue) {
@@ -276,7 +276,7 @@ fn work(
         (_, "fma64") if class == "integer" => Work::Takes(Parameter::LatencyImad),
         (_, "fma64") => Work::Takes(Parameter::LatencyFp64),
         (_, "shm") if class == "shuffle/vote" => Work::Takes(Parameter::LatencyShuffle),
-        _ if matches!(op.value, warpbound_ir::Value::Special(_)) => {
+        _ if matches!(op.value, warpbound_ir::ValueDependence::Special(_)) => {
             Work::Takes(Parameter::LatencySpecialRegister)
         }
         _ => Work::Takes(Parameter::LatencyOther),
@@ -289,7 +289,7 @@ fn outstanding(view: &View) -> Work {
         view.operands
             .iter()
             .filter_map(|operand| match operand.value {
-                Value::Word(word) => Some(word),
+                OperandValue::Word(word) => Some(word),
                 _ => None,
             })
     };
@@ -298,7 +298,7 @@ fn outstanding(view: &View) -> Work {
         .operands
         .iter()
         .find_map(|operand| match operand.value {
-            Value::Int(most) => u8::try_from(most).ok(),
+            OperandValue::Int(most) => u8::try_from(most).ok(),
             _ => None,
         });
     let mut none_of = 0;
@@ -320,7 +320,7 @@ fn outstanding(view: &View) -> Work {
 
 fn constants(view: &View) -> SmallVec<[(u8, u32); 1]> {
     let constant = |operand: &warpbound_isa::Operand| match operand.value {
-        Value::Const { bank, offset } => Some((bank, u32::try_from(offset).ok()?)),
+        OperandValue::Const { bank, offset } => Some((bank, u32::try_from(offset).ok()?)),
         _ => None,
     };
     view.operands.iter().filter_map(constant).collect()
@@ -332,7 +332,7 @@ fn conflicts(view: &View, reuse: u8, banks: u64, before: &mut Reuse) -> u32 {
     let mut fetched: SmallVec<[u8; 4]> = SmallVec::new();
     let mut after = Reuse::default();
     for operand in &view.operands {
-        let (Value::Reg(Some(register)), Some(slot)) = (operand.value, operand.slot) else {
+        let (OperandValue::Reg(Some(register)), Some(slot)) = (operand.value, operand.slot) else {
             continue;
         };
         let slot = usize::from(slot);

@@ -2,9 +2,9 @@
 
 use warpbound_ir::OpIndex;
 use warpbound_machine::Parameter;
-use warpbound_simt::concrete::Stage;
+use warpbound_simt::concrete::StackEntry;
 
-use super::event::{Event, Listener, Stall, WarpPlace};
+use super::event::{Event, EventListener, Stall, WarpPlace};
 use super::fetch::{Constants, Instructions};
 use super::global::Path;
 use super::level::Level;
@@ -16,7 +16,7 @@ use super::scoreboard::COUNT;
 use super::server::Server;
 use super::warp::Warp;
 use super::{Interlock, Setup};
-use crate::functional::{Block, Counts, Fault, GlobalMemory, Launch, Program, Size, Told, World};
+use crate::functional::{Block, Counts, Fault, GlobalMemory, Launch, Program, Size, ClockRegister, ExecContext};
 
 /// What all SMs work with.
 pub(super) struct Around<'a, 'r, L> {
@@ -116,7 +116,7 @@ impl<'r> Sm<'r> {
 
     /// A block begins at a cycle: its warps take a row of slots, which they give back together when it ends. So the warps of a
     /// block are spread over the sub-partitions evenly.
-    pub(super) fn begin<L: Listener>(
+    pub(super) fn begin<L: EventListener>(
         &mut self,
         now: u64,
         (number, index): (u64, Size),
@@ -169,7 +169,7 @@ impl<'r> Sm<'r> {
     }
 
     /// A scheduler issues what it can at a cycle.
-    pub(super) fn turn<L: Listener>(
+    pub(super) fn turn<L: EventListener>(
         &mut self,
         now: u64,
         scheduler: usize,
@@ -188,7 +188,7 @@ impl<'r> Sm<'r> {
     }
 
     /// A warp issues its next instruction; whether that pairs with the one behind it.
-    fn issue<L: Listener>(
+    fn issue<L: EventListener>(
         &mut self,
         now: u64,
         slot: u32,
@@ -215,7 +215,7 @@ impl<'r> Sm<'r> {
     }
 
     /// A warp executes its next instruction, and its scheduler learns when it can issue the one behind.
-    fn execute<L: Listener>(
+    fn execute<L: EventListener>(
         &mut self,
         now: u64,
         warp: &mut Warp,
@@ -238,18 +238,18 @@ impl<'r> Sm<'r> {
             let block = &mut resident.block;
             let sms = around.numbers.peek(Parameter::SmCount) as u32;
             let nanoseconds = around.nanoseconds(now);
-            block.tell(Told::Machine, sms << 20);
-            block.tell(Told::Place, self.number << 20 | slot << 8);
-            block.tell(Told::ClockLow, now as u32);
-            block.tell(Told::ClockHigh, (now >> 32) as u32);
-            block.tell(Told::TimeLow, nanoseconds as u32);
-            block.tell(Told::TimeHigh, (nanoseconds >> 32) as u32);
+            block.set_clock_register(ClockRegister::VirtCfg, sms << 20);
+            block.set_clock_register(ClockRegister::VirtId, self.number << 20 | slot << 8);
+            block.set_clock_register(ClockRegister::ClockLow, now as u32);
+            block.set_clock_register(ClockRegister::ClockHigh, (now >> 32) as u32);
+            block.set_clock_register(ClockRegister::TimeLow, nanoseconds as u32);
+            block.set_clock_register(ClockRegister::TimeHigh, (nanoseconds >> 32) as u32);
         }
         let number = warp.place.warp as usize;
-        let mut world = World {
+        let mut world = ExecContext {
             memory: &mut *around.memory,
             counts: &mut around.counts,
-            left: &mut around.left,
+            budget: &mut around.left,
             listener: &mut around.probe,
         };
         resident.block.step(number, at, warp.active, &mut world)?;
@@ -269,7 +269,7 @@ impl<'r> Sm<'r> {
         around.numbers.touch(row.touches);
         let state = &resident.block.warps[number];
         let next = state.stack.top().map(next_of);
-        let waits = state.waits.is_some();
+        let waits = state.barrier_wait.is_some();
         warp.restart(now);
         self.work(now, row, warp, around);
         let Some(next) = next else {
@@ -298,7 +298,7 @@ impl<'r> Sm<'r> {
 
     /// An instruction begins its work at a cycle: when its sources have been read, when its result is there, and when its
     /// warp may issue the next one.
-    fn work<L: Listener>(
+    fn work<L: EventListener>(
         &mut self,
         now: u64,
         row: &Row,
@@ -408,7 +408,7 @@ impl<'r> Sm<'r> {
 
     /// When a warp can issue its next instruction, as far as that depends on itself; it asks for it from a cycle on that is
     /// not before now.
-    fn prepare<L: Listener>(
+    fn prepare<L: EventListener>(
         &mut self,
         warp: &mut Warp,
         now: u64,
@@ -456,7 +456,7 @@ impl<'r> Sm<'r> {
     }
 
     /// A constant is needed at a cycle; when it is there.
-    fn constant<L: Listener>(
+    fn constant<L: EventListener>(
         &mut self,
         now: u64,
         at: u64,
@@ -477,7 +477,7 @@ impl<'r> Sm<'r> {
     }
 
     /// A warp of a block has come to a barrier, or to its end: perhaps others go on.
-    fn arrive<L: Listener>(
+    fn arrive<L: EventListener>(
         &mut self,
         now: u64,
         place: usize,
@@ -491,7 +491,7 @@ impl<'r> Sm<'r> {
         let counted = self.barrier.transfer(now, now, 32, rate * 1000);
         let waiting = |resident: &Resident<'_>| -> Vec<bool> {
             let warps = resident.block.warps.iter();
-            warps.map(|warp| warp.waits.is_some()).collect()
+            warps.map(|warp| warp.barrier_wait.is_some()).collect()
         };
         let before = waiting(&resident);
         resident.block.release(&mut around.counts);
@@ -526,7 +526,7 @@ impl<'r> Sm<'r> {
     }
 
     /// A warp comes to its end.
-    fn end<L: Listener>(
+    fn end<L: EventListener>(
         &mut self,
         now: u64,
         warp: &Warp,
@@ -546,7 +546,7 @@ impl<'r> Sm<'r> {
         resident.running -= 1;
         if resident.running > 0 {
             // The others may have waited for it; where nobody waits, barriers have no part in it.
-            if resident.block.warps.iter().all(|warp| warp.waits.is_none()) {
+            if resident.block.warps.iter().all(|warp| warp.barrier_wait.is_none()) {
                 return;
             }
             self.arrive(now, warp.resident, around, turn);
@@ -569,7 +569,7 @@ impl<'r> Sm<'r> {
     }
 }
 
-fn next_of(stage: &Stage<u32>) -> (u32, u32) {
+fn next_of(stage: &StackEntry<u32>) -> (u32, u32) {
     (stage.next, stage.mask as u32)
 }
 

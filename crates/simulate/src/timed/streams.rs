@@ -1,6 +1,6 @@
 //! Streams of accesses against what buses, ports and windows can carry.
 
-use warpbound_machine::{Device, Parameter, Pick, Picked};
+use warpbound_machine::{GpuModel, Parameter, Selection, MachineConfig};
 
 use super::dram::Dram;
 use super::global::{Path, Request};
@@ -26,13 +26,13 @@ fn request(access: &(AccessKind, u32, [u64; 32]), cached: bool, unit: usize) -> 
     }
 }
 
-fn machine(name: &str, pick: Pick) -> Picked {
-    let device = Device::built_in(name).expect("it comes with the tool");
+fn machine(name: &str, pick: Selection) -> MachineConfig {
+    let device = GpuModel::built_in(name).expect("it comes with the tool");
     device.pick(pick)
 }
 
 /// Bytes in a thousand cycles, of words that one SM or several read or write one behind the other, each as soon as it can.
-fn rate(machine: &Picked, sms: usize, kinds: &[AccessKind], accesses: u64) -> u64 {
+fn rate(machine: &MachineConfig, sms: usize, kinds: &[AccessKind], accesses: u64) -> u64 {
     let numbers = Numbers::new(machine);
     let mut paths: Vec<Path> = (0..sms).map(|_| Path::new(&numbers)).collect();
     let mut level = Level::new(&numbers);
@@ -53,7 +53,7 @@ fn rate(machine: &Picked, sms: usize, kinds: &[AccessKind], accesses: u64) -> u6
 }
 
 /// Machines with little second-level cache and one page of memory, so that short streams are long for them.
-fn small(name: &str, pick: Pick) -> Picked {
+fn small(name: &str, pick: Selection) -> MachineConfig {
     let machine = machine(name, pick);
     let line = machine[Parameter::L2Line] * machine[Parameter::L2Ways];
     let bytes = 2 * line * machine[Parameter::L2Slices];
@@ -65,8 +65,8 @@ fn small(name: &str, pick: Pick) -> Picked {
 /// Reads get their part of the bus and no more, whichever machine.
 #[test]
 fn a_stream_of_reads_gets_the_efficiency_of_the_memory() {
-    for name in Device::names() {
-        let machine = small(name, Pick::Typical);
+    for name in GpuModel::names() {
+        let machine = small(name, Selection::Typical);
         let most = machine[Parameter::DramBandwidth] * machine[Parameter::DramReads] / 1000;
         let sms = machine[Parameter::SmCount] as usize;
         let rate = rate(&machine, sms, &[AccessKind::Load], 20_000);
@@ -78,8 +78,8 @@ fn a_stream_of_reads_gets_the_efficiency_of_the_memory() {
 /// Writes end as fast as memory takes what they push out of the second level, and mixes lose what turning the bus takes.
 #[test]
 fn what_leaves_the_second_level_takes_the_bus() {
-    for name in Device::names() {
-        let machine = small(name, Pick::Typical);
+    for name in GpuModel::names() {
+        let machine = small(name, Selection::Typical);
         let bandwidth = machine[Parameter::DramBandwidth];
         let sms = machine[Parameter::SmCount] as usize;
         let most = bandwidth * machine[Parameter::DramWrites] / 1000;
@@ -113,7 +113,7 @@ fn what_leaves_the_second_level_takes_the_bus() {
 /// An SM has no more stores under way than it can hold: what comes later is not accepted before some have arrived.
 #[test]
 fn stores_wait_for_room() {
-    let machine = small("gtx1080", Pick::Typical).with(Parameter::L1Stores, 16);
+    let machine = small("gtx1080", Selection::Typical).with(Parameter::L1Stores, 16);
     let numbers = Numbers::new(&machine);
     let (mut path, mut level) = (Path::new(&numbers), Level::new(&numbers));
     let mut accepted = Vec::new();
@@ -133,7 +133,7 @@ fn stores_wait_for_room() {
 /// for later (`cycles-corrections`, CE4).
 #[test]
 fn a_port_with_a_backlog_delays_no_other_sm() {
-    let machine = small("gtx1080", Pick::Typical).with(Parameter::L1Stores, 1 << 20);
+    let machine = small("gtx1080", Selection::Typical).with(Parameter::L1Stores, 1 << 20);
     let numbers = Numbers::new(&machine);
     let (mut busy, mut idle) = (Path::new(&numbers), Path::new(&numbers));
     let mut level = Level::new(&numbers);
@@ -160,13 +160,13 @@ fn a_port_with_a_backlog_delays_no_other_sm() {
 /// Ten thousand random streams on random machines: no port and no bus carries more than it can.
 #[test]
 fn nothing_carries_more_than_it_can() {
-    let names: Vec<&str> = Device::names().collect();
+    let names: Vec<&str> = GpuModel::names().collect();
     for seed in 0..10_000 {
         let mut random = fastrand::Rng::with_seed(seed);
         let name = random.choice(&names).copied().unwrap_or("gtx1080");
         let pick = *random
-            .choice(&[Pick::Least, Pick::Most, Pick::Typical, Pick::Seed(seed)])
-            .unwrap_or(&Pick::Typical);
+            .choice(&[Selection::Least, Selection::Most, Selection::Typical, Selection::Seed(seed)])
+            .unwrap_or(&Selection::Typical);
         let machine = small(name, pick);
         let numbers = Numbers::new(&machine);
         let sector = machine[Parameter::L2Sector];
@@ -218,7 +218,7 @@ fn nothing_carries_more_than_it_can() {
 /// While memory is refreshed, it brings nothing.
 #[test]
 fn a_refresh_closes_the_memory() {
-    let machine = small("gtx1080", Pick::Typical);
+    let machine = small("gtx1080", Selection::Typical);
     let numbers = Numbers::new(&machine);
     let mut dram = Dram::new(&numbers, machine[Parameter::L2Sector]);
     let (interval, refresh) = (
@@ -239,7 +239,7 @@ fn a_refresh_closes_the_memory() {
 #[test]
 fn requests_of_an_instruction_share_their_sectors() {
     for (merge, sectors) in [(1, 1), (0, 4)] {
-        let machine = small("gtx1080", Pick::Typical).with(Parameter::L1Merge, merge);
+        let machine = small("gtx1080", Selection::Typical).with(Parameter::L1Merge, merge);
         let numbers = Numbers::new(&machine);
         let (mut path, mut level) = (Path::new(&numbers), Level::new(&numbers));
         let same = (AccessKind::Load, 4, [64; 32]);
@@ -253,7 +253,7 @@ fn requests_of_an_instruction_share_their_sectors() {
 #[test]
 fn a_hash_spreads_lines_over_the_slices() {
     let done = |hash| {
-        let machine = small("gtx1080", Pick::Typical).with(Parameter::L2Hash, hash);
+        let machine = small("gtx1080", Selection::Typical).with(Parameter::L2Hash, hash);
         let numbers = Numbers::new(&machine);
         let mut level = Level::new(&numbers);
         let apart = machine[Parameter::L2Line] * machine[Parameter::L2Slices];
@@ -266,7 +266,7 @@ fn a_hash_spreads_lines_over_the_slices() {
 /// A request for a translation that is under way waits for it.
 #[test]
 fn a_translation_under_way_is_waited_for() {
-    let machine = machine("gtx1080", Pick::Typical);
+    let machine = machine("gtx1080", Selection::Typical);
     let numbers = Numbers::new(&machine);
     let (mut path, mut level) = (Path::new(&numbers), Level::new(&numbers));
     let mut other = Path::new(&numbers);

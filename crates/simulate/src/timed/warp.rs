@@ -2,7 +2,7 @@
 
 use warpbound_ir::Cell;
 
-use super::event::{Stall, Waited, WarpPlace};
+use super::event::{Stall, StallCycles, WarpPlace};
 use super::scoreboard::Scoreboards;
 
 /// A warp in time.
@@ -18,7 +18,7 @@ pub(super) struct Warp {
     /// From when on it can issue, as far as it depends on itself.
     pub(super) ready: u64,
     /// What it has waited for until then.
-    pub(super) waited: Waited,
+    pub(super) waited: StallCycles,
     pub(super) scoreboards: Scoreboards,
     /// When its cells are written, and whether from memory: for the scoreboard of all registers.
     pub(super) cells: Vec<(u64, bool)>,

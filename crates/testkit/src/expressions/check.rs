@@ -7,11 +7,11 @@ use warpbound_driver::Session;
 
 use super::generate::{Batch, Expression, Random, VARIABLES};
 use super::value::Type;
-use crate::kernels::Launch;
+use crate::kernels::TestLaunch;
 
 /// An expression that is worth something else.
 #[derive(Clone, Debug)]
-pub struct Problem {
+pub struct WrongValue {
     /// As CUDA C.
     pub expression: String,
     /// The values of its variables, what it is worth, and what was found.
@@ -20,9 +20,9 @@ pub struct Problem {
 
 /// What a run showed.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct CheckOutcome {
     /// The first wrong value of each wrong expression.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<WrongValue>,
     /// Values compared.
     pub values: usize,
     /// How often warps issued which instruction.
@@ -34,7 +34,7 @@ pub struct Outcome {
 /// # Errors
 ///
 /// Where it cannot be run to its end.
-pub fn run(batch: &Batch, cubin: &[u8], threads: usize) -> Result<Outcome, Diagnostic> {
+pub fn run(batch: &Batch, cubin: &[u8], threads: usize) -> Result<CheckOutcome, Diagnostic> {
     let mut random = Random(batch.seed ^ 0x5eed);
     let arrays = Type::ALL.map(|of| -> Vec<u64> {
         (0..VARIABLES * threads)
@@ -43,7 +43,7 @@ pub fn run(batch: &Batch, cubin: &[u8], threads: usize) -> Result<Outcome, Diagn
     });
     let block = threads.clamp(1, 128);
     let grid = threads.div_ceil(block) as u32;
-    let mut launch = Launch::of("expressions", [grid, 1, 1], [block as u32, 1, 1]);
+    let mut launch = TestLaunch::of("expressions", [grid, 1, 1], [block as u32, 1, 1]);
     for (of, values) in Type::ALL.into_iter().zip(&arrays) {
         let name = of.spelled().1.to_string();
         launch = match of.size() {
@@ -65,7 +65,7 @@ pub fn run(batch: &Batch, cubin: &[u8], threads: usize) -> Result<Outcome, Diagn
     let out = buffers.get(Type::ALL.len()).map(|b| b.bytes.as_slice());
     let (words, _) = out.unwrap_or_default().as_chunks::<8>();
 
-    let mut outcome = Outcome::default();
+    let mut outcome = CheckOutcome::default();
     for count in done.report.mnemonics {
         outcome
             .mnemonics
@@ -89,7 +89,7 @@ pub fn run(batch: &Batch, cubin: &[u8], threads: usize) -> Result<Outcome, Diagn
                 continue;
             }
             is_wrong = true;
-            outcome.problems.push(Problem {
+            outcome.problems.push(WrongValue {
                 expression: expression.text(),
                 values: values(expression, &variable, expected, found.unwrap_or(0)),
             });

@@ -1,6 +1,6 @@
 //! Random expressions, and kernels that compute many.
 
-use super::rows::{Row, rows};
+use super::rows::{OperatorRow, rows};
 use super::value::Type;
 
 /// Functions that the kernels use: instructions of PTX.
@@ -45,7 +45,7 @@ pub enum Expression {
     /// A constant, as its bits.
     Constant(Type, u64),
     /// An operator or a function of operands.
-    Apply(&'static Row, Vec<Expression>),
+    Apply(&'static OperatorRow, Vec<Expression>),
 }
 
 impl Expression {
@@ -181,7 +181,7 @@ impl Random {
                 _ => Expression::Variable(of, self.below(VARIABLES)),
             };
         }
-        let all: Vec<&'static Row> = rows()
+        let all: Vec<&'static OperatorRow> = rows()
             .filter(|row| row.result == of && (is_root || row.ulps == 0))
             .collect();
         let row = self.choose(&all);

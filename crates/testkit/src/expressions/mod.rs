@@ -9,7 +9,7 @@ mod generate;
 mod rows;
 mod value;
 
-pub use check::{Outcome, Problem, run};
+pub use check::{CheckOutcome, WrongValue, run};
 pub use generate::{Batch, Expression};
-pub use rows::{Row, rows};
-pub use value::{Number, Type};
+pub use rows::{OperatorRow, rows};
+pub use value::{NativeNumber, Type};

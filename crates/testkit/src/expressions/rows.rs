@@ -6,10 +6,10 @@
 use half::f16;
 
 use super::directed::{self, To};
-use super::value::{Number, Type};
+use super::value::{NativeNumber, Type};
 
 /// An operator or a function.
-pub struct Row {
+pub struct OperatorRow {
     /// As it is spelled, with `$0`, `$1`, `$2` for the operands.
     pub template: &'static str,
     /// The types of the operands.
@@ -45,7 +45,7 @@ macro_rules! rows {
 }
 
 /// All rows.
-pub fn rows() -> impl Iterator<Item = &'static Row> {
+pub fn rows() -> impl Iterator<Item = &'static OperatorRow> {
     let groups = [
         SUMS,
         BITS,

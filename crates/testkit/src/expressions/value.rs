@@ -84,7 +84,7 @@ impl Type {
 }
 
 /// A Rust type of numbers.
-pub trait Number: Copy {
+pub trait NativeNumber: Copy {
     /// Its type in CUDA C.
     const TYPE: Type;
 
@@ -113,7 +113,7 @@ macro_rules! integers {
 
 integers! { i32 u32 I32, u32 u32 U32, i64 u64 I64, u64 u64 U64, }
 
-impl Number for f32 {
+impl NativeNumber for f32 {
     const TYPE: Type = Type::F32;
 
     fn of(bits: u64) -> f32 {
@@ -125,7 +125,7 @@ impl Number for f32 {
     }
 }
 
-impl Number for f64 {
+impl NativeNumber for f64 {
     const TYPE: Type = Type::F64;
 
     fn of(bits: u64) -> f64 {

@@ -2,12 +2,12 @@
 
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
-use warpbound_ir::{BinaryOp, Cell, Code, Condition, Control, Expr, Meaning, Op, Target, Value};
-use warpbound_isa::instr::{CcTest, Token};
+use warpbound_ir::{BinaryOp, Cell, Code, ExecCondition, ControlEffect, Expr, Meaning, Op, ControlTarget, ValueDependence};
+use warpbound_isa::instr::{CcTest, StackToken};
 
 use super::{Label, PREDICATES, REGISTERS, Writer};
 
-const ALWAYS: Condition = Condition::ALWAYS;
+const ALWAYS: ExecCondition = ExecCondition::ALWAYS;
 
 /// Numbers of S2R: the thread's place in x, y and z.
 const PLACE: [u8; 3] = [33, 34, 35];
@@ -34,19 +34,19 @@ pub fn by_place(rng: &mut fastrand::Rng) -> Code {
             _ => w.place_statement(function),
         }
     }
-    w.control(ALWAYS, Control::Exit);
+    w.control(ALWAYS, ControlEffect::Exit);
     if let Some(function) = function {
         w.bind(function);
         w.place_statement(None);
         if w.rng.bool() {
             // Perhaps the function calls itself.
             let guard = w.place_guard();
-            w.control(guard, Control::Unwind(Token::Ret));
+            w.control(guard, ControlEffect::Unwind(StackToken::Ret));
             let more = w.fresh_predicate();
-            w.control(more, Control::Unwind(Token::Ret));
+            w.control(more, ControlEffect::Unwind(StackToken::Ret));
             w.call(function);
         }
-        w.control(ALWAYS, Control::Unwind(Token::Ret));
+        w.control(ALWAYS, ControlEffect::Unwind(StackToken::Ret));
     }
     w.finish()
 }
@@ -56,11 +56,11 @@ impl Writer<'_> {
     fn place_statement(&mut self, function: Option<Label>) {
         let guard = self.place_guard();
         let (end, other) = (self.label(), self.label());
-        let sync = Control::Unwind(Token::Sync);
+        let sync = ControlEffect::Unwind(StackToken::Sync);
         match self.rng.u8(0..8) {
-            0..=2 => self.control(guard, Control::Exit),
+            0..=2 => self.control(guard, ControlEffect::Exit),
             3 => {
-                self.push(Token::Sync, end);
+                self.push(StackToken::Sync, end);
                 self.jump(guard, other);
                 self.apart(function);
                 self.control(ALWAYS, sync.clone());
@@ -69,7 +69,7 @@ impl Writer<'_> {
                 self.control(ALWAYS, sync);
             }
             4 => {
-                self.push(Token::Sync, end);
+                self.push(StackToken::Sync, end);
                 self.control(guard, sync.clone());
                 self.apart(function);
                 self.control(ALWAYS, sync);
@@ -116,11 +116,11 @@ impl Writer<'_> {
     }
 
     /// Writes a predicate that compares the thread's place with a constant, in most cases; a condition on it.
-    fn place_guard(&mut self) -> Condition {
+    fn place_guard(&mut self) -> ExecCondition {
         let (place, sum) = (Cell::gpr(REGISTERS + 2), Cell::gpr(REGISTERS + 3));
         let guard = Cell::pred(PREDICATES + self.rng.u8(0..2));
         let axis = PLACE[[0, 0, 0, 1, 2][self.rng.usize(0..5)]];
-        self.write(ALWAYS, &[], &[place], Value::Special(axis));
+        self.write(ALWAYS, &[], &[place], ValueDependence::Special(axis));
         let of = |op, cell: Cell, n| Expr::binary(op, Expr::Cell(cell), Expr::Const(n));
         let mut compared = place;
         match self.rng.u8(0..8) {
@@ -129,7 +129,7 @@ impl Writer<'_> {
             2 => self.mean(ALWAYS, sum, of(BinaryOp::Sub, place, 1)),
             3 => {
                 let other = PLACE[self.rng.usize(0..3)];
-                self.write(ALWAYS, &[], &[sum], Value::Special(other));
+                self.write(ALWAYS, &[], &[sum], ValueDependence::Special(other));
                 let sum_of = Expr::binary(BinaryOp::Add, Expr::Cell(place), Expr::Cell(sum));
                 self.mean(ALWAYS, sum, sum_of);
             }
@@ -162,7 +162,7 @@ impl Writer<'_> {
         let n = [0, 0, 0, 1, 2, 5, u32::MAX][self.rng.usize(0..7)];
         self.mean(ALWAYS, guard, of(op, compared, n));
         self.change_guard(guard);
-        Condition {
+        ExecCondition {
             guard: Some(guard),
             negated: self.rng.bool(),
             cc_test: match self.rng.u8(0..16) {
@@ -182,7 +182,7 @@ impl Writer<'_> {
                 let place = Expr::Cell(Cell::gpr(REGISTERS + 2));
                 let n = Expr::Const(self.rng.u32(1..4));
                 self.mean(ALWAYS, other, Expr::binary(BinaryOp::LtU, place, n));
-                let when = Condition {
+                let when = ExecCondition {
                     guard: Some(other),
                     negated: self.rng.bool(),
                     cc_test: CcTest::TRUE,
@@ -190,8 +190,8 @@ impl Writer<'_> {
                 self.mean(when, guard, not);
             }
             5 => {
-                let outside = Target::External("outside".to_owned());
-                self.control(ALWAYS, Control::Call(outside));
+                let outside = ControlTarget::External("outside".to_owned());
+                self.control(ALWAYS, ControlEffect::Call(outside));
             }
             1 => {
                 let when = self.predicate();
@@ -206,14 +206,14 @@ impl Writer<'_> {
             3 => {
                 let read = self.register();
                 let when = self.predicate();
-                self.write(when, &[read], &[guard], Value::Function);
+                self.write(when, &[read], &[guard], ValueDependence::Function);
             }
             _ => {}
         }
     }
 
     /// A write with a meaning.
-    fn mean(&mut self, when: Condition, cell: Cell, value: Expr) {
+    fn mean(&mut self, when: ExecCondition, cell: Cell, value: Expr) {
         let mut reads = SmallVec::new();
         cells_of(&value, &mut reads);
         self.emit(Op {
@@ -221,8 +221,8 @@ impl Writer<'_> {
             condition: when,
             reads,
             writes: SmallVec::from_slice(&[cell]),
-            value: Value::Function,
-            control: Control::Next,
+            value: ValueDependence::Function,
+            control: ControlEffect::Next,
             barrier: false,
             meaning: Some(Meaning::set(cell, value)),
         });

@@ -1,12 +1,12 @@
 //! Shapes that a rule of the analyses exists for, and that random structure hardly ever makes.
 
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Cell, Code, Condition, Control, Expr, Meaning, Op, Value};
-use warpbound_isa::instr::{CcTest, Token};
+use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Expr, Meaning, Op, ValueDependence};
+use warpbound_isa::instr::{CcTest, StackToken};
 
 use super::{ANCHOR, Label, PREDICATES, REGISTERS, Writer};
 
-const ALWAYS: Condition = Condition::ALWAYS;
+const ALWAYS: ExecCondition = ExecCondition::ALWAYS;
 
 /// A loop with two headers. Lanes wait at one of them for others that iterate without them; at the other they have met
 /// again. In which order the headers lie differs from program to program.
@@ -18,13 +18,13 @@ pub fn two_headers(rng: &mut fastrand::Rng) -> Code {
     let met_first = w.rng.bool();
     w.begin_chain();
     w.data(2);
-    w.push(Token::Sync, reconverge);
+    w.push(StackToken::Sync, reconverge);
     let to = w.predicate();
     w.jump(to, if met_first { apart } else { met });
     let write_met = |w: &mut Writer<'_>| {
         w.bind(met);
         w.data(1);
-        w.push(Token::Sync, reconverge);
+        w.push(StackToken::Sync, reconverge);
         w.jump(ALWAYS, apart);
     };
     if met_first {
@@ -37,12 +37,12 @@ pub fn two_headers(rng: &mut fastrand::Rng) -> Code {
     w.data(1);
     let again = w.fresh_predicate();
     w.jump(again, apart);
-    w.control(ALWAYS, Control::Unwind(Token::Sync));
+    w.control(ALWAYS, ControlEffect::Unwind(StackToken::Sync));
     w.bind(side);
     w.data(1);
     let again = w.fresh_predicate();
     w.jump(again, apart);
-    w.control(ALWAYS, Control::Unwind(Token::Sync));
+    w.control(ALWAYS, ControlEffect::Unwind(StackToken::Sync));
     if !met_first {
         write_met(&mut w);
     }
@@ -50,7 +50,7 @@ pub fn two_headers(rng: &mut fastrand::Rng) -> Code {
     w.data(1);
     let again = w.fresh_predicate();
     w.jump(again, met);
-    w.control(ALWAYS, Control::Exit);
+    w.control(ALWAYS, ControlEffect::Exit);
     w.finish()
 }
 
@@ -61,26 +61,26 @@ pub fn two_headers(rng: &mut fastrand::Rng) -> Code {
 pub fn unwound_from_outside(rng: &mut fastrand::Rng) -> Code {
     let mut w = Writer::new(rng);
     let [outer, inner, resume] = [(); 3].map(|()| w.label());
-    let token = [Token::Sync, Token::Brk][w.rng.usize(0..2)];
+    let token = [StackToken::Sync, StackToken::Brk][w.rng.usize(0..2)];
     w.begin_chain();
     w.data(1);
     w.push(token, inner);
     w.bind(outer);
     w.data(1);
     let leaves = w.fresh_predicate();
-    w.control(leaves, Control::Exit);
-    w.control(ALWAYS, Control::Unwind(token));
+    w.control(leaves, ControlEffect::Exit);
+    w.control(ALWAYS, ControlEffect::Unwind(token));
     w.bind(inner);
     w.data(1);
     w.push(token, resume);
     let out = w.predicate();
     w.jump(out, outer);
-    w.control(ALWAYS, Control::Unwind(token));
+    w.control(ALWAYS, ControlEffect::Unwind(token));
     w.bind(resume);
     w.data(2);
     let again = w.fresh_predicate();
     w.jump(again, inner);
-    w.control(ALWAYS, Control::Exit);
+    w.control(ALWAYS, ControlEffect::Exit);
     w.finish()
 }
 
@@ -108,7 +108,7 @@ pub fn chosen_targets(rng: &mut fastrand::Rng) -> Code {
         let again = w.fresh_predicate();
         w.jump(again, head);
     }
-    w.control(ALWAYS, Control::Exit);
+    w.control(ALWAYS, ControlEffect::Exit);
     w.finish()
 }
 
@@ -120,10 +120,10 @@ pub fn two_calls() -> Code {
     w.functions = vec![callee];
     w.call(callee);
     w.call(callee);
-    w.control(ALWAYS, Control::Exit);
+    w.control(ALWAYS, ControlEffect::Exit);
     w.bind(callee);
     w.data(2);
-    w.control(ALWAYS, Control::Unwind(Token::Ret));
+    w.control(ALWAYS, ControlEffect::Unwind(StackToken::Ret));
     w.finish()
 }
 
@@ -135,16 +135,16 @@ pub fn scattered_call() -> Code {
     let mut w = Writer::new(&mut rng);
     let back = w.label();
     let pointer = Cell::gpr(0);
-    w.write(ALWAYS, &[pointer], &[pointer], Value::Lane);
-    w.push(Token::Ret, back);
-    let control = Control::Indirect {
+    w.write(ALWAYS, &[pointer], &[pointer], ValueDependence::Lane);
+    w.push(StackToken::Ret, back);
+    let control = ControlEffect::Indirect {
         base: Some(pointer),
         anchor: 1 << 40,
         relative: true,
     };
     w.control(ALWAYS, control);
     w.bind(back);
-    w.control(ALWAYS, Control::Exit);
+    w.control(ALWAYS, ControlEffect::Exit);
     w.finish()
 }
 
@@ -152,8 +152,8 @@ impl Writer<'_> {
     /// Operations after which lanes disagree on the registers and predicates.
     pub(super) fn lane_data(&mut self) {
         let (a, p) = (self.register(), Cell::pred(self.rng.u8(0..PREDICATES)));
-        self.write(ALWAYS, &[a], &[a], Value::Lane);
-        self.write(ALWAYS, &[a], &[p], Value::Function);
+        self.write(ALWAYS, &[a], &[a], ValueDependence::Lane);
+        self.write(ALWAYS, &[a], &[p], ValueDependence::Function);
     }
 
     /// Two writes of one cell under a guard and under its complement, often with something between them that makes them
@@ -163,14 +163,14 @@ impl Writer<'_> {
     pub(super) fn complementary_writes(&mut self) {
         let (cell, guard) = (self.register(), Cell::pred(self.rng.u8(0..PREDICATES)));
         if self.rng.bool() {
-            self.write(ALWAYS, &[cell], &[cell], Value::Lane);
+            self.write(ALWAYS, &[cell], &[cell], ValueDependence::Lane);
         }
         self.write_often_agreeing(ALWAYS, guard);
         let tests_cc = self.rng.u8(0..6) == 0;
         if tests_cc {
             self.write_often_agreeing(ALWAYS, Cell::CC);
         }
-        let first = Condition {
+        let first = ExecCondition {
             guard: Some(guard),
             negated: self.rng.bool(),
             cc_test: if tests_cc { CcTest(1) } else { CcTest::TRUE },
@@ -181,21 +181,21 @@ impl Writer<'_> {
             match self.rng.u8(0..7) {
                 0 | 1 => self.write_often_agreeing(ALWAYS, guard),
                 2 => self.write_often_agreeing(when, guard),
-                3 => self.write(when, &[cell], &[cell], Value::Lane),
+                3 => self.write(when, &[cell], &[cell], ValueDependence::Lane),
                 4 => self.write_often_agreeing(when, cell),
-                5 => self.write(ALWAYS, &[], &[other, Cell::CC], Value::Function),
+                5 => self.write(ALWAYS, &[], &[other, Cell::CC], ValueDependence::Function),
                 _ => self.data(1),
             }
         }
         let second = match self.rng.u8(0..8) {
             0 => self.predicate(),
             1 => first,
-            2 => Condition {
+            2 => ExecCondition {
                 negated: !first.negated,
                 cc_test: self.cc_test(),
                 ..first
             },
-            _ => Condition {
+            _ => ExecCondition {
                 negated: !first.negated,
                 ..first
             },
@@ -212,12 +212,12 @@ impl Writer<'_> {
     }
 
     /// A write on which lanes agree in most cases.
-    fn write_often_agreeing(&mut self, when: Condition, cell: Cell) {
+    fn write_often_agreeing(&mut self, when: ExecCondition, cell: Cell) {
         let read = self.register();
         match self.rng.u8(0..8) {
-            0 => self.write(when, &[read], &[cell], Value::Lane),
-            1 | 2 => self.write(when, &[read], &[cell], Value::Function),
-            _ => self.write(when, &[], &[cell], Value::Function),
+            0 => self.write(when, &[read], &[cell], ValueDependence::Lane),
+            1 | 2 => self.write(when, &[read], &[cell], ValueDependence::Function),
+            _ => self.write(when, &[], &[cell], ValueDependence::Function),
         }
     }
 
@@ -238,7 +238,7 @@ impl Writer<'_> {
         let join = self.label();
         let reconverge = self.rng.bool();
         if reconverge {
-            self.push(Token::Sync, join);
+            self.push(StackToken::Sync, join);
         }
         for &way in rest {
             let skip = self.label();
@@ -255,15 +255,15 @@ impl Writer<'_> {
 
     fn leave_for(&mut self, join: Label, reconverge: bool) {
         match reconverge {
-            true => self.control(ALWAYS, Control::Unwind(Token::Sync)),
+            true => self.control(ALWAYS, ControlEffect::Unwind(StackToken::Sync)),
             false => self.jump(ALWAYS, join),
         }
     }
 
     /// Writes the address of `way` where the guard holds; the word is known when the program is finished.
-    fn point_to(&mut self, guard: Condition, way: Label) {
+    fn point_to(&mut self, guard: ExecCondition, way: Label) {
         self.pointers.push((self.ops.len(), way));
-        self.write(guard, &[], &[Cell::gpr(REGISTERS)], Value::Function);
+        self.write(guard, &[], &[Cell::gpr(REGISTERS)], ValueDependence::Function);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use warpbound_ir::{Op, Value, meaning_of};
+use warpbound_ir::{Op, ValueDependence, meaning_of};
 use warpbound_isa::{Arch, View};
 
 use super::reference::file_of;
@@ -79,7 +79,7 @@ pub fn is_known(op: &Op) -> bool {
     // Those that only a run with time can tell are 2, 3, 80 to 83.
     let special = matches!(
         op.value,
-        Value::Special(0 | 2 | 3 | 33..=35 | 37..=39 | 56..=60 | 80..=83)
+        ValueDependence::Special(0 | 2 | 3 | 33..=35 | 37..=39 | 56..=60 | 80..=83)
     );
     op.meaning.is_some() || special && op.meaning.is_none()
 }
@@ -137,7 +137,7 @@ fn add(shape: &Shape, row: &mut Row) {
                 .operands
                 .iter()
                 .filter_map(|operand| match operand.value {
-                    warpbound_isa::Value::Word(text) => Some(text),
+                    warpbound_isa::OperandValue::Word(text) => Some(text),
                     _ => None,
                 });
             matches!(view.mnemonic, "S2R" | "CS2R") && words.all(|text| SPECIAL.contains(&text))

@@ -7,7 +7,7 @@ mod compare;
 mod video;
 
 use warpbound_ir::Cell;
-use warpbound_isa::{Operand, Role, Value, View};
+use warpbound_isa::{Operand, OperandRole, OperandValue, View};
 
 /// What an instruction finds in a lane.
 #[derive(Clone, Debug)]
@@ -69,8 +69,8 @@ impl<'a> Case<'a> {
         Case {
             view,
             inputs,
-            reads: with(Role::Read).collect(),
-            writes: with(Role::Write).collect(),
+            reads: with(OperandRole::Read).collect(),
+            writes: with(OperandRole::Write).collect(),
         }
     }
 
@@ -81,10 +81,10 @@ impl<'a> Case<'a> {
     /// The bits of a read operand, whatever stands around it.
     fn bits(&self, place: usize) -> u32 {
         match self.reads[place].value {
-            Value::Reg(None) => 0,
-            Value::Reg(Some(n)) => self.inputs.registers[usize::from(n)],
-            Value::Int(n) => n as u32,
-            Value::Const { .. } => self.inputs.constant,
+            OperandValue::Reg(None) => 0,
+            OperandValue::Reg(Some(n)) => self.inputs.registers[usize::from(n)],
+            OperandValue::Int(n) => n as u32,
+            OperandValue::Const { .. } => self.inputs.constant,
             other => unreachable!("{other:?}"),
         }
     }
@@ -99,14 +99,14 @@ impl<'a> Case<'a> {
 
     fn number(&self, place: usize) -> Option<u32> {
         match self.reads[place].value {
-            Value::Int(n) => Some(n as u32),
+            OperandValue::Int(n) => Some(n as u32),
             _ => None,
         }
     }
 
     /// The predicate at a place among the operands that are read.
     fn predicate(&self, place: usize) -> bool {
-        let Value::Pred { pred, negated } = self.reads[place].value else {
+        let OperandValue::Pred { pred, negated } = self.reads[place].value else {
             unreachable!("{:?}", self.reads[place]);
         };
         pred.is_none_or(|n| self.inputs.predicates[usize::from(n)]) != negated
@@ -131,7 +131,7 @@ impl<'a> Case<'a> {
     /// The register that is written, unless it is RZ.
     fn register(&self) -> Option<Cell> {
         self.writes.iter().find_map(|operand| match operand.value {
-            Value::Reg(register) => register.map(Cell::gpr),
+            OperandValue::Reg(register) => register.map(Cell::gpr),
             _ => None,
         })
     }
@@ -139,7 +139,7 @@ impl<'a> Case<'a> {
     /// The predicates that are written, in their order.
     fn written_predicates(&self) -> Vec<Option<Cell>> {
         let of = |operand: &&Operand| match operand.value {
-            Value::Pred { pred, .. } => Some(pred.map(Cell::pred)),
+            OperandValue::Pred { pred, .. } => Some(pred.map(Cell::pred)),
             _ => None,
         };
         self.writes.iter().filter_map(of).collect()

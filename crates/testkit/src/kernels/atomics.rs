@@ -1,8 +1,8 @@
 //! Atomic operations on what threads share.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("atomics", "atomics", one_thread_or_many),
@@ -10,7 +10,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("atomics", "spin_lock", lock),
 ];
 
-fn one_thread_or_many(number: u64) -> GridFile {
+fn one_thread_or_many(number: u64) -> LaunchFile {
     match number {
         0 => one_thread(number),
         1 => mixed(number),
@@ -29,7 +29,7 @@ fn bits_and_sum(values: &[i32], bits: &[u32; 8], sum: f32) -> ([u32; 8], f32) {
 }
 
 /// A single thread: all is determined, and the compare-and-swap may swap.
-fn one_thread(number: u64) -> GridFile {
+fn one_thread(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let n = rng.usize(1..9);
     let value = rng.i32(-20..20);
@@ -41,7 +41,7 @@ fn one_thread(number: u64) -> GridFile {
 }
 
 /// Any values: which thread gets which ticket is not determined, so nothing is said of `out`.
-fn mixed(number: u64) -> GridFile {
+fn mixed(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, threads) = match number {
         1 => (3, 37),
@@ -55,7 +55,7 @@ fn mixed(number: u64) -> GridFile {
 }
 
 /// Threads of one block with one value, which is also what makes what the first thread writes the same as what it finds.
-fn alike(number: u64) -> GridFile {
+fn alike(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let threads = match number {
         2 => 77,
@@ -83,11 +83,11 @@ fn build(
     rng: &mut fastrand::Rng,
     start: &[i32],
     out: Option<&[i32]>,
-) -> GridFile {
+) -> LaunchFile {
     let bits = std::array::from_fn(|_| 1 << rng.u32(0..32));
     let sum = rng.i32(-100..100) as f32;
     let (bits_end, sum_end) = bits_and_sum(values, &bits, sum);
-    let launch = Launch::of("atomics", [blocks as u32, 1, 1], [threads as u32, 1, 1]);
+    let launch = TestLaunch::of("atomics", [blocks as u32, 1, 1], [threads as u32, 1, 1]);
     let launch = launch.input("in", values);
     let launch = match out {
         Some(end) => launch.output("out", start, end),
@@ -100,7 +100,7 @@ fn build(
         .done()
 }
 
-fn product(number: u64) -> GridFile {
+fn product(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(1, 32), (3, 37), (1, 1)].get(number as usize).copied();
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..50)));
@@ -131,13 +131,13 @@ fn product(number: u64) -> GridFile {
     let end = factors
         .iter()
         .fold(start, |product, factor| product * factor);
-    Launch::of("cas_loop", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of("cas_loop", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", &factors)
         .output("cell", &[start.to_bits()], &[end.to_bits()])
         .done()
 }
 
-fn lock(number: u64) -> GridFile {
+fn lock(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, threads) = match number {
         0 => (1, 32),
@@ -153,7 +153,7 @@ fn lock(number: u64) -> GridFile {
     };
     let mut start: Vec<i32> = (0..blocks).map(|_| rng.i32(..)).collect();
     start[0] = first;
-    Launch::of("spin_lock", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of("spin_lock", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .output("lock", &[0], &[0])
         .output("data", &start, &vec![first / n; blocks])
         .value("n", n)

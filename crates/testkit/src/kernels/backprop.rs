@@ -1,9 +1,9 @@
 //! A layer of a neural network with 16 hidden units: sums of 16 products, and the weights' change.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::rounding::{Sum, rounded, signed};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("backprop", "backprop_adjust", adjust),
@@ -23,7 +23,7 @@ fn size(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
     }
 }
 
-fn forward(number: u64) -> GridFile {
+fn forward(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, hidden) = size(number, &mut rng);
     let input: Vec<f32> = signed(&mut rng, blocks * UNITS);
@@ -38,7 +38,7 @@ fn forward(number: u64) -> GridFile {
         })
         .collect();
     let (partial, error) = rounded::<f32>(&partial);
-    Launch::of("backprop_forward", [1, blocks as u32, 1], [16, 16, 1])
+    TestLaunch::of("backprop_forward", [1, blocks as u32, 1], [16, 16, 1])
         .input("input", &input)
         .input("weights", &weights)
         .near("partial", &vec![0.0; partial.len()], &partial, 0.0, error)
@@ -46,7 +46,7 @@ fn forward(number: u64) -> GridFile {
         .done()
 }
 
-fn adjust(number: u64) -> GridFile {
+fn adjust(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, hidden) = size(number, &mut rng);
     let delta: Vec<f32> = signed(&mut rng, UNITS);
@@ -72,7 +72,7 @@ fn adjust(number: u64) -> GridFile {
     }
     // All numbers are below 4, and at most ten roundings lead to one.
     let error = 10.0 * 4.0 * f64::from(f32::EPSILON) / 2.0;
-    Launch::of("backprop_adjust", [1, blocks as u32, 1], [16, 16, 1])
+    TestLaunch::of("backprop_adjust", [1, blocks as u32, 1], [16, 16, 1])
         .input("delta", &delta)
         .input("input", &input)
         .near("weights", &weights, &new_weights, 0.0, error)

@@ -1,12 +1,12 @@
 //! Sums of a block, by halves.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("barrier_in_function", "barrier_in_function", launch)];
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     // A block of no power of two leaves threads out of its sum.
     let shape = [(2, 256), (1, 1), (3, 77)].get(number as usize).copied();
@@ -25,7 +25,7 @@ fn launch(number: u64) -> GridFile {
             vec![sum_by_halves(block).wrapping_mul(sum_by_halves(&norm)); threads]
         })
         .collect();
-    Launch::of(
+    TestLaunch::of(
         "barrier_in_function",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],

@@ -1,15 +1,15 @@
 //! Barriers that count, and barriers with names.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("barrier_kinds", "barrier_reduce", reduce),
     ("barrier_kinds", "barrier_named", named),
 ];
 
-fn reduce(number: u64) -> GridFile {
+fn reduce(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(4, 64), (3, 45), (1, 1)].get(number as usize).copied();
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..6), rng.usize(1..=64)));
@@ -51,7 +51,7 @@ fn reduce(number: u64) -> GridFile {
             results
         })
         .collect();
-    Launch::of(
+    TestLaunch::of(
         "barrier_reduce",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],
@@ -62,7 +62,7 @@ fn reduce(number: u64) -> GridFile {
     .done()
 }
 
-fn named(number: u64) -> GridFile {
+fn named(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let rounds = [5, 1, 2].get(number as usize).copied();
     let rounds = rounds.unwrap_or_else(|| rng.usize(1..12));
@@ -82,7 +82,7 @@ fn named(number: u64) -> GridFile {
         .chain(letters[last..].iter().copied())
         .chain(letters[last..].iter().copied())
         .collect();
-    Launch::of("barrier_named", [1; 3], [64, 1, 1])
+    TestLaunch::of("barrier_named", [1; 3], [64, 1, 1])
         .input("in", &letters)
         .output("out", &[0; 96], &out)
         .value("rounds", rounds as i32)

@@ -1,8 +1,8 @@
 //! One level of a breadth-first search.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("bfs", "bfs_advance", advance),
@@ -73,9 +73,9 @@ impl Search {
         }
     }
 
-    fn launch(&self, kernel: &str) -> Launch {
+    fn launch(&self, kernel: &str) -> TestLaunch {
         let blocks = (self.cost.len() as u32).div_ceil(self.block);
-        Launch::of(kernel, [blocks, 1, 1], [self.block, 1, 1])
+        TestLaunch::of(kernel, [blocks, 1, 1], [self.block, 1, 1])
     }
 
     /// One byte for each node: whether its distance is one of these.
@@ -89,7 +89,7 @@ impl Search {
     }
 }
 
-fn expand(number: u64) -> GridFile {
+fn expand(number: u64) -> LaunchFile {
     let search = Search::of(number);
     let reached: Vec<i32> = search
         .full
@@ -109,7 +109,7 @@ fn expand(number: u64) -> GridFile {
         .done()
 }
 
-fn advance(number: u64) -> GridFile {
+fn advance(number: u64) -> LaunchFile {
     let search = Search::of(number);
     let (now, then) = (search.level, search.level + 1);
     let next = search.marks(then..=then);

@@ -1,8 +1,8 @@
 //! Sorted blocks, and one step of a bitonic sort.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Number, Row};
+use super::{TestLaunch, LaunchNumber, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("bitonic_sort", "void bitonic::block<int>(int*)", |number| {
@@ -33,12 +33,12 @@ pub(super) const KERNELS: &[Row] = &[
     ("bitonic_sort", "bitonic::step(float*, int, int)", step),
 ];
 
-fn block<N: Number>(
+fn block<N: LaunchNumber>(
     number: u64,
     kernel: &str,
     key: fn(&mut fastrand::Rng, bool) -> N,
     order: fn(&N, &N) -> std::cmp::Ordering,
-) -> GridFile {
+) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(2, 64), (1, 1), (1, 512)].get(number as usize).copied();
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..4), 1 << rng.usize(0..8)));
@@ -48,7 +48,7 @@ fn block<N: Number>(
     for block in sorted.chunks_mut(threads) {
         block.sort_by(order);
     }
-    Launch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .output("data", &keys, &sorted)
         .done()
 }
@@ -56,7 +56,7 @@ fn block<N: Number>(
 /// Bits of keys that are compared in a way of their own.
 const SPECIAL: [f32; 6] = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-40];
 
-fn step(number: u64) -> GridFile {
+fn step(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(2, 32, 3), (1, 1, 0), (3, 45, 7)].get(number as usize);
     let (blocks, threads, size_bit) =
@@ -79,7 +79,7 @@ fn step(number: u64) -> GridFile {
             keys.swap(t, t + stride);
         }
     }
-    Launch::of(
+    TestLaunch::of(
         "bitonic::step(float*, int, int)",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],

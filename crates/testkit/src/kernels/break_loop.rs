@@ -1,12 +1,12 @@
 //! Searches in a table that a negative entry ends.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("break_loop", "break_loop", launch)];
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(1, 32), (3, 37), (1, 1)].get(number as usize).copied();
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..80)));
@@ -37,7 +37,7 @@ fn launch(number: u64) -> GridFile {
             None => -1,
         };
     }
-    Launch::of("break_loop", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of("break_loop", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("table", &table)
         .input("keys", &keys)
         .output("out", &start, &out)

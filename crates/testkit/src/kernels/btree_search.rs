@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("btree_search", "btree_find", find),
@@ -99,7 +99,7 @@ fn sizes(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
     }
 }
 
-fn find(number: u64) -> GridFile {
+fn find(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (entries, queries) = sizes(number, &mut rng);
     let map = map(&mut rng, entries);
@@ -115,7 +115,7 @@ fn find(number: u64) -> GridFile {
         .iter()
         .map(|key| map.get(key).copied().unwrap_or(-1))
         .collect();
-    Launch::of("btree_find", [queries.div_ceil(3) as u32, 1, 1], [96, 1, 1])
+    TestLaunch::of("btree_find", [queries.div_ceil(3) as u32, 1, 1], [96, 1, 1])
         .input("keys", &tree.keys)
         .input("slots", &tree.slots)
         .value("levels", tree.levels)
@@ -125,7 +125,7 @@ fn find(number: u64) -> GridFile {
         .done()
 }
 
-fn range(number: u64) -> GridFile {
+fn range(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (entries, queries) = sizes(number, &mut rng);
     let map = map(&mut rng, entries);
@@ -150,7 +150,7 @@ fn range(number: u64) -> GridFile {
         .collect();
     let (counts, sums): (Vec<i32>, Vec<i64>) = answers.into_iter().unzip();
     let flat: Vec<i32> = ranges.iter().flat_map(|&(a, b)| [a, b]).collect();
-    Launch::of(
+    TestLaunch::of(
         "btree_range",
         [queries.div_ceil(20) as u32, 1, 1],
         [20, 1, 1],

@@ -1,15 +1,15 @@
 //! Sums of digits, to base ten for odd numbers and to another base for even ones.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("call_both_sides", "call_both_sides", launch)];
 
 /// The base of the even numbers is at least the number of threads, and it is the sum of decimal digits of some odd number.
 const MOST: usize = 80;
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(1, 32), (2, 35), (1, 1)].get(number as usize).copied();
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..3), rng.usize(1..40)));
@@ -40,7 +40,7 @@ fn launch(number: u64) -> GridFile {
             _ => out[i] = digit_sum(values[i], 10),
         }
     }
-    Launch::of(
+    TestLaunch::of(
         "call_both_sides",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],

@@ -1,12 +1,12 @@
 //! Sums of quotients and remainders.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("call_depth2", "call_depth2", launch)];
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(1, 32, 3), (2, 45, 0), (1, 1, 9)].get(number as usize);
     let (blocks, threads, count) = shape
@@ -26,7 +26,7 @@ fn launch(number: u64) -> GridFile {
             }
         })
         .collect();
-    Launch::of("call_depth2", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of("call_depth2", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", &values)
         .output("out", &vec![0; values.len()], &results)
         .value("n", count)

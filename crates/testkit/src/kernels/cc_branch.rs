@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("cc_branch", "cc_branch", branches),
@@ -50,7 +50,7 @@ impl Side {
     }
 }
 
-fn branches(number: u64) -> GridFile {
+fn branches(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, threads) = shape(number, &mut rng);
     let all: usize = blocks * threads;
@@ -94,7 +94,7 @@ fn branches(number: u64) -> GridFile {
             out[i + 5] = 9.0;
         }
     }
-    Launch::of("cc_branch", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of("cc_branch", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("a", &a)
         .input("b", &b)
         .output("out", &start, &out)
@@ -110,7 +110,7 @@ fn canonical(result: f32) -> f32 {
     }
 }
 
-fn carry_chain(number: u64) -> GridFile {
+fn carry_chain(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, threads) = shape(number, &mut rng);
     let all: usize = blocks * threads;
@@ -147,7 +147,7 @@ fn carry_chain(number: u64) -> GridFile {
     let b: Vec<u32> = pairs.iter().flat_map(|(_, b)| words(*b)).collect();
     sums.resize(n, 77);
     sums.push(last);
-    Launch::of("carry_chain", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of("carry_chain", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("a", &a)
         .input("b", &b)
         .output("out", &vec![77; n + 1], &sums)

@@ -1,9 +1,9 @@
 //! The compressible Euler equations on an unstructured mesh.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::running_error::{Rounded, ends};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("cfd_flux", "cfd_step_factor", step_factor),
@@ -27,8 +27,8 @@ fn cells(number: u64, rng: &mut fastrand::Rng) -> usize {
     }
 }
 
-fn launch(kernel: &str, cells: usize) -> Launch {
-    Launch::of(kernel, [cells.div_ceil(64) as u32, 1, 1], [64, 1, 1])
+fn launch(kernel: &str, cells: usize) -> TestLaunch {
+    TestLaunch::of(kernel, [cells.div_ceil(64) as u32, 1, 1], [64, 1, 1])
 }
 
 /// A random state whose pressure is far from zero.
@@ -84,7 +84,7 @@ impl Fluid {
     }
 }
 
-fn step_factor(number: u64) -> GridFile {
+fn step_factor(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let cells = cells(number, &mut rng);
     let states: Vec<[f32; VARIABLES]> = (0..cells).map(|_| state(&mut rng)).collect();
@@ -105,7 +105,7 @@ fn step_factor(number: u64) -> GridFile {
         .done()
 }
 
-fn flux(number: u64) -> GridFile {
+fn flux(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let cells = cells(number, &mut rng);
     let states: Vec<[f32; VARIABLES]> = (0..cells).map(|_| state(&mut rng)).collect();
@@ -179,7 +179,7 @@ fn flux(number: u64) -> GridFile {
         .done()
 }
 
-fn advance(number: u64) -> GridFile {
+fn advance(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let cells = cells(number, &mut rng);
     let start: Vec<f32> = (0..VARIABLES * cells).map(|_| rng.f32()).collect();

@@ -1,13 +1,13 @@
 //! Sums of the entries of a table that pass filters.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::writes::{Writes, uncontested};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("continue_loop", "continue_loop", launch)];
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let most = [1, 6, 33].get(number as usize).copied();
     let most: usize = most.unwrap_or_else(|| rng.usize(1..40));
@@ -30,7 +30,7 @@ fn launch(number: u64) -> GridFile {
         ((table, n), writes)
     });
     let start = vec![-77; threads + n];
-    Launch::of("continue_loop", [1; 3], [threads as u32, 1, 1])
+    TestLaunch::of("continue_loop", [1; 3], [threads as u32, 1, 1])
         .input("table", &table)
         .output("out", &start, &writes.end(&start))
         .value("n", n as i32)

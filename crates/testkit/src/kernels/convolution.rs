@@ -1,8 +1,8 @@
 //! A row filter with the coefficients in constant memory, and a scaled sum.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("convolution", "convolve_rows", convolve_rows),
@@ -14,7 +14,7 @@ fn floats(rng: &mut fastrand::Rng, count: usize) -> Vec<f32> {
     (0..count).map(|_| rng.f32() * 2.0 - 1.0).collect()
 }
 
-fn convolve_rows(number: u64) -> GridFile {
+fn convolve_rows(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height, radius) = match number {
         0 => (64, 2, 1),
@@ -35,7 +35,7 @@ fn convolve_rows(number: u64) -> GridFile {
     let result: Vec<f32> = (0..width * height).map(pixel).collect();
     // Seventeen terms of at most 1, each rounded once with its sum of at most 17: 17 * 17 * 2^-24.
     let blocks = [width.div_ceil(64) as u32, height as u32, 1];
-    Launch::of("convolve_rows", blocks, [64, 1, 1])
+    TestLaunch::of("convolve_rows", blocks, [64, 1, 1])
         .input("in", &image)
         .near("out", &vec![0.0; width * height], &result, 0.0, 2e-5)
         .value("width", width as i32)
@@ -44,7 +44,7 @@ fn convolve_rows(number: u64) -> GridFile {
         .done()
 }
 
-fn saxpy(number: u64) -> GridFile {
+fn saxpy(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let n = [1, 128, 333].get(number as usize).copied();
     let n = n.unwrap_or_else(|| rng.usize(1..1000));
@@ -56,7 +56,7 @@ fn saxpy(number: u64) -> GridFile {
         .zip(&y)
         .map(|(x, y)| factor.mul_add(*x, *y))
         .collect();
-    Launch::of("saxpy", [n.div_ceil(128) as u32, 1, 1], [128, 1, 1])
+    TestLaunch::of("saxpy", [n.div_ceil(128) as u32, 1, 1], [128, 1, 1])
         .value("a", factor)
         .input("x", &x)
         .output("y", &y, &result)

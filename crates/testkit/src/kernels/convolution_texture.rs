@@ -1,10 +1,10 @@
 //! Convolution through textures: what reads of a texture give (CUDA C++ Programming Guide, "Texture Fetching"), and sums of
 //! them. Pixels are integers up to 255, so that reads are exact in `f32`, filtered ones too.
 
-use warpbound_load::{GridFile, GridKind};
+use warpbound_load::{LaunchFile, TexelLayout};
 
 use super::rounding::{Sum, rounded, signed};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("convolution_texture", "convolution_texture_linear", rows),
@@ -26,13 +26,13 @@ fn pixels(rng: &mut fastrand::Rng, width: u32, height: u32) -> Vec<f32> {
     (0..width * height).map(|_| rng.u8(..).into()).collect()
 }
 
-fn launch(kernel: &str, width: u32, height: u32) -> Launch {
+fn launch(kernel: &str, width: u32, height: u32) -> TestLaunch {
     let blocks = [width.div_ceil(16), height.div_ceil(8), 1];
-    Launch::of(kernel, blocks, [16, 8, 1])
+    TestLaunch::of(kernel, blocks, [16, 8, 1])
 }
 
 /// The parameters that all kernels end with.
-fn finish(launch: Launch, image: &Image<'_>, sums: &[Sum], last: (&str, i64)) -> GridFile {
+fn finish(launch: TestLaunch, image: &Image<'_>, sums: &[Sum], last: (&str, i64)) -> LaunchFile {
     let (out, error) = rounded::<f32>(sums);
     launch
         .near("out", &vec![-1.0; out.len()], &out, 0.0, error)
@@ -42,14 +42,14 @@ fn finish(launch: Launch, image: &Image<'_>, sums: &[Sum], last: (&str, i64)) ->
         .done()
 }
 
-fn square(number: u64) -> GridFile {
+fn square(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height, radius) = size(number, &mut rng);
     let pixels = pixels(&mut rng, width, height);
     let taps: Vec<f32> = signed(&mut rng, (2 * radius + 1).pow(2) as usize);
     let image = Image::of(&pixels, width, height);
     let launch = launch("convolution_texture", width, height)
-        .texture("image", GridKind::D2, &[width, height], &pixels, |_| ())
+        .texture("image", TexelLayout::D2, &[width, height], &pixels, |_| ())
         .input("taps", &taps);
     finish(
         launch,
@@ -59,7 +59,7 @@ fn square(number: u64) -> GridFile {
     )
 }
 
-fn pairs(number: u64) -> GridFile {
+fn pairs(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height, radius) = size(number, &mut rng);
     let pixels = pixels(&mut rng, width, height);
@@ -77,7 +77,7 @@ fn pairs(number: u64) -> GridFile {
     let launch = launch("convolution_texture_pairs", width, height)
         .texture(
             "image",
-            GridKind::D2,
+            TexelLayout::D2,
             &[width, height],
             &pixels,
             |texture| {
@@ -89,7 +89,7 @@ fn pairs(number: u64) -> GridFile {
     finish(launch, &image, &image.paired(&both), ("pairs", radius + 1))
 }
 
-fn rows(number: u64) -> GridFile {
+fn rows(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height, radius) = size(number, &mut rng);
     let pixels = pixels(&mut rng, width, height);
@@ -98,7 +98,7 @@ fn rows(number: u64) -> GridFile {
     let launch = launch("convolution_texture_linear", width, height)
         .texture(
             "pixels",
-            GridKind::D1,
+            TexelLayout::D1,
             &[width * height],
             &pixels,
             |texture| {

@@ -1,15 +1,15 @@
 //! Threads that leave early.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("early_exit", "early_exit", launch)];
 
 /// Numbers of the input: the numbers that lead to one do not go beyond.
 const PLACES: usize = 400;
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(2, 32, 50), (3, 37, 80), (1, 1, 1)].get(number as usize);
     let (blocks, threads, n) = shape.copied().unwrap_or_else(|| {
@@ -36,7 +36,7 @@ fn launch(number: u64) -> GridFile {
             }
         };
     }
-    Launch::of("early_exit", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of("early_exit", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", &values)
         .output("out", &start, &out)
         .value("n", n as i32)

@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 
 use fastrand::Rng;
 use half::f16;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("f16_arithmetic", "f16_arithmetic", launch)];
 
@@ -77,7 +77,7 @@ fn pair(rng: &mut Rng) -> Pair {
     })
 }
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, threads, n) = match number {
         0 => (1, 32, 1),
@@ -92,7 +92,7 @@ fn launch(number: u64) -> GridFile {
         }
     };
     let [pairs, end] = [pairs, end].map(|pairs| pairs.into_iter().map(word).collect::<Vec<u32>>());
-    Launch::of(
+    TestLaunch::of(
         "f16_arithmetic",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],

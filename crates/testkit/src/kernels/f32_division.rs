@@ -1,9 +1,9 @@
 //! Quotients of singles, correctly rounded.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("f32_division", "f32_division", division),
@@ -40,7 +40,7 @@ fn number(rng: &mut Rng) -> f32 {
     }
 }
 
-fn division(launch: u64) -> GridFile {
+fn division(launch: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(launch);
     let (blocks, threads) = match launch {
         0 => (1, 32),
@@ -65,7 +65,7 @@ fn division(launch: u64) -> GridFile {
     let (a, b): (Vec<f32>, Vec<f32>) = pairs.into_iter().unzip();
     let quotients: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a / b).collect();
     let start = vec![0.0; quotients.len()];
-    let of = Launch::of(
+    let of = TestLaunch::of(
         "f32_division",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],
@@ -79,7 +79,7 @@ fn division(launch: u64) -> GridFile {
     }
 }
 
-fn continued_fraction(launch: u64) -> GridFile {
+fn continued_fraction(launch: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(launch);
     let (blocks, threads, n) = match launch {
         0 => (1, 32, 4),
@@ -97,7 +97,7 @@ fn continued_fraction(launch: u64) -> GridFile {
         .iter()
         .map(|&first| terms[..n].iter().fold(first, |value, term| term / value))
         .collect();
-    Launch::of(
+    TestLaunch::of(
         "f32_continued_fraction",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],

@@ -1,9 +1,9 @@
 //! Quotients and square roots of doubles, correctly rounded, and quotients and remainders of 64-bit integers.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("f64_division", "f64_division", division),
@@ -51,11 +51,11 @@ fn sizes(launch: u64, rng: &mut Rng) -> (usize, usize) {
     }
 }
 
-fn of(kernel: &str, (blocks, threads): (usize, usize)) -> Launch {
-    Launch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1])
+fn of(kernel: &str, (blocks, threads): (usize, usize)) -> TestLaunch {
+    TestLaunch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1])
 }
 
-fn division(launch: u64) -> GridFile {
+fn division(launch: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(launch);
     let sizes = sizes(launch, &mut rng);
     let mut pairs = Vec::new();
@@ -83,7 +83,7 @@ fn division(launch: u64) -> GridFile {
     }
 }
 
-fn sqrt_reciprocal(launch: u64) -> GridFile {
+fn sqrt_reciprocal(launch: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(launch);
     let sizes = sizes(launch, &mut rng);
     let rounds = [1, 5, 3].get(launch as usize).copied();
@@ -123,7 +123,7 @@ fn integer(rng: &mut Rng) -> i64 {
     }
 }
 
-fn integers(launch: u64) -> GridFile {
+fn integers(launch: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(launch);
     let sizes = sizes(launch, &mut rng);
     let threads = sizes.0 * sizes.1;

@@ -1,9 +1,9 @@
 //! Cosines and sines of doubles, of any magnitude.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("f64_trigonometry", "f64_trigonometry", launch)];
 
@@ -41,7 +41,7 @@ fn angle(rng: &mut Rng) -> f64 {
     }
 }
 
-fn launch(launch: u64) -> GridFile {
+fn launch(launch: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(launch);
     let (blocks, threads, beyond) = match launch {
         0 => (1, CHOSEN.len(), 0),
@@ -59,7 +59,7 @@ fn launch(launch: u64) -> GridFile {
     let pairs = angles.iter().flat_map(|angle| [angle.cos(), angle.sin()]);
     let pairs: Vec<f64> = pairs.collect();
     let kernel = "f64_trigonometry";
-    let launch = Launch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1]);
+    let launch = TestLaunch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1]);
     launch
         .input("in", &angles)
         .near("out", &vec![0.0; pairs.len()], &pairs, RELATIVE, 0.0)

@@ -3,9 +3,9 @@
 use std::f64::consts::{PI, SQRT_2};
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("float_mix", "float_mix", float_mix),
@@ -24,7 +24,7 @@ fn sizes(number: u64, rng: &mut Rng) -> (usize, usize) {
     }
 }
 
-fn float_mix(number: u64) -> GridFile {
+fn float_mix(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, threads) = sizes(number, &mut rng);
     // Small ones, since the second branch needs y > 2 (x y + n).
@@ -40,7 +40,7 @@ fn float_mix(number: u64) -> GridFile {
     let narrow: Vec<(f64, f64)> = pairs().map(|(&x, &y)| narrow(x, y, n)).collect();
     let most = narrow.iter().map(|&(_, error)| error).fold(0.0, f64::max);
     let narrow: Vec<f32> = narrow.iter().map(|&(value, _)| value as f32).collect();
-    Launch::of("float_mix", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of("float_mix", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", &numbers)
         .near("out", &vec![0.0; narrow.len()], &narrow, 0.0, most)
         .output("wide", &vec![0.0; wide.len()], &wide)
@@ -114,7 +114,7 @@ fn product_plus_one_down(a: f64, b: f64) -> f64 {
     (sum >> surplus) as f64 * f64::from(surplus as i32 - 2 * FRACTION as i32).exp2()
 }
 
-fn float_sine(number: u64) -> GridFile {
+fn float_sine(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, threads) = sizes(number, &mut rng);
     let numbers: Vec<f32> = (0..blocks * threads)
@@ -137,7 +137,7 @@ fn float_sine(number: u64) -> GridFile {
     // Source: CUDA C++ Programming Guide, "Mathematical Functions": sinf 2 units in the last place, powf 4. The power is at
     // most the magnitude of the sum and 1; the sum is rounded, and so is the reference.
     let part = (2.0 + 4.0 + 1.0) * ULP;
-    Launch::of("float_sine", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of("float_sine", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", &numbers)
         .near("out", &vec![0.0; ends.len()], &ends, part, part)
         .done()

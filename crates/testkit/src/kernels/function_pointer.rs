@@ -1,9 +1,9 @@
 //! Functions that the data choose.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("function_pointer", "function_pointer", by_data),
@@ -25,7 +25,7 @@ fn steps(x: i32, step: i32) -> i32 {
     (x.max(0) as u32).div_ceil(step as u32) as i32
 }
 
-fn by_data(number: u64) -> GridFile {
+fn by_data(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, threads, n) = sizes(number, &mut rng);
     let numbers: Vec<i32> = (0..blocks * threads + n)
@@ -41,7 +41,7 @@ fn by_data(number: u64) -> GridFile {
             _ => steps(x, y),
         })
         .collect();
-    Launch::of(
+    TestLaunch::of(
         "function_pointer",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],
@@ -52,7 +52,7 @@ fn by_data(number: u64) -> GridFile {
     .done()
 }
 
-fn by_launch(number: u64) -> GridFile {
+fn by_launch(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, threads, n) = sizes(number, &mut rng);
     let which = number as i32 % 2;
@@ -62,7 +62,7 @@ fn by_launch(number: u64) -> GridFile {
         .iter()
         .map(|&x| 1 + if which == 0 { x / y } else { steps(x, y) })
         .collect();
-    Launch::of(
+    TestLaunch::of(
         "function_pointer_uniform",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],

@@ -1,9 +1,9 @@
 //! One step of Gaussian elimination.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::rounding::signed;
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("gaussian", "gaussian_multipliers", multipliers),
@@ -32,7 +32,7 @@ fn matrix(rng: &mut fastrand::Rng, size: usize) -> Vec<f32> {
     matrix
 }
 
-fn multipliers(number: u64) -> GridFile {
+fn multipliers(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (size, t) = size(number, &mut rng);
     let matrix = matrix(&mut rng, size);
@@ -42,7 +42,7 @@ fn multipliers(number: u64) -> GridFile {
         // A quotient has one nearest float, and the kernel must find it.
         end[row * size + t] = matrix[row * size + t] / matrix[t * size + t];
     }
-    Launch::of(
+    TestLaunch::of(
         "gaussian_multipliers",
         [size.div_ceil(32) as u32, 1, 1],
         [32, 1, 1],
@@ -54,7 +54,7 @@ fn multipliers(number: u64) -> GridFile {
     .done()
 }
 
-fn update(number: u64) -> GridFile {
+fn update(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (size, t) = size(number, &mut rng);
     let matrix = matrix(&mut rng, size);
@@ -75,7 +75,7 @@ fn update(number: u64) -> GridFile {
     // The product, below 3, is rounded or not, and the difference, below 6.
     let error = (3.0 + 2.0 * 6.0) * f64::from(f32::EPSILON) / 2.0;
     let blocks = size.div_ceil(8) as u32;
-    Launch::of("gaussian_update", [blocks, blocks, 1], [8, 8, 1])
+    TestLaunch::of("gaussian_update", [blocks, blocks, 1], [8, 8, 1])
         .input("multipliers", &multipliers)
         .near("matrix", &matrix, &new_matrix, 0.0, error)
         .near("right", &right, &new_right, 0.0, error)

@@ -1,12 +1,12 @@
 //! Accesses through pointers of any memory, by one warp: its lanes go in step, so that all writes are before all reads.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("generic_memory", "generic_memory", launch)];
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (threads, n) = match number {
         0 => (32, 6),
@@ -45,7 +45,7 @@ fn launch(number: u64) -> GridFile {
             sums + own[t][n.rem_euclid(2) as usize]
         })
         .collect();
-    Launch::of("generic_memory", [1; 3], [threads as u32, 1, 1])
+    TestLaunch::of("generic_memory", [1; 3], [threads as u32, 1, 1])
         .output("data", &start, &data)
         .output("out", &vec![0; threads], &out)
         .value("n", n)

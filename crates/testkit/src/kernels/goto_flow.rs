@@ -1,9 +1,9 @@
 //! Jumps into loops and across each other.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::writes::{Writes, uncontested};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("goto_flow", "goto_irreducible", irreducible),
@@ -13,7 +13,7 @@ pub(super) const KERNELS: &[Row] = &[
 /// Steps of a thread that ends soon.
 const STEPS: usize = 200;
 
-fn irreducible(number: u64) -> GridFile {
+fn irreducible(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(1, 1), (1, 32), (3, 37)].get(number as usize).copied();
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..60)));
@@ -35,7 +35,7 @@ fn irreducible(number: u64) -> GridFile {
         let ends = (0..all).map(|i| walk(&values, &mut out, i, n));
         let sides: Option<Vec<bool>> = ends.collect();
         if sides.is_some_and(|sides| !sides[..all - 1].contains(&true)) {
-            return Launch::of(
+            return TestLaunch::of(
                 "goto_irreducible",
                 [blocks as u32, 1, 1],
                 [threads as u32, 1, 1],
@@ -74,7 +74,7 @@ fn walk(values: &[i32], out: &mut [i32], i: usize, n: i32) -> Option<bool> {
     None
 }
 
-fn cross(number: u64) -> GridFile {
+fn cross(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let most = [1, 2, 40].get(number as usize).copied();
     let most: usize = most.unwrap_or_else(|| rng.usize(1..70));
@@ -92,7 +92,7 @@ fn cross(number: u64) -> GridFile {
         ((values, n), writes)
     });
     let start = vec![-77; threads + 2];
-    Launch::of("goto_cross", [1; 3], [threads as u32, 1, 1])
+    TestLaunch::of("goto_cross", [1; 3], [threads as u32, 1, 1])
         .input("in", &values)
         .output("out", &start, &writes.end(&start))
         .value("n", n)

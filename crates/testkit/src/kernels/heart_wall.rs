@@ -1,9 +1,9 @@
 //! Points of a wall followed from frame to frame by normalised correlation.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::running_error::{Rounded, ends};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("heart_wall", "heart_wall", follow)];
 
@@ -69,7 +69,7 @@ fn best(
     Some(best)
 }
 
-fn follow(number: u64) -> GridFile {
+fn follow(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height, points, reach, threads) = match number {
         // The whole reach is inside; no place is; most of it is outside.
@@ -112,7 +112,7 @@ fn follow(number: u64) -> GridFile {
         fits.push(fit);
     }
     let (end, may) = ends(&fits);
-    Launch::of("heart_wall", [points as u32, 1, 1], [threads, 1, 1])
+    TestLaunch::of("heart_wall", [points as u32, 1, 1], [threads, 1, 1])
         .input("frame", &frame.pixels)
         .value("width", width as i32)
         .value("height", height as i32)

@@ -1,12 +1,12 @@
 //! How often each byte occurs.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("histogram", "histogram", histogram)];
 
-fn histogram(number: u64) -> GridFile {
+fn histogram(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, block, count) = match number {
         0 => (1, 256, 256),
@@ -26,7 +26,7 @@ fn histogram(number: u64) -> GridFile {
         let bin = &mut after[usize::from(byte)];
         *bin = bin.wrapping_add(1);
     }
-    Launch::of("histogram", [blocks, 1, 1], [block, 1, 1])
+    TestLaunch::of("histogram", [blocks, 1, 1], [block, 1, 1])
         .input("words", &words)
         .output("bins", &before, &after)
         .value("word_count", count as i32)

@@ -1,15 +1,15 @@
 //! Diffusion of heat on a grid: some steps of a five-point stencil; the border's neighbours outside are as hot as itself.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("hotspot", "hotspot", hotspot)];
 
 /// The temperature that the air draws towards.
 const AIR: f64 = 80.0;
 
-fn hotspot(number: u64) -> GridFile {
+fn hotspot(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height, steps) = match number {
         0 => (16, 16, 1),
@@ -47,7 +47,7 @@ fn hotspot(number: u64) -> GridFile {
     let error = steps as f64 * 12.0 * 400.0 * f64::from(f32::EPSILON) / 2.0;
     let inner = 16 - 2 * steps;
     let blocks = |size: usize| size.div_ceil(inner) as u32;
-    Launch::of("hotspot", [blocks(width), blocks(height), 1], [16, 16, 1])
+    TestLaunch::of("hotspot", [blocks(width), blocks(height), 1], [16, 16, 1])
         .input("power", &power)
         .input("before", &before)
         .near("after", &vec![0.0; after.len()], &after, 0.0, error)

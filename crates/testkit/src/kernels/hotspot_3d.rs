@@ -1,9 +1,9 @@
 //! Heat diffusion in a stack of layers.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::running_error::{Rounded, ends};
-use super::{Float, Launch, Row};
+use super::{Float, TestLaunch, Row};
 
 const SINGLE: &str = "void hotspot_3d<float>(float const*, float const*, float*, int, int, int, float, float, float, float, float, float)";
 const DOUBLE: &str = "void hotspot_3d<double>(double const*, double const*, double*, int, int, int, double, double, double, double, double, double)";
@@ -13,7 +13,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("hotspot_3d", DOUBLE, |number| step::<f64>(number, DOUBLE)),
 ];
 
-fn step<F: Float>(number: u64, kernel: &str) -> GridFile {
+fn step<F: Float>(number: u64, kernel: &str) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height, depth) = match number {
         0 => (16, 8, 4),
@@ -58,7 +58,7 @@ fn step<F: Float>(number: u64, kernel: &str) -> GridFile {
         .collect();
     let (end, may) = ends::<F>(&after);
     let grid = [width.div_ceil(16) as u32, height.div_ceil(8) as u32, 1];
-    let mut launch = Launch::of(kernel, grid, [16, 8, 1])
+    let mut launch = TestLaunch::of(kernel, grid, [16, 8, 1])
         .input("power", &power)
         .input("before", &before)
         .near("after", &vec![F::of(0.0); count], &end, 0.0, may)

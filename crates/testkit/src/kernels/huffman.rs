@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("huffman", "huffman_lengths", lengths),
@@ -160,11 +160,11 @@ fn starts(mut at: u32, totals: &[u32]) -> Vec<u32> {
     starts
 }
 
-fn lengths(number: u64) -> GridFile {
+fn lengths(number: u64) -> LaunchFile {
     let (symbols, coding, _) = text(number);
     let totals = totals(&symbols, &coding);
     let lengths: Vec<u8> = coding.codes.iter().map(|code| code.len() as u8).collect();
-    Launch::of(
+    TestLaunch::of(
         "huffman_lengths",
         [totals.len() as u32, 1, 1],
         [BLOCK as u32, 1, 1],
@@ -176,7 +176,7 @@ fn lengths(number: u64) -> GridFile {
     .done()
 }
 
-fn encode(number: u64) -> GridFile {
+fn encode(number: u64) -> LaunchFile {
     let (symbols, coding, mut rng) = text(number);
     let totals = totals(&symbols, &coding);
     // Other bits are there already.
@@ -194,7 +194,7 @@ fn encode(number: u64) -> GridFile {
             [bits, code.len() as u32]
         })
         .collect();
-    Launch::of(
+    TestLaunch::of(
         "huffman_encode",
         [totals.len() as u32, 1, 1],
         [BLOCK as u32, 1, 1],
@@ -207,7 +207,7 @@ fn encode(number: u64) -> GridFile {
     .done()
 }
 
-fn decode(number: u64) -> GridFile {
+fn decode(number: u64) -> LaunchFile {
     let (symbols, coding, mut rng) = text(number);
     let chunk = rng.usize(1..12);
     let totals: Vec<u32> = symbols
@@ -215,7 +215,7 @@ fn decode(number: u64) -> GridFile {
         .map(|chunk| coding.bits(chunk).len() as u32)
         .collect();
     let blocks = totals.len().div_ceil(48) as u32;
-    Launch::of("huffman_decode", [blocks, 1, 1], [48, 1, 1])
+    TestLaunch::of("huffman_decode", [blocks, 1, 1], [48, 1, 1])
         .input("words", &words(&coding.bits(&symbols)))
         .input("tree", &coding.tree)
         .input("starts", &starts(0, &totals))

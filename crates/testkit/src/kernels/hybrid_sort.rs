@@ -1,8 +1,8 @@
 //! The parts of a sort by buckets and merges.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("hybrid_sort", "bucket_count", count),
@@ -41,12 +41,12 @@ fn is_in(bucket: usize, pivots: &[f32], key: f32) -> bool {
     from.is_none_or(|from| from <= key) && below.is_none_or(|&below| key < below)
 }
 
-fn launch(kernel: &str, threads: usize) -> Launch {
+fn launch(kernel: &str, threads: usize) -> TestLaunch {
     let blocks = threads.div_ceil(BLOCK) as u32;
-    Launch::of(kernel, [blocks, 1, 1], [BLOCK as u32, 1, 1])
+    TestLaunch::of(kernel, [blocks, 1, 1], [BLOCK as u32, 1, 1])
 }
 
-fn count(number: u64) -> GridFile {
+fn count(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (keys, pivots) = (keys(number, &mut rng), pivots(&mut rng));
     let counts: Vec<u32> = (0..BUCKETS)
@@ -64,7 +64,7 @@ fn count(number: u64) -> GridFile {
         .done()
 }
 
-fn split(number: u64) -> GridFile {
+fn split(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (keys, pivots) = (keys(number, &mut rng), pivots(&mut rng));
     let (mut starts, mut end) = (Vec::new(), Vec::new());
@@ -89,7 +89,7 @@ fn split(number: u64) -> GridFile {
         .done()
 }
 
-fn quads(number: u64) -> GridFile {
+fn quads(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let mut keys = keys(number, &mut rng);
     keys.resize(keys.len().next_multiple_of(4), 1.5);
@@ -103,7 +103,7 @@ fn quads(number: u64) -> GridFile {
         .done()
 }
 
-fn merge(number: u64) -> GridFile {
+fn merge(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let mut keys = keys(number, &mut rng);
     let run = match number {

@@ -1,9 +1,9 @@
 //! One branch with two sides, and one with one.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::writes::Writes;
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("if_else", "if_else", two_sides),
@@ -15,7 +15,7 @@ fn shape(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
     shape.unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..80)))
 }
 
-fn two_sides(number: u64) -> GridFile {
+fn two_sides(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, threads) = shape(number, &mut rng);
     // Two quotients stay in 32 bits together.
@@ -28,14 +28,14 @@ fn two_sides(number: u64) -> GridFile {
             _ => window[0] % (divisor + 2) - window[2] % (divisor + 3),
         })
         .collect();
-    Launch::of("if_else", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of("if_else", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", &values)
         .output("out", &vec![0; results.len()], &results)
         .value("divisor", divisor)
         .done()
 }
 
-fn one_side(number: u64) -> GridFile {
+fn one_side(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, threads) = shape(number, &mut rng);
     let all: usize = blocks * threads;
@@ -67,7 +67,7 @@ fn one_side(number: u64) -> GridFile {
         writes.write(i, i, result(&values, i));
     }
     let start = vec![-77; all + 1];
-    Launch::of("if_only", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of("if_only", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", &values)
         .output("out", &start, &writes.end(&start))
         .value("divisor", divisor)

@@ -1,13 +1,13 @@
 //! Nested branches on bits.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::writes::Writes;
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("if_else_nested", "if_else_nested", launch)];
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(1, 32), (3, 15), (1, 1)].get(number as usize).copied();
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..40)));
@@ -22,7 +22,7 @@ fn launch(number: u64) -> GridFile {
         writes = all_writes(&values, all, divisor);
     }
     let start = vec![-77; all + 2];
-    Launch::of(
+    TestLaunch::of(
         "if_else_nested",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],

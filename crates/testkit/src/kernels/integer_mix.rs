@@ -1,12 +1,12 @@
 //! Integer operations, each from its definition on wide integers or on bits.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("integer_mix", "integer_mix", launch)];
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(1, 32), (3, 21), (1, 1)].get(number as usize).copied();
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..80)));
@@ -24,7 +24,7 @@ fn launch(number: u64) -> GridFile {
     let of = |i: usize| (values[i], values[i + n], values[i + 2 * n]);
     let narrow: Vec<i32> = (0..n).map(|i| mix(of(i)) as i32).collect();
     let wide: Vec<i64> = (0..n).map(|i| wide(of(i)) as i64).collect();
-    Launch::of("integer_mix", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of("integer_mix", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", &values)
         .output("out", &vec![0; n], &narrow)
         .output("wide", &vec![0i64; n], &wide)

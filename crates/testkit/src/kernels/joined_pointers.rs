@@ -1,12 +1,12 @@
 //! One of two sums, which the parity of the thread chooses.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("joined_pointers", "joined_pointers", launch)];
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(1, 32, 7), (2, 37, 0), (1, 1, -1)].get(number as usize);
     let random = (rng.usize(1..4), rng.usize(1..80), rng.i32(-40..40));
@@ -20,7 +20,7 @@ fn launch(number: u64) -> GridFile {
         }
     });
     let out: Vec<i32> = sums.collect();
-    Launch::of(
+    TestLaunch::of(
         "joined_pointers",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],

@@ -1,8 +1,8 @@
 //! The nearest centre of each point, and points stored by dimension.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("kmeans", "kmeans_assign", assign),
@@ -19,13 +19,13 @@ fn size(number: u64, rng: &mut fastrand::Rng) -> (usize, usize, usize) {
     }
 }
 
-fn launch(kernel: &str, points: usize) -> Launch {
-    Launch::of(kernel, [points.div_ceil(64) as u32, 1, 1], [64, 1, 1])
+fn launch(kernel: &str, points: usize) -> TestLaunch {
+    TestLaunch::of(kernel, [points.div_ceil(64) as u32, 1, 1], [64, 1, 1])
 }
 
 /// Coordinates are small integers, so that distances are exact in `f32`, and points between two centres occur: the first
 /// centre gets them.
-fn assign(number: u64) -> GridFile {
+fn assign(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (points, dimensions, clusters) = size(number, &mut rng);
     let mut numbers = |count: usize| -> Vec<i32> { (0..count).map(|_| rng.i32(-20..20)).collect() };
@@ -52,7 +52,7 @@ fn assign(number: u64) -> GridFile {
         .done()
 }
 
-fn swap(number: u64) -> GridFile {
+fn swap(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (points, dimensions, _) = size(number, &mut rng);
     let by_point: Vec<f32> = (0..points * dimensions).map(|_| rng.f32()).collect();

@@ -1,12 +1,12 @@
 use warpbound_load::{
-    Element, Expected, GridAddress, GridBuffer, GridFile, GridImage, GridKind, GridParam,
-    GridPointer, GridTexels, GridTexture, GridVariable, ParamValue, PointerPlace, StartCaches,
+    ElementType, Expected, LaunchAddressMode, LaunchBuffer, LaunchFile, ImageBinding, TexelLayout, LaunchParam,
+    LaunchPointer, TexelBuffer, TextureBinding, LaunchVariable, ParamValue, PointerPlace, StartCaches,
 };
 
 /// A number that buffers hold.
-pub trait Number: Copy {
+pub trait LaunchNumber: Copy {
     /// Its type.
-    const ELEMENT: Element;
+    const ELEMENT: ElementType;
 
     /// Its bytes, the lowest first.
     fn bytes(self) -> Vec<u8>;
@@ -40,12 +40,12 @@ numbers! {
 }
 
 /// A launch being written: its parameters in the order of the kernel's.
-pub struct Launch(GridFile);
+pub struct TestLaunch(LaunchFile);
 
-impl Launch {
+impl TestLaunch {
     /// A launch without parameters.
-    pub fn of(kernel: &str, grid: [u32; 3], block: [u32; 3]) -> Launch {
-        Launch(GridFile {
+    pub fn of(kernel: &str, grid: [u32; 3], block: [u32; 3]) -> TestLaunch {
+        TestLaunch(LaunchFile {
             file: "launch".to_owned(),
             kernel: Some(kernel.to_owned()),
             grid,
@@ -64,21 +64,21 @@ impl Launch {
 
     /// Bytes of shared memory that the launch adds.
     #[must_use]
-    pub fn dynamic_shared(mut self, bytes: u32) -> Launch {
+    pub fn dynamic_shared(mut self, bytes: u32) -> TestLaunch {
         self.0.dynamic_shared = bytes;
         self
     }
 
     /// Bytes of local memory of a thread, whatever the cubin asks for.
     #[must_use]
-    pub fn stack(mut self, bytes: u32) -> Launch {
+    pub fn stack(mut self, bytes: u32) -> TestLaunch {
         self.0.stack = Some(bytes);
         self
     }
 
     /// A number.
     #[must_use]
-    pub fn value<N: Number>(self, name: &str, value: N) -> Launch {
+    pub fn value<N: LaunchNumber>(self, name: &str, value: N) -> TestLaunch {
         let value = ParamValue::Scalar {
             element: Some(N::ELEMENT),
             bytes: value.bytes(),
@@ -89,39 +89,39 @@ impl Launch {
 
     /// A buffer that is only read: it holds the same at the end.
     #[must_use]
-    pub fn input<N: Number>(self, name: &str, start: &[N]) -> Launch {
+    pub fn input<N: LaunchNumber>(self, name: &str, start: &[N]) -> TestLaunch {
         self.buffer(name, start, Some((start, 0.0, 0.0)))
     }
 
     /// A buffer that holds exactly this at the end.
     #[must_use]
-    pub fn output<N: Number>(self, name: &str, start: &[N], end: &[N]) -> Launch {
+    pub fn output<N: LaunchNumber>(self, name: &str, start: &[N], end: &[N]) -> TestLaunch {
         self.buffer(name, start, Some((end, 0.0, 0.0)))
     }
 
     /// A buffer of floats that holds about this at the end.
     #[must_use]
-    pub fn near<N: Number>(
+    pub fn near<N: LaunchNumber>(
         self,
         name: &str,
         start: &[N],
         end: &[N],
         relative: f64,
         absolute: f64,
-    ) -> Launch {
+    ) -> TestLaunch {
         self.buffer(name, start, Some((end, relative, absolute)))
     }
 
     /// A buffer of which nothing is said.
     #[must_use]
-    pub fn scratch<N: Number>(self, name: &str, start: &[N]) -> Launch {
+    pub fn scratch<N: LaunchNumber>(self, name: &str, start: &[N]) -> TestLaunch {
         self.buffer(name, start, None)
     }
 
     /// A variable of the module, from its first element on, and what it holds at the end, if that is said.
     #[must_use]
-    pub fn variable<N: Number>(mut self, name: &str, start: &[N], end: Option<&[N]>) -> Launch {
-        self.0.variables.push(GridVariable {
+    pub fn variable<N: LaunchNumber>(mut self, name: &str, start: &[N], end: Option<&[N]>) -> TestLaunch {
+        self.0.variables.push(LaunchVariable {
             name: name.to_owned(),
             buffer: contents(name, start, end.map(|end| (end, 0.0, 0.0))),
         });
@@ -135,46 +135,46 @@ impl Launch {
     ///
     /// Where the texels are fewer than the sizes say.
     #[must_use]
-    pub fn texture<N: Number>(
+    pub fn texture<N: LaunchNumber>(
         self,
         name: &str,
-        kind: GridKind,
+        kind: TexelLayout,
         sizes: &[u32],
         texels: &[N],
-        set: impl FnOnce(&mut GridTexture),
-    ) -> Launch {
+        set: impl FnOnce(&mut TextureBinding),
+    ) -> TestLaunch {
         let (launch, number) = self.add_texture(name, kind, sizes, texels, set);
         launch.param(name, ParamValue::Texture(number))
     }
 
     /// A texture that is bound to the reference of its name; else as [`Launch::texture`].
     #[must_use]
-    pub fn bound_texture<N: Number>(
+    pub fn bound_texture<N: LaunchNumber>(
         self,
         name: &str,
-        kind: GridKind,
+        kind: TexelLayout,
         sizes: &[u32],
         texels: &[N],
-        set: impl FnOnce(&mut GridTexture),
-    ) -> Launch {
+        set: impl FnOnce(&mut TextureBinding),
+    ) -> TestLaunch {
         self.add_texture(name, kind, sizes, texels, set).0
     }
 
-    fn add_texture<N: Number>(
+    fn add_texture<N: LaunchNumber>(
         self,
         name: &str,
-        kind: GridKind,
+        kind: TexelLayout,
         sizes: &[u32],
         texels: &[N],
-        set: impl FnOnce(&mut GridTexture),
-    ) -> (Launch, usize) {
+        set: impl FnOnce(&mut TextureBinding),
+    ) -> (TestLaunch, usize) {
         let (mut launch, image) = self.image(name, kind, sizes, texels, texels);
-        let mut texture = GridTexture {
+        let mut texture = TextureBinding {
             image,
             linear_memory: false,
             normalized_read: false,
             linear_filter: false,
-            address: [GridAddress::Clamp; 3],
+            address: [LaunchAddressMode::Clamp; 3],
             normalized_coordinates: false,
         };
         set(&mut texture);
@@ -189,15 +189,15 @@ impl Launch {
     ///
     /// Where the texels are fewer than the sizes say.
     #[must_use]
-    pub fn surface<N: Number>(
+    pub fn surface<N: LaunchNumber>(
         self,
         name: &str,
-        kind: GridKind,
+        kind: TexelLayout,
         sizes: &[u32],
         channels: u8,
         start: &[N],
         end: &[N],
-    ) -> Launch {
+    ) -> TestLaunch {
         let launch = self.bound_surface(name, kind, sizes, channels, start, end);
         let number = launch.0.surfaces.len() - 1;
         launch.param(name, ParamValue::Surface(number))
@@ -205,15 +205,15 @@ impl Launch {
 
     /// A surface that is bound to the reference of its name; else as [`Launch::surface`].
     #[must_use]
-    pub fn bound_surface<N: Number>(
+    pub fn bound_surface<N: LaunchNumber>(
         self,
         name: &str,
-        kind: GridKind,
+        kind: TexelLayout,
         sizes: &[u32],
         channels: u8,
         start: &[N],
         end: &[N],
-    ) -> Launch {
+    ) -> TestLaunch {
         let (mut launch, mut image) = self.image(name, kind, sizes, start, end);
         image.channels = channels;
         launch.0.surfaces.push(image);
@@ -222,8 +222,8 @@ impl Launch {
 
     /// A buffer that is no parameter and holds the same at the end. No parameter that is a buffer may follow, and no image.
     #[must_use]
-    pub fn buffer_beside<N: Number>(mut self, name: &str, start: &[N]) -> Launch {
-        self.0.texels.push(GridTexels {
+    pub fn buffer_beside<N: LaunchNumber>(mut self, name: &str, start: &[N]) -> TestLaunch {
+        self.0.texels.push(TexelBuffer {
             name: name.to_owned(),
             buffer: contents(name, start, Some((start, 0.0, 0.0))),
         });
@@ -232,7 +232,7 @@ impl Launch {
 
     /// A structure that is passed by value, by its bytes.
     #[must_use]
-    pub fn structure(self, name: &str, bytes: Vec<u8>) -> Launch {
+    pub fn structure(self, name: &str, bytes: Vec<u8>) -> TestLaunch {
         let value = ParamValue::Scalar {
             element: None,
             bytes,
@@ -248,7 +248,7 @@ impl Launch {
     ///
     /// Where there is no such thing.
     #[must_use]
-    pub fn pointer(mut self, place: &str, offset: u64, to: &str, to_offset: u64) -> Launch {
+    pub fn pointer(mut self, place: &str, offset: u64, to: &str, to_offset: u64) -> TestLaunch {
         let buffer = |name: &str| self.0.buffers().position(|(other, _)| other == name);
         let params = || self.0.params.iter().position(|param| param.name == place);
         let mut variables = self.0.variables.iter();
@@ -259,7 +259,7 @@ impl Launch {
                 let number = variables.position(|variable| variable.name == place);
                 number.map(PointerPlace::Variable)
             });
-        self.0.pointers.push(GridPointer {
+        self.0.pointers.push(LaunchPointer {
             place: place.expect("something has this name"),
             offset,
             buffer: buffer(to).expect("a buffer has this name"),
@@ -271,29 +271,29 @@ impl Launch {
         self
     }
 
-    fn image<N: Number>(
+    fn image<N: LaunchNumber>(
         mut self,
         name: &str,
-        kind: GridKind,
+        kind: TexelLayout,
         sizes: &[u32],
         start: &[N],
         end: &[N],
-    ) -> (Launch, GridImage) {
+    ) -> (TestLaunch, ImageBinding) {
         let all: u32 = sizes.iter().product();
         assert!(start.len() >= all as usize, "{name} has too few texels");
         let (axes, layers) = match (kind, sizes) {
-            (GridKind::Layered1 | GridKind::Layered2, [axes @ .., layers]) => (axes, *layers),
+            (TexelLayout::Layered1 | TexelLayout::Layered2, [axes @ .., layers]) => (axes, *layers),
             _ => (sizes, 1),
         };
         let mut size = [1; 3];
         size[..axes.len()].copy_from_slice(axes);
         // See `done`.
         let buffer = self.0.texels.len();
-        self.0.texels.push(GridTexels {
+        self.0.texels.push(TexelBuffer {
             name: format!("{name}_texels"),
             buffer: contents(name, start, Some((end, 0.0, 0.0))),
         });
-        let image = GridImage {
+        let image = ImageBinding {
             name: name.to_owned(),
             buffer,
             kind,
@@ -305,7 +305,7 @@ impl Launch {
     }
 
     /// The launch.
-    pub fn done(mut self) -> GridFile {
+    pub fn done(mut self) -> LaunchFile {
         // Until here images count the buffers of texels only; those that are parameters come before them.
         let params = self.0.params.iter();
         let before = params
@@ -318,12 +318,12 @@ impl Launch {
         self.0
     }
 
-    fn buffer<N: Number>(self, name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> Launch {
+    fn buffer<N: LaunchNumber>(self, name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> TestLaunch {
         self.param(name, ParamValue::Buffer(contents(name, start, end)))
     }
 
-    fn param(mut self, name: &str, value: ParamValue) -> Launch {
-        self.0.params.push(GridParam {
+    fn param(mut self, name: &str, value: ParamValue) -> TestLaunch {
+        self.0.params.push(LaunchParam {
             name: name.to_owned(),
             value,
         });
@@ -331,7 +331,7 @@ impl Launch {
     }
 }
 
-fn contents<N: Number>(name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> GridBuffer {
+fn contents<N: LaunchNumber>(name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> LaunchBuffer {
     let bytes = |numbers: &[N]| numbers.iter().flat_map(|n| n.bytes()).collect::<Vec<u8>>();
     let expect = end.map(|(end, relative, absolute)| {
         assert_eq!(start.len(), end.len(), "{name} changes its size");
@@ -341,7 +341,7 @@ fn contents<N: Number>(name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -
             absolute,
         }
     });
-    GridBuffer {
+    LaunchBuffer {
         element: N::ELEMENT,
         shape: vec![start.len() as u64],
         bytes: bytes(start),

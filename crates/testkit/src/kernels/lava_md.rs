@@ -1,9 +1,9 @@
 //! Particles in boxes.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::running_error::{Rounded, ends};
-use super::{Float, Launch, Row};
+use super::{Float, TestLaunch, Row};
 
 const SINGLE: &str = "void lava::boxes<float>(lava::Four<float> const*, int const*, int const*, int const*, lava::Four<float>*, float)";
 const DOUBLE: &str = "void lava::boxes<double>(lava::Four<double> const*, int const*, int const*, int const*, lava::Four<double>*, double)";
@@ -13,7 +13,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("lava_md", DOUBLE, |number| boxes::<f64>(number, DOUBLE)),
 ];
 
-fn boxes<F: Float>(number: u64, kernel: &str) -> GridFile {
+fn boxes<F: Float>(number: u64, kernel: &str) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     // Boxes in each direction, the most particles of a box.
     let (sides, most) = match number {
@@ -81,7 +81,7 @@ fn boxes<F: Float>(number: u64, kernel: &str) -> GridFile {
     let (end, may) = ends::<F>(&results);
     let flat: Vec<F> = particles.into_iter().flatten().collect();
     let threads = most.max(3) as u32;
-    Launch::of(kernel, [count as u32, 1, 1], [threads, 1, 1])
+    TestLaunch::of(kernel, [count as u32, 1, 1], [threads, 1, 1])
         .input("particles", &flat)
         .input("starts", &starts)
         .input("neighbour_starts", &neighbour_starts)

@@ -2,10 +2,10 @@
 
 use std::f64::consts::PI;
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::running_error::{Rounded, ends};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("leukocyte", "leukocyte_score", score),
@@ -15,7 +15,7 @@ pub(super) const KERNELS: &[Row] = &[
 /// Points on a circle.
 const POINTS: usize = 16;
 
-fn score(number: u64) -> GridFile {
+fn score(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height, least, most) = match number {
         0 => (16, 16, 2, 3),
@@ -66,7 +66,7 @@ fn score(number: u64) -> GridFile {
     let scores: Vec<Rounded> = (0..width * height).map(best_at).collect();
     let (end, may) = ends(&scores);
     let blocks = (width * height).div_ceil(64) as u32;
-    Launch::of("leukocyte_score", [blocks, 1, 1], [64, 1, 1])
+    TestLaunch::of("leukocyte_score", [blocks, 1, 1], [64, 1, 1])
         .input("gradient_x", &across)
         .input("gradient_y", &down)
         .near("scores", &vec![-1f32; width * height], &end, 0.0, may)
@@ -77,7 +77,7 @@ fn score(number: u64) -> GridFile {
         .done()
 }
 
-fn dilate(number: u64) -> GridFile {
+fn dilate(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height, reach) = match number {
         0 => (16, 8, 1),
@@ -113,7 +113,7 @@ fn dilate(number: u64) -> GridFile {
         }
     }
     let grid = [width.div_ceil(16) as u32, height.div_ceil(4) as u32, 1];
-    Launch::of("leukocyte_dilate", grid, [16, 4, 1])
+    TestLaunch::of("leukocyte_dilate", grid, [16, 4, 1])
         .input("in", &image)
         .input("mask", &mask)
         .output("out", &vec![0f32; width * height], &end)

@@ -1,15 +1,15 @@
 //! Sorted groups of 24 numbers.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("local_memory", "local_memory", launch)];
 
 /// Numbers of a thread.
 const GROUP: usize = 24;
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(1, 32), (2, 19), (1, 1)].get(number as usize).copied();
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..3), rng.usize(1..50)));
@@ -23,7 +23,7 @@ fn launch(number: u64) -> GridFile {
     for group in sorted.chunks_mut(GROUP) {
         group.sort_unstable();
     }
-    Launch::of(
+    TestLaunch::of(
         "local_memory",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],

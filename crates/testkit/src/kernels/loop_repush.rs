@@ -1,8 +1,8 @@
 //! Loops with branches and breaks in their bodies.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("loop_repush", "loop_repush", branch),
@@ -20,20 +20,20 @@ fn launch(
     (blocks, threads, n): (usize, usize, usize),
     values: &[i32],
     result: impl Fn(usize) -> i32,
-) -> GridFile {
+) -> LaunchFile {
     let start = vec![-77; blocks * threads];
     let out = match n {
         0 => start.clone(),
         _ => (0..start.len()).map(result).collect(),
     };
-    Launch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", values)
         .output("out", &start, &out)
         .value("n", n as i32)
         .done()
 }
 
-fn branch(number: u64) -> GridFile {
+fn branch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, threads, n) = shape(number, &mut rng);
     let values: Vec<i32> = (0..(blocks * threads).max(64))
@@ -51,7 +51,7 @@ fn branch(number: u64) -> GridFile {
 /// Numbers of the input of `with_break`.
 const PLACES: usize = 600;
 
-fn with_break(number: u64) -> GridFile {
+fn with_break(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, threads, n) = shape(number, &mut rng);
     loop {

@@ -1,15 +1,15 @@
 //! The triangular factors of a block of 16 x 16 on a matrix's diagonal: L with ones on its diagonal below, U above.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::rounding::signed;
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("lud_diagonal", "lud_diagonal", lud)];
 
 const SIDE: usize = 16;
 
-fn lud(number: u64) -> GridFile {
+fn lud(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, offset) = match number {
         0 => (16, 0),
@@ -40,7 +40,7 @@ fn lud(number: u64) -> GridFile {
     // The diagonal outweighs its row, so that factors are below 1/8 and errors of one row reach the next by less than
     // 15/8 of themselves in all; an element takes at most 16 steps of two roundings of numbers below 20.
     let error = 4.0 * 16.0 * 2.0 * 20.0 * f64::from(f32::EPSILON) / 2.0;
-    Launch::of("lud_diagonal", [1; 3], [SIDE as u32, 1, 1])
+    TestLaunch::of("lud_diagonal", [1; 3], [SIDE as u32, 1, 1])
         .near("matrix", &matrix, &factors, 0.0, error)
         .value("width", width as i32)
         .value("offset", offset as i32)

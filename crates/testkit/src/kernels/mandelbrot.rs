@@ -1,12 +1,12 @@
 //! After how many rounds of z = z² + c, from 0, a point has left the circle of radius 2.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("mandelbrot", "mandelbrot", mandelbrot)];
 
-fn mandelbrot(number: u64) -> GridFile {
+fn mandelbrot(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     loop {
         let (columns, rows, width, window, limit) = match number {
@@ -34,7 +34,7 @@ fn mandelbrot(number: u64) -> GridFile {
             })
         });
         if is_decided {
-            return Launch::of("mandelbrot", [columns, rows, 1], [8, 8, 1])
+            return TestLaunch::of("mandelbrot", [columns, rows, 1], [8, 8, 1])
                 .output("escape", &vec![-1; escape.len()], &escape)
                 .value("width", width as i32)
                 .value("left", left)

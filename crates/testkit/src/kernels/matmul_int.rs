@@ -1,8 +1,8 @@
 //! Products of square matrices of integers in one block.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("matmul_int", "matmul_int", any_size),
@@ -23,7 +23,7 @@ pub(super) const KERNELS: &[Row] = &[
     ),
 ];
 
-fn any_size(number: u64) -> GridFile {
+fn any_size(number: u64) -> LaunchFile {
     let sizes = [4, 8, 11];
     let n = match sizes.get(number as usize) {
         Some(&n) => n,
@@ -32,7 +32,7 @@ fn any_size(number: u64) -> GridFile {
     of_size(number, n, true)
 }
 
-fn of_size(number: u64, n: usize, is_param: bool) -> GridFile {
+fn of_size(number: u64, n: usize, is_param: bool) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let mut matrix = || -> Vec<i32> { (0..n * n).map(|_| rng.i32(..)).collect() };
     let (a, b) = (matrix(), matrix());
@@ -46,7 +46,7 @@ fn of_size(number: u64, n: usize, is_param: bool) -> GridFile {
         true => "matmul_int".to_owned(),
         false => format!("void matmul_int_fixed<{n}>(int const*, int const*, int*)"),
     };
-    let launch = Launch::of(&kernel, [1; 3], [n as u32, n as u32, 1])
+    let launch = TestLaunch::of(&kernel, [1; 3], [n as u32, n as u32, 1])
         .input("a", &a)
         .input("b", &b)
         .output("product", &vec![0; n * n], &product);

@@ -1,9 +1,9 @@
 //! Products of square matrices by tiles.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::rounding::{Float, Sum, rounded, signed};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     (
@@ -39,20 +39,20 @@ fn tiles(number: u64) -> usize {
     }
 }
 
-fn tiled<F: Float>(number: u64, tile: usize, is_unrolled: bool) -> GridFile {
+fn tiled<F: Float>(number: u64, tile: usize, is_unrolled: bool) -> LaunchFile {
     let tiles = tiles(number);
     let blocks = [tiles as u32, tiles as u32, 1];
     let name = F::NAME;
     let kernel = format!(
         "void product::tiled<{name}, {tile}, {is_unrolled}>({name} const*, {name} const*, {name}*, int)"
     );
-    let launch = Launch::of(&kernel, blocks, [tile as u32, tile as u32, 1]);
+    let launch = TestLaunch::of(&kernel, blocks, [tile as u32, tile as u32, 1]);
     product::<F>(launch, number, tiles * tile)
         .value("tiles", tiles as i32)
         .done()
 }
 
-fn any_width(number: u64) -> GridFile {
+fn any_width(number: u64) -> LaunchFile {
     let width = match number {
         0 => 16,
         1 => 37,
@@ -60,13 +60,13 @@ fn any_width(number: u64) -> GridFile {
         _ => 1 + (number as usize * 7) % 45,
     };
     let blocks = width.div_ceil(16) as u32;
-    let launch = Launch::of("matmul_any_width", [blocks, blocks, 1], [16, 16, 1]);
+    let launch = TestLaunch::of("matmul_any_width", [blocks, blocks, 1], [16, 16, 1]);
     product::<f32>(launch, number, width)
         .value("width", width as i32)
         .done()
 }
 
-fn product<F: Float>(launch: Launch, number: u64, width: usize) -> Launch {
+fn product<F: Float>(launch: TestLaunch, number: u64, width: usize) -> TestLaunch {
     let mut rng = fastrand::Rng::with_seed(number);
     let a: Vec<F> = signed(&mut rng, width * width);
     let b: Vec<F> = signed(&mut rng, width * width);
@@ -83,7 +83,7 @@ fn product<F: Float>(launch: Launch, number: u64, width: usize) -> Launch {
         .near("c", &vec![F::of(0.0); c.len()], &c, 0.0, error)
 }
 
-fn of_integers(number: u64) -> GridFile {
+fn of_integers(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let tiles = tiles(number);
     let width = 8 * tiles;
@@ -97,7 +97,7 @@ fn of_integers(number: u64) -> GridFile {
             terms.fold(0i64, i64::wrapping_add) as i32
         })
         .collect();
-    Launch::of(
+    TestLaunch::of(
         "void product::tiled<int, 8, false>(int const*, int const*, int*, int)",
         [tiles as u32, tiles as u32, 1],
         [8, 8, 1],

@@ -86,9 +86,9 @@ mod walsh_transform;
 mod wavelet_2d;
 mod writes;
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-pub use launch::{Launch, Number};
+pub use launch::{TestLaunch, LaunchNumber};
 pub use perceptron::DenseLayer;
 pub use rounding::Float;
 
@@ -101,7 +101,7 @@ pub struct Reference {
     pub kernel: &'static str,
     /// The launch of a number. Those of 0 to 2 are chosen, ragged sizes among them; others are random with the number as
     /// seed, and small enough for hundreds of them.
-    pub launch: fn(u64) -> GridFile,
+    pub launch: fn(u64) -> LaunchFile,
 }
 
 /// All kernels with a reference that are built for each chip, by source.
@@ -210,4 +210,4 @@ impl Reference {
 }
 
 /// A row of a file's table: source, kernel, launches.
-type Row = (&'static str, &'static str, fn(u64) -> GridFile);
+type Row = (&'static str, &'static str, fn(u64) -> LaunchFile);

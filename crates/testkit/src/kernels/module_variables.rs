@@ -1,12 +1,12 @@
 //! Variables of a module.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("module_variables", "module_variables", launch)];
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let n = [1, 64, 77].get(number as usize).copied();
     let n = n.unwrap_or_else(|| rng.usize(1..300));
@@ -28,7 +28,7 @@ fn launch(number: u64) -> GridFile {
         .collect();
     let odd = values.iter().filter(|value| *value % 2 != 0).count() as u32;
     let counted = counter.wrapping_add(2 * odd);
-    let launch = Launch::of(
+    let launch = TestLaunch::of(
         "module_variables",
         [n.div_ceil(64) as u32, 1, 1],
         [64, 1, 1],

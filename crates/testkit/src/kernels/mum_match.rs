@@ -1,8 +1,8 @@
 //! Matches of a query in a text, found by comparing everything with everything.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("mum_match", "mum_match", search),
@@ -36,7 +36,7 @@ fn texts(number: u64, rng: &mut fastrand::Rng) -> (Vec<u8>, Vec<u8>) {
     (text, query)
 }
 
-fn search(number: u64) -> GridFile {
+fn search(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (text, query) = texts(number, &mut rng);
     let least = rng.usize(1..6);
@@ -75,8 +75,8 @@ fn search(number: u64) -> GridFile {
         .done()
 }
 
-fn launch(kernel: &str, threads: usize) -> Launch {
-    Launch::of(kernel, [threads.div_ceil(64) as u32, 1, 1], [64, 1, 1])
+fn launch(kernel: &str, threads: usize) -> TestLaunch {
+    TestLaunch::of(kernel, [threads.div_ceil(64) as u32, 1, 1], [64, 1, 1])
 }
 
 /// Adds the node of some suffixes that agree in `depth` letters to a suffix tree; its number. Its edge begins at letter
@@ -126,7 +126,7 @@ fn packed(text: &[u8]) -> Vec<u32> {
     text.chunks(16).map(word).collect()
 }
 
-fn walk(number: u64) -> GridFile {
+fn walk(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (text, query) = texts(number, &mut rng);
     let mut nodes = Vec::new();

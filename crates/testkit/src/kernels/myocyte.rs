@@ -1,10 +1,10 @@
 //! Heart muscle cells after Beeler and Reuter, "Reconstruction of the action potential of ventricular myocardial fibres"
 //! (J. Physiol. 1977), with the gates' exact solution at constant voltage in each step (Rush and Larsen 1978).
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::rounding::Float;
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     (
@@ -99,7 +99,7 @@ impl Cell {
     }
 }
 
-fn advance<F: Float>(number: u64) -> GridFile {
+fn advance<F: Float>(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (cells, steps, stimulated, block) = match number {
         0 => (64, 5, 2, 32),
@@ -160,7 +160,7 @@ fn advance<F: Float>(number: u64) -> GridFile {
     let kernel = format!(
         "void myocyte::advance<{name}>({name}*, {name}*, {name}*, {name} const*, {name} const*, int, int, int, {name})"
     );
-    Launch::of(
+    TestLaunch::of(
         &kernel,
         [cells.div_ceil(block) as u32, 1, 1],
         [block as u32, 1, 1],

@@ -1,9 +1,9 @@
 //! One time step of bodies that attract each other.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::rounding::{Sum, signed};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[(
     "nbody",
@@ -14,7 +14,7 @@ pub(super) const KERNELS: &[Row] = &[(
 /// Bodies come in blocks of so many.
 const TILE: usize = 64;
 
-fn advance(number: u64) -> GridFile {
+fn advance(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let tiles = match number {
         0 => 1,
@@ -56,7 +56,7 @@ fn advance(number: u64) -> GridFile {
     }
     // Speed and place themselves, below 2, are rounded twice.
     let error = error + 4.0 * 2.0 * f64::from(f32::EPSILON) / 2.0;
-    Launch::of(
+    TestLaunch::of(
         "nbody::advance(float4 const*, float4*, float4*, int, float, float)",
         [tiles as u32, 1, 1],
         [TILE as u32, 1, 1],

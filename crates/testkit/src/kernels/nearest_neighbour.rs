@@ -1,8 +1,8 @@
 //! Distances to a point, and the five least numbers of each thread's share.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("nearest_neighbour", "nearest_few", few),
@@ -13,7 +13,7 @@ pub(super) const KERNELS: &[Row] = &[
 const KEEP: usize = 5;
 const FAR: f32 = 3.0e38;
 
-fn few(number: u64) -> GridFile {
+fn few(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, block, count) = match number {
         0 => (1, 32, 32 * 9),
@@ -38,14 +38,14 @@ fn few(number: u64) -> GridFile {
             share
         })
         .collect();
-    Launch::of("nearest_few", [blocks, 1, 1], [block, 1, 1])
+    TestLaunch::of("nearest_few", [blocks, 1, 1], [block, 1, 1])
         .input("distances", &distances)
         .output("best", &vec![0.0; best.len()], &best)
         .value("count", count as i32)
         .done()
 }
 
-fn distances(number: u64) -> GridFile {
+fn distances(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (grid, count) = match number {
         0 => ([2, 1, 1], 128),
@@ -70,7 +70,7 @@ fn distances(number: u64) -> GridFile {
     }
     // All terms are positive; the root halves what the differences (twice), squares and sum add, and is itself rounded.
     let relative = 4.0 * f64::from(f32::EPSILON) / 2.0;
-    Launch::of("nearest_distances", grid, [64, 1, 1])
+    TestLaunch::of("nearest_distances", grid, [64, 1, 1])
         .input("records", &records)
         .near("distances", &vec![-1.0; count], &far, relative, 0.0)
         .value("count", count as i32)

@@ -1,14 +1,14 @@
 //! Some tiles of one anti-diagonal of the table of an alignment.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("needleman_wunsch", "needleman_wunsch", tiles)];
 
 const SIDE: usize = 16;
 
-fn tiles(number: u64) -> GridFile {
+fn tiles(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     // Tiles in each direction, the anti-diagonal, the first tile on it, how many.
     let (wide, high, diagonal, first, count) = match number {
@@ -50,7 +50,7 @@ fn tiles(number: u64) -> GridFile {
     let start = of(&|x, y| x + y < diagonal);
     let end =
         of(&|x, y| x + y < diagonal || x + y == diagonal && (first..first + count).contains(&x));
-    Launch::of(
+    TestLaunch::of(
         "needleman_wunsch",
         [count as u32, 1, 1],
         [SIDE as u32, 1, 1],

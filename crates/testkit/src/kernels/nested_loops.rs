@@ -1,9 +1,9 @@
 //! Sums of loops in loops.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::writes::{Writes, uncontested};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("nested_loops", "nested_fixed", fixed),
@@ -16,7 +16,7 @@ fn shape(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
     shape.unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..80)))
 }
 
-fn fixed(number: u64) -> GridFile {
+fn fixed(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, threads) = shape(number, &mut rng);
     let all: usize = blocks * threads;
@@ -29,7 +29,7 @@ fn fixed(number: u64) -> GridFile {
                 .fold(0i32, |sum, place| sum.wrapping_add(values[i + place] ^ sum))
         })
         .collect();
-    Launch::of(
+    TestLaunch::of(
         "nested_fixed",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],
@@ -39,7 +39,7 @@ fn fixed(number: u64) -> GridFile {
     .done()
 }
 
-fn triangular(number: u64) -> GridFile {
+fn triangular(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (mut blocks, mut threads) = shape(number, &mut rng);
     // The threads of a warp go through the loops in step, as nothing parts them; between warps there is no order, so
@@ -67,7 +67,7 @@ fn triangular(number: u64) -> GridFile {
             out[i + a] = sum.wrapping_mul(i as i32);
         }
     }
-    Launch::of(
+    TestLaunch::of(
         "nested_triangular",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],
@@ -78,7 +78,7 @@ fn triangular(number: u64) -> GridFile {
     .done()
 }
 
-fn divergent(number: u64) -> GridFile {
+fn divergent(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let most = [2, 14, 45].get(number as usize).copied();
     let most: usize = most.unwrap_or_else(|| rng.usize(1..50));
@@ -90,7 +90,7 @@ fn divergent(number: u64) -> GridFile {
         ((values, n), writes)
     });
     let start = vec![-77; threads + 7];
-    Launch::of("nested_divergent", [1; 3], [threads as u32, 1, 1])
+    TestLaunch::of("nested_divergent", [1; 3], [threads as u32, 1, 1])
         .input("in", &values)
         .output("out", &start, &writes.end(&start))
         .value("n", n as i32)

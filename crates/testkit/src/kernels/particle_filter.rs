@@ -1,9 +1,9 @@
 //! A particle filter that looks for a bright disc.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::rounding::{Sum, rounded};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("particle_filter", "particle_resample", resample),
@@ -11,7 +11,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("particle_filter", "particle_likelihood", likelihood),
 ];
 
-fn likelihood(number: u64) -> GridFile {
+fn likelihood(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (particles, width, height, radius) = match number {
         0 => (64, 32, 32, 3),
@@ -60,7 +60,7 @@ fn likelihood(number: u64) -> GridFile {
     // Sums are exact integers. The exponent has two roundings, CUDA's expf errs by up to two units in the last place (four
     // roundings), and two more are for the reference and for what is left of higher order.
     let relative = (2.0 * steepest + 6.0) * f64::from(f32::EPSILON) / 2.0;
-    Launch::of(
+    TestLaunch::of(
         "particle_likelihood",
         [particles.div_ceil(64) as u32, 1, 1],
         [64, 1, 1],
@@ -79,7 +79,7 @@ fn likelihood(number: u64) -> GridFile {
     .done()
 }
 
-fn scan(number: u64) -> GridFile {
+fn scan(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (block, particles) = match number {
         0 => (128, 128),
@@ -100,7 +100,7 @@ fn scan(number: u64) -> GridFile {
         })
         .collect();
     let (sums, error) = rounded::<f32>(&sums);
-    Launch::of("particle_scan", [1; 3], [block as u32, 1, 1])
+    TestLaunch::of("particle_scan", [1; 3], [block as u32, 1, 1])
         .input("weights", &weights)
         .near("sums", &vec![-1.0; particles], &sums, 0.0, error)
         .value("particles", particles as i32)
@@ -108,7 +108,7 @@ fn scan(number: u64) -> GridFile {
 }
 
 /// Weights are small integers and marks have few bits, so that no comparison depends on rounding, and some hold with equality.
-fn resample(number: u64) -> GridFile {
+fn resample(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let particles = match number {
         0 => 64,
@@ -148,7 +148,7 @@ fn resample(number: u64) -> GridFile {
     };
     let sums: Vec<f32> = sums.into_iter().map(|sum| sum as f32).collect();
     let empty = vec![-1.0; particles];
-    Launch::of(
+    TestLaunch::of(
         "particle_resample",
         [particles.div_ceil(128) as u32, 1, 1],
         [128, 1, 1],

@@ -1,15 +1,15 @@
 //! Some rows of the cheapest paths through a grid: each step goes straight down or to a neighbour of that.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("path_finder", "path_finder", rows)];
 
 /// Threads of a block; all but two a row have a result.
 const BLOCK: usize = 256;
 
-fn rows(number: u64) -> GridFile {
+fn rows(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (columns, rows, first) = match number {
         0 => (254, 1, 0),
@@ -32,7 +32,7 @@ fn rows(number: u64) -> GridFile {
         }
     }
     let blocks = columns.div_ceil(BLOCK - 2 * rows) as u32;
-    Launch::of("path_finder", [blocks, 1, 1], [BLOCK as u32, 1, 1])
+    TestLaunch::of("path_finder", [blocks, 1, 1], [BLOCK as u32, 1, 1])
         .input("wall", &wall)
         .input("before", &before)
         .output("after", &vec![0; columns], &after)

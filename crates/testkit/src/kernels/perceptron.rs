@@ -1,9 +1,9 @@
 //! Dense layers with random weights; `crates/testkit/tests/perceptron.rs` runs trained ones one behind the other.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::rounding::{Float, Sum, rounded, signed};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     (
@@ -44,7 +44,7 @@ pub struct DenseLayer<F> {
 
 impl<F: Float> DenseLayer<F> {
     /// The launch for some inputs, rows of `wide`, with the outputs it expects.
-    pub fn launch(&self, inputs: &[F]) -> GridFile {
+    pub fn launch(&self, inputs: &[F]) -> LaunchFile {
         let (wide, narrow) = (self.wide, self.narrow);
         let batch = inputs.len() / wide;
         let mut sums = Vec::with_capacity(batch * narrow);
@@ -69,7 +69,7 @@ impl<F: Float> DenseLayer<F> {
             "void perceptron::layer<{name}, {is_active}>({name} const*, {name} const*, {name} const*, {name}*, int, int, int)"
         );
         let blocks = [narrow.div_ceil(16) as u32, batch.div_ceil(16) as u32, 1];
-        Launch::of(&kernel, blocks, [16, 16, 1])
+        TestLaunch::of(&kernel, blocks, [16, 16, 1])
             .input("inputs", inputs)
             .input("weights", &self.weights)
             .input("biases", &self.biases)
@@ -87,7 +87,7 @@ impl<F: Float> DenseLayer<F> {
     }
 }
 
-fn layer<F: Float>(number: u64, is_active: bool) -> GridFile {
+fn layer<F: Float>(number: u64, is_active: bool) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (batch, wide, narrow) = match number {
         0 => (16, 64, 32),

@@ -1,9 +1,9 @@
 //! Lists, tables and settings that hold addresses.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("pointers", "list_sums", lists),
@@ -27,7 +27,7 @@ fn sizes(launch: u64, rng: &mut Rng) -> (u32, u32, usize) {
     }
 }
 
-fn lists(launch: u64) -> GridFile {
+fn lists(launch: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(launch);
     let (blocks, threads, count) = sizes(launch, &mut rng);
     let lengths: Vec<usize> = (0..count).map(|_| rng.usize(0..9)).collect();
@@ -51,7 +51,7 @@ fn lists(launch: u64) -> GridFile {
         }
         sums.push(sum);
     }
-    let launch = Launch::of("list_sums", [blocks, 1, 1], [threads, 1, 1])
+    let launch = TestLaunch::of("list_sums", [blocks, 1, 1], [threads, 1, 1])
         .input("heads", &vec![0u64; count])
         .output("out", &vec![0i64; count], &sums)
         .value("n", count as i32)
@@ -62,7 +62,7 @@ fn lists(launch: u64) -> GridFile {
     linked.done()
 }
 
-fn rows(launch: u64) -> GridFile {
+fn rows(launch: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(launch);
     let (blocks, threads, count) = sizes(launch, &mut rng);
     let lengths: Vec<i32> = (0..count).map(|_| rng.i32(0..12)).collect();
@@ -77,7 +77,7 @@ fn rows(launch: u64) -> GridFile {
         .collect();
     let mut table = vec![0; 24];
     table[..4].copy_from_slice(&(count as i32).to_le_bytes());
-    let launch = Launch::of("row_sums", [blocks, 1, 1], [threads, 1, 1])
+    let launch = TestLaunch::of("row_sums", [blocks, 1, 1], [threads, 1, 1])
         .structure("table", table)
         .output("out", &vec![0i32; count], &sums)
         .buffer_beside("rows", &vec![0u64; count])
@@ -92,14 +92,14 @@ fn rows(launch: u64) -> GridFile {
     filled.done()
 }
 
-fn weighted(launch: u64) -> GridFile {
+fn weighted(launch: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(launch);
     let (blocks, threads, count) = sizes(launch, &mut rng);
     let numbers: Vec<f32> = (0..count).map(|_| rng.f32()).collect();
     let (scale, offset) = (rng.f32(), rng.i32(-9..9));
     let results = numbers.iter().map(|x| x.mul_add(scale, offset as f32));
     let results: Vec<f32> = results.collect();
-    Launch::of("weighted", [blocks, 1, 1], [threads, 1, 1])
+    TestLaunch::of("weighted", [blocks, 1, 1], [threads, 1, 1])
         .input("in", &numbers)
         .output("out", &vec![0f32; count], &results)
         .value("n", count as i32)

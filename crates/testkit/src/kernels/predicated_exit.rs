@@ -1,15 +1,15 @@
 //! Sums of quotients, for the threads that do not leave.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("predicated_exit", "predicated_exit", launch)];
 
 /// Numbers of the input: what the function returns are places in it.
 const PLACES: usize = 4_000;
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(2, 32, 50), (3, 37, 111), (1, 1, 2)].get(number as usize);
     let (blocks, threads, n) = shape.copied().unwrap_or_else(|| {
@@ -34,7 +34,7 @@ fn launch(number: u64) -> GridFile {
             out[i + n] = values[sum as usize];
         }
     }
-    Launch::of(
+    TestLaunch::of(
         "predicated_exit",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],

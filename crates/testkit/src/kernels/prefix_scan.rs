@@ -1,12 +1,12 @@
 //! Sums of what comes before.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("prefix_scan", "prefix_scan", launch)];
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let n = [64, 2, 1024].get(number as usize).copied();
     let n = n.unwrap_or_else(|| 1 << rng.usize(1..9));
@@ -19,7 +19,7 @@ fn launch(number: u64) -> GridFile {
             Some(before)
         })
         .collect();
-    Launch::of("prefix_scan", [1; 3], [n as u32 / 2, 1, 1])
+    TestLaunch::of("prefix_scan", [1; 3], [n as u32 / 2, 1, 1])
         .input("in", &values)
         .output("out", &vec![0; n], &sums)
         .value("n", n as i32)

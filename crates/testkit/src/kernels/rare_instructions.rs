@@ -1,9 +1,9 @@
 //! Arithmetic on parts of words, and many conditions at once.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("rare_instructions", "rare_video", video),
@@ -28,7 +28,7 @@ fn half(word: i32, number: usize) -> u16 {
     (word as u32 >> (16 * number)) as u16
 }
 
-fn video(number: u64) -> GridFile {
+fn video(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, threads) = sizes(number, &mut rng);
     let count = blocks * threads;
@@ -36,7 +36,7 @@ fn video(number: u64) -> GridFile {
     let ends: Vec<i32> = (0..count)
         .map(|i| video_of(numbers[i], numbers[i + count], numbers[i + 2 * count]))
         .collect();
-    Launch::of("rare_video", [blocks as u32, 1, 1], [threads as u32, 1, 1])
+    TestLaunch::of("rare_video", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", &numbers)
         .output("out", &vec![0; count], &ends)
         .value("n", count as i32)
@@ -97,7 +97,7 @@ fn writes(a: i32, b: i32, n: i32, numbers: &[i32]) -> [Option<i32>; 4] {
     ]
 }
 
-fn predicates(number: u64) -> GridFile {
+fn predicates(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, threads) = match number {
         // A thread alone may write behind its place whatever it wants to.
@@ -131,7 +131,7 @@ fn predicates(number: u64) -> GridFile {
             *to = written.unwrap_or(*to);
         }
     }
-    Launch::of(
+    TestLaunch::of(
         "many_predicates",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],

@@ -1,9 +1,9 @@
 //! Functions that call themselves and each other.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("recursion", "recursion", fibonacci),
@@ -29,8 +29,8 @@ fn launch(
     (blocks, threads, depth): (usize, usize, i32),
     numbers: &[i32],
     ends: &[i32],
-) -> GridFile {
-    Launch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1])
+) -> LaunchFile {
+    TestLaunch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", numbers)
         .output("out", &vec![-1; ends.len()], ends)
         .value("depth", depth)
@@ -38,7 +38,7 @@ fn launch(
         .done()
 }
 
-fn fibonacci(number: u64) -> GridFile {
+fn fibonacci(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let sizes = sizes(number, &mut rng);
     let numbers: Vec<i32> = (0..sizes.0 * sizes.1).map(|_| rng.i32(-99..1000)).collect();
@@ -53,7 +53,7 @@ fn fibonacci(number: u64) -> GridFile {
     launch("recursion", sizes, &numbers, &ends)
 }
 
-fn mutual(number: u64) -> GridFile {
+fn mutual(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let sizes = sizes(number, &mut rng);
     let numbers: Vec<i32> = (0..sizes.0 * sizes.1).map(|_| rng.i32(0..1000)).collect();

@@ -1,9 +1,9 @@
 //! Sums of arrays, one number a block.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::rounding::{Sum, rounded, signed};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 const OF_FLOATS: &str = "void reduction<float, 1024>(float const*, float*, int)";
 const OF_INTEGERS: &str = "void reduction<int, 256>(int const*, int*, int)";
@@ -30,7 +30,7 @@ fn share<T: Copy>(numbers: &[T], block: usize, blocks: usize, threads: usize) ->
     pieces.flatten().copied().collect()
 }
 
-fn of_floats(number: u64) -> GridFile {
+fn of_floats(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, count) = size(number, &mut rng);
     let numbers: Vec<f32> = signed(&mut rng, count);
@@ -44,14 +44,14 @@ fn of_floats(number: u64) -> GridFile {
         })
         .collect();
     let (sums, error) = rounded::<f32>(&sums);
-    Launch::of(OF_FLOATS, [blocks as u32, 1, 1], [1024, 1, 1])
+    TestLaunch::of(OF_FLOATS, [blocks as u32, 1, 1], [1024, 1, 1])
         .input("in", &numbers)
         .near("out", &vec![-1.0; blocks], &sums, 0.0, error)
         .value("count", count as i32)
         .done()
 }
 
-fn of_integers(number: u64) -> GridFile {
+fn of_integers(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, count) = size(number, &mut rng);
     let numbers: Vec<i32> = (0..count).map(|_| rng.i32(..)).collect();
@@ -61,14 +61,14 @@ fn of_integers(number: u64) -> GridFile {
             share.into_iter().map(i64::from).sum::<i64>() as i32
         })
         .collect();
-    Launch::of(OF_INTEGERS, [blocks as u32, 1, 1], [256, 1, 1])
+    TestLaunch::of(OF_INTEGERS, [blocks as u32, 1, 1], [256, 1, 1])
         .input("in", &numbers)
         .output("out", &vec![-1; blocks], &sums)
         .value("count", count as i32)
         .done()
 }
 
-fn tree(number: u64) -> GridFile {
+fn tree(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, threads) = match number {
         0 => (2, 64),
@@ -82,7 +82,7 @@ fn tree(number: u64) -> GridFile {
         .map(|chunk| Sum::of(chunk.iter().map(|&n| n.into())))
         .collect();
     let (sums, error) = rounded::<f32>(&sums);
-    Launch::of(
+    TestLaunch::of(
         "reduction_tree",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],

@@ -1,9 +1,9 @@
 //! How far a kernel's floats may lie from a reference that computes in `f64`.
 
-use super::Number;
+use super::LaunchNumber;
 
 /// A float that kernels compute with.
-pub trait Float: Number {
+pub trait Float: LaunchNumber {
     /// Half the distance from 1 to the next float: by how much of itself one rounding changes a number.
     const UNIT: f64;
 

@@ -1,9 +1,9 @@
 //! Places of numbers in a table, found by the first thread of each row.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("row_leader", "row_leader", each),
@@ -40,11 +40,11 @@ impl Shape {
     }
 
     /// A launch of a kernel that turns `numbers` to `ends`.
-    fn launch(&self, kernel: &str, numbers: &[i32], table: &[i32], ends: &[i32]) -> GridFile {
+    fn launch(&self, kernel: &str, numbers: &[i32], table: &[i32], ends: &[i32]) -> LaunchFile {
         let block = [self.columns as u32, self.rows as u32, 1];
         // A buffer has an element at least.
         let table = if table.is_empty() { &[0] } else { table };
-        Launch::of(kernel, [self.blocks as u32, 1, 1], block)
+        TestLaunch::of(kernel, [self.blocks as u32, 1, 1], block)
             .input("in", numbers)
             .input("table", table)
             .output("out", &vec![-77; ends.len()], ends)
@@ -63,7 +63,7 @@ fn place(table: &[i32], number: i32) -> i32 {
     found.map_or(-1, |at| at as i32 + number / (at as i32 + 3))
 }
 
-fn each(number: u64) -> GridFile {
+fn each(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let shape = Shape::of(number, &mut rng);
     let (numbers, table) = (shape.numbers(&mut rng), table(&shape, &mut rng));
@@ -71,7 +71,7 @@ fn each(number: u64) -> GridFile {
     shape.launch("row_leader", &numbers, &table, &ends)
 }
 
-fn sums(number: u64) -> GridFile {
+fn sums(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let shape = Shape::of(number, &mut rng);
     let (numbers, table) = (shape.numbers(&mut rng), table(&shape, &mut rng));

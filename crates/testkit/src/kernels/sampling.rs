@@ -1,14 +1,14 @@
 //! What reads of textures give, written from the formulas of the CUDA C++ Programming Guide, appendix "Texture Fetching",
 //! in double precision.
 
-use warpbound_load::{GridAddress, GridTexture};
+use warpbound_load::{LaunchAddressMode, TextureBinding};
 
 /// How a texture is read.
 #[derive(Clone, Copy)]
 pub(super) struct Sampler {
     pub(super) linear: bool,
     pub(super) normalized: bool,
-    pub(super) mode: GridAddress,
+    pub(super) mode: LaunchAddressMode,
 }
 
 /// Texels as numbers; axes that do not exist have size 1.
@@ -24,12 +24,12 @@ impl Sampler {
     /// Of a number: all filters, address modes and kinds of coordinates in turn.
     pub(super) fn of(number: u64) -> Sampler {
         let mode = [
-            GridAddress::Clamp,
-            GridAddress::Mirror,
-            GridAddress::Border,
-            GridAddress::Wrap,
+            LaunchAddressMode::Clamp,
+            LaunchAddressMode::Mirror,
+            LaunchAddressMode::Border,
+            LaunchAddressMode::Wrap,
         ][number as usize % 4];
-        let turns = matches!(mode, GridAddress::Wrap | GridAddress::Mirror);
+        let turns = matches!(mode, LaunchAddressMode::Wrap | LaunchAddressMode::Mirror);
         Sampler {
             linear: number % 3 != 1,
             normalized: turns || number % 5 == 2,
@@ -37,7 +37,7 @@ impl Sampler {
         }
     }
 
-    pub(super) fn set(self, texture: &mut GridTexture) {
+    pub(super) fn set(self, texture: &mut TextureBinding) {
         texture.linear_filter = self.linear;
         texture.normalized_coordinates = self.normalized;
         for (axis, mode) in texture.address.iter_mut().enumerate() {
@@ -60,11 +60,11 @@ impl Sampler {
         let last = size as f64 - 1.0;
         let mut index = index;
         match self.mode {
-            GridAddress::Clamp => index = index.max(0.0).min(last),
-            GridAddress::Border if index < 0.0 || index > last => return None,
-            GridAddress::Border => {}
-            GridAddress::Wrap => index -= (index / size as f64).floor() * size as f64,
-            GridAddress::Mirror => {
+            LaunchAddressMode::Clamp => index = index.max(0.0).min(last),
+            LaunchAddressMode::Border if index < 0.0 || index > last => return None,
+            LaunchAddressMode::Border => {}
+            LaunchAddressMode::Wrap => index -= (index / size as f64).floor() * size as f64,
+            LaunchAddressMode::Mirror => {
                 while index < 0.0 || index > last {
                     index = if index < 0.0 {
                         -1.0 - index

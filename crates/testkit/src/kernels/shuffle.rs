@@ -1,13 +1,13 @@
 //! Numbers that lanes of a warp pass each other.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("shuffle", "shuffle", shuffle)];
 
-fn shuffle(number: u64) -> GridFile {
+fn shuffle(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, warps) = match number {
         0 => (1, 1),
@@ -42,7 +42,7 @@ fn shuffle(number: u64) -> GridFile {
             lanes.collect::<Vec<i32>>()
         })
         .collect();
-    Launch::of("shuffle", [blocks as u32, 1, 1], [warps as u32 * 32, 1, 1])
+    TestLaunch::of("shuffle", [blocks as u32, 1, 1], [warps as u32 * 32, 1, 1])
         .input("in", &numbers)
         .output("out", &vec![0; ends.len()], &ends)
         .value("n", factor)

@@ -1,9 +1,9 @@
 //! Sparse matrix times vector.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::rounding::{Float, Sum, rounded, signed};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 const WARP_PER_ROW: &str =
     "sparse::warp_per_row(int const*, int const*, float const*, float const*, float*, int)";
@@ -24,7 +24,7 @@ pub(super) const KERNELS: &[Row] = &[
     ),
 ];
 
-fn thread_per_row<F: Float>(number: u64) -> GridFile {
+fn thread_per_row<F: Float>(number: u64) -> LaunchFile {
     let name = F::NAME;
     let kernel = format!(
         "void sparse::thread_per_row<{name}>(int const*, int const*, {name} const*, {name} const*, {name}*, int)"
@@ -32,7 +32,7 @@ fn thread_per_row<F: Float>(number: u64) -> GridFile {
     product::<F>(&kernel, number, 1)
 }
 
-fn product<F: Float>(kernel: &str, number: u64, threads_per_row: usize) -> GridFile {
+fn product<F: Float>(kernel: &str, number: u64, threads_per_row: usize) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (rows, columns, longest, block) = match number {
         0 => (64, 64, 8, 64),
@@ -64,7 +64,7 @@ fn product<F: Float>(kernel: &str, number: u64, threads_per_row: usize) -> GridF
         .collect();
     let (y, error) = rounded::<F>(&y);
     let blocks = (rows * threads_per_row).div_ceil(block) as u32;
-    Launch::of(kernel, [blocks, 1, 1], [block as u32, 1, 1])
+    TestLaunch::of(kernel, [blocks, 1, 1], [block as u32, 1, 1])
         .input("starts", &starts)
         .input("columns", &at)
         .input("values", &values)

@@ -1,12 +1,12 @@
 //! Gradients of an image and how strongly each pixel diffuses (Yu, Acton, "Speckle reducing anisotropic diffusion", 2002).
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("srad", "srad_coefficient", coefficient)];
 
-fn coefficient(number: u64) -> GridFile {
+fn coefficient(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (rows, columns) = match number {
         0 => (16, 16),
@@ -46,7 +46,7 @@ fn coefficient(number: u64) -> GridFile {
     let error = 3.2 * 8.0 * 40.0 * f64::from(f32::EPSILON) / 2.0;
     let zeros = vec![0.0; image.len()];
     let [north, south, west, east] = &gradients;
-    Launch::of(
+    TestLaunch::of(
         "srad_coefficient",
         [image.len().div_ceil(64) as u32, 1, 1],
         [64, 1, 1],

@@ -2,9 +2,9 @@
 //! "Streaming-data algorithms for high-quality clustering", 2002). All numbers are small integers, so that sums of floats are
 //! exact in any order.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("stream_cluster", "stream_close", close),
@@ -15,7 +15,7 @@ fn floats(numbers: &[i32]) -> Vec<f32> {
     numbers.iter().map(|&n| n as f32).collect()
 }
 
-fn gain(number: u64) -> GridFile {
+fn gain(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (points, dimensions, centres, block) = match number {
         0 => (64, 2, 3, 64),
@@ -57,7 +57,7 @@ fn gain(number: u64) -> GridFile {
             savings_of_centre[assigned[point] as usize] -= price;
         }
     }
-    Launch::of(
+    TestLaunch::of(
         "stream_gain",
         [points.div_ceil(block) as u32, 1, 1],
         [block as u32, 1, 1],
@@ -79,7 +79,7 @@ fn gain(number: u64) -> GridFile {
     .done()
 }
 
-fn close(number: u64) -> GridFile {
+fn close(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let centres = match number {
         0 => 32,
@@ -92,7 +92,7 @@ fn close(number: u64) -> GridFile {
     let gains: Vec<i32> = prices.iter().map(|price| price + opening_cost).collect();
     let closed: Vec<i32> = gains.iter().map(|&gain| i32::from(gain > 0)).collect();
     let saved: i32 = gains.iter().filter(|&&gain| gain > 0).sum();
-    Launch::of(
+    TestLaunch::of(
         "stream_close",
         [centres.div_ceil(32) as u32, 1, 1],
         [32, 1, 1],

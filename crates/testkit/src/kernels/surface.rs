@@ -1,16 +1,16 @@
 //! Images through the surface path.
 
 use fastrand::Rng;
-use warpbound_load::{GridFile, GridKind};
+use warpbound_load::{LaunchFile, TexelLayout};
 
-use super::{Launch, Number, Row};
+use super::{TestLaunch, LaunchNumber, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("surface", "surface_copy", surface_copy),
     ("surface", "load_widths", load_widths),
 ];
 
-fn surface_copy(number: u64) -> GridFile {
+fn surface_copy(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (block, grid, width) = match number {
         0 => ([8, 4], [2, 2], 16),
@@ -33,15 +33,15 @@ fn surface_copy(number: u64) -> GridFile {
             *to = number.wrapping_mul(2);
         }
     }
-    Launch::of(
+    TestLaunch::of(
         "surface_copy",
         [grid[0], grid[1], 1],
         [block[0], block[1], 1],
     )
-    .surface("from", GridKind::D2, &[width, height], 1, &from, &from)
+    .surface("from", TexelLayout::D2, &[width, height], 1, &from, &from)
     .surface(
         "to",
-        GridKind::D2,
+        TexelLayout::D2,
         &[wide as u32, height],
         1,
         &before,
@@ -53,7 +53,7 @@ fn surface_copy(number: u64) -> GridFile {
 
 /// Threads write bytes of numbers that others of the same warp read, by an earlier instruction: so there is one warp, whose
 /// lanes run each instruction together.
-fn load_widths(number: u64) -> GridFile {
+fn load_widths(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let threads = match number {
         0 => 32,
@@ -91,7 +91,7 @@ fn load_widths(number: u64) -> GridFile {
         *to = *sum as u8;
     }
     let after: Vec<i32> = after.chunks(4).map(i32::of_bytes).collect();
-    Launch::of("load_widths", [1; 3], [threads as u32, 1, 1])
+    TestLaunch::of("load_widths", [1; 3], [threads as u32, 1, 1])
         .input("wide", &wide)
         .input("narrow", &narrow)
         .input("bytes", &bytes)

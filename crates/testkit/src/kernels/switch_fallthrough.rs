@@ -1,13 +1,13 @@
 //! Steps of which a thread takes the last ones.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("switch_fallthrough", "switch_fallthrough", launch)];
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, threads) = match number {
         0 => (1, 32),
@@ -52,7 +52,7 @@ fn launch(number: u64) -> GridFile {
         }
         end[i + 1] = value;
     }
-    Launch::of(
+    TestLaunch::of(
         "switch_fallthrough",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],

@@ -1,16 +1,16 @@
 //! Eight ways to treat a number.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("switch_table", "switch_table", launch)];
 
 /// Places behind those of the threads to which threads add.
 const SUMS: usize = 5;
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, threads) = match number {
         0 => (1, 32),
@@ -61,7 +61,7 @@ fn launch(number: u64) -> GridFile {
             _ => -1,
         };
     }
-    Launch::of(
+    TestLaunch::of(
         "switch_table",
         [blocks as u32, 1, 1],
         [threads as u32, 1, 1],

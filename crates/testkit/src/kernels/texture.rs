@@ -1,10 +1,10 @@
 //! One image through the texture path.
 
 use fastrand::Rng;
-use warpbound_load::{GridFile, GridKind};
+use warpbound_load::{LaunchFile, TexelLayout};
 
 use super::sampling::{Sampler, Texels, floats};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("texture", "texture_blur", texture_blur),
@@ -24,8 +24,8 @@ fn image(number: u64, rng: &mut Rng) -> (Vec<f32>, Texels, Sampler) {
     let sampler = Sampler {
         normalized: false,
         mode: match number % 2 {
-            0 => warpbound_load::GridAddress::Clamp,
-            _ => warpbound_load::GridAddress::Border,
+            0 => warpbound_load::LaunchAddressMode::Clamp,
+            _ => warpbound_load::LaunchAddressMode::Border,
         },
         ..Sampler::of(number)
     };
@@ -33,7 +33,7 @@ fn image(number: u64, rng: &mut Rng) -> (Vec<f32>, Texels, Sampler) {
 }
 
 /// The sum of a row around each pixel; there are more threads than pixels.
-fn texture_blur(number: u64) -> GridFile {
+fn texture_blur(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (texels, image, sampler) = image(number, &mut rng);
     let (block, grid, radius) = match number {
@@ -58,12 +58,12 @@ fn texture_blur(number: u64) -> GridFile {
         }
     }
     let sizes = [image.size[0] as u32, image.size[1] as u32];
-    Launch::of(
+    TestLaunch::of(
         "texture_blur",
         [grid[0], grid[1], 1],
         [block[0], block[1], 1],
     )
-    .texture("image", GridKind::D2, &sizes, &texels, |t| sampler.set(t))
+    .texture("image", TexelLayout::D2, &sizes, &texels, |t| sampler.set(t))
     .near("out", &vec![0.0; end.len()], &end, 1e-6, 1e-4)
     .value("width", width as i32)
     .value("radius", radius)
@@ -72,7 +72,7 @@ fn texture_blur(number: u64) -> GridFile {
 
 /// Coordinates come from a table in linear memory. The branch to three dimensions is never taken: it reads the same
 /// texture.
-fn texture_gather(number: u64) -> GridFile {
+fn texture_gather(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (texels, image, sampler) = image(number, &mut rng);
     let (blocks, block, entries) = match number {
@@ -97,10 +97,10 @@ fn texture_gather(number: u64) -> GridFile {
         })
         .collect();
     let sizes = [image.size[0] as u32, image.size[1] as u32];
-    Launch::of("texture_gather", [blocks, 1, 1], [block, 1, 1])
+    TestLaunch::of("texture_gather", [blocks, 1, 1], [block, 1, 1])
         .texture(
             "table",
-            GridKind::D1,
+            TexelLayout::D1,
             &[entries as u32],
             &table.concat(),
             |t| {
@@ -108,7 +108,7 @@ fn texture_gather(number: u64) -> GridFile {
                 t.linear_memory = true;
             },
         )
-        .texture("image", GridKind::D2, &sizes, &texels, |t| sampler.set(t))
+        .texture("image", TexelLayout::D2, &sizes, &texels, |t| sampler.set(t))
         .near("out", &vec![0.0; end.len()], &end, 1e-6, 1e-5)
         .value("n", end.len() as i32)
         .done()

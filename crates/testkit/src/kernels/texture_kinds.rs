@@ -1,10 +1,10 @@
 //! Every kind of texture and surface.
 
 use fastrand::Rng;
-use warpbound_load::{GridFile, GridKind};
+use warpbound_load::{LaunchFile, TexelLayout};
 
 use super::sampling::{Sampler, Texels, floats};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("texture_kinds", "sample_1d", sample_1d),
@@ -32,7 +32,7 @@ fn shape(number: u64, rng: &mut Rng) -> (u32, u32, usize) {
     }
 }
 
-fn near(launch: Launch, end: &[f64], count: usize) -> GridFile {
+fn near(launch: TestLaunch, end: &[f64], count: usize) -> LaunchFile {
     let end: Vec<f32> = end.iter().map(|&n| n as f32).collect();
     let start = vec![0.0f32; end.len()];
     launch
@@ -41,7 +41,7 @@ fn near(launch: Launch, end: &[f64], count: usize) -> GridFile {
         .done()
 }
 
-fn sample_1d(number: u64) -> GridFile {
+fn sample_1d(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, block, count) = shape(number, &mut rng);
     let sampler = Sampler::of(number);
@@ -68,16 +68,16 @@ fn sample_1d(number: u64) -> GridFile {
         .chain(first.clone())
         .collect();
     let sizes = [width as u32, layers as u32];
-    let launch = Launch::of("sample_1d", [blocks, 1, 1], [block, 1, 1])
-        .texture("row", GridKind::D1, &sizes[..1], &row, |t| sampler.set(t))
-        .texture("rows", GridKind::Layered1, &sizes, &rows, |t| {
+    let launch = TestLaunch::of("sample_1d", [blocks, 1, 1], [block, 1, 1])
+        .texture("row", TexelLayout::D1, &sizes[..1], &row, |t| sampler.set(t))
+        .texture("rows", TexelLayout::Layered1, &sizes, &rows, |t| {
             sampler.set(t)
         })
         .input("x", &x);
     near(launch, &end, count)
 }
 
-fn sample_2d(number: u64) -> GridFile {
+fn sample_2d(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, block, count) = shape(number, &mut rng);
     let sampler = Sampler::of(number);
@@ -105,13 +105,13 @@ fn sample_2d(number: u64) -> GridFile {
     let layered: Vec<f64> = (0..count).flat_map(|i| read(&several, i, i % 4)).collect();
     let end = [first.clone(), layered, first.clone(), first].concat();
     let sizes = [width as u32, height as u32, layers as u32];
-    let launch = Launch::of("sample_2d", [blocks, 1, 1], [block, 1, 1])
-        .texture("image", GridKind::D2, &sizes[..2], &bytes, |t| {
+    let launch = TestLaunch::of("sample_2d", [blocks, 1, 1], [block, 1, 1])
+        .texture("image", TexelLayout::D2, &sizes[..2], &bytes, |t| {
             t.image.channels = 4;
             t.normalized_read = true;
             sampler.set(t);
         })
-        .texture("stack", GridKind::Layered2, &sizes, &stack, |t| {
+        .texture("stack", TexelLayout::Layered2, &sizes, &stack, |t| {
             t.image.channels = 4;
             sampler.set(t);
         })
@@ -119,7 +119,7 @@ fn sample_2d(number: u64) -> GridFile {
     near(launch, &end, count)
 }
 
-fn sample_3d(number: u64) -> GridFile {
+fn sample_3d(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, block, count) = shape(number, &mut rng);
     let sampler = Sampler::of(number);
@@ -143,8 +143,8 @@ fn sample_3d(number: u64) -> GridFile {
         .flat_map(|at| volume.sample(sampler, [at[0], at[1], at[2]], 0))
         .collect();
     let sizes = size.map(|n| n as u32);
-    let launch = Launch::of("sample_3d", [blocks, 1, 1], [block, 1, 1])
-        .texture("volume", GridKind::D3, &sizes, &shorts, |t| {
+    let launch = TestLaunch::of("sample_3d", [blocks, 1, 1], [block, 1, 1])
+        .texture("volume", TexelLayout::D3, &sizes, &shorts, |t| {
             t.image.channels = 2;
             t.normalized_read = true;
             sampler.set(t);
@@ -153,7 +153,7 @@ fn sample_3d(number: u64) -> GridFile {
     near(launch, &end, count)
 }
 
-fn gather_2d(number: u64) -> GridFile {
+fn gather_2d(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, block, count) = shape(number, &mut rng);
     let sampler = Sampler::of(number);
@@ -182,8 +182,8 @@ fn gather_2d(number: u64) -> GridFile {
     };
     let end = [corners(0), corners(1)].concat();
     let sizes = [width as u32, height as u32];
-    let launch = Launch::of("gather_2d", [blocks, 1, 1], [block, 1, 1])
-        .texture("image", GridKind::D2, &sizes, &pairs, |t| {
+    let launch = TestLaunch::of("gather_2d", [blocks, 1, 1], [block, 1, 1])
+        .texture("image", TexelLayout::D2, &sizes, &pairs, |t| {
             t.image.channels = 2;
             sampler.set(t);
         })
@@ -191,7 +191,7 @@ fn gather_2d(number: u64) -> GridFile {
     near(launch, &end, count)
 }
 
-fn fetch_integers(number: u64) -> GridFile {
+fn fetch_integers(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, block, count) = shape(number, &mut rng);
     let width = rng.usize(1..40);
@@ -209,10 +209,10 @@ fn fetch_integers(number: u64) -> GridFile {
         i32::from(shorts[first]) - 11 * i32::from(shorts[first + 1])
     };
     let end: Vec<i32> = at.iter().map(four).chain(at.iter().map(two)).collect();
-    Launch::of("fetch_integers", [blocks, 1, 1], [block, 1, 1])
+    TestLaunch::of("fetch_integers", [blocks, 1, 1], [block, 1, 1])
         .texture(
             "bytes",
-            GridKind::D1,
+            TexelLayout::D1,
             &[width as u32],
             &bytes.concat(),
             |t| {
@@ -220,7 +220,7 @@ fn fetch_integers(number: u64) -> GridFile {
                 t.linear_memory = true;
             },
         )
-        .texture("image", GridKind::D2, &[9, 7], &shorts, |t| {
+        .texture("image", TexelLayout::D2, &[9, 7], &shorts, |t| {
             t.image.channels = 2
         })
         .input("at", &at)
@@ -229,7 +229,7 @@ fn fetch_integers(number: u64) -> GridFile {
         .done()
 }
 
-fn choose_texture(number: u64) -> GridFile {
+fn choose_texture(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, block, count) = shape(number, &mut rng);
     let samplers = [Sampler::of(number), Sampler::of(number / 2 + 1)];
@@ -251,17 +251,17 @@ fn choose_texture(number: u64) -> GridFile {
     let columns = (0..count).map(|i| read(i, [0.5, x[i]]));
     let end: Vec<f64> = rows.chain(columns).collect();
     let mut launch =
-        Launch::of("choose_texture", [blocks, 1, 1], [block, 1, 1]).input("offset", &[0u64]);
+        TestLaunch::of("choose_texture", [blocks, 1, 1], [block, 1, 1]).input("offset", &[0u64]);
     for (n, name) in ["first", "second"].into_iter().enumerate() {
         let sizes = [widths[n] as u32, 2];
-        launch = launch.texture(name, GridKind::D2, &sizes, &images[n].0, |t| {
+        launch = launch.texture(name, TexelLayout::D2, &sizes, &images[n].0, |t| {
             samplers[n].set(t)
         });
     }
     near(launch.input("x", &x), &end, count)
 }
 
-fn surface_kinds(number: u64) -> GridFile {
+fn surface_kinds(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (block, width, height) = match number {
         0 => (32, 32, 3),
@@ -300,13 +300,13 @@ fn surface_kinds(number: u64) -> GridFile {
         }
     }
     let (w, h) = (width as u32, height as u32);
-    Launch::of("surface_kinds", [w.div_ceil(block), h, 1], [block, 1, 1])
-        .surface("row", GridKind::D1, &[length as u32], 1, &row, &row_end)
-        .surface("image", GridKind::D2, &[w, h], 2, &image, &image)
-        .surface("volume", GridKind::D3, &[w, h, 3], 4, &volume, &volume_end)
+    TestLaunch::of("surface_kinds", [w.div_ceil(block), h, 1], [block, 1, 1])
+        .surface("row", TexelLayout::D1, &[length as u32], 1, &row, &row_end)
+        .surface("image", TexelLayout::D2, &[w, h], 2, &image, &image)
+        .surface("volume", TexelLayout::D3, &[w, h, 3], 4, &volume, &volume_end)
         .surface(
             "stack",
-            GridKind::Layered2,
+            TexelLayout::Layered2,
             &[w, h, 2],
             1,
             &stack,

@@ -1,9 +1,9 @@
 //! Images that are bound to references of the module.
 
 use fastrand::Rng;
-use warpbound_load::{GridFile, GridKind, GridTexture};
+use warpbound_load::{LaunchFile, TexelLayout, TextureBinding};
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("texture_reference", "reference_filter", filter),
@@ -22,14 +22,14 @@ fn sizes(launch: u64, rng: &mut Rng) -> ([usize; 2], [usize; 2]) {
     }
 }
 
-fn picture(launch: Launch, [width, height]: [usize; 2], texels: &[f32]) -> Launch {
+fn picture(launch: TestLaunch, [width, height]: [usize; 2], texels: &[f32]) -> TestLaunch {
     let sizes = [width as u32, height as u32];
     launch.bound_texture(
         "picture",
-        GridKind::D2,
+        TexelLayout::D2,
         &sizes,
         texels,
-        |_: &mut GridTexture| (),
+        |_: &mut TextureBinding| (),
     )
 }
 
@@ -38,7 +38,7 @@ fn clamped(texels: &[f32], [width, height]: [usize; 2], x: usize, y: usize) -> f
     texels[y.min(height - 1) * width + x.min(width - 1)].into()
 }
 
-fn filter(number: u64) -> GridFile {
+fn filter(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (threads, size) = sizes(number, &mut rng);
     let texels: Vec<f32> = (0..size[0] * size[1]).map(|_| rng.f32()).collect();
@@ -59,23 +59,23 @@ fn filter(number: u64) -> GridFile {
         }
     }
     let block = [threads[0] as u32, threads[1] as u32, 1];
-    let launch = Launch::of("reference_filter", [1; 3], block)
+    let launch = TestLaunch::of("reference_filter", [1; 3], block)
         .near("out", &vec![0.0f32; end.len()], &end, 1e-5, 1e-5)
         .value("width", threads[0] as i32);
     let launch = picture(launch, size, &texels);
     let count = [table.len() as u32];
-    let launch = launch.bound_texture("table", GridKind::D1, &count, &table, |t| {
+    let launch = launch.bound_texture("table", TexelLayout::D1, &count, &table, |t| {
         t.linear_memory = true;
     });
     let count = [weights.len() as u32];
-    let launch = launch.bound_texture("weights", GridKind::D1, &count, &weights.concat(), |t| {
+    let launch = launch.bound_texture("weights", TexelLayout::D1, &count, &weights.concat(), |t| {
         t.image.channels = 4;
         t.normalized_read = true;
     });
     launch.done()
 }
 
-fn mirror(number: u64) -> GridFile {
+fn mirror(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (_, size) = sizes(number, &mut rng);
     let [width, height] = size;
@@ -83,12 +83,12 @@ fn mirror(number: u64) -> GridFile {
     let rows = texels.chunks(width);
     let turned: Vec<f32> = rows.flat_map(|row| row.iter().rev().copied()).collect();
     let block = [width as u32, height as u32, 1];
-    let launch = Launch::of("reference_mirror", [1; 3], block).value("width", width as i32);
+    let launch = TestLaunch::of("reference_mirror", [1; 3], block).value("width", width as i32);
     let sizes = [width as u32, height as u32];
     picture(launch, size, &texels)
         .bound_surface(
             "canvas",
-            GridKind::D2,
+            TexelLayout::D2,
             &sizes,
             1,
             &vec![0.0; turned.len()],

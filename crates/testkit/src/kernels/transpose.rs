@@ -1,9 +1,9 @@
 //! Transposed matrices.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("transpose", "transpose", in_tiles),
@@ -14,7 +14,7 @@ pub(super) const KERNELS: &[Row] = &[
 const TILE: usize = 32;
 
 /// Whole tiles.
-fn in_tiles(number: u64) -> GridFile {
+fn in_tiles(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (columns, rows) = match number {
         0 => (1, 1),
@@ -25,7 +25,7 @@ fn in_tiles(number: u64) -> GridFile {
     launch("transpose", &mut rng, columns * TILE, rows * TILE)
 }
 
-fn of_any_size(number: u64) -> GridFile {
+fn of_any_size(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (width, height) = match number {
         0 => (TILE, TILE),
@@ -36,7 +36,7 @@ fn of_any_size(number: u64) -> GridFile {
     launch("transpose_naive", &mut rng, width, height)
 }
 
-fn launch(kernel: &str, rng: &mut Rng, width: usize, height: usize) -> GridFile {
+fn launch(kernel: &str, rng: &mut Rng, width: usize, height: usize) -> LaunchFile {
     // Any bits: they are only moved.
     let matrix: Vec<f32> = (0..width * height)
         .map(|_| f32::from_bits(rng.u32(..)))
@@ -45,7 +45,7 @@ fn launch(kernel: &str, rng: &mut Rng, width: usize, height: usize) -> GridFile 
         .map(|at| matrix[at % height * width + at / height])
         .collect();
     let blocks = [width, height].map(|size| size.div_ceil(TILE) as u32);
-    Launch::of(kernel, [blocks[0], blocks[1], 1], [TILE as u32, 8, 1])
+    TestLaunch::of(kernel, [blocks[0], blocks[1], 1], [TILE as u32, 8, 1])
         .input("in", &matrix)
         .output("out", &vec![0.0; matrix.len()], &transposed)
         .value("width", width as i32)

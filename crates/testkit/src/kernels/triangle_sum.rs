@@ -1,13 +1,13 @@
 //! Sums over the odd rows of a matrix's upper right triangle.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("triangle_sum", "triangle_sum", launch)];
 
-fn launch(number: u64) -> GridFile {
+fn launch(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     // Not all threads reach each barrier, so there is one warp.
     let c = match number {
@@ -32,7 +32,7 @@ fn launch(number: u64) -> GridFile {
             })
         })
         .collect();
-    Launch::of("triangle_sum", [1; 3], [c as u32, 1, 1])
+    TestLaunch::of("triangle_sum", [1; 3], [c as u32, 1, 1])
         .input("matrix", &matrix)
         .output("sums", &vec![0.0; c], &sums)
         .value("c", c as i32)

@@ -1,9 +1,9 @@
 //! Loops that all threads of a block run equally often.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("uniform_loop", "uniform_loop", by_parameter),
@@ -21,11 +21,11 @@ fn sizes(number: u64, rng: &mut Rng) -> (usize, usize) {
     }
 }
 
-fn of(kernel: &str, (blocks, threads): (usize, usize)) -> Launch {
-    Launch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1])
+fn of(kernel: &str, (blocks, threads): (usize, usize)) -> TestLaunch {
+    TestLaunch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1])
 }
 
-fn by_parameter(number: u64) -> GridFile {
+fn by_parameter(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let sizes @ (blocks, threads) = sizes(number, &mut rng);
     let count = blocks * threads;
@@ -52,7 +52,7 @@ fn by_parameter(number: u64) -> GridFile {
         .done()
 }
 
-fn by_constant(number: u64) -> GridFile {
+fn by_constant(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let sizes = sizes(number, &mut rng);
     let count = sizes.0 * sizes.1;
@@ -81,7 +81,7 @@ fn by_constant(number: u64) -> GridFile {
         .done()
 }
 
-fn by_shared(number: u64) -> GridFile {
+fn by_shared(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let sizes @ (blocks, threads) = sizes(number, &mut rng);
     let count = blocks * threads;

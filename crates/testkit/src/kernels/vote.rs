@@ -1,9 +1,9 @@
 //! Decisions that the lanes of a warp take together.
 
 use fastrand::Rng;
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("vote", "vote", vote), ("vote", "vote_loop", vote_loop)];
 
@@ -17,11 +17,11 @@ fn sizes(number: u64, rng: &mut Rng) -> (usize, usize) {
     }
 }
 
-fn of(kernel: &str, (blocks, warps): (usize, usize)) -> Launch {
-    Launch::of(kernel, [blocks as u32, 1, 1], [warps as u32 * 32, 1, 1])
+fn of(kernel: &str, (blocks, warps): (usize, usize)) -> TestLaunch {
+    TestLaunch::of(kernel, [blocks as u32, 1, 1], [warps as u32 * 32, 1, 1])
 }
 
-fn vote(number: u64) -> GridFile {
+fn vote(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let sizes = sizes(number, &mut rng);
     let count = sizes.0 * sizes.1 * 32;
@@ -74,7 +74,7 @@ fn vote(number: u64) -> GridFile {
         .done()
 }
 
-fn vote_loop(number: u64) -> GridFile {
+fn vote_loop(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let sizes = sizes(number, &mut rng);
     let count = sizes.0 * sizes.1 * 32;

@@ -1,9 +1,9 @@
 //! Walsh-Hadamard transforms, and products in place.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::rounding::signed;
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("walsh_transform", "walsh_modulate", modulate),
@@ -11,7 +11,7 @@ pub(super) const KERNELS: &[Row] = &[
 ];
 
 /// Numbers are small integers, so that all sums are exact.
-fn transform(number: u64) -> GridFile {
+fn transform(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, log) = match number {
         0 => (1, 2),
@@ -38,7 +38,7 @@ fn transform(number: u64) -> GridFile {
             })
             .collect();
     let numbers: Vec<f32> = numbers.into_iter().map(|n| n as f32).collect();
-    Launch::of(
+    TestLaunch::of(
         "walsh_block",
         [blocks as u32, 1, 1],
         [size as u32 / 4, 1, 1],
@@ -50,7 +50,7 @@ fn transform(number: u64) -> GridFile {
     .done()
 }
 
-fn modulate(number: u64) -> GridFile {
+fn modulate(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, block, count) = match number {
         0 => (2, 32, 64),
@@ -66,7 +66,7 @@ fn modulate(number: u64) -> GridFile {
         .collect();
     // The reciprocal and two products are rounded, and the reference.
     let relative = 4.0 * f64::from(f32::EPSILON) / 2.0;
-    Launch::of("walsh_modulate", [blocks, 1, 1], [block, 1, 1])
+    TestLaunch::of("walsh_modulate", [blocks, 1, 1], [block, 1, 1])
         .near("a", &a, &products, relative, 0.0)
         .input("b", &b)
         .value("n", count as i32)

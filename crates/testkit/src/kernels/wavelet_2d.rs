@@ -1,9 +1,9 @@
 //! Wavelet transforms by lifting.
 
-use warpbound_load::GridFile;
+use warpbound_load::LaunchFile;
 
 use super::running_error::{Rounded, ends};
-use super::{Launch, Row};
+use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
     ("wavelet_2d", "wavelet_rows", rows),
@@ -52,12 +52,12 @@ fn image(rng: &mut fastrand::Rng, size: (usize, usize)) -> Vec<i32> {
         .collect()
 }
 
-fn rows(number: u64) -> GridFile {
+fn rows(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height) = size(number, &mut rng);
     let image = image(&mut rng, (width, height));
     let end: Vec<i32> = image.chunks(width).flat_map(transform_53).collect();
-    Launch::of("wavelet_rows", [height as u32, 1, 1], [48, 1, 1])
+    TestLaunch::of("wavelet_rows", [height as u32, 1, 1], [48, 1, 1])
         .dynamic_shared(4 * width.next_multiple_of(2) as u32)
         .input("in", &image)
         .output("out", &vec![0; image.len()], &end)
@@ -65,7 +65,7 @@ fn rows(number: u64) -> GridFile {
         .done()
 }
 
-fn columns(number: u64) -> GridFile {
+fn columns(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height) = size(number, &mut rng);
     let image = image(&mut rng, (width, height));
@@ -77,7 +77,7 @@ fn columns(number: u64) -> GridFile {
         }
     }
     let blocks = width.div_ceil(40) as u32;
-    Launch::of("wavelet_columns", [blocks, 1, 1], [40, 1, 1])
+    TestLaunch::of("wavelet_columns", [blocks, 1, 1], [40, 1, 1])
         .input("in", &image)
         .output("out", &vec![0; image.len()], &end)
         .value("width", width as i32)
@@ -106,13 +106,13 @@ fn transform_97(line: &[f32]) -> Vec<Rounded> {
     low.chain(high).collect()
 }
 
-fn singles(number: u64) -> GridFile {
+fn singles(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height) = size(number, &mut rng);
     let image: Vec<f32> = (0..width * height).map(|_| rng.f32() * 255.0).collect();
     let all: Vec<Rounded> = image.chunks(width).flat_map(transform_97).collect();
     let (end, may) = ends(&all);
-    Launch::of("wavelet_97", [height as u32, 1, 1], [48, 1, 1])
+    TestLaunch::of("wavelet_97", [height as u32, 1, 1], [48, 1, 1])
         .dynamic_shared(4 * width.next_multiple_of(2) as u32)
         .input("in", &image)
         .near("out", &vec![0f32; image.len()], &end, 0.0, may)

@@ -5,22 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::context::Contexts;
 use warpbound_analyse::dependence::Dependence;
-use warpbound_analyse::divergence::{Divergence, Item, Kind};
-use warpbound_analyse::iterations::{self, Given};
-use warpbound_analyse::space::Node;
+use warpbound_analyse::divergence::{Divergence, OpDivergence, QueryKind};
+use warpbound_analyse::iterations::{self, StartValues};
+use warpbound_analyse::space::ContextBlock;
 use warpbound_analyse::thread::Limits;
 use warpbound_base::CodeAddr;
-use warpbound_bound::block::Work;
-use warpbound_driver::Flow;
+use warpbound_bound::block::WarpWork;
+use warpbound_driver::KernelFlow;
 use warpbound_driver::block::{BlockLaunch, HeaderBound, NoBlockBound};
-use warpbound_ir::{Cell, Code, Control, OpIndex, lift};
+use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift};
 use warpbound_isa::{Program, mini};
 use warpbound_load::Image;
 use warpbound_machine::Machine;
 use warpbound_simt::concrete::Mask;
 use warpbound_simt::frames::Frame;
 use warpbound_simt::groups::ACTIVE;
-use warpbound_simt::{Entry, EntryId, NodeId, Tag};
+use warpbound_simt::{EntrySite, EntryId, NodeId, Tag};
 use warpbound_simulate::{Event, FaultKind, Finished, Simulation, Start};
 
 use crate::mini::execute::{Moment, WarpStart, lane, warp};
@@ -148,7 +148,7 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &Case) -> Findings 
     };
     let launch = block.launch();
     let model = block.model(launch.live_lanes());
-    let flow = match Flow::run(&subject.code, &launch, &model, &Limits::default()) {
+    let flow = match KernelFlow::run(&subject.code, &launch, &model, &Limits::default()) {
         Ok(flow) => flow,
         Err(refusal) => {
             findings
@@ -217,7 +217,7 @@ fn loop_bounds(
     generated: &Generated,
     subject: &Subject,
     case: &Case,
-    flow: &Flow,
+    flow: &KernelFlow,
     dependence: &Dependence,
     cells: &[(Cell, u32)],
 ) -> BTreeMap<Vec<CodeAddr>, HeaderBound> {
@@ -231,7 +231,7 @@ fn loop_bounds(
             loops.insert(headers, HeaderBound::All(bound));
         }
     }
-    let given = Given {
+    let given = StartValues {
         threads: case.threads,
         cells,
     };
@@ -257,12 +257,12 @@ fn loop_bounds(
 /// Branches at which no lanes part, says the divergence analysis.
 fn uniform_branches(
     subject: &Subject,
-    flow: &Flow,
+    flow: &KernelFlow,
     dependence: &Dependence,
-    launch: &warpbound_analyse::Launch,
+    launch: &warpbound_analyse::LaunchContext,
 ) -> BTreeSet<u32> {
     let found = Divergence::run(&subject.code, &flow.thread, dependence, launch);
-    let uniform = |item: &&Item| item.kind == Kind::Branch && item.divergent.is_empty();
+    let uniform = |item: &&OpDivergence| item.kind == QueryKind::Branch && item.divergent.is_empty();
     found
         .items
         .iter()
@@ -286,7 +286,7 @@ fn ends(thread: &ThreadCfg) -> BTreeMap<u32, NodeId> {
 struct Claims<'a> {
     subject: &'a Subject,
     case: &'a Case,
-    flow: &'a Flow,
+    flow: &'a KernelFlow,
     uniform: BTreeSet<u32>,
     cells: &'a [(Cell, u32)],
     nodes: BTreeMap<u32, NodeId>,
@@ -343,7 +343,7 @@ impl Claims<'_> {
         }
     }
 
-    fn entry(&self, entry: Entry) -> Option<EntryId> {
+    fn entry(&self, entry: EntrySite) -> Option<EntryId> {
         self.flow.thread.space.entries.find(entry)
     }
 
@@ -352,7 +352,7 @@ impl Claims<'_> {
         let space = &self.flow.thread.space;
         let node_at = |op: u32| {
             let block = space.blocks.starting_at(OpIndex(op))?;
-            space.find(Node {
+            space.find(ContextBlock {
                 block,
                 context: Contexts::KERNEL,
             })
@@ -365,7 +365,7 @@ impl Claims<'_> {
             if let Some(meets) = meets
                 && below != frame.meets
             {
-                found.push(self.entry(Entry {
+                found.push(self.entry(EntrySite {
                     pushed_by,
                     resume: node_at(frame.meets? + 1)?,
                     tag: Tag::Frame,
@@ -373,7 +373,7 @@ impl Claims<'_> {
                 })?);
             }
             if frame.to_do != 0 {
-                found.push(self.entry(Entry {
+                found.push(self.entry(EntrySite {
                     pushed_by,
                     resume: node_at(frame.next)?,
                     tag: Tag::Nil,
@@ -413,13 +413,13 @@ impl Walk<'_> {
         let Some(op) = code.get(OpIndex(at)) else {
             return;
         };
-        if op.control != Control::End {
+        if op.control != ControlEffect::End {
             self.steps.push((at, active));
         }
         if let Some(&node) = claims.nodes.get(&at) {
             self.arrive(node, moment);
         }
-        if let (Control::Branch { .. }, Some(guard)) = (&op.control, op.condition.guard) {
+        if let (ControlEffect::Branch { .. }, Some(guard)) = (&op.control, op.condition.guard) {
             let taken = (0..64).filter(|lane| active >> lane & 1 == 1);
             let zeros = taken.filter(|&lane| {
                 let cells: &[u32] = &moment.cells[lane as usize];
@@ -501,7 +501,7 @@ fn check_deadlock(kind: &FaultKind, findings: &mut Findings) {
 fn check_bounds(
     finished: &Finished,
     bound: &Result<warpbound_driver::block::BlockResult, NoBlockBound>,
-    whole: &Result<Vec<(Work, u64)>, NoBlockBound>,
+    whole: &Result<Vec<(WarpWork, u64)>, NoBlockBound>,
     issued: &[Vec<(u32, Mask)>],
     findings: &mut Findings,
 ) {
@@ -536,8 +536,8 @@ fn check_bounds(
     }
     if let Ok(works) = whole {
         let most = works.iter().map(|(work, _)| match work {
-            Work::Total { issues, .. } => *issues,
-            Work::Epochs(_) => 0,
+            WarpWork::Total { issues, .. } => *issues,
+            WarpWork::Epochs(_) => 0,
         });
         let (most, found) = (most.max(), issued.iter().map(Vec::len).max());
         if found.map(|n| n as u64) > most {

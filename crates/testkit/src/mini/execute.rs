@@ -1,6 +1,6 @@
 //! A warp and a lane of mini-SIMT, executed as plainly as can be: the counterpart of the fast machine.
 
-use warpbound_ir::{Cell, Code, Control, Expr, Meaning, OpIndex, Target};
+use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, OpIndex, ControlTarget};
 use warpbound_simt::concrete::Mask;
 use warpbound_simt::frames::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
@@ -67,10 +67,10 @@ pub fn warp(
             }
         }
         match &op.control {
-            Control::Next => frames.advance(at + 1),
-            Control::Jump(Target::Op(to)) => frames.advance(to.0),
-            Control::Branch {
-                to: Target::Op(to),
+            ControlEffect::Next => frames.advance(at + 1),
+            ControlEffect::Jump(ControlTarget::Op(to)) => frames.advance(to.0),
+            ControlEffect::Branch {
+                to: ControlTarget::Op(to),
                 meet,
             } => {
                 let taken = active
@@ -79,8 +79,8 @@ pub fn warp(
                     .fold(0, |mask: Mask, &lane| mask | 1 << lane);
                 frames.branch(taken, to.0, at + 1, meet.map(|m| m.0), start.order);
             }
-            Control::Meet => frames.meet(at, at + 1),
-            Control::End => frames.end(),
+            ControlEffect::Meet => frames.meet(at, at + 1),
+            ControlEffect::End => frames.end(),
             _ => return false,
         }
     }
@@ -105,11 +105,11 @@ pub fn lane(
         trace.push(at);
         data(code, at, thread, &mut cells, memory)?;
         at = match &code.get(OpIndex(at))?.control {
-            Control::Jump(Target::Op(to)) => to.0,
-            Control::Branch {
-                to: Target::Op(to), ..
+            ControlEffect::Jump(ControlTarget::Op(to)) => to.0,
+            ControlEffect::Branch {
+                to: ControlTarget::Op(to), ..
             } if takes(code, at, &cells) => to.0,
-            Control::End => return Some(trace),
+            ControlEffect::End => return Some(trace),
             _ => at + 1,
         };
     }

@@ -7,7 +7,7 @@ use warpbound_ir::{Code, lift};
 use warpbound_isa::nvidia::Program as Instructions;
 use warpbound_isa::{Arch, Program, TargetStyle};
 use warpbound_load::Kernel;
-use warpbound_simulate::functional::{GlobalMemory, Launch, Order, launch};
+use warpbound_simulate::functional::{GlobalMemory, Launch, PathOrder, launch};
 
 /// The registers that instructions under test may name: this and so many behind it.
 pub(crate) const FIRST: u8 = 8;
@@ -260,7 +260,7 @@ impl Machine {
             textures: Vec::new(),
             surfaces: Vec::new(),
             max_instructions: 1_000_000,
-            order: Order::TakenFirst,
+            order: PathOrder::TakenFirst,
         };
         launch(&self.code, &run, &mut memory).map_err(|fault| fault.to_string())?;
         let bytes = &memory.buffers()[0].bytes;

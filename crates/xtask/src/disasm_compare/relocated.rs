@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_driver::{Find, Library, Selection};
+use warpbound_driver::{CodeKind, Library, Selection};
 use warpbound_isa::nvidia::Arch;
 use warpbound_load::Bytes;
 
@@ -63,7 +63,7 @@ fn ours(contents: &[u8]) -> anyhow::Result<Texts> {
     let library = Library::open("", Bytes::copy_from_slice(contents))?;
     let images = library.select(&Selection::default())?;
     let mut texts = Texts::new();
-    for item in library.find(&images, None, Find::All) {
+    for item in library.find(&images, None, CodeKind::All) {
         let (session, index) = item?;
         let kernel = session.kernel_at(index)?;
         let mut listing = String::new();

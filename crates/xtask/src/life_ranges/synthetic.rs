@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use warpbound_isa::nvidia::{Form, FormId, Program, table};
-use warpbound_isa::{Arch, Flow, Instr};
+use warpbound_isa::{Arch, InstrFlow, Instr};
 
 use super::{Tally, compare};
 use crate::cubin::{self, CodeSection};
@@ -75,7 +75,7 @@ fn plain_word(arch: Arch, id: FormId, form: &Form, random: &mut SplitMix) -> Opt
                 form: Some(id),
                 ..place
             };
-            table().find(arch, word) == Some(id) && program.effects(&instr).flow == Flow::Next
+            table().find(arch, word) == Some(id) && program.effects(&instr).flow == InstrFlow::Next
         })
         .map(|word| (word, 0))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use warpbound_driver::Flow;
+use warpbound_driver::KernelFlow;
 
 /// Times of one kernel, and its size.
 struct Point {
@@ -20,7 +20,7 @@ pub(super) struct Growth(Vec<Point>);
 
 impl Growth {
     /// Takes the times of a kernel: of its warp-level graph, and of its whole bound.
-    pub(super) fn add(&mut self, flow: &Flow, cfg: Duration, bound: Duration) {
+    pub(super) fn add(&mut self, flow: &KernelFlow, cfg: Duration, bound: Duration) {
         self.0.push(Point {
             blocks: flow.thread.space.len(),
             loops: flow.loops.loops.len(),

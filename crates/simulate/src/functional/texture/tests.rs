@@ -48,7 +48,7 @@ fn texture(kind: ImageKind, rng: &mut fastrand::Rng) -> (Texture, Bytes, Vec<i64
     let texture = Texture {
         name: "t".to_owned(),
         handle: 1,
-        image: Image {
+        image: TexelArray {
             kind,
             size,
             layers,
@@ -182,7 +182,7 @@ fn row(mode: AddressMode, filter: Filter, normalized: bool) -> (Texture, Bytes) 
     let texture = Texture {
         name: "row".to_owned(),
         handle: 1,
-        image: Image {
+        image: TexelArray {
             kind: ImageKind::D1,
             size: [4, 1, 1],
             layers: 1,

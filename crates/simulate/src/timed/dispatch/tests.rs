@@ -2,7 +2,7 @@
 
 use super::*;
 
-const SM: Room = Room {
+const SM: BlockResources = BlockResources {
     threads: 2048,
     warps: 64,
     blocks: 32,
@@ -10,12 +10,12 @@ const SM: Room = Room {
     shared: 64 << 10,
 };
 
-fn kernel(stream: u32, blocks: u64, threads: u64) -> Kernel {
-    Kernel {
+fn kernel(stream: u32, blocks: u64, threads: u64) -> KernelLaunch {
+    KernelLaunch {
         stream: Stream(stream),
         priority: Priority::Low,
         blocks,
-        need: Room {
+        need: BlockResources {
             threads,
             warps: threads.div_ceil(32),
             blocks: 1,
@@ -25,8 +25,8 @@ fn kernel(stream: u32, blocks: u64, threads: u64) -> Kernel {
     }
 }
 
-fn high(kernel: Kernel) -> Kernel {
-    Kernel {
+fn high(kernel: KernelLaunch) -> KernelLaunch {
+    KernelLaunch {
         priority: Priority::High,
         ..kernel
     }
@@ -135,7 +135,7 @@ fn r1_warps_and_blocks_limit_as_well() {
     let mut gpu = tx2();
     gpu.submit(kernel(1, 65, 32)).unwrap();
     assert_eq!(assign_all(&mut gpu).len(), 64);
-    let mut few_warps = Dispatcher::new(1, Room { warps: 9, ..SM });
+    let mut few_warps = Dispatcher::new(1, BlockResources { warps: 9, ..SM });
     few_warps.submit(kernel(1, 10, 64)).unwrap();
     assert_eq!(assign_all(&mut few_warps).len(), 4);
 }

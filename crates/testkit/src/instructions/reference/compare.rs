@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use warpbound_ir::Cell;
-use warpbound_isa::Value;
+use warpbound_isa::OperandValue;
 
 use super::{Case, Outputs, part};
 
@@ -158,7 +158,7 @@ fn byte(text: &str) -> u32 {
 
 fn to_register(case: &Case<'_>) -> Option<Outputs> {
     let from = byte(case.view.modifiers.first().copied().unwrap_or(""));
-    let of_flags = case.reads[0].value == Value::ConditionCode;
+    let of_flags = case.reads[0].value == OperandValue::ConditionCode;
     let (value, mask) = (case.bits(1), case.number(2)?);
     let new = (0..32).map(|at| {
         let inside = at >= from && mask >> (at - from) & 1 == 1;
@@ -177,7 +177,7 @@ fn from_register(case: &Case<'_>) -> Option<Outputs> {
     let (value, mask) = (case.bits(0), case.bits(1));
     let named = |n: u32| mask >> n & 1 == 1;
     let new = |n: u32| value >> (from + n) & 1 == 1;
-    if case.writes[0].value == Value::ConditionCode {
+    if case.writes[0].value == OperandValue::ConditionCode {
         let flags = (0..4).map(|n| u32::from(if named(n) { new(n) } else { case.flag(n) }) << n);
         return Some(vec![(Cell::CC, flags.sum())]);
     }

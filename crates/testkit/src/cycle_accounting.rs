@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_simulate::timed::{Event, Listener, WarpPlace};
+use warpbound_simulate::timed::{Event, EventListener, WarpPlace};
 
 /// Mistakes that are kept; behind them one does not read on.
 const MOST: usize = 10;
 
 /// A listener that checks the events of a run against each other.
 #[derive(Default, Debug)]
-pub struct Ledger {
+pub struct CycleAccounting {
     is_launched: bool,
     is_done: bool,
     blocks: BTreeMap<u64, Block>,
@@ -31,10 +31,10 @@ struct Block {
     all: u32,
 }
 
-impl Ledger {
+impl CycleAccounting {
     /// Nothing has happened.
-    pub fn new() -> Ledger {
-        Ledger::default()
+    pub fn new() -> CycleAccounting {
+        CycleAccounting::default()
     }
 
     /// Closes the books: how many instructions were issued.
@@ -142,7 +142,7 @@ impl Ledger {
     }
 }
 
-impl Listener for Ledger {
+impl EventListener for CycleAccounting {
     fn event(&mut self, cycle: u64, event: &Event) {
         let sm = match event {
             Event::Launched | Event::Done => None,
@@ -249,7 +249,7 @@ mod tests {
     }
 
     fn close(events: &[(u64, Event)]) -> Result<u64, String> {
-        let mut ledger = Ledger::new();
+        let mut ledger = CycleAccounting::new();
         for (cycle, event) in events {
             ledger.event(*cycle, event);
         }

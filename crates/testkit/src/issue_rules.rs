@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use warpbound_ir::OpIndex;
 use warpbound_isa::nvidia::{Latency, Program};
-use warpbound_machine::{Parameter, Picked};
-use warpbound_simulate::timed::{AccessKind, Event, Listener, WarpPlace};
+use warpbound_machine::{Parameter, MachineConfig};
+use warpbound_simulate::timed::{AccessKind, Event, EventListener, WarpPlace};
 
 /// How many problems of a kind are told.
 const MOST_TOLD: usize = 5;
@@ -20,9 +20,9 @@ const MOST_TOLD: usize = 5;
 /// - no SM holds more than it has room for.
 ///
 /// That cycles add up and that what begins also ends is checked by [`crate::ledger`].
-pub struct Referee<'a> {
+pub struct IssueRules<'a> {
     program: &'a Program,
-    machine: &'a Picked,
+    machine: &'a MachineConfig,
     warps: HashMap<(u32, u32), Warp>,
     schedulers: HashMap<(u32, u32), Scheduler>,
     blocks: HashMap<u64, Block>,
@@ -66,10 +66,10 @@ struct Block {
     arrivals: Vec<Option<(u64, u64)>>,
 }
 
-impl<'a> Referee<'a> {
+impl<'a> IssueRules<'a> {
     /// For a run of a program on a machine.
-    pub fn new(program: &'a Program, machine: &'a Picked) -> Referee<'a> {
-        Referee {
+    pub fn new(program: &'a Program, machine: &'a MachineConfig) -> IssueRules<'a> {
+        IssueRules {
             program,
             machine,
             warps: HashMap::new(),
@@ -227,7 +227,7 @@ impl<'a> Referee<'a> {
     }
 }
 
-impl Listener for Referee<'_> {
+impl EventListener for IssueRules<'_> {
     fn event(&mut self, cycle: u64, event: &Event) {
         match *event {
             Event::BlockBegins {

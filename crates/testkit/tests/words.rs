@@ -1,0 +1,207 @@
+//! Names and comments keep to the field's words: type names are unique, doc comments begin with a noun or a verb, and
+//! words that the glossary replaces do not return.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Modules whose items are always written with the module's name, as in `mini::Program`, so that their types may have
+/// names that others have.
+const QUALIFIED: [&str; 2] = ["mini", "nvidia"];
+
+/// First words that make a doc comment a question or a subordinate clause instead of a statement.
+const BAD_BEGINNINGS: [&str; 5] = ["What", "Who", "How", "It", "When"];
+
+/// Words that plain technical English has better ones for: `after` or `beyond`, `by default`, a number, `no warp`.
+const BAD_WORDS: [&str; 4] = ["behind", "told", "so many", "nobody"];
+
+/// Lines that may have one of [`BAD_WORDS`]: end of the path, text of the line.
+const ALLOWED: [(&str, &str); 1] = [("testkit/tests/it/words.rs", "BAD_WORDS")];
+
+struct Source {
+    path: PathBuf,
+    text: String,
+}
+
+/// Sources of all crates; `tests` and `benches` only where asked for.
+fn sources(with_tests: bool) -> Vec<Source> {
+    let mut all = Vec::new();
+    let mut folders = vec![Path::new(ROOT).join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let is_test = name == "tests" || name == "benches" || name == "tests.rs";
+            if path.is_dir() {
+                if name != "target" && (with_tests || !is_test) {
+                    folders.push(path);
+                }
+            } else if name.ends_with(".rs") && (with_tests || !is_test) {
+                let text = std::fs::read_to_string(&path).expect("a source");
+                all.push(Source { path, text });
+            }
+        }
+    }
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    assert!(all.len() > 300, "only {} sources", all.len());
+    all
+}
+
+/// Whether `text` has `word` with no letter before or after it.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|after| after.chars().next());
+        !is_letter(before) && !is_letter(after)
+    })
+}
+
+/// The name of a public type that a line defines.
+fn public_type(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("pub ")?;
+    let name = ["struct ", "enum ", "trait ", "type ", "union "]
+        .iter()
+        .find_map(|kind| rest.strip_prefix(kind))?;
+    let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
+    name.get(..end.unwrap_or(name.len()))
+}
+
+/// Whether a source belongs to one of the [`QUALIFIED`] modules.
+fn is_qualified(path: &Path) -> bool {
+    let parts = path.components().map(|part| part.as_os_str().to_string_lossy());
+    parts.into_iter().any(|part| {
+        let module = part.strip_suffix(".rs").unwrap_or(&part);
+        QUALIFIED.contains(&module)
+    })
+}
+
+#[test]
+fn public_type_names_are_unique() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for source in sources(false) {
+        if is_qualified(&source.path) {
+            continue;
+        }
+        for line in source.text.lines() {
+            // An associated type is no type of the crate.
+            if let Some(name) = public_type(line).filter(|_| !line.starts_with("    ")) {
+                let place = source.path.display().to_string();
+                places.entry(name.to_owned()).or_default().push(place);
+            }
+        }
+    }
+    assert!(places.len() > 300, "only {} types", places.len());
+    let twice: Vec<String> = places
+        .iter()
+        .filter(|(_, places)| places.len() > 1)
+        .map(|(name, places)| format!("{name}: {}", places.join(", ")))
+        .collect();
+    assert!(twice.is_empty(), "{}", twice.join("\n"));
+}
+
+/// Items of the [`QUALIFIED`] modules are not imported by their bare names, but in the module itself.
+#[test]
+fn qualified_modules_are_written_with_their_names() {
+    let mut bare = Vec::new();
+    for source in sources(true) {
+        if is_qualified(&source.path) {
+            continue;
+        }
+        let text = source.text.replace('\n', " ");
+        for import in text.split("use ").skip(1) {
+            let import = import.split(';').next().unwrap_or_default();
+            for module in QUALIFIED {
+                let needle = format!("{module}::");
+                let named = import.split(&needle).nth(1).unwrap_or_default();
+                let names = named.trim_start_matches('{').split([',', '}', ' ']);
+                let types = names.filter(|name| DUPLICATES.contains(name));
+                bare.extend(types.map(|name| {
+                    format!("{}: {module}::{name}", source.path.display())
+                }));
+            }
+        }
+    }
+    assert!(bare.is_empty(), "{}", bare.join("\n"));
+}
+
+/// Names of the [`QUALIFIED`] modules that other types have as well.
+const DUPLICATES: [&str; 12] = [
+    "Program", "Instr", "Operand", "Table", "Row", "Latency", "Policy", "Event", "Finished", "Fault",
+    "FaultKind", "Findings",
+];
+
+/// Doc comments as (line number, first line).
+fn doc_comments(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut inside = false;
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim_start();
+        let comment = line.strip_prefix("///").or(line.strip_prefix("//!"));
+        if let (Some(comment), false) = (comment, inside) {
+            found.push((number, comment.trim_start()));
+        }
+        inside = comment.is_some();
+    }
+    found
+}
+
+#[test]
+fn doc_comments_begin_with_a_noun_or_a_verb() {
+    let (mut seen, mut bad) = (0, Vec::new());
+    for source in sources(true) {
+        for (number, line) in doc_comments(&source.text) {
+            seen += 1;
+            let first = line.split(|c: char| !c.is_alphabetic()).next();
+            if first.is_some_and(|first| BAD_BEGINNINGS.contains(&first)) {
+                bad.push(format!("{}:{number}: {line}", source.path.display()));
+            }
+        }
+    }
+    assert!(seen > 3000, "only {seen} doc comments");
+    assert!(bad.is_empty(), "{} of {seen}:\n{}", bad.len(), bad.join("\n"));
+}
+
+/// Documents and data files whose comments and texts people read.
+fn documents() -> Vec<Source> {
+    let mut all = Vec::new();
+    let mut folders = vec![PathBuf::from(ROOT)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let skipped = ["target", "crates", "oracle", "built", "data", ".git"];
+            if path.is_dir() && !skipped.contains(&&*name) {
+                folders.push(path);
+            } else if [".md", ".toml", ".forms", ".classes", ".names", ".tsv"]
+                .iter()
+                .any(|ending| name.ends_with(ending))
+            {
+                let text = std::fs::read_to_string(&path).expect("a document");
+                all.push(Source { path, text });
+            }
+        }
+    }
+    assert!(all.len() > 100, "only {} documents", all.len());
+    all
+}
+
+#[test]
+fn words_that_the_glossary_replaces_do_not_return() {
+    let mut bad = Vec::new();
+    for source in sources(true).into_iter().chain(documents()) {
+        for (number, line) in (1..).zip(source.text.lines()) {
+            let lower = line.to_lowercase();
+            for word in BAD_WORDS.iter().filter(|word| has_word(&lower, word)) {
+                let is_allowed = ALLOWED.iter().any(|(path, part)| {
+                    source.path.ends_with(path) && line.contains(part)
+                });
+                if !is_allowed {
+                    bad.push(format!("{}:{number}: {word}: {line}", source.path.display()));
+                }
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{}:\n{}", bad.len(), bad.join("\n"));
+}
