@@ -1,7 +1,7 @@
-//! Links the command so that it is loaded at a fixed address.
+//! Links the command without position independence, if the linker is known to accept the option.
 //!
-//! A position-independent program has each pointer in its data written at each start, which is an eighth of the time
-//! in which a small file is listed. Only where the linker is known to take the option.
+//! The loader relocates each pointer in the data of a position-independent executable at start, which takes an eighth
+//! of the time in which a small file is listed.
 
 use std::env::var;
 

@@ -1,18 +1,19 @@
-//! Which operations keep the lanes of a group in agreement (paper section 3.3).
+//! Agreement of lanes after an operation, by the kind of value that it writes (`warp-cfg-2023` 3.3, SOUNDNESS 4.3).
 
 use smallvec::SmallVec;
 use warpbound_ir::{Cell, Code, ExecCondition, Op, ValueDependence};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::warp::{CellSet, WarpState};
 
-/// What is known of the launch, and what may be assumed.
+/// Properties of the launch that agreement depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaunchContext {
     /// Lanes of a warp (32 on every NVIDIA GPU so far).
     pub warp_width: u32,
-    /// Threads of a block in x, y, z, when known.
+    /// Threads of a block in x, y, z, if known.
     pub block: Option<[u32; 3]>,
-    /// Lanes that load one address of global memory with one instruction get the same word.
+    /// Whether lanes that load one address of global memory with one instruction get the same word (assumption
+    /// `stable-global`, SOUNDNESS 2).
     pub global_is_stable: bool,
 }
 
@@ -27,7 +28,7 @@ impl Default for LaunchContext {
 }
 
 impl LaunchContext {
-    /// The most lanes of a warp that hold a thread.
+    /// Most lanes of any warp that hold a thread.
     pub fn live_lanes(&self) -> u64 {
         let width = u64::from(self.warp_width);
         self.block.map_or(width, |block| {
@@ -38,10 +39,10 @@ impl LaunchContext {
         })
     }
 
-    /// All lanes of a warp read the same value from this special register.
+    /// Whether all lanes of a warp read the same value from this special register, by its number in S2R.
     ///
-    /// Numbers: fact table of S2R (`sass.md` section 2). TID.Y is the same in a warp when rows of
-    /// the block fill whole warps, TID.Z when planes do.
+    /// Warps are made of consecutive threads, x first (CUDA). So TID.Y is equal in a warp if rows of the block fill
+    /// whole warps, TID.Z if planes do.
     fn special_agrees(&self, register: u8) -> bool {
         let whole =
             |threads: u64| threads != 0 && threads.is_multiple_of(u64::from(self.warp_width));
@@ -57,33 +58,40 @@ impl LaunchContext {
     }
 }
 
-/// When the lanes that execute an operation together write equal values.
+/// Condition under which the lanes that execute an operation together write equal values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Rule {
+pub(crate) enum AgreementRule {
     /// Always.
     Always,
-    /// When the cells read agree.
+    /// If the cells that it reads agree.
     Operands,
-    /// Never, as far as is known.
+    /// Unknown, so never.
     Never,
 }
 
 impl LaunchContext {
-    /// The rule for values that come from where `value` says.
-    pub(crate) fn rule(&self, value: ValueDependence) -> Rule {
-        let or_never = |holds: bool, rule| if holds { rule } else { Rule::Never };
+    /// The rule for operations whose result depends on `value`.
+    pub(crate) fn agreement_rule(&self, value: ValueDependence) -> AgreementRule {
+        let or_never = |holds: bool, rule| if holds { rule } else { AgreementRule::Never };
         match value {
-            ValueDependence::Function | ValueDependence::Load(MemorySpace::Constant | MemorySpace::Shared) => Rule::Operands,
-            ValueDependence::Load(MemorySpace::Global) => or_never(self.global_is_stable, Rule::Operands),
-            ValueDependence::Special(register) => or_never(self.special_agrees(register), Rule::Always),
-            ValueDependence::Uniform => Rule::Always,
-            ValueDependence::Load(_) | ValueDependence::Lane => Rule::Never,
+            ValueDependence::Function
+            | ValueDependence::Load(MemorySpace::Constant | MemorySpace::Shared) => {
+                AgreementRule::Operands
+            }
+            ValueDependence::Load(MemorySpace::Global) => {
+                or_never(self.global_is_stable, AgreementRule::Operands)
+            }
+            ValueDependence::Special(register) => {
+                or_never(self.special_agrees(register), AgreementRule::Always)
+            }
+            ValueDependence::Uniform => AgreementRule::Always,
+            ValueDependence::Load(_) | ValueDependence::Lane => AgreementRule::Never,
         }
     }
 }
 
-/// Cells on which all lanes agree when the kernel begins: those of which the code says so. Nothing says what
-/// the registers of a GPU then hold.
+/// Cells on which all lanes agree when the kernel begins: those that the code declares. No document gives the initial
+/// registers of a GPU.
 pub(crate) fn agreeing_at_entry(code: &Code) -> CellSet {
     let mut agreed = CellSet::default();
     for cell in &code.agreed_at_entry {
@@ -92,31 +100,31 @@ pub(crate) fn agreeing_at_entry(code: &Code) -> CellSet {
     agreed
 }
 
-/// Assumptions that an analysis made use of.
+/// Assumptions of SOUNDNESS 2 that an analysis used.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Used {
-    /// Agreement after a global load rests on [`Launch::global_is_stable`].
+pub struct UsedAssumptions {
+    /// `stable-global`: agreement after a global load rests on [`LaunchContext::global_is_stable`].
     pub stable_global: bool,
-    /// Agreement on SR_VIRTID in all its bits, of which only the fields of the warp and the SM are known.
+    /// `virtual-id`: agreement on all bits of SR_VIRTID, of which only the fields of the warp and the SM are known.
     pub virtual_id: bool,
-    /// Agreement on the condition code, whose readers and writers no disassembler lists.
+    /// `condition-code`: agreement on the condition code, whose readers and writers no disassembler lists.
     pub condition_code: bool,
 }
 
-/// The number of SR_VIRTID in S2R.
+/// Number of SR_VIRTID in S2R.
 const VIRTUAL_ID: u8 = 3;
 
-/// Guarded writes of a block so far, each half of a pair that replaces what its cell held: lanes that agree on
-/// the guard wrote equal values under it, and neither cell nor guard was written since.
+/// Guarded writes of a block so far that a write under the complementary guard would complete (SOUNDNESS 4.4).
 ///
-/// The other half is a write under the complement. The lanes agree on the guard, so all of them executed the one or
-/// all execute the other. Begins empty with each block, in which the active lanes stay the same.
+/// Invariant: the lanes agreed on the guard and wrote equal values under it, and neither cell nor guard was written
+/// since. Empty at the beginning of each block, within which the active lanes stay the same.
 #[derive(Clone, Default, Debug)]
-pub struct Halves(SmallVec<[(Cell, ExecCondition); 4]>);
+pub struct GuardedWrites(SmallVec<[(Cell, ExecCondition); 4]>);
 
-impl Halves {
-    /// A write of `cell` under `condition` is the other half of one before.
-    fn complete(&self, cell: Cell, condition: ExecCondition) -> bool {
+impl GuardedWrites {
+    /// Whether an earlier write of `cell` has the complement of `condition`, so that one of both takes effect in all
+    /// lanes.
+    fn complements(&self, cell: Cell, condition: ExecCondition) -> bool {
         let other = ExecCondition {
             negated: !condition.negated,
             ..condition
@@ -124,49 +132,50 @@ impl Halves {
         self.0.contains(&(cell, other))
     }
 
-    /// Takes note of what `op` writes; `agrees`: its lanes agree on its condition, and write equal values.
-    fn see(&mut self, op: &Op, agrees: bool) {
+    /// Records the writes of `op`; `agrees`: its lanes agree on its condition, and write equal values.
+    fn record(&mut self, op: &Op, agrees: bool) {
         let written = |cell: Cell| op.writes.contains(&cell);
         self.0
             .retain(|(cell, condition)| !written(*cell) && !condition.guard.is_some_and(written));
         let guard = op.condition.decided_by();
         if agrees && guard.is_some_and(|guard| !written(guard)) {
-            let halves = op.writes.iter().map(|&cell| (cell, op.condition));
-            self.0.extend(halves);
+            let writes = op.writes.iter().map(|&cell| (cell, op.condition));
+            self.0.extend(writes);
         }
     }
 }
 
-/// Applies the data effect of `op` to the agreements of all groups; `halves` are those of the block before `op`.
-pub fn apply(
+/// Applies the data effect of `op` to the agreements of all groups; `earlier` are the guarded writes of its block
+/// before `op`.
+pub fn apply_data_effect(
     state: &mut WarpState,
     op: &Op,
     launch: &LaunchContext,
-    halves: &mut Halves,
-    used: &mut Used,
+    earlier: &mut GuardedWrites,
+    used: &mut UsedAssumptions,
 ) {
     if op.writes.is_empty() || op.condition.is_never() {
         return;
     }
     let condition_agrees = state.active_agree(op.condition.cells().map(|c| c.index()));
     let agrees = condition_agrees
-        && match launch.rule(op.value) {
-            Rule::Always => true,
-            Rule::Operands => state.active_agree(op.reads.iter().map(|c| c.index())),
-            Rule::Never => false,
+        && match launch.agreement_rule(op.value) {
+            AgreementRule::Always => true,
+            AgreementRule::Operands => state.active_agree(op.reads.iter().map(|c| c.index())),
+            AgreementRule::Never => false,
         };
     used.stable_global |= agrees && op.value == ValueDependence::Load(MemorySpace::Global);
     used.virtual_id |= agrees && op.value == ValueDependence::Special(VIRTUAL_ID);
     used.condition_code |= agrees && (op.reads.contains(&Cell::CC) || op.condition.tests_cc());
     let guarded = !op.condition.is_always();
-    let stays = |cell: &&Cell| guarded && !(agrees && halves.complete(**cell, op.condition));
+    let may_stay = |cell: &&Cell| guarded && !(agrees && earlier.complements(**cell, op.condition));
     let (kept, replaced): (SmallVec<[&Cell; 8]>, SmallVec<[&Cell; 8]>) =
-        op.writes.iter().partition(stays);
+        op.writes.iter().partition(may_stay);
     for (cells, guarded) in [(kept, true), (replaced, false)] {
         let cells: SmallVec<[usize; 8]> = cells.iter().map(|cell| cell.index()).collect();
         if !cells.is_empty() {
             state.write(&cells, agrees, guarded);
         }
     }
-    halves.see(op, agrees);
+    earlier.record(op, agrees);
 }

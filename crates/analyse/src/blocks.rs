@@ -2,21 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use warpbound_ir::{Code, ControlEffect, OpIndex, ControlTarget};
+use warpbound_ir::{Code, ControlEffect, ControlTarget, OpIndex};
 
-/// A run of operations that is entered at its first and left after its last operation.
+/// Basic block: a run of operations that is entered at its first and left after its last operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Block {
     /// First operation.
     pub first: OpIndex,
     /// Last operation, inclusive; the only one that may have a control effect.
     pub last: OpIndex,
-    /// Number of instructions that a warp issues when it executes the block once.
+    /// Instructions that a warp issues per execution of the block.
     pub instructions: u64,
 }
 
 impl Block {
-    /// Its operations in order.
+    /// The operations in order.
     pub fn ops(&self) -> impl DoubleEndedIterator<Item = OpIndex> {
         (self.first.0..=self.last.0).map(OpIndex)
     }
@@ -29,8 +29,8 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Cuts `code` at every control operation and direct target, and at `indirect` targets.
-    pub fn run(code: &Code, indirect: &BTreeSet<OpIndex>) -> Self {
+    /// Cuts `code` after every control operation, at every direct target, and at the `indirect` targets.
+    pub fn build(code: &Code, indirect: &BTreeSet<OpIndex>) -> Self {
         let mut leader = vec![false; code.ops.len() + 1];
         let mut mark = |at: OpIndex| {
             if let Some(slot) = leader.get_mut(at.index()) {
@@ -64,6 +64,7 @@ impl Blocks {
         for (i, &begins) in leader.iter().enumerate().skip(1) {
             if begins || i == code.ops.len() {
                 let last = OpIndex(i as u32 - 1);
+                // The end of a mini-SIMT program is a point after its last instruction, at which nothing is issued.
                 let ends = code.get(last).map(|op| &op.control) == Some(&ControlEffect::End);
                 blocks.push(Block {
                     first: OpIndex(first),
@@ -76,7 +77,7 @@ impl Blocks {
         Blocks { blocks }
     }
 
-    /// The block of an index below [`Blocks::len`].
+    /// The block with an index below [`Blocks::len`].
     pub fn get(&self, index: usize) -> Block {
         self.blocks[index]
     }
@@ -96,7 +97,7 @@ impl Blocks {
         self.blocks.len()
     }
 
-    /// No code at all.
+    /// Whether there is no code.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }

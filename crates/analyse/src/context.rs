@@ -1,38 +1,41 @@
-//! Calling contexts: call strings, so that two calls of one function do not become a loop.
+//! Calling contexts: call strings (Sharir and Pnueli 1981).
+//!
+//! Two calls of one function are two contexts, so that their returns do not close a loop. Recursive calls enter an
+//! existing context, and calls after a limit share one per function (SOUNDNESS 5.10).
 
 use std::collections::HashMap;
 
 use warpbound_ir::OpIndex;
 
-/// A calling context of [`Contexts`].
+/// Index of a calling context of [`Contexts`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ContextId(pub u32);
 
-/// One call of a call string.
+/// Call of a call string.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Call {
     caller: ContextId,
-    /// `None` when many call sites share the context.
+    /// Call site; `None` if several sites share the context.
     site: Option<OpIndex>,
     callee: OpIndex,
 }
 
-/// How a context was found for a call.
+/// Context of a callee, by the reason for which it was chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Entered {
+pub enum CalleeContext {
     /// The call has a context of its own.
     Own(ContextId),
-    /// The callee is already being executed: its context is entered again.
+    /// The callee is already on the call string: its context is entered again.
     Recursive(ContextId),
-    /// Too many contexts: all further calls of the function share one.
+    /// The limit is reached: all further calls of the function share a context.
     Merged(ContextId),
 }
 
-impl Entered {
-    /// The callee's context.
+impl CalleeContext {
+    /// The context.
     pub fn context(self) -> ContextId {
         match self {
-            Entered::Own(c) | Entered::Recursive(c) | Entered::Merged(c) => c,
+            CalleeContext::Own(c) | CalleeContext::Recursive(c) | CalleeContext::Merged(c) => c,
         }
     }
 }
@@ -40,7 +43,7 @@ impl Entered {
 /// All contexts of a kernel.
 #[derive(Clone, Debug)]
 pub struct Contexts {
-    /// Context 0 is the kernel itself and has no call.
+    /// Call that leads into each context; context 0 is the kernel itself and has none.
     calls: Vec<Option<Call>>,
     ids: HashMap<Call, ContextId>,
     entry: OpIndex,
@@ -51,7 +54,7 @@ impl Contexts {
     /// The context of the kernel itself.
     pub const KERNEL: ContextId = ContextId(0);
 
-    /// Contexts of a kernel that begins at `entry`; beyond `limit` contexts, calls share.
+    /// The contexts of a kernel that begins at `entry`, with at most `limit` contexts for calls of their own.
     pub fn new(entry: OpIndex, limit: usize) -> Self {
         Contexts {
             calls: vec![None],
@@ -61,14 +64,14 @@ impl Contexts {
         }
     }
 
-    /// The context in which `callee` runs when called at `site` in `caller`.
-    pub fn enter(&mut self, caller: ContextId, site: OpIndex, callee: OpIndex) -> Entered {
-        let mut around = Some(caller);
-        while let Some(context) = around {
+    /// Returns the context in which `callee` runs when called at `site` in `caller`, making one if necessary.
+    pub fn enter(&mut self, caller: ContextId, site: OpIndex, callee: OpIndex) -> CalleeContext {
+        let mut ancestor = Some(caller);
+        while let Some(context) = ancestor {
             if self.callee(context) == callee {
-                return Entered::Recursive(context);
+                return CalleeContext::Recursive(context);
             }
-            around = self.call(context).map(|c| c.caller);
+            ancestor = self.call(context).map(|c| c.caller);
         }
         let own = Call {
             caller,
@@ -76,12 +79,12 @@ impl Contexts {
             callee,
         };
         if let Some(&known) = self.ids.get(&own) {
-            return Entered::Own(known);
+            return CalleeContext::Own(known);
         }
         if self.calls.len() < self.limit {
-            return Entered::Own(self.intern(own));
+            return CalleeContext::Own(self.intern(own));
         }
-        Entered::Merged(self.intern(Call {
+        CalleeContext::Merged(self.intern(Call {
             caller: Self::KERNEL,
             site: None,
             callee,
@@ -99,7 +102,7 @@ impl Contexts {
         self.calls.get(context.0 as usize).copied().flatten()
     }
 
-    /// Entry of the function that runs in a context.
+    /// Entry operation of the function that runs in a context.
     pub fn callee(&self, context: ContextId) -> OpIndex {
         self.call(context).map_or(self.entry, |c| c.callee)
     }
@@ -121,7 +124,7 @@ impl Contexts {
         self.calls.len()
     }
 
-    /// Never: the kernel itself is a context.
+    /// False: the kernel itself is a context.
     pub fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }

@@ -9,7 +9,7 @@ use warpbound_ir::{Cell, Code};
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::ControlOp;
 
-use crate::thread::{ThreadCfg, indirect_base};
+use crate::thread_cfg::{ThreadCfg, indirect_base};
 
 /// What decides where a thread goes on behind a node with several successors.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -22,7 +22,7 @@ pub struct Decision {
 
 /// The edges of a join between which a choice is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Choice {
+pub enum JoinEdges {
     /// All edges.
     All,
     /// Those that enter the loop of which the node is the header.
@@ -59,7 +59,7 @@ pub struct Dependence {
 
 impl Dependence {
     /// Finds them.
-    pub fn run(thread: &ThreadCfg) -> Dependence {
+    pub fn compute(thread: &ThreadCfg) -> Dependence {
         let exit = thread.space.len();
         let entry = thread.entry.index();
         let reached = |from: NodeId| thread.is_reached(from);
@@ -85,7 +85,7 @@ impl Dependence {
         Scope::run(&graph, &all, whole).add_controllers(&mut controllers);
         let living = Scope::run(&graph, &all, |from, to| live(&whole, from, to));
         living.add_controllers(&mut live_controllers);
-        let loops = LoopForest::run(&graph, entry);
+        let loops = LoopForest::build(&graph, entry);
         for (_, round) in loops.loops() {
             let ways = |_: usize, to: usize| match round.contains(to) && !is_header(round, to) {
                 true => Way::GoesOn,
@@ -101,7 +101,7 @@ impl Dependence {
         }
         Dependence {
             reversed: graph.reversed(),
-            dominators: Dominators::run(&graph, entry),
+            dominators: Dominators::compute(&graph, entry),
             loops,
             controllers,
             live_controllers,
@@ -117,14 +117,18 @@ impl Dependence {
 
     /// Where lanes that part at `node` and do not leave by a conditional EXIT surely come again: its
     /// immediate postdominator among them, which may be the virtual exit.
-    pub fn live_meeting(&self, node: usize) -> usize {
+    pub fn live_reconvergence(&self, node: usize) -> usize {
         let found = self.live_meetings.get(node).copied().flatten();
         found.unwrap_or_else(|| self.exit())
     }
 
     /// Where lanes that part at `branch` in a round of the loop, and stay in the loop, come together: in
     /// this round, or at its headers.
-    pub fn round_meetings(&self, index: LoopIndex, branches: &[usize]) -> Vec<(usize, usize)> {
+    pub fn iteration_reconvergence(
+        &self,
+        index: LoopIndex,
+        branches: &[usize],
+    ) -> Vec<(usize, usize)> {
         let mut pairs = Vec::new();
         if branches.is_empty() {
             return pairs;
@@ -161,11 +165,11 @@ impl Dependence {
             others -= 1;
         }
         match &resolved.op {
-            ControlOp::Scatter { .. } => {
+            ControlOp::IndirectJump { .. } => {
                 let last = code.get(thread.space.block(NodeId(node as u32)).last)?;
                 decision.cells.extend(indirect_base(&last.control));
             }
-            ControlOp::Unwind(_) => decision.by_stack = others > 1,
+            ControlOp::Pop(_) => decision.by_stack = others > 1,
             _ => {}
         }
         Some(decision)
@@ -175,7 +179,7 @@ impl Dependence {
     /// edges that enter it, and edges that close it; all other joins have edges of one kind.
     ///
     /// Each part is the edges' sources, ascending.
-    pub fn parts(&self, node: usize) -> Vec<(Choice, Vec<usize>)> {
+    pub fn incoming_edges(&self, node: usize) -> Vec<(JoinEdges, Vec<usize>)> {
         let sources: Vec<usize> = self
             .reversed
             .successors(node)
@@ -187,9 +191,12 @@ impl Dependence {
             Some(index) => {
                 let body = self.loops.get(index);
                 let (closing, entering) = sources.iter().partition(|&&p| body.contains(p));
-                vec![(Choice::Entering, entering), (Choice::Closing, closing)]
+                vec![
+                    (JoinEdges::Entering, entering),
+                    (JoinEdges::Closing, closing),
+                ]
             }
-            None => vec![(Choice::All, sources)],
+            None => vec![(JoinEdges::All, sources)],
         }
     }
 
@@ -202,9 +209,9 @@ impl Dependence {
     /// The branches that decide by which of the edges from `sources` the node `join` is reached:
     /// those on which the sources are control dependent, directly or not, back to the join's immediate
     /// dominator (to the join itself for edges that close its loop), all of whose lanes come by together.
-    pub fn gates(&self, join: usize, choice: Choice, sources: &[usize]) -> Vec<usize> {
+    pub fn gates(&self, join: usize, choice: JoinEdges, sources: &[usize]) -> Vec<usize> {
         let top = match choice {
-            Choice::Closing => join,
+            JoinEdges::Closing => join,
             _ => self.dominators.immediate(join).unwrap_or(join),
         };
         let inside = |branch: usize| self.dominators.dominates(top, branch);
@@ -213,7 +220,7 @@ impl Dependence {
 
     /// The branches that decide in which round, and by which way, a lane leaves a loop: those with an
     /// edge out of it, and those inside on which they are control dependent.
-    pub fn leaving(&self, index: LoopIndex) -> Vec<usize> {
+    pub fn exit_branches(&self, index: LoopIndex) -> Vec<usize> {
         let found = self.loops.get(index);
         let leaves = |&&node: &&usize| {
             let ways = self.graph.successors(node);
@@ -298,7 +305,7 @@ impl<'a> Scope<'a> {
         let last = edges.iter().filter(|&&(_, to)| to == end);
         Scope {
             nodes,
-            postdominators: Dominators::post(
+            postdominators: Dominators::compute_post(
                 &Digraph::new(end, inside),
                 last.map(|&(from, _)| from),
             ),

@@ -17,10 +17,10 @@ use warpbound_ir::{Cell, Code, ControlEffect, Op, OpIndex, ValueDependence};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::NodeId;
 
-use crate::agreement::{LaunchContext, Rule, agreeing_at_entry};
+use crate::agreement::{AgreementRule, LaunchContext, agreeing_at_entry};
 use crate::dependence::Dependence;
 use crate::gsa::{Definition, Gsa, Input, ValueId};
-use crate::thread::{ThreadCfg, indirect_base};
+use crate::thread_cfg::{ThreadCfg, indirect_base};
 
 /// Why a value is divergent that no other value makes so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +57,7 @@ pub enum LinkRole {
     /// The operation calls a function outside the file.
     Callee,
     /// The operation decides which way lanes go.
-    Way,
+    BranchOutcome,
 }
 
 /// One step of a chain.
@@ -131,7 +131,7 @@ pub struct Divergence {
 
 impl Divergence {
     /// Analyses a kernel.
-    pub fn run(
+    pub fn analyse(
         code: &Code,
         thread: &ThreadCfg,
         dependence: &Dependence,
@@ -139,7 +139,7 @@ impl Divergence {
     ) -> Divergence {
         let mut gsa = Gsa::new(code, thread, dependence);
         let asked = ask(code, thread, dependence, &mut gsa);
-        gsa.complete();
+        gsa.complete_inputs();
         let spread = Spread::run(code, thread, dependence, launch, &gsa);
         let parted = Parted::run(dependence, &gsa, &spread);
         let sorted = Sorted::run(&gsa);
@@ -280,7 +280,7 @@ fn ask(
             }
         }
         if dependence.graph.successors(node.index()).len() > 1 {
-            gsa.way(node);
+            gsa.branch_outcome(node);
         }
     }
     asked
@@ -390,8 +390,8 @@ impl Spread {
                     let header = gsa.dependence().loops.get(left).headers.first();
                     header.and_then(|&header| first(NodeId(header as u32), LinkRole::Eta))
                 }
-                Definition::Way(node) => last(node, LinkRole::Way),
-                Definition::Choice(..) | Definition::Leaving(_) => None,
+                Definition::BranchOutcome(node) => last(node, LinkRole::BranchOutcome),
+                Definition::Choice(..) | Definition::LoopExit(_) => None,
             });
             match cause {
                 Cause::Source(source) => {
@@ -418,7 +418,7 @@ fn is_immune(code: &Code, launch: &LaunchContext, gsa: &Gsa<'_>, value: ValueId)
     match gsa.definition(value) {
         Definition::Op(_, at) => code
             .get(at)
-            .is_some_and(|op| launch.rule(op.value) == Rule::Always),
+            .is_some_and(|op| launch.agreement_rule(op.value) == AgreementRule::Always),
         _ => false,
     }
 }
@@ -439,14 +439,18 @@ fn source(
         Definition::Callee(_) => Some(DivergenceSource::Callee),
         Definition::Op(_, at) => {
             let op = code.get(at)?;
-            match (launch.rule(op.value), op.value) {
-                (Rule::Never, ValueDependence::Special(register)) => Some(DivergenceSource::Special(register)),
-                (Rule::Never, ValueDependence::Load(space)) => Some(DivergenceSource::Load(space)),
-                (Rule::Never, _) => Some(DivergenceSource::Lane),
+            match (launch.agreement_rule(op.value), op.value) {
+                (AgreementRule::Never, ValueDependence::Special(register)) => {
+                    Some(DivergenceSource::Special(register))
+                }
+                (AgreementRule::Never, ValueDependence::Load(space)) => {
+                    Some(DivergenceSource::Load(space))
+                }
+                (AgreementRule::Never, _) => Some(DivergenceSource::Lane),
                 _ => None,
             }
         }
-        Definition::Way(node) => {
+        Definition::BranchOutcome(node) => {
             let decision = dependence.decision(code, thread, node.index())?;
             decision.by_stack.then_some(DivergenceSource::Stack)
         }
@@ -472,7 +476,7 @@ impl Parted {
         let mut by: Vec<Option<ValueId>> = vec![None; len];
         let mut waiting = VecDeque::new();
         for value in gsa.ids().filter(|&value| spread.is_divergent(value)) {
-            if let Definition::Way(branch) = gsa.definition(value) {
+            if let Definition::BranchOutcome(branch) = gsa.definition(value) {
                 waiting.push_back((branch.index(), value));
             }
         }
@@ -497,7 +501,9 @@ impl Sorted {
     fn run(gsa: &Gsa<'_>) -> Sorted {
         let mut by: HashMap<ValueId, Vec<NodeId>> = HashMap::new();
         for way in gsa.ids() {
-            if let (Definition::Way(branch), [input]) = (gsa.definition(way), gsa.inputs(way)) {
+            if let (Definition::BranchOutcome(branch), [input]) =
+                (gsa.definition(way), gsa.inputs(way))
+            {
                 by.entry(input.value).or_default().push(branch);
             }
         }

@@ -14,8 +14,8 @@ use warpbound_graph::LoopIndex;
 use warpbound_ir::{Cell, Code, OpIndex};
 use warpbound_simt::NodeId;
 
-use crate::dependence::{Choice, Dependence};
-use crate::thread::ThreadCfg;
+use crate::dependence::{Dependence, JoinEdges};
+use crate::thread_cfg::ThreadCfg;
 
 /// A value of a [`Gsa`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -47,11 +47,11 @@ pub enum Definition {
     Eta(LoopIndex, ValueId, Cell),
     /// By which of some edges a thread comes to a node where values meet. No cell holds it, and no cell
     /// holds what follows: they are what gates are made of.
-    Choice(NodeId, Choice),
+    Choice(NodeId, JoinEdges),
     /// In which round, and by which way, a thread leaves a loop.
-    Leaving(LoopIndex),
+    LoopExit(LoopIndex),
     /// Which way a thread goes on behind the node.
-    Way(NodeId),
+    BranchOutcome(NodeId),
 }
 
 /// A value that another depends on.
@@ -136,8 +136,8 @@ impl<'a> Gsa<'a> {
     }
 
     /// Which way a thread goes on behind `node`.
-    pub fn way(&mut self, node: NodeId) -> ValueId {
-        self.value(Definition::Way(node))
+    pub fn branch_outcome(&mut self, node: NodeId) -> ValueId {
+        self.value(Definition::BranchOutcome(node))
     }
 
     /// The operands of a μ: the values that enter the loop, and those that come from the iteration before.
@@ -146,15 +146,15 @@ impl<'a> Gsa<'a> {
         if node == self.thread.entry {
             found[0].push(self.value(Definition::Entry(cell)));
         }
-        for (choice, sources) in self.dependence.parts(node.index()) {
+        for (choice, sources) in self.dependence.incoming_edges(node.index()) {
             let values = self.arriving(node, cell, &sources);
-            found[usize::from(choice == Choice::Closing)].extend(values);
+            found[usize::from(choice == JoinEdges::Closing)].extend(values);
         }
         found
     }
 
     /// Makes everything that the values asked for depend on.
-    pub fn complete(&mut self) {
+    pub fn complete_inputs(&mut self) {
         while let Some(&(definition, _)) = self.values.get(self.completed) {
             let inputs = self.find_inputs(definition);
             self.values[self.completed].1 = inputs;
@@ -255,8 +255,8 @@ impl<'a> Gsa<'a> {
             | Definition::Gamma(at, _)
             | Definition::Mu(at, _)
             | Definition::Choice(at, _)
-            | Definition::Way(at) => loops.innermost(at.index()),
-            Definition::Eta(left, ..) | Definition::Leaving(left) => loops.get(left).parent,
+            | Definition::BranchOutcome(at) => loops.innermost(at.index()),
+            Definition::Eta(left, ..) | Definition::LoopExit(left) => loops.get(left).parent,
         };
         while let Some(left) = around.filter(|&l| !loops.get(l).contains(node.index())) {
             value = self.value(Definition::Eta(left, value, cell));
@@ -289,7 +289,7 @@ impl<'a> Gsa<'a> {
                 }
             }
             Definition::Gamma(node, cell) | Definition::Mu(node, cell) => {
-                for (choice, sources) in self.dependence.parts(node.index()) {
+                for (choice, sources) in self.dependence.incoming_edges(node.index()) {
                     self.part(node, cell, choice, &sources, &mut inputs);
                 }
                 if node == self.thread.entry {
@@ -299,21 +299,21 @@ impl<'a> Gsa<'a> {
             }
             Definition::Eta(left, value, cell) => {
                 inputs.push(operand(cell, value));
-                inputs.push(gate(self.value(Definition::Leaving(left))));
+                inputs.push(gate(self.value(Definition::LoopExit(left))));
             }
             Definition::Choice(node, choice) => {
-                for (part, sources) in self.dependence.parts(node.index()) {
+                for (part, sources) in self.dependence.incoming_edges(node.index()) {
                     if part == choice {
                         let branches = self.dependence.gates(node.index(), choice, &sources);
                         inputs.extend(self.ways(&branches));
                     }
                 }
             }
-            Definition::Leaving(left) => {
-                let branches = self.dependence.leaving(left);
+            Definition::LoopExit(left) => {
+                let branches = self.dependence.exit_branches(left);
                 inputs.extend(self.ways(&branches));
             }
-            Definition::Way(node) => {
+            Definition::BranchOutcome(node) => {
                 let decision = self
                     .dependence
                     .decision(self.code, self.thread, node.index());
@@ -343,7 +343,7 @@ impl<'a> Gsa<'a> {
     }
 
     fn ways(&mut self, branches: &[usize]) -> Vec<Input> {
-        let way = |&branch: &usize| gate(self.way(NodeId(branch as u32)));
+        let way = |&branch: &usize| gate(self.branch_outcome(NodeId(branch as u32)));
         branches.iter().map(way).collect()
     }
 
@@ -366,7 +366,7 @@ impl<'a> Gsa<'a> {
         &mut self,
         node: NodeId,
         cell: Cell,
-        choice: Choice,
+        choice: JoinEdges,
         sources: &[usize],
         inputs: &mut Vec<Input>,
     ) {

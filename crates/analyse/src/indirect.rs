@@ -1,4 +1,4 @@
-//! Targets of indirect jumps.
+//! Targets of indirect jumps, from the values of their registers (SOUNDNESS 4.5).
 
 use std::collections::BTreeSet;
 
@@ -7,23 +7,24 @@ use warpbound_ir::{Cell, Code, OpIndex};
 
 use crate::values::{AbstractValue, Values};
 
-/// Where an indirect jump may go.
+/// Possible targets of an indirect jump.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum IndirectTargets {
     /// Operations of this code.
     Code {
         /// The targets.
         ops: BTreeSet<OpIndex>,
-        /// The index into the constant bank is unknown: every function that the bank lists.
+        /// Whether the index into the constant bank is unknown, so that the targets are all functions that the bank
+        /// lists (assumption `call-table`).
         assumed: bool,
     },
-    /// A function outside the file, or one that nothing is known of.
+    /// A function outside the file, or an unknown one.
     External(String),
 }
 
 impl IndirectTargets {
-    /// Targets of the jump at `at` to `base + anchor`; `is_call` when a return entry was pushed for it.
-    /// `None` when nothing useful is known.
+    /// Targets of the jump at `at` to `base + anchor`; `is_call` if a return entry was pushed for it.
+    /// `None` if they are unknown.
     pub fn find(
         code: &Code,
         values: &Values,
@@ -56,13 +57,13 @@ impl IndirectTargets {
                     .collect();
                 (!ops.is_empty()).then_some(IndirectTargets::Code { ops, assumed: true })
             }
-            // A function pointer from memory or from a parameter: nobody knows what it points to, but a
-            // fact may say what calling it costs.
+            // A function pointer from memory or from a parameter: its target is unknown, but a fact may bound the
+            // cost of calling it (assumption `external-call`).
             _ => is_call.then(|| IndirectTargets::External(format!("unknown callee at {at}"))),
         }
     }
 
-    /// Adds what `other` found; false when the two are of different kinds, which do not mix.
+    /// Adds the targets of `other`; returns false if the two are of different kinds, which do not mix.
     pub fn merge(&mut self, other: &IndirectTargets) -> bool {
         match (self, other) {
             (

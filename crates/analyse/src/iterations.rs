@@ -15,7 +15,7 @@ use warpbound_simt::NodeId;
 
 use crate::dependence::Dependence;
 use crate::gsa::{Definition, Gsa, ValueId};
-use crate::thread::ThreadCfg;
+use crate::thread_cfg::ThreadCfg;
 
 /// The values that threads begin with.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub struct CountedIterations {
 const MOST_DEPTH: u32 = 200;
 
 /// The loops of `dependence` whose iterations are known, in its order.
-pub fn run(
+pub fn count_iterations(
     code: &Code,
     thread: &ThreadCfg,
     dependence: &Dependence,

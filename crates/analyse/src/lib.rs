@@ -1,33 +1,33 @@
-//! Static analyses of a kernel: warp-level control-flow graph, agreement, values, loops.
+//! Static analyses of a kernel: thread-level and warp-level control-flow graph, agreement, values, loops, divergence.
 //!
-//! The method is that of Jeanmougin et al. (WCET 2023), section 3: abstract interpretation of the
+//! The method is that of Jeanmougin et al. (`warp-cfg-2023` 3): abstract interpretation of the
 //! machine code builds the graph. It runs twice over the same program space: for one lane alone
-//! ([`thread`]), which resolves jump tables and gives the thread-level graph, and for a whole warp
-//! ([`warp`]).
+//! ([`thread_cfg`]), which resolves jump tables and gives the thread-level graph, and for a whole warp
+//! ([`warp_cfg`]).
 
 pub mod agreement;
 pub mod blocks;
 pub mod context;
 pub mod dependence;
 pub mod divergence;
+pub mod divergence_by_agreement;
 pub mod gsa;
+pub mod guarded_lanes;
 pub mod indirect;
 pub mod iterations;
 pub mod loops;
-pub mod meeting;
-pub mod opinion;
-pub mod outline;
-pub mod passing;
+pub mod program_space;
+pub mod reconvergence;
 pub mod refusal;
 pub mod relevant;
-pub mod space;
-pub mod thread;
+pub mod thread_cfg;
 pub mod values;
-pub mod warp;
+pub mod warp_cfg;
+pub mod warp_profile;
 
 pub use agreement::LaunchContext;
 pub use dependence::Dependence;
 pub use divergence::Divergence;
 pub use refusal::{Reason, Refusal};
-pub use thread::ThreadCfg;
-pub use warp::WarpCfg;
+pub use thread_cfg::ThreadCfg;
+pub use warp_cfg::WarpCfg;

@@ -1,4 +1,4 @@
-//! Loops of the thread-level graph, and the flow facts they need.
+//! Loops of the thread-level graph, and the flow facts that they need (SOUNDNESS 5.4).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,27 +6,27 @@ use warpbound_base::CodeAddr;
 use warpbound_graph::{Digraph, LoopForest};
 use warpbound_ir::{Code, OpIndex};
 use warpbound_simt::counts::CountedLoop;
-use warpbound_simt::warp::{WarpStep, Via};
+use warpbound_simt::warp::{Via, WarpStep};
 use warpbound_simt::{EntryId, NodeId, Tag};
 
-use crate::thread::ThreadCfg;
-use crate::warp::WarpCfg;
+use crate::thread_cfg::ThreadCfg;
+use crate::warp_cfg::WarpCfg;
 
-/// What a flow fact bounds: all loops with the same header instructions, in whatever context.
+/// Subject of a flow fact: all loops with the same header instructions, in all contexts.
 ///
 /// The fact `B` is the most executions of the headers for each entry of the loop, by one thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoopSite {
     /// Addresses of the header instructions, ascending; several for an irreducible loop.
     pub headers: Vec<CodeAddr>,
-    /// Nesting depth inside its function and the calls around it; 1 is outermost.
+    /// Nesting depth, loops around the calls included; 1 is outermost.
     pub depth: u32,
-    /// The recursive function whose calls make up this loop, when it is one: the entry.
+    /// Entry of the recursive function whose calls make up this loop, if it is one.
     pub recursion: Option<OpIndex>,
     /// Number of contexts in which the loop occurs.
     pub contexts: usize,
-    /// Addresses of the instructions from which a thread goes back to a header, ascending. Where there are several, loops
-    /// of the source may share the header: the fact counts the executions of all of them together.
+    /// Addresses of the instructions at the sources of back edges, ascending. If there are several, loops of the source
+    /// may share the header: the fact counts the executions of all of them together.
     pub latches: BTreeSet<CodeAddr>,
 }
 
@@ -40,34 +40,34 @@ impl LoopSite {
 /// All loops of a kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Loops {
-    /// What needs a fact, by address.
+    /// Subjects of facts, by address.
     pub sites: Vec<LoopSite>,
     /// The loops; `fact` is an index into `sites`.
     pub loops: Vec<CountedLoop>,
-    /// For each loop, the loop around it.
+    /// For each loop, its parent in the loop forest.
     pub parents: Vec<Option<usize>>,
     /// Return entries of calls into shared contexts.
     pub shared_returns: BTreeSet<EntryId>,
 }
 
 impl Loops {
-    /// The loops of the thread-level graph: those that flow facts bound.
+    /// Finds the loops of the thread-level graph: those that flow facts bound.
     pub fn of_thread(code: &Code, thread: &ThreadCfg) -> Loops {
-        Loops::run(code, thread, thread.edges())
+        Loops::find(code, thread, thread.edges())
     }
 
-    /// The loops of the warp-level graph, as the paper bounds them.
+    /// Finds the loops of the warp-level graph, which `warp-cfg-2023` 4 bounds.
     pub fn of_warp(code: &Code, thread: &ThreadCfg, warp: &WarpCfg) -> Loops {
-        Loops::run(code, thread, warp.edges())
+        Loops::find(code, thread, warp.edges())
     }
 
-    /// Finds the loops that `steps` make.
+    /// Finds the loops of the graph with edges `steps`.
     ///
     /// Where calls share a context (recursion, or too many contexts), a return edge may lead to
-    /// another call than the one made. Such edges would close loops that no thread walks, so the
-    /// loop graph has, instead of them, an edge from the call over to its return point; how often
-    /// they are taken is bounded by the pushes of their entries.
-    fn run<'a>(
+    /// another call than the one made. Such edges would close loops that no thread executes, so the
+    /// loop graph has, instead of them, an edge from the call to its return point; the number of returns
+    /// is bounded by the pushes of their entries (SOUNDNESS 5.10).
+    fn find<'a>(
         code: &Code,
         thread: &ThreadCfg,
         steps: impl Iterator<Item = (NodeId, &'a WarpStep)>,
@@ -83,12 +83,12 @@ impl Loops {
             let shared = matches!(step.via, Via::Resume(id) if shared_returns.contains(&id));
             Some((from.index(), step.to.filter(|_| !shared)?.index()))
         });
-        let over = shared_returns.iter().map(|&id| {
+        let call_to_return = shared_returns.iter().map(|&id| {
             let entry = space.entries.get(id);
             (entry.pushed_by.index(), entry.resume.index())
         });
-        let graph = Digraph::new(space.len(), direct.chain(over));
-        let forest = LoopForest::run(&graph, thread.entry.index());
+        let graph = Digraph::new(space.len(), direct.chain(call_to_return));
+        let forest = LoopForest::build(&graph, thread.entry.index());
 
         let node = |index: usize| NodeId(index as u32);
         let first = |n: NodeId| space.block(n).first;

@@ -1,25 +1,25 @@
-//! Why a kernel has no control-flow graph.
+//! Refusals: reasons for which a kernel has no control-flow graph.
 
 use std::fmt;
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_simt::Tag;
 
-/// A reason to refuse a kernel, at an instruction.
+/// Refusal of a kernel, at an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
     /// The instruction.
     pub at: CodeAddr,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// What cannot be followed.
+/// Code that the analyses cannot follow soundly.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reason {
     /// SYNC, BRK, CONT or RET may find no entry of its tag.
     MayUnderflow(Tag),
-    /// The next instruction would lie behind the end of the code.
+    /// The next instruction would lie after the end of the code.
     RunsOffTheEnd,
     /// A jump, call or push names no instruction of this code.
     NoTarget(String),
@@ -29,11 +29,11 @@ pub enum Reason {
     Unsupported(String),
     /// A conditional push or call, which no known instruction set has.
     ConditionalPush,
-    /// No lane that gets here can ever exit.
+    /// No lane that reaches the instruction can exit.
     NeverExits,
     /// More (block, context) pairs than the limit.
     TooLarge(usize),
-    /// Given up after the time that the caller allowed.
+    /// The time limit of the caller is past.
     TimeLimit,
 }
 

@@ -1,64 +1,63 @@
-//! Which cells may decide where an indirect jump goes: those whose values are worth following.
+//! Cells that may decide the target of an indirect jump, and whose values are therefore followed (SOUNDNESS 4.5).
 //!
-//! A backward flow of cells over all operations of a section, in whatever calling context. Flow that only the
-//! analysis of values could tell is taken as wide as it may be: a SYNC, BRK, CONT or RET leads to all points
-//! at which entries of its tag resume, an indirect jump to each function and to each operation whose address
-//! stands in a constant bank. A cell that is left out is taken to hold anything, so that a mistake here could
-//! cost a jump table but no soundness.
+//! A backward dataflow analysis (a slice) over all operations of a section, for all calling contexts together. Control
+//! flow that only the analysis of values could resolve is over-approximated: a SYNC, BRK, CONT or RET leads to all
+//! points at which entries of its tag resume, an indirect jump to each function and to each operation whose address
+//! is in a constant bank. A cell that is left out may hold anything, so that a mistake here could cost a jump
+//! table but no soundness.
 
 use std::collections::BTreeSet;
 
 use warpbound_base::CodeAddr;
 use warpbound_graph::Digraph;
-use warpbound_ir::{Cell, Code, ControlEffect, Expr, Op, OpIndex, ControlTarget};
+use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Expr, Op, OpIndex};
 use warpbound_isa::instr::StackToken;
 use warpbound_simt::warp::CellSet;
 
-/// For each operation, the cells whose value behind it may decide where an indirect jump goes.
+/// For each operation, the cells whose value after it may decide the target of an indirect jump.
 #[derive(Clone, Debug)]
-pub struct Relevant {
-    behind: Vec<CellSet>,
+pub struct RelevantCells {
+    after: Vec<CellSet>,
 }
 
-impl Relevant {
-    /// Follows cells from the indirect jumps of `code` back to where they are written; `None` when there is
-    /// no such jump.
-    pub fn run(code: &Code) -> Option<Relevant> {
+impl RelevantCells {
+    /// Computes the cells; `None` if `code` has no indirect jump.
+    pub fn find(code: &Code) -> Option<RelevantCells> {
         let jumps = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
         if !code.ops.iter().any(jumps) {
             return None;
         }
-        let flow = flow(code);
-        let mut behind = vec![CellSet::default(); code.ops.len()];
+        let flow = control_flow(code);
+        let mut after = vec![CellSet::default(); code.ops.len()];
         let mut before = vec![CellSet::default(); flow.len()];
         let predecessors = flow.reversed();
-        // Later operations first: the cells come from there.
-        let mut waiting: BTreeSet<usize> = (0..flow.len()).collect();
-        while let Some(node) = waiting.pop_last() {
+        // Later operations first, as the flow is backward.
+        let mut worklist: BTreeSet<usize> = (0..flow.len()).collect();
+        while let Some(node) = worklist.pop_last() {
             let mut cells = CellSet::default();
             for &next in flow.successors(node) {
                 cells.union(&before[next]);
             }
             if let Some(op) = code.ops.get(node) {
-                behind[node] = cells;
-                cells = needed(op, &cells);
+                after[node] = cells;
+                cells = cells_before(op, &cells);
             }
             if before[node].union(&cells) {
-                waiting.extend(predecessors.successors(node));
+                worklist.extend(predecessors.successors(node));
             }
         }
-        Some(Relevant { behind })
+        Some(RelevantCells { after })
     }
 
-    /// The cells whose value behind `at` may matter.
-    pub fn behind(&self, at: OpIndex) -> CellSet {
-        self.behind.get(at.index()).copied().unwrap_or_default()
+    /// The relevant cells after operation `at`.
+    pub fn after(&self, at: OpIndex) -> CellSet {
+        self.after.get(at.index()).copied().unwrap_or_default()
     }
 }
 
-/// The cells whose value before `op` may matter when that of `behind` does after it.
-fn needed(op: &Op, behind: &CellSet) -> CellSet {
-    let mut cells = *behind;
+/// Relevant cells before `op`, if `after` are those after it.
+fn cells_before(op: &Op, after: &CellSet) -> CellSet {
+    let mut cells = *after;
     if matches!(op.control, ControlEffect::Call(ControlTarget::External(_))) {
         // The callee may leave anything in any cell.
         return CellSet::default();
@@ -70,7 +69,7 @@ fn needed(op: &Op, behind: &CellSet) -> CellSet {
     }
     for &cell in &op.writes {
         let value = op.meaning.as_ref().and_then(|m| m.value_of(cell));
-        if let (true, Some(value)) = (behind.contains(cell.index()), value) {
+        if let (true, Some(value)) = (after.contains(cell.index()), value) {
             add_cells(value, &mut cells);
         }
     }
@@ -83,7 +82,7 @@ fn needed(op: &Op, behind: &CellSet) -> CellSet {
     cells
 }
 
-/// Adds the cells that the value of an expression is made of, as far as values are followed.
+/// Adds the cells that an expression reads, where [`crate::values`] evaluates it.
 fn add_cells(expr: &Expr, cells: &mut CellSet) {
     match expr {
         Expr::Cell(cell) => cells.insert(Cell::index(*cell)),
@@ -101,9 +100,9 @@ fn add_cells(expr: &Expr, cells: &mut CellSet) {
     }
 }
 
-/// Operations by what may follow them; beyond them, a node for each tag and one for indirect jumps, so that
-/// the edges stay as many as the operations.
-fn flow(code: &Code) -> Digraph {
+/// Control flow between operations. After them, a node for each tag and one for indirect jumps, so that
+/// the number of edges stays linear.
+fn control_flow(code: &Code) -> Digraph {
     let anywhere = code.ops.len();
     let hub = |token: StackToken| anywhere + 1 + token as usize;
     let mut edges: Vec<(usize, usize)> = Vec::new();
@@ -111,16 +110,16 @@ fn flow(code: &Code) -> Digraph {
     for (here, op) in code.ops.iter().enumerate() {
         let mut goes_on = !op.condition.is_always();
         match &op.control {
-            ControlEffect::Next | ControlEffect::Meet => goes_on = true,
+            ControlEffect::Next | ControlEffect::Reconverge => goes_on = true,
             ControlEffect::Jump(target) | ControlEffect::Branch { to: target, .. } => {
-                edges.extend(place(target).map(|to| (here, to)));
+                edges.extend(target_index(target).map(|to| (here, to)));
             }
             ControlEffect::Call(target) => {
-                edges.extend(place(target).map(|to| (here, to)));
+                edges.extend(target_index(target).map(|to| (here, to)));
                 edges.push((hub(StackToken::Ret), here + 1));
             }
             ControlEffect::Push(token, target) => {
-                edges.extend(place(target).map(|to| (hub(*token), to)));
+                edges.extend(target_index(target).map(|to| (hub(*token), to)));
                 goes_on = true;
             }
             ControlEffect::Unwind(token) => edges.push((here, hub(*token))),
@@ -139,21 +138,21 @@ fn flow(code: &Code) -> Digraph {
             edges.push((here, here + 1));
         }
     }
-    // Nothing follows the last operation.
+    // The last operation has no next one.
     edges.retain(|&(from, to)| to != from + 1 || to < code.ops.len());
     let functions = code.functions.iter().map(|function| function.entry);
     edges.extend(functions.map(|op| (anywhere, op.index())));
     let words = words(code);
     for anchor in anchors {
-        edges.extend(listed(code, &words, anchor).map(|op| (anywhere, op.index())));
+        edges.extend(listed_ops(code, &words, anchor).map(|op| (anywhere, op.index())));
     }
     Digraph::new(hub(StackToken::Exit) + 1, edges)
 }
 
-fn place(target: &ControlTarget) -> Option<usize> {
+fn target_index(target: &ControlTarget) -> Option<usize> {
     match target {
         ControlTarget::Op(at) => Some(at.index()),
-        ControlTarget::External(_) | ControlTarget::Nowhere(_) => None,
+        ControlTarget::External(_) | ControlTarget::Invalid(_) => None,
     }
 }
 
@@ -168,8 +167,8 @@ fn words(code: &Code) -> BTreeSet<i64> {
         .collect()
 }
 
-/// The operations whose address less `anchor` is one of `words`.
-fn listed<'a>(
+/// Operations whose address less `anchor` is one of `words`.
+fn listed_ops<'a>(
     code: &'a Code,
     words: &'a BTreeSet<i64>,
     anchor: i64,

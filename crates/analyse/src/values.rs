@@ -1,25 +1,27 @@
-//! Values of registers in one lane, as far as jump tables and indirect calls need them.
+//! Register values of one lane, for the resolution of jump tables and indirect calls (SOUNDNESS 4.5).
+//!
+//! Abstract domain: finite sets of words, limited in size so that joins terminate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_ir::{BinaryOp, Cell, Code, Expr, Meaning, Op};
 use warpbound_simt::warp::CellSet;
 
-/// Sets larger than this come only from a clamp or mask, never from a join.
+/// Largest set that a join of different sets makes; larger sets come from a clamp or mask.
 const JOIN_LIMIT: usize = 64;
-/// The largest jump-table index range that is followed.
+/// Largest index of a jump table that is followed.
 const CLAMP_LIMIT: u32 = 4096;
 
-/// What a 32-bit register may hold.
+/// Possible contents of a 32-bit register.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AbstractValue {
-    /// One of these.
+    /// One of these words.
     OneOf(BTreeSet<u32>),
     /// Some word of this constant bank, at an unknown offset.
     SomeWordOf(u8),
     /// The address of an external function, by symbol name.
     External(String),
-    /// Anything.
+    /// Any word.
     Any,
 }
 
@@ -28,7 +30,7 @@ impl AbstractValue {
         AbstractValue::OneOf([value].into())
     }
 
-    /// What both may hold, limited so that joins reach an end.
+    /// The least upper bound, widened to [`AbstractValue::Any`] above [`JOIN_LIMIT`] words.
     fn join(&self, other: &Self) -> Self {
         match (self, other) {
             (a, b) if a == b => a.clone(),
@@ -52,7 +54,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// What `cell` may hold.
+    /// Possible contents of `cell`.
     pub fn get(&self, cell: Cell) -> AbstractValue {
         self.known.get(&cell).cloned().unwrap_or(AbstractValue::Any)
     }
@@ -65,23 +67,23 @@ impl Values {
         }
     }
 
-    /// Nothing is known any more.
+    /// Forgets all values.
     pub fn forget(&mut self) {
         self.known.clear();
     }
 
-    /// Drops what is known of cells outside `cells`.
+    /// Forgets the values of cells outside `cells`.
     pub fn keep(&mut self, cells: &CellSet) {
         self.known.retain(|cell, _| cells.contains(cell.index()));
     }
 
-    /// Executes the data effect of `op`; nothing is known then of cells that are written and not `followed`.
+    /// Executes the data effect of `op`; cells that it writes and that are not `followed` may then hold anything.
     pub fn apply(&mut self, op: &Op, code: &Code, followed: &CellSet) {
         if op.writes.is_empty() || op.condition.is_never() {
             return;
         }
         let value_of = |cell| op.meaning.as_ref().and_then(|m: &Meaning| m.value_of(cell));
-        // All of them read the state before.
+        // All writes of an operation read the state before it.
         let values: Vec<AbstractValue> = op
             .writes
             .iter()
@@ -100,7 +102,7 @@ impl Values {
         }
     }
 
-    /// Joins `other` in; true when less is known than before.
+    /// Joins `other` into these values; returns whether a value grew.
     pub fn join(&mut self, other: &Values) -> bool {
         let mut changed = false;
         self.known.retain(|cell, mine| {
@@ -115,7 +117,7 @@ impl Values {
         changed
     }
 
-    /// The value of an expression.
+    /// Evaluates an expression.
     pub fn evaluate(&self, expr: &Expr, code: &Code) -> AbstractValue {
         let eval = |e: &Expr| self.evaluate(e, code);
         match expr {
@@ -144,7 +146,7 @@ impl Values {
     }
 }
 
-/// All pairs, when both sides are known and the product is small.
+/// Results for all pairs of operands, if both sets are known and their product is small.
 fn pointwise(op: BinaryOp, a: &AbstractValue, b: &AbstractValue) -> AbstractValue {
     match (a, b) {
         (AbstractValue::OneOf(a), AbstractValue::OneOf(b))
@@ -158,6 +160,7 @@ fn pointwise(op: BinaryOp, a: &AbstractValue, b: &AbstractValue) -> AbstractValu
     }
 }
 
+/// The word, if there is only one.
 fn single(value: &AbstractValue) -> Option<u32> {
     match value {
         AbstractValue::OneOf(set) if set.len() == 1 => set.first().copied(),
@@ -165,14 +168,14 @@ fn single(value: &AbstractValue) -> Option<u32> {
     }
 }
 
-/// `min(anything, n)` is one of `0..=n`.
+/// `min(any, n)`: one of `0..=n`. Compilers clamp the index of a jump table so.
 fn clamp(unknown: &AbstractValue, limit: &AbstractValue) -> Option<AbstractValue> {
     let limit = single(limit)?;
     (!matches!(unknown, AbstractValue::OneOf(_)) && limit <= CLAMP_LIMIT)
         .then(|| AbstractValue::OneOf((0..=limit).collect()))
 }
 
-/// `anything & m` is a submask of `m`, when there are few.
+/// `any & m`: one of the submasks of `m`, if there are few.
 fn mask(unknown: &AbstractValue, bits: &AbstractValue) -> Option<AbstractValue> {
     let bits = single(bits)?;
     if matches!(unknown, AbstractValue::OneOf(_)) || bits.count_ones() > CLAMP_LIMIT.ilog2() {
@@ -189,7 +192,7 @@ fn mask(unknown: &AbstractValue, bits: &AbstractValue) -> Option<AbstractValue> 
     }
 }
 
-/// A word of constant memory.
+/// Word of constant memory at one of these addresses.
 fn load(bank: u8, address: &AbstractValue, code: &Code) -> AbstractValue {
     let AbstractValue::OneOf(addresses) = address else {
         let fixed = code.constants.iter().any(|(b, _)| *b == bank);

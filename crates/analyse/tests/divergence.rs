@@ -2,9 +2,9 @@
 
 use smallvec::SmallVec;
 use warpbound_analyse::divergence::{Chain, OpDivergence, QueryKind, LinkRole, DivergenceSource};
-use warpbound_analyse::meeting::apart;
-use warpbound_analyse::opinion::Agreement;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::reconvergence::find_missed_reconvergence;
+use warpbound_analyse::divergence_by_agreement::AgreementAnalysis;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Dependence, Divergence, LaunchContext, ThreadCfg, WarpCfg};
 use warpbound_base::CodeAddr;
 use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Op, OpIndex, ControlTarget, ValueDependence};
@@ -100,8 +100,8 @@ const fn width() -> LaunchContext {
 }
 
 fn analyse(code: &Code) -> Divergence {
-    let thread = ThreadCfg::run(code, &Limits::default()).expect("it is followed");
-    Divergence::run(code, &thread, &Dependence::run(&thread), &width())
+    let thread = ThreadCfg::build(code, &Limits::default()).expect("it is followed");
+    Divergence::analyse(code, &thread, &Dependence::compute(&thread), &width())
 }
 
 fn item(found: &Divergence, at: u32) -> &OpDivergence {
@@ -173,36 +173,36 @@ fn the_paper_s_example() {
     // Lanes that have left the loop are missing at its barrier.
     let barrier = item(&found, 17);
     assert_eq!((barrier.kind, barrier.partial.len()), (QueryKind::Barrier, 1));
-    assert_eq!(links(&barrier.partial_chain)[0], (LinkRole::Way, 7));
+    assert_eq!(links(&barrier.partial_chain)[0], (LinkRole::BranchOutcome, 7));
     // Behind the loop all lanes are back, but d is from different rounds: an η with the loop's predicate.
     let behind = item(&found, 23);
     assert!(behind.partial.is_empty());
-    assert_eq!(links(&behind.chain)[..2], [(LinkRole::Eta, 6), (LinkRole::Way, 7)]);
+    assert_eq!(links(&behind.chain)[..2], [(LinkRole::Eta, 6), (LinkRole::BranchOutcome, 7)]);
 }
 
 #[test]
 fn agreement_knows_as_much_of_the_example() {
     let code = figure_2();
-    let mut thread = ThreadCfg::run(&code, &Limits::default()).expect("it is followed");
+    let mut thread = ThreadCfg::build(&code, &Limits::default()).expect("it is followed");
     let model = WarpModel {
         may_diverge: true,
         ..WarpModel::default()
     };
     let launch = width();
-    let warp = WarpCfg::run(&code, &mut thread, &launch, &model).expect("it is followed");
-    let dependence = Dependence::run(&thread);
-    let found = Divergence::run(&code, &thread, &dependence, &launch);
-    let agreement = Agreement {
+    let warp = WarpCfg::build(&code, &mut thread, &launch, &model).expect("it is followed");
+    let dependence = Dependence::compute(&thread);
+    let found = Divergence::analyse(&code, &thread, &dependence, &launch);
+    let agreement = AgreementAnalysis {
         code: &code,
         thread: &thread,
         warp: &warp,
         launch: &launch,
     };
-    for (item, opinion) in found.items.iter().zip(agreement.opinions(&found.items)) {
+    for (item, opinion) in found.items.iter().zip(agreement.verdicts(&found.items)) {
         assert_eq!(item.divergent, opinion.divergent, "{item:?}");
     }
     // SSY stands where it must, so lanes meet.
-    assert_eq!(apart(&code, &thread, &warp, &dependence), []);
+    assert_eq!(find_missed_reconvergence(&code, &thread, &warp, &dependence), []);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn a_join_of_different_values_is_as_divergent_as_the_branch() {
     let expected = [
         (LinkRole::Written, 7),
         (LinkRole::Gamma, 7),
-        (LinkRole::Way, 2),
+        (LinkRole::BranchOutcome, 2),
         (LinkRole::Written, 0),
     ];
     assert_eq!(links(&item(&analyse(&program(true)), 8).chain), expected);
@@ -283,7 +283,7 @@ fn a_loop_left_from_inside_a_divergent_branch_is_left_in_different_rounds() {
     assert!(item(&found, 6).divergent.is_empty());
     assert!(item(&found, 7).divergent.is_empty());
     // Every lane comes to 7 before it leaves, but not in each round.
-    let expected = [(LinkRole::Eta, 3), (LinkRole::Way, 5), (LinkRole::Written, 0)];
+    let expected = [(LinkRole::Eta, 3), (LinkRole::BranchOutcome, 5), (LinkRole::Written, 0)];
     assert_eq!(links(&item(&found, 10).chain), expected);
     assert!(item(&analysed(false), 10).divergent.is_empty());
 }
@@ -300,18 +300,18 @@ fn lanes_that_do_not_meet_are_reported() {
         .push(None, &[], &[p(1)], ValueDependence::Uniform, ControlEffect::Next) // 5: a vote
         .jump_if(1, 2)
         .exit();
-    let mut thread = ThreadCfg::run(&code, &Limits::default()).expect("it is followed");
+    let mut thread = ThreadCfg::build(&code, &Limits::default()).expect("it is followed");
     let model = WarpModel {
         may_diverge: true,
         ..WarpModel::default()
     };
-    let warp = WarpCfg::run(&code, &mut thread, &width(), &model).expect("it is followed");
-    let dependence = Dependence::run(&thread);
-    let found = Divergence::run(&code, &thread, &dependence, &width());
+    let warp = WarpCfg::build(&code, &mut thread, &width(), &model).expect("it is followed");
+    let dependence = Dependence::compute(&thread);
+    let found = Divergence::analyse(&code, &thread, &dependence, &width());
     // True of the lanes that vote together,
     assert!(item(&found, 6).divergent.is_empty());
     // but nothing brings the two sides together.
-    let all = apart(&code, &thread, &warp, &dependence);
+    let all = find_missed_reconvergence(&code, &thread, &warp, &dependence);
     let last = |node| thread.space.block(node).last.0;
     let places: Vec<_> = all.iter().map(|a| (last(a.branch), a.for_values)).collect();
     assert_eq!(places, [(3, true)]);

@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::indirect::IndirectTargets;
-use warpbound_analyse::relevant::Relevant;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::relevant::RelevantCells;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::values::{AbstractValue, Values};
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
@@ -75,8 +75,8 @@ fn program() -> Code {
 #[test]
 fn counters_of_loops_are_not_followed() {
     let code = program();
-    let relevant = Relevant::run(&code).unwrap();
-    let followed = |at: u32| -> Vec<usize> { relevant.behind(OpIndex(at)).iter().collect() };
+    let relevant = RelevantCells::find(&code).unwrap();
+    let followed = |at: u32| -> Vec<usize> { relevant.after(OpIndex(at)).iter().collect() };
     let [index, offset, to] = [INDEX, OFFSET, WHERE].map(usize::from);
     assert_eq!(followed(0), [index, offset]);
     assert_eq!(followed(2), [index, offset], "the counter is left out");
@@ -92,7 +92,7 @@ fn counters_of_loops_are_not_followed() {
 #[test]
 fn what_is_left_out_decides_no_target() {
     let code = program();
-    let thread = ThreadCfg::run(&code, &Limits::default()).unwrap();
+    let thread = ThreadCfg::build(&code, &Limits::default()).unwrap();
     let targets = IndirectTargets::Code {
         ops: [OpIndex(8), OpIndex(9)].into(),
         assumed: false,
@@ -119,5 +119,5 @@ fn a_write_that_is_not_followed_leaves_nothing_known() {
 fn without_indirect_jumps_nothing_is_followed() {
     let mut code = program();
     code.ops[7].control = ControlEffect::Exit;
-    assert!(Relevant::run(&code).is_none());
+    assert!(RelevantCells::find(&code).is_none());
 }

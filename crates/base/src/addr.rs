@@ -1,11 +1,11 @@
 use std::fmt;
 
-/// A byte address of code, relative to the start of the section that holds the function.
+/// Byte address of code, relative to the start of the section that holds the function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct CodeAddr(pub u32);
 
 impl CodeAddr {
-    /// This address moved by a signed byte offset; `None` when it leaves the 32-bit space.
+    /// Returns this address plus a signed byte offset; `None` outside the 32-bit address space.
     pub fn offset(self, bytes: i64) -> Option<CodeAddr> {
         u32::try_from(i64::from(self.0).checked_add(bytes)?)
             .ok()

@@ -1,4 +1,4 @@
-/// An inclusive bit range `hi:lo` of an instruction word, written as hardware manuals write it.
+/// Inclusive bit range `hi:lo` of an instruction word, in the notation of hardware manuals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct BitRange {
     /// Highest bit, inclusive.
@@ -14,13 +14,13 @@ impl BitRange {
     }
 }
 
-/// Reading bit fields of a word of up to 128 bits.
+/// Access to bit fields of a word of up to 128 bits.
 pub trait Bits {
-    /// The unsigned value of the bits `range`; bits beyond the word read as 0.
+    /// Returns the unsigned value of the bits `range`; bits outside the word read as 0.
     fn field(self, range: BitRange) -> u64;
-    /// The value of the bits `range` as a two's complement number.
+    /// Returns the value of the bits `range` as a two's complement number.
     fn signed_field(self, range: BitRange) -> i64;
-    /// Bit `index`; `false` beyond the word.
+    /// Returns bit `index`; `false` outside the word.
     fn bit(self, index: u8) -> bool;
 }
 

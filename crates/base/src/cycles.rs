@@ -1,14 +1,14 @@
 use std::fmt;
 use std::ops::{Add, AddAssign};
 
-/// A time in cycles of the machine that is spoken of.
+/// Time in clock cycles of the simulated or analysed machine.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Cycles(pub u64);
 
 impl Add for Cycles {
     type Output = Cycles;
 
-    /// Saturates: a time that large is beyond any limit.
+    /// Saturates: `u64::MAX` exceeds every cycle limit, so the sum stays an upper bound of itself.
     fn add(self, other: Cycles) -> Cycles {
         Cycles(self.0.saturating_add(other.0))
     }
@@ -26,10 +26,10 @@ impl fmt::Display for Cycles {
     }
 }
 
-/// What one run took. Nothing makes an [`UpperBound`] of it.
+/// Duration of one run. There is deliberately no conversion to [`UpperBound`]: an observation is not a bound.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Observed(pub Cycles);
 
-/// What no run exceeds.
+/// Duration that no run exceeds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct UpperBound(pub Cycles);

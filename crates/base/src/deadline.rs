@@ -1,18 +1,19 @@
 use std::time::{Duration, Instant};
 
-/// A time limit of work on one thing; none by default.
+/// Wall-clock limit for one piece of work; none by default.
 ///
-/// Work that is given up is named as such, and nothing is concluded from it. The machine's speed decides which work that is.
+/// Work cut short by a deadline is reported as such, and nothing is concluded from it. Which work that is depends on
+/// the speed of the host, so results with a deadline are not reproducible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Deadline(Option<Instant>);
 
 impl Deadline {
-    /// So long from now; never where that is no time that a clock can show.
+    /// Returns the deadline `duration` from now; no deadline if the clock cannot represent that time.
     pub fn after(duration: Duration) -> Deadline {
         Deadline(Instant::now().checked_add(duration))
     }
 
-    /// Tells if the time is over.
+    /// Returns whether the deadline has passed.
     pub fn is_past(self) -> bool {
         self.0.is_some_and(|at| Instant::now() >= at)
     }

@@ -1,83 +1,85 @@
 use std::fmt;
 
-/// Where in the user's input a diagnostic points; every part is optional.
+/// Position in the user's input that a diagnostic points to; every part is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Location {
     /// File name as the user gave it.
     pub file: Option<String>,
     /// Kernel (or function) name.
     pub kernel: Option<String>,
-    /// A position inside the file or kernel, already spelled: `offset 0x40`, `line 3`, `0x0188`.
+    /// Position inside the file or kernel, as text: `offset 0x40`, `line 3`, `0x0188`.
     pub position: Option<String>,
     /// Source line `file:line`, where the binary records one.
     pub source: Option<String>,
 }
 
-/// One message for the user: where, what, and what to do.
+/// Error message for the user, with location and hint.
 ///
-/// Displays as one line: `file: kernel K: position: what (source): do this`.
+/// Displays as one line: `file: kernel K: position: message (source); hint`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Where. Boxed, so that a `Result` stays small on the way that has no diagnostic.
-    pub place: Box<Location>,
-    /// What is wrong, one clause, no trailing period.
-    pub what: String,
-    /// What the user can do about it, when there is something.
+    /// Location in the input. Boxed to keep `Result<T, Diagnostic>` small where there is no error.
+    pub location: Box<Location>,
+    /// Problem, in one clause without a trailing period.
+    pub message: String,
+    /// Suggested action, if there is one.
     pub hint: Option<String>,
 }
 
 impl Diagnostic {
-    /// A diagnostic without a place yet.
-    pub fn new(what: impl Into<String>) -> Self {
+    /// Creates a diagnostic without a location.
+    pub fn new(message: impl Into<String>) -> Self {
         Diagnostic {
-            place: Box::default(),
-            what: what.into(),
+            location: Box::default(),
+            message: message.into(),
             hint: None,
         }
     }
 
-    /// Adds what to do.
+    /// Sets the suggested action.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Adds the file name, unless one is known already.
+    /// Adds the file name, unless one is set.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<String>) -> Self {
-        self.place.file.get_or_insert_with(|| file.into());
+        self.location.file.get_or_insert_with(|| file.into());
         self
     }
 
-    /// Adds the kernel name, unless one is known already.
+    /// Adds the kernel name, unless one is set.
     #[must_use]
     pub fn in_kernel(mut self, kernel: impl Into<String>) -> Self {
-        self.place.kernel.get_or_insert_with(|| kernel.into());
+        self.location.kernel.get_or_insert_with(|| kernel.into());
         self
     }
 
-    /// Adds the line of a byte of a text, unless a position is known already.
+    /// Adds the line that holds byte `byte` of `text`, unless a position is set.
     #[must_use]
     pub fn at_byte(self, text: &str, byte: usize) -> Self {
         let before = text.get(..byte).unwrap_or(text);
         self.at(format_args!("line {}", before.matches('\n').count() + 1))
     }
 
-    /// What the reader of a text says of it, on one line and without control characters; `at` is the byte it means.
-    pub fn of_text(file: &str, text: &str, said: &str, at: Option<usize>) -> Self {
-        let said = said.trim().replace('\n', ", ");
-        let diagnostic = Diagnostic::new(said.replace(char::is_control, "\u{fffd}")).in_file(file);
+    /// Creates a diagnostic from a parser's error message about `text`, put on one line and stripped of control
+    /// characters; `at` is the byte of the text that it refers to.
+    pub fn for_text(file: &str, text: &str, message: &str, at: Option<usize>) -> Self {
+        let message = message.trim().replace('\n', ", ");
+        let diagnostic =
+            Diagnostic::new(message.replace(char::is_control, "\u{fffd}")).in_file(file);
         match at {
             Some(byte) => diagnostic.at_byte(text, byte),
             None => diagnostic,
         }
     }
 
-    /// Adds a position, unless one is known already.
+    /// Adds a position, unless one is set.
     #[must_use]
     pub fn at(mut self, position: impl fmt::Display) -> Self {
-        self.place
+        self.location
             .position
             .get_or_insert_with(|| position.to_string());
         self
@@ -86,7 +88,7 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = &self.place;
+        let place = &self.location;
         if let Some(file) = &place.file {
             write!(f, "{file}: ")?;
         }
@@ -96,7 +98,7 @@ impl fmt::Display for Diagnostic {
         if let Some(position) = &place.position {
             write!(f, "{position}: ")?;
         }
-        f.write_str(&self.what)?;
+        f.write_str(&self.message)?;
         if let Some(source) = &place.source {
             write!(f, " ({source})")?;
         }

@@ -5,7 +5,7 @@ use warpbound_graph::{Digraph, Dominators, LoopForest, LoopIndex};
 
 /// Part of a block, in the order of execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Piece {
+pub enum BlockSegment {
     /// Instructions.
     Time {
         /// Positions of the first and the last.
@@ -20,7 +20,7 @@ pub enum Piece {
 }
 
 /// What an abstract warp is built from.
-pub struct Structure<'a> {
+pub struct WarpStructure<'a> {
     /// The thread-level graph, without edges to the end.
     pub graph: &'a Digraph,
     /// The first node.
@@ -28,7 +28,7 @@ pub struct Structure<'a> {
     /// Nodes from which the kernel ends.
     pub exits: &'a [usize],
     /// What each node does.
-    pub pieces: &'a [Vec<Piece>],
+    pub segments: &'a [Vec<BlockSegment>],
     /// The lanes of a warp may part at the end of a node.
     pub divergent: &'a dyn Fn(usize) -> bool,
 }
@@ -74,7 +74,7 @@ pub struct Unresolved {
     /// The node.
     pub node: usize,
     /// Why, in one clause.
-    pub why: &'static str,
+    pub reason: &'static str,
 }
 
 impl AbstractWarp {
@@ -84,27 +84,27 @@ impl AbstractWarp {
     ///
     /// Where the paper's constructions do not fit: loops with several entries, arms that do not meet.
     pub fn construct(
-        structure: &Structure<'_>,
+        structure: &WarpStructure<'_>,
         loops: &LoopForest,
     ) -> Result<AbstractWarp, Unresolved> {
-        let post = Dominators::post(structure.graph, structure.exits.iter().copied());
-        let mut builder = Builder {
+        let post = Dominators::compute_post(structure.graph, structure.exits.iter().copied());
+        let mut builder = WarpBuilder {
             structure,
             loops,
             post: vec![(None, post)],
             steps: 0,
         };
         let mut elements = Vec::new();
-        builder.sequence(structure.entry, structure.graph.len(), None, &mut elements)?;
+        builder.build_sequence(structure.entry, structure.graph.len(), None, &mut elements)?;
         Ok(AbstractWarp { elements })
     }
 }
 
 /// Nested arms are walked once for each way to them; beyond this the code is no structured one.
-const MOST_STEPS: usize = 1_000_000;
+const MAX_STEPS: usize = 1_000_000;
 
-struct Builder<'a> {
-    structure: &'a Structure<'a>,
+struct WarpBuilder<'a> {
+    structure: &'a WarpStructure<'a>,
     loops: &'a LoopForest,
     /// Postdominators of the whole graph, and of the bodies of the loops that are being built: without the edges that
     /// leave them or go back to their header.
@@ -112,10 +112,10 @@ struct Builder<'a> {
     steps: usize,
 }
 
-impl Builder<'_> {
+impl WarpBuilder<'_> {
     /// `Join` of what is executed from `from` up to `stop`, which does not belong to it; within a loop, up to the
     /// end of the iteration. Where the loop may be left first, `out` so far is its head, whose length is the result.
-    fn sequence(
+    fn build_sequence(
         &mut self,
         from: usize,
         stop: usize,
@@ -126,9 +126,9 @@ impl Builder<'_> {
         let mut node = from;
         let mut head = None;
         while node != stop && node != end {
-            let unresolved = |why| Unresolved { node, why };
+            let unresolved = |why| Unresolved { node, reason: why };
             self.steps += 1;
-            if self.steps > MOST_STEPS {
+            if self.steps > MAX_STEPS {
                 return Err(unresolved("too many ways lead through the code"));
             }
             let mut inner = self.loops.innermost(node);
@@ -139,20 +139,20 @@ impl Builder<'_> {
                 inner = self.loops.get(index).parent;
             }
             if let Some(index) = inner.filter(|_| inner != within) {
-                node = self.inner_loop(index, node, out)?;
+                node = self.build_loop(index, node, out)?;
                 continue;
             }
-            for piece in self.structure.pieces.get(node).into_iter().flatten() {
-                push(
+            for piece in self.structure.segments.get(node).into_iter().flatten() {
+                join(
                     out,
                     match *piece {
-                        Piece::Time { span, instr } => WarpElement::Time {
+                        BlockSegment::Time { span, instr } => WarpElement::Time {
                             instr,
                             shift: 0,
                             span,
                         },
-                        Piece::Memory(at) => WarpElement::Memory(at),
-                        Piece::Barrier(at) => WarpElement::Barrier(at),
+                        BlockSegment::Memory(at) => WarpElement::Memory(at),
+                        BlockSegment::Barrier(at) => WarpElement::Barrier(at),
                     },
                 );
             }
@@ -160,12 +160,12 @@ impl Builder<'_> {
             if leaves && head.is_none() {
                 head = Some(out.len());
                 // What follows is another time node, even if it is one.
-                out.push(CUT);
+                out.push(HEAD_END);
             }
             node = match inside.as_slice() {
                 [] => end,
                 [next] if !leaves || within.is_some() => *next,
-                ways => self.arms(node, ways, stop, within, out)?,
+                ways => self.build_arms(node, ways, stop, within, out)?,
             };
         }
         Ok(head)
@@ -198,7 +198,7 @@ impl Builder<'_> {
     }
 
     /// The arms of a branch, and where they meet.
-    fn arms(
+    fn build_arms(
         &mut self,
         node: usize,
         ways: &[usize],
@@ -215,8 +215,8 @@ impl Builder<'_> {
         for &way in ways {
             let mut arm = Vec::new();
             if way != meet && way != stop {
-                self.sequence(way, meet, within, &mut arm)?;
-                arm.retain(|element| *element != CUT);
+                self.build_sequence(way, meet, within, &mut arm)?;
+                arm.retain(|element| *element != HEAD_END);
             }
             arms.push(arm);
         }
@@ -225,7 +225,7 @@ impl Builder<'_> {
     }
 
     /// A loop that the warp comes to at `node`; the node behind it.
-    fn inner_loop(
+    fn build_loop(
         &mut self,
         index: LoopIndex,
         node: usize,
@@ -235,7 +235,7 @@ impl Builder<'_> {
         if body.headers != [node] {
             return Err(Unresolved {
                 node,
-                why: "the loop has several entries",
+                reason: "the loop has several entries",
             });
         }
         let outer = self.post.last().map(|(_, post)| post);
@@ -254,10 +254,10 @@ impl Builder<'_> {
             .edges()
             .filter(|&(from, to)| to == node && body.contains(from))
             .map(|(from, _)| from);
-        let post = Dominators::post(&iteration, latches);
+        let post = Dominators::compute_post(&iteration, latches);
         self.post.push((Some(index), post));
         let mut elements = Vec::new();
-        let head = self.sequence(node, end, Some(index), &mut elements);
+        let head = self.build_sequence(node, end, Some(index), &mut elements);
         self.post.pop();
         let rest = match head? {
             Some(length) => elements.split_off(length),
@@ -266,8 +266,8 @@ impl Builder<'_> {
         };
         let joined = |parts: Vec<WarpElement>| {
             let mut out = Vec::new();
-            for part in parts.into_iter().filter(|part| *part != CUT) {
-                push(&mut out, part);
+            for part in parts.into_iter().filter(|part| *part != HEAD_END) {
+                join(&mut out, part);
             }
             out
         };
@@ -281,14 +281,14 @@ impl Builder<'_> {
 }
 
 /// Keeps the head of a loop and the rest of an iteration apart while it is built.
-const CUT: WarpElement = WarpElement::Time {
+const HEAD_END: WarpElement = WarpElement::Time {
     instr: 0,
     shift: 0,
     span: (u32::MAX, u32::MAX),
 };
 
 /// `Join`: a time node behind a time node is one time node.
-fn push(out: &mut Vec<WarpElement>, element: WarpElement) {
+fn join(out: &mut Vec<WarpElement>, element: WarpElement) {
     if let (
         Some(WarpElement::Time {
             instr: sum,
@@ -296,7 +296,7 @@ fn push(out: &mut Vec<WarpElement>, element: WarpElement) {
             span: whole,
         }),
         WarpElement::Time { instr, shift, span },
-    ) = (out.last_mut().filter(|last| **last != CUT), &element)
+    ) = (out.last_mut().filter(|last| **last != HEAD_END), &element)
     {
         *sum += instr;
         *shifts += shift;
@@ -308,7 +308,7 @@ fn push(out: &mut Vec<WarpElement>, element: WarpElement) {
 
 /// `LUB`: of arms that a warp takes one of, the worst; of arms that its lanes may all take, one after the other.
 fn lub(arms: Vec<Vec<WarpElement>>, divergent: bool, out: &mut Vec<WarpElement>) {
-    let times: Option<Vec<u64>> = arms.iter().map(|arm| time_of(arm)).collect();
+    let times: Option<Vec<u64>> = arms.iter().map(|arm| pure_time(arm)).collect();
     match times {
         // Only time: one node.
         Some(times) => {
@@ -324,28 +324,28 @@ fn lub(arms: Vec<Vec<WarpElement>>, divergent: bool, out: &mut Vec<WarpElement>)
                 _ => None,
             });
             if let Some(span) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) {
-                push(out, WarpElement::Time { instr, shift, span });
+                join(out, WarpElement::Time { instr, shift, span });
             }
         }
         None if divergent => {
             for element in arms.into_iter().flatten() {
-                push(out, element);
+                join(out, element);
             }
         }
         // The arm with the most stalls, then the most time.
         None => {
             let worst = arms
                 .into_iter()
-                .max_by_key(|arm| (stalls_of(arm), weight(arm)));
+                .max_by_key(|arm| (stall_count(arm), instr_time(arm)));
             for element in worst.into_iter().flatten() {
-                push(out, element);
+                join(out, element);
             }
         }
     }
 }
 
 /// The time of an arm that is nothing but time.
-fn time_of(arm: &[WarpElement]) -> Option<u64> {
+fn pure_time(arm: &[WarpElement]) -> Option<u64> {
     arm.iter()
         .map(|element| match element {
             WarpElement::Time { instr, .. } => Some(*instr),
@@ -354,20 +354,20 @@ fn time_of(arm: &[WarpElement]) -> Option<u64> {
         .sum()
 }
 
-fn stalls_of(arm: &[WarpElement]) -> usize {
+fn stall_count(arm: &[WarpElement]) -> usize {
     let of = |element: &WarpElement| match element {
         WarpElement::Time { .. } => 0,
         WarpElement::Memory(_) | WarpElement::Barrier(_) => 1,
-        WarpElement::Loop { head, body, .. } => 1 + stalls_of(head) + stalls_of(body),
+        WarpElement::Loop { head, body, .. } => 1 + stall_count(head) + stall_count(body),
     };
     arm.iter().map(of).sum()
 }
 
-fn weight(arm: &[WarpElement]) -> u64 {
+fn instr_time(arm: &[WarpElement]) -> u64 {
     let of = |element: &WarpElement| match element {
         WarpElement::Time { instr, .. } => *instr,
         WarpElement::Memory(_) | WarpElement::Barrier(_) => 0,
-        WarpElement::Loop { head, body, .. } => weight(head) + weight(body),
+        WarpElement::Loop { head, body, .. } => instr_time(head) + instr_time(body),
     };
     arm.iter().map(of).sum()
 }

@@ -37,14 +37,14 @@ impl WarpWork {
 
     fn waits(&self) -> u64 {
         match self {
-            WarpWork::Epochs(epochs) => sum(epochs.iter().map(|epoch| epoch.waits)),
+            WarpWork::Epochs(epochs) => sum(epochs.iter().map(|epoch| epoch.stalls)),
             WarpWork::Total { waits, .. } => *waits,
         }
     }
 
-    fn meets_barriers(&self) -> bool {
+    fn has_barriers(&self) -> bool {
         match self {
-            WarpWork::Epochs(epochs) => epochs.iter().any(|epoch| epoch.ends.is_some()),
+            WarpWork::Epochs(epochs) => epochs.iter().any(|epoch| epoch.barrier.is_some()),
             WarpWork::Total { barriers, .. } => *barriers,
         }
     }
@@ -77,11 +77,11 @@ pub struct BlockBound {
 
 /// A barrier that not enough threads come to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Unsatisfied {
+pub struct UnsatisfiedBarrier {
     /// The first arrival at it.
     pub barrier: EpochArrival,
     /// Threads that come.
-    pub arrive: u64,
+    pub arriving: u64,
 }
 
 /// The bound of a block of these warps, each with how many of its kind there are.
@@ -89,14 +89,14 @@ pub struct Unsatisfied {
 /// # Errors
 ///
 /// Where a barrier is certainly never satisfied, so that the block does not end.
-pub fn block_bound(warps: &[(WarpWork, u64)]) -> Result<BlockBound, Unsatisfied> {
+pub fn block_bound(warps: &[(WarpWork, u64)]) -> Result<BlockBound, UnsatisfiedBarrier> {
     let issues = sum(warps
         .iter()
         .map(|(work, count)| work.issues().saturating_mul(*count)));
-    let (stalls, rule) = if !warps.iter().any(|(work, _)| work.meets_barriers()) {
+    let (stalls, rule) = if !warps.iter().any(|(work, _)| work.has_barriers()) {
         let waits = warps.iter().map(|(work, _)| work.waits());
         (waits.max().unwrap_or(0), StallRule::NoBarriers)
-    } else if let Some(stalls) = aligned(warps)? {
+    } else if let Some(stalls) = aligned_stalls(warps)? {
         (stalls, StallRule::AlignedBarriers)
     } else {
         let waits = warps
@@ -117,7 +117,7 @@ pub fn block_bound(warps: &[(WarpWork, u64)]) -> Result<BlockBound, Unsatisfied>
 /// Say that all warps have passed their first n barriers, each with all others that have as many. Those that have a
 /// further one come to it; if it is the same for all and waits for exactly as many threads as they are, then it opens
 /// when the last of them is there, and not before.
-fn aligned(warps: &[(WarpWork, u64)]) -> Result<Option<u64>, Unsatisfied> {
+fn aligned_stalls(warps: &[(WarpWork, u64)]) -> Result<Option<u64>, UnsatisfiedBarrier> {
     let mut epochs = Vec::with_capacity(warps.len());
     for (work, count) in warps {
         match work {
@@ -133,8 +133,8 @@ fn aligned(warps: &[(WarpWork, u64)]) -> Result<Option<u64>, Unsatisfied> {
                 .iter()
                 .filter_map(|(of_warp, count)| Some((of_warp.get(number)?, *count)))
         };
-        stalls = stalls.saturating_add(here().map(|(epoch, _)| epoch.waits).max().unwrap_or(0));
-        let arrivals = || here().filter_map(|(epoch, count)| Some((epoch.ends?, count)));
+        stalls = stalls.saturating_add(here().map(|(epoch, _)| epoch.stalls).max().unwrap_or(0));
+        let arrivals = || here().filter_map(|(epoch, count)| Some((epoch.barrier?, count)));
         let Some((first, _)) = arrivals().next() else {
             continue;
         };
@@ -145,9 +145,9 @@ fn aligned(warps: &[(WarpWork, u64)]) -> Result<Option<u64>, Unsatisfied> {
         }
         let arrive = sum(arrivals().map(|(a, count)| u64::from(a.lanes).saturating_mul(count)));
         if i128::from(arrive) < i128::from(first.expected) {
-            return Err(Unsatisfied {
+            return Err(UnsatisfiedBarrier {
                 barrier: first,
-                arrive,
+                arriving: arrive,
             });
         }
         if i128::from(arrive) > i128::from(first.expected) {
@@ -168,8 +168,8 @@ mod tests {
     fn epoch(issues: u64, waits: u64, ends: Option<(i64, u32)>) -> Epoch {
         Epoch {
             issues,
-            waits,
-            ends: ends.map(|(expected, lanes)| EpochArrival {
+            stalls: waits,
+            barrier: ends.map(|(expected, lanes)| EpochArrival {
                 at: 0,
                 number: 0,
                 expected,
@@ -202,6 +202,6 @@ mod tests {
         let bound = block_bound(&[(c, 2)]).unwrap();
         assert_eq!((bound.stalls, bound.rule), (18, StallRule::AnyBarriers));
         // One that never opens.
-        assert_eq!(block_bound(&[(a, 1)]).unwrap_err().arrive, 4);
+        assert_eq!(block_bound(&[(a, 1)]).unwrap_err().arriving, 4);
     }
 }

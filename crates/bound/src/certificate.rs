@@ -97,7 +97,7 @@ pub fn verify_ray(model: &IntegerProgram, direction: &[BigRational]) -> Result<(
         for &(var, coefficient) in &row.terms {
             let value = direction
                 .get(var.index())
-                .ok_or_else(|| foreign(&row.label))?;
+                .ok_or_else(|| foreign_variable(&row.label))?;
             slope += value * BigInt::from(coefficient);
         }
         let obeyed = match row.relation {
@@ -157,7 +157,7 @@ pub fn implied_bound(
         for &(var, coefficient) in &row.terms {
             let of_var = excess
                 .get_mut(var.index())
-                .ok_or_else(|| foreign(&row.label))?;
+                .ok_or_else(|| foreign_variable(&row.label))?;
             *of_var -= multiplier * BigInt::from(coefficient);
         }
     }
@@ -203,7 +203,7 @@ pub fn evaluate(model: &IntegerProgram, point: &[u128]) -> Result<BigInt, Diagno
     for row in model.rows() {
         let mut left = BigInt::zero();
         for &(var, coefficient) in &row.terms {
-            let value = point.get(var.index()).ok_or_else(|| foreign(&row.label))?;
+            let value = point.get(var.index()).ok_or_else(|| foreign_variable(&row.label))?;
             left += BigInt::from(*value) * coefficient;
         }
         let right = BigInt::from(row.rhs);
@@ -222,6 +222,6 @@ pub fn evaluate(model: &IntegerProgram, point: &[u128]) -> Result<BigInt, Diagno
     Ok(objective)
 }
 
-fn foreign(row: &str) -> Diagnostic {
+fn foreign_variable(row: &str) -> Diagnostic {
     Diagnostic::new(format!("row `{row}` names a variable of another model"))
 }

@@ -58,7 +58,7 @@ pub struct Estimate {
     /// Cycles of stalls (`T_stall`).
     pub stall: u64,
     /// Cycles of the loop predicates' last evaluations, which the paper leaves out.
-    pub forgotten: u64,
+    pub omitted: u64,
     /// How it came about.
     pub steps: Vec<CtaStep>,
 }
@@ -71,7 +71,7 @@ impl Estimate {
 
     /// The estimate with what the paper leaves out.
     pub fn corrected(&self) -> u64 {
-        self.cycles().saturating_add(self.forgotten)
+        self.cycles().saturating_add(self.omitted)
     }
 }
 
@@ -85,7 +85,7 @@ pub enum NoEstimate {
 }
 
 /// Elements that are simulated at most.
-const MOST_STEPS: u64 = 50_000_000;
+const MAX_STEPS: u64 = 50_000_000;
 
 /// Simulates `warps` warps; a memory access takes `memory` cycles.
 ///
@@ -98,10 +98,10 @@ pub fn simulate(
     memory: u64,
     iterations: &Iterations,
 ) -> Result<Estimate, NoEstimate> {
-    let mut simulation = Simulation {
+    let mut simulation = CtaSimulation {
         memory,
         iterations,
-        state: State {
+        state: CtaState {
             low: warps,
             high: warps,
             shift: 0,
@@ -109,8 +109,8 @@ pub fn simulate(
         },
         instr: 0,
         stall: 0,
-        forgotten: 0,
-        left: MOST_STEPS,
+        omitted: 0,
+        steps_left: MAX_STEPS,
     };
     let mut steps = Vec::new();
     let all: Vec<usize> = (0..warps as usize).collect();
@@ -161,7 +161,7 @@ pub fn simulate(
     Ok(Estimate {
         instr: simulation.instr,
         stall: simulation.stall,
-        forgotten: simulation.forgotten,
+        omitted: simulation.omitted,
         steps,
     })
 }
@@ -176,26 +176,26 @@ struct Access {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct State {
+struct CtaState {
     low: u64,
     high: u64,
     shift: u64,
     log: Vec<Access>,
 }
 
-struct Simulation<'a> {
+struct CtaSimulation<'a> {
     memory: u64,
     iterations: &'a Iterations,
-    state: State,
+    state: CtaState,
     instr: u64,
     stall: u64,
-    forgotten: u64,
-    left: u64,
+    omitted: u64,
+    steps_left: u64,
 }
 
-impl Simulation<'_> {
+impl CtaSimulation<'_> {
     fn element(&mut self, element: &WarpElement, warps: &[usize]) -> Result<(), NoEstimate> {
-        self.left = self.left.checked_sub(1).ok_or(NoEstimate::TooLong)?;
+        self.steps_left = self.steps_left.checked_sub(1).ok_or(NoEstimate::TooLong)?;
         match element {
             WarpElement::Time { instr, shift, .. } => {
                 self.instr = self
@@ -207,7 +207,7 @@ impl Simulation<'_> {
                 }
                 // What lies further back than the warps are apart interleaves with nothing any more.
                 let window = self.state.shift;
-                self.flush_where(|access| access.distance > window);
+                self.flush_if(|access| access.distance > window);
             }
             WarpElement::Memory(_) => {
                 self.state.log.push(Access {
@@ -230,10 +230,10 @@ impl Simulation<'_> {
     }
 
     fn flush(&mut self) {
-        self.flush_where(|_| true);
+        self.flush_if(|_| true);
     }
 
-    fn flush_where(&mut self, flushed: impl Fn(&Access) -> bool) {
+    fn flush_if(&mut self, flushed: impl Fn(&Access) -> bool) {
         let memory = self.memory;
         let mut stall = 0u64;
         self.state.log.retain(|access| {
@@ -275,7 +275,7 @@ impl Simulation<'_> {
                 }
             }
             while done < until {
-                let before = (self.state.clone(), self.instr, self.stall, self.forgotten);
+                let before = (self.state.clone(), self.instr, self.stall, self.omitted);
                 for element in head.iter().chain(body) {
                     self.element(element, inside)?;
                 }
@@ -288,8 +288,8 @@ impl Simulation<'_> {
                     let times = |one: u64| one.saturating_mul(more);
                     self.instr = self.instr.saturating_add(times(instr));
                     self.stall = self.stall.saturating_add(times(stall));
-                    let forgotten = self.forgotten - before.3;
-                    self.forgotten = self.forgotten.saturating_add(times(forgotten));
+                    let forgotten = self.omitted - before.3;
+                    self.omitted = self.omitted.saturating_add(times(forgotten));
                 }
                 note(alike, instr, stall, here);
                 done += alike;
@@ -306,7 +306,7 @@ impl Simulation<'_> {
         // A loop that tests at its end has no such evaluation: what it tests ends its last iteration.
         if !body.is_empty() {
             let all = head_time.saturating_mul(order.len() as u64);
-            self.forgotten = self.forgotten.saturating_add(all);
+            self.omitted = self.omitted.saturating_add(all);
         }
         // Warps that leave at different times come to what follows at any time.
         let together = order.first().map(|&w| count_of(w)) == order.last().map(|&w| count_of(w));

@@ -9,83 +9,83 @@ use num_traits::{Signed, ToPrimitive, Zero};
 /// The form is canonical (lowest terms, positive denominator, `Big` only where `Small` cannot hold it), so derived
 /// equality is equality of numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Exact {
+pub(crate) enum Rational {
     /// `num / den`; `num` is never `i64::MIN`, so negation cannot overflow.
     Small { num: i64, den: i64 },
     /// Anything larger.
     Big(Box<BigRational>),
 }
 
-impl Exact {
-    pub(crate) const ZERO: Exact = Exact::Small { num: 0, den: 1 };
-    pub(crate) const ONE: Exact = Exact::Small { num: 1, den: 1 };
+impl Rational {
+    pub(crate) const ZERO: Rational = Rational::Small { num: 0, den: 1 };
+    pub(crate) const ONE: Rational = Rational::Small { num: 1, den: 1 };
 
-    pub(crate) fn int(value: i128) -> Exact {
+    pub(crate) fn int(value: i128) -> Rational {
         match i64::try_from(value) {
-            Ok(num) if num != i64::MIN => Exact::Small { num, den: 1 },
-            _ => Exact::Big(Box::new(BigRational::from_integer(BigInt::from(value)))),
+            Ok(num) if num != i64::MIN => Rational::Small { num, den: 1 },
+            _ => Rational::Big(Box::new(BigRational::from_integer(BigInt::from(value)))),
         }
     }
 
     /// `num / den` in lowest terms; `den` must be positive.
-    fn ratio(num: i128, den: i128) -> Exact {
+    fn ratio(num: i128, den: i128) -> Rational {
         // Divisions of single words are several times faster.
         if let (Ok(num), Ok(den)) = (i64::try_from(num), i64::try_from(den))
             && num != i64::MIN
         {
             let divisor = gcd_of_words(num.unsigned_abs(), den.unsigned_abs()).max(1) as i64;
-            return Exact::Small {
+            return Rational::Small {
                 num: num / divisor,
                 den: den / divisor,
             };
         }
         let divisor = gcd(num.unsigned_abs(), den.unsigned_abs()).max(1) as i128;
-        Exact::lowest(num / divisor, den / divisor)
+        Rational::lowest(num / divisor, den / divisor)
     }
 
     /// `num / den`, which must be in lowest terms already; `den` must be positive.
-    fn lowest(num: i128, den: i128) -> Exact {
+    fn lowest(num: i128, den: i128) -> Rational {
         match (i64::try_from(num), i64::try_from(den)) {
-            (Ok(num), Ok(den)) if num != i64::MIN => Exact::Small { num, den },
-            _ => Exact::Big(Box::new(BigRational::new_raw(num.into(), den.into()))),
+            (Ok(num), Ok(den)) if num != i64::MIN => Rational::Small { num, den },
+            _ => Rational::Big(Box::new(BigRational::new_raw(num.into(), den.into()))),
         }
     }
 
-    pub(crate) fn big(value: BigRational) -> Exact {
+    pub(crate) fn big(value: BigRational) -> Rational {
         match (value.numer().to_i64(), value.denom().to_i64()) {
-            (Some(num), Some(den)) if num != i64::MIN => Exact::Small { num, den },
-            _ => Exact::Big(Box::new(value)),
+            (Some(num), Some(den)) if num != i64::MIN => Rational::Small { num, den },
+            _ => Rational::Big(Box::new(value)),
         }
     }
 
     pub(crate) fn to_big(&self) -> BigRational {
         match self {
-            Exact::Small { num, den } => {
+            Rational::Small { num, den } => {
                 BigRational::new_raw(BigInt::from(*num), BigInt::from(*den))
             }
-            Exact::Big(value) => (**value).clone(),
+            Rational::Big(value) => (**value).clone(),
         }
     }
 
     /// The number as a count; `None` for negative ones, fractions and those beyond 128 bits.
     pub(crate) fn to_count(&self) -> Option<u128> {
         match self {
-            Exact::Small { num, den: 1 } => u128::try_from(*num).ok(),
-            Exact::Small { .. } => None,
-            Exact::Big(value) if value.is_integer() => value.numer().to_u128(),
-            Exact::Big(_) => None,
+            Rational::Small { num, den: 1 } => u128::try_from(*num).ok(),
+            Rational::Small { .. } => None,
+            Rational::Big(value) if value.is_integer() => value.numer().to_u128(),
+            Rational::Big(_) => None,
         }
     }
 
     pub(crate) fn is_zero(&self) -> bool {
-        matches!(self, Exact::Small { num: 0, .. })
+        matches!(self, Rational::Small { num: 0, .. })
     }
 
     pub(crate) fn signum(&self) -> i32 {
         match self {
-            Exact::Small { num, .. } => num.signum() as i32,
-            Exact::Big(value) if value.is_negative() => -1,
-            Exact::Big(_) => 1,
+            Rational::Small { num, .. } => num.signum() as i32,
+            Rational::Big(value) if value.is_negative() => -1,
+            Rational::Big(_) => 1,
         }
     }
 
@@ -100,25 +100,25 @@ impl Exact {
     pub(crate) fn is_unit(&self) -> bool {
         matches!(
             self,
-            Exact::Small {
+            Rational::Small {
                 num: 1 | -1,
                 den: 1
             }
         )
     }
 
-    pub(crate) fn neg(&self) -> Exact {
+    pub(crate) fn neg(&self) -> Rational {
         match self {
-            Exact::Small { num, den } => Exact::Small {
+            Rational::Small { num, den } => Rational::Small {
                 num: -num,
                 den: *den,
             },
-            Exact::Big(value) => Exact::Big(Box::new(-&**value)),
+            Rational::Big(value) => Rational::Big(Box::new(-&**value)),
         }
     }
 
     /// The distance from zero.
-    pub(crate) fn abs(&self) -> Exact {
+    pub(crate) fn abs(&self) -> Rational {
         if self.is_negative() {
             self.neg()
         } else {
@@ -126,8 +126,8 @@ impl Exact {
         }
     }
 
-    pub(crate) fn add(&self, other: &Exact) -> Exact {
-        if let (Exact::Small { num: a, den: b }, Exact::Small { num: c, den: d }) = (self, other) {
+    pub(crate) fn add(&self, other: &Rational) -> Rational {
+        if let (Rational::Small { num: a, den: b }, Rational::Small { num: c, den: d }) = (self, other) {
             let (a, b, c, d) = (
                 i128::from(*a),
                 i128::from(*b),
@@ -137,23 +137,23 @@ impl Exact {
             // Each product is below 2^126 in magnitude.
             return if b == 1 || d == 1 {
                 // What divides the denominator would divide the numerator it belongs to.
-                Exact::lowest(a * d + c * b, b * d)
+                Rational::lowest(a * d + c * b, b * d)
             } else {
-                Exact::ratio(a * d + c * b, b * d)
+                Rational::ratio(a * d + c * b, b * d)
             };
         }
-        Exact::big(self.to_big() + other.to_big())
+        Rational::big(self.to_big() + other.to_big())
     }
 
-    pub(crate) fn sub(&self, other: &Exact) -> Exact {
+    pub(crate) fn sub(&self, other: &Rational) -> Rational {
         self.add(&other.neg())
     }
 
-    pub(crate) fn mul(&self, other: &Exact) -> Exact {
+    pub(crate) fn mul(&self, other: &Rational) -> Rational {
         if self.is_zero() || other.is_zero() {
-            return Exact::ZERO;
+            return Rational::ZERO;
         }
-        if let (Exact::Small { num: a, den: b }, Exact::Small { num: c, den: d }) = (self, other) {
+        if let (Rational::Small { num: a, den: b }, Rational::Small { num: c, den: d }) = (self, other) {
             // Each numerator can share factors with the other's denominator only.
             let across = |num: i64, den: i64| match den {
                 1 => (num, 1),
@@ -164,17 +164,17 @@ impl Exact {
                 }
             };
             let ((a, d), (c, b)) = (across(*a, *d), across(*c, *b));
-            return Exact::lowest(i128::from(a) * i128::from(c), i128::from(b) * i128::from(d));
+            return Rational::lowest(i128::from(a) * i128::from(c), i128::from(b) * i128::from(d));
         }
-        Exact::big(self.to_big() * other.to_big())
+        Rational::big(self.to_big() * other.to_big())
     }
 
     /// `self -= a * b`, the inner step of every elimination.
-    pub(crate) fn sub_mul(&mut self, a: &Exact, b: &Exact) {
+    pub(crate) fn sub_mul(&mut self, a: &Rational, b: &Rational) {
         if let (
-            Exact::Small { num, den: 1 },
-            Exact::Small { num: x, den: 1 },
-            Exact::Small { num: y, den: 1 },
+            Rational::Small { num, den: 1 },
+            Rational::Small { num: x, den: 1 },
+            Rational::Small { num: y, den: 1 },
         ) = (&mut *self, a, b)
             && let Some(value) = x
                 .checked_mul(*y)
@@ -188,36 +188,36 @@ impl Exact {
     }
 
     /// `1 / self`; `None` for zero.
-    pub(crate) fn recip(&self) -> Option<Exact> {
+    pub(crate) fn recip(&self) -> Option<Rational> {
         match self {
-            Exact::Small { num: 0, .. } => None,
-            Exact::Small { num, den } => Some(Exact::Small {
+            Rational::Small { num: 0, .. } => None,
+            Rational::Small { num, den } => Some(Rational::Small {
                 num: den * num.signum(),
                 den: num.abs(),
             }),
-            Exact::Big(value) => Some(Exact::big(value.recip())),
+            Rational::Big(value) => Some(Rational::big(value.recip())),
         }
     }
 
     /// A nearby float, for choices where only speed depends on it.
     pub(crate) fn approximate(&self) -> f64 {
         match self {
-            Exact::Small { num, den } => *num as f64 / *den as f64,
-            Exact::Big(value) => value.to_f64().unwrap_or(f64::MAX),
+            Rational::Small { num, den } => *num as f64 / *den as f64,
+            Rational::Big(value) => value.to_f64().unwrap_or(f64::MAX),
         }
     }
 }
 
-impl PartialOrd for Exact {
+impl PartialOrd for Rational {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Exact {
+impl Ord for Rational {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
-            (Exact::Small { num: a, den: b }, Exact::Small { num: c, den: d }) => {
+            (Rational::Small { num: a, den: b }, Rational::Small { num: c, den: d }) => {
                 (i128::from(*a) * i128::from(*d)).cmp(&(i128::from(*c) * i128::from(*b)))
             }
             _ => {
@@ -255,59 +255,59 @@ fn gcd_of_words(mut a: u64, mut b: u64) -> u64 {
 ///
 /// Degenerate steps of the simplex method move by ε instead of 0, which is what keeps it from cycling.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Nudged {
-    pub(crate) value: Exact,
-    pub(crate) nudge: Exact,
+pub(crate) struct Perturbed {
+    pub(crate) value: Rational,
+    pub(crate) perturbation: Rational,
 }
 
-impl Nudged {
-    pub(crate) const ZERO: Nudged = Nudged {
-        value: Exact::ZERO,
-        nudge: Exact::ZERO,
+impl Perturbed {
+    pub(crate) const ZERO: Perturbed = Perturbed {
+        value: Rational::ZERO,
+        perturbation: Rational::ZERO,
     };
 
-    pub(crate) fn plain(value: Exact) -> Nudged {
-        Nudged {
+    pub(crate) fn unperturbed(value: Rational) -> Perturbed {
+        Perturbed {
             value,
-            nudge: Exact::ZERO,
+            perturbation: Rational::ZERO,
         }
     }
 
     pub(crate) fn is_zero(&self) -> bool {
-        self.value.is_zero() && self.nudge.is_zero()
+        self.value.is_zero() && self.perturbation.is_zero()
     }
 
-    pub(crate) fn sub(&self, other: &Nudged) -> Nudged {
-        Nudged {
+    pub(crate) fn sub(&self, other: &Perturbed) -> Perturbed {
+        Perturbed {
             value: self.value.sub(&other.value),
-            nudge: self.nudge.sub(&other.nudge),
+            perturbation: self.perturbation.sub(&other.perturbation),
         }
     }
 
-    pub(crate) fn add(&self, other: &Nudged) -> Nudged {
-        Nudged {
+    pub(crate) fn add(&self, other: &Perturbed) -> Perturbed {
+        Perturbed {
             value: self.value.add(&other.value),
-            nudge: self.nudge.add(&other.nudge),
+            perturbation: self.perturbation.add(&other.perturbation),
         }
     }
 
     /// How `self` compares with `other * factor`.
-    pub(crate) fn cmp_scaled(&self, other: &Nudged, factor: &Exact) -> Ordering {
+    pub(crate) fn cmp_scaled(&self, other: &Perturbed, factor: &Rational) -> Ordering {
         let value = self.value.cmp(&other.value.mul(factor));
-        value.then_with(|| self.nudge.cmp(&other.nudge.mul(factor)))
+        value.then_with(|| self.perturbation.cmp(&other.perturbation.mul(factor)))
     }
 
-    pub(crate) fn scale(&self, factor: &Exact) -> Nudged {
-        Nudged {
+    pub(crate) fn scale(&self, factor: &Rational) -> Perturbed {
+        Perturbed {
             value: self.value.mul(factor),
-            nudge: self.nudge.mul(factor),
+            perturbation: self.perturbation.mul(factor),
         }
     }
 
     /// `self -= step * factor`.
-    pub(crate) fn sub_mul(&mut self, step: &Nudged, factor: &Exact) {
+    pub(crate) fn sub_mul(&mut self, step: &Perturbed, factor: &Rational) {
         self.value.sub_mul(&step.value, factor);
-        self.nudge.sub_mul(&step.nudge, factor);
+        self.perturbation.sub_mul(&step.perturbation, factor);
     }
 }
 
@@ -334,11 +334,11 @@ mod tests {
         let mut values = Vec::new();
         for &num in &words {
             for den in [1i64, 2, 3, 999_999_937, i64::MAX] {
-                values.push(Exact::ratio(num.into(), den.into()));
+                values.push(Rational::ratio(num.into(), den.into()));
             }
         }
-        values.push(Exact::int(i128::MAX));
-        values.push(Exact::int(i64::MIN.into()));
+        values.push(Rational::int(i128::MAX));
+        values.push(Rational::int(i64::MIN.into()));
         for a in &values {
             assert_eq!(a.neg().to_big(), -a.to_big());
             match a.recip() {

@@ -4,13 +4,13 @@
 //! point often misses it in a handful of counts. A few exact steps along the optimal face then find one, where the
 //! integer solver would start from nothing.
 
-use crate::exact::Exact;
+use crate::exact::Rational;
 use crate::integer::integral;
 use crate::reduce::Reduced;
 use crate::simplex::Simplex;
 
 /// Limit of the counts that are moved to an integer before the search ends.
-const COUNTS: usize = 64;
+const MAX_ROUNDED: usize = 64;
 
 /// An integer point of the program that `reduced` stands for, as good as the optimum that `simplex` has found; `None`
 /// where these steps reach none, although there may be one. It obeys the rows exactly; `simplex` is left at another
@@ -19,17 +19,17 @@ const COUNTS: usize = 64;
 /// Counts that are no integers are lowered to the next integer one after the other, or raised where that is not
 /// possible, and stay there.
 pub(crate) fn integer_optimum(simplex: &mut Simplex, reduced: &Reduced) -> Option<Vec<u128>> {
-    simplex.keep_optimal();
-    for _ in 0..COUNTS {
+    simplex.restrict_to_optimal_face();
+    for _ in 0..MAX_ROUNDED {
         let point = simplex.point();
         if let Some(point) = integral(&reduced.expand_point(&point)) {
             return Some(point);
         }
-        let is_fraction = |value: &Exact| !value.to_big().is_integer();
+        let is_fraction = |value: &Rational| !value.to_big().is_integer();
         let column = point.iter().position(is_fraction)?;
         let value = point[column].to_big();
-        let reached = simplex.lower_to(column, Exact::big(value.floor()))
-            || simplex.raise_to(column, Exact::big(value.ceil()));
+        let reached = simplex.lower_to(column, Rational::big(value.floor()))
+            || simplex.raise_to(column, Rational::big(value.ceil()));
         if !reached {
             return None;
         }
@@ -42,9 +42,9 @@ mod tests {
     use warpbound_base::Deadline;
 
     use super::*;
-    use crate::linear::Linear;
+    use crate::linear::LinearProgram;
     use crate::model::{IntegerProgram, Relation};
-    use crate::simplex::Verdict;
+    use crate::simplex::SimplexOutcome;
 
     /// Variables `a` and `b` with these costs and rows `p a + q b <= r`.
     fn model(costs: [i64; 2], rows: &[(i64, i64, i128)]) -> IntegerProgram {
@@ -58,10 +58,10 @@ mod tests {
 
     /// The integer optimum that is found from an optimum which is none.
     fn found(model: &IntegerProgram) -> Option<Vec<u128>> {
-        let reduced = Reduced::of(&Linear::relax(model));
+        let reduced = Reduced::new(&LinearProgram::relax(model));
         let mut simplex =
             Simplex::new(&reduced.linear, 1000, Deadline::default()).expect("a basis");
-        assert!(matches!(simplex.run(), Verdict::Optimal));
+        assert!(matches!(simplex.run(), SimplexOutcome::Optimal));
         let vertex = reduced.expand_point(&simplex.point());
         assert!(integral(&vertex).is_none(), "{vertex:?}");
         integer_optimum(&mut simplex, &reduced)

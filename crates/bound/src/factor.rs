@@ -1,5 +1,5 @@
-use crate::exact::Exact;
-use crate::sparse::{Lists, Positions, Sparse, transposed};
+use crate::exact::Rational;
+use crate::sparse::{CompressedLists, PositionSet, SparseVector, transposed};
 
 /// Exact factors `B = L U` of a square sparse matrix, followed by the column exchanges made since.
 ///
@@ -8,42 +8,42 @@ use crate::sparse::{Lists, Positions, Sparse, transposed};
 /// they stand, and a solve walks from one non-zero value to the next. Columns and rows that stand alone are pivoted
 /// first, so flow-like matrices get no fill.
 #[derive(Debug)]
-pub(crate) struct Factor {
+pub(crate) struct LuFactors {
     /// Position of each row.
     position: Vec<usize>,
     /// Row of each position.
     row: Vec<usize>,
     /// Columns of L below the diagonal of ones.
-    lower: Lists<(usize, Exact)>,
+    lower: CompressedLists<(usize, Rational)>,
     /// The same by rows.
-    lower_rows: Lists<(usize, Exact)>,
+    lower_rows: CompressedLists<(usize, Rational)>,
     /// Columns of U above its diagonal.
-    upper: Lists<(usize, Exact)>,
+    upper: CompressedLists<(usize, Rational)>,
     /// The same by rows.
-    upper_rows: Lists<(usize, Exact)>,
+    upper_rows: CompressedLists<(usize, Rational)>,
     /// The diagonal of U, inverted.
-    inverse: Vec<Exact>,
+    inverse: Vec<Rational>,
     exchanges: Vec<Exchange>,
     /// Entries of all exchanges.
-    exchanged: usize,
+    exchange_entries: usize,
     /// How many of them the solves have walked, about.
-    walked: usize,
+    exchange_work: usize,
 }
 
 /// How many entries of exchanges may be walked per row before factoring anew costs less.
-const PATIENCE: usize = 100;
+const MAX_WORK_PER_ROW: usize = 100;
 
 /// A column that replaced another: where it is pivoted, the inverse of its entry there, and its other entries.
 #[derive(Debug)]
 struct Exchange {
     at: usize,
-    inverse: Exact,
-    others: Vec<(usize, Exact)>,
+    inverse: Rational,
+    others: Vec<(usize, Rational)>,
 }
 
-impl Factor {
+impl LuFactors {
     /// Factors `columns` (as many as `height`) and tells the slot of each; `None` when they are dependent.
-    pub(crate) fn of(height: usize, columns: &[&[(usize, Exact)]]) -> Option<(Factor, Vec<usize>)> {
+    pub(crate) fn factorize(height: usize, columns: &[&[(usize, Rational)]]) -> Option<(LuFactors, Vec<usize>)> {
         let mut row_uses = vec![0usize; height];
         for (row, _) in columns.iter().flat_map(|column| column.iter()) {
             row_uses[*row] += 1;
@@ -53,15 +53,15 @@ impl Factor {
         let mut position: Vec<Option<usize>> = vec![None; height];
         let mut inverses = Vec::with_capacity(height);
         // The entries of L keep their rows until all rows have a position.
-        let mut lower = Lists::with_capacity(height);
-        let mut upper = Lists::with_capacity(height);
+        let mut lower = CompressedLists::with_capacity(height);
+        let mut upper = CompressedLists::with_capacity(height);
         let mut has_lower = vec![false; height];
-        let mut work = Sparse::new(height);
-        let mut pending = Positions::new(height);
-        let mut below: Vec<(usize, Exact)> = Vec::new();
-        let mut above: Vec<(usize, Exact)> = Vec::new();
+        let mut work = SparseVector::new(height);
+        let mut pending = PositionSet::new(height);
+        let mut below: Vec<(usize, Rational)> = Vec::new();
+        let mut above: Vec<(usize, Rational)> = Vec::new();
         for (index, fixed_row) in elimination_order(height, columns) {
-            let mut sort = |row: usize, value: &Exact| match position[row] {
+            let mut sort = |row: usize, value: &Rational| match position[row] {
                 Some(position) => above.push((position, value.clone())),
                 None => below.push((row, value.clone())),
             };
@@ -103,7 +103,7 @@ impl Factor {
         for (row, _) in lower.entries_mut() {
             *row = position[*row];
         }
-        let factor = Factor {
+        let factor = LuFactors {
             position,
             row: pivot_rows,
             lower_rows: transposed(height, &lower),
@@ -112,8 +112,8 @@ impl Factor {
             upper,
             inverse: inverses,
             exchanges: Vec::new(),
-            exchanged: 0,
-            walked: 0,
+            exchange_entries: 0,
+            exchange_work: 0,
         };
         Some((factor, slots))
     }
@@ -134,12 +134,12 @@ impl Factor {
     }
 
     /// Whether factoring anew costs less than to go on with the exchanges.
-    pub(crate) fn is_worn(&self) -> bool {
-        self.walked > PATIENCE * self.row.len()
+    pub(crate) fn needs_refactoring(&self) -> bool {
+        self.exchange_work > MAX_WORK_PER_ROW * self.row.len()
     }
 
     /// Replaces the column of `slot` by one whose solution is `alpha`; `false` when that would be singular.
-    pub(crate) fn exchange(&mut self, slot: usize, alpha: &Sparse) -> bool {
+    pub(crate) fn exchange(&mut self, slot: usize, alpha: &SparseVector) -> bool {
         let Some(inverse) = alpha.get(slot).recip() else {
             return false;
         };
@@ -148,8 +148,8 @@ impl Factor {
             .filter(|(other, _)| *other != slot)
             .map(|(other, value)| (other, value.clone()))
             .collect();
-        self.exchanged += others.len() + 1;
-        self.walked += self.exchanged;
+        self.exchange_entries += others.len() + 1;
+        self.exchange_work += self.exchange_entries;
         self.exchanges.push(Exchange {
             at: slot,
             inverse,
@@ -159,16 +159,16 @@ impl Factor {
     }
 
     /// Overwrites `v`, by positions of rows, with the solution `x` of `B x = v`, by slots.
-    pub(crate) fn solve(&self, v: &mut Sparse) {
+    pub(crate) fn solve(&self, v: &mut SparseVector) {
         let mut next = v.at_or_after(0);
         while let Some(at) = next {
-            subtract(v, at, self.lower.of(at));
+            subtract(v, at, self.lower.list(at));
             next = v.at_or_after(at + 1);
         }
         let mut next = v.before(v.len());
         while let Some(at) = next {
             divide(v, at, &self.inverse[at]);
-            subtract(v, at, self.upper.of(at));
+            subtract(v, at, self.upper.list(at));
             next = v.before(at);
         }
         for exchange in &self.exchanges {
@@ -178,7 +178,7 @@ impl Factor {
     }
 
     /// Overwrites `v`, by slots, with the solution `y` of `y B = v`, by positions of rows.
-    pub(crate) fn solve_transposed(&self, v: &mut Sparse) {
+    pub(crate) fn solve_transposed(&self, v: &mut SparseVector) {
         for exchange in self.exchanges.iter().rev() {
             let mut sum = None;
             for (other, entry) in &exchange.others {
@@ -195,26 +195,26 @@ impl Factor {
         let mut next = v.at_or_after(0);
         while let Some(at) = next {
             divide(v, at, &self.inverse[at]);
-            subtract(v, at, self.upper_rows.of(at));
+            subtract(v, at, self.upper_rows.list(at));
             next = v.at_or_after(at + 1);
         }
         let mut next = v.before(v.len());
         while let Some(at) = next {
-            subtract(v, at, self.lower_rows.of(at));
+            subtract(v, at, self.lower_rows.list(at));
             next = v.before(at);
         }
     }
 }
 
 /// `v[at] *= inverse`.
-fn divide(v: &mut Sparse, at: usize, inverse: &Exact) {
-    if *inverse != Exact::ONE && !v.get(at).is_zero() {
+fn divide(v: &mut SparseVector, at: usize, inverse: &Rational) {
+    if *inverse != Rational::ONE && !v.get(at).is_zero() {
         v.set(at, v.get(at).mul(inverse));
     }
 }
 
 /// `v[other] -= v[at] * entry` for all entries, none of which is at `at`.
-fn subtract(v: &mut Sparse, at: usize, entries: &[(usize, Exact)]) {
+fn subtract(v: &mut SparseVector, at: usize, entries: &[(usize, Rational)]) {
     if entries.is_empty() || v.get(at).is_zero() {
         return;
     }
@@ -227,9 +227,9 @@ fn subtract(v: &mut Sparse, at: usize, entries: &[(usize, Exact)]) {
 /// Subtracts the finished columns of L from `work`, which is indexed by row; `pending` are the positions of its rows
 /// that have one.
 fn eliminate(
-    work: &mut Sparse,
-    pending: &mut Positions,
-    lower: &Lists<(usize, Exact)>,
+    work: &mut SparseVector,
+    pending: &mut PositionSet,
+    lower: &CompressedLists<(usize, Rational)>,
     pivot_rows: &[usize],
     position: &[Option<usize>],
 ) {
@@ -237,7 +237,7 @@ fn eliminate(
     while let Some(at) = next {
         let t = work.get(pivot_rows[at]).clone();
         if !t.is_zero() {
-            for (row, entry) in lower.of(at) {
+            for (row, entry) in lower.list(at) {
                 work.sub_mul(*row, &t, entry);
                 if let Some(position) = position[*row] {
                     pending.insert(position);
@@ -249,10 +249,10 @@ fn eliminate(
 }
 
 /// Columns in the order to eliminate them, with their pivot row where the structure alone decides it.
-fn elimination_order(height: usize, columns: &[&[(usize, Exact)]]) -> Vec<(usize, Option<usize>)> {
+fn elimination_order(height: usize, columns: &[&[(usize, Rational)]]) -> Vec<(usize, Option<usize>)> {
     let uses = columns.iter().enumerate();
     let uses = uses.flat_map(|(index, column)| column.iter().map(move |(row, _)| (*row, index)));
-    let by_row = Lists::gather(height, 0, uses.clone().map(|(row, _)| row), uses);
+    let by_row = CompressedLists::gather(height, 0, uses.clone().map(|(row, _)| row), uses);
     let mut column_count: Vec<usize> = columns.iter().map(|column| column.len()).collect();
     let mut row_done = vec![false; height];
     let mut column_done = vec![false; columns.len()];
@@ -269,7 +269,7 @@ fn elimination_order(height: usize, columns: &[&[(usize, Exact)]]) -> Vec<(usize
         column_done[column] = true;
         row_done[row] = true;
         order.push((column, Some(row)));
-        for &other in by_row.of(row).iter().filter(|&&c| !column_done[c]) {
+        for &other in by_row.list(row).iter().filter(|&&c| !column_done[c]) {
             column_count[other] -= 1;
             if column_count[other] == 1 {
                 single.push(other);
@@ -278,13 +278,13 @@ fn elimination_order(height: usize, columns: &[&[(usize, Exact)]]) -> Vec<(usize
     }
 
     let mut row_count: Vec<usize> = (0..height)
-        .map(|row| by_row.of(row).iter().filter(|&&c| !column_done[c]).count())
+        .map(|row| by_row.list(row).iter().filter(|&&c| !column_done[c]).count())
         .collect();
     let mut single: Vec<usize> = (0..height)
         .filter(|&r| !row_done[r] && row_count[r] == 1)
         .collect();
     while let Some(row) = single.pop() {
-        let column = by_row.of(row).iter().copied().find(|&c| !column_done[c]);
+        let column = by_row.list(row).iter().copied().find(|&c| !column_done[c]);
         let Some(column) = column.filter(|_| !row_done[row]) else {
             continue;
         };

@@ -28,7 +28,7 @@ use warpbound_base::{CodeAddr, Diagnostic};
 
 use crate::never::{Never, address};
 
-use number::{MISSING, MOST, Number};
+use number::{MISSING, MAX_NUMBER, FactNumber};
 
 /// The status of facts that runs showed.
 const OBSERVED: &str = "observed";
@@ -82,7 +82,7 @@ impl LoopNumbers {
 
 /// Numbers that were read, and their line.
 #[derive(Clone, Copy)]
-struct Stated {
+struct StatedNumbers {
     numbers: LoopNumbers,
     line: usize,
 }
@@ -90,19 +90,19 @@ struct Stated {
 /// What the lines read so far state about the loops at one address: enough to find the first line that
 /// contradicts a new one.
 #[derive(Default)]
-struct StatedHere {
+struct StatementsAt {
     /// The first line, and the first that states another bound than that.
-    first: Option<Stated>,
-    other: Option<Stated>,
+    first: Option<StatedNumbers>,
+    other: Option<StatedNumbers>,
     /// The first line that names no loop; it speaks about all of them.
-    unnamed: Option<Stated>,
+    unnamed: Option<StatedNumbers>,
     /// The first line that names a loop.
-    named: BTreeMap<String, Stated>,
+    named: BTreeMap<String, StatedNumbers>,
 }
 
-impl StatedHere {
+impl StatementsAt {
     /// The first line that states another bound for the loop `id`, or for any loop where that is `None`.
-    fn contradiction(&self, id: Option<&String>, numbers: LoopNumbers) -> Option<Stated> {
+    fn contradiction(&self, id: Option<&String>, numbers: LoopNumbers) -> Option<StatedNumbers> {
         let (one, two) = match id {
             None => (self.first, self.other),
             Some(id) => (self.unnamed, self.named.get(id).copied()),
@@ -114,7 +114,7 @@ impl StatedHere {
             .min_by_key(|stated| stated.line)
     }
 
-    fn add(&mut self, id: Option<&String>, new: Stated) {
+    fn add(&mut self, id: Option<&String>, new: StatedNumbers) {
         let first = self.first.get_or_insert(new);
         if first.numbers != new.numbers {
             self.other.get_or_insert(new);
@@ -177,8 +177,8 @@ struct KernelRow {
 struct LoopRow {
     id: Option<String>,
     at: String,
-    bound: Option<Number>,
-    total: Option<Number>,
+    bound: Option<FactNumber>,
+    total: Option<FactNumber>,
     #[serde(rename = "source")]
     _source: Option<String>,
     #[serde(rename = "depth")]
@@ -193,12 +193,12 @@ struct LoopRow {
 #[serde(deny_unknown_fields)]
 struct CallRow {
     name: String,
-    instructions: Number,
+    instructions: FactNumber,
 }
 
 impl FactsFile {
     /// The largest bound of a loop that can be stated.
-    pub const MOST_BOUND: u64 = MOST;
+    pub const MAX_BOUND: u64 = MAX_NUMBER;
 
     /// Reads the text of a facts file; `file` is its name in messages.
     ///
@@ -265,14 +265,14 @@ impl KernelFacts {
         line_of: &dyn Fn(Range<usize>) -> usize,
     ) -> Result<KernelFacts, Diagnostic> {
         for (key, text) in [("name", &row.name), ("code", &row.code)] {
-            plain(key, text).map_err(|d| at_line(d, line))?;
+            reject_control_characters(key, text).map_err(|d| at_line(d, line))?;
         }
         if let Some(name) = &row.signed_off_by {
-            plain("signed_off_by", name).map_err(|d| at_line(d, line))?;
+            reject_control_characters("signed_off_by", name).map_err(|d| at_line(d, line))?;
         }
         if let Some(status) = row.status {
             let line = line_of(status.span());
-            return Err(at_line(not_signed(status.get_ref()), line));
+            return Err(at_line(status_error(status.get_ref()), line));
         }
         let mut facts = KernelFacts {
             file: file.to_owned(),
@@ -284,7 +284,7 @@ impl KernelFacts {
             never: Vec::new(),
             line,
         };
-        let mut places = BTreeMap::<CodeAddr, StatedHere>::new();
+        let mut places = BTreeMap::<CodeAddr, StatementsAt>::new();
         for row in row.loops {
             let line = line_of(row.span());
             let row = row.into_inner();
@@ -296,12 +296,12 @@ impl KernelFacts {
                 ));
             };
             if let Some(id) = &row.id {
-                plain("id", id).map_err(|d| at_line(d, line))?;
+                reject_control_characters("id", id).map_err(|d| at_line(d, line))?;
             }
             if row.bound.is_none() && row.total.is_none() {
                 return fail("missing field `bound`, or `total`".to_owned());
             }
-            let number = |number: Option<Number>, key| match number {
+            let number = |number: Option<FactNumber>, key| match number {
                 None => Ok(None),
                 Some(number) => number.value(key),
             };
@@ -331,7 +331,7 @@ impl KernelFacts {
                     other.line
                 ));
             }
-            here.add(row.id.as_ref(), Stated { numbers, line });
+            here.add(row.id.as_ref(), StatedNumbers { numbers, line });
             facts.loops.push(LoopFact {
                 id: row.id,
                 at,
@@ -355,7 +355,7 @@ impl KernelFacts {
             let line = line_of(row.span());
             let row = row.into_inner();
             let fail = |what: String| Err(at_line(Diagnostic::new(what), line));
-            plain("name", &row.name).map_err(|d| at_line(d, line))?;
+            reject_control_characters("name", &row.name).map_err(|d| at_line(d, line))?;
             let instructions = match row.instructions.value("instructions") {
                 Ok(instructions) => instructions,
                 Err(what) => return fail(what),
@@ -473,7 +473,7 @@ impl KernelFacts {
 }
 
 /// Why facts with a status are refused: what runs showed holds for these runs, and a bound for all.
-fn not_signed(status: &str) -> Diagnostic {
+fn status_error(status: &str) -> Diagnostic {
     match status == OBSERVED {
         true => Diagnostic::new("the facts are observed in runs, which states nothing of others").hint(
             "check that each number holds for every input, then replace this line by signed_off_by = \"YOUR NAME\"",
@@ -488,7 +488,7 @@ fn at_line(diagnostic: Diagnostic, line: usize) -> Diagnostic {
 }
 
 /// Refuses text that would break a line of a message.
-fn plain(key: &str, text: &str) -> Result<(), Diagnostic> {
+fn reject_control_characters(key: &str, text: &str) -> Result<(), Diagnostic> {
     match text.contains(char::is_control) {
         true => Err(Diagnostic::new(format!(
             "`{key}` is {text:?}, which has a control character"
@@ -514,12 +514,12 @@ pub struct LoopLine<'a> {
 
 impl LoopLine<'_> {
     /// The line, without indentation, with a place for the bound.
-    pub fn spell(&self) -> String {
-        self.spell_with(LoopNumbers::default())
+    pub fn format_line(&self) -> String {
+        self.format_line_with(LoopNumbers::default())
     }
 
     /// The same with numbers.
-    pub fn spell_with(&self, numbers: LoopNumbers) -> String {
+    pub fn format_line_with(&self, numbers: LoopNumbers) -> String {
         let bound = match numbers.bound {
             Some(bound) => bound.to_string(),
             None => format!("\"{MISSING}\""),
@@ -548,23 +548,23 @@ impl LoopLine<'_> {
 }
 
 /// The line of a facts file for one function outside the file, without indentation.
-pub fn spell_call(name: &str) -> String {
+pub fn format_call(name: &str) -> String {
     let name = quoted(name);
     format!("{{ name = {name}, instructions = \"{MISSING}\" }},")
 }
 
 /// The lines of a facts file for one kernel; `loops` and `calls` are spelled lines.
-pub fn spell_kernel(name: &str, digest: &str, loops: &[String], calls: &[String]) -> String {
-    spell(name, digest, "", loops, calls)
+pub fn format_kernel(name: &str, digest: &str, loops: &[String], calls: &[String]) -> String {
+    format_facts(name, digest, "", loops, calls)
 }
 
 /// The same for numbers that runs showed: a facts file is refused as long as they are marked as such.
-pub fn spell_observed(name: &str, digest: &str, loops: &[String], calls: &[String]) -> String {
+pub fn format_observed(name: &str, digest: &str, loops: &[String], calls: &[String]) -> String {
     let status = format!("status = {}\n", quoted(OBSERVED));
-    spell(name, digest, &status, loops, calls)
+    format_facts(name, digest, &status, loops, calls)
 }
 
-fn spell(name: &str, digest: &str, status: &str, loops: &[String], calls: &[String]) -> String {
+fn format_facts(name: &str, digest: &str, status: &str, loops: &[String], calls: &[String]) -> String {
     let mut text = format!(
         "[[kernel]]\nname = {}\ncode = {}\n{status}",
         quoted(name),

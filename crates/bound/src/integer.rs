@@ -11,19 +11,19 @@ use good_lp::{Solution, solvers::SolutionStatus};
 use warpbound_base::Diagnostic;
 
 use crate::certificate::evaluate;
-use crate::exact::Exact;
-use crate::linear::Linear;
+use crate::exact::Rational;
+use crate::linear::LinearProgram;
 use crate::model::{IntegerProgram, Relation};
 use crate::reduce::Reduced;
 
 /// How far a variable may move from the relaxation's optimum; the larger one is tried where the smaller one leaves no
 /// point. The solver starts from such limits where it has no others, so a large one costs it precision.
-const REACHES: [i32; 2] = [1 << 20, i32::MAX];
+const SEARCH_RADII: [i32; 2] = [1 << 20, i32::MAX];
 
 /// Wall-clock seconds after which the solver is told to stop. A safety net: it may cycle inside one subproblem, where
 /// the limit on their number does not help. Whatever it has by then is dropped, so that a faster machine can find a
 /// witness where a slower one finds none, but never another one.
-const SECONDS: u32 = 10;
+const TIME_LIMIT_SECONDS: u32 = 10;
 
 /// An integer point of `model` with the largest objective that the solver finds within `nodes` subproblems, near
 /// `center`, the optimum of the relaxation of `reduced`, which stands for `model`. It obeys every row and bound of
@@ -37,17 +37,17 @@ const SECONDS: u32 = 10;
 pub(crate) fn integer_point(
     model: &IntegerProgram,
     reduced: &Reduced,
-    center: &[Exact],
+    center: &[Rational],
     nodes: usize,
 ) -> Result<Vec<u128>, Diagnostic> {
-    let center: Vec<Exact> = center
+    let center: Vec<Rational> = center
         .iter()
-        .map(|value| Exact::big(value.to_big().floor()))
+        .map(|value| Rational::big(value.to_big().floor()))
         .collect();
     let mut refused = None;
-    for reach in REACHES {
-        let solver = || moves(&reduced.linear, &center, reach, nodes);
-        match checked(model, reduced, &center, solver) {
+    for reach in SEARCH_RADII {
+        let solver = || solve_near(&reduced.linear, &center, reach, nodes);
+        match check_solver(model, reduced, &center, solver) {
             Ok(Some(point)) => return Ok(point),
             // Going on could find another point on a slower machine than on a faster one.
             Ok(None) => break,
@@ -56,20 +56,20 @@ pub(crate) fn integer_point(
     }
     Err(refused.unwrap_or_else(|| {
         Diagnostic::new(format!(
-            "the integer solver found no point within {nodes} subproblems and {SECONDS} s"
+            "the integer solver found no point within {nodes} subproblems and {TIME_LIMIT_SECONDS} s"
         ))
     }))
 }
 
 /// What a solver answers: how far each variable moves, or `None` when it was stopped by its limits.
-type Answer = Result<Option<Vec<f64>>, String>;
+type SolverResult = Result<Option<Vec<f64>>, String>;
 
 /// The point that `solver` finds, if it obeys every row and bound of `model`.
-fn checked(
+fn check_solver(
     model: &IntegerProgram,
     reduced: &Reduced,
-    center: &[Exact],
-    solver: impl FnOnce() -> Answer,
+    center: &[Rational],
+    solver: impl FnOnce() -> SolverResult,
 ) -> Result<Option<Vec<u128>>, Diagnostic> {
     // What a solver leaves behind when it panics is dropped with it.
     let moves = catch_unwind(AssertUnwindSafe(solver))
@@ -82,10 +82,10 @@ fn checked(
         return Err(Diagnostic::new("the integer solver left variables out"));
     }
     // A move that is no number becomes 0 here; whatever comes out is checked.
-    let point: Vec<Exact> = center
+    let point: Vec<Rational> = center
         .iter()
         .zip(moves)
-        .map(|(base, by)| base.add(&Exact::int((by.round() as i64).into())))
+        .map(|(base, by)| base.add(&Rational::int((by.round() as i64).into())))
         .collect();
     let point = integral(&reduced.expand_point(&point))
         .ok_or_else(|| Diagnostic::new("the integer solver's point has a negative count"))?;
@@ -93,25 +93,25 @@ fn checked(
         Ok(_) => Ok(Some(point)),
         Err(why) => Err(Diagnostic::new(format!(
             "the integer solver's point is none: {}",
-            why.what
+            why.message
         ))),
     }
 }
 
 /// The point as counts; `None` when a value is no integer from 0 to the largest count.
-pub(crate) fn integral(point: &[Exact]) -> Option<Vec<u128>> {
-    point.iter().map(Exact::to_count).collect()
+pub(crate) fn integral(point: &[Rational]) -> Option<Vec<u128>> {
+    point.iter().map(Rational::to_count).collect()
 }
 
 /// How far each variable moves from `center`, by the solver.
-fn moves(linear: &Linear, center: &[Exact], reach: i32, nodes: usize) -> Answer {
+fn solve_near(linear: &LinearProgram, center: &[Rational], reach: i32, nodes: usize) -> SolverResult {
     let mut variables = ProblemVariables::new();
     let mut objective = Expression::with_capacity(linear.width());
     let mut left = vec![Expression::default(); linear.height()];
     let mut room = linear.rhs.clone();
     let mut ids = Vec::with_capacity(linear.width());
     for (column, base) in center.iter().enumerate() {
-        let limit = |room: &Exact| {
+        let limit = |room: &Rational| {
             let room = room.to_count().and_then(|room| i32::try_from(room).ok());
             room.unwrap_or(reach).min(reach)
         };
@@ -149,14 +149,14 @@ fn optimum(
     rows: Vec<Constraint>,
     ids: &[Variable],
     nodes: usize,
-) -> Answer {
+) -> SolverResult {
     // One thread and no randomness: the same input, the same output.
     let mut problem = good_lp::solvers::highs::highs(problem)
         .set_threads(1)
         .set_option("random_seed", 0)
         .set_option("mip_max_nodes", i32::try_from(nodes).unwrap_or(i32::MAX))
         .set_option("mip_rel_gap", 0.0)
-        .set_time_limit(SECONDS.into());
+        .set_time_limit(TIME_LIMIT_SECONDS.into());
     for row in rows {
         problem.add_constraint(row);
     }
@@ -175,7 +175,7 @@ fn optimum(
     rows: Vec<Constraint>,
     _: &[Variable],
     nodes: usize,
-) -> Answer {
+) -> SolverResult {
     let mut problem = good_lp::solvers::microlp::microlp(problem);
     for row in rows {
         problem.add_constraint(row);
@@ -183,7 +183,7 @@ fn optimum(
     // good_lp passes on no limit of the number of subproblems, the one limit that does not depend on the machine.
     let mut options = microlp::SolveOptions::default();
     options.node_limit = u64::try_from(nodes).ok();
-    options.time_limit = Some(std::time::Duration::from_secs(SECONDS.into()));
+    options.time_limit = Some(std::time::Duration::from_secs(TIME_LIMIT_SECONDS.into()));
     let outcome = problem
         .as_inner()
         .solve_with(options)
@@ -197,7 +197,7 @@ fn optimum(
 
 /// No solver was built in.
 #[cfg(not(any(feature = "microlp", feature = "highs")))]
-fn optimum(_: UnsolvedProblem, _: Vec<Constraint>, _: &[Variable], _: usize) -> Answer {
+fn optimum(_: UnsolvedProblem, _: Vec<Constraint>, _: &[Variable], _: usize) -> SolverResult {
     Err("this build has none; enable the feature `microlp` or `highs`".to_owned())
 }
 
@@ -215,14 +215,14 @@ mod tests {
         model
     }
 
-    fn ask(solver: impl FnOnce() -> Answer) -> Result<Option<Vec<u128>>, String> {
+    fn ask(solver: impl FnOnce() -> SolverResult) -> Result<Option<Vec<u128>>, String> {
         let model = sample();
-        let reduced = Reduced::of(&Linear::relax(&model));
-        let center = [Exact::int(3), Exact::ZERO];
-        checked(&model, &reduced, &center, solver).map_err(|why| why.what)
+        let reduced = Reduced::new(&LinearProgram::relax(&model));
+        let center = [Rational::int(3), Rational::ZERO];
+        check_solver(&model, &reduced, &center, solver).map_err(|why| why.message)
     }
 
-    fn answer(answer: Answer) -> Result<Option<Vec<u128>>, String> {
+    fn answer(answer: SolverResult) -> Result<Option<Vec<u128>>, String> {
         ask(|| answer)
     }
 
@@ -263,8 +263,8 @@ mod tests {
     #[test]
     fn the_solver_finds_near_and_far_points() {
         let find = |model: &IntegerProgram, center: [i128; 2]| {
-            let reduced = Reduced::of(&Linear::relax(model));
-            integer_point(model, &reduced, &center.map(Exact::int), 10).map_err(|why| why.what)
+            let reduced = Reduced::new(&LinearProgram::relax(model));
+            integer_point(model, &reduced, &center.map(Rational::int), 10).map_err(|why| why.message)
         };
         assert_eq!(find(&sample(), [3, 0]), Ok(vec![3, 1]));
         let mut model = IntegerProgram::new();

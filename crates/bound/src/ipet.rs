@@ -69,7 +69,7 @@ impl Ipet {
             .variables
             .iter()
             .zip(costs)
-            .map(|(counted, cost)| model.add_var(spell(counted), cost, None))
+            .map(|(counted, cost)| model.add_var(variable_label(counted), cost, None))
             .collect();
         let var = |v: CountVar| vars[v.0];
         'rows: for row in &system.rows {
@@ -115,7 +115,7 @@ impl Ipet {
 }
 
 /// The name of a variable.
-fn spell(counted: &CountKind) -> String {
+fn variable_label(counted: &CountKind) -> String {
     let step = |from: &NodeId, step: &warpbound_simt::warp::WarpStep| {
         let to = step.to.map_or("end".to_owned(), |n| n.0.to_string());
         let arrow = match step.via {

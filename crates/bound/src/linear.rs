@@ -1,29 +1,29 @@
-use crate::exact::Exact;
+use crate::exact::Rational;
 use crate::model::{IntegerProgram, Relation};
 
 /// A sparse exact linear program: maximise `cost · x` with `0 <= x <= upper` and rows as given.
 ///
 /// Column and row numbers are positions; columns are the model's variables, rows its rows.
 #[derive(Clone, Debug)]
-pub(crate) struct Linear {
+pub(crate) struct LinearProgram {
     /// Non-zero coefficients of each column, ascending by row.
-    pub(crate) columns: Vec<Vec<(usize, Exact)>>,
-    pub(crate) upper: Vec<Option<Exact>>,
-    pub(crate) cost: Vec<Exact>,
+    pub(crate) columns: Vec<Vec<(usize, Rational)>>,
+    pub(crate) upper: Vec<Option<Rational>>,
+    pub(crate) cost: Vec<Rational>,
     pub(crate) relation: Vec<Relation>,
-    pub(crate) rhs: Vec<Exact>,
+    pub(crate) rhs: Vec<Rational>,
 }
 
-impl Linear {
+impl LinearProgram {
     /// The continuous relaxation of `model`, whose rows must name its own variables only.
-    pub(crate) fn relax(model: &IntegerProgram) -> Linear {
-        let mut columns: Vec<Vec<(usize, Exact)>> = vec![Vec::new(); model.vars().len()];
+    pub(crate) fn relax(model: &IntegerProgram) -> LinearProgram {
+        let mut columns: Vec<Vec<(usize, Rational)>> = vec![Vec::new(); model.vars().len()];
         for (index, row) in model.rows().iter().enumerate() {
             for &(var, coefficient) in &row.terms {
                 let Some(column) = columns.get_mut(var.index()) else {
                     continue;
                 };
-                let coefficient = Exact::int(coefficient.into());
+                let coefficient = Rational::int(coefficient.into());
                 match column.last_mut() {
                     Some((last, sum)) if *last == index => *sum = sum.add(&coefficient),
                     _ => column.push((index, coefficient)),
@@ -33,20 +33,20 @@ impl Linear {
         for column in &mut columns {
             column.retain(|(_, coefficient)| !coefficient.is_zero());
         }
-        Linear {
+        LinearProgram {
             columns,
             upper: model
                 .vars()
                 .iter()
-                .map(|var| var.upper.map(|upper| Exact::int(upper.into())))
+                .map(|var| var.upper.map(|upper| Rational::int(upper.into())))
                 .collect(),
             cost: model
                 .vars()
                 .iter()
-                .map(|var| Exact::int(var.cost.into()))
+                .map(|var| Rational::int(var.cost.into()))
                 .collect(),
             relation: model.rows().iter().map(|row| row.relation).collect(),
-            rhs: model.rows().iter().map(|row| Exact::int(row.rhs)).collect(),
+            rhs: model.rows().iter().map(|row| Rational::int(row.rhs)).collect(),
         }
     }
 

@@ -158,7 +158,7 @@ impl IntegerProgram {
     }
 
     /// The row `id` spelled out with labels: `2*[x a] - [x b] <= 3`; empty for a row of another model.
-    pub fn spell_row(&self, id: RowId) -> String {
+    pub fn format_row(&self, id: RowId) -> String {
         let Some(row) = self.row(id) else {
             return String::new();
         };

@@ -1,7 +1,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::exact::Exact;
+use crate::exact::Rational;
 
 /// The columns that would gain by moving, best first, with the reduced costs that say so.
 ///
@@ -11,21 +11,21 @@ use crate::exact::Exact;
 #[derive(Debug)]
 pub(crate) struct Pricing {
     /// Reduced cost of each column, 0 for the basic ones.
-    reduced: Vec<Exact>,
+    reduced: Vec<Rational>,
     weight: Vec<f64>,
     /// What the heap's valid entry of each column says; `None` for columns without gain.
     score: Vec<Option<f64>>,
-    heap: BinaryHeap<Entry>,
+    heap: BinaryHeap<Candidate>,
 }
 
 /// A column with a score that it had.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct Candidate {
     score: f64,
     column: usize,
 }
 
-impl Ord for Entry {
+impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
         self.score
             .total_cmp(&other.score)
@@ -33,23 +33,23 @@ impl Ord for Entry {
     }
 }
 
-impl PartialOrd for Entry {
+impl PartialOrd for Candidate {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Entry {
+impl PartialEq for Candidate {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Entry {}
+impl Eq for Candidate {}
 
 impl Pricing {
     /// No column is a candidate before [`Pricing::refresh`].
-    pub(crate) fn new(reduced: Vec<Exact>) -> Pricing {
+    pub(crate) fn new(reduced: Vec<Rational>) -> Pricing {
         Pricing {
             weight: vec![1.0; reduced.len()],
             score: vec![None; reduced.len()],
@@ -58,7 +58,7 @@ impl Pricing {
         }
     }
 
-    pub(crate) fn reduced(&self, column: usize) -> &Exact {
+    pub(crate) fn reduced(&self, column: usize) -> &Rational {
         &self.reduced[column]
     }
 
@@ -67,7 +67,7 @@ impl Pricing {
     }
 
     /// Changes the reduced cost and the weight of `column`; a [`Pricing::refresh`] must follow.
-    pub(crate) fn update(&mut self, column: usize, reduced: Exact, weight: f64) {
+    pub(crate) fn update(&mut self, column: usize, reduced: Rational, weight: f64) {
         self.reduced[column] = reduced;
         self.weight[column] = weight;
     }
@@ -80,7 +80,7 @@ impl Pricing {
         });
         self.score[column] = score;
         if let Some(score) = score {
-            self.heap.push(Entry { score, column });
+            self.heap.push(Candidate { score, column });
         }
     }
 
@@ -90,11 +90,11 @@ impl Pricing {
         if self.heap.len() > 8 * self.score.len() {
             let scores = self.score.iter().enumerate();
             self.heap = scores
-                .filter_map(|(column, score)| score.map(|score| Entry { score, column }))
+                .filter_map(|(column, score)| score.map(|score| Candidate { score, column }))
                 .collect();
         }
         while let Some(entry) = self.heap.peek() {
-            if entry.holds(&self.score) {
+            if entry.is_current(&self.score) {
                 return Some(entry.column);
             }
             self.heap.pop();
@@ -103,8 +103,8 @@ impl Pricing {
     }
 }
 
-impl Entry {
-    fn holds(&self, score: &[Option<f64>]) -> bool {
+impl Candidate {
+    fn is_current(&self, score: &[Option<f64>]) -> bool {
         score[self.column].is_some_and(|score| score.total_cmp(&self.score).is_eq())
     }
 }
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_best_column_comes_up_however_often_ranks_change() {
-        let mut pricing = Pricing::new(vec![Exact::int(1), Exact::int(3), Exact::int(3)]);
+        let mut pricing = Pricing::new(vec![Rational::int(1), Rational::int(3), Rational::int(3)]);
         assert_eq!(pricing.best(), None);
         for column in 0..3 {
             pricing.refresh(column, true);
@@ -124,7 +124,7 @@ mod tests {
         pricing.refresh(1, false);
         assert_eq!(pricing.best(), Some(2));
         for round in 0..100 {
-            pricing.update(0, Exact::int(if round % 2 == 0 { 5 } else { 2 }), 1.0);
+            pricing.update(0, Rational::int(if round % 2 == 0 { 5 } else { 2 }), 1.0);
             pricing.refresh(0, true);
             let expected = if round % 2 == 0 { 0 } else { 2 };
             assert_eq!(pricing.best(), Some(expected), "{round}");

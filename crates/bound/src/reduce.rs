@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::exact::Exact;
-use crate::linear::Linear;
+use crate::exact::Rational;
+use crate::linear::LinearProgram;
 use crate::model::Relation;
 
 /// A program made smaller by solving flow rows for one of their variables, and the way back.
@@ -12,41 +12,41 @@ use crate::model::Relation;
 /// reduced cost of its variable zero.
 #[derive(Debug)]
 pub(crate) struct Reduced {
-    pub(crate) linear: Linear,
+    pub(crate) linear: LinearProgram,
     /// Original column of each remaining column.
     columns: Vec<usize>,
     /// Original row of each remaining row.
     rows: Vec<usize>,
-    steps: Vec<Step>,
+    steps: Vec<Substitution>,
     original_width: usize,
     original_height: usize,
 }
 
 /// One replacement, in the numbering of the original program.
 #[derive(Debug)]
-struct Step {
+struct Substitution {
     row: usize,
     column: usize,
     /// `column = constant + Σ factor * other`.
-    constant: Exact,
-    terms: Vec<(usize, Exact)>,
+    constant: Rational,
+    terms: Vec<(usize, Rational)>,
     /// The multiple of `row` that was subtracted from the objective and from each other row.
-    from_cost: Exact,
-    from_rows: Vec<(usize, Exact)>,
+    from_cost: Rational,
+    from_rows: Vec<(usize, Rational)>,
 }
 
 /// How many entries one replacement may add to the matrix.
 const MAX_FILL: usize = 30;
 
 impl Reduced {
-    pub(crate) fn of(original: &Linear) -> Reduced {
-        let mut work = Work::of(original);
+    pub(crate) fn new(original: &LinearProgram) -> Reduced {
+        let mut work = Elimination::of(original);
         let mut steps = Vec::new();
         let mut queue: VecDeque<usize> = (0..original.height()).collect();
         let mut queued = vec![true; original.height()];
         while let Some(row) = queue.pop_front() {
             queued[row] = false;
-            let Some(step) = work.replace(row, original) else {
+            let Some(step) = work.substitute(row, original) else {
                 continue;
             };
             for &(other, _) in &step.from_rows {
@@ -61,8 +61,8 @@ impl Reduced {
     }
 
     /// The original point that a point of the reduced program stands for.
-    pub(crate) fn expand_point(&self, reduced: &[Exact]) -> Vec<Exact> {
-        let mut point = vec![Exact::ZERO; self.original_width];
+    pub(crate) fn expand_point(&self, reduced: &[Rational]) -> Vec<Rational> {
+        let mut point = vec![Rational::ZERO; self.original_width];
         for (&column, value) in self.columns.iter().zip(reduced) {
             point[column] = value.clone();
         }
@@ -78,13 +78,13 @@ impl Reduced {
     }
 
     /// The original direction that a direction of the reduced program stands for.
-    pub(crate) fn expand_direction(&self, reduced: &[Exact]) -> Vec<Exact> {
-        let mut direction = vec![Exact::ZERO; self.original_width];
+    pub(crate) fn expand_direction(&self, reduced: &[Rational]) -> Vec<Rational> {
+        let mut direction = vec![Rational::ZERO; self.original_width];
         for (&column, value) in self.columns.iter().zip(reduced) {
             direction[column] = value.clone();
         }
         for step in self.steps.iter().rev() {
-            let mut value = Exact::ZERO;
+            let mut value = Rational::ZERO;
             for (other, factor) in &step.terms {
                 value = value.add(&factor.mul(&direction[*other]));
             }
@@ -95,8 +95,8 @@ impl Reduced {
 
     /// The original row multipliers that those of the reduced program stand for. `with_cost` is false for
     /// multipliers that belong to a zero objective (a proof of infeasibility).
-    pub(crate) fn expand_multipliers(&self, reduced: &[Exact], with_cost: bool) -> Vec<Exact> {
-        let mut multipliers = vec![Exact::ZERO; self.original_height];
+    pub(crate) fn expand_multipliers(&self, reduced: &[Rational], with_cost: bool) -> Vec<Rational> {
+        let mut multipliers = vec![Rational::ZERO; self.original_height];
         for (&row, value) in self.rows.iter().zip(reduced) {
             multipliers[row] = value.clone();
         }
@@ -104,7 +104,7 @@ impl Reduced {
             let mut value = if with_cost {
                 step.from_cost.clone()
             } else {
-                Exact::ZERO
+                Rational::ZERO
             };
             for (other, factor) in &step.from_rows {
                 value.sub_mul(factor, &multipliers[*other]);
@@ -116,17 +116,17 @@ impl Reduced {
 }
 
 /// The matrix by rows while it shrinks.
-struct Work {
-    rows: Vec<BTreeMap<usize, Exact>>,
+struct Elimination {
+    rows: Vec<BTreeMap<usize, Rational>>,
     occurs: Vec<BTreeSet<usize>>,
-    rhs: Vec<Exact>,
-    cost: Vec<Exact>,
+    rhs: Vec<Rational>,
+    cost: Vec<Rational>,
     row_alive: Vec<bool>,
     column_alive: Vec<bool>,
 }
 
-impl Work {
-    fn of(original: &Linear) -> Work {
+impl Elimination {
+    fn of(original: &LinearProgram) -> Elimination {
         let mut rows = vec![BTreeMap::new(); original.height()];
         let mut occurs = vec![BTreeSet::new(); original.width()];
         for (column, entries) in original.columns.iter().enumerate() {
@@ -135,7 +135,7 @@ impl Work {
                 occurs[column].insert(*row);
             }
         }
-        Work {
+        Elimination {
             rows,
             occurs,
             rhs: original.rhs.clone(),
@@ -146,14 +146,14 @@ impl Work {
     }
 
     /// The cheapest column that `row` defines, with its coefficient.
-    fn defined_by(&self, row: usize, original: &Linear) -> Option<(usize, Exact)> {
+    fn substitution_candidate(&self, row: usize, original: &LinearProgram) -> Option<(usize, Rational)> {
         if !self.row_alive[row] || original.relation[row] != Relation::Eq {
             return None;
         }
         let entries = &self.rows[row];
         let positive = entries.values().filter(|c| c.is_positive()).count();
         let negative = entries.len() - positive;
-        let mut best: Option<(usize, usize, Exact)> = None;
+        let mut best: Option<(usize, usize, Rational)> = None;
         for (&column, coefficient) in entries {
             // The others must have the opposite sign, and so that an integer stays one, |coefficient| must be 1.
             let alone = if coefficient.is_positive() {
@@ -178,8 +178,8 @@ impl Work {
         best.map(|(_, column, coefficient)| (column, coefficient))
     }
 
-    fn replace(&mut self, row: usize, original: &Linear) -> Option<Step> {
-        let (column, coefficient) = self.defined_by(row, original)?;
+    fn substitute(&mut self, row: usize, original: &LinearProgram) -> Option<Substitution> {
+        let (column, coefficient) = self.substitution_candidate(row, original)?;
         let inverse = coefficient.recip()?;
         let entries = std::mem::take(&mut self.rows[row]);
         let rhs = self.rhs[row].clone();
@@ -196,7 +196,7 @@ impl Work {
             };
             let factor = factor.mul(&inverse);
             for (&k, value) in entries.iter().filter(|(k, _)| **k != column) {
-                let entry = self.rows[other].entry(k).or_insert(Exact::ZERO);
+                let entry = self.rows[other].entry(k).or_insert(Rational::ZERO);
                 entry.sub_mul(&factor, value);
                 if entry.is_zero() {
                     self.rows[other].remove(&k);
@@ -212,7 +212,7 @@ impl Work {
         for (&k, value) in entries.iter().filter(|(k, _)| **k != column) {
             self.cost[k].sub_mul(&from_cost, value);
         }
-        Some(Step {
+        Some(Substitution {
             row,
             column,
             constant: rhs.mul(&inverse),
@@ -227,7 +227,7 @@ impl Work {
     }
 
     /// Renumbers what is left. Rows without variables that hold anyway are dropped: their multiplier is 0.
-    fn finish(self, original: &Linear, steps: Vec<Step>) -> Reduced {
+    fn finish(self, original: &LinearProgram, steps: Vec<Substitution>) -> Reduced {
         let rows: Vec<usize> = (0..original.height())
             .filter(|&row| {
                 let empty = self.rows[row].is_empty();
@@ -246,14 +246,14 @@ impl Work {
         for (new, &column) in columns.iter().enumerate() {
             new_column[column] = new;
         }
-        let mut entries: Vec<Vec<(usize, Exact)>> = vec![Vec::new(); columns.len()];
+        let mut entries: Vec<Vec<(usize, Rational)>> = vec![Vec::new(); columns.len()];
         for (new, &row) in rows.iter().enumerate() {
             for (&column, value) in &self.rows[row] {
                 entries[new_column[column]].push((new, value.clone()));
             }
         }
         Reduced {
-            linear: Linear {
+            linear: LinearProgram {
                 columns: entries,
                 upper: columns
                     .iter()

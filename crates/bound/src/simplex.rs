@@ -2,12 +2,12 @@ use std::cmp::Ordering;
 
 use warpbound_base::Deadline;
 
-use crate::exact::{Exact, Nudged};
-use crate::factor::Factor;
-use crate::linear::Linear;
+use crate::exact::{Rational, Perturbed};
+use crate::factor::LuFactors;
+use crate::linear::LinearProgram;
 use crate::model::Relation;
 use crate::pricing::Pricing;
-use crate::sparse::{Lists, Sparse, transposed};
+use crate::sparse::{CompressedLists, SparseVector, transposed};
 
 /// The exact bounded revised simplex method.
 ///
@@ -18,25 +18,25 @@ pub(crate) struct Simplex {
     height: usize,
     /// Columns of the program itself.
     width: usize,
-    columns: Lists<(usize, Exact)>,
+    columns: CompressedLists<(usize, Rational)>,
     /// The program by rows, for pricing; slacks and artificials are not in it.
-    rows: Lists<(usize, Exact)>,
-    cost: Vec<Exact>,
-    lower: Vec<Option<Nudged>>,
-    upper: Vec<Option<Nudged>>,
-    rhs: Vec<Exact>,
-    status: Vec<Status>,
+    rows: CompressedLists<(usize, Rational)>,
+    cost: Vec<Rational>,
+    lower: Vec<Option<Perturbed>>,
+    upper: Vec<Option<Perturbed>>,
+    rhs: Vec<Rational>,
+    status: Vec<ColumnStatus>,
     /// Column that is basic in each slot.
     basis: Vec<usize>,
     /// Value of the basic column of each slot.
-    values: Vec<Nudged>,
-    factor: Factor,
+    values: Vec<Perturbed>,
+    factor: LuFactors,
     pivots_left: usize,
     deadline: Deadline,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
+enum ColumnStatus {
     /// Basic, in this slot.
     Basic(usize),
     AtLower,
@@ -45,67 +45,67 @@ enum Status {
 
 /// How a linear program ended.
 #[derive(Clone, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum SimplexOutcome {
     /// Solved; ask [`Simplex::point`] and [`Simplex::multipliers`].
     Optimal,
     /// This direction of the program's columns never leaves the feasible set and always gains. Also given: the column
     /// that started it.
     Unbounded {
-        direction: Vec<Exact>,
+        direction: Vec<Rational>,
         column: usize,
     },
     /// No point obeys the rows; with these row multipliers the rows contradict each other.
-    Infeasible { multipliers: Vec<Exact> },
+    Infeasible { multipliers: Vec<Rational> },
     /// The step budget is used up, or an internal invariant failed.
     GaveUp(&'static str),
 }
 
 /// How far a column can move, and the slot that stops it with the bound it reaches; `None`: its own other bound.
-type Step = (Nudged, Option<(usize, Status)>);
+type RatioStep = (Perturbed, Option<(usize, ColumnStatus)>);
 
 impl Simplex {
     /// Prepares `linear`, allowing `pivots` steps in total until the deadline.
-    pub(crate) fn new(linear: &Linear, pivots: usize, deadline: Deadline) -> Option<Simplex> {
+    pub(crate) fn new(linear: &LinearProgram, pivots: usize, deadline: Deadline) -> Option<Simplex> {
         let (height, width) = (linear.height(), linear.width());
-        let mut columns = Lists::with_capacity(width + 2 * height);
+        let mut columns = CompressedLists::with_capacity(width + 2 * height);
         for column in &linear.columns {
             columns.push(column.iter().cloned());
         }
         let rows = transposed(height, &columns);
         for row in 0..height {
-            columns.push([(row, Exact::ONE)]);
+            columns.push([(row, Rational::ONE)]);
         }
         let mut cost = linear.cost.clone();
-        cost.resize(columns.len(), Exact::ZERO);
-        let mut lower = vec![Some(Nudged::ZERO); width];
-        let mut upper: Vec<Option<Nudged>> = linear
+        cost.resize(columns.len(), Rational::ZERO);
+        let mut lower = vec![Some(Perturbed::ZERO); width];
+        let mut upper: Vec<Option<Perturbed>> = linear
             .upper
             .iter()
-            .map(|upper| upper.clone().map(Nudged::plain))
+            .map(|upper| upper.clone().map(Perturbed::unperturbed))
             .collect();
         for (row, relation) in linear.relation.iter().enumerate() {
             // Relaxing every row by its own multiple of ε makes ties rare. A relaxation keeps every feasible
             // point, and a basis optimal for it is optimal for ε = 0.
-            let nudge = |salt: u64| Exact::int(nudge_of(2 * row as u64 + salt).into());
-            let below = Nudged {
-                value: Exact::ZERO,
-                nudge: nudge(0).neg(),
+            let nudge = |salt: u64| Rational::int(perturbation_of(2 * row as u64 + salt).into());
+            let below = Perturbed {
+                value: Rational::ZERO,
+                perturbation: nudge(0).neg(),
             };
-            let above = Nudged {
-                value: Exact::ZERO,
-                nudge: nudge(1),
+            let above = Perturbed {
+                value: Rational::ZERO,
+                perturbation: nudge(1),
             };
             lower.push((*relation != Relation::Ge).then_some(below));
             upper.push((*relation != Relation::Le).then_some(above));
         }
-        let mut status = vec![Status::AtLower; columns.len()];
+        let mut status = vec![ColumnStatus::AtLower; columns.len()];
         let mut basis = Vec::with_capacity(height);
         for (row, rhs) in linear.rhs.iter().enumerate() {
             let slack = width + row;
-            let value = Nudged::plain(rhs.clone());
+            let value = Perturbed::unperturbed(rhs.clone());
             let nearest = match (&lower[slack], &upper[slack]) {
-                (Some(bound), _) if value < *bound => Some((Status::AtLower, bound)),
-                (_, Some(bound)) if value > *bound => Some((Status::AtUpper, bound)),
+                (Some(bound), _) if value < *bound => Some((ColumnStatus::AtLower, bound)),
+                (_, Some(bound)) if value > *bound => Some((ColumnStatus::AtUpper, bound)),
                 _ => None,
             };
             match nearest {
@@ -116,20 +116,20 @@ impl Simplex {
                     let sign = if value < *bound { -1 } else { 1 };
                     status[slack] = side;
                     basis.push(columns.len());
-                    status.push(Status::AtLower);
-                    columns.push([(row, Exact::int(sign))]);
-                    cost.push(Exact::ZERO);
-                    lower.push(Some(Nudged::ZERO));
+                    status.push(ColumnStatus::AtLower);
+                    columns.push([(row, Rational::int(sign))]);
+                    cost.push(Rational::ZERO);
+                    lower.push(Some(Perturbed::ZERO));
                     upper.push(None);
                 }
             }
         }
-        let starting: Vec<&[(usize, Exact)]> = basis.iter().map(|&c| columns.of(c)).collect();
-        let (factor, slots) = Factor::of(height, &starting)?;
+        let starting: Vec<&[(usize, Rational)]> = basis.iter().map(|&c| columns.list(c)).collect();
+        let (factor, slots) = LuFactors::factorize(height, &starting)?;
         let mut slotted = basis.clone();
         for (&column, &slot) in basis.iter().zip(&slots) {
             slotted[slot] = column;
-            status[column] = Status::Basic(slot);
+            status[column] = ColumnStatus::Basic(slot);
         }
         let mut simplex = Simplex {
             height,
@@ -147,30 +147,30 @@ impl Simplex {
             pivots_left: pivots,
             deadline,
         };
-        simplex.evaluate();
+        simplex.compute_basic_values();
         Some(simplex)
     }
 
     /// Solves from the starting basis.
-    pub(crate) fn run(&mut self) -> Verdict {
+    pub(crate) fn run(&mut self) -> SimplexOutcome {
         let first_artificial = self.width + self.height;
         if self.columns.len() > first_artificial {
-            let mut phase_one = vec![Exact::ZERO; first_artificial];
-            phase_one.resize(self.columns.len(), Exact::int(-1));
+            let mut phase_one = vec![Rational::ZERO; first_artificial];
+            phase_one.resize(self.columns.len(), Rational::int(-1));
             match self.maximise(&phase_one) {
-                Verdict::Optimal => {}
-                Verdict::Unbounded { .. } => return Verdict::GaveUp("phase one without end"),
+                SimplexOutcome::Optimal => {}
+                SimplexOutcome::Unbounded { .. } => return SimplexOutcome::GaveUp("phase one without end"),
                 other => return other,
             }
             let violated = (0..self.height)
                 .any(|slot| self.basis[slot] >= first_artificial && !self.values[slot].is_zero());
             if violated {
-                return Verdict::Infeasible {
+                return SimplexOutcome::Infeasible {
                     multipliers: self.multipliers_for(&phase_one),
                 };
             }
             for column in first_artificial..self.columns.len() {
-                self.upper[column] = Some(Nudged::ZERO);
+                self.upper[column] = Some(Perturbed::ZERO);
             }
         }
         let cost = self.cost.clone();
@@ -180,21 +180,21 @@ impl Simplex {
     /// Keeps `column` at the value it has, so that the next [`Simplex::resume`] looks elsewhere.
     pub(crate) fn freeze(&mut self, column: usize) {
         match self.status[column] {
-            Status::AtLower => self.upper[column] = self.lower[column].clone(),
-            Status::AtUpper => self.lower[column] = self.upper[column].clone(),
-            Status::Basic(_) => {}
+            ColumnStatus::AtLower => self.upper[column] = self.lower[column].clone(),
+            ColumnStatus::AtUpper => self.lower[column] = self.upper[column].clone(),
+            ColumnStatus::Basic(_) => {}
         }
     }
 
     /// Goes on with the program's own objective from a feasible basis.
-    pub(crate) fn resume(&mut self) -> Verdict {
+    pub(crate) fn resume(&mut self) -> SimplexOutcome {
         let cost = self.cost.clone();
         self.maximise(&cost)
     }
 
     /// Keeps every column that would change the objective where it is: what can still move leaves it at its optimum.
     /// The basis must be optimal.
-    pub(crate) fn keep_optimal(&mut self) {
+    pub(crate) fn restrict_to_optimal_face(&mut self) {
         let reduced = self.reduced_costs(&self.cost);
         for (column, reduced) in reduced.iter().enumerate() {
             if !reduced.is_zero() {
@@ -204,21 +204,21 @@ impl Simplex {
     }
 
     /// Moves `column`, which is above `least`, down to it and keeps it there; `false` where it does not reach it.
-    pub(crate) fn lower_to(&mut self, column: usize, least: Exact) -> bool {
-        self.lower[column] = Some(Nudged::plain(least.clone()));
-        self.take_to(column, &least, -1)
+    pub(crate) fn lower_to(&mut self, column: usize, least: Rational) -> bool {
+        self.lower[column] = Some(Perturbed::unperturbed(least.clone()));
+        self.move_to(column, &least, -1)
     }
 
     /// Moves `column`, which is below `most`, up to it and keeps it there; `false` where it does not reach it.
-    pub(crate) fn raise_to(&mut self, column: usize, most: Exact) -> bool {
-        self.upper[column] = Some(Nudged::plain(most.clone()));
-        self.take_to(column, &most, 1)
+    pub(crate) fn raise_to(&mut self, column: usize, most: Rational) -> bool {
+        self.upper[column] = Some(Perturbed::unperturbed(most.clone()));
+        self.move_to(column, &most, 1)
     }
 
-    fn take_to(&mut self, column: usize, end: &Exact, direction: i128) -> bool {
-        let mut cost = vec![Exact::ZERO; self.columns.len()];
-        cost[column] = Exact::int(direction);
-        let optimal = matches!(self.maximise(&cost), Verdict::Optimal);
+    fn move_to(&mut self, column: usize, end: &Rational, direction: i128) -> bool {
+        let mut cost = vec![Rational::ZERO; self.columns.len()];
+        cost[column] = Rational::int(direction);
+        let optimal = matches!(self.maximise(&cost), SimplexOutcome::Optimal);
         let value = self.value_of(column);
         let reached = optimal && value.value == *end;
         if reached {
@@ -229,44 +229,44 @@ impl Simplex {
     }
 
     /// The current point of the program's columns.
-    pub(crate) fn point(&self) -> Vec<Exact> {
+    pub(crate) fn point(&self) -> Vec<Rational> {
         (0..self.width)
             .map(|column| self.value_of(column).value)
             .collect()
     }
 
     /// The row multipliers of the current basis for the program's own objective.
-    pub(crate) fn multipliers(&self) -> Vec<Exact> {
+    pub(crate) fn multipliers(&self) -> Vec<Rational> {
         self.multipliers_for(&self.cost)
     }
 
-    fn multipliers_for(&self, cost: &[Exact]) -> Vec<Exact> {
-        let mut y = Sparse::new(self.height);
+    fn multipliers_for(&self, cost: &[Rational]) -> Vec<Rational> {
+        let mut y = SparseVector::new(self.height);
         for (slot, &column) in self.basis.iter().enumerate() {
             if !cost[column].is_zero() {
                 y.set(slot, cost[column].clone());
             }
         }
         self.factor.solve_transposed(&mut y);
-        let mut multipliers = vec![Exact::ZERO; self.height];
+        let mut multipliers = vec![Rational::ZERO; self.height];
         for (position, value) in y.iter() {
             multipliers[self.factor.row(position)] = value.clone();
         }
         multipliers
     }
 
-    fn value_of(&self, column: usize) -> Nudged {
+    fn value_of(&self, column: usize) -> Perturbed {
         match self.status[column] {
-            Status::Basic(slot) => self.values[slot].clone(),
-            Status::AtLower => self.lower[column].clone().unwrap_or(Nudged::ZERO),
-            Status::AtUpper => self.upper[column].clone().unwrap_or(Nudged::ZERO),
+            ColumnStatus::Basic(slot) => self.values[slot].clone(),
+            ColumnStatus::AtLower => self.lower[column].clone().unwrap_or(Perturbed::ZERO),
+            ColumnStatus::AtUpper => self.upper[column].clone().unwrap_or(Perturbed::ZERO),
         }
     }
 
     /// Computes the basic values from the bounds the others sit at.
-    fn evaluate(&mut self) {
-        let mut value = Sparse::new(self.height);
-        let mut nudge = Sparse::new(self.height);
+    fn compute_basic_values(&mut self) {
+        let mut value = SparseVector::new(self.height);
+        let mut nudge = SparseVector::new(self.height);
         for (row, rhs) in self.rhs.iter().enumerate() {
             value.set(self.factor.position(row), rhs.clone());
         }
@@ -278,35 +278,35 @@ impl Simplex {
             if at.is_zero() {
                 continue;
             }
-            for (row, entry) in self.columns.of(column) {
+            for (row, entry) in self.columns.list(column) {
                 let position = self.factor.position(*row);
                 value.sub_mul(position, &at.value, entry);
-                nudge.sub_mul(position, &at.nudge, entry);
+                nudge.sub_mul(position, &at.perturbation, entry);
             }
         }
         self.factor.solve(&mut value);
         self.factor.solve(&mut nudge);
         self.values = (0..self.height)
-            .map(|slot| Nudged {
+            .map(|slot| Perturbed {
                 value: value.get(slot).clone(),
-                nudge: nudge.get(slot).clone(),
+                perturbation: nudge.get(slot).clone(),
             })
             .collect();
     }
 
     /// Factors the basis anew; slots are renumbered. `false` if the basis is singular, which cannot happen.
     fn refactor(&mut self) -> bool {
-        let columns: Vec<&[(usize, Exact)]> =
-            self.basis.iter().map(|&c| self.columns.of(c)).collect();
-        let Some((factor, slots)) = Factor::of(self.height, &columns) else {
+        let columns: Vec<&[(usize, Rational)]> =
+            self.basis.iter().map(|&c| self.columns.list(c)).collect();
+        let Some((factor, slots)) = LuFactors::factorize(self.height, &columns) else {
             return false;
         };
         let mut basis = self.basis.clone();
-        let mut values = vec![Nudged::ZERO; self.height];
+        let mut values = vec![Perturbed::ZERO; self.height];
         for (old, &slot) in slots.iter().enumerate() {
             basis[slot] = self.basis[old];
-            values[slot] = std::mem::replace(&mut self.values[old], Nudged::ZERO);
-            self.status[self.basis[old]] = Status::Basic(slot);
+            values[slot] = std::mem::replace(&mut self.values[old], Perturbed::ZERO);
+            self.status[self.basis[old]] = ColumnStatus::Basic(slot);
         }
         self.basis = basis;
         self.values = values;
@@ -314,15 +314,15 @@ impl Simplex {
         true
     }
 
-    fn reduced_costs(&self, cost: &[Exact]) -> Vec<Exact> {
+    fn reduced_costs(&self, cost: &[Rational]) -> Vec<Rational> {
         let y = self.multipliers_for(cost);
-        let mut reduced = vec![Exact::ZERO; self.columns.len()];
+        let mut reduced = vec![Rational::ZERO; self.columns.len()];
         for column in 0..self.columns.len() {
             if self.is_basic(column) {
                 continue;
             }
             let mut d = cost[column].clone();
-            for (row, entry) in self.columns.of(column) {
+            for (row, entry) in self.columns.list(column) {
                 if !y[*row].is_zero() {
                     d.sub_mul(&y[*row], entry);
                 }
@@ -333,15 +333,15 @@ impl Simplex {
     }
 
     /// The row of `slot` of the tableau: the entries of the columns that are not basic. `rho` is room to work in.
-    fn tableau_row(&self, slot: usize, rho: &mut Sparse, entries: &mut Sparse) {
+    fn tableau_row(&self, slot: usize, rho: &mut SparseVector, entries: &mut SparseVector) {
         rho.clear();
-        rho.set(slot, Exact::ONE);
+        rho.set(slot, Rational::ONE);
         self.factor.solve_transposed(rho);
         entries.clear();
         for (position, factor) in rho.iter() {
             let row = self.factor.row(position);
             let negated = factor.neg();
-            for (column, entry) in self.rows.of(row) {
+            for (column, entry) in self.rows.list(row) {
                 if !self.is_basic(*column) {
                     entries.sub_mul(*column, &negated, entry);
                 }
@@ -354,66 +354,66 @@ impl Simplex {
     }
 
     /// How the basic columns follow when `column` moves: `alpha`, by slot.
-    fn solved_column(&self, column: usize, alpha: &mut Sparse) {
+    fn solved_column(&self, column: usize, alpha: &mut SparseVector) {
         alpha.clear();
-        for (row, entry) in self.columns.of(column) {
+        for (row, entry) in self.columns.list(column) {
             alpha.set(self.factor.position(*row), entry.clone());
         }
         self.factor.solve(alpha);
     }
 
     fn is_basic(&self, column: usize) -> bool {
-        matches!(self.status[column], Status::Basic(_))
+        matches!(self.status[column], ColumnStatus::Basic(_))
     }
 
     /// Moves along improving edges until none is left. The basis must be feasible.
-    fn maximise(&mut self, cost: &[Exact]) -> Verdict {
+    fn maximise(&mut self, cost: &[Rational]) -> SimplexOutcome {
         if self.factor.is_exchanged() && !self.refactor() {
-            return Verdict::GaveUp("singular basis");
+            return SimplexOutcome::GaveUp("singular basis");
         }
         let mut pricing = Pricing::new(self.reduced_costs(cost));
         for column in 0..self.columns.len() {
-            pricing.refresh(column, self.gains(column, &pricing));
+            pricing.refresh(column, self.can_improve(column, &pricing));
         }
-        let mut alpha = Sparse::new(self.height);
-        let mut rho = Sparse::new(self.height);
-        let mut row = Sparse::new(self.width + self.height);
+        let mut alpha = SparseVector::new(self.height);
+        let mut rho = SparseVector::new(self.height);
+        let mut row = SparseVector::new(self.width + self.height);
         loop {
             let Some(entering) = pricing.best() else {
-                return Verdict::Optimal;
+                return SimplexOutcome::Optimal;
             };
             if self.pivots_left == 0 {
-                return Verdict::GaveUp("step budget used up");
+                return SimplexOutcome::GaveUp("step budget used up");
             }
             if self.deadline.is_past() {
-                return Verdict::GaveUp("the time limit is over");
+                return SimplexOutcome::GaveUp("the time limit is over");
             }
             self.pivots_left -= 1;
-            let up = self.status[entering] == Status::AtLower;
+            let up = self.status[entering] == ColumnStatus::AtLower;
             self.solved_column(entering, &mut alpha);
             match self.ratio_test(entering, up, &alpha) {
                 None => {
-                    return Verdict::Unbounded {
+                    return SimplexOutcome::Unbounded {
                         direction: self.direction(entering, up, &alpha),
                         column: entering,
                     };
                 }
                 Some((step, None)) => {
-                    self.shift(&step, up, &alpha);
-                    self.status[entering] = if up { Status::AtUpper } else { Status::AtLower };
+                    self.move_basic_values(&step, up, &alpha);
+                    self.status[entering] = if up { ColumnStatus::AtUpper } else { ColumnStatus::AtLower };
                     pricing.refresh(entering, false);
                 }
                 Some((step, Some((slot, side)))) => {
                     self.tableau_row(slot, &mut rho, &mut row);
                     let Some(inverse) = alpha.get(slot).recip() else {
-                        return Verdict::GaveUp("zero pivot");
+                        return SimplexOutcome::GaveUp("zero pivot");
                     };
                     let theta = pricing.reduced(entering).mul(&inverse);
                     let scale = inverse.approximate();
                     let leaving = self.basis[slot];
                     let reference = pricing.weight(entering);
                     if !self.pivot(entering, up, &alpha, &step, slot, side) {
-                        return Verdict::GaveUp("singular basis");
+                        return SimplexOutcome::GaveUp("singular basis");
                     }
                     for (column, entry) in row.iter().filter(|(column, _)| *column != entering) {
                         let mut reduced = pricing.reduced(column).clone();
@@ -421,23 +421,23 @@ impl Simplex {
                         let ratio = entry.approximate() * scale;
                         let weight = pricing.weight(column).max(ratio * ratio * reference);
                         pricing.update(column, reduced, weight);
-                        pricing.refresh(column, self.gains(column, &pricing));
+                        pricing.refresh(column, self.can_improve(column, &pricing));
                     }
-                    pricing.update(entering, Exact::ZERO, reference);
+                    pricing.update(entering, Rational::ZERO, reference);
                     pricing.refresh(entering, false);
                     let weight = (reference * scale * scale).max(1.0);
                     pricing.update(leaving, theta.neg(), weight);
-                    pricing.refresh(leaving, self.gains(leaving, &pricing));
+                    pricing.refresh(leaving, self.can_improve(leaving, &pricing));
                 }
             }
         }
     }
 
     /// Whether `column` can move in the direction that gains.
-    fn gains(&self, column: usize, pricing: &Pricing) -> bool {
+    fn can_improve(&self, column: usize, pricing: &Pricing) -> bool {
         let gains = matches!(
             (self.status[column], pricing.reduced(column).signum()),
-            (Status::AtLower, 1) | (Status::AtUpper, -1)
+            (ColumnStatus::AtLower, 1) | (ColumnStatus::AtUpper, -1)
         );
         gains && (self.lower[column].is_none() || self.lower[column] != self.upper[column])
     }
@@ -447,28 +447,28 @@ impl Simplex {
         &mut self,
         entering: usize,
         up: bool,
-        alpha: &Sparse,
-        step: &Nudged,
+        alpha: &SparseVector,
+        step: &Perturbed,
         slot: usize,
-        side: Status,
+        side: ColumnStatus,
     ) -> bool {
         let leaving = self.basis[slot];
         let start = self.value_of(entering);
-        self.shift(step, up, alpha);
+        self.move_basic_values(step, up, alpha);
         self.status[leaving] = side;
         if leaving >= self.width + self.height {
             // An artificial never comes back.
-            self.upper[leaving] = Some(Nudged::ZERO);
-            self.status[leaving] = Status::AtLower;
+            self.upper[leaving] = Some(Perturbed::ZERO);
+            self.status[leaving] = ColumnStatus::AtLower;
         }
         self.basis[slot] = entering;
-        self.status[entering] = Status::Basic(slot);
+        self.status[entering] = ColumnStatus::Basic(slot);
         self.values[slot] = if up { start.add(step) } else { start.sub(step) };
-        self.factor.exchange(slot, alpha) && (!self.factor.is_worn() || self.refactor())
+        self.factor.exchange(slot, alpha) && (!self.factor.needs_refactoring() || self.refactor())
     }
 
     /// How far `entering` can move; `None` when nothing stops it.
-    fn ratio_test(&self, entering: usize, up: bool, alpha: &Sparse) -> Option<Step> {
+    fn ratio_test(&self, entering: usize, up: bool, alpha: &SparseVector) -> Option<RatioStep> {
         let mut best = match (&self.lower[entering], &self.upper[entering]) {
             (Some(lower), Some(upper)) => Some((upper.sub(lower), None)),
             _ => None,
@@ -478,12 +478,12 @@ impl Simplex {
             let falls = entry.is_positive() == up;
             let (room, side) = if falls {
                 match &self.lower[column] {
-                    Some(lower) => (self.values[slot].sub(lower), Status::AtLower),
+                    Some(lower) => (self.values[slot].sub(lower), ColumnStatus::AtLower),
                     None => continue,
                 }
             } else {
                 match &self.upper[column] {
-                    Some(upper) => (upper.sub(&self.values[slot]), Status::AtUpper),
+                    Some(upper) => (upper.sub(&self.values[slot]), ColumnStatus::AtUpper),
                     None => continue,
                 }
             };
@@ -504,14 +504,14 @@ impl Simplex {
     }
 
     /// Moves the basic values by `step` of the entering column.
-    fn shift(&mut self, step: &Nudged, up: bool, alpha: &Sparse) {
+    fn move_basic_values(&mut self, step: &Perturbed, up: bool, alpha: &SparseVector) {
         if step.is_zero() {
             return;
         }
         let step = if up {
             step.clone()
         } else {
-            Nudged::ZERO.sub(step)
+            Perturbed::ZERO.sub(step)
         };
         for (slot, entry) in alpha.iter() {
             self.values[slot].sub_mul(&step, entry);
@@ -519,9 +519,9 @@ impl Simplex {
     }
 
     /// The direction of the program's columns when `entering` moves and the basic ones follow.
-    fn direction(&self, entering: usize, up: bool, alpha: &Sparse) -> Vec<Exact> {
-        let mut direction = vec![Exact::ZERO; self.width];
-        let sign = Exact::int(if up { 1 } else { -1 });
+    fn direction(&self, entering: usize, up: bool, alpha: &SparseVector) -> Vec<Rational> {
+        let mut direction = vec![Rational::ZERO; self.width];
+        let sign = Rational::int(if up { 1 } else { -1 });
         if let Some(own) = direction.get_mut(entering) {
             *own = sign.clone();
         }
@@ -535,7 +535,7 @@ impl Simplex {
 }
 
 /// A reproducible scattered number in 1..=1024.
-fn nudge_of(seed: u64) -> i64 {
+fn perturbation_of(seed: u64) -> i64 {
     let mut z = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

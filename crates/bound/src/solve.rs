@@ -3,13 +3,13 @@ use num_traits::ToPrimitive;
 use warpbound_base::{Deadline, Diagnostic};
 
 use crate::certificate::{Certificate, evaluate, verify, verify_infeasible, verify_ray};
-use crate::exact::Exact;
+use crate::exact::Rational;
 use crate::face::integer_optimum;
 use crate::integer::{integer_point, integral};
-use crate::linear::Linear;
+use crate::linear::LinearProgram;
 use crate::model::{IntegerProgram, RowId, VarId};
 use crate::reduce::Reduced;
-use crate::simplex::{Simplex, Verdict};
+use crate::simplex::{Simplex, SimplexOutcome};
 
 /// Limits of the work for a solution. Counted in steps, not in time, so that results do not depend on the
 /// machine unless the user limits the time.
@@ -108,26 +108,26 @@ pub struct Conflict {
 /// witness, never the bound. Nothing is returned that
 /// [`verify`], [`verify_ray`] or [`verify_infeasible`] has not accepted.
 pub fn solve(model: &IntegerProgram, effort: Effort) -> SolveOutcome {
-    match attempt(model, effort) {
+    match try_solve(model, effort) {
         Ok(outcome) => outcome,
         Err(diagnostic) => SolveOutcome::SolverFailed(diagnostic),
     }
 }
 
-fn attempt(model: &IntegerProgram, effort: Effort) -> Result<SolveOutcome, Diagnostic> {
+fn try_solve(model: &IntegerProgram, effort: Effort) -> Result<SolveOutcome, Diagnostic> {
     if let Some(row) = model.foreign_row() {
         return Err(Diagnostic::new(format!(
             "row `{}` names a variable of another model",
             row.label
         )));
     }
-    let reduced = Reduced::of(&Linear::relax(model));
+    let reduced = Reduced::new(&LinearProgram::relax(model));
     let mut simplex = Simplex::new(&reduced.linear, effort.pivots, effort.deadline)
-        .ok_or_else(|| gave_up("no starting basis"))?;
+        .ok_or_else(|| solver_gave_up("no starting basis"))?;
     match simplex.run() {
-        Verdict::Optimal => bounded(model, &reduced, simplex, effort).map(SolveOutcome::Bounded),
-        Verdict::Infeasible { multipliers } => {
-            let multipliers = big(&reduced.expand_multipliers(&multipliers, false));
+        SimplexOutcome::Optimal => certify_optimum(model, &reduced, simplex, effort).map(SolveOutcome::Bounded),
+        SimplexOutcome::Infeasible { multipliers } => {
+            let multipliers = to_rationals(&reduced.expand_multipliers(&multipliers, false));
             verify_infeasible(model, &multipliers)?;
             let rows = (0u32..)
                 .zip(&multipliers)
@@ -136,25 +136,25 @@ fn attempt(model: &IntegerProgram, effort: Effort) -> Result<SolveOutcome, Diagn
                 .collect();
             Ok(SolveOutcome::Infeasible(Conflict { rows, multipliers }))
         }
-        Verdict::Unbounded { direction, column } => {
-            rays(model, &reduced, simplex, direction, column, effort).map(SolveOutcome::Unbounded)
+        SimplexOutcome::Unbounded { direction, column } => {
+            collect_rays(model, &reduced, simplex, direction, column, effort).map(SolveOutcome::Unbounded)
         }
-        Verdict::GaveUp(why) => Err(gave_up(why)),
+        SimplexOutcome::GaveUp(why) => Err(solver_gave_up(why)),
     }
 }
 
-fn bounded(
+fn certify_optimum(
     model: &IntegerProgram,
     reduced: &Reduced,
     mut simplex: Simplex,
     effort: Effort,
 ) -> Result<Certified, Diagnostic> {
-    let multipliers = big(&reduced.expand_multipliers(&simplex.multipliers(), true));
+    let multipliers = to_rationals(&reduced.expand_multipliers(&simplex.multipliers(), true));
     let optimum = simplex.point();
     let point = reduced.expand_point(&optimum);
-    let mut lp_value = Exact::ZERO;
+    let mut lp_value = Rational::ZERO;
     for (var, value) in model.vars().iter().zip(&point) {
-        lp_value = lp_value.add(&Exact::int(var.cost.into()).mul(value));
+        lp_value = lp_value.add(&Rational::int(var.cost.into()).mul(value));
     }
     let lp_value = lp_value.to_big();
     // The bound does not need a witness.
@@ -171,7 +171,7 @@ fn bounded(
     };
     let (witness, no_witness) = match found {
         Ok(point) => (Some(point), None),
-        Err(why) => (None, Some(why.what)),
+        Err(why) => (None, Some(why.message)),
     };
     let bound = lp_value.floor().to_integer().to_i128().ok_or_else(|| {
         Diagnostic::new("the bound does not fit 128 bits")
@@ -198,18 +198,18 @@ fn bounded(
 }
 
 /// Collects rays: each found one is taken out by freezing the variable that started it.
-fn rays(
+fn collect_rays(
     model: &IntegerProgram,
     reduced: &Reduced,
     mut simplex: Simplex,
-    direction: Vec<Exact>,
+    direction: Vec<Rational>,
     column: usize,
     effort: Effort,
 ) -> Result<Vec<Ray>, Diagnostic> {
     let mut found = Vec::new();
     let mut next = Some((direction, column));
     while let Some((direction, column)) = next {
-        let direction = big(&reduced.expand_direction(&direction));
+        let direction = to_rationals(&reduced.expand_direction(&direction));
         verify_ray(model, &direction)?;
         found.push(Ray {
             growth: (0u32..)
@@ -223,18 +223,18 @@ fn rays(
         }
         simplex.freeze(column);
         next = match simplex.resume() {
-            Verdict::Unbounded { direction, column } => Some((direction, column)),
+            SimplexOutcome::Unbounded { direction, column } => Some((direction, column)),
             _ => None,
         };
     }
     Ok(found)
 }
 
-fn big(values: &[Exact]) -> Vec<BigRational> {
-    values.iter().map(Exact::to_big).collect()
+fn to_rationals(values: &[Rational]) -> Vec<BigRational> {
+    values.iter().map(Rational::to_big).collect()
 }
 
-fn gave_up(why: &str) -> Diagnostic {
+fn solver_gave_up(why: &str) -> Diagnostic {
     Diagnostic::new(format!("the exact solver gave up: {why}"))
         .hint("please report the kernel; no bound was computed")
 }

@@ -1,14 +1,14 @@
-use crate::exact::Exact;
+use crate::exact::Rational;
 
 /// A set of positions that can be walked in both directions while it grows ahead of the walk.
 #[derive(Clone, Debug)]
-pub(crate) struct Positions {
+pub(crate) struct PositionSet {
     words: Vec<u64>,
 }
 
-impl Positions {
-    pub(crate) fn new(len: usize) -> Positions {
-        Positions {
+impl PositionSet {
+    pub(crate) fn new(len: usize) -> PositionSet {
+        PositionSet {
             words: vec![0; len.div_ceil(64)],
         }
     }
@@ -54,16 +54,16 @@ impl Positions {
 /// The solves of the simplex method leave a few hundred values in vectors of ten thousands, so no step may walk all
 /// of them; and the vectors are used again for every step.
 #[derive(Clone, Debug)]
-pub(crate) struct Sparse {
-    values: Vec<Exact>,
-    touched: Positions,
+pub(crate) struct SparseVector {
+    values: Vec<Rational>,
+    touched: PositionSet,
 }
 
-impl Sparse {
-    pub(crate) fn new(len: usize) -> Sparse {
-        Sparse {
-            values: vec![Exact::ZERO; len],
-            touched: Positions::new(len),
+impl SparseVector {
+    pub(crate) fn new(len: usize) -> SparseVector {
+        SparseVector {
+            values: vec![Rational::ZERO; len],
+            touched: PositionSet::new(len),
         }
     }
 
@@ -71,7 +71,7 @@ impl Sparse {
         self.values.len()
     }
 
-    pub(crate) fn get(&self, position: usize) -> &Exact {
+    pub(crate) fn get(&self, position: usize) -> &Rational {
         &self.values[position]
     }
 
@@ -80,13 +80,13 @@ impl Sparse {
         self.touched.contains(position)
     }
 
-    pub(crate) fn set(&mut self, position: usize, value: Exact) {
+    pub(crate) fn set(&mut self, position: usize, value: Rational) {
         self.touched.insert(position);
         self.values[position] = value;
     }
 
     /// `self[position] -= a * b`.
-    pub(crate) fn sub_mul(&mut self, position: usize, a: &Exact, b: &Exact) {
+    pub(crate) fn sub_mul(&mut self, position: usize, a: &Rational, b: &Rational) {
         self.touched.insert(position);
         self.values[position].sub_mul(a, b);
     }
@@ -105,14 +105,14 @@ impl Sparse {
     pub(crate) fn clear(&mut self) {
         let mut next = self.touched.at_or_after(0);
         while let Some(position) = next {
-            self.values[position] = Exact::ZERO;
+            self.values[position] = Rational::ZERO;
             next = self.touched.at_or_after(position + 1);
         }
         self.touched.clear();
     }
 
     /// The non-zero values, ascending by position.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Exact)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Rational)> {
         let touched = std::iter::successors(self.touched.at_or_after(0), |&position| {
             self.touched.at_or_after(position + 1)
         });
@@ -124,17 +124,17 @@ impl Sparse {
 
 /// Lists of entries behind each other in one allocation.
 #[derive(Clone, Debug)]
-pub(crate) struct Lists<T> {
+pub(crate) struct CompressedLists<T> {
     /// Where each list starts, and the end of the last one.
     starts: Vec<usize>,
     entries: Vec<T>,
 }
 
-impl<T> Lists<T> {
-    pub(crate) fn with_capacity(lists: usize) -> Lists<T> {
+impl<T> CompressedLists<T> {
+    pub(crate) fn with_capacity(lists: usize) -> CompressedLists<T> {
         let mut starts = Vec::with_capacity(lists + 1);
         starts.push(0);
-        Lists {
+        CompressedLists {
             starts,
             entries: Vec::new(),
         }
@@ -151,7 +151,7 @@ impl<T> Lists<T> {
         self.starts.len() - 1
     }
 
-    pub(crate) fn of(&self, list: usize) -> &[T] {
+    pub(crate) fn list(&self, list: usize) -> &[T] {
         &self.entries[self.starts[list]..self.starts[list + 1]]
     }
 
@@ -167,7 +167,7 @@ impl<T> Lists<T> {
         empty: T,
         keys: impl Iterator<Item = usize>,
         entries: impl Iterator<Item = (usize, T)>,
-    ) -> Lists<T>
+    ) -> CompressedLists<T>
     where
         T: Clone,
     {
@@ -184,7 +184,7 @@ impl<T> Lists<T> {
             gathered[free[list]] = entry;
             free[list] += 1;
         }
-        Lists {
+        CompressedLists {
             starts,
             entries: gathered,
         }
@@ -192,13 +192,13 @@ impl<T> Lists<T> {
 }
 
 /// Columns by rows, or rows by columns; there are `height` of the result.
-pub(crate) fn transposed(height: usize, lists: &Lists<(usize, Exact)>) -> Lists<(usize, Exact)> {
+pub(crate) fn transposed(height: usize, lists: &CompressedLists<(usize, Rational)>) -> CompressedLists<(usize, Rational)> {
     let keys = lists.entries.iter().map(|(other, _)| *other);
     let entries = (0..lists.len()).flat_map(|list| {
-        let entries = lists.of(list).iter();
+        let entries = lists.list(list).iter();
         entries.map(move |(other, value)| (*other, (list, value.clone())))
     });
-    Lists::gather(height, (0, Exact::ZERO), keys, entries)
+    CompressedLists::gather(height, (0, Rational::ZERO), keys, entries)
 }
 
 #[cfg(test)]
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn positions_are_walked_both_ways_while_they_grow() {
-        let mut set = Positions::new(200);
+        let mut set = PositionSet::new(200);
         for position in [0, 63, 64, 130, 199] {
             set.insert(position);
         }
@@ -223,17 +223,17 @@ mod tests {
         assert_eq!(set.before(0), None);
         set.clear();
         assert_eq!((set.at_or_after(0), set.before(200)), (None, None));
-        assert_eq!(Positions::new(0).at_or_after(0), None);
+        assert_eq!(PositionSet::new(0).at_or_after(0), None);
     }
 
     #[test]
     fn a_cleared_vector_is_zero() {
-        let mut vector = Sparse::new(70);
-        vector.set(69, Exact::ONE);
-        vector.sub_mul(3, &Exact::ONE, &Exact::ONE);
-        vector.sub_mul(69, &Exact::ONE, &Exact::ONE);
+        let mut vector = SparseVector::new(70);
+        vector.set(69, Rational::ONE);
+        vector.sub_mul(3, &Rational::ONE, &Rational::ONE);
+        vector.sub_mul(69, &Rational::ONE, &Rational::ONE);
         let found: Vec<_> = vector.iter().collect();
-        assert_eq!(found, [(3, &Exact::int(-1))]);
+        assert_eq!(found, [(3, &Rational::int(-1))]);
         vector.clear();
         assert_eq!(vector.iter().count(), 0);
         assert!(vector.get(3).is_zero() && !vector.is_touched(3));
@@ -242,9 +242,9 @@ mod tests {
     #[test]
     fn lists_are_gathered_by_key() {
         let entries = [(2, 5), (0, 7), (2, 6)];
-        let lists = Lists::gather(3, 0, [0, 2, 2].into_iter(), entries.into_iter());
+        let lists = CompressedLists::gather(3, 0, [0, 2, 2].into_iter(), entries.into_iter());
         assert_eq!(
-            [lists.of(0), lists.of(1), lists.of(2)],
+            [lists.list(0), lists.list(1), lists.list(2)],
             [&[7][..], &[], &[5, 6]]
         );
     }

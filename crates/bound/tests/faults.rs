@@ -52,7 +52,7 @@ fn without_row(model: &IntegerProgram, dropped: usize) -> IntegerProgram {
 
 fn rejected(model: &IntegerProgram, certificate: &Certificate, words: &str) {
     let error = verify(model, certificate).expect_err("accepted");
-    assert!(error.what.contains(words), "{error}");
+    assert!(error.message.contains(words), "{error}");
 }
 
 #[test]

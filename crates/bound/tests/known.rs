@@ -75,7 +75,7 @@ fn binding_rows_name_the_loop_bound() {
         .collect();
     assert!(binding.contains(&"loop"), "{binding:?}");
     assert_eq!(
-        model.spell_row(certified.binding_rows().last().unwrap().0),
+        model.format_row(certified.binding_rows().last().unwrap().0),
         "[header] - 10*[enter] <= 0"
     );
 }
@@ -312,7 +312,7 @@ fn a_bound_beyond_128_bits_is_refused_and_never_wraps() {
     let SolveOutcome::SolverFailed(why) = outcome else {
         panic!("{outcome:?}");
     };
-    assert!(why.what.contains("128 bits"), "{why}");
+    assert!(why.message.contains("128 bits"), "{why}");
 }
 
 #[test]

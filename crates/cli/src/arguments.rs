@@ -1,4 +1,4 @@
-//! What can be typed.
+//! Command-line arguments. Doc comments of fields are their help texts.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,20 +6,20 @@ use std::time::Duration;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use warpbound_driver::{
-    AgreementDomain, DivergenceOrder, FactsFile, GroupDomain, Interlock, CfgLevel, WarpModel, Selection,
-    FactReading, Selection, Sm, StackDomain, StartCaches, WarpPolicy,
+    AgreementDomain, CfgLevel, DivergenceOrder, FactReading, FactsFile, GroupDomain, Interlock,
+    SchedulerPolicy, Selection, Sm, StackDomain, StartCaches, WarpModel,
 };
 use warpbound_report::BoundFormat;
 
 use crate::input;
-use crate::later::Later;
-use crate::values::{SetTo, block, loop_default, pick, seconds, set};
+use crate::later::Deferred;
+use crate::values::{Override, block, loop_default, parameter_override, seconds, selection};
 
-/// Worst-case bounds of GPU kernels, from their machine code.
+/// Bounds, simulates and audits GPU kernels, from their machine code
 #[derive(Parser)]
 #[command(name = "warpbound", version)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 an audit found a violation, 2 some kernel has no bound, 3 the input cannot be used, 64 wrong usage."
+    after_help = "Exit codes: 0 success, 1 an audit found a violation, 2 some kernel has no bound, 3 unusable input, 64 wrong usage."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -29,25 +29,25 @@ pub(crate) struct Arguments {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// List the kernels of a cubin, or the images of a library
-    List(Later<ListArguments>),
+    List(Deferred<ListArguments>),
     /// Write images of a library as cubins
-    Extract(Later<ExtractArguments>),
-    /// Print the machine code with its control words
-    Disasm(Later<DisasmArguments>),
-    /// Print the control-flow graph of a thread or of a warp
-    Cfg(Later<CfgArguments>),
-    /// Run a kernel on a simulated machine, cycle by cycle, or a GPU kernel without time
-    Run(Later<RunArguments>),
-    /// Estimate a block of a mini-SIMT kernel by abstract CTA simulation, and bound its cycles
-    Cta(Later<CtaArguments>),
-    /// Run a GPU kernel without time and compare each step of its warps with what is claimed of it
-    Audit(Later<AuditArguments>),
-    /// Print which branches, loads and barriers may diverge, and why
-    Divergence(Later<DivergenceArguments>),
-    /// Print a facts file with one line per loop, ready to be filled
-    Facts(Later<TemplateArguments>),
-    /// Bound the warp instructions that a warp issues
-    Bound(Later<BoundArguments>),
+    Extract(Deferred<ExtractArguments>),
+    /// Disassemble kernels, with decoded control words
+    Disasm(Deferred<DisasmArguments>),
+    /// Print the thread-level or warp-level control-flow graph of a kernel
+    Cfg(Deferred<CfgArguments>),
+    /// Simulate a launch of a kernel, cycle by cycle or without timing
+    Run(Deferred<RunArguments>),
+    /// Bound the cycles of a block of a mini-SIMT kernel, and estimate them by abstract CTA simulation
+    Cta(Deferred<CtaArguments>),
+    /// Execute a GPU kernel and compare each step of its warps with the claims of the analyses
+    Audit(Deferred<AuditArguments>),
+    /// Report which branches, loads and barriers may diverge, and why
+    Divergence(Deferred<DivergenceArguments>),
+    /// Print a template of a facts file, with a line per loop
+    Facts(Deferred<TemplateArguments>),
+    /// Bound the instructions that a warp of a kernel issues
+    Bound(Deferred<BoundArguments>),
 }
 
 /// Arguments of `list`.
@@ -55,7 +55,7 @@ pub(crate) enum Command {
 pub(crate) struct ListArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     /// Output format
@@ -70,10 +70,12 @@ pub(crate) struct ListArguments {
 pub(crate) struct ExtractArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Only images with a kernel of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+    /// Images with a kernel of this name only: mangled, demangled, demangled without namespaces and arguments, or a
+    /// prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
-    /// A file for the only image, or a folder for any number; a folder is made where there is none [default: standard output, for one image]
+    /// File for a single image, or directory for any number of images; a missing directory is created [default:
+    /// standard output, for a single image]
     #[arg(long, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -83,10 +85,10 @@ pub(crate) struct ExtractArguments {
 pub(crate) struct DisasmArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
-    /// Columns with decoded control words, or plain lines spelled as nvdisasm does
+    /// Columns with decoded control words, or the plain text of nvdisasm
     #[arg(long, value_enum, default_value_t)]
     pub(crate) style: Style,
     #[command(flatten)]
@@ -98,10 +100,10 @@ pub(crate) struct DisasmArguments {
 pub(crate) struct CfgArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// The kernel: its name mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+    /// Name of the kernel: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: String,
-    /// Whose control flow
+    /// Control flow of one thread, or of a warp
     #[arg(long, value_enum, default_value_t)]
     pub(crate) level: GraphLevel,
     /// Output format
@@ -112,7 +114,7 @@ pub(crate) struct CfgArguments {
     #[command(flatten)]
     pub(crate) launch: LaunchArguments,
     #[command(flatten)]
-    pub(crate) domains: Domains,
+    pub(crate) domains: DomainArguments,
 }
 
 /// Arguments of `cta`.
@@ -140,16 +142,16 @@ pub(crate) struct AuditArguments {
     pub(crate) launch: GridInput,
     #[command(flatten)]
     pub(crate) facts: FactsArguments,
-    /// Runs: first the launch as given, then others with other contents of its buffers
+    /// Number of runs: the launch as given, then launches with random buffer contents
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     pub(crate) runs: u64,
-    /// Start of the random sequence of those
+    /// Seed of the random buffer contents
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Stop the first run after so many warp instructions [default: 1000000000]
+    /// Limit of the warp instructions of the first run [default: 1000000000]
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     pub(crate) max_instructions: Option<u64>,
-    /// Write how often loops ran into a facts file, marked as observed
+    /// Write the observed iterations of loops as a facts file, marked as observed
     #[arg(long, value_name = "PATH")]
     pub(crate) write_facts: Option<PathBuf>,
     /// Output format
@@ -164,7 +166,7 @@ pub(crate) struct AuditArguments {
 pub(crate) struct DivergenceArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     /// Output format
@@ -175,7 +177,7 @@ pub(crate) struct DivergenceArguments {
     #[command(flatten)]
     pub(crate) launch: LaunchArguments,
     #[command(flatten)]
-    pub(crate) domains: Domains,
+    pub(crate) domains: DomainArguments,
 }
 
 /// Arguments of `facts`.
@@ -183,7 +185,7 @@ pub(crate) struct DivergenceArguments {
 pub(crate) struct TemplateArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     #[command(flatten)]
@@ -195,17 +197,17 @@ pub(crate) struct TemplateArguments {
 pub(crate) struct BoundArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Only the kernels of this name: mangled, as C++ has it, without namespaces or arguments, or a prefix and `*`
+    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     #[command(flatten)]
     pub(crate) facts: FactsArguments,
-    /// Warp instructions of one call of a function outside the file, where no fact says it
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(0..=FactsFile::MOST_BOUND))]
+    /// Warp instructions per call of a function outside the file, for functions without a fact
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(0..=FactsFile::MAX_BOUND))]
     pub(crate) call_default: Option<u64>,
     #[command(flatten)]
     pub(crate) launch: LaunchArguments,
-    /// What an instruction costs: `unit` is 1 each time the warp issues it
+    /// Cost of an instruction: `unit` is 1 per issue
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cost: Cost,
     /// Output format
@@ -213,75 +215,89 @@ pub(crate) struct BoundArguments {
     pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
-    /// Say more: over which steps the warp takes up lanes that a divergent branch left waiting (JSON has them always)
+    /// Also list the edges over which a warp resumes lanes that a divergent branch left pending (JSON always lists
+    /// them)
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Give a kernel up after this many seconds (for example 0.5): it then has no bound; the machine's speed decides which kernels these are
+    /// Time limit per kernel in seconds, such as 0.5; a kernel that exceeds it has no bound, so the result depends on
+    /// the speed of the host
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) time_limit: Option<Duration>,
-    /// Add the seconds that each warp-level graph took to JSON (`cfg_seconds`); they differ from run to run
+    /// Add the construction time of each warp-level graph in seconds to JSON (`cfg_seconds`); it differs from run to
+    /// run
     #[arg(long)]
     pub(crate) timing: bool,
-    /// Threads; the output does not depend on their number [default: one for each core]
+    /// Number of threads, which does not change the output [default: one per core]
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
     pub(crate) jobs: Option<u64>,
     #[command(flatten)]
-    pub(crate) domains: Domains,
-    /// Loop facts are about threads (simt), or about the loops of the warp-level graph, which may be others (paper)
+    pub(crate) domains: DomainArguments,
+    /// Apply loop facts to the loops of a thread (simt), or to those of the warp-level graph, which may differ (paper)
     #[arg(long, value_enum, default_value_t)]
     pub(crate) flow: FlowReading,
 }
 
-/// What is run, and how.
+/// Arguments of `run`.
 #[derive(Args)]
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) launch: LaunchInput,
-    /// Run a GPU kernel without time: what it computes
+    /// Execute a GPU kernel without timing: results, faults and instruction counts
     #[arg(long, conflicts_with_all = ["machine", "scheduler", "pick", "set", "caches", "interlock", "sensitivities", "timeline", "events", "trace", "max_cycles"])]
     pub(crate) functional: bool,
-    /// More tables: where cycles went by SM, line and instruction; with --functional what was issued by class, opcode, branch, memory and line
+    /// Add tables: cycles by SM, line and instruction; with --functional, counts by class, opcode, branch, memory and
+    /// line
     #[arg(long, help_heading = "GPU kernels")]
     pub(crate) stats: bool,
-    /// Stop after so many warp instructions [default: 1000000000]
+    /// Limit of the warp instructions [default: 1000000000]
     #[arg(long, value_name = "N", help_heading = "GPU kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     pub(crate) max_instructions: Option<u64>,
-    /// Threads for --sensitivities, and with --functional for blocks; the output does not depend on it [default: 1]
+    /// Number of host threads for --sensitivities and, with --functional, for blocks; it does not change the output
+    /// [default: 1]
     #[arg(long, value_name = "N", help_heading = "GPU kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
     pub(crate) threads: Option<u64>,
-    /// Which lanes go on first where they part [default: taken-first]
+    /// Lanes that continue first after a divergent branch: those that take it, as observed on GPUs, or those that fall
+    /// through [default: taken-first]
     #[arg(long, value_enum, help_heading = "GPU kernels")]
     pub(crate) order: Option<LaneOrder>,
-    /// Which ready warp issues next [default: what the machine says]: the next one in turn (lrr), the one that issued last as long as it can, then the oldest (gto), the oldest, the youngest, any (random:SEED), the one whose unit most others want (contended-unit), or one until it ends or waits at a barrier (run-to-barrier)
-    #[arg(long, value_name = "SCHEDULER", value_parser = value_parser!(WarpPolicy), help_heading = "GPU kernels with time")]
-    pub(crate) scheduler: Option<WarpPolicy>,
-    /// Which values the numbers of the machine have: the slow or the fast end of each, typical ones, at random with seed=N, or the least (lo) or the most (hi) of each [default: typical]. Of numbers without a slow end, such as sizes of caches, slow and fast try each value where runs are short. lo and hi are not the fastest and the slowest run: of some numbers more is faster
-    #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = pick, help_heading = "GPU kernels with time")]
-    pub(crate) pick: Option<Selection>,
-    /// Another value of a number of the machine, named as in machine files: shared.latency=30; can be given several times. Names of earlier files that are sums are understood: dram.latency is l2.hit and dram.beyond_l2
-    #[arg(long, value_name = "NAME=VALUE", value_parser = set, help_heading = "GPU kernels with time")]
-    pub(crate) set: Vec<SetTo>,
-    /// What is in the second-level cache at the start: nothing, or buffers, constants and code [default: what the launch file says, else cold]
+    /// Policy that selects among ready warps [default: that of the machine]: loose round robin (lrr), greedy then
+    /// oldest (gto), oldest, youngest, random:SEED, a warp whose unit most other warps need (contended-unit), or the
+    /// same warp until it ends or waits at a barrier (run-to-barrier)
+    #[arg(long, value_name = "SCHEDULER", value_parser = value_parser!(SchedulerPolicy), help_heading = "GPU kernels with time")]
+    pub(crate) scheduler: Option<SchedulerPolicy>,
+    /// Values of the machine's parameters, each within its range: typical, slow end, fast end, random (seed=N), lower
+    /// end (lo) or upper end (hi) [default: typical]. For parameters without a slow end, such as cache sizes, slow and
+    /// fast search the values if runs are short. lo and hi are not the fastest and the slowest run: for some
+    /// parameters more is faster
+    #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = selection, help_heading = "GPU kernels with time")]
+    pub(crate) selection: Option<Selection>,
+    /// Set a parameter of the machine, named as in machine files: shared.latency=30; may be repeated. A name of older
+    /// machine files that stands for a sum is accepted: dram.latency is l2.hit and dram.beyond_l2
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter_override, help_heading = "GPU kernels with time")]
+    pub(crate) set: Vec<Override>,
+    /// L2 cache at the start: empty (cold), or holding buffers, constants and code (warm) [default: that of the launch
+    /// file, else cold]
     #[arg(long, value_enum, help_heading = "GPU kernels with time")]
     pub(crate) caches: Option<FirstCaches>,
-    /// What decides when a warp may issue again: the control words, as in the machine, or a scoreboard of all registers [default: control-words]
+    /// Mechanism that delays dependent instructions: control words, as on the GPU, or a scoreboard of all registers
+    /// [default: control-words]
     #[arg(long, value_enum, help_heading = "GPU kernels with time")]
     pub(crate) interlock: Option<Keeper>,
-    /// Run again with the least and the most of each number of the machine that matters, and say what changes
+    /// Repeat the simulation with both ends of each parameter's range, and report the changes of the cycles
     #[arg(long, help_heading = "GPU kernels with time")]
     pub(crate) sensitivities: bool,
-    /// Write a timeline, which ui.perfetto.dev shows; a cycle is drawn as a microsecond
+    /// Write a timeline for ui.perfetto.dev, in which one microsecond stands for one cycle
     #[arg(long, value_name = "FILE", help_heading = "GPU kernels with time")]
     pub(crate) timeline: Option<PathBuf>,
-    /// Write each event as a line of JSON
+    /// Write the events as JSON lines
     #[arg(long, value_name = "FILE", help_heading = "GPU kernels with time")]
     pub(crate) events: Option<PathBuf>,
-    /// Print a line for each cycle: cycle, place, instruction, lanes
+    /// Print a line per cycle: cycle, address, instruction, lanes
     #[arg(long, help_heading = "mini-SIMT kernels")]
     pub(crate) trace: bool,
-    /// Stop after so many cycles [default: 100000000]
+    /// Limit of the cycles [default: 100000000]
     #[arg(long, value_name = "N", help_heading = "mini-SIMT kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     pub(crate) max_cycles: Option<u64>,
     /// Output format
@@ -291,65 +307,66 @@ pub(crate) struct RunArguments {
     pub(crate) output: OutputArguments,
 }
 
-/// Where the result goes.
+/// Destination of the result.
 #[derive(Args)]
 pub(crate) struct OutputArguments {
-    /// Write here instead of to standard output; the file appears when all is done
+    /// Write to this file instead of standard output; it appears once it is complete
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
-/// What is known of loops.
+/// Flow facts.
 #[derive(Args)]
 pub(crate) struct FactsArguments {
-    /// Flow facts (see `warpbound facts`)
+    /// Facts file (see `warpbound facts`)
     #[arg(long, value_name = "FILE")]
     pub(crate) facts: Option<PathBuf>,
-    /// Bound of loops without a fact: header executions per entry and thread
+    /// Bound of loops without a fact: header executions of a thread per entry of the loop
     #[arg(long, value_name = "N", value_parser = loop_default())]
     pub(crate) loop_default: Option<u64>,
 }
 
-/// What is launched, and on which machine.
+/// Launch, and the machine that it runs on.
 #[derive(Args)]
 pub(crate) struct LaunchInput {
-    /// The kernel [default: the one that the launch file names]
+    /// Name of the kernel [default: that of the launch file]
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
-    /// The launch: threads, constants, data
+    /// Launch file: threads or grid, parameters, data
     #[arg(long, value_name = "FILE")]
     pub(crate) launch: PathBuf,
-    /// The machine: a file, or the name of one that comes with warpbound [default: that of the launch file, or the one that the code is for]
+    /// Machine: a file, or the name of a built-in machine [default: that of the launch file, or that of the code]
     #[arg(long, value_name = "M")]
     pub(crate) machine: Option<String>,
 }
 
-/// What is launched of a grid.
+/// Launch of a grid.
 #[derive(Args)]
 pub(crate) struct GridInput {
-    /// The kernel [default: the one that the launch file names]
+    /// Name of the kernel [default: that of the launch file]
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
-    /// The launch: grid, block, parameters
+    /// Launch file: grid, block, parameters
     #[arg(long, value_name = "FILE")]
     pub(crate) launch: PathBuf,
 }
 
-/// A file, and which of its images.
+/// Input file, and the selection of its images.
 #[derive(Args)]
 pub(crate) struct Input {
-    /// A cubin, a file with cubins inside (fat binary, program, shared object, object file, archive), or mini-SIMT text; `-` is standard input
+    /// Cubin, file with embedded cubins (fat binary, executable, shared object, object file, archive), or mini-SIMT
+    /// text; `-` is standard input
     pub(crate) file: PathBuf,
-    /// Only images for this architecture: sm_61
+    /// Images for this architecture only, such as sm_61
     #[arg(long, value_name = "SM")]
     sm: Option<Sm>,
-    /// Only the image of this number (see `warpbound list`)
+    /// Image of this number only (see `warpbound list`)
     #[arg(long, value_name = "N")]
     image: Option<usize>,
 }
 
 impl Input {
-    /// The name of the file in messages and reports.
+    /// Returns the name of the file in messages and reports.
     pub(crate) fn name(&self) -> String {
         match self.file.as_os_str() == "-" {
             true => input::STDIN.to_owned(),
@@ -367,31 +384,31 @@ impl Input {
 
 #[derive(Args)]
 pub(crate) struct LaunchArguments {
-    /// Threads of a block; Y and Z are 1 if left out
+    /// Threads of a block; Y and Z default to 1
     #[arg(long, value_name = "X,Y,Z", value_parser = block)]
     pub(crate) block: Option<[u32; 3]>,
-    /// Lanes of a warp, for mini-SIMT code [default: 64, the most that a machine may have]
+    /// Lanes of a warp, for mini-SIMT code [default: 64, the maximum]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) warp_width: Option<u32>,
 }
 
 #[derive(Args)]
-pub(crate) struct Domains {
-    /// Stacks as graphs with cycles, or without
+pub(crate) struct DomainArguments {
+    /// Represent activation stacks by graphs with cycles, or without
     #[arg(long, value_enum, default_value_t, help_heading = "Precision")]
     stack: Stack,
-    /// Keep relations between groups of lanes
+    /// Track relations between groups of lanes
     #[arg(long, value_enum, default_value_t, help_heading = "Precision")]
     groups: Groups,
-    /// Keep agreement for all groups, for the active lanes, or not at all
+    /// Track agreement for all groups, for the active lanes, or not at all
     #[arg(long, value_enum, default_value_t, help_heading = "Precision")]
     agreement: Agreement,
-    /// Which side of a divergent branch runs first
+    /// Successor of a divergent branch that runs first
     #[arg(long, value_enum, default_value_t, help_heading = "Precision")]
     divergence_order: Order,
 }
 
-impl Domains {
+impl DomainArguments {
     pub(crate) fn model(&self) -> WarpModel {
         WarpModel {
             may_diverge: true,

@@ -1,26 +1,34 @@
 //! `warpbound audit`.
 
-use std::path::Path;
-
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::AuditRuns;
 use warpbound_report::{AuditReport, to_json};
 
-use crate::arguments::{FactsArguments, Format, GridInput, Input, OutputArguments};
+use crate::arguments::{AuditArguments, Format};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::{NO_BOUND, Stop, UNUSABLE, VIOLATED, facts_options, input, launched_session, print};
+use crate::{
+    CommandError, NO_BOUND, UNUSABLE, VIOLATED, facts_options, input, launched_session, print,
+};
 
-/// Runs a launch, and others like it; the exit code.
-pub(crate) fn audit(
-    input: &Input,
-    launched: &GridInput,
-    facts: FactsArguments,
-    runs: &AuditRuns,
-    write_facts: Option<&Path>,
-    format: Format,
-    output: &OutputArguments,
-) -> Result<u8, Stop> {
+/// Audits a launch and its variations; returns the exit code.
+pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
+    let AuditArguments {
+        input,
+        launch: launched,
+        facts,
+        runs,
+        seed,
+        max_instructions,
+        write_facts,
+        format,
+        output,
+    } = arguments;
+    let runs = AuditRuns {
+        runs: *runs,
+        seed: *seed,
+        max_instructions: *max_instructions,
+    };
     let library = input::library(&input.file)?;
     if library.is_text() {
         let what = "audit runs GPU kernels, and this is mini-SIMT";
@@ -37,7 +45,7 @@ pub(crate) fn audit(
     let out = Output::open(output.output.as_deref())?;
     let mut progress = Progress::new();
     let show = |done| progress.runs(done, runs.runs);
-    let report = session.audit(kernel, &grid, &options, runs, show);
+    let report = session.audit(kernel, &grid, &options, &runs, show);
     progress.clear();
     let report = report?;
     if let Some(path) = write_facts {
@@ -52,7 +60,7 @@ pub(crate) fn audit(
     Ok(code(&report))
 }
 
-/// A violation is told first; a launch that faults is no launch to say anything about.
+/// Returns the exit code. A violation has priority; next, a fault of the given launch makes the audit unusable.
 fn code(report: &AuditReport) -> u8 {
     if report.violations > 0 {
         VIOLATED

@@ -1,36 +1,59 @@
 //! `warpbound bound`.
 
-use warpbound_driver::{Library, BoundOptions, Selection, Unusable};
+use warpbound_driver::{BoundOptions, Unusable};
 use warpbound_report::bound::Status;
 use warpbound_report::{BoundWriter, KernelBound};
 
+use crate::arguments::BoundArguments;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::{NO_BOUND, Stop, UNUSABLE, say};
+use crate::{CommandError, NO_BOUND, UNUSABLE, facts_options, input, print_diagnostic};
 
-/// Bytes of text that wait in memory for the table before them; more wait in a temporary file.
-pub(crate) const SPOOLED: usize = 16 << 20;
+/// Maximum of text bytes spooled in memory until the table before them is complete; beyond it, a temporary file is
+/// used.
+const SPOOLED: usize = 16 << 20;
 
-/// The kernels to be bounded.
-pub(crate) struct Wanted<'a> {
-    pub(crate) library: &'a Library,
-    pub(crate) selection: Selection,
-    pub(crate) kernel: Option<&'a str>,
-}
-
-/// Bounds kernels; the exit code.
-pub(crate) fn bound(
-    wanted: &Wanted<'_>,
-    options: &BoundOptions,
-    jobs: Option<usize>,
-    mut report: BoundWriter<Output>,
-) -> Result<u8, Stop> {
-    let images = wanted.library.select(&wanted.selection)?;
+/// Bounds kernels and returns the exit code.
+pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
+    let BoundArguments {
+        input,
+        kernel,
+        facts,
+        call_default,
+        launch,
+        domains,
+        flow,
+        format,
+        output,
+        explain,
+        time_limit,
+        timing,
+        jobs,
+        cost: _,
+    } = arguments;
+    let library = input::library(&input.file)?;
+    let kernel = kernel.as_deref();
+    let options = BoundOptions {
+        block: launch.block,
+        warp_width: launch.warp_width,
+        model: domains.model(),
+        reading: (*flow).into(),
+        call_default: *call_default,
+        time_limit: *time_limit,
+        timing: *timing,
+        ..facts_options(&library, facts)?
+    };
+    let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
     let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let out = Output::open(output.output.as_deref())?;
+    let mut report = BoundWriter::new(out, (*format).into(), &input.name())
+        .spooled(tempfile::spooled_tempfile(SPOOLED))
+        .explained(*explain);
+    let images = library.select(&input.selection())?;
     let mut progress = Progress::new();
-    let (mut none, mut code) = (true, 0);
-    // Who asks for a kernel does not ask for the other images.
-    let image_code = match wanted.kernel {
+    let (mut is_empty, mut code) = (true, 0);
+    // With --kernel, an unreadable image is no error of the command: the kernel may be in another one.
+    let image_code = match kernel {
         Some(_) => 0,
         None => UNUSABLE,
     };
@@ -38,7 +61,7 @@ pub(crate) fn bound(
     let each = |result: Result<KernelBound, Unusable>| {
         match result {
             Ok(kernel) => {
-                none = false;
+                is_empty = false;
                 let place = kernel.image.and_then(|n| images.binary_search(&n).ok());
                 progress.show(&kernel, place.unwrap_or(0), images.len());
                 if kernel.status != Status::Bounded {
@@ -57,18 +80,16 @@ pub(crate) fn bound(
         }
         Ok(())
     };
-    let done: Result<(), Stop> = wanted
-        .library
-        .bounds(&images, wanted.kernel, options, jobs, each);
+    let done: Result<(), CommandError> = library.bounds(&images, kernel, &options, jobs, each);
     progress.clear();
     done?;
-    if none {
+    if is_empty {
         let last = diagnostics.pop();
-        diagnostics.iter().for_each(say);
-        let nothing = || wanted.library.no_kernel(&images, wanted.kernel);
+        diagnostics.iter().for_each(print_diagnostic);
+        let nothing = || library.no_kernel(&images, kernel);
         return Err(last.unwrap_or_else(nothing).into());
     }
     report.finish()?.finish()?;
-    diagnostics.iter().for_each(say);
+    diagnostics.iter().for_each(print_diagnostic);
     Ok(code)
 }

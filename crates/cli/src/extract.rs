@@ -7,16 +7,18 @@ use std::path::{Path, PathBuf};
 use warpbound_base::Diagnostic;
 use warpbound_driver::{Extracted, Library, NamePattern};
 
-use crate::arguments::Input;
+use crate::arguments::ExtractArguments;
 use crate::output::Output;
-use crate::{Stop, UNUSABLE, input, say};
+use crate::{CommandError, UNUSABLE, input, print_diagnostic};
 
-/// Writes images; the exit code.
-pub(crate) fn extract(
-    input: &Input,
-    kernel: Option<&str>,
-    output: Option<&Path>,
-) -> Result<u8, Stop> {
+/// Writes images as files; returns the exit code.
+pub(crate) fn extract(arguments: &ExtractArguments) -> Result<u8, CommandError> {
+    let ExtractArguments {
+        input,
+        kernel,
+        output,
+    } = arguments;
+    let output = output.as_deref();
     let library = input::library(&input.file)?;
     let all = library.select_any(&input.selection())?;
     let (numbers, unread) = match kernel {
@@ -24,7 +26,7 @@ pub(crate) fn extract(
         Some(kernel) => with_kernel(&library, &all, kernel)?,
     };
     for diagnostic in &unread {
-        say(diagnostic);
+        print_diagnostic(diagnostic);
     }
     let folder = output.filter(|path| is_folder(path) || numbers.len() > 1 && !is_stdout(path));
     let Some(folder) = folder else {
@@ -51,9 +53,9 @@ pub(crate) fn extract(
     for number in numbers {
         let image = match library.extract(number) {
             Ok(image) => image,
-            // One image that is damaged is no reason to keep the others back.
+            // A damaged image does not prevent the others from being extracted.
             Err(diagnostic) => {
-                say(&diagnostic);
+                print_diagnostic(&diagnostic);
                 code = UNUSABLE;
                 continue;
             }
@@ -68,12 +70,12 @@ pub(crate) fn extract(
     Ok(code)
 }
 
-/// The images that have a kernel of this name, at least one, and what is wrong with those that cannot be read.
+/// Returns the images with a kernel of this name, at least one, and the diagnostics of the unreadable images.
 fn with_kernel(
     library: &Library,
     numbers: &[usize],
     kernel: &str,
-) -> Result<(Vec<usize>, Vec<Diagnostic>), Stop> {
+) -> Result<(Vec<usize>, Vec<Diagnostic>), CommandError> {
     let pattern = NamePattern::new(kernel);
     let (mut found, mut unread) = (Vec::new(), Vec::new());
     for &number in numbers {
@@ -95,13 +97,13 @@ fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Tells if a path is that of a folder, or is spelled as one.
+/// Whether a path is that of an existing folder, or ends in `/`.
 fn is_folder(path: &Path) -> bool {
     let spelled = path.as_os_str().as_encoded_bytes();
     path.is_dir() || spelled.ends_with(b"/")
 }
 
-/// `NAME.NUMBER.ARCHITECTURE.cubin` beside the others of the file.
+/// Returns the name of an extracted image: `NAME.NUMBER.ARCHITECTURE.cubin`.
 fn file_name(file: &Path, image: &Extracted) -> PathBuf {
     let stem = match is_stdout(file) {
         true => "stdin".into(),

@@ -1,27 +1,25 @@
-//! Files that the user names.
+//! Reading of the input files.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{
-    Bytes, GpuModel, FactsFile, FileSource, LaunchFile, MiniLaunchFile, Library, Machine,
-};
+use warpbound_driver::{Bytes, FactsFile, FileSource, GpuModel, LaunchFile, Library, mini};
 
-/// The largest input that comes through a pipe, and the largest facts file.
-const MOST_BYTES: u64 = 256 << 20;
+/// Maximum size of an input from a pipe, and of a text file.
+const MAX_BYTES: u64 = 256 << 20;
 
-/// The largest file with numbers of a buffer: all buffers together, and a header.
-const MOST_DATA: u64 = LaunchFile::MOST_BYTES + (1 << 20);
+/// Maximum size of a file with buffer contents: that of all buffers, and a header.
+const MAX_DATA_BYTES: u64 = LaunchFile::MAX_BYTES + (1 << 20);
 
-/// The name of standard input in messages and reports.
+/// Name of standard input in messages and reports.
 pub(crate) const STDIN: &str = "standard input";
 
-/// A file with machine code, or standard input where it is `-`. Of a regular file only what is asked for is read.
+/// Opens a file with machine code; `-` is standard input. Parts of a regular file are read on demand.
 pub(crate) fn library(path: &Path) -> Result<Library, Diagnostic> {
     if path == Path::new("-") {
-        let contents = read(std::io::stdin().lock(), STDIN, MOST_BYTES);
+        let contents = read(std::io::stdin().lock(), STDIN, MAX_BYTES);
         return Library::open(STDIN, Bytes::from(contents?));
     }
     let name = path.display().to_string();
@@ -31,7 +29,7 @@ pub(crate) fn library(path: &Path) -> Result<Library, Diagnostic> {
         let source = FileSource::new(file).map_err(unreadable)?;
         return Library::open(&name, source);
     }
-    Library::open(&name, Bytes::from(read(file, &name, MOST_BYTES)?))
+    Library::open(&name, Bytes::from(read(file, &name, MAX_BYTES)?))
 }
 
 pub(crate) fn facts(library: &Library, path: &Path) -> Result<FactsFile, Diagnostic> {
@@ -40,44 +38,44 @@ pub(crate) fn facts(library: &Library, path: &Path) -> Result<FactsFile, Diagnos
     Ok(facts)
 }
 
-/// A launch, and the machine that it is for: `machine`, or else what the launch file names.
+/// Reads a mini-SIMT launch and its machine: `machine`, or else that of the launch file, or else the default.
 pub(crate) fn launch(
     path: &Path,
     machine: Option<&str>,
-) -> Result<(MiniLaunchFile, Machine), Diagnostic> {
-    let text = text(path)?;
-    let launch = MiniLaunchFile::parse(&path.display().to_string(), &text);
-    let launch = launch.map_err(|diagnostic| match has_key(&text, "grid") {
+) -> Result<(mini::LaunchFile, mini::Machine), Diagnostic> {
+    let read_text = text(path)?;
+    let launch = mini::LaunchFile::parse(&path.display().to_string(), &read_text);
+    let launch = launch.map_err(|diagnostic| match has_key(&read_text, "grid") {
         true => diagnostic.hint("this is a launch of a GPU kernel, and the kernel is mini-SIMT"),
         false => diagnostic,
     })?;
     let machine = match (machine, &launch.machine) {
-        (Some(name), _) => machine_of(name, Path::new(""))?,
+        (Some(name), _) => read_machine(name, Path::new(""))?,
         (None, Some(name)) => {
             let folder = path.parent().unwrap_or(Path::new(""));
-            machine_of(name, folder).map_err(|d| d.in_file(launch.file.as_str()))?
+            read_machine(name, folder).map_err(|d| d.in_file(launch.file.as_str()))?
         }
-        (None, None) => Machine::built_in(Machine::DEFAULT)?,
+        (None, None) => mini::Machine::built_in(mini::Machine::DEFAULT)?,
     };
     Ok((launch, machine))
 }
 
-/// A machine for GPU kernels: a file, or one that comes with warpbound.
-pub(crate) fn device(name: &str) -> Result<GpuModel, Diagnostic> {
+/// Returns the model of a GPU: from a file, or a built-in one.
+pub(crate) fn gpu_model(name: &str) -> Result<GpuModel, Diagnostic> {
     if !name.ends_with(".toml") {
         return GpuModel::built_in(name);
     }
     GpuModel::parse(name, &text(Path::new(name))?)
 }
 
-/// A launch of a grid.
+/// Reads a launch of a grid.
 pub(crate) fn grid(path: &Path) -> Result<LaunchFile, Diagnostic> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let contents = |name: &str| {
         let path = folder.join(name);
         let name = path.display().to_string();
         let file = File::open(&path).map_err(|error| unreadable(&name, &error))?;
-        read(file, &name, MOST_DATA)
+        read(file, &name, MAX_DATA_BYTES)
     };
     let text = text(path)?;
     let grid = LaunchFile::parse(&path.display().to_string(), &text, &contents);
@@ -89,25 +87,25 @@ pub(crate) fn grid(path: &Path) -> Result<LaunchFile, Diagnostic> {
     })
 }
 
-/// Tells if a line of a file begins with a key.
+/// Whether a line of a file starts with a key.
 fn has_key(text: &str, key: &str) -> bool {
     let of_line = |line: &str| line.split('=').next().map(str::trim) == Some(key);
     text.lines().any(of_line)
 }
 
-/// The machine of a name, or of a file in a folder.
-fn machine_of(name: &str, folder: &Path) -> Result<Machine, Diagnostic> {
+/// Returns the mini-SIMT machine of a name, or of a file in a folder.
+fn read_machine(name: &str, folder: &Path) -> Result<mini::Machine, Diagnostic> {
     if !name.ends_with(".toml") {
-        return Machine::built_in(name);
+        return mini::Machine::built_in(name);
     }
     let path = folder.join(name);
-    Machine::parse(&path.display().to_string(), &text(&path)?)
+    mini::Machine::parse(&path.display().to_string(), &text(&path)?)
 }
 
 fn text(path: &Path) -> Result<String, Diagnostic> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
-    let contents = read(file, &name, MOST_BYTES)?;
+    let contents = read(file, &name, MAX_BYTES)?;
     String::from_utf8(contents).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let before = error.as_bytes().get(..valid).unwrap_or_default();
@@ -118,7 +116,7 @@ fn text(path: &Path) -> Result<String, Diagnostic> {
     })
 }
 
-/// The contents of a file of at most so many bytes, which may be a pipe but not one without end.
+/// Reads at most `most` bytes; more are an error, so that an endless pipe ends.
 fn read(file: impl Read, name: &str, most: u64) -> Result<Vec<u8>, Diagnostic> {
     let mut contents = Vec::new();
     let mut limited = file.take(most + 1);

@@ -1,25 +1,28 @@
-//! Commands that say something of each kernel: `disasm`, `divergence`, `facts`.
+//! Commands that report on each kernel: `disasm`, `divergence`, `facts`.
 
 use std::io::Write as _;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{CodeKind, BoundOptions, Session};
+use warpbound_driver::{BoundOptions, CodeKind, Session};
 use warpbound_report::DivergenceWriter;
 
-use crate::arguments::{Format, Input, OutputArguments, Style};
+use crate::arguments::{DisasmArguments, DivergenceArguments, Input, Style, TemplateArguments};
 use crate::output::Output;
-use crate::{Stop, UNUSABLE, input, say};
+use crate::{CommandError, UNUSABLE, flow_options, input, print_diagnostic};
 
-pub(crate) fn disasm(
-    input: &Input,
-    kernel: Option<&str>,
-    style: Style,
-    output: &OutputArguments,
-) -> Result<u8, Stop> {
+/// Disassembles kernels; returns the exit code.
+pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
+    let DisasmArguments {
+        input,
+        kernel,
+        style,
+        output,
+    } = arguments;
+    let kernel = kernel.as_deref();
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
     let mut text = String::new();
-    let done = each_kernel(input, kernel, CodeKind::All, |session, index| {
+    let done = for_each_kernel(input, kernel, CodeKind::All, |session, index| {
         let kernel = session.kernel_at(index)?;
         text.clear();
         if !first {
@@ -36,32 +39,44 @@ pub(crate) fn disasm(
     Ok(done.code())
 }
 
-pub(crate) fn divergence(
-    input: &Input,
-    kernel: Option<&str>,
-    options: &BoundOptions,
-    format: Format,
-    output: &OutputArguments,
-) -> Result<u8, Stop> {
+/// Reports the divergence of kernels; returns the exit code.
+pub(crate) fn divergence(arguments: &DivergenceArguments) -> Result<u8, CommandError> {
+    let DivergenceArguments {
+        input,
+        kernel,
+        format,
+        output,
+        launch,
+        domains,
+    } = arguments;
+    let options = flow_options(launch, domains);
     let out = Output::open(output.output.as_deref())?;
     let file = input.name();
-    let mut writer = DivergenceWriter::new(out, format.into(), &file);
-    let done = each_kernel(input, kernel, CodeKind::Kernels, |session, index| {
-        let report = session.divergence(session.kernel_at(index)?, options)?;
-        Ok(writer.kernel(&report)?)
-    })?;
+    let mut writer = DivergenceWriter::new(out, (*format).into(), &file);
+    let done = for_each_kernel(
+        input,
+        kernel.as_deref(),
+        CodeKind::Kernels,
+        |session, index| {
+            let report = session.divergence(session.kernel_at(index)?, &options)?;
+            Ok(writer.kernel(&report)?)
+        },
+    )?;
     writer.finish()?.finish()?;
     Ok(done.code())
 }
 
-pub(crate) fn facts(
-    input: &Input,
-    kernel: Option<&str>,
-    output: &OutputArguments,
-) -> Result<u8, Stop> {
+/// Prints a template of a facts file; returns the exit code.
+pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
+    let TemplateArguments {
+        input,
+        kernel,
+        output,
+    } = arguments;
+    let kernel = kernel.as_deref();
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
-    let done = each_kernel(input, kernel, CodeKind::Kernels, |session, index| {
+    let done = for_each_kernel(input, kernel, CodeKind::Kernels, |session, index| {
         let text = session.facts(session.kernel_at(index)?)?;
         if first {
             out.write_all(Session::FACTS_HEAD.as_bytes())?;
@@ -73,32 +88,32 @@ pub(crate) fn facts(
     Ok(done.code())
 }
 
-/// Failures of a query that has an answer for other kernels.
-struct Done {
-    /// True if a kernel or image that was asked for is among them.
-    is_lacking: bool,
+/// Failures of a query that succeeded for at least one kernel.
+struct Failures {
+    /// Whether a requested kernel or image is among the failures.
+    is_incomplete: bool,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Done {
-    /// Says what is wrong, once the answer is out; the exit code.
+impl Failures {
+    /// Prints the diagnostics, which follow the answer, and returns the exit code.
     fn code(self) -> u8 {
-        self.diagnostics.iter().for_each(say);
-        match self.is_lacking {
+        self.diagnostics.iter().for_each(print_diagnostic);
+        match self.is_incomplete {
             true => UNUSABLE,
             false => 0,
         }
     }
 }
 
-/// Does something with each kernel that was asked for. One that it cannot be done with, or an image that cannot be
-/// used, is no reason to say nothing about the others; there must be one.
-fn each_kernel(
+/// Applies `work` to each requested kernel. Failures of kernels and unusable images are collected; it is an error if
+/// no kernel succeeds.
+fn for_each_kernel(
     input: &Input,
     name: Option<&str>,
     find: CodeKind,
-    mut work: impl FnMut(&Session, usize) -> Result<(), Stop>,
-) -> Result<Done, Stop> {
+    mut work: impl FnMut(&Session, usize) -> Result<(), CommandError>,
+) -> Result<Failures, CommandError> {
     let library = input::library(&input.file)?;
     let selection = input.selection();
     let images = library.select(&selection)?;
@@ -108,28 +123,28 @@ fn each_kernel(
         match item {
             Ok((session, index)) => match work(&session, index) {
                 Ok(()) => answered += 1,
-                Err(Stop::Input(diagnostic)) => {
+                Err(CommandError::Input(diagnostic)) => {
                     is_lacking = true;
                     diagnostics.push(diagnostic);
                 }
                 Err(stop) => return Err(stop),
             },
             Err(diagnostic) => {
-                // Who asks for a kernel does not ask for the other images.
+                // With a name, an unreadable image is no error of the command: the kernel may be in another one.
                 is_lacking |= name.is_none();
                 diagnostics.push(diagnostic);
             }
         }
     }
     if answered > 0 {
-        return Ok(Done {
-            is_lacking,
+        return Ok(Failures {
+            is_incomplete: is_lacking,
             diagnostics,
         });
     }
     Err(match diagnostics.pop() {
         Some(last) => {
-            diagnostics.iter().for_each(say);
+            diagnostics.iter().for_each(print_diagnostic);
             last
         }
         None => library.no_kernel(&images, name),

@@ -1,30 +1,30 @@
-//! Commands whose arguments are described when they are needed.
+//! Deferred construction of the arguments of a command.
 
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
-/// The arguments of a command, described only once it is known that this command is meant: to describe those of all
-/// commands takes a good part of the time in which a small file is listed.
-pub(crate) struct Later<T>(pub(crate) Box<T>);
+/// Arguments of a command whose clap description is built only if the command is used: descriptions of all commands
+/// would take a considerable part of the time in which a small file is listed.
+pub(crate) struct Deferred<T>(pub(crate) Box<T>);
 
-impl<T: Args> Args for Later<T> {
+impl<T: Args> Args for Deferred<T> {
     fn augment_args(command: Command) -> Command {
-        command.defer(described::<T>)
+        command.defer(describe::<T>)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        Later::<T>::augment_args(command)
+        Deferred::<T>::augment_args(command)
     }
 }
 
-/// The command with its arguments. It keeps its own summary, which theirs would replace.
-fn described<T: Args>(command: Command) -> Command {
+/// Adds the arguments to a command. `augment_args` would replace the summary of the command by that of `T`.
+fn describe<T: Args>(command: Command) -> Command {
     let about = command.get_about().cloned().unwrap_or_default();
     T::augment_args(command).about(about)
 }
 
-impl<T: FromArgMatches> FromArgMatches for Later<T> {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Later<T>, Error> {
-        T::from_arg_matches(matches).map(|arguments| Later(Box::new(arguments)))
+impl<T: FromArgMatches> FromArgMatches for Deferred<T> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Deferred<T>, Error> {
+        T::from_arg_matches(matches).map(|arguments| Deferred(Box::new(arguments)))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -39,7 +39,7 @@ mod tests {
     use crate::arguments::Arguments;
 
     #[test]
-    fn no_command_is_described_before_it_is_meant() {
+    fn only_the_used_command_is_described() {
         let mut all = Arguments::command();
         let described = |command: &clap::Command| command.get_arguments().count();
         assert!(all.get_subcommands().all(|command| described(command) == 0));
@@ -47,7 +47,7 @@ mod tests {
         assert!(parsed.is_ok());
         let names = all.get_subcommands().filter(|c| described(c) > 0);
         let names: Vec<&str> = names.map(clap::Command::get_name).collect();
-        // clap makes `help` on its own.
+        // clap adds `help` itself.
         assert_eq!(names, ["list", "help"]);
     }
 }

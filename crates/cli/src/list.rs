@@ -6,27 +6,29 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::{Library, NamePattern};
 use warpbound_report::{FileReport, Listed, ListedImage, to_json};
 
-use crate::arguments::{Format, Input, OutputArguments};
+use crate::arguments::{Format, ListArguments};
 use crate::output::Output;
-use crate::{Stop, UNUSABLE, input, say};
+use crate::{CommandError, UNUSABLE, input, print_diagnostic};
 
-/// Lists the kernels of images, or the images; the exit code.
-pub(crate) fn list(
-    input: &Input,
-    kernel: Option<&str>,
-    format: Format,
-    output: &OutputArguments,
-) -> Result<u8, Stop> {
+/// Lists the kernels of images, or the images of a file; returns the exit code.
+pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
+    let ListArguments {
+        input,
+        kernel,
+        format,
+        output,
+    } = arguments;
+    let kernel = kernel.as_deref();
     let library = input::library(&input.file)?;
     let selection = input.selection();
     let is_all = selection.image.is_none() && selection.sm.is_none() && kernel.is_none();
     let mut code = 0;
-    let reports = match is_all && !library.is_single() {
+    let read_reports = match is_all && !library.is_single() {
         true => None,
         false => {
             let numbers = library.select(&selection)?;
             let (found, unread) = reports(&library, &numbers, kernel)?;
-            // Of an image that was not asked for by itself, only a kernel was wanted.
+            // Without --image, a kernel found in another image answers the query.
             let is_answered = kernel.is_some() && selection.image.is_none() && !found.is_empty();
             if found.is_empty() {
                 if let Some(diagnostic) = unread.into_iter().next() {
@@ -35,7 +37,7 @@ pub(crate) fn list(
                 return Err(library.no_kernel(&numbers, kernel).into());
             }
             for diagnostic in &unread {
-                say(diagnostic);
+                print_diagnostic(diagnostic);
                 if !is_answered {
                     code = UNUSABLE;
                 }
@@ -44,27 +46,27 @@ pub(crate) fn list(
         }
     };
     let mut out = Output::open(output.output.as_deref())?;
-    out.write_all(spelled(&library, reports.as_deref(), format).as_bytes())?;
+    out.write_all(render(&library, read_reports.as_deref(), format).as_bytes())?;
     out.finish()?;
-    for (_, report) in reports.iter().flatten() {
+    for (_, report) in read_reports.iter().flatten() {
         if let Some(why) = &report.refused {
-            // The names of the kernels are worth printing all the same.
-            say(&Diagnostic::new(why).in_file(report.file.as_str()));
+            // The names of the kernels have been printed nevertheless.
+            print_diagnostic(&Diagnostic::new(why).in_file(report.file.as_str()));
             code = UNUSABLE;
         }
     }
     Ok(code)
 }
 
-/// Images with their numbers.
+/// Reports of images, with the numbers of the images.
 type Reports = Vec<(usize, FileReport)>;
 
-/// The images that can be read and have the kernel, and what is wrong with those that cannot be read.
+/// Returns the readable images that have the kernel, and the diagnostics of the unreadable ones.
 fn reports(
     library: &Library,
     numbers: &[usize],
     kernel: Option<&str>,
-) -> Result<(Reports, Vec<Diagnostic>), Stop> {
+) -> Result<(Reports, Vec<Diagnostic>), CommandError> {
     let pattern = kernel.map(NamePattern::new);
     let (mut found, mut unread) = (Vec::new(), Vec::new());
     for &number in numbers {
@@ -82,7 +84,7 @@ fn reports(
     Ok((found, unread))
 }
 
-fn spelled(library: &Library, reports: Option<&[(usize, FileReport)]>, format: Format) -> String {
+fn render(library: &Library, reports: Option<&[(usize, FileReport)]>, format: Format) -> String {
     let directory = library.directory();
     match (format, reports) {
         (Format::Text, None) => directory.text(),

@@ -1,12 +1,14 @@
-//! `warpbound`: bounds of GPU kernels from their machine code.
+//! `warpbound`: bounds, simulation and audits of GPU kernels from their machine code.
 //!
-//! The only crate that prints. Exit codes: 0 done, 1 an audit found a violation, 2 some kernel has no bound,
+//! Only this crate prints. Exit codes: 0 success, 1 an audit found a violation, 2 some kernel has no bound,
 //! 3 unusable input, 64 wrong usage.
 
 mod arguments;
 mod audit;
 mod bound;
+mod cta;
 mod extract;
+mod graph;
 mod input;
 mod kernels;
 mod later;
@@ -23,12 +25,9 @@ use std::sync::Arc;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::AuditRuns;
-use warpbound_driver::{FactsFile, LaunchFile, Library, BoundOptions, Session};
-use warpbound_report::{BoundWriter, to_json};
+use warpbound_driver::{BoundOptions, FactsFile, LaunchFile, Library, Session};
 
-use arguments::{Arguments, Command, Domains, FactsArguments, GraphFormat, Input, LaunchArguments};
-use bound::Wanted;
+use arguments::{Arguments, Command, DomainArguments, FactsArguments, Input, LaunchArguments};
 use output::Output;
 
 const VIOLATED: u8 = 1;
@@ -40,7 +39,7 @@ fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Nothing can be done about a closed terminal.
+            // A closed terminal leaves nowhere to report the error.
             let _ = error.print();
             return match error.kind() {
                 ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
@@ -48,220 +47,59 @@ fn main() -> ExitCode {
             };
         }
     };
-    match execute(arguments.command) {
+    match execute(&arguments.command) {
         Ok(code) => ExitCode::from(code),
-        Err(Stop::Input(diagnostic)) => {
-            say(&diagnostic);
+        Err(CommandError::Input(diagnostic)) => {
+            print_diagnostic(&diagnostic);
             ExitCode::from(UNUSABLE)
         }
-        // A reader that has seen enough (`head`) is no error.
-        Err(Stop::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(Stop::Output(error)) => {
+        // A reader that closes the pipe early (`head`) is no error.
+        Err(CommandError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(CommandError::Output(error)) => {
             eprintln!("warpbound: {error}");
             ExitCode::from(UNUSABLE)
         }
     }
 }
 
-/// Why a command stops before its end.
-enum Stop {
+/// Error that stops a command.
+enum CommandError {
     Input(Diagnostic),
     Output(io::Error),
 }
 
-impl From<Diagnostic> for Stop {
-    fn from(diagnostic: Diagnostic) -> Stop {
-        Stop::Input(diagnostic)
+impl From<Diagnostic> for CommandError {
+    fn from(diagnostic: Diagnostic) -> CommandError {
+        CommandError::Input(diagnostic)
     }
 }
 
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Stop {
-        Stop::Output(error)
+impl From<io::Error> for CommandError {
+    fn from(error: io::Error) -> CommandError {
+        CommandError::Output(error)
     }
 }
 
-/// Does what was asked; the exit code.
-fn execute(command: Command) -> Result<u8, Stop> {
+/// Executes a command and returns the exit code.
+fn execute(command: &Command) -> Result<u8, CommandError> {
     match command {
-        Command::List(arguments) => {
-            let arguments::ListArguments {
-                input,
-                kernel,
-                format,
-                output,
-            } = *arguments.0;
-            list::list(&input, kernel.as_deref(), format, &output)
-        }
-        Command::Extract(arguments) => {
-            let arguments::ExtractArguments {
-                input,
-                kernel,
-                output,
-            } = *arguments.0;
-            extract::extract(&input, kernel.as_deref(), output.as_deref())
-        }
-        Command::Disasm(arguments) => {
-            let arguments::DisasmArguments {
-                input,
-                kernel,
-                style,
-                output,
-            } = *arguments.0;
-            kernels::disasm(&input, kernel.as_deref(), style, &output)
-        }
-        Command::Cfg(arguments) => {
-            let arguments::CfgArguments {
-                input,
-                kernel,
-                level,
-                format,
-                output,
-                launch,
-                domains,
-            } = *arguments.0;
-            let options = flow_options(&launch, &domains);
-            let library = input::library(&input.file)?;
-            let images = library.select(&input.selection())?;
-            let (session, index) = library.only_kernel(&images, &kernel)?;
-            let out = Output::open(output.output.as_deref())?;
-            let graph = session.graph(session.kernel_at(index)?, level.into(), &options)?;
-            let text = match format {
-                GraphFormat::Text => graph.text(),
-                GraphFormat::Dot => graph.dot(),
-                GraphFormat::Json => to_json(&graph),
-                GraphFormat::Svg => graph.svg(),
-            };
-            print(out, &text)?;
-            Ok(0)
-        }
+        Command::List(arguments) => list::list(&arguments.0),
+        Command::Extract(arguments) => extract::extract(&arguments.0),
+        Command::Disasm(arguments) => kernels::disasm(&arguments.0),
+        Command::Cfg(arguments) => graph::graph(&arguments.0),
         Command::Run(arguments) => run::run(&arguments.0),
-        Command::Cta(arguments) => {
-            let arguments::CtaArguments {
-                input,
-                launch,
-                facts,
-                format,
-                output,
-            } = *arguments.0;
-            let library = input::library(&input.file)?;
-            if !library.is_text() {
-                let what =
-                    "cta bounds blocks of mini-SIMT kernels, and this is machine code of a GPU";
-                return Err(Diagnostic::new(what)
-                    .in_file(library.name())
-                    .hint(
-                        "`warpbound bound` bounds the instructions that a warp of it issues, `warpbound run` simulates it",
-                    )
-                    .into());
-            }
-            let options = facts_options(&library, facts)?;
-            let (file, machine) = input::launch(&launch.launch, launch.machine.as_deref())?;
-            let session = library.only_session(&input.selection())?;
-            let kernel = session.launched(launch.kernel.as_deref(), &file)?;
-            let out = Output::open(output.output.as_deref())?;
-            let report = session.cta(kernel, &file, &machine, &options)?;
-            let text = match format {
-                GraphFormat::Text => report.text(),
-                GraphFormat::Json => to_json(&report),
-                GraphFormat::Dot => report.dot(),
-                GraphFormat::Svg => report.svg(),
-            };
-            print(out, &text)?;
-            Ok(if report.sound.is_some() { 0 } else { NO_BOUND })
-        }
-        Command::Audit(arguments) => {
-            let arguments::AuditArguments {
-                input,
-                launch,
-                facts,
-                runs,
-                seed,
-                max_instructions,
-                write_facts,
-                format,
-                output,
-            } = *arguments.0;
-            let runs = AuditRuns {
-                runs,
-                seed,
-                max_instructions,
-            };
-            audit::audit(
-                &input,
-                &launch,
-                facts,
-                &runs,
-                write_facts.as_deref(),
-                format,
-                &output,
-            )
-        }
-        Command::Divergence(arguments) => {
-            let arguments::DivergenceArguments {
-                input,
-                kernel,
-                format,
-                output,
-                launch,
-                domains,
-            } = *arguments.0;
-            let options = flow_options(&launch, &domains);
-            kernels::divergence(&input, kernel.as_deref(), &options, format, &output)
-        }
-        Command::Facts(arguments) => {
-            let arguments::TemplateArguments {
-                input,
-                kernel,
-                output,
-            } = *arguments.0;
-            kernels::facts(&input, kernel.as_deref(), &output)
-        }
-        Command::Bound(arguments) => {
-            let arguments::BoundArguments {
-                input,
-                kernel,
-                facts,
-                call_default,
-                launch,
-                domains,
-                flow,
-                format,
-                output,
-                explain,
-                time_limit,
-                timing,
-                jobs,
-                cost: _,
-            } = *arguments.0;
-            let library = input::library(&input.file)?;
-            let options = BoundOptions {
-                block: launch.block,
-                warp_width: launch.warp_width,
-                model: domains.model(),
-                reading: flow.into(),
-                call_default,
-                time_limit,
-                timing,
-                ..facts_options(&library, facts)?
-            };
-            let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
-            let out = Output::open(output.output.as_deref())?;
-            let spool = tempfile::spooled_tempfile(bound::SPOOLED);
-            let report = BoundWriter::new(out, format.into(), &input.name())
-                .spooled(spool)
-                .explained(explain);
-            let wanted = Wanted {
-                library: &library,
-                selection: input.selection(),
-                kernel: kernel.as_deref(),
-            };
-            bound::bound(&wanted, &options, jobs, report)
-        }
+        Command::Cta(arguments) => cta::cta(&arguments.0),
+        Command::Audit(arguments) => audit::audit(&arguments.0),
+        Command::Divergence(arguments) => kernels::divergence(&arguments.0),
+        Command::Facts(arguments) => kernels::facts(&arguments.0),
+        Command::Bound(arguments) => bound::bound(&arguments.0),
     }
 }
 
-fn flow_options(launch: &LaunchArguments, domains: &Domains) -> BoundOptions {
+/// Returns the options of an analysis of control flow.
+fn flow_options(launch: &LaunchArguments, domains: &DomainArguments) -> BoundOptions {
     BoundOptions {
         block: launch.block,
         warp_width: launch.warp_width,
@@ -270,10 +108,11 @@ fn flow_options(launch: &LaunchArguments, domains: &Domains) -> BoundOptions {
     }
 }
 
-fn facts_options(library: &Library, facts: FactsArguments) -> Result<BoundOptions, Diagnostic> {
+/// Returns the options with the flow facts of the user.
+fn facts_options(library: &Library, facts: &FactsArguments) -> Result<BoundOptions, Diagnostic> {
     Ok(BoundOptions {
-        facts: match facts.facts {
-            Some(path) => input::facts(library, &path)?,
+        facts: match &facts.facts {
+            Some(path) => input::facts(library, path)?,
             None => FactsFile::default(),
         },
         loop_default: facts.loop_default,
@@ -281,7 +120,7 @@ fn facts_options(library: &Library, facts: FactsArguments) -> Result<BoundOption
     })
 }
 
-/// The image whose kernel is launched: the one that has it, or the only one.
+/// Returns the image whose kernel is launched: the one that contains it, or the only one.
 fn launched_session(
     library: &Library,
     input: &Input,
@@ -296,12 +135,12 @@ fn launched_session(
 }
 
 /// Writes a report.
-fn print(mut out: Output, text: &str) -> Result<(), Stop> {
+fn print(mut out: Output, text: &str) -> Result<(), CommandError> {
     out.write_all(text.as_bytes())?;
     Ok(out.finish()?)
 }
 
-/// Says what is wrong.
-fn say(diagnostic: &Diagnostic) {
+/// Prints a diagnostic to standard error.
+fn print_diagnostic(diagnostic: &Diagnostic) {
     eprintln!("warpbound: {diagnostic}");
 }

@@ -1,4 +1,4 @@
-//! Where output goes.
+//! Output to standard output or to a file that appears once it is complete.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, StdoutLock, Write};
@@ -7,29 +7,29 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tempfile::NamedTempFile;
 
-/// What a shell adds to the number of SIGINT.
+/// Exit code after SIGINT: 128 plus the number of the signal, as shells report it.
 const INTERRUPTED: i32 = 130;
 
-/// Standard output, or a file that appears when all is written. Errors name it.
+/// Standard output, or a file that appears once it is complete. Errors contain its name.
 pub(crate) struct Output {
     sink: Sink,
-    /// The file as the user named it.
+    /// Name of the file as the user gave it.
     name: String,
 }
 
 enum Sink {
     Stdout(BufWriter<StdoutLock<'static>>),
-    /// What is there already and is no regular file: a device, a pipe.
+    /// Existing file that is not a regular one: a device, a pipe.
     Special(BufWriter<File>),
     File {
-        /// Beside the file, so that it only needs to be renamed. Removed when dropped.
+        /// Temporary file in the folder of the destination, so that a rename completes it. It is removed when dropped.
         temporary: BufWriter<NamedTempFile>,
         path: PathBuf,
     },
 }
 
 impl Output {
-    /// Standard output where no file is named, or `-` is.
+    /// Opens a file; standard output for `None` and `-`.
     pub(crate) fn open(path: Option<&Path>) -> io::Result<Output> {
         match path {
             Some(path) if path != Path::new("-") => Output::file(path),
@@ -44,30 +44,30 @@ impl Output {
         }
     }
 
-    /// A file. From here on an interrupt removes what was written and ends the process.
+    /// Opens a file. From here on an interrupt removes incomplete files and ends the process.
     pub(crate) fn file(path: &Path) -> io::Result<Output> {
         let name = path.display().to_string();
         match Sink::file(path) {
             Ok(sink) => Ok(Output { sink, name }),
-            Err(error) => Err(named(&name, &error)),
+            Err(error) => Err(with_name(&name, &error)),
         }
     }
 
-    /// Makes what was written visible.
+    /// Flushes the output; a file appears under its name.
     pub(crate) fn finish(self) -> io::Result<()> {
         let Output { sink, name } = self;
-        sink.finish().map_err(|error| named(&name, &error))
+        sink.finish().map_err(|error| with_name(&name, &error))
     }
 }
 
-/// An error of an output: which, and why.
-fn named(name: &str, error: &io::Error) -> io::Error {
+/// Adds the name of the output to an error.
+fn with_name(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{name}: cannot be written: {error}"))
 }
 
 impl Sink {
     fn file(path: &Path) -> io::Result<Sink> {
-        // A link stays a link: what it points to is replaced.
+        // A symbolic link stays; its target is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
             let file = File::options().write(true).open(&path)?;
@@ -77,7 +77,7 @@ impl Sink {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let temporary = new_file(folder)?;
+        let temporary = create_temporary(folder)?;
         Ok(Sink::File {
             temporary: BufWriter::new(temporary),
             path,
@@ -92,7 +92,7 @@ impl Sink {
                 let temporary = temporary.into_inner().map_err(|error| error.into_error())?;
                 let own = temporary.path().to_owned();
                 temporary.persist(path)?;
-                half_written().retain(|other| *other != own);
+                incomplete().retain(|other| *other != own);
                 Ok(())
             }
         }
@@ -107,21 +107,21 @@ impl Sink {
     }
 }
 
-/// Files that an interrupt removes.
-static HALF_WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Incomplete files, which an interrupt removes.
+static INCOMPLETE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-fn half_written() -> MutexGuard<'static, Vec<PathBuf>> {
-    HALF_WRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
+fn incomplete() -> MutexGuard<'static, Vec<PathBuf>> {
+    INCOMPLETE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A new file with the permissions that files usually get, which an interrupt removes.
-fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
+/// Creates a temporary file with the default permissions of new files; an interrupt removes it.
+fn create_temporary(folder: &Path) -> io::Result<NamedTempFile> {
     static HANDLED: OnceLock<Option<ctrlc::Error>> = OnceLock::new();
-    let handled = HANDLED.get_or_init(|| ctrlc::set_handler(stop).err());
+    let handled = HANDLED.get_or_init(|| ctrlc::set_handler(on_interrupt).err());
     if let Some(error) = handled {
         return Err(io::Error::other(error.to_string()));
     }
-    // Where there is no such folder, its error says so in fewer words.
+    // For a missing folder, this error is shorter than that of `tempfile`.
     fs::metadata(folder)?;
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -129,17 +129,17 @@ fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt as _;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    // An interrupt waits until the file is on the list.
-    let mut list = half_written();
+    // The lock delays the interrupt handler until the file is on the list.
+    let mut list = incomplete();
     let file = builder.tempfile_in(folder)?;
     list.push(file.path().to_owned());
     Ok(file)
 }
 
-/// Removes what is half written and ends the process.
-fn stop() {
-    for path in &*half_written() {
-        // It may just have become what it was to be.
+/// Removes incomplete files and ends the process.
+fn on_interrupt() {
+    for path in &*incomplete() {
+        // `persist` may have renamed the file already.
         let _ = fs::remove_file(path);
     }
     std::process::exit(INTERRUPTED);
@@ -148,11 +148,11 @@ fn stop() {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.sink.writer().write(bytes);
-        written.map_err(|error| named(&self.name, &error))
+        written.map_err(|error| with_name(&self.name, &error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let flushed = self.sink.writer().flush();
-        flushed.map_err(|error| named(&self.name, &error))
+        flushed.map_err(|error| with_name(&self.name, &error))
     }
 }

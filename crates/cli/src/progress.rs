@@ -1,17 +1,17 @@
-//! A line on the terminal while there is work; nothing where nobody looks.
+//! Progress line on standard error, if that is a terminal.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use warpbound_report::KernelBound;
 
-/// Nobody reads faster.
+/// Minimum interval between updates.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// Characters of the bar.
+/// Width of the bar in characters.
 const WIDTH: usize = 20;
 
-/// Shown only on a terminal.
+/// Progress line, shown only on a terminal.
 pub(crate) struct Progress {
     on_terminal: bool,
     done: usize,
@@ -29,7 +29,7 @@ impl Progress {
         }
     }
 
-    /// So many of some runs are done.
+    /// Shows that `done` of `all` runs are done.
     pub(crate) fn runs(&mut self, done: u64, all: u64) {
         if !self.on_terminal || self.last.elapsed() < EVERY {
             return;
@@ -39,7 +39,7 @@ impl Progress {
         write(&format!("\r\x1b[K{done} of {all} runs"));
     }
 
-    /// A kernel is done; it is in the image at this place of so many.
+    /// Shows that a kernel is done, which is in the image with index `place` of `images`.
     pub(crate) fn show(&mut self, kernel: &KernelBound, place: usize, images: usize) {
         self.done += 1;
         if !self.on_terminal || self.last.elapsed() < EVERY {
@@ -62,7 +62,7 @@ impl Progress {
         write(&format!("\r\x1b[K{bar}{} kernels, {name}", self.done));
     }
 
-    /// So many blocks of a launch are done.
+    /// Shows that `done` of `all` blocks of a launch are done.
     pub(crate) fn blocks(&mut self, done: u64, all: u64) {
         if !self.on_terminal || self.last.elapsed() < EVERY {
             return;
@@ -85,6 +85,6 @@ impl Progress {
 }
 
 fn write(text: &str) {
-    // Progress that cannot be shown is no reason to stop.
+    // An error of the terminal must not stop the work.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -6,24 +6,26 @@ use std::path::Path;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::PathOrder;
-use warpbound_driver::{LaunchFile, Hooks, Library, RunOptions, RunProgress, TimedOptions};
+use warpbound_driver::{Hooks, LaunchFile, Library, RunOptions, RunProgress, TimedOptions};
 use warpbound_report::to_json;
 
 use crate::arguments::{Format, LaneOrder, RunArguments};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::values::SetTo;
-use crate::{Stop, input, launched_session, print};
+use crate::values::Override;
+use crate::{CommandError, input, launched_session, print};
 
-/// Runs a launch; the exit code.
-pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Stop> {
+/// Simulates or executes a launch; returns the exit code.
+pub(crate) fn run(arguments: &RunArguments) -> Result<u8, CommandError> {
     let library = input::library(&arguments.input.file)?;
     if arguments.functional {
         if library.is_text() {
-            return Err(Diagnostic::new("mini-SIMT kernels are run with time")
-                .in_file(library.name())
-                .hint("leave --functional out")
-                .into());
+            return Err(
+                Diagnostic::new("mini-SIMT kernels have no untimed execution")
+                    .in_file(library.name())
+                    .hint("omit --functional")
+                    .into(),
+            );
         }
         return run_functional(&library, arguments);
     }
@@ -35,7 +37,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Stop> {
     }
 }
 
-/// Refuses options that mean nothing to a kernel of this kind.
+/// Refuses options that do not apply to a kernel of this kind, and contradictions between options.
 fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnostic> {
     let RunArguments {
         functional: _,
@@ -48,7 +50,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         threads,
         order,
         scheduler,
-        pick,
+        selection: pick,
         set,
         caches,
         interlock,
@@ -73,7 +75,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         ("--events", events.is_some()),
     ];
     let of_mini = [
-        ("--trace", *trace, "--events writes what happens on a GPU"),
+        ("--trace", *trace, "--events writes the events of a GPU"),
         (
             "--max-cycles",
             max_cycles.is_some(),
@@ -107,12 +109,12 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
     let mut names: Vec<&str> = set.iter().map(|set| set.parameter().name()).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(Diagnostic::new(format!("--set {} is there twice", pair[0]))),
+        Some(pair) => Err(Diagnostic::new(format!("--set {} is given twice", pair[0]))),
         None => Ok(()),
     }
 }
 
-/// Threads to work on.
+/// Returns the number of host threads.
 fn threads(arguments: &RunArguments) -> NonZero<usize> {
     let threads = arguments.threads.and_then(|n| usize::try_from(n).ok());
     threads
@@ -120,7 +122,7 @@ fn threads(arguments: &RunArguments) -> NonZero<usize> {
         .unwrap_or(NonZero::<usize>::MIN)
 }
 
-/// Who goes first where lanes part.
+/// Returns the lanes that continue first after a divergent branch.
 fn order(arguments: &RunArguments) -> PathOrder {
     match arguments.order {
         None | Some(LaneOrder::TakenFirst) => PathOrder::TakenFirst,
@@ -128,18 +130,18 @@ fn order(arguments: &RunArguments) -> PathOrder {
     }
 }
 
-/// Blocks of a launch.
+/// Returns the number of blocks of a launch.
 fn blocks(grid: &LaunchFile) -> u64 {
     grid.grid.iter().map(|&n| u64::from(n)).product()
 }
 
-fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
+fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, CommandError> {
     let (launched, name) = (&arguments.launch, arguments.launch.kernel.as_deref());
     let grid = input::grid(&launched.launch)?;
     let session = launched_session(library, &arguments.input, name, &grid)?;
     let kernel = session.launched_grid(name, &grid)?;
     let out = Output::open(arguments.output.output.as_deref())?;
-    let outputs = outputs(&launched.launch, &grid)?;
+    let open_outputs = outputs(&launched.launch, &grid)?;
     let options = RunOptions {
         max_instructions: arguments.max_instructions,
         order: order(arguments),
@@ -152,8 +154,8 @@ fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, Sto
     });
     progress.clear();
     let run = run?;
-    write_outputs(outputs, run.outputs(&grid))?;
-    // Who expects something else wants to look at the outputs all the same.
+    write_outputs(open_outputs, run.outputs(&grid))?;
+    // The outputs are written even if they differ from the expected ones, so that the user can inspect them.
     if let Some(diagnostic) = run.unexpected {
         return Err(diagnostic.into());
     }
@@ -165,25 +167,25 @@ fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, Sto
     Ok(0)
 }
 
-fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
+fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, CommandError> {
     let (launched, name) = (&arguments.launch, arguments.launch.kernel.as_deref());
     let grid = input::grid(&launched.launch)?;
     let session = launched_session(library, &arguments.input, name, &grid)?;
     let kernel = session.launched_grid(name, &grid)?;
     let machine = match &launched.machine {
-        Some(name) => input::device(name)?,
-        None => session.own_device()?,
+        Some(name) => input::gpu_model(name)?,
+        None => session.own_gpu_model()?,
     };
     let (mut set, mut sums) = (Vec::new(), Vec::new());
     for to in &arguments.set {
         match *to {
-            SetTo::Number(parameter, value) => set.push((parameter, value)),
-            SetTo::Sum(sum, value) => sums.push((sum, value)),
+            Override::Number(parameter, value) => set.push((parameter, value)),
+            Override::Sum(sum, value) => sums.push((sum, value)),
         }
     }
     let options = TimedOptions {
         scheduler: arguments.scheduler,
-        pick: arguments.pick.unwrap_or_default(),
+        selection: arguments.selection.unwrap_or_default(),
         set,
         sums,
         caches: arguments.caches.map(Into::into),
@@ -195,11 +197,11 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
         threads: threads(arguments),
         ..TimedOptions::new(machine)
     };
-    // Files are made before the run, which may be long.
+    // Output files are opened before the simulation, which may be long, so that an error shows early.
     let out = Output::open(arguments.output.output.as_deref())?;
     let outputs = outputs(&launched.launch, &grid)?;
-    let mut events = side_file(arguments.events.as_deref())?;
-    let mut timeline = side_file(arguments.timeline.as_deref())?;
+    let mut events = open_side_file(arguments.events.as_deref())?;
+    let mut timeline = open_side_file(arguments.timeline.as_deref())?;
     let mut progress = Progress::new();
     let all = blocks(&grid);
     let hooks = Hooks {
@@ -219,7 +221,7 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
             written.and_then(|()| out.finish())?;
         }
     }
-    // Who expects something else wants to look at the files all the same.
+    // The files are written even if the outputs differ from the expected ones, so that the user can inspect them.
     if let Some(diagnostic) = run.unexpected {
         return Err(diagnostic.into());
     }
@@ -231,12 +233,12 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
     Ok(0)
 }
 
-/// A file that is written while the kernel runs.
-fn side_file(path: Option<&Path>) -> io::Result<Option<Output>> {
+/// Opens a file that is written during the simulation.
+fn open_side_file(path: Option<&Path>) -> io::Result<Option<Output>> {
     path.map(Output::file).transpose()
 }
 
-/// The files that a launch writes, beside the launch file. They are made before the run, which may be long.
+/// Opens the output files of a launch, relative to the folder of the launch file.
 fn outputs(launch: &Path, grid: &LaunchFile) -> io::Result<Vec<Output>> {
     let folder = launch.parent().unwrap_or(Path::new(""));
     let buffers = grid.buffers().map(|(_, buffer)| buffer);
@@ -245,7 +247,7 @@ fn outputs(launch: &Path, grid: &LaunchFile) -> io::Result<Vec<Output>> {
     names.map(|name| Output::file(&folder.join(name))).collect()
 }
 
-/// Writes the files that a launch wants.
+/// Writes the output files of a launch.
 fn write_outputs<'a>(
     files: Vec<Output>,
     contents: impl Iterator<Item = (&'a str, Vec<u8>)>,
@@ -258,7 +260,7 @@ fn write_outputs<'a>(
 }
 
 /// Runs a mini-SIMT kernel.
-fn run_mini(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
+fn run_mini(library: &Library, arguments: &RunArguments) -> Result<u8, CommandError> {
     let RunArguments {
         input,
         launch: launched,
@@ -290,7 +292,7 @@ fn run_mini(library: &Library, arguments: &RunArguments) -> Result<u8, Stop> {
             Format::Json => out.write_all(to_json(&report).as_bytes())?,
         },
         Err(diagnostic) => {
-            // What came before the fault is what one wants to see.
+            // The trace up to the fault helps to find its cause.
             out.flush()?;
             return Err(diagnostic.into());
         }

@@ -1,17 +1,17 @@
-//! Values that can be typed, beyond what the parser of arguments knows.
+//! Parsers of option values.
 
 use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
-use warpbound_driver::{FactsFile, Parameter, Selection, ParameterSum};
+use warpbound_driver::{FactsFile, Parameter, ParameterSum, Selection};
 
-/// The same limits as in a facts file.
+/// Returns a parser with the limits that facts files have.
 pub(crate) fn loop_default() -> RangedU64ValueParser {
-    RangedU64ValueParser::new().range(1..=FactsFile::MOST_BOUND)
+    RangedU64ValueParser::new().range(1..=FactsFile::MAX_BOUND)
 }
 
-/// Which values the numbers of a machine have.
-pub(crate) fn pick(text: &str) -> Result<Selection, String> {
+/// Parses a selection of parameter values.
+pub(crate) fn selection(text: &str) -> Result<Selection, String> {
     match (text, text.strip_prefix("seed=")) {
         ("lo", _) => Ok(Selection::Least),
         ("hi", _) => Ok(Selection::Most),
@@ -26,28 +26,28 @@ pub(crate) fn pick(text: &str) -> Result<Selection, String> {
     }
 }
 
-/// Another value of a number of a machine.
+/// New value of a parameter, or of a sum of two parameters.
 #[derive(Clone, Copy)]
-pub(crate) enum SetTo {
+pub(crate) enum Override {
     Number(Parameter, u64),
-    /// A number together with another one.
+    /// Sum of a parameter and another one, which keeps its value.
     Sum(ParameterSum, u64),
 }
 
-impl SetTo {
-    /// The number that gets another value.
+impl Override {
+    /// Returns the parameter whose value changes.
     pub(crate) fn parameter(self) -> Parameter {
         match self {
-            SetTo::Number(parameter, _) => parameter,
-            SetTo::Sum(sum, _) => sum.part(),
+            Override::Number(parameter, _) => parameter,
+            Override::Sum(sum, _) => sum.part(),
         }
     }
 }
 
-/// Another value of a number of a machine.
-pub(crate) fn set(text: &str) -> Result<SetTo, String> {
+/// Parses `NAME=VALUE`.
+pub(crate) fn parameter_override(text: &str) -> Result<Override, String> {
     let Some((name, value)) = text.split_once('=') else {
-        return Err("there is no = between a name and a value".to_owned());
+        return Err("expected NAME=VALUE".to_owned());
     };
     if name == "scheduler.policy" {
         return Err("--scheduler chooses it".to_owned());
@@ -57,24 +57,25 @@ pub(crate) fn set(text: &str) -> Result<SetTo, String> {
         number.map_err(|_| format!("{value:?} is not a whole number of 64 bits"))
     };
     if let Some(sum) = ParameterSum::named(name) {
-        return Ok(SetTo::Sum(sum, number(value)?));
+        return Ok(Override::Sum(sum, number(value)?));
     }
     let parameter = Parameter::named(name).map_err(|diagnostic| diagnostic.to_string())?;
-    Ok(SetTo::Number(parameter, number(value)?))
+    Ok(Override::Number(parameter, number(value)?))
 }
 
-/// A time.
+/// Parses a positive time in seconds.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text
         .parse()
         .map_err(|_| format!("{text:?} is not a number"))?;
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if !time.is_zero() => Ok(time),
-        _ => Err(format!("{text} is no time above 0")),
+        _ => Err(format!("{text} is not a positive time")),
     }
 }
 
-/// Limits of CUDA for compute capability 5.0 and later: 1024 threads, 1024 in x and y, 64 in z.
+/// Parses the size of a block, within the limits of CUDA for compute capability 5.0 and later: 1024 threads, 1024 in x
+/// and y, 64 in z.
 pub(crate) fn block(text: &str) -> Result<[u32; 3], String> {
     let mut block = [1u32; 3];
     let parts: Vec<&str> = text.split(',').collect();

@@ -1,29 +1,31 @@
-//! The bound of a block: what each warp does, from outlines or integer programs, put together.
+//! Cycle bound of a block: combines the work of its warps, each from its profile or from integer programs.
+//!
+//! See [`warpbound_bound::block`] for the argument that combines issues and stalls of warps.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use warpbound_analyse::outline::{ProfiledWarp, WarpProfiler, Region, RegionCost};
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::warp_profile::{ProfiledWarp, WarpProfiler, Region, RegionCost};
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::CodeAddr;
-use warpbound_bound::block::{BlockBound, Unsatisfied, WarpWork, block_bound};
+use warpbound_bound::block::{BlockBound, UnsatisfiedBarrier, WarpWork, block_bound};
 use warpbound_bound::{Effort, Ipet, SolveOutcome, solve};
 use warpbound_ir::{Cell, Code, ControlEffect, Meaning, OpIndex};
-use warpbound_machine::Machine;
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::WarpModel;
 
+use crate::mini;
 use crate::{KernelFlow, LaunchContext};
 
-/// Different sets of loop bounds for which a warp is bounded as a whole; beyond, the largest hold for all.
-const MOST_KINDS: usize = 32;
+/// Maximum of distinct sets of loop bounds for which integer programs are solved; beyond it, all warps get the largest.
+const MAX_KINDS: usize = 32;
 
-/// How often a thread executes the headers of a loop for each entry, at most.
+/// Upper bound of the header executions of a thread per entry of a loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HeaderBound {
-    /// Any thread.
+    /// Bound of every thread.
     All(u64),
-    /// The threads of each warp.
+    /// Bound of the threads of each warp, by warp.
     ByWarp(Vec<u64>),
 }
 
@@ -35,7 +37,7 @@ impl HeaderBound {
         }
     }
 
-    fn most(&self) -> u64 {
+    fn maximum(&self) -> u64 {
         match self {
             HeaderBound::All(bound) => *bound,
             HeaderBound::ByWarp(bounds) => bounds.iter().copied().max().unwrap_or(0),
@@ -43,45 +45,45 @@ impl HeaderBound {
     }
 }
 
-/// A launch of a block on a machine.
+/// Launch of one block on a mini-SIMT machine.
 pub struct BlockLaunch<'a> {
-    /// The code.
+    /// Code of the kernel.
     pub code: &'a Code,
-    /// The machine.
-    pub machine: &'a Machine,
+    /// Machine that the block runs on.
+    pub machine: &'a mini::Machine,
     /// Threads of the block.
     pub threads: u32,
-    /// Cells that do not begin with 0, the same in all threads.
+    /// Initial values of cells that do not start with 0, equal in all threads.
     pub cells: &'a [(Cell, u32)],
-    /// What is known of loops, by the addresses of their headers.
+    /// Bounds of loops, by the addresses of their headers.
     pub loops: &'a BTreeMap<Vec<CodeAddr>, HeaderBound>,
-    /// Instructions of lanes that the outlines of all warps may be made of; beyond, warps are bounded as a whole.
-    pub outline_steps: u64,
+    /// Limit of lane instructions for the profiles of all warps; beyond it, warps are bounded as a whole.
+    pub profile_steps: u64,
 }
 
-/// A bound of a block, and how much of it is exact.
+/// Bound of a block, and the precision of the warp profiles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockResult {
-    /// The bound.
+    /// Bound in cycles.
     pub bound: BlockBound,
-    /// Warps whose instructions are known exactly; known but for regions that data decide; bounded as a whole.
+    /// Numbers of warps whose profile is exact; exact except for regions that depend on data; bounded as a whole.
     pub outlines: [usize; 3],
 }
 
-/// Why there is no bound of a block.
+/// Reason why a block has no bound.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoBlockBound {
     /// A barrier is never satisfied.
-    Unsatisfied(Unsatisfied),
+    Unsatisfied(UnsatisfiedBarrier),
     /// A warp has no bound.
     Warp(String),
 }
 
 impl BlockLaunch<'_> {
-    /// Enough for the outlines of large blocks, in some seconds.
-    pub const OUTLINE_STEPS: u64 = 200_000_000;
+    /// Default limit of lane instructions for profiles: large blocks within seconds.
+    pub const PROFILE_STEPS: u64 = 200_000_000;
 
-    /// What the analyses know of the launch.
+    /// Returns the facts of the launch for the analyses.
     pub fn launch(&self) -> LaunchContext {
         LaunchContext {
             warp_width: self.machine.warp_width,
@@ -90,7 +92,7 @@ impl BlockLaunch<'_> {
         }
     }
 
-    /// What warps of the machine may do, when `lanes` of them are live.
+    /// Returns the model of a warp of the machine with `lanes` live lanes.
     pub fn model(&self, lanes: u64) -> WarpModel {
         WarpModel {
             may_diverge: lanes > 1,
@@ -99,7 +101,7 @@ impl BlockLaunch<'_> {
         }
     }
 
-    /// Warps of the block.
+    /// Returns the number of warps of the block.
     pub fn warps(&self) -> usize {
         self.threads.div_ceil(self.machine.warp_width) as usize
     }
@@ -109,8 +111,8 @@ impl BlockLaunch<'_> {
         (self.threads - first).min(self.machine.warp_width)
     }
 
-    /// Cycles that a warp waits behind an instruction at most, beyond the one in which it is issued.
-    fn waits(&self, at: OpIndex) -> u64 {
+    /// Returns the maximum of stall cycles of a warp after an instruction, beyond the cycle of its issue.
+    fn stall_cycles(&self, at: OpIndex) -> u64 {
         let machine = self.machine;
         let latency = match self.code.get(at) {
             Some(op) if op.control == ControlEffect::End => return 0,
@@ -124,16 +126,16 @@ impl BlockLaunch<'_> {
         latency.most.0.saturating_sub(1)
     }
 
-    /// A bound of the cycles of the block. `flow` is the control flow of its code for [`BlockLaunch::launch`].
+    /// Computes a bound of the cycles of the block. `flow` is the control flow of its code for [`BlockLaunch::launch`].
     ///
     /// # Errors
     ///
-    /// Where a warp has no bound or the block certainly does not end.
+    /// A warp has no bound, or the block certainly does not end.
     pub fn bound(&self, flow: &KernelFlow) -> Result<BlockResult, NoBlockBound> {
-        let waits = |at: OpIndex| self.waits(at);
+        let waits = |at: OpIndex| self.stall_cycles(at);
         let whole = loop_bodies(flow);
         let known: RefCell<HashMap<(Region, u32), Option<RegionCost>>> = RefCell::default();
-        let region = |region: Region, lanes: u32| {
+        let bound_region = |region: Region, lanes: u32| {
             if let Some(cost) = known.borrow().get(&(region, lanes)) {
                 return *cost;
             }
@@ -141,10 +143,10 @@ impl BlockLaunch<'_> {
             known.borrow_mut().insert((region, lanes), cost);
             cost
         };
-        let mut outliner = WarpProfiler::new(self.code, &waits, &region, self.outline_steps);
+        let mut outliner = WarpProfiler::new(self.code, &waits, &bound_region, self.profile_steps);
         let mut works: Vec<(WarpWork, u64)> = Vec::new();
         let mut positions: HashMap<Vec<warpbound_simt::epochs::Epoch>, usize> = HashMap::new();
-        let mut outlines = [0; 3];
+        let mut warp_profiles = [0; 3];
         let mut rest = Vec::new();
         for warp in 0..self.warps() {
             let lanes = ProfiledWarp {
@@ -155,7 +157,7 @@ impl BlockLaunch<'_> {
             };
             match outliner.run(&lanes) {
                 Ok(outline) => {
-                    outlines[usize::from(!outline.exact)] += 1;
+                    warp_profiles[usize::from(!outline.exact)] += 1;
                     match positions.get(&outline.epochs) {
                         Some(&at) => works[at].1 += 1,
                         None => {
@@ -165,21 +167,22 @@ impl BlockLaunch<'_> {
                     }
                 }
                 Err(_) => {
-                    outlines[2] += 1;
+                    warp_profiles[2] += 1;
                     rest.push(warp);
                 }
             }
         }
         works.extend(self.whole_warps(flow, &rest)?);
         let bound = block_bound(&works).map_err(NoBlockBound::Unsatisfied)?;
-        Ok(BlockResult { bound, outlines })
+        Ok(BlockResult { bound, outlines: warp_profiles })
     }
 
-    /// What these warps do, each bounded as a whole.
+    /// Bounds the work of these warps, each as a whole by integer programs. Equal warps share an entry with their
+    /// number.
     ///
     /// # Errors
     ///
-    /// Where one has no bound.
+    /// A warp has no bound.
     pub fn whole_warps(
         &self,
         flow: &KernelFlow,
@@ -195,10 +198,10 @@ impl BlockLaunch<'_> {
             });
             *kinds.entry(bounds.collect()).or_default() += 1;
         }
-        if kinds.len() > MOST_KINDS {
+        if kinds.len() > MAX_KINDS {
             let most = sites.iter().map(|site| {
                 let known = self.loops.get(&site.headers);
-                known.map(HeaderBound::most)
+                known.map(HeaderBound::maximum)
             });
             kinds = BTreeMap::from([(most.collect(), warps.len() as u64)]);
         }
@@ -206,7 +209,7 @@ impl BlockLaunch<'_> {
             .into_iter()
             .map(|(bounds, count)| {
                 let issues = self.solve(self.code, flow, &bounds, |_| 1);
-                let waits = self.solve(self.code, flow, &bounds, |at| self.waits(at));
+                let waits = self.solve(self.code, flow, &bounds, |at| self.stall_cycles(at));
                 let work = WarpWork::Total {
                     issues: issues.map_err(NoBlockBound::Warp)?,
                     waits: waits.map_err(NoBlockBound::Warp)?,
@@ -217,12 +220,12 @@ impl BlockLaunch<'_> {
             .collect()
     }
 
-    /// What `lanes` lanes do in a region at most: the region becomes a kernel of its own, which ends behind the
-    /// meeting point.
+    /// Bounds the issues and stalls of `lanes` lanes in a region: the region becomes a kernel of its own, which ends
+    /// after the reconvergence point.
     ///
-    /// Cut out and entered elsewhere, code may have other loops with the same headers. What is known of a loop of the
-    /// whole code (`whole`) holds for one of the region that lies in it: as long as a thread stays in this, it stays in
-    /// that.
+    /// Cut out and entered elsewhere, code may have other loops with the same headers. The bound of a loop of the whole
+    /// code (`whole`) holds for a loop of the region that is contained in it: as long as a thread stays in the
+    /// contained loop, it stays in the containing one.
     fn region(
         &self,
         region: Region,
@@ -235,7 +238,7 @@ impl BlockLaunch<'_> {
         if let Some(point) = region.meet {
             code.ops.get_mut(point.index())?.control = ControlEffect::Exit;
             for op in &mut code.ops {
-                if let ControlEffect::Branch { meet, .. } = &mut op.control
+                if let ControlEffect::Branch { reconvergence: meet, .. } = &mut op.control
                     && *meet == Some(point)
                 {
                     *meet = None;
@@ -257,18 +260,18 @@ impl BlockLaunch<'_> {
                 let inside = bodies.get(&site.headers)?;
                 let known = whole.get(&site.headers)?;
                 let bound = self.loops.get(&site.headers)?;
-                inside.is_subset(known).then(|| bound.most())
+                inside.is_subset(known).then(|| bound.maximum())
             })
             .collect();
         Some(RegionCost {
             issues: self.solve(&code, &flow, &bounds, |_| 1).ok()?,
-            waits: self
-                .solve(&code, &flow, &bounds, |at| self.waits(at))
+            stalls: self
+                .solve(&code, &flow, &bounds, |at| self.stall_cycles(at))
                 .ok()?,
         })
     }
 
-    /// The most that a warp can spend where each operation costs `cost` (and the end nothing).
+    /// Solves the integer program of a warp in which each operation costs `cost` and the end costs nothing.
     fn solve(
         &self,
         code: &Code,
@@ -291,9 +294,9 @@ impl BlockLaunch<'_> {
             SolveOutcome::Unbounded(_) => {
                 let missing = bounds.iter().filter(|bound| bound.is_none()).count();
                 Err(match missing {
-                    0 => "the rows about the flow leave a count without limit".to_owned(),
-                    1 => "data decide 1 loop that has no bound".to_owned(),
-                    n => format!("data decide {n} loops that have no bound"),
+                    0 => "the count rows leave a count without limit".to_owned(),
+                    1 => "1 loop that depends on data has no bound".to_owned(),
+                    n => format!("{n} loops that depend on data have no bound"),
                 })
             }
             SolveOutcome::Infeasible(_) => {
@@ -304,7 +307,7 @@ impl BlockLaunch<'_> {
     }
 }
 
-/// The operations of each loop, by the addresses of its headers; what is in it in any context.
+/// Returns the operations of each loop in all contexts, by the addresses of its headers.
 fn loop_bodies(flow: &KernelFlow) -> BTreeMap<Vec<CodeAddr>, BTreeSet<OpIndex>> {
     let space = &flow.thread.space;
     let mut bodies: BTreeMap<Vec<CodeAddr>, BTreeSet<OpIndex>> = BTreeMap::new();

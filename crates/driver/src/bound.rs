@@ -1,4 +1,4 @@
-//! The bound of a kernel: flow, facts, integer program, and what the user sees of them.
+//! Bound of a kernel: control flow, facts, integer program (IPET), and the report made from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -7,7 +7,7 @@ use warpbound_analyse::Reason;
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::loops::Loops;
 use warpbound_base::{CodeAddr, Deadline, Diagnostic};
-use warpbound_bound::facts::spell_call;
+use warpbound_bound::facts::format_call;
 use warpbound_bound::{
     Certified, Effort, Ipet, KernelFacts, LoopName, LoopNumbers, Never, SolveOutcome, StatedCounts,
     solve,
@@ -26,12 +26,12 @@ use crate::prepared::{Prepared, loop_names};
 use crate::{KernelFlow, LaunchContext, BoundOptions, FactReading, Session};
 
 impl Session {
-    /// The bound of one kernel, or why it has none.
+    /// Computes the bound of one kernel, or the reason why it has none.
     ///
     /// # Errors
     ///
-    /// Where the block does not suit the kernel, or the facts contradict each other or name what the kernel does not have. Facts about other code are left aside:
-    /// [`Session::check_facts`] tells of them.
+    /// The block does not suit the kernel, or the facts contradict each other or name code that the kernel does not
+    /// have. Facts about other code are ignored here; [`Session::check_facts`] reports them.
     pub fn bound(&self, kernel: &Kernel, options: &BoundOptions) -> Result<KernelBound, Diagnostic> {
         let prepared = match self.prepare(kernel) {
             Ok(prepared) => prepared,
@@ -49,12 +49,12 @@ impl Session {
             block: launch.block,
             code: kernel.code_digest(),
             cfg_seconds: options.timing.then_some(seconds),
-            ..self.no_bound(&kernel.name)
+            ..self.empty_bound(&kernel.name)
         };
         let mut flow = match flow {
             Ok(flow) => flow,
             Err(refusal) if refusal.reason == Reason::TimeLimit => {
-                report.reason = Some(too_slow(options));
+                report.reason = Some(time_limit_reason(options));
                 return Ok(report);
             }
             Err(refusal) => {
@@ -67,7 +67,7 @@ impl Session {
         if options.reading == FactReading::Paper {
             flow = flow.with_paper_reading(&prepared.code, &launch);
         }
-        let question = Question {
+        let question = BoundQuery {
             prepared: &prepared,
             flow: &flow,
             launch: &launch,
@@ -79,34 +79,34 @@ impl Session {
             names: loop_names(&flow.loops),
         };
         question
-            .answer(&mut report)
+            .solve_into(&mut report)
             .map_err(|d| self.locate(d.in_kernel(kernel.demangled())))?;
         Ok(report)
     }
 }
 
-/// Why a kernel has no bound that was given up.
-fn too_slow(options: &BoundOptions) -> String {
+/// Returns the reason why a kernel that exceeded the time limit has no bound.
+fn time_limit_reason(options: &BoundOptions) -> String {
     let seconds = options.time_limit.unwrap_or_default().as_secs_f64();
     format!("not done within the time limit of {seconds} s (--time-limit)")
 }
 
 impl Session {
-    /// The report of a kernel that cannot be read.
+    /// Returns the report of an unreadable kernel.
     pub(crate) fn refused_bound(&self, name: &str, why: &Diagnostic) -> KernelBound {
         let what = match &why.hint {
-            Some(hint) => format!("{}; {hint}", why.what),
-            None => why.what.clone(),
+            Some(hint) => format!("{}; {hint}", why.message),
+            None => why.message.clone(),
         };
         KernelBound {
             reason: Some(what),
-            reason_at: why.place.position.clone(),
-            ..self.no_bound(name)
+            reason_at: why.location.position.clone(),
+            ..self.empty_bound(name)
         }
     }
 
-    /// A report that says nothing of a kernel but its name.
-    fn no_bound(&self, name: &str) -> KernelBound {
+    /// Returns a report with the names of a kernel and no result.
+    fn empty_bound(&self, name: &str) -> KernelBound {
         KernelBound {
             name: warpbound_load::demangle(name),
             symbol: name.to_owned(),
@@ -139,7 +139,7 @@ impl Session {
     }
 }
 
-struct Question<'a> {
+struct BoundQuery<'a> {
     prepared: &'a Prepared<'a>,
     flow: &'a KernelFlow,
     launch: &'a LaunchContext,
@@ -149,8 +149,8 @@ struct Question<'a> {
     names: Vec<LoopName>,
 }
 
-impl Question<'_> {
-    fn answer(&self, report: &mut KernelBound) -> Result<(), Diagnostic> {
+impl BoundQuery<'_> {
+    fn solve_into(&self, report: &mut KernelBound) -> Result<(), Diagnostic> {
         let stated = match self.facts {
             Some(facts) => facts.numbers(&self.names)?,
             None => vec![LoopNumbers::default(); self.names.len()],
@@ -174,7 +174,7 @@ impl Question<'_> {
             report.reason_at = Some(call.at.clone());
             report.reason_source = call.source.clone();
             let names: BTreeSet<&str> = unknown.iter().map(|c| c.name.as_str()).collect();
-            let lines = names.into_iter().map(spell_call);
+            let lines = names.into_iter().map(format_call);
             report.missing_facts.extend(lines);
             return Ok(());
         }
@@ -213,7 +213,7 @@ impl Question<'_> {
                     .filter(|l| l.origin == Origin::Missing)
                     .count();
                 report.reason = Some(match missing {
-                    0 => "the rows about the flow leave a count without limit".to_owned(),
+                    0 => "the count rows leave a count without limit".to_owned(),
                     1 => "1 loop has no bound".to_owned(),
                     n => format!("{n} loops have no bound"),
                 });
@@ -235,14 +235,14 @@ impl Question<'_> {
                 )));
             }
             SolveOutcome::SolverFailed(_) if self.deadline.is_past() => {
-                report.reason = Some(too_slow(self.options));
+                report.reason = Some(time_limit_reason(self.options));
             }
             SolveOutcome::SolverFailed(why) => report.reason = Some(why.to_string()),
         }
         Ok(())
     }
 
-    /// The steps that the facts exclude.
+    /// Returns the count variables that each `never` statement excludes, and reports the statements.
     fn excluded(
         &self,
         report: &mut KernelBound,
@@ -272,11 +272,12 @@ impl Question<'_> {
         Ok(excluded)
     }
 
-    /// Costs of the nodes that call functions outside the file.
+    /// Returns the costs of calls of functions outside the file, by calling node, and reports the calls.
     fn external_costs(
         &self,
         report: &mut KernelBound,
     ) -> Result<BTreeMap<NodeId, u64>, Diagnostic> {
+        // A misspelled name in the facts must not pass as a fact about nothing.
         let called = self.flow.external_names();
         if let Some(facts) = self.facts
             && let Some(call) = facts.calls().iter().find(|c| !called.contains(&c.name))
@@ -336,7 +337,7 @@ impl Question<'_> {
         let loops = self.names.iter().zip(&self.flow.loops.sites);
         let shared = loops.filter_map(|(name, site)| shared_header(self.prepared, name, site));
         report.notes.extend(shared);
-        let scattered: BTreeSet<CodeAddr> = warp.scattered_calls.iter().map(|&id| at(id)).collect();
+        let scattered: BTreeSet<CodeAddr> = warp.divergent_calls.iter().map(|&id| at(id)).collect();
         if !scattered.is_empty() {
             let places = scattered.into_iter();
             let places: Vec<String> = places.map(|at| self.prepared.place_of(at)).collect();
@@ -382,7 +383,7 @@ impl Question<'_> {
         bounds: &[Option<u64>],
     ) {
         let together = |fact: usize| {
-            let of_fact = self.flow.loops.loops.iter().zip(&self.flow.counts.together);
+            let of_fact = self.flow.loops.loops.iter().zip(&self.flow.counts.lockstep);
             of_fact
                 .filter(|(l, _)| l.fact == fact)
                 .all(|(_, together)| *together)
@@ -397,7 +398,7 @@ impl Question<'_> {
                 _ => Origin::Missing,
             };
             if origin == Origin::Missing {
-                let line = loop_line(self.prepared, name, site).spell();
+                let line = loop_line(self.prepared, name, site).format_line();
                 report.missing_facts.push(line);
             }
             report.loops.push(LoopReport {
@@ -408,7 +409,7 @@ impl Question<'_> {
                 bound,
                 total: numbers.total,
                 origin,
-                together: self.options.reading == FactReading::Simt && together(fact),
+                lockstep: self.options.reading == FactReading::Simt && together(fact),
                 headers: site.headers.iter().map(ToString::to_string).collect(),
                 recursion: site
                     .recursion
@@ -466,7 +467,7 @@ impl Question<'_> {
                 loops: match loops.get(&node) {
                     Some(names) => names.clone(),
                     None if count > 1 => apart
-                        .get_or_insert_with(|| self.loops_left_apart())
+                        .get_or_insert_with(|| self.loops_of_warp_cycles())
                         .get(&node)
                         .cloned()
                         .unwrap_or_default(),
@@ -479,10 +480,10 @@ impl Question<'_> {
         }
     }
 
-    /// Names of the loops around each node, outermost first.
+    /// Returns the names of the loops around each node, outermost first.
     fn loops_around(&self) -> BTreeMap<NodeId, Vec<String>> {
         let mut sorted: Vec<_> = self.flow.loops.loops.iter().collect();
-        // A loop inside another has fewer nodes.
+        // A nested loop has fewer nodes than the loop around it.
         sorted.sort_by_key(|l| std::cmp::Reverse(l.body.len()));
         let mut around: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
         for l in sorted {
@@ -496,9 +497,10 @@ impl Question<'_> {
         around
     }
 
-    /// For each node of a loop of the warp-level graph, the outermost loops inside the innermost that has any: where lanes leave a loop
-    /// at different times, the warp comes back to it from what follows.
-    fn loops_left_apart(&self) -> BTreeMap<NodeId, Vec<String>> {
+    /// Returns, for each node of a loop of the warp-level graph, the outermost thread-level loops inside the innermost
+    /// warp-level loop that contains any. If lanes leave a loop at different times, the warp returns to the loop from
+    /// the code after it, so the warp-level loop also contains that code.
+    fn loops_of_warp_cycles(&self) -> BTreeMap<NodeId, Vec<String>> {
         let KernelFlow {
             thread,
             warp,
@@ -506,7 +508,7 @@ impl Question<'_> {
             ..
         } = self.flow;
         let mut of_warp = Loops::of_warp(&self.prepared.code, thread, warp).loops;
-        // The innermost is put in last, and stays.
+        // Inner loops come last and overwrite the entries of outer ones.
         of_warp.sort_by_key(|l| std::cmp::Reverse(l.body.len()));
         let mut apart = BTreeMap::new();
         for of_warp in of_warp {
@@ -563,7 +565,7 @@ impl Question<'_> {
             let steps = report.never.join(", ");
             assume(
                 "never",
-                format!("no thread comes to {steps}, for any input{signed}"),
+                format!("no thread executes {steps}, for any input{signed}"),
             );
         }
         if let (true, Some(default)) = (origin(Origin::LoopDefault), self.options.loop_default) {
@@ -577,7 +579,7 @@ impl Question<'_> {
         if self.options.reading == FactReading::Paper {
             assume(
                 "paper-flow",
-                "loop bounds are bounds of the warp-level loops, lanes that iterate apart included"
+                "loop bounds are bounds of the warp-level loops, including lanes that iterate separately"
                     .to_owned(),
             );
         }
@@ -605,7 +607,7 @@ impl Question<'_> {
         if self.flow.warp.used.condition_code {
             assume(
                 "condition-code",
-                "the condition code is read and written by the instructions whose spelling says so"
+                "only instructions whose disassembly names the condition code read or write it"
                     .to_owned(),
             );
         }

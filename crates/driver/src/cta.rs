@@ -1,18 +1,18 @@
-//! Abstract CTA simulation of a launch, and the bound beside it.
+//! Abstract CTA simulation of a launch (`abstract-cta-2014` 3), and the sound bound of its cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::dependence::Dependence;
 use warpbound_analyse::iterations::{self, StartValues};
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_bound::abstract_warp::{self, AbstractWarp, Piece, Structure};
+use warpbound_bound::abstract_warp::{self, AbstractWarp, BlockSegment, WarpStructure};
 use warpbound_bound::block::StallRule;
 use warpbound_bound::cta::{self, Iterations, NoEstimate};
 use warpbound_graph::{LoopForest, LoopIndex};
 use warpbound_ir::{ControlEffect, Meaning, OpIndex};
-use warpbound_load::{Kernel, MiniLaunchFile};
-use warpbound_machine::Machine;
+use warpbound_load::{Kernel};
+use crate::mini;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cta::{CtaReport, ElementReport, LoopCount, CtaStepReport};
 use warpbound_simt::NodeId;
@@ -20,20 +20,20 @@ use warpbound_simt::NodeId;
 use crate::block::{BlockLaunch, BlockResult, HeaderBound, NoBlockBound};
 use crate::facts::loop_line;
 use crate::prepared::{Prepared, loop_names};
-use crate::run::check_fit;
+use crate::runs::mini::check_machine_holds;
 use crate::{KernelFlow, BoundOptions, Session};
 
 impl Session {
-    /// The estimate and the bound of a launch of one block.
+    /// Computes the estimate and the bound of a launch of one block.
     ///
     /// # Errors
     ///
-    /// Where the kernel is refused, or the launch or the facts do not suit it.
+    /// The kernel is refused, or the launch or the facts do not suit it.
     pub fn cta(
         &self,
         kernel: &Kernel,
-        launch: &MiniLaunchFile,
-        machine: &Machine,
+        launch: &mini::LaunchFile,
+        machine: &mini::Machine,
         options: &BoundOptions,
     ) -> Result<CtaReport, Diagnostic> {
         let prepared = self.prepare(kernel)?;
@@ -46,9 +46,9 @@ impl Session {
             threads: launch.threads,
             cells: &cells,
             loops: &BTreeMap::new(),
-            outline_steps: BlockLaunch::OUTLINE_STEPS,
+            profile_steps: BlockLaunch::PROFILE_STEPS,
         };
-        check_fit(block.warps(), launch, machine)?;
+        check_machine_holds(block.warps(), launch, machine)?;
         let analysed = block.launch();
         let model = block.model(analysed.live_lanes());
         let flow = KernelFlow::run(&prepared.code, &analysed, &model, &Limits::default())
@@ -61,7 +61,7 @@ impl Session {
             Some(facts) => facts.bounds(&names)?,
             None => vec![None; names.len()],
         };
-        let counts = Counts::find(&block, &flow, &cells, &stated, options.loop_default);
+        let counts = LoopBounds::find(&block, &flow, &cells, &stated, options.loop_default);
         block.loops = &counts.bounds;
         let mut report = CtaReport {
             schema: CtaReport::SCHEMA,
@@ -84,7 +84,7 @@ impl Session {
             sound_issues: None,
             sound_stalls: None,
             sound_rule: None,
-            outlines: [0; 3],
+            warp_profiles: [0; 3],
             no_sound: None,
             missing_facts: Vec::new(),
             assumptions: assumptions(launch, machine, &counts),
@@ -100,7 +100,7 @@ impl Session {
         if report.estimate.is_none() || report.sound.is_none() {
             for (name, site) in names.iter().zip(&flow.loops.sites) {
                 if !counts.bounds.contains_key(&site.headers) {
-                    let line = loop_line(&prepared, name, site).spell();
+                    let line = loop_line(&prepared, name, site).format_line();
                     report.missing_facts.push(line);
                 }
             }
@@ -109,7 +109,7 @@ impl Session {
     }
 }
 
-fn assumptions(launch: &MiniLaunchFile, machine: &Machine, counts: &Counts) -> Vec<BoundAssumption> {
+fn assumptions(launch: &mini::LaunchFile, machine: &mini::Machine, counts: &LoopBounds) -> Vec<BoundAssumption> {
     let mut all = vec![
         BoundAssumption {
             id: "machine",
@@ -121,13 +121,13 @@ fn assumptions(launch: &MiniLaunchFile, machine: &Machine, counts: &Counts) -> V
         BoundAssumption {
             id: "launch",
             text: format!(
-                "{} threads with the constants of {}; the memory may hold anything",
+                "{} threads with the constants of {}; the memory contents are arbitrary",
                 launch.threads, launch.file
             ),
         },
         BoundAssumption {
             id: "ends",
-            text: "the run ends: no fault, and no barrier at which warps wait for ever".to_owned(),
+            text: "the run ends: no fault, and no deadlock at a barrier".to_owned(),
         },
     ];
     if counts.sources.values().any(|source| *source == "facts") {
@@ -149,29 +149,29 @@ fn assumptions(launch: &MiniLaunchFile, machine: &Machine, counts: &Counts) -> V
     all
 }
 
-/// What is known of loops.
-struct Counts {
-    /// By the addresses of their headers.
+/// Iteration bounds of loops and their origins.
+struct LoopBounds {
+    /// Bounds by the addresses of the loop headers.
     bounds: BTreeMap<Vec<CodeAddr>, HeaderBound>,
     sources: BTreeMap<Vec<CodeAddr>, &'static str>,
-    /// The branches that end the loops whose predicate says how often they iterate.
+    /// Exit branches of the loops whose iterations the predicate determines.
     exits: BTreeMap<Vec<CodeAddr>, OpIndex>,
 }
 
-impl Counts {
+impl LoopBounds {
     fn find(
         block: &BlockLaunch<'_>,
         flow: &KernelFlow,
         cells: &[(warpbound_ir::Cell, u32)],
         stated: &[Option<u64>],
         default: Option<u64>,
-    ) -> Counts {
-        let dependence = Dependence::run(&flow.thread);
+    ) -> LoopBounds {
+        let dependence = Dependence::compute(&flow.thread);
         let given = StartValues {
             threads: block.threads,
             cells,
         };
-        let counted = iterations::run(block.code, &flow.thread, &dependence, &given);
+        let counted = iterations::count_iterations(block.code, &flow.thread, &dependence, &given);
         let width = block.machine.warp_width as usize;
         let mut by_header = BTreeMap::new();
         let mut exits = BTreeMap::new();
@@ -179,14 +179,14 @@ impl Counts {
             exits.insert(counted.header, counted.exit);
             let of_warp = |lanes: &[u64]| lanes.iter().copied().max().unwrap_or(0);
             let warps: Vec<u64> = counted.headers.chunks(width).map(of_warp).collect();
-            // One loop in several contexts: the largest of them.
+            // A loop occurs in several contexts; the largest count is sound for all.
             let known: &mut Vec<u64> = by_header.entry(counted.header).or_default();
             known.resize(warps.len(), 0);
             for (known, found) in known.iter_mut().zip(warps) {
                 *known = (*known).max(found);
             }
         }
-        let mut counts = Counts {
+        let mut counts = LoopBounds {
             bounds: BTreeMap::new(),
             sources: BTreeMap::new(),
             exits: BTreeMap::new(),
@@ -209,7 +209,7 @@ impl Counts {
             let stated = stated.get(fact).copied().flatten();
             let (bound, source) = match (computed, stated, default) {
                 (Some(warps), None, _) => (HeaderBound::ByWarp(warps), "the loop predicate"),
-                // Both hold.
+                // Both bounds hold, so the smaller one does.
                 (Some(warps), Some(stated), _) => {
                     let least = warps.into_iter().map(|n| n.min(stated)).collect();
                     (HeaderBound::ByWarp(least), "facts")
@@ -232,7 +232,7 @@ impl Counts {
 struct Estimator<'a> {
     prepared: &'a Prepared<'a>,
     flow: &'a KernelFlow,
-    counts: &'a Counts,
+    counts: &'a LoopBounds,
     block: &'a BlockLaunch<'a>,
 }
 
@@ -246,22 +246,22 @@ impl Estimator<'_> {
             .filter(|(_, step)| step.to.is_none())
             .map(|(from, _)| from.index())
             .collect();
-        let pieces: Vec<Vec<Piece>> = space.ids().map(|id| self.pieces(id)).collect();
+        let pieces: Vec<Vec<BlockSegment>> = space.ids().map(|id| self.pieces(id)).collect();
         let divergent = |node: usize| self.flow.warp.divergent.contains(&NodeId(node as u32));
-        let structure = Structure {
+        let structure = WarpStructure {
             graph: &graph,
             entry: thread.entry.index(),
             exits: &exits,
-            pieces: &pieces,
+            segments: &pieces,
             divergent: &divergent,
         };
-        let loops = LoopForest::run(&graph, thread.entry.index());
+        let loops = LoopForest::build(&graph, thread.entry.index());
         let warp = match AbstractWarp::construct(&structure, &loops) {
             Ok(warp) => warp,
             Err(unresolved) => {
                 let at = space.block(NodeId(unresolved.node as u32)).first;
                 report.no_estimate =
-                    Some(format!("{}: {}", self.prepared.place(at), unresolved.why));
+                    Some(format!("{}: {}", self.prepared.place(at), unresolved.reason));
                 return;
             }
         };
@@ -271,10 +271,10 @@ impl Estimator<'_> {
         };
         let place = |index| header(index).map_or(String::new(), |op| self.prepared.place(op));
         report.abstract_warp = self.elements(&warp.elements, &place);
-        let mut iterations = Iterations::new();
-        self.iterations(&warp.elements, &header, &mut iterations, report);
+        let mut collect_iterations = Iterations::new();
+        self.iterations(&warp.elements, &header, &mut collect_iterations, report);
         let warps = self.block.warps() as u64;
-        match cta::simulate(&warp, warps, report.memory_latency, &iterations) {
+        match cta::simulate(&warp, warps, report.memory_latency, &collect_iterations) {
             Ok(estimate) => {
                 report.estimate = Some(estimate.cycles());
                 report.t_instr = Some(estimate.instr);
@@ -285,7 +285,7 @@ impl Estimator<'_> {
             }
             Err(NoEstimate::Unknown(index)) => {
                 report.no_estimate = Some(format!(
-                    "nothing is known of how often the loop at {} iterates",
+                    "the iteration count of the loop at {} is unknown",
                     place(index)
                 ));
             }
@@ -296,9 +296,9 @@ impl Estimator<'_> {
         }
     }
 
-    /// The instructions of a node, cut behind memory reads and barriers. Each is issued in one cycle.
-    fn pieces(&self, id: NodeId) -> Vec<Piece> {
-        let time = |first: u32, last: u32| Piece::Time {
+    /// Divides the instructions of a node after each memory read and barrier. Each instruction issues in one cycle.
+    fn pieces(&self, id: NodeId) -> Vec<BlockSegment> {
+        let time = |first: u32, last: u32| BlockSegment::Time {
             span: (first, last),
             instr: u64::from(last - first) + 1,
         };
@@ -310,8 +310,8 @@ impl Estimator<'_> {
             };
             let cut = match op.meaning {
                 _ if op.control == ControlEffect::End => continue,
-                Some(Meaning::Load { .. }) => Piece::Memory(at.0),
-                _ if op.barrier => Piece::Barrier(at.0),
+                Some(Meaning::Load { .. }) => BlockSegment::Memory(at.0),
+                _ if op.barrier => BlockSegment::Barrier(at.0),
                 _ => {
                     open = Some((open.map_or(at.0, |(first, _)| first), at.0));
                     continue;
@@ -350,7 +350,7 @@ impl Estimator<'_> {
             .collect()
     }
 
-    /// How often each warp iterates the loops among `elements`.
+    /// Collects the iterations of the loops among `elements` by each warp.
     fn iterations(
         &self,
         elements: &[abstract_warp::WarpElement],
@@ -365,9 +365,9 @@ impl Estimator<'_> {
             if let Some(op) = header(*index) {
                 let key = vec![self.prepared.addr(op)];
                 if let Some(bound) = self.counts.bounds.get(&key) {
-                    // A loop that ends behind its last instruction executes its header once in each iteration;
-                    // one that ends in its head, once more. Of facts nobody knows; most loops are like that.
-                    let in_head = |exit: &OpIndex| holds(head, exit.0);
+                    // A loop that exits after its last instruction executes its header once per iteration; one that
+                    // exits in its head, once more. A fact does not state the exit; most loops exit in the head.
+                    let in_head = |exit: &OpIndex| contains_instr(head, exit.0);
                     let ends_in_head = self.counts.exits.get(&key).is_none_or(in_head);
                     let more = u64::from(!body.is_empty() && ends_in_head);
                     let warps = (0..self.block.warps()).map(|warp| match bound {
@@ -377,7 +377,7 @@ impl Estimator<'_> {
                     let counts: Vec<u64> = warps.map(|n| n.saturating_sub(more)).collect();
                     report.loops.push(LoopCount {
                         at: self.prepared.place(op),
-                        warps: runs(&counts),
+                        warps: run_lengths(&counts),
                         source: self.counts.sources.get(&key).copied().unwrap_or("facts"),
                     });
                     found.insert(*index, counts);
@@ -389,16 +389,16 @@ impl Estimator<'_> {
     }
 }
 
-/// An instruction is among those of some time nodes.
-fn holds(elements: &[abstract_warp::WarpElement], at: u32) -> bool {
+/// Whether an instruction is part of a time node.
+fn contains_instr(elements: &[abstract_warp::WarpElement], at: u32) -> bool {
     elements.iter().any(|element| match element {
         abstract_warp::WarpElement::Time { span, .. } => (span.0..=span.1).contains(&at),
         _ => false,
     })
 }
 
-/// Runs of equal numbers: how many, which.
-fn runs(numbers: &[u64]) -> Vec<(u64, u64)> {
+/// Run-length encodes a list: pairs of length and number.
+fn run_lengths(numbers: &[u64]) -> Vec<(u64, u64)> {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for &number in numbers {
         match runs.last_mut() {
@@ -457,14 +457,14 @@ fn describe_bound(
             report.sound = Some(bound.cycles.0.0);
             report.sound_issues = Some(bound.issues);
             report.sound_stalls = Some(bound.stalls);
-            report.outlines = outlines;
+            report.warp_profiles = outlines;
             report.sound_rule = Some(match bound.rule {
-                StallRule::NoBarriers => "no warp waits for another, so they are the waits of one warp",
+                StallRule::NoBarriers => "no warp waits for another, so they are the stalls of one warp",
                 StallRule::AlignedBarriers => {
-                    "all warps pass each barrier together, so between two they are the waits of one warp"
+                    "all warps pass each barrier together, so between two they are the stalls of one warp"
                 }
                 StallRule::AnyBarriers => {
-                    "who waits for whom at the barriers is not known, so they are the waits of all warps"
+                    "the warps that wait for each other at barriers are unknown, so they are the stalls of all warps"
                 }
             });
         }
@@ -472,11 +472,11 @@ fn describe_bound(
         Err(NoBlockBound::Unsatisfied(unsatisfied)) => {
             let barrier = unsatisfied.barrier;
             report.no_sound = Some(format!(
-                "{}: deadlock: barrier {} waits for {} threads, {} come",
+                "{}: deadlock: barrier {} waits for {} threads, {} arrive",
                 prepared.place(OpIndex(barrier.at)),
                 barrier.number as i32,
                 barrier.expected,
-                unsatisfied.arrive
+                unsatisfied.arriving
             ));
         }
     }

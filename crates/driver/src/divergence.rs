@@ -1,8 +1,8 @@
-//! What may diverge, as gated values and as agreement see it.
+//! Divergence report: the answers of gated single assignment and of agreement, side by side.
 
 use warpbound_analyse::divergence::{Chain, OpDivergence, QueryKind, LinkRole, DivergenceSource};
-use warpbound_analyse::meeting::apart;
-use warpbound_analyse::opinion::{Agreement, AgreementLoss, AgreementVerdict};
+use warpbound_analyse::reconvergence::find_missed_reconvergence;
+use warpbound_analyse::divergence_by_agreement::{AgreementAnalysis, AgreementLoss, AgreementVerdict};
 use warpbound_analyse::{Dependence, Divergence};
 use warpbound_base::Diagnostic;
 use warpbound_ir::OpIndex;
@@ -16,11 +16,11 @@ use crate::prepared::Prepared;
 use crate::{KernelFlow, BoundOptions, Session};
 
 impl Session {
-    /// Which branches, loads and barriers of a kernel may diverge, and why.
+    /// Reports which branches, loads and barriers of a kernel may diverge, and the reasons.
     ///
     /// # Errors
     ///
-    /// Where the kernel is refused.
+    /// The kernel is refused.
     pub fn divergence(
         &self,
         kernel: &Kernel,
@@ -32,22 +32,22 @@ impl Session {
             .map_err(|d| self.locate(d))?;
         let flow = self.flow(&prepared, &launch, options)?;
         let code = &prepared.code;
-        let dependence = Dependence::run(&flow.thread);
-        let found = Divergence::run(code, &flow.thread, &dependence, &launch);
-        let agreement = Agreement {
+        let dependence = Dependence::compute(&flow.thread);
+        let found = Divergence::analyse(code, &flow.thread, &dependence, &launch);
+        let agreement = AgreementAnalysis {
             code,
             thread: &flow.thread,
             warp: &flow.warp,
             launch: &launch,
         };
-        let opinions = agreement.opinions(&found.items);
-        let apart = apart(code, &flow.thread, &flow.warp, &dependence);
-        let writer = Writer {
+        let opinions = agreement.verdicts(&found.items);
+        let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, &dependence);
+        let writer = ReportBuilder {
             prepared: &prepared,
             flow: &flow,
             agreement,
-            meets: !apart.iter().any(|apart| apart.for_values),
-            meets_all: apart.is_empty(),
+            reconverges: !missed.iter().any(|branch| branch.for_values),
+            always_reconverges: missed.is_empty(),
         };
         let last = |node: NodeId| prepared.place(flow.thread.space.block(node).last);
         let first = |node: NodeId| prepared.place(flow.thread.space.block(node).first);
@@ -60,34 +60,34 @@ impl Session {
                 .zip(&opinions)
                 .map(|(item, opinion)| writer.item(item, opinion))
                 .collect(),
-            apart: apart
+            missed_reconvergences: missed
                 .into_iter()
-                .map(|apart| report::MissedReconvergenceReport {
-                    branch: last(apart.branch),
-                    meeting: first(apart.meeting),
-                    for_values: apart.for_values,
+                .map(|found| report::MissedReconvergenceReport {
+                    branch: last(found.branch),
+                    reconvergence: first(found.meeting),
+                    for_values: found.for_values,
                 })
                 .collect(),
         })
     }
 }
 
-struct Writer<'a> {
+struct ReportBuilder<'a> {
     prepared: &'a Prepared<'a>,
     flow: &'a KernelFlow,
-    agreement: Agreement<'a>,
-    /// Lanes are known to meet, as far as values depend on it.
-    meets: bool,
-    /// They are known to meet everywhere.
-    meets_all: bool,
+    agreement: AgreementAnalysis<'a>,
+    /// Whether lanes are known to reconverge wherever values depend on it.
+    reconverges: bool,
+    /// Whether lanes are known to reconverge everywhere.
+    always_reconverges: bool,
 }
 
-impl Writer<'_> {
+impl ReportBuilder<'_> {
     fn item(&self, item: &OpDivergence, opinion: &AgreementVerdict) -> report::OpReport {
         let at = self.prepared.addr(item.at);
         report::OpReport {
             at: self.prepared.place(item.at),
-            instruction: self.spelled(item.at),
+            instruction: self.instr_text(item.at),
             kind: match item.kind {
                 QueryKind::Branch => report::ItemKind::Branch,
                 QueryKind::Load => report::ItemKind::Load,
@@ -106,7 +106,7 @@ impl Writer<'_> {
                 agreement: !opinion.divergent.is_empty(),
                 gsa_contexts: item.divergent.len(),
                 agreement_contexts: opinion.divergent.len(),
-                difference: self.values_differ(item, opinion),
+                difference: self.values_difference(item, opinion),
                 chain: self.chain(item.chain.as_ref()),
                 calls: self.calls(item.chain.as_ref()),
             },
@@ -115,14 +115,14 @@ impl Writer<'_> {
                 agreement: !opinion.partial.is_empty(),
                 gsa_contexts: item.partial.len(),
                 agreement_contexts: opinion.partial.len(),
-                difference: self.partial_differ(item, opinion),
+                difference: self.partial_difference(item, opinion),
                 chain: self.chain(item.partial_chain.as_ref()),
                 calls: self.calls(item.partial_chain.as_ref()),
             },
         }
     }
 
-    fn spelled(&self, at: OpIndex) -> String {
+    fn instr_text(&self, at: OpIndex) -> String {
         self.prepared.program.text(at.index()).unwrap_or_default()
     }
 
@@ -147,70 +147,70 @@ impl Writer<'_> {
                 LinkRole::Mu => report::Gate::Mu,
                 LinkRole::Eta => report::Gate::Eta,
                 LinkRole::Callee => report::Gate::Callee,
-                LinkRole::Way => report::Gate::Way,
+                LinkRole::BranchOutcome => report::Gate::ControlDependence,
             },
             cell: link.cell.map(|cell| self.prepared.cell(cell)),
             instruction: match link.role {
                 LinkRole::Entry | LinkRole::Gamma | LinkRole::Mu | LinkRole::Eta => None,
-                _ => Some(self.spelled(link.at)),
+                _ => Some(self.instr_text(link.at)),
             },
-            because: (nth == last).then(|| because(chain.source).to_owned()),
+            reason: (nth == last).then(|| source_reason(chain.source).to_owned()),
         };
         chain.links.iter().enumerate().map(link).collect()
     }
 
-    /// Which of two different answers about values is more precise, and why.
-    fn values_differ(&self, item: &OpDivergence, opinion: &AgreementVerdict) -> Option<String> {
+    /// Explains a difference between the answers about values: the more precise one, and the reason.
+    fn values_difference(&self, item: &OpDivergence, opinion: &AgreementVerdict) -> Option<String> {
         let sharper = item.divergent.difference(&opinion.divergent).next();
         let sharper = sharper.map(|&node| {
-            let why = self.sharpened(item, node);
+            let why = self.explain_agreement(item, node);
             format!("agreement is more precise: {why}")
         });
         let blunter = opinion.divergent.difference(&item.divergent).next();
-        let blunter = blunter.map(|&node| self.lost(item, node));
-        joined(sharper, blunter)
+        let blunter = blunter.map(|&node| self.explain_loss(item, node));
+        join_sentences(sharper, blunter)
     }
 
-    /// Why agreement knows what gated values do not know.
-    fn sharpened(&self, item: &OpDivergence, node: NodeId) -> String {
+    /// Explains why agreement proves uniformity where gated values do not.
+    fn explain_agreement(&self, item: &OpDivergence, node: NodeId) -> String {
         let at = |op| self.prepared.place(op);
         if let Some(&branch) = item.split.get(&node) {
             let branch = at(branch);
-            return format!("lanes that come here together were sorted by this value at {branch}");
+            return format!("the branch at {branch} has separated lanes with different values");
         }
         let chain = item.chain.as_ref().filter(|chain| chain.node == node);
-        let link = chain.and_then(|chain| self.agreement.doubts(chain));
+        let link = chain.and_then(|chain| self.agreement.last_uniform_link(chain));
         let cell = link
             .and_then(|link| link.cell)
             .map(|cell| self.prepared.cell(cell));
         match (link.map(|link| (link.role, at(link.at))), cell) {
-            (Some((LinkRole::Way, at)), _) => {
-                format!("it knows that lanes which come to {at} together go the same way")
+            (Some((LinkRole::BranchOutcome, at)), _) => {
+                format!("lanes that execute {at} together take the same branch")
             }
             (Some((LinkRole::Gamma | LinkRole::Mu, at)), Some(cell)) => {
-                format!("it knows that lanes which come to {at} together have the same {cell}")
+                format!("lanes that execute {at} together have the same {cell}")
             }
             (Some((_, at)), Some(cell)) => {
-                format!("it knows that {cell} is the same behind {at}")
+                format!("{cell} is equal in all lanes after {at}")
             }
-            _ => "lanes that come here together hold the same value".to_owned(),
+            _ => "lanes that execute it together hold the same value".to_owned(),
         }
     }
 
-    /// Why agreement does not know what gated values know.
-    fn lost(&self, item: &OpDivergence, node: NodeId) -> String {
+    /// Explains why agreement does not prove uniformity where gated values do.
+    fn explain_loss(&self, item: &OpDivergence, node: NodeId) -> String {
         let at = |op| self.prepared.place(op);
         let name = |cell| self.prepared.cell(cell);
-        let why = match self.agreement.lost(node, item.at, &item.cells) {
+        let why = match self.agreement.find_loss(node, item.at, &item.cells) {
             Some(AgreementLoss::Resumed(op, cell, Tag::Nil)) => {
                 format!(
-                    "lanes that waited for others go on at {} with an older {}",
+                    "pending lanes resume at {} with an older {}",
                     at(op),
                     name(cell)
                 )
             }
             Some(AgreementLoss::Resumed(op, cell, tag)) => format!(
-                "agreement loses {} at {}, where lanes go on that waited for {}",
+                "agreement loses {} at {}, where lanes resume that waited for {}",
                 name(cell),
                 at(op),
                 tag.name()
@@ -220,53 +220,53 @@ impl Writer<'_> {
             }
             Some(AgreementLoss::Entry(cell)) => {
                 format!(
-                    "agreement follows {} back to the entry on a way that no lane takes with it",
+                    "agreement traces {} back to the entry on a path that no lane takes with this value",
                     name(cell)
                 )
             }
-            None => "agreement is lost on the way".to_owned(),
+            None => "agreement is lost on a path to it".to_owned(),
         };
-        let taken = match self.meets {
+        let taken = match self.reconverges {
             true => "gated values are more precise",
-            false => "gated values say more, if lanes meet (see below)",
+            false => "gated values are more precise if lanes reconverge (see below)",
         };
         format!("{taken}: {why}")
     }
 
-    /// Which of two different answers about presence is more precise, and why.
-    fn partial_differ(&self, item: &OpDivergence, opinion: &AgreementVerdict) -> Option<String> {
+    /// Explains a difference between the answers about partial execution: the more precise one, and the reason.
+    fn partial_difference(&self, item: &OpDivergence, opinion: &AgreementVerdict) -> Option<String> {
         let sharper = item.partial.difference(&opinion.partial).next();
         let sharper = sharper.map(|_| {
-            "agreement is more precise: no lane is waiting elsewhere when the warp comes here"
+            "agreement is more precise: no lane is pending elsewhere when the warp executes it"
                 .to_owned()
         });
         let blunter = opinion.partial.difference(&item.partial).next();
-        let blunter = blunter.map(|_| match self.meets_all {
-            true => "gated values are more precise: lanes that parted have met again".to_owned(),
-            false => "agreement sees lanes that may still wait, though all come here (see below)"
+        let blunter = blunter.map(|_| match self.always_reconverges {
+            true => "gated values are more precise: diverged lanes have reconverged".to_owned(),
+            false => "agreement has lanes that may still be pending, though all execute it (see below)"
                 .to_owned(),
         });
-        joined(sharper, blunter)
+        join_sentences(sharper, blunter)
     }
 }
 
-/// Both sentences, where there are two.
-fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
+/// Joins the sentences of both directions of a difference.
+fn join_sentences(one: Option<String>, other: Option<String>) -> Option<String> {
     match (one, other) {
         (Some(one), Some(other)) => Some(format!("in some contexts {one}; in others {other}")),
         (one, other) => one.or(other),
     }
 }
 
-fn because(source: DivergenceSource) -> &'static str {
+fn source_reason(source: DivergenceSource) -> &'static str {
     match source {
-        DivergenceSource::Entry => "nothing is known of it at entry",
+        DivergenceSource::Entry => "unknown at entry",
         DivergenceSource::Lane => "each lane has its own",
         DivergenceSource::Special(_) => "differs from lane to lane",
         DivergenceSource::Load(MemorySpace::Local) => "local memory: each lane has its own",
         DivergenceSource::Load(MemorySpace::Generic) => "generic memory: may be local, where each lane has its own",
-        DivergenceSource::Load(_) => "memory that others may write meanwhile",
-        DivergenceSource::Callee => "the callee may leave anything",
+        DivergenceSource::Load(_) => "memory that other warps may write meanwhile",
+        DivergenceSource::Callee => "the callee may write any value",
         DivergenceSource::Stack => "resumes where the lane came from",
     }
 }

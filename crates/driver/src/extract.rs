@@ -1,29 +1,29 @@
-//! Images of a file, as they are.
+//! Extraction of images from a file.
 
 use warpbound_base::Diagnostic;
 use warpbound_load::{Bytes, EntryKind, NamePattern};
 
 use crate::Library;
 
-/// An image, unpacked.
+/// Decompressed image.
 #[derive(Clone, Debug)]
 pub struct Extracted {
-    /// Its number in the file, from 1.
+    /// Number of the image in the file, from 1.
     pub number: usize,
-    /// The name of its architecture: `sm_61`.
+    /// Name of the architecture: `sm_61`.
     pub isa: String,
-    /// The extension of such files: `cubin`, `msimt`.
+    /// Extension of files of its kind: `cubin`, `msimt`.
     pub extension: &'static str,
-    /// Its bytes.
+    /// Contents of the image.
     pub contents: Bytes,
 }
 
 impl Library {
-    /// The image of a number, unpacked.
+    /// Decompresses the image with a number.
     ///
     /// # Errors
     ///
-    /// Where there is no such image, or it cannot be unpacked.
+    /// There is no such image, or it cannot be decompressed.
     pub fn extract(&self, number: usize) -> Result<Extracted, Diagnostic> {
         let entry = self.entry(number)?;
         let contents = self.library.contents(entry);
@@ -38,11 +38,11 @@ impl Library {
         })
     }
 
-    /// Tells if the image of a number has a kernel that a name fits; of an architecture that is not supported as well.
+    /// Whether the image with a number has a kernel that a name fits; this works for unsupported architectures too.
     ///
     /// # Errors
     ///
-    /// Where there is no such image, or it cannot be used.
+    /// There is no such image, or it cannot be used.
     pub fn has_kernel(&self, number: usize, name: &NamePattern) -> Result<bool, Diagnostic> {
         let session = self.session(number)?;
         let mut names = session.image.kernel_names();

@@ -1,9 +1,9 @@
-//! Facts files, ready to be filled.
+//! Templates of facts files, and facts files with observations of an audit.
 
 use warpbound_analyse::loops::LoopSite;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Diagnostic;
-use warpbound_bound::facts::{LoopLine, spell_call, spell_kernel, spell_observed};
+use warpbound_bound::facts::{LoopLine, format_call, format_kernel, format_observed};
 use warpbound_bound::{LoopName, LoopNumbers};
 use warpbound_load::Kernel;
 use warpbound_report::AuditReport;
@@ -12,7 +12,7 @@ use crate::prepared::{Prepared, loop_names};
 use crate::{KernelFlow, BoundOptions, Session};
 
 impl Session {
-    /// What stands at the top of a facts file.
+    /// Header of a facts file.
     pub const FACTS_HEAD: &str = "\
 # Flow facts for warpbound.
 # bound: the most executions of the loop's header for each entry of the loop, by one thread.
@@ -21,17 +21,17 @@ impl Session {
 # total: may stand beside or instead of the bound: the most executions of the header in the whole run of one thread.
 # never = [\"0x0200\", \"0x01a8 -> 0x0220\"], beside loops: blocks that no thread executes, steps that no thread takes.
 # headers: the loop can be entered at several places; bound counts the executions of all of them together.
-# recursion: the \"loop\" is that this function calls itself, perhaps through others; bound counts all calls
+# recursion: the \"loop\" is recursion of this function, direct or through others; bound counts all calls
 #        that one call from outside leads to, at any depth, itself included.
 # instructions: the most warp instructions that one call of the function issues.
 ";
 
-    /// The lines of a facts file for a kernel with what the runs of an audit showed, marked as observed: a facts file is
-    /// refused until a person has removed the mark. Loops that no run entered have `?`.
+    /// Returns the lines of a facts file for a kernel with the observations of an audit, marked as observed: `bound`
+    /// refuses the file until a person has removed the mark. Loops that no run entered have `?`.
     ///
     /// # Errors
     ///
-    /// Where the kernel is refused.
+    /// The kernel is refused.
     pub fn observed_facts(
         &self,
         kernel: &Kernel,
@@ -50,30 +50,30 @@ impl Session {
         let loops = names.iter().zip(&flow.loops.sites);
         let lines = loops.map(|(name, site)| {
             let seen = audit.loops.iter().find(|seen| seen.id == name.id);
-            let entered = seen.filter(|seen| seen.most > 0);
+            let entered = seen.filter(|seen| seen.observed > 0);
             let numbers = LoopNumbers {
-                bound: entered.map(|seen| seen.most),
-                total: entered.map(|seen| seen.most_total),
+                bound: entered.map(|seen| seen.observed),
+                total: entered.map(|seen| seen.observed_total),
             };
-            loop_line(&prepared, name, site).spell_with(numbers)
+            loop_line(&prepared, name, site).format_line_with(numbers)
         });
         let lines: Vec<String> = lines.collect();
         let calls = flow.external_names();
-        let calls: Vec<String> = calls.iter().map(|name| spell_call(name)).collect();
-        let text = spell_observed(&kernel.demangled(), &kernel.code_digest(), &lines, &calls);
+        let calls: Vec<String> = calls.iter().map(|name| format_call(name)).collect();
+        let text = format_observed(&kernel.demangled(), &kernel.code_digest(), &lines, &calls);
         Ok(format!("{}\n{text}", Session::OBSERVED_HEAD))
     }
 
-    /// The first lines of a file of observed facts.
+    /// Header of a file of observed facts.
     const OBSERVED_HEAD: &str = "\
-# Numbers that runs showed, not facts: other launches may need more. Before `warpbound bound` takes them, somebody
-# has to check that each holds for every input, and to replace each line  status = \"observed\"  by
+# Observations of runs, not facts: other launches may exceed them. Before `warpbound bound` accepts them, a person
+# has to check that each number holds for every input, and to replace each line  status = \"observed\"  by
 # signed_off_by = \"NAME\".
 # bound: the most executions of the loop's header for each entry of the loop, by one thread.
 # total: the most of them in the whole run of one thread. Leave it out where it does not hold.
 ";
 
-    /// The lines of a facts file for a kernel, with `?` where a number is missing.
+    /// Returns the lines of a facts file for a kernel, with `?` for missing numbers.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ fn kernel_text(prepared: &Prepared<'_>, flow: &KernelFlow) -> String {
         .iter()
         .zip(&flow.loops.sites)
         .map(|(name, site)| {
-            let line = loop_line(prepared, name, site).spell();
+            let line = loop_line(prepared, name, site).format_line();
             match shared_header(prepared, name, site) {
                 Some(note) => format!("# {note}\n    {line}"),
                 None => line,
@@ -113,16 +113,16 @@ fn kernel_text(prepared: &Prepared<'_>, flow: &KernelFlow) -> String {
     let calls: Vec<String> = flow
         .external_names()
         .iter()
-        .map(|name| spell_call(name))
+        .map(|name| format_call(name))
         .collect();
     let kernel = prepared.kernel;
     if loops.is_empty() && calls.is_empty() {
         return format!("# kernel {} needs no facts\n", kernel.demangled());
     }
-    spell_kernel(&kernel.demangled(), &kernel.code_digest(), &loops, &calls)
+    format_kernel(&kernel.demangled(), &kernel.code_digest(), &loops, &calls)
 }
 
-/// What a facts file says of a loop.
+/// Returns the line of a facts file for a loop.
 pub(crate) fn loop_line<'a>(
     prepared: &Prepared<'_>,
     name: &'a LoopName,
@@ -138,7 +138,7 @@ pub(crate) fn loop_line<'a>(
     }
 }
 
-/// A remark about a loop with several latches, whose fact is easily taken for that of one source loop.
+/// Returns a note for a loop with several latches: its fact is easily mistaken for that of one source loop.
 pub(crate) fn shared_header(
     prepared: &Prepared<'_>,
     name: &LoopName,
@@ -156,7 +156,7 @@ pub(crate) fn shared_header(
         })
         .collect();
     Some(format!(
-        "{} counts all loops that share this header: threads come back to it from {}",
+        "{} counts all loops that share this header: threads return to it from {}",
         name.id,
         places.join(", ")
     ))

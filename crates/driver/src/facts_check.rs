@@ -1,4 +1,4 @@
-//! Whether facts are about the kernels at hand.
+//! Check that facts are about the kernels of a file and their present code.
 
 use std::collections::BTreeMap;
 
@@ -6,29 +6,29 @@ use warpbound_base::Diagnostic;
 use warpbound_bound::{FactsFile, KernelFacts};
 use warpbound_load::Kernel;
 
-/// Compares facts with one kernel after the other.
+/// Check of facts against kernels, one kernel at a time.
 pub(crate) struct FactsCheck<'a> {
-    /// The facts, each with what is known of it so far.
-    facts: Vec<(&'a KernelFacts, Found)>,
-    /// Names in the facts file of kernels that have facts, by symbol and digest.
+    /// Facts of each kernel, with the best match so far.
+    facts: Vec<(&'a KernelFacts, FactsMatch)>,
+    /// Name in the facts file, by symbol and digest of a matched kernel.
     known: BTreeMap<(String, String), &'a str>,
-    /// Names of the first kernels.
+    /// Names of the first kernels, for messages.
     names: Vec<String>,
 }
 
-/// Names that a message shows.
+/// Maximum of names in a message.
 const SHOWN: usize = 8;
 
-enum Found {
+enum FactsMatch {
     Nothing,
-    /// A kernel of this name, with this digest.
+    /// Kernel of the same name, with this other digest.
     OtherCode(String),
     Kernel,
 }
 
 impl<'a> FactsCheck<'a> {
     pub(crate) fn new(facts: &'a FactsFile) -> FactsCheck<'a> {
-        let facts = facts.kernels().iter().map(|facts| (facts, Found::Nothing));
+        let facts = facts.kernels().iter().map(|facts| (facts, FactsMatch::Nothing));
         FactsCheck {
             facts: facts.collect(),
             known: BTreeMap::new(),
@@ -36,19 +36,19 @@ impl<'a> FactsCheck<'a> {
         }
     }
 
-    /// Whether all facts have found their kernel.
+    /// Whether all facts have matched a kernel.
     pub(crate) fn is_complete(&self) -> bool {
         self.facts
             .iter()
-            .all(|(_, found)| matches!(found, Found::Kernel))
+            .all(|(_, found)| matches!(found, FactsMatch::Kernel))
     }
 
-    /// Looks at a kernel.
+    /// Matches the facts against a kernel.
     ///
     /// # Errors
     ///
-    /// Where there are facts under both its names, which could contradict each other.
-    pub(crate) fn see(&mut self, kernel: &Kernel) -> Result<(), Diagnostic> {
+    /// Both names of the kernel have facts, which could contradict each other.
+    pub(crate) fn match_kernel(&mut self, kernel: &Kernel) -> Result<(), Diagnostic> {
         if self.facts.is_empty() {
             return Ok(());
         }
@@ -61,12 +61,12 @@ impl<'a> FactsCheck<'a> {
                 continue;
             }
             if facts.code != digest {
-                if let Found::Nothing = found {
-                    *found = Found::OtherCode(digest.clone());
+                if let FactsMatch::Nothing = found {
+                    *found = FactsMatch::OtherCode(digest.clone());
                 }
                 continue;
             }
-            *found = Found::Kernel;
+            *found = FactsMatch::Kernel;
             let key = (kernel.name.to_string(), digest.clone());
             if let Some(other) = self.known.insert(key, &facts.name)
                 && other != facts.name
@@ -80,16 +80,16 @@ impl<'a> FactsCheck<'a> {
         Ok(())
     }
 
-    /// The verdict.
+    /// Checks that all facts have matched a kernel.
     ///
     /// # Errors
     ///
-    /// For the first facts that are about no kernel, or about other code.
+    /// The first facts that are about no kernel, or about other code.
     pub(crate) fn finish(&self) -> Result<(), Diagnostic> {
         for (facts, found) in &self.facts {
             let diagnostic = match found {
-                Found::Kernel => continue,
-                Found::Nothing => {
+                FactsMatch::Kernel => continue,
+                FactsMatch::Nothing => {
                     let shown = self.names.get(..SHOWN).unwrap_or(&self.names).join(", ");
                     let more = if self.names.len() > SHOWN {
                         ", and more"
@@ -99,11 +99,11 @@ impl<'a> FactsCheck<'a> {
                     Diagnostic::new(format!("there is no kernel {:?}", facts.name))
                         .hint(format!("the file has {shown}{more}"))
                 }
-                Found::OtherCode(digest) => Diagnostic::new(format!(
+                FactsMatch::OtherCode(digest) => Diagnostic::new(format!(
                     "the facts are about other code: digest {} there, {digest} in the binary",
                     facts.code
                 ))
-                .hint("check each bound against the new code and take the new digest over"),
+                .hint("check each bound against the new code, then replace the digest"),
             };
             return Err(facts.locate(diagnostic));
         }

@@ -1,11 +1,11 @@
-//! Everything that is known of a kernel's control flow: the stages from code to count rows.
+//! Control flow of a kernel: the stages from code to count rows.
 
 use std::collections::BTreeSet;
 
 use warpbound_analyse::loops::Loops;
-use warpbound_analyse::passing::lane_limits;
-use warpbound_analyse::space::Resolved;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::guarded_lanes::lane_limits;
+use warpbound_analyse::program_space::ResolvedControl;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{LaunchContext, Refusal, ThreadCfg, WarpCfg};
 use warpbound_base::Diagnostic;
 use warpbound_bound::{Effort, Ipet, Never, NeverIndex, SolveOutcome, StatedCounts, solve};
@@ -17,36 +17,36 @@ use warpbound_simt::warp::{WarpModel, Via, WarpState};
 use crate::prepared::Prepared;
 use crate::{BoundOptions, Session};
 
-/// The control flow of one kernel.
+/// Control flow of one kernel.
 pub struct KernelFlow {
     /// Thread-level graph.
     pub thread: ThreadCfg,
     /// Warp-level graph.
     pub warp: WarpCfg,
-    /// Loops and what they need facts for.
+    /// Loops and the sites for which they need facts.
     pub loops: Loops,
-    /// Steps that only some lanes of a warp take.
+    /// Edges that only some lanes of a warp take.
     pub limits: Vec<LaneLimit>,
-    /// Rows about counts.
+    /// Count rows.
     pub counts: CountSystem,
 }
 
 impl KernelFlow {
-    /// Analyses `code`; refuses what cannot be followed.
+    /// Analyses `code`; refuses control flow that the analyses cannot follow.
     pub fn run(
         code: &Code,
         launch: &LaunchContext,
         model: &WarpModel,
         limits: &Limits,
     ) -> Result<KernelFlow, Refusal> {
-        let mut thread = ThreadCfg::run(code, limits)?;
-        let warp = WarpCfg::run(code, &mut thread, launch, model)?;
+        let mut thread = ThreadCfg::build(code, limits)?;
+        let warp = WarpCfg::build(code, &mut thread, launch, model)?;
         let loops = Loops::of_thread(code, &thread);
         let limits = lane_limits(code, &thread, launch);
         let state = |node| warp.state(node);
-        let counts = CountSystem::run(&CountInput {
+        let counts = CountSystem::build(&CountInput {
             limits: &limits,
-            ..input(launch, &thread, &warp, &loops, &state)
+            ..count_input(launch, &thread, &warp, &loops, &state)
         });
         Ok(KernelFlow {
             thread,
@@ -57,8 +57,8 @@ impl KernelFlow {
         })
     }
 
-    /// The same graphs with the paper's reading of loop facts: the loops of the warp-level graph and
-    /// the rows of [`CountSystem::of_paper`].
+    /// Replaces loops and count rows by those of the paper's reading of loop facts: the loops of the warp-level graph
+    /// and the rows of [`CountSystem::of_paper`] (`warp-cfg-2023` 4).
     #[must_use]
     pub fn with_paper_reading(mut self, code: &Code, launch: &LaunchContext) -> KernelFlow {
         self.loops = Loops::of_warp(code, &self.thread, &self.warp);
@@ -69,12 +69,12 @@ impl KernelFlow {
             ..
         } = &self;
         let state = |node| warp.state(node);
-        self.counts = CountSystem::of_paper(&input(launch, thread, warp, loops, &state));
+        self.counts = CountSystem::of_paper(&count_input(launch, thread, warp, loops, &state));
         self
     }
 
-    /// The bound in warp instructions for these bounds of loops (a number for each of [`Loops::sites`]), functions
-    /// outside the file not counted; `None` when there is none.
+    /// Returns the bound in warp instructions for these bounds of loops (one per element of [`Loops::sites`]), without
+    /// functions outside the file; `None` if there is no bound.
     pub fn bound(&self, loops: &[Option<u64>]) -> Option<i128> {
         let stated = StatedCounts {
             bounds: loops,
@@ -83,7 +83,7 @@ impl KernelFlow {
         self.bound_with(stated, |_| 0)
     }
 
-    /// The same for all that may be stated, where executing a node costs `call` of it beside its instructions.
+    /// Like [`KernelFlow::bound`] for all stated facts; a node costs `call` of it in addition to its instructions.
     pub fn bound_with(
         &self,
         stated: StatedCounts<'_>,
@@ -104,18 +104,18 @@ impl KernelFlow {
         }
     }
 
-    /// The function outside the file that a node calls, and how many such functions a warp of `lanes` lanes issues
-    /// there at most: where the lanes may disagree on the callee, one for each.
+    /// Returns the function outside the file that a node calls, and the maximum of callees that a warp of `lanes` lanes
+    /// executes there: one per lane if the lanes may disagree on the callee.
     pub fn external_callees(&self, node: NodeId, lanes: u64) -> Option<(&str, u64)> {
         let resolved = self.thread.resolved.get(node.index())?.as_ref()?;
-        let callees = match self.warp.scattered_calls.contains(&node) {
+        let callees = match self.warp.divergent_calls.contains(&node) {
             true => lanes,
             false => 1,
         };
         Some((resolved.external.as_deref()?, callees))
     }
 
-    /// For each statement, the counts of steps that it excludes.
+    /// Returns, for each `never` statement, its text and the count variables that it excludes.
     pub fn excluded(&self, code: &Code, never: &[Never]) -> Vec<(String, Vec<CountVar>)> {
         let index = NeverIndex::new(never);
         let spelled = never.iter().map(|never| (never.to_string(), Vec::new()));
@@ -127,7 +127,7 @@ impl KernelFlow {
             let (from, to) = match counted {
                 CountKind::WarpStart | CountKind::ThreadStart => (None, Some(self.thread.entry)),
                 CountKind::WarpStep(from, step) | CountKind::ThreadStep(from, step) => {
-                    // The warp takes up lanes that have gone there before.
+                    // On a resume edge the warp returns to lanes that are already at `to`: no thread takes that edge.
                     let is_warp = matches!(counted, CountKind::WarpStep(..));
                     let walks = !is_warp || matches!(step.via, Via::Walk);
                     (Some(*from).filter(|_| walks), step.to)
@@ -136,7 +136,7 @@ impl KernelFlow {
             let Some(to) = to else {
                 continue;
             };
-            for never in self.contradicted(code, &index, from, to) {
+            for never in self.violated_never(code, &index, from, to) {
                 if let Some((_, counts)) = excluded.get_mut(never) {
                     counts.push(CountVar(number));
                 }
@@ -145,8 +145,9 @@ impl KernelFlow {
         excluded
     }
 
-    /// The numbers of the statements that a thread contradicts which comes to a node, from another if it does not begin there.
-    pub(crate) fn contradicted<'a>(
+    /// Returns the numbers of the `never` statements that a thread violates when it goes `from` one node `to` another;
+    /// `None` is the start of the thread.
+    pub(crate) fn violated_never<'a>(
         &self,
         code: &Code,
         index: &'a NeverIndex,
@@ -167,9 +168,9 @@ impl KernelFlow {
         step.into_iter().chain(blocks)
     }
 
-    /// Functions outside the file that are called, each once, by name.
+    /// Returns the names of the called functions outside the file.
     pub fn external_names(&self) -> BTreeSet<String> {
-        let external = |resolved: &Resolved| resolved.external.clone();
+        let external = |resolved: &ResolvedControl| resolved.external.clone();
         self.thread
             .resolved
             .iter()
@@ -180,11 +181,11 @@ impl KernelFlow {
 }
 
 impl Session {
-    /// The control flow of a kernel.
+    /// Computes the control flow of a kernel.
     ///
     /// # Errors
     ///
-    /// Where the kernel is refused.
+    /// The kernel is refused.
     pub(crate) fn flow(
         &self,
         prepared: &Prepared<'_>,
@@ -195,13 +196,13 @@ impl Session {
         flow.map_err(|refusal| {
             let source = prepared.source(refusal.at);
             let mut diagnostic = Diagnostic::from(refusal).in_kernel(prepared.kernel.demangled());
-            diagnostic.place.source = source;
+            diagnostic.location.source = source;
             self.locate(diagnostic)
         })
     }
 }
 
-fn input<'a>(
+fn count_input<'a>(
     launch: &LaunchContext,
     thread: &'a ThreadCfg,
     warp: &'a WarpCfg,

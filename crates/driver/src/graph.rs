@@ -1,4 +1,4 @@
-//! Control-flow graphs to be shown.
+//! Reports of control-flow graphs.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use warpbound_simt::{EntryId, NodeId, Tag};
 use crate::prepared::{Prepared, loop_names};
 use crate::{KernelFlow, BoundOptions, Session};
 
-/// Whose control flow.
+/// Level of a control-flow graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CfgLevel {
-    /// One thread alone.
+    /// Control flow of one thread.
     Thread,
-    /// A warp.
+    /// Control flow of a warp, with its pending stack.
     #[default]
     Warp,
 }
 
 impl Session {
-    /// The control-flow graph of a kernel.
+    /// Computes the control-flow graph of a kernel.
     ///
     /// # Errors
     ///
-    /// Where the kernel is refused.
+    /// The kernel is refused.
     pub fn graph(
         &self,
         kernel: &Kernel,
@@ -139,7 +139,7 @@ fn node(
     }
 }
 
-/// Addresses of the calls that lead to a node; `*` stands for calls that share a context.
+/// Returns the calling context of a node: addresses of the calls; `*` stands for calls that share a context.
 pub(crate) fn calls(prepared: &Prepared<'_>, flow: &KernelFlow, id: NodeId) -> Vec<String> {
     let space = &flow.thread.space;
     let sites = space.contexts.string(space.node(id).context);

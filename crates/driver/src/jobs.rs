@@ -1,19 +1,19 @@
-//! Work on many things at once, with results in order.
+//! Parallel map over a sequence with results in order.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Results that may wait for an earlier one, for each thread; without a limit, one slow item would make all
-/// others pile up behind it.
-const AHEAD: usize = 16;
+/// Maximum of results per thread that wait for an earlier one. Without a limit, all results after a slow item would
+/// accumulate in memory.
+const MAX_AHEAD: usize = 16;
 
-/// Applies `work` to all items on `jobs` threads and gives the results to `each` in the order of the items,
-/// on the calling thread. Stops early when `each` returns an error.
+/// Applies `work` to all items on `jobs` threads and passes the results to `each` in the order of the items, on the
+/// calling thread. Stops early if `each` returns an error.
 ///
 /// # Errors
 ///
-/// That of `each`.
+/// The error of `each`.
 pub(crate) fn in_order<T, R: Send, E>(
     jobs: usize,
     items: impl Iterator<Item = T> + Send,
@@ -27,7 +27,7 @@ pub(crate) fn in_order<T, R: Send, E>(
         items: Mutex::new((0, items)),
         emitted: Mutex::new(Some(0)),
         moved: Condvar::new(),
-        window: jobs * AHEAD,
+        window: jobs * MAX_AHEAD,
     };
     let (send, receive) = sync_channel(jobs);
     std::thread::scope(|scope| {
@@ -48,7 +48,7 @@ pub(crate) fn in_order<T, R: Send, E>(
         let mut waiting = BTreeMap::new();
         let mut next = 0;
         let mut outcome = Ok(());
-        // The receiver is drained to the end, so that no thread waits for it for ever.
+        // The receiver is drained even after an error, so that no worker blocks on a full channel.
         for (number, result) in receive {
             waiting.insert(number, result);
             while let (Ok(()), Some(result)) = (&outcome, waiting.remove(&next)) {
@@ -65,28 +65,28 @@ pub(crate) fn in_order<T, R: Send, E>(
 }
 
 struct Shared<I> {
-    /// The number of the next item, and the items from there on.
+    /// Number of the next item, and the remaining items.
     items: Mutex<(usize, I)>,
-    /// How many results are given out; `None` when no more are wanted.
+    /// Number of results passed to `each`; `None` once the work is stopped.
     emitted: Mutex<Option<usize>>,
     moved: Condvar,
     window: usize,
 }
 
 impl<T, I: Iterator<Item = T>> Shared<I> {
-    /// The next item and its number, once it is not too far ahead.
+    /// Returns the next item and its number, as soon as it is within the window.
     fn next(&self) -> Option<(usize, T)> {
         let mut items = lock(&self.items);
         let number = items.0;
-        let mut emitted = lock(&self.emitted);
-        while number >= (*emitted)?.saturating_add(self.window) {
-            emitted = self
+        let mut completed = lock(&self.emitted);
+        while number >= (*completed)?.saturating_add(self.window) {
+            completed = self
                 .moved
-                .wait(emitted)
+                .wait(completed)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        (*emitted)?;
-        drop(emitted);
+        (*completed)?;
+        drop(completed);
         let item = items.1.next()?;
         items.0 += 1;
         Some((number, item))
@@ -101,14 +101,14 @@ impl<T, I: Iterator<Item = T>> Shared<I> {
 }
 
 impl<I> Shared<I> {
-    /// No more results are wanted.
+    /// Stops the workers.
     fn stop(&self) {
         *lock(&self.emitted) = None;
         self.moved.notify_all();
     }
 }
 
-/// After a panic a result will never come, so nobody must wait for it; the scope passes the panic on.
+/// Guard that stops the workers after a panic, since a missing result would block them; the scope propagates the panic.
 struct StopOnPanic<'a, I>(&'a Shared<I>);
 
 impl<I> Drop for StopOnPanic<'_, I> {
@@ -119,7 +119,7 @@ impl<I> Drop for StopOnPanic<'_, I> {
     }
 }
 
-/// What a thread that panicked has left may be looked at: only numbers and the items are shared.
+/// Locks a mutex even if it is poisoned: the shared state, numbers and items, is consistent after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// Where a panic is not passed on, this waits for ever.
+    /// If a panic were not propagated, this test would block.
     #[test]
     fn a_panic_ends_it() {
         for jobs in [1, 2, 4] {
@@ -207,6 +207,6 @@ mod tests {
             Ok::<(), ()>(())
         });
         assert_eq!(done, Ok(()));
-        assert!(behind <= 2 * AHEAD + 1, "{behind}");
+        assert!(behind <= 2 * MAX_AHEAD + 1, "{behind}");
     }
 }

@@ -1,4 +1,4 @@
-//! A file with machine code inside: a cubin, or a file that holds many.
+//! Files with machine code: a cubin, or a file that contains many.
 
 use std::sync::Arc;
 
@@ -11,25 +11,25 @@ use crate::facts_check::FactsCheck;
 use crate::jobs::in_order;
 use crate::{BoundOptions, Session};
 
-/// Which images of a file.
+/// Selection of images of a file.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ImageSelection {
-    /// The one with this number, counted from 1 as `warpbound list` does.
+    /// Image with this number, counted from 1 as by `warpbound list`.
     pub image: Option<usize>,
-    /// Those for this architecture.
+    /// Images for this architecture.
     pub sm: Option<Sm>,
 }
 
-/// An image or a kernel that cannot be used.
+/// Failure to use an image or a kernel.
 #[derive(Clone, Debug)]
 pub enum Unusable {
-    /// An image, with all its kernels.
+    /// Failure of an image, with all its kernels.
     Image(Diagnostic),
-    /// A kernel.
+    /// Failure of a kernel.
     Kernel(Diagnostic),
 }
 
-/// Kinds of code to look for in an image.
+/// Kind of code to search an image for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CodeKind {
     /// Kernels.
@@ -38,7 +38,7 @@ pub enum CodeKind {
     All,
 }
 
-/// A file with machine code inside. Its images are loaded when they are asked for.
+/// File with machine code. Its images are loaded on demand.
 pub struct Library {
     pub(crate) file: String,
     pub(crate) library: warpbound_load::ImageDirectory,
@@ -49,7 +49,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// One line naming file, offset and cause, where the file cannot be used.
+    /// The file cannot be used; the diagnostic names file, offset and cause.
     pub fn open(file: &str, source: impl ByteSource + 'static) -> Result<Library, Diagnostic> {
         let library = warpbound_load::ImageDirectory::open(source).map_err(|d| d.in_file(file))?;
         Ok(Library {
@@ -58,12 +58,12 @@ impl Library {
         })
     }
 
-    /// The name of the file in messages.
+    /// Returns the name of the file in messages.
     pub fn name(&self) -> &str {
         &self.file
     }
 
-    /// Whether the file is a cubin, or text, and no collection.
+    /// Whether the file is a single cubin or text, not a container.
     pub fn is_single(&self) -> bool {
         matches!(self.library.container(), Container::Cubin | Container::Text)
     }
@@ -73,17 +73,17 @@ impl Library {
         matches!(self.library.container(), Container::Text)
     }
 
-    /// Numbers of the selected images with machine code of a supported architecture; at least one. A file
-    /// that is a cubin has the number 1, whatever its architecture.
+    /// Returns the numbers of the selected images with machine code of a supported architecture; at least one. A
+    /// cubin file has the number 1, whatever its architecture.
     ///
     /// # Errors
     ///
-    /// Where nothing is left, or the image that is asked for by its number is of no use.
+    /// No image is left, or the image selected by number is not machine code.
     pub fn select(&self, selection: &ImageSelection) -> Result<Vec<usize>, Diagnostic> {
         self.select_of(selection, false)
     }
 
-    /// [`Library::select`] with the images of architectures that are not supported.
+    /// Like [`Library::select`], including images of unsupported architectures.
     ///
     /// # Errors
     ///
@@ -98,13 +98,14 @@ impl Library {
         if let Some(number) = selection.image {
             let entry = self.entry(number)?;
             if !entry.kind.is_code() {
-                return Err(fail(format!("image {number} is {}, no cubin", entry.kind)));
+                return Err(fail(format!("image {number} is {}, not a cubin", entry.kind)));
             }
         }
         let cubins = || (1..).zip(entries).filter(|(_, e)| e.kind.is_code());
         let chosen = |sm: Option<Sm>| -> Vec<usize> {
             let chosen = cubins().filter(|(number, entry)| {
-                // A cubin, and an image that is asked for, can say themselves that they are not supported.
+                // A single cubin, or an image selected by number, is kept: loading it reports the unsupported
+                // architecture.
                 let asked = any || self.is_single() || selection.image.is_some();
                 (asked || entry.isa.is_supported())
                     && selection.image.is_none_or(|wanted| wanted == *number)
@@ -114,7 +115,7 @@ impl Library {
         };
         let numbers = match chosen(selection.sm) {
             numbers if !numbers.is_empty() => numbers,
-            // Chips of sm_53 run the code of sm_52 where a file has none for them.
+            // GPUs of sm_53 run the code of sm_52 if a file has none for them.
             none => match selection.sm.and_then(Sm::stands_in) {
                 Some(other) => chosen(Some(other)),
                 None => none,
@@ -146,11 +147,11 @@ impl Library {
         .hint(format!("the file has {others}")))
     }
 
-    /// Loads the image of a number.
+    /// Loads the image with a number.
     ///
     /// # Errors
     ///
-    /// One line naming file, image and cause, where it cannot be used.
+    /// The image cannot be used; the diagnostic names file, image and cause.
     pub fn session(&self, number: usize) -> Result<Session, Diagnostic> {
         let file = self.image_name(number);
         let entry = self.entry(number)?;
@@ -163,7 +164,7 @@ impl Library {
         })
     }
 
-    /// An image in messages.
+    /// Returns the name of an image in messages.
     pub(crate) fn image_name(&self, number: usize) -> String {
         match self.is_single() {
             true => self.file.clone(),
@@ -171,11 +172,11 @@ impl Library {
         }
     }
 
-    /// The image that a selection leaves, when that is one.
+    /// Loads the image of a selection that leaves exactly one.
     ///
     /// # Errors
     ///
-    /// Where it leaves none or several, or the image cannot be used.
+    /// The selection leaves none or several, or the image cannot be used.
     pub fn only_session(&self, selection: &ImageSelection) -> Result<Session, Diagnostic> {
         match self.select(selection)?.as_slice() {
             [number] => self.session(*number),
@@ -195,9 +196,9 @@ impl Library {
         })
     }
 
-    /// The kernels of the images with these numbers, or in each image those that a name fits best; each image is
-    /// loaded when its turn comes. An image that cannot be used is one diagnostic; a kernel that cannot be read has a
-    /// position like the others, and [`Session::kernel_at`] says what is wrong with it.
+    /// Iterates over the kernels of the images with these numbers, or in each image over those that a name fits best.
+    /// Images are loaded one at a time. An unusable image yields one diagnostic; an unreadable kernel has a position
+    /// like the others, and [`Session::kernel_at`] returns its diagnostic.
     pub fn kernels<'a>(
         &'a self,
         images: &'a [usize],
@@ -206,7 +207,7 @@ impl Library {
         self.find(images, name, CodeKind::Kernels)
     }
 
-    /// [`Library::kernels`], and with [`Find::All`] after those of each image its functions.
+    /// Like [`Library::kernels`]; with [`CodeKind::All`], the functions of each image follow its kernels.
     pub fn find<'a>(
         &'a self,
         images: &'a [usize],
@@ -233,11 +234,11 @@ impl Library {
         })
     }
 
-    /// The one kernel in the images with these numbers that a name fits best.
+    /// Returns the one kernel in the images with these numbers that a name fits best.
     ///
     /// # Errors
     ///
-    /// Where there is none, or more than one. An image that cannot be used is named where none is found.
+    /// There is none, or more than one. If there is none, the diagnostic of an unusable image has priority.
     pub fn only_kernel(
         &self,
         images: &[usize],
@@ -245,7 +246,7 @@ impl Library {
     ) -> Result<(Arc<Session>, usize), Diagnostic> {
         let pattern = NamePattern::new(name);
         let mut best: Option<(Fit, Arc<Session>, usize)> = None;
-        // Where the kernels are that fit as well as the best, and what they are called.
+        // Images and symbols of the kernels that fit as well as the best.
         let mut equal: Vec<(String, Arc<str>)> = Vec::new();
         let mut unusable = None;
         for item in self.kernels(images, Some(name)) {
@@ -294,7 +295,7 @@ impl Library {
         }
     }
 
-    /// What to say when [`Library::kernels`] finds none.
+    /// Returns the diagnostic for a search by [`Library::kernels`] that finds none.
     pub fn no_kernel(&self, images: &[usize], name: Option<&str>) -> Diagnostic {
         let in_file = |diagnostic: Diagnostic| diagnostic.in_file(self.file.as_str());
         let Some(name) = name else {
@@ -302,7 +303,7 @@ impl Library {
                 .hint("`warpbound list` prints what it has");
         };
         let mut symbols = Vec::new();
-        // What cannot be loaded has no names.
+        // Images that cannot be loaded contribute no names.
         for session in images.iter().filter_map(|&n| self.session(n).ok()) {
             symbols.extend(session.image.kernel_names().map(str::to_owned));
         }
@@ -312,13 +313,12 @@ impl Library {
         in_file(Diagnostic::new(format!("there is no kernel {name:?}"))).hint(nearest)
     }
 
-    /// The bounds of the kernels of some images, or of those of a name, worked on by `jobs` threads.
-    /// `each` gets them in the order of the file, whatever the number of threads, and what cannot be used. Stops when
-    /// `each` returns an error.
+    /// Bounds the kernels of some images, or those of a name, on `jobs` threads. `each` receives the results in the
+    /// order of the file, for any number of threads. Stops when `each` returns an error.
     ///
     /// # Errors
     ///
-    /// That of `each`.
+    /// The error of `each`.
     pub fn bounds<E>(
         &self,
         images: &[usize],
@@ -332,7 +332,7 @@ impl Library {
             match session.kernel_at(index) {
                 Ok(kernel) => session.bound(kernel, options).map_err(Unusable::Kernel),
                 Err(why) => match session.refused_at(index) {
-                    Some(refused) => Ok(session.refused_bound(&refused.name, &refused.why)),
+                    Some(refused) => Ok(session.refused_bound(&refused.name, &refused.error)),
                     None => Err(Unusable::Kernel(why)),
                 },
             }
@@ -340,23 +340,23 @@ impl Library {
         in_order(jobs, self.kernels(images, name), bound, &mut each)
     }
 
-    /// Checks that all facts are about kernels of this file, as they are now; see [`Session::check_facts`].
+    /// Checks that all facts are about kernels of this file and their present code; see [`Session::check_facts`].
     ///
     /// # Errors
     ///
-    /// For the first facts of which that is not so.
+    /// The first facts that are not.
     pub fn check_facts(&self, facts: &FactsFile) -> Result<(), Diagnostic> {
         let mut check = FactsCheck::new(facts);
         for number in self.select(&ImageSelection::default())? {
             if check.is_complete() {
                 break;
             }
-            // What cannot be loaded has no facts.
+            // Facts cannot be about an image that cannot be loaded.
             let Ok(session) = self.session(number) else {
                 continue;
             };
             for kernel in session.kernels(None).unwrap_or_default() {
-                check.see(kernel)?;
+                check.match_kernel(kernel)?;
             }
         }
         check.finish()

@@ -1,8 +1,8 @@
-//! What a file holds.
+//! Directory of a file and kernels of an image.
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::loops::Loops;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Diagnostic;
 use warpbound_ir::{Code, ControlEffect, lift_flow};
 use warpbound_load::{Container, FatbinEntry, Kernel, NamePattern, OtherKind};
@@ -12,7 +12,7 @@ use crate::prepared::Prepared;
 use crate::{CodeKind, Library, Session};
 
 impl Library {
-    /// What the file holds, without loading any of it.
+    /// Lists the images of the file without loading them.
     pub fn directory(&self) -> Directory {
         let summary = |(number, entry): (usize, &FatbinEntry)| ImageSummary {
             number,
@@ -39,12 +39,12 @@ impl Library {
 }
 
 impl Session {
-    /// The kernels of the file; of an architecture that is not supported only their names.
+    /// Lists the kernels of the file; only their names for an unsupported architecture.
     pub fn list(&self) -> FileReport {
         self.list_of(None)
     }
 
-    /// [`Session::list`] with only the kernels that a name fits best.
+    /// Like [`Session::list`], with only the kernels that a name fits best.
     pub fn list_of(&self, name: Option<&NamePattern>) -> FileReport {
         let mut report = FileReport {
             file: self.file.clone(),
@@ -69,7 +69,7 @@ impl Session {
                         None => self.refused_at(index).map(|kernel| KernelSummary {
                             name: kernel.demangled(),
                             symbol: kernel.name.to_string(),
-                            refused: Some(kernel.why.to_string()),
+                            refused: Some(kernel.error.to_string()),
                             ..KernelSummary::default()
                         }),
                     })
@@ -104,7 +104,7 @@ impl Session {
                     OtherKind::External => "outside",
                     OtherKind::TextureReference => "texture reference",
                     OtherKind::SurfaceReference => "surface reference",
-                    // Sections without code or data that a kernel uses: debug information, notes.
+                    // Sections without code or data of kernels: debug information, notes.
                     OtherKind::Section(_) => return None,
                 };
                 let size = match other.size {
@@ -150,7 +150,7 @@ impl Session {
         };
         summary.instructions = ops.len();
         summary.calls = ops.iter().filter(|op| is_call(&op.control)).count();
-        match ThreadCfg::run(&code, &Limits::default()) {
+        match ThreadCfg::build(&code, &Limits::default()) {
             Ok(thread) => {
                 summary.loops = Some(Loops::of_thread(&code, &thread).sites.len());
             }
@@ -161,7 +161,7 @@ impl Session {
         summary
     }
 
-    /// The code as the search for loops needs it.
+    /// Lifts the control flow of a kernel, which suffices to find loops.
     fn code_of_flow(&self, kernel: &Kernel) -> Result<Code, Diagnostic> {
         let here = |diagnostic: Diagnostic| diagnostic.in_kernel(kernel.demangled());
         Prepared::decode(kernel, self.image.isa())

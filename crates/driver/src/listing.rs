@@ -13,7 +13,7 @@ use crate::Session;
 use crate::prepared::Prepared;
 
 impl Session {
-    /// The instructions of a kernel and of the functions behind it.
+    /// Disassembles a kernel and the functions that follow it in its section.
     ///
     /// # Errors
     ///
@@ -51,13 +51,13 @@ impl Session {
         })
     }
 
-    /// Appends the instructions of a kernel and of the functions behind it, spelled as nvdisasm spells raw
-    /// code: a line with the kernel's name, then one for each instruction. Nothing beyond decoding is done, so
-    /// that large libraries are listed quickly.
+    /// Appends the disassembly of a kernel and of the functions that follow it, in the syntax of nvdisasm for raw code:
+    /// a line with the kernel's name, then one per instruction. The code is only decoded, so that large libraries are
+    /// listed quickly.
     ///
     /// # Errors
     ///
-    /// Where the code section is no code of the architecture.
+    /// The code section contains no code of the architecture.
     pub fn disassemble_plain(&self, kernel: &Kernel, out: &mut String) -> Result<(), Diagnostic> {
         let program = Prepared::decode(kernel, self.image.isa()).map_err(|d| self.locate(d))?;
         match program {
@@ -69,14 +69,14 @@ impl Session {
                 Ok(())
             }
             Program::Mini(_) => {
-                let what = "nvdisasm does not spell mini-SIMT";
+                let what = "nvdisasm has no syntax for mini-SIMT";
                 Err(self.locate(Diagnostic::new(what).in_kernel(kernel.demangled())))
             }
         }
     }
 }
 
-/// The operands that the linker or the driver still has to write, by address.
+/// Returns the operands that the linker or the driver has yet to write, by address.
 fn relocated(kernel: &Kernel, program: &nvidia::Program) -> Vec<Relocated> {
     let relocated = kernel.relocations.iter().filter_map(|relocation| {
         let instr = program.at(CodeAddr(relocation.offset))?;
@@ -90,7 +90,7 @@ fn relocated(kernel: &Kernel, program: &nvidia::Program) -> Vec<Relocated> {
     relocated.collect()
 }
 
-/// The instruction of an operation, with labels as targets, and its scheduling information.
+/// Returns the text of an instruction, with labels as targets, and its control word.
 fn spell(
     prepared: &Prepared<'_>,
     labels: &BTreeMap<OpIndex, Vec<String>>,
@@ -113,7 +113,7 @@ fn spell(
     Some((format!("{text} ;"), Some(columns(instr.control))))
 }
 
-/// Labels by operation: functions by name, targets of jumps and pushes numbered by address.
+/// Returns the labels by operation: names of functions, and numbered targets of jumps and pushes by address.
 fn labels(prepared: &Prepared<'_>) -> BTreeMap<OpIndex, Vec<String>> {
     if let Program::Mini(program) = &prepared.program {
         let own = |at: u32| program.labels(at).map(str::to_owned).collect();

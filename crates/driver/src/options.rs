@@ -1,53 +1,53 @@
-//! What a user may choose for a bound.
+//! Options of bounds and analyses.
 
 use std::time::Duration;
 
 use warpbound_analyse::LaunchContext;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{Deadline, Diagnostic};
 use warpbound_bound::FactsFile;
 use warpbound_load::{Isa, Kernel};
 use warpbound_simt::warp::WarpModel;
 
-/// How loop facts are read.
+/// Interpretation of loop facts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FactReading {
-    /// Facts are about one thread; the SIMT rules say what that means for a warp.
+    /// Facts are about one thread; the count rows of the execution model relate them to warps.
     #[default]
     Simt,
     /// Facts are about the loops of the warp-level graph (`warp-cfg-2023`, for comparison).
     Paper,
 }
 
-/// Everything that a bound depends on besides the code.
+/// Inputs of a bound besides the code.
 #[derive(Clone, Debug)]
 pub struct BoundOptions {
     /// Threads of a block in x, y, z.
     pub block: Option<[u32; 3]>,
-    /// Lanes of a warp, where the instruction set does not fix it.
+    /// Lanes of a warp, if the instruction set does not fix them.
     pub warp_width: Option<u32>,
     /// Precision of the abstract warp.
     pub model: WarpModel,
-    /// Reading of loop facts.
+    /// Interpretation of loop facts.
     pub reading: FactReading,
     /// Flow facts.
     pub facts: FactsFile,
     /// Bound of loops without a fact: header executions per entry and thread.
     pub loop_default: Option<u64>,
-    /// Cost of calls of functions outside the file without a fact: warp instructions of one call.
+    /// Warp instructions per call of functions outside the file without a fact.
     pub call_default: Option<u64>,
-    /// The most time that the bound of one kernel may take; a kernel that takes longer has none. Which do depends on the
-    /// machine.
+    /// Time limit for the bound of one kernel; a kernel that exceeds it has no bound. The result depends on the speed
+    /// of the host.
     pub time_limit: Option<Duration>,
-    /// The report has the seconds that the warp-level graph took, which differ from run to run.
+    /// Whether the report contains the construction time of the warp-level graph, which differs from run to run.
     pub timing: bool,
 }
 
-/// Lanes of a warp of every NVIDIA GPU so far.
+/// Lanes of a warp of all NVIDIA GPUs.
 const NVIDIA_WIDTH: u32 = 32;
 
-/// The most lanes of a warp that any machine has.
-const MOST_LANES: u32 = 64;
+/// Maximum of lanes of a warp over all machines.
+const MAX_LANES: u32 = 64;
 
 impl Default for BoundOptions {
     fn default() -> Self {
@@ -69,7 +69,7 @@ impl Default for BoundOptions {
 }
 
 impl BoundOptions {
-    /// Limits of work on a kernel that begins now.
+    /// Returns the limits of an analysis that starts now.
     pub fn limits(&self) -> Limits {
         Limits {
             deadline: self.time_limit.map_or(Deadline::default(), Deadline::after),
@@ -77,12 +77,12 @@ impl BoundOptions {
         }
     }
 
-    /// What is known of a launch of `kernel`.
+    /// Returns the facts about a launch of `kernel` for the analyses.
     ///
     /// # Errors
     ///
-    /// Where the block that was stated is not the one that the kernel requires, or too large for it, or the warp
-    /// width not that of the GPU.
+    /// The stated block differs from the one that the kernel requires or is too large for it, or the warp width is not
+    /// that of the GPU.
     pub(crate) fn launch(&self, kernel: &Kernel, isa: Isa) -> Result<LaunchContext, Diagnostic> {
         let spelled = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
         let fail = |what: String| Err(Diagnostic::new(what).in_kernel(kernel.demangled()));
@@ -117,7 +117,7 @@ impl BoundOptions {
                     "warps of {isa} have {NVIDIA_WIDTH} lanes, not {stated}"
                 ));
             }
-            (Isa::MiniSimt, stated) => stated.unwrap_or(MOST_LANES),
+            (Isa::MiniSimt, stated) => stated.unwrap_or(MAX_LANES),
         };
         Ok(LaunchContext {
             warp_width,

@@ -1,4 +1,4 @@
-//! A kernel, decoded and lifted, with the names that people know its places by.
+//! Decoded and lifted kernels, with the labels, addresses and source lines of their operations.
 
 use warpbound_analyse::Refusal;
 use warpbound_analyse::blocks::Block;
@@ -9,15 +9,15 @@ use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift};
 use warpbound_isa::{Arch, Program, mini, nvidia};
 use warpbound_load::{Isa, Kernel};
 
-/// A kernel ready for analysis.
+/// Kernel ready for analysis.
 pub struct Prepared<'a> {
-    /// The kernel.
+    /// Kernel in its image.
     pub kernel: &'a Kernel,
-    /// The file's name.
+    /// Name of the file.
     file: &'a str,
-    /// Its decoded instructions.
+    /// Decoded instructions.
     pub program: Program,
-    /// Its operations.
+    /// Operations.
     pub code: Code,
 }
 
@@ -26,7 +26,7 @@ impl<'a> Prepared<'a> {
     ///
     /// # Errors
     ///
-    /// Where the code section is no code of `isa`, or the kernel does not begin at an instruction.
+    /// The code section contains no code of `isa`, or the kernel does not start at an instruction.
     pub fn run(kernel: &'a Kernel, isa: Isa, file: &'a str) -> Result<Prepared<'a>, Diagnostic> {
         let program = Prepared::decode(kernel, isa)?;
         let here = |diagnostic: Diagnostic| diagnostic.in_kernel(kernel.demangled());
@@ -43,7 +43,7 @@ impl<'a> Prepared<'a> {
     ///
     /// # Errors
     ///
-    /// Where the code section is no code of `isa`.
+    /// The code section contains no code of `isa`.
     pub(crate) fn decode(kernel: &Kernel, isa: Isa) -> Result<Program, Diagnostic> {
         let decoded = match isa {
             Isa::Sm(sm) => Arch::from_sm(sm.number.into())
@@ -57,18 +57,18 @@ impl<'a> Prepared<'a> {
         decoded.map_err(|diagnostic| diagnostic.in_kernel(kernel.demangled()))
     }
 
-    /// Address of an operation.
+    /// Returns the address of an operation.
     pub(crate) fn addr(&self, op: OpIndex) -> CodeAddr {
         self.code.get(op).map(|op| op.addr).unwrap_or_default()
     }
 
-    /// An operation as people name it: by a label where the program has them, else by its address.
+    /// Returns the label of an operation if the program has labels, or else its address.
     pub(crate) fn place(&self, op: OpIndex) -> String {
         let label = self.program.label(op.index());
         label.unwrap_or_else(|| self.addr(op).to_string())
     }
 
-    /// The place of an address, see [`Prepared::place`].
+    /// Returns the label or address at an address, see [`Prepared::place`].
     pub(crate) fn place_of(&self, addr: CodeAddr) -> String {
         match self.code.at(addr) {
             Some(op) => self.place(op),
@@ -76,7 +76,7 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// The name of a cell: a register, or the variable that is in it.
+    /// Returns the name of a cell: a register, or its variable.
     pub(crate) fn cell(&self, cell: Cell) -> String {
         let variable = match &self.program {
             Program::Mini(program) => program.variables.get(cell.index()),
@@ -85,7 +85,7 @@ impl<'a> Prepared<'a> {
         variable.cloned().unwrap_or_else(|| cell.to_string())
     }
 
-    /// The place of the last instruction of a block; the end of the code is none.
+    /// Returns the label or address of the last instruction of a block; the end of the code is no instruction.
     pub(crate) fn last_place(&self, block: Block) -> String {
         let ends = self.code.get(block.last).map(|op| &op.control) == Some(&ControlEffect::End);
         match ends && block.first < block.last {
@@ -94,7 +94,7 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Adds to a diagnostic where an operation stands: line and column of its text, or its address.
+    /// Adds the location of an operation to a diagnostic: line and column of its text, or its address.
     pub(crate) fn at_op(&self, diagnostic: Diagnostic, op: OpIndex) -> Diagnostic {
         let instr = match &self.program {
             Program::Mini(program) => program.instrs.get(op.index()),
@@ -110,7 +110,7 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// What an analysis refuses, with the place in the text where there is one.
+    /// Returns the diagnostic of a refusal, with its location in the text if there is one.
     pub(crate) fn refused(&self, refusal: &Refusal) -> Diagnostic {
         let what = Diagnostic::new(refusal.reason.to_string());
         match self.code.at(refusal.at) {
@@ -119,7 +119,7 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Source line of an address: file name and line.
+    /// Returns the source line of an address: file name and line.
     pub(crate) fn source(&self, addr: CodeAddr) -> Option<String> {
         let (file, line) = match self.kernel.source_line(addr) {
             Some(source) => (source.file, source.line),
@@ -135,19 +135,19 @@ impl<'a> Prepared<'a> {
         Some(format!("{name}:{line}"))
     }
 
-    /// The function that an address lies in, when it is not the kernel itself.
+    /// Returns the function that contains an address, if it is not the kernel itself.
     pub(crate) fn function(&self, addr: CodeAddr) -> Option<String> {
         let function = self.kernel.function_at(addr)?;
         (function.name != self.kernel.name).then(|| self.function_name(&function.name))
     }
 
-    /// The name of the function at an address; the address where it has none.
+    /// Returns the name of the function at an address; the address if it has none.
     pub(crate) fn function_name_at(&self, addr: CodeAddr) -> String {
         self.function(addr).unwrap_or_else(|| addr.to_string())
     }
 
-    /// A function's name without what the compiler puts in front: the kernel
-    /// (`$kernel$function`), or a number (`$__internal_0_$function`).
+    /// Returns the demangled name of a function without the prefix of the compiler: the kernel (`$kernel$function`), or
+    /// a number (`$__internal_0_$function`).
     pub(crate) fn function_name(&self, symbol: &str) -> String {
         let own = symbol
             .strip_prefix('$')
@@ -162,7 +162,7 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Names of the loops, in the order of the sites.
+/// Returns the names of the loops, in the order of the sites.
 pub(crate) fn loop_names(loops: &Loops) -> Vec<LoopName> {
     let name = |(i, site): (usize, &LoopSite)| LoopName {
         id: format!("L{}", i + 1),

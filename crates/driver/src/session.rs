@@ -1,20 +1,21 @@
-//! A loaded cubin and the questions that can be asked of it.
+//! Loaded cubin and the queries on it.
 
 use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
+use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder};
 use warpbound_load::{Image, Kernel, NamePattern, RefusedKernel, spell_candidates};
 
 use crate::CodeKind;
 use crate::facts_check::FactsCheck;
 use crate::prepared::Prepared;
 
-/// A loaded cubin.
+/// Loaded cubin.
 pub struct Session {
-    /// The name of the file, and the image in it, in messages.
+    /// Name of the file, and of the image in it, in messages.
     pub(crate) file: String,
-    /// The number of the image in a file with several.
+    /// Number of the image in a file with several.
     pub(crate) number: Option<usize>,
     pub(crate) image: Image,
 }
@@ -24,7 +25,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// One line naming file, offset and cause, where the contents cannot be used.
+    /// The contents cannot be used; the diagnostic names file, offset and cause.
     pub fn open(file: &str, contents: &[u8]) -> Result<Session, Diagnostic> {
         let image = Image::parse(contents).map_err(|d| d.in_file(file))?;
         Ok(Session {
@@ -34,16 +35,16 @@ impl Session {
         })
     }
 
-    /// The name of the file, and of the image in it, in messages.
+    /// Returns the name of the file, and of the image in it, in messages.
     pub fn name(&self) -> &str {
         &self.file
     }
 
-    /// All kernels, or those that a name fits best (see [`NamePattern`]); at least one of a name.
+    /// Returns all kernels, or those that a name fits best (see [`NamePattern`]); at least one of a name.
     ///
     /// # Errors
     ///
-    /// Where the architecture is not supported, or no kernel has the name.
+    /// The architecture is not supported, or no kernel has the name.
     pub fn kernels(&self, name: Option<&str>) -> Result<Vec<&Kernel>, Diagnostic> {
         let Some(name) = name else {
             let kernels = self.image.kernels().map(|all| all.iter().collect());
@@ -59,8 +60,8 @@ impl Session {
             .collect()
     }
 
-    /// Positions of all kernels, or of those that a name fits best; none where it fits none. After those that can be
-    /// read come those that cannot, then the functions with a code section of their own, where they are asked for.
+    /// Returns the positions of all kernels, or of those that a name fits best. Unreadable kernels follow the readable
+    /// ones; with [`CodeKind::All`], functions with a code section of their own follow.
     pub(crate) fn find(
         &self,
         name: Option<&NamePattern>,
@@ -80,11 +81,11 @@ impl Session {
         })
     }
 
-    /// The kernel of a launch: the one of a name, or the only one where none is given.
+    /// Returns the kernel of a launch: the one with the name, or without a name the only one.
     ///
     /// # Errors
     ///
-    /// Where there is no such kernel, or a choice is left.
+    /// There is no such kernel, or there are several.
     pub(crate) fn only_kernel(&self, name: Option<&str>) -> Result<&Kernel, Diagnostic> {
         if let Some(name) = name {
             return self.image.kernel(name).map_err(|d| self.locate(d));
@@ -102,11 +103,11 @@ impl Session {
         }
     }
 
-    /// The kernel or function at a position that [`Library::find`](crate::Library::find) gave.
+    /// Returns the kernel or function at a position from [`Library::find`](crate::Library::find).
     ///
     /// # Errors
     ///
-    /// Where the file has no such kernel, or it cannot be read.
+    /// The file has no such kernel, or it cannot be read.
     pub fn kernel_at(&self, index: usize) -> Result<&Kernel, Diagnostic> {
         let kernels = self.image.kernels().map_err(|d| self.locate(d))?;
         if let Some(kernel) = kernels.get(index) {
@@ -117,20 +118,20 @@ impl Session {
         let function = function.and_then(|index| self.image.device_functions().get(index));
         function.ok_or_else(|| {
             let why = match self.refused_at(index) {
-                Some(refused) => refused.why.clone(),
+                Some(refused) => refused.error.clone(),
                 None => Diagnostic::new(format!("there is no kernel {index}")),
             };
             self.locate(why)
         })
     }
 
-    /// The kernel at a position, if it is one that cannot be read.
+    /// Returns the kernel at a position if it cannot be read.
     pub(crate) fn refused_at(&self, index: usize) -> Option<&RefusedKernel> {
         let kernels = self.image.kernels().ok()?;
         self.image.refused().get(index.checked_sub(kernels.len())?)
     }
 
-    /// The mangled name of the kernel at a position, whether it can be read or not.
+    /// Returns the mangled name of the kernel at a position, readable or not.
     pub(crate) fn symbol_at(&self, index: usize) -> Option<&Arc<str>> {
         match self.refused_at(index) {
             Some(refused) => Some(&refused.name),
@@ -138,27 +139,44 @@ impl Session {
         }
     }
 
-    /// Checks that all facts are about kernels of this file, as they are now, and that none has facts under
+    /// Checks that all facts are about kernels of this file and their present code, and that no kernel has facts under
     /// both of its names, which could contradict each other.
     ///
     /// # Errors
     ///
-    /// For the first facts of which that is not so.
+    /// The first facts that violate this.
     pub fn check_facts(&self, facts: &FactsFile) -> Result<(), Diagnostic> {
         let mut check = FactsCheck::new(facts);
         for kernel in self.kernels(None)? {
-            check.see(kernel)?;
+            check.match_kernel(kernel)?;
         }
         check.finish()
     }
 
-    /// The kernel decoded and lifted.
+    /// Decodes and lifts a kernel.
     ///
     /// # Errors
     ///
     /// See [`Prepared::run`].
     pub fn prepare<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
         Prepared::run(kernel, self.image.isa(), &self.file).map_err(|d| self.locate(d))
+    }
+
+    /// Applies a launch file to a kernel. Returns the launch, limited to `max_instructions` warp instructions, and the
+    /// initial memory.
+    ///
+    /// # Errors
+    ///
+    /// See [`warpbound_launch::bind`].
+    pub(crate) fn bind(
+        &self,
+        prepared: &Prepared<'_>,
+        launch: &LaunchFile,
+        order: PathOrder,
+        max_instructions: u64,
+    ) -> Result<(Launch, GlobalMemory), Diagnostic> {
+        let (kernel, code) = (prepared.kernel, &prepared.code);
+        warpbound_launch::bind(launch, &self.image, kernel, code, order, max_instructions)
     }
 
     /// Adds the file to a diagnostic.

@@ -1,7 +1,7 @@
 //! Kernels of the repository run without time, against references in Rust.
 
 use warpbound_driver::Session;
-use warpbound_load::{ElementType, Expected, LaunchBuffer, LaunchFile, LaunchParam, ParamValue, StartCaches};
+use warpbound_launch::{ElementType, Expected, LaunchBuffer, LaunchFile, LaunchParam, ParamValue, StartCaches};
 
 /// A parameter of a launch.
 enum Given<'a> {

@@ -2,7 +2,7 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::Session;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 /// Runs a kernel of `kernels/built`; what stopped it.
 #[track_caller]
@@ -72,7 +72,7 @@ fn another_kind_of_surface() {
     let objects = surface("a", "2d", "[4, 2]") + &surface("b", "1d", "[8]");
     let said = stopped("surface", &copy(BOTH, &objects));
     assert!(
-        said.contains("SUST: b is 1D, the instruction asks for 2D"),
+        said.contains("SUST: b is 1D, the instruction expects 2D"),
         "{said}"
     );
 }
@@ -94,7 +94,7 @@ fn textures_that_cannot_be_read_so() {
         &row("texels = \"out\"\nkind = \"3d\"\nsize = [2, 2, 1]\n"),
     );
     assert!(
-        said.contains("TEXS: t is 3D, the instruction asks for a 1D or 2D array"),
+        said.contains("TEXS: t is 3D, the instruction expects a 1D or 2D array"),
         "{said}"
     );
     let said = stopped(
@@ -102,7 +102,7 @@ fn textures_that_cannot_be_read_so() {
         &row("texels = \"out\"\nkind = \"linear\"\nsize = [4]\n"),
     );
     assert!(
-        said.contains("t is linear memory, the instruction asks for"),
+        said.contains("t is linear memory, the instruction expects"),
         "{said}"
     );
     let texels = "texels = \"n\"\nkind = \"2d\"\nsize = [2, 2]\nfilter = \"linear\"\n\

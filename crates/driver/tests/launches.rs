@@ -4,7 +4,7 @@ use std::path::Path;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::Session;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 #[test]
 fn committed_launches() {

@@ -3,7 +3,7 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::Session;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 use warpbound_report::FunctionalReport;
 use warpbound_report::functional::Issued;
 

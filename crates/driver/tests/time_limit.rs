@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Reason, ThreadCfg, WarpCfg};
 use warpbound_base::Deadline;
 use warpbound_bound::{Effort, Ipet, SolveOutcome, solve};
@@ -27,13 +27,13 @@ fn each_stage_gives_up() {
         deadline: past(),
         ..Limits::default()
     };
-    let refusal = ThreadCfg::run(&prepared.code, &limits).expect_err("too late");
+    let refusal = ThreadCfg::build(&prepared.code, &limits).expect_err("too late");
     assert_eq!(refusal.reason, Reason::TimeLimit);
 
-    let mut thread = ThreadCfg::run(&prepared.code, &Limits::default()).expect("a graph");
+    let mut thread = ThreadCfg::build(&prepared.code, &Limits::default()).expect("a graph");
     thread.deadline = past();
     let launch = Default::default();
-    let refusal = WarpCfg::run(&prepared.code, &mut thread, &launch, &model).expect_err("too late");
+    let refusal = WarpCfg::build(&prepared.code, &mut thread, &launch, &model).expect_err("too late");
     assert_eq!(refusal.reason, Reason::TimeLimit);
 
     let flow = KernelFlow::run(&prepared.code, &launch, &model, &Limits::default()).expect("a flow");

@@ -1,6 +1,7 @@
-/// A directed graph over nodes `0..len`, with sorted, duplicate-free successor lists.
+/// Directed graph over nodes `0..len` in compressed sparse rows: successors sorted and without duplicates.
 #[derive(Clone, Debug, Default)]
 pub struct Digraph {
+    /// `offsets[n]..offsets[n + 1]` are the positions of the successors of `n` in `targets`.
     offsets: Vec<usize>,
     targets: Vec<usize>,
 }
@@ -32,17 +33,17 @@ impl Digraph {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// No nodes at all.
+    /// Whether the graph has no nodes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Successors of `node`, ascending.
+    /// Successors of `node`, ascending. Panics if `node >= len`.
     pub fn successors(&self, node: usize) -> &[usize] {
         &self.targets[self.offsets[node]..self.offsets[node + 1]]
     }
 
-    /// The graph with every edge turned round.
+    /// The graph with every edge reversed.
     pub fn reversed(&self) -> Digraph {
         Digraph::new(self.len(), self.edges().map(|(from, to)| (to, from)))
     }

@@ -2,35 +2,37 @@ use std::collections::BinaryHeap;
 
 use crate::{Digraph, components};
 
-/// No node.
+/// Absent node.
 const NONE: usize = usize::MAX;
 
-/// Immediate dominators of the nodes that a root reaches.
+/// Dominator tree of the nodes that a root reaches.
 ///
-/// The iteration of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001).
+/// Computed by the iteration of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001).
+/// Dominance queries compare preorder intervals of the tree, in constant time.
 #[derive(Clone, Debug)]
 pub struct Dominators {
     root: usize,
-    /// Parent in the tree; `NONE` for the root and for what it does not reach.
+    /// Parent in the tree; `NONE` for the root and for nodes that it does not reach.
     parents: Vec<usize>,
     /// Distance from the root in the tree.
     depths: Vec<u32>,
-    /// Position in a preorder of the tree, and the position behind the last node below.
+    /// For each node, its position in a preorder of the tree and the end of its subtree (exclusive).
     spans: Vec<(u32, u32)>,
-    /// Nodes in this preorder.
+    /// Nodes in that preorder.
     order: Vec<usize>,
 }
 
 impl Dominators {
-    /// Dominators in the part of `graph` that `root` reaches.
-    pub fn run(graph: &Digraph, root: usize) -> Self {
+    /// Computes the dominators in the part of `graph` that `root` reaches.
+    pub fn compute(graph: &Digraph, root: usize) -> Self {
         let order = graph.reverse_postorder(root);
         let mut rank = vec![NONE; graph.len()];
         for (position, &node) in order.iter().enumerate() {
             rank[node] = position;
         }
         let reversed = graph.reversed();
-        // Parents by rank; the root is its own while this runs.
+        // Parents by rank in reverse postorder. The root is its own parent during the iteration, so that
+        // `intersect` of the paper ends there.
         let mut parent = vec![NONE; order.len()];
         if let Some(first) = parent.first_mut() {
             *first = 0;
@@ -67,13 +69,13 @@ impl Dominators {
         Dominators::of_tree(root, parents, &order)
     }
 
-    /// Postdominators: dominators of the reversed graph from a virtual exit with the number
+    /// Computes the postdominators: dominators of the reversed graph from a virtual exit with the number
     /// `graph.len()`, to which each of `exits` has an edge.
     ///
-    /// So that every node has a postdominator, the nodes of a part that is never left (a cycle without
-    /// a way out, or a node without successors that is no exit) have edges to the virtual exit as well:
-    /// all of them, since any may be the last that is ever executed.
-    pub fn post(graph: &Digraph, exits: impl IntoIterator<Item = usize>) -> Self {
+    /// Every node gets a postdominator: the nodes of a component that is never left (a cycle without an
+    /// exit edge, or a node without successors that is no exit) have edges to the virtual exit as well.
+    /// All of them, since any may be the last one executed.
+    pub fn compute_post(graph: &Digraph, exits: impl IntoIterator<Item = usize>) -> Self {
         let exit = graph.len();
         let mut leaving = vec![false; graph.len()];
         for node in exits {
@@ -94,10 +96,10 @@ impl Dominators {
         }
         let reversed = graph.edges().map(|(from, to)| (to, from));
         let to_exit = (0..exit).filter(|&n| leaving[n]).map(|n| (exit, n));
-        Dominators::run(&Digraph::new(exit + 1, reversed.chain(to_exit)), exit)
+        Dominators::compute(&Digraph::new(exit + 1, reversed.chain(to_exit)), exit)
     }
 
-    /// Numbers the tree; `reached` are its nodes.
+    /// Numbers the tree in preorder; `reached` are its nodes.
     fn of_tree(root: usize, parents: Vec<usize>, reached: &[usize]) -> Self {
         let len = parents.len();
         let tree = Digraph::new(
@@ -139,24 +141,25 @@ impl Dominators {
         found
     }
 
-    /// Where everything begins.
+    /// The root of the tree.
     pub fn root(&self) -> usize {
         self.root
     }
 
-    /// The root reaches `node`.
+    /// Whether the root reaches `node`.
     pub fn is_reached(&self, node: usize) -> bool {
         self.spans
             .get(node)
             .is_some_and(|&(first, end)| first < end)
     }
 
-    /// The immediate dominator; none for the root and for nodes that it does not reach.
+    /// The immediate dominator; `None` for the root and for nodes that it does not reach.
     pub fn immediate(&self, node: usize) -> Option<usize> {
         self.parents.get(node).copied().filter(|&p| p != NONE)
     }
 
-    /// Every path from the root to `below` passes `above`; each reached node dominates itself.
+    /// Whether every path from the root to `below` passes `above`. Each reached node dominates itself;
+    /// unreached nodes dominate nothing and are not dominated.
     pub fn dominates(&self, above: usize, below: usize) -> bool {
         if !self.is_reached(above) || !self.is_reached(below) {
             return false;
@@ -165,14 +168,14 @@ impl Dominators {
         (first..end).contains(&self.spans[below].0)
     }
 
-    /// Positions of the nodes that `node` dominates in a preorder of the dominator tree: from its own
-    /// to, not including, the second. Empty for nodes that the root does not reach.
+    /// Preorder interval `first..end` of the subtree of `node` in the dominator tree: the positions of the
+    /// nodes that it dominates. Empty for nodes that the root does not reach.
     pub fn span(&self, node: usize) -> (u32, u32) {
         self.spans.get(node).copied().unwrap_or_default()
     }
 
-    /// The iterated dominance frontier of `nodes`, ascending: where values written in `nodes` and at
-    /// the root meet. `graph` is the one that the dominators are of.
+    /// Iterated dominance frontier of `nodes`, ascending: the join points of values defined in `nodes` and
+    /// at the root. `graph` is the graph of these dominators.
     ///
     /// Linear in the size of the graph (Sreedhar and Gao, "A Linear Time Algorithm for Placing
     /// φ-Nodes", 1995).
@@ -181,17 +184,18 @@ impl Dominators {
         graph: &Digraph,
         nodes: impl IntoIterator<Item = usize>,
     ) -> Vec<usize> {
-        let mut waiting = BinaryHeap::new();
+        // The "piggy bank" of the paper: nodes by depth.
+        let mut pending = BinaryHeap::new();
         let mut queued = vec![false; graph.len()];
         let mut seen = vec![false; graph.len()];
         let mut found = vec![false; graph.len()];
         for node in nodes {
             if self.is_reached(node) && !std::mem::replace(&mut queued[node], true) {
-                waiting.push((self.depths[node], node));
+                pending.push((self.depths[node], node));
             }
         }
-        // Deep nodes first: a subtree that was walked for one of them needs no second walk.
-        while let Some((depth, top)) = waiting.pop() {
+        // Deepest nodes first, so that a subtree walked for one of them needs no second walk.
+        while let Some((depth, top)) = pending.pop() {
             let (mut position, end) = self.spans[top];
             while position < end {
                 let node = self.order[position as usize];
@@ -201,11 +205,12 @@ impl Dominators {
                 }
                 position += 1;
                 for &to in graph.successors(node) {
+                    // Edges from the subtree to a node no deeper than its root lead to the root's frontier.
                     if self.depths[to] <= depth
                         && !std::mem::replace(&mut found[to], true)
                         && !std::mem::replace(&mut queued[to], true)
                     {
-                        waiting.push((self.depths[to], to));
+                        pending.push((self.depths[to], to));
                     }
                 }
             }
@@ -230,7 +235,7 @@ mod tests {
         Digraph::new(len, edges)
     }
 
-    /// Without `above`, the root does not reach `below`.
+    /// Whether the root does not reach `below` in the graph without `above`.
     fn naive(graph: &Digraph, root: usize, above: usize, below: usize) -> bool {
         let without = graph.edges().filter(|&(a, b)| a != above && b != above);
         let cut = Digraph::new(graph.len(), without).reachable([root]);
@@ -243,7 +248,7 @@ mod tests {
         for round in 0..400 {
             let len = 2 + round % 12;
             let graph = random_graph(&mut seed, len, len + round % 9);
-            let found = Dominators::run(&graph, 0);
+            let found = Dominators::compute(&graph, 0);
             for below in 0..len {
                 let strict: Vec<usize> = (0..len)
                     .filter(|&a| a != below && naive(&graph, 0, a, below))
@@ -268,7 +273,7 @@ mod tests {
         for round in 0..400 {
             let len = 2 + round % 12;
             let graph = random_graph(&mut seed, len, len + round % 9);
-            let found = Dominators::run(&graph, 0);
+            let found = Dominators::compute(&graph, 0);
             let reversed = graph.reversed();
             let mut all: Vec<usize> = vec![round % len, (round / 3) % len];
             all.retain(|&n| found.is_reached(n));
@@ -297,15 +302,15 @@ mod tests {
     }
 
     #[test]
-    fn postdominators_of_a_diamond_and_of_a_cycle_without_a_way_out() {
+    fn postdominators_of_a_diamond_and_of_a_cycle_without_an_exit() {
         // 0 -> {1, 2} -> 3 -> exit
         let diamond = Digraph::new(4, [(0, 1), (0, 2), (1, 3), (2, 3)]);
-        let found = Dominators::post(&diamond, [3]);
+        let found = Dominators::compute_post(&diamond, [3]);
         assert_eq!(found.immediate(0), Some(3));
         assert_eq!(found.immediate(3), Some(4));
-        // 1 <-> 2 is never left: nothing but the virtual exit comes surely after 0.
+        // 1 <-> 2 is never left: only the virtual exit is on every path from 0.
         let trap = Digraph::new(4, [(0, 1), (1, 2), (2, 1), (0, 3)]);
-        let found = Dominators::post(&trap, [3]);
+        let found = Dominators::compute_post(&trap, [3]);
         assert_eq!(
             (0..4).map(|n| found.immediate(n)).collect::<Vec<_>>(),
             [Some(4); 4]
@@ -318,7 +323,7 @@ mod tests {
         for round in 0..400 {
             let len = 1 + round % 12;
             let graph = random_graph(&mut seed, len, len + round % 9);
-            let found = Dominators::post(&graph, [round % len]);
+            let found = Dominators::compute_post(&graph, [round % len]);
             assert!((0..len).all(|n| found.immediate(n).is_some()), "{graph:?}");
         }
     }

@@ -1,13 +1,14 @@
 use std::collections::BTreeSet;
 
-/// A forward dataflow problem whose nodes may be discovered while it is solved.
+/// Forward dataflow problem whose nodes may be discovered while it is solved.
 pub trait DataflowProblem {
-    /// What holds on entry to a node.
+    /// Dataflow fact on entry to a node; a join semilattice under [`DataflowProblem::join`].
     type State;
-    /// Why the analysis cannot go on.
+    /// Reason to give up.
     type Error;
 
-    /// Flows `state` through `node`; calls `emit` for each successor with the state it receives.
+    /// Computes the transfer function of `node` on `state`; calls `emit` for each successor with the state
+    /// that it receives.
     fn flow(
         &mut self,
         node: usize,
@@ -15,28 +16,28 @@ pub trait DataflowProblem {
         emit: &mut dyn FnMut(usize, Self::State),
     ) -> Result<(), Self::Error>;
 
-    /// Joins `new` into `old`; true when `old` grew. Must reach a maximum in finitely many steps.
+    /// Joins `new` into `old` and returns whether `old` grew. Ascending chains must be finite.
     fn join(&mut self, node: usize, old: &mut Self::State, new: Self::State) -> bool;
 
-    /// Order in which waiting nodes are taken, sweep by sweep: smaller first. Only speed depends on it.
+    /// Position of `node` in a sweep over the worklist, smaller first. Only speed depends on it.
     fn priority(&self, node: usize) -> u64 {
         node as u64
     }
 }
 
-/// The least solution that the iteration reached; exists only when solved.
+/// Fixpoint of a [`DataflowProblem`]. Only [`solve`] makes one, so it is always complete.
 #[derive(Clone, Debug)]
 pub struct Solution<S> {
     states: Vec<Option<S>>,
 }
 
 impl<S> Solution<S> {
-    /// State on entry to `node`; `None` when no flow reaches it.
+    /// State on entry to `node`; `None` if the node is not reached.
     pub fn get(&self, node: usize) -> Option<&S> {
         self.states.get(node).and_then(Option::as_ref)
     }
 
-    /// Nodes that are reached, ascending, with their states.
+    /// Reached nodes, ascending, with their states.
     pub fn reached(&self) -> impl Iterator<Item = (usize, &S)> {
         self.states
             .iter()
@@ -45,14 +46,18 @@ impl<S> Solution<S> {
     }
 }
 
-/// Iterates `problem` from `root` until nothing changes.
+/// Iterates `problem` from `root` to a fixpoint.
+///
+/// # Errors
+///
+/// The first error of [`DataflowProblem::flow`].
 pub fn solve<P: DataflowProblem>(
     problem: &mut P,
     root: usize,
     initial: P::State,
 ) -> Result<Solution<P::State>, P::Error> {
     let mut states: Vec<Option<P::State>> = Vec::new();
-    let mut waiting = BTreeSet::new();
+    let mut worklist = BTreeSet::new();
     let mut emitted = vec![(root, initial)];
     let mut position = (0, 0);
     loop {
@@ -68,16 +73,16 @@ pub fn solve<P: DataflowProblem>(
                 }
             };
             if grew {
-                waiting.insert((problem.priority(node), node));
+                worklist.insert((problem.priority(node), node));
             }
         }
-        // In sweeps over all that waits. Going back at once to what comes earlier would settle inner loops anew for
-        // each round of an outer one: as often as the product of the rounds of all, not their sum.
-        let later = waiting.range(position..).next();
-        let Some(&next) = later.or_else(|| waiting.first()) else {
+        // Sweeps over the whole worklist. Returning at once to earlier nodes would stabilise inner loops again
+        // in each iteration of an outer one: the product of all iteration counts instead of their sum.
+        let later = worklist.range(position..).next();
+        let Some(&next) = later.or_else(|| worklist.first()) else {
             return Ok(Solution { states });
         };
-        waiting.remove(&next);
+        worklist.remove(&next);
         position = next;
         let node = next.1;
         if let Some(state) = &states[node] {
@@ -90,8 +95,8 @@ pub fn solve<P: DataflowProblem>(
 mod tests {
     use super::*;
 
-    /// Loops in loops: a path, and from its second half an edge back to the node as far from the middle. Each
-    /// edge back adds a bit, and each node passes on what it has.
+    /// Nested loops: a path, and from each node of its second half an edge back to the node at the same
+    /// distance from the middle. Each back edge adds a bit, and each node passes its bits on.
     struct Nest {
         depth: usize,
         flows: usize,

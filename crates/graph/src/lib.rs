@@ -1,7 +1,7 @@
-//! Graph algorithms on plain directed graphs: strongly connected components, reverse postorder,
-//! dominators, loop forest (irreducible parts included) and a worklist fixpoint engine.
+//! Algorithms on plain directed graphs: strongly connected components, reverse postorder, dominators,
+//! loop forest (irreducible loops included) and a worklist fixpoint solver.
 //!
-//! Nodes are dense indices `0..n`; the meaning of a node is the caller's.
+//! Nodes are dense indices `0..n`; their meaning is the caller's.
 
 mod digraph;
 mod dominators;

@@ -4,37 +4,38 @@ use crate::{Digraph, components};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LoopIndex(pub usize);
 
-/// A loop: a strongly connected set of nodes with the nodes at which control enters it.
+/// Loop: a strongly connected set of nodes and the nodes at which control enters it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// Entry nodes, ascending; one for a reducible loop, several for an irreducible one.
-    /// Every cycle of the body that lies in no nested loop passes through a header.
+    /// Every cycle of the body that lies in no nested loop contains a header.
     pub headers: Vec<usize>,
     /// All nodes of the loop, nested loops included, ascending.
     pub body: Vec<usize>,
-    /// The loop around this one.
+    /// The enclosing loop; `None` for an outermost loop.
     pub parent: Option<LoopIndex>,
     /// Nesting depth; 1 for an outermost loop.
     pub depth: u32,
 }
 
 impl Loop {
-    /// Entered at one node only.
+    /// Whether the loop has a single entry node.
     pub fn is_reducible(&self) -> bool {
         self.headers.len() == 1
     }
 
-    /// `node` belongs to the loop.
+    /// Whether `node` belongs to the loop.
     pub fn contains(&self, node: usize) -> bool {
         self.body.binary_search(&node).is_ok()
     }
 }
 
-/// All loops of a graph, outer before inner.
+/// Loop nesting forest of a graph, outer loops before inner ones.
 ///
-/// Found by repeated decomposition: a strongly connected component is a loop, its headers are the
-/// nodes entered from outside the component (all of them, so irreducible loops need no node
-/// splitting), and the loops inside are those of the component without its headers.
+/// Built by repeated decomposition (Steensgaard, "Sequentializing Program Dependence Graphs for Irreducible
+/// Programs", 1993): a strongly connected component is a loop, its headers are the nodes entered from
+/// outside the component (all of them, so irreducible loops need no node splitting), and the nested loops
+/// are those of the component without its headers.
 #[derive(Clone, Debug, Default)]
 pub struct LoopForest {
     loops: Vec<Loop>,
@@ -42,8 +43,8 @@ pub struct LoopForest {
 }
 
 impl LoopForest {
-    /// The loops of the part of `graph` that is reachable from `root`.
-    pub fn run(graph: &Digraph, root: usize) -> Self {
+    /// Builds the forest of the part of `graph` that is reachable from `root`.
+    pub fn build(graph: &Digraph, root: usize) -> Self {
         let reversed = graph.reversed();
         let reachable = graph.reachable([root]);
         let mut forest = LoopForest {
@@ -84,7 +85,7 @@ impl LoopForest {
         forest
     }
 
-    /// All loops; an outer loop comes before the loops inside it.
+    /// All loops; an outer loop comes before the loops nested in it.
     pub fn loops(&self) -> impl Iterator<Item = (LoopIndex, &Loop)> {
         self.loops
             .iter()
@@ -92,12 +93,12 @@ impl LoopForest {
             .map(|(i, l)| (LoopIndex(i), l))
     }
 
-    /// The loop of this index.
+    /// The loop with this index.
     pub fn get(&self, index: LoopIndex) -> &Loop {
         &self.loops[index.0]
     }
 
-    /// The innermost loop around `node`.
+    /// The innermost loop that contains `node`.
     pub fn innermost(&self, node: usize) -> Option<LoopIndex> {
         self.innermost.get(node).copied().flatten()
     }
@@ -107,7 +108,7 @@ impl LoopForest {
         self.loops.len()
     }
 
-    /// No loops.
+    /// Whether there are no loops.
     pub fn is_empty(&self) -> bool {
         self.loops.is_empty()
     }
@@ -120,7 +121,7 @@ mod tests {
     #[test]
     fn nested_reducible_loops() {
         let g = Digraph::new(6, [(0, 1), (1, 2), (2, 3), (3, 2), (3, 4), (4, 1), (4, 5)]);
-        let f = LoopForest::run(&g, 0);
+        let f = LoopForest::build(&g, 0);
         let found: Vec<_> = f
             .loops()
             .map(|(_, l)| (l.headers.clone(), l.body.clone(), l.depth))
@@ -136,7 +137,7 @@ mod tests {
     #[test]
     fn an_irreducible_loop_has_all_its_entries_as_headers() {
         let g = Digraph::new(4, [(0, 1), (0, 2), (1, 2), (2, 1), (2, 3)]);
-        let f = LoopForest::run(&g, 0);
+        let f = LoopForest::build(&g, 0);
         assert_eq!(f.len(), 1);
         assert_eq!(f.get(LoopIndex(0)).headers, vec![1, 2]);
     }
@@ -144,13 +145,13 @@ mod tests {
     #[test]
     fn a_self_loop_at_the_root_is_a_loop() {
         let g = Digraph::new(2, [(0, 0), (0, 1)]);
-        let f = LoopForest::run(&g, 0);
+        let f = LoopForest::build(&g, 0);
         assert_eq!(f.get(LoopIndex(0)).headers, vec![0]);
     }
 
     #[test]
     fn every_cycle_outside_nested_loops_meets_a_header() {
-        // Random graphs: without the headers of all loops nothing cyclic remains.
+        // Random graphs: without the headers of all loops no cycle remains.
         let mut seed = 1u64;
         for _ in 0..500 {
             let mut edges = Vec::new();
@@ -161,7 +162,7 @@ mod tests {
                 edges.push((((seed >> 33) % 10) as usize, ((seed >> 45) % 10) as usize));
             }
             let g = Digraph::new(10, edges);
-            let f = LoopForest::run(&g, 0);
+            let f = LoopForest::build(&g, 0);
             let mut rest = g.reachable([0]);
             for (_, l) in f.loops() {
                 for &h in &l.headers {

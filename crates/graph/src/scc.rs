@@ -1,7 +1,10 @@
 use crate::Digraph;
 
-/// Strongly connected components of the subgraph of nodes with `inside[node]`, by Tarjan's
-/// algorithm without recursion. Components come in reverse topological order, members ascending.
+/// Strongly connected components of the subgraph induced by the nodes with `inside[node]`, in reverse
+/// topological order, members ascending.
+///
+/// Tarjan's algorithm ("Depth-First Search and Linear Graph Algorithms", 1972) with an explicit path
+/// instead of recursion.
 pub fn components(graph: &Digraph, inside: &[bool]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let mut index = vec![UNSEEN; graph.len()];
@@ -14,6 +17,7 @@ pub fn components(graph: &Digraph, inside: &[bool]) -> Vec<Vec<usize>> {
         if !inside[root] || index[root] != UNSEEN {
             continue;
         }
+        // Pairs of a node and the position of its next edge.
         let mut path = vec![(root, 0usize)];
         while let Some(&(node, edge)) = path.last() {
             if edge == 0 {

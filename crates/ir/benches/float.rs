@@ -4,9 +4,9 @@ use std::hint::black_box;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use warpbound_ir::float::convert::{self, Integer, Integral};
+use warpbound_ir::float::convert::{self, IntegerType, IntegralRounding};
 use warpbound_ir::float::single::{self, Scale};
-use warpbound_ir::float::special::{self, Special};
+use warpbound_ir::float::special::{self, SpecialFunction};
 use warpbound_ir::float::{Comparison, Flush, Format, Rounding, double, half};
 
 fn main() {
@@ -132,8 +132,8 @@ fn f2i(bencher: Bencher) {
         convert::float_to_integer(
             a.into(),
             Format::Single,
-            Integer::S32,
-            Integral::Nearest,
+            IntegerType::S32,
+            IntegralRounding::Nearest,
             Flush::Keep,
         ) as u32
     });
@@ -142,18 +142,18 @@ fn f2i(bencher: Bencher) {
 #[divan::bench]
 fn i2f(bencher: Bencher) {
     lane_by_lane(bencher, |a, _, _| {
-        let value = Integer::S32.read(a.into());
+        let value = IntegerType::S32.read(a.into());
         convert::integer_to_float(value, Format::Single, Rounding::Nearest) as u32
     });
 }
 
-#[divan::bench(args = Special::ALL)]
-fn mufu(bencher: Bencher, function: Special) {
+#[divan::bench(args = SpecialFunction::ALL)]
+fn mufu(bencher: Bencher, function: SpecialFunction) {
     lane_by_lane(bencher, |a, _, _| {
         let x = a & 0x7fff_ffff;
         function.apply(match function {
-            Special::Sin | Special::Cos => special::reduce_angle(x),
-            Special::Ex2 => special::reduce_exponent(x),
+            SpecialFunction::Sin | SpecialFunction::Cos => special::reduce_angle(x),
+            SpecialFunction::Ex2 => special::reduce_exponent(x),
             _ => x,
         })
     });

@@ -1,19 +1,19 @@
-//! Atomic operations on a cell of memory.
+//! Atomic read-modify-write operations on memory.
 
 use crate::float::{Flush, Rounding, double, half, single};
 
-/// What an atomic operation writes, from the old value and an operand (PTX manual, `atom`).
+/// Atomic operation: the new value as a function of the old value and an operand (PTX manual, `atom`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AtomicOp {
-    /// The sum.
+    /// Sum.
     Add,
-    /// The smaller one.
+    /// Minimum.
     Min,
-    /// The larger one.
+    /// Maximum.
     Max,
-    /// The old value and 1; 0 where it is not below the operand.
+    /// Old value plus 1; 0 if the old value is not below the operand.
     Increment,
-    /// The old value less 1; the operand where it is 0 or above the operand.
+    /// Old value minus 1; the operand if the old value is 0 or above the operand.
     Decrement,
     /// Bitwise and.
     And,
@@ -21,33 +21,33 @@ pub enum AtomicOp {
     Or,
     /// Bitwise exclusive or.
     Xor,
-    /// The operand.
+    /// Operand.
     Exchange,
-    /// The second operand where the old value is the first, else the old value.
+    /// Second operand if the old value equals the first, else the old value.
     CompareSwap,
 }
 
-/// What kind of number an atomic operation works on.
+/// Number type of an atomic operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AtomicKind {
-    /// 32 bits without sign.
+    /// Unsigned, 32 bits.
     U32,
-    /// 32 bits with a sign.
+    /// Signed, 32 bits.
     S32,
-    /// 64 bits without sign.
+    /// Unsigned, 64 bits.
     U64,
-    /// 64 bits with a sign.
+    /// Signed, 64 bits.
     S64,
-    /// A single, rounded to nearest, subnormals flushed.
+    /// Single, rounded to nearest, subnormals flushed.
     F32,
     /// Two halves, each rounded to nearest.
     F16x2(Flush),
-    /// A double, rounded to nearest.
+    /// Double, rounded to nearest.
     F64,
 }
 
 impl AtomicKind {
-    /// Bytes in memory.
+    /// Size in bytes.
     pub fn size(self) -> usize {
         match self {
             AtomicKind::U32 | AtomicKind::S32 | AtomicKind::F32 | AtomicKind::F16x2(_) => 4,
@@ -57,8 +57,8 @@ impl AtomicKind {
 }
 
 impl AtomicOp {
-    /// The new value of a cell; `other` is the second operand of compare-and-swap. `None` where the operation does not
-    /// exist for the kind of number.
+    /// Computes the new value; `other` is the second operand of compare-and-swap. `None` if the operation does not
+    /// exist for the number type.
     pub fn apply(self, kind: AtomicKind, old: u64, operand: u64, other: u64) -> Option<u64> {
         use AtomicKind::{F16x2, F32, F64, S32, S64, U32, U64};
         let narrow = kind.size() == 4;

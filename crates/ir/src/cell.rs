@@ -2,14 +2,14 @@ use std::fmt;
 
 use warpbound_isa::instr::Reg;
 
-/// A storage cell private to a lane, as a dense number below [`Cell::COUNT`].
+/// Storage cell private to a lane, as a dense number below [`Cell::COUNT`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell(u16);
 
 impl Cell {
     /// Number of cells.
     pub const COUNT: usize = 272;
-    /// The condition code.
+    /// Condition code.
     pub const CC: Cell = Cell(271);
 
     /// General register `Rn`.
@@ -22,17 +22,17 @@ impl Cell {
         Cell(256 + u16::from(n & 7))
     }
 
-    /// It is a predicate: it holds 0 or 1.
+    /// Whether the cell is a predicate, which holds 0 or 1.
     pub fn is_predicate(self) -> bool {
         (256..264).contains(&self.0)
     }
 
-    /// The cell as an index.
+    /// Index of the cell, below [`Cell::COUNT`].
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 
-    /// The cell of an index below [`Cell::COUNT`].
+    /// Cell with an index; `None` from [`Cell::COUNT`] on.
     pub fn from_index(index: usize) -> Option<Cell> {
         (index < Cell::COUNT).then_some(Cell(index as u16))
     }

@@ -2,217 +2,216 @@ use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 
-use crate::{Cell, Half, Meaning};
+use crate::{Cell, WordHalf, Meaning};
 
 /// Index of an operation in its [`Code`]; the operation after `i` in memory is `i + 1`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct OpIndex(pub u32);
 
 impl OpIndex {
-    /// As an index.
+    /// Index into [`Code::ops`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The operation behind it in memory.
+    /// Index of the next operation in memory.
     #[must_use]
     pub fn next(self) -> OpIndex {
         OpIndex(self.0 + 1)
     }
 }
 
-/// When an operation takes effect in a lane: guard AND condition-code test.
+/// Condition under which an operation takes effect in a lane: guard AND condition-code test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExecCondition {
-    /// Cell of the guard, which holds where the cell is not zero; `None` is the constant true.
+    /// Guard cell; the guard holds where the cell is not zero; `None` is the constant true.
     pub guard: Option<Cell>,
-    /// The guard is negated.
+    /// Whether the guard is negated.
     pub negated: bool,
-    /// The test of the condition code.
+    /// Test of the condition code.
     pub cc_test: CcTest,
 }
 
 impl ExecCondition {
-    /// Holds in every lane.
+    /// Condition that holds in every lane.
     pub const ALWAYS: ExecCondition = ExecCondition {
         guard: None,
         negated: false,
         cc_test: CcTest::TRUE,
     };
 
-    /// The test of the condition code is not the constant true.
+    /// Whether the condition depends on the condition code.
     pub fn tests_cc(self) -> bool {
         self.cc_test != CcTest::TRUE
     }
 
-    /// Holds in every lane.
+    /// Whether the condition holds in every lane.
     pub fn is_always(self) -> bool {
         self == ExecCondition::ALWAYS
     }
 
-    /// Holds in no lane.
+    /// Whether the condition holds in no lane.
     pub fn is_never(self) -> bool {
         self.guard.is_none() && self.negated
     }
 
-    /// Cells on which it depends.
+    /// Cells on which the condition depends.
     pub fn cells(self) -> impl Iterator<Item = Cell> {
         self.guard
             .into_iter()
             .chain(self.tests_cc().then_some(Cell::CC))
     }
 
-    /// The only cell that decides it, when there is one with two values: the lanes for which the condition
-    /// holds agree on it, and so do the others.
+    /// Two-valued cell that alone decides the condition, if there is one. Then the lanes for which the condition
+    /// holds agree on the cell, and so do the other lanes.
     pub fn decided_by(self) -> Option<Cell> {
         self.guard
             .filter(|guard| !self.tests_cc() && guard.is_predicate())
     }
 }
 
-/// A direct target of a control operation.
+/// Direct target of a control operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ControlTarget {
-    /// An operation of the same code.
+    /// Operation of the same code.
     Op(OpIndex),
-    /// A function outside this code, by name.
+    /// Function outside this code, by name.
     External(String),
-    /// Not an operation of this code; the text says what the instruction names.
-    Nowhere(String),
+    /// Address that is not an operation of this code, as text.
+    Invalid(String),
 }
 
 /// Control effect of an operation when its condition holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ControlEffect {
-    /// Goes on with the next operation.
+    /// Falls through to the next operation.
     Next,
     /// Jumps.
     Jump(ControlTarget),
-    /// Jumps; lanes that it sends different ways form a frame (synchronisation frames).
+    /// Branches; diverging lanes push a synchronisation frame (`abstract-cta-2014` 4).
     Branch {
-        /// Where the lanes go on for which the condition holds.
+        /// Target of the lanes for which the condition holds.
         to: ControlTarget,
-        /// The [`Control::Meet`] at which they meet again; `None` is the end of the code.
-        meet: Option<OpIndex>,
+        /// [`ControlEffect::Reconverge`] operation at which the lanes reconverge; `None` is the end of the code.
+        reconvergence: Option<OpIndex>,
     },
-    /// Lanes that branches have sent different ways meet here (synchronisation frames).
-    Meet,
+    /// Reconverges lanes that diverged at a branch (synchronisation frames).
+    Reconverge,
     /// Jumps to `register + anchor` (BRX: an address of this code; JMX: an absolute address).
     Indirect {
         /// Register; `None` is zero.
         base: Option<Cell>,
-        /// Added to the register.
+        /// Constant added to the register.
         anchor: i64,
-        /// The sum is an address of this code's section.
+        /// Whether the sum is an address of this code's section.
         relative: bool,
     },
-    /// Calls: pushes a [`Token::Ret`] entry that resumes at the next operation.
+    /// Calls: pushes a [`StackToken::Ret`] entry that resumes at the next operation.
     Call(ControlTarget),
     /// Pushes an entry that resumes at the target.
     Push(StackToken, ControlTarget),
-    /// Leaves towards the nearest entry of the token.
+    /// Pops down to the nearest entry with the tag.
     Unwind(StackToken),
-    /// The lanes leave for good.
+    /// Terminates the lanes.
     Exit,
-    /// Behind the last instruction: the lanes leave for good, and nothing is issued.
+    /// End of the code, after the last instruction: terminates the lanes without an issue.
     End,
-    /// Not followed by any analysis; the text is the mnemonic.
+    /// Control flow that no analysis follows; the text is the mnemonic.
     Unsupported(String),
 }
 
-/// How the written values depend on what is read.
+/// Dependence of the written values on the cells read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ValueDependence {
-    /// A function of the cells read and of constants.
+    /// Function of the cells read and of constants.
     Function,
-    /// Loaded from this space at an address that is a function of the cells read.
+    /// Value loaded from this space at an address that is a function of the cells read.
     Load(MemorySpace),
-    /// Special register of this number.
+    /// Special register with this number.
     Special(u8),
     /// Equal in all lanes that execute the operation together.
     Uniform,
-    /// May differ in every lane whatever is read.
+    /// Possibly different in every lane, whatever is read.
     Lane,
 }
 
-/// One operation: everything an analysis needs to know of an instruction.
+/// Operation: an instruction as analyses and simulators read it.
 ///
-/// `writes` happen only where the condition holds; elsewhere the old value stays.
+/// `writes` happen only in lanes where the condition holds; other lanes keep the old values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Op {
     /// Address of the instruction.
     pub addr: CodeAddr,
-    /// When it takes effect.
+    /// Condition under which it takes effect.
     pub condition: ExecCondition,
-    /// Cells read as operands (the condition's cells apart).
+    /// Cells read as operands, without those of the condition.
     pub reads: SmallVec<[Cell; 6]>,
     /// Cells written.
     pub writes: SmallVec<[Cell; 4]>,
-    /// Where written values come from.
+    /// Dependence of the written values on `reads`.
     pub value: ValueDependence,
     /// Control effect.
     pub control: ControlEffect,
-    /// Waits for other warps of the block (BAR).
+    /// Whether it waits for other warps of the block (BAR).
     pub barrier: bool,
-    /// What is written, when it is known.
+    /// Effect on cells and memory; `None` if unknown.
     pub meaning: Option<Meaning>,
 }
 
-/// A function inside a [`Code`].
+/// Function inside a [`Code`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CodeFunction {
     /// Symbol name.
     pub name: String,
-    /// Its first operation.
+    /// First operation.
     pub entry: OpIndex,
 }
 
-/// The operations of one code section, and where the kernel and its functions begin.
+/// Operations of one code section, with the entries of the kernel and its functions.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Code {
     /// Operations in address order.
     pub ops: Vec<Op>,
     /// Functions by entry, ascending.
     pub functions: Vec<CodeFunction>,
-    /// Constant bank contents the code may read while it runs and that the binary fixes:
-    /// (bank number, bytes).
+    /// Constant banks whose contents the binary fixes: (bank number, bytes).
     pub constants: Vec<(u8, Vec<u8>)>,
-    /// Words of constant banks that the loader fills with the address of a function outside:
+    /// Words of constant banks that the loader fills with the address of an external function:
     /// (bank number, byte offset, symbol name).
     pub external_words: Vec<(u8, u32, String)>,
-    /// The words of bank [`Code::ADDRESS_BANK`]: addresses that the loader writes into instructions.
+    /// Words of bank [`Code::ADDRESS_BANK`]: addresses that the loader writes into instructions.
     pub address_words: Vec<AddressWord>,
-    /// Cells that hold the same in all lanes of a block when the kernel begins.
+    /// Cells that have the same value in all lanes of a block when the kernel begins.
     pub agreed_at_entry: Vec<Cell>,
-    /// Where the kernel begins.
+    /// First operation of the kernel.
     pub entry: OpIndex,
-    /// Bytes of a fetch group that begins with a control word, 0 when there is none: the address
-    /// of the control word names the operation after it (Maxwell, Pascal: 32).
+    /// Bytes of a fetch group that begins with a control word (Maxwell, Pascal: 32), 0 if there are none; the address
+    /// of a control word stands for the operation after it.
     pub group_bytes: u32,
 }
 
-/// Half of an address that the loader chooses: that of a variable in global memory.
+/// Half of the address of a variable in global memory, which the loader chooses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddressWord {
-    /// The variable's symbol.
+    /// Symbol of the variable.
     pub symbol: String,
-    /// Added to its address.
+    /// Constant added to its address.
     pub addend: i64,
-    /// Which half of the sum it is.
-    pub half: Half,
+    /// Half of the sum.
+    pub half: WordHalf,
 }
 
 impl Code {
-    /// A constant bank beyond those that instructions can name (0 to 31). The binary does not fix its words: word N is
-    /// [`Code::address_words`]`[N]`, which the instructions with relocated immediates read in place of these.
+    /// Artificial constant bank, above those that instructions can encode (0 to 31). The binary does not fix its words:
+    /// word N is [`Code::address_words`]`[N]`, which replaces the relocated immediate of an instruction.
     pub const ADDRESS_BANK: u8 = 32;
 
-    /// The operation of an index.
+    /// Operation with an index.
     pub fn get(&self, at: OpIndex) -> Option<&Op> {
         self.ops.get(at.index())
     }
 
-    /// The operation that an address names.
+    /// Index of the operation at an address.
     pub fn at(&self, addr: CodeAddr) -> Option<OpIndex> {
         let is_control = self.group_bytes != 0 && addr.0.is_multiple_of(self.group_bytes);
         let addr = if is_control { addr.offset(8)? } else { addr };
@@ -222,7 +221,7 @@ impl Code {
             .map(|i| OpIndex(i as u32))
     }
 
-    /// The function that begins at `entry`.
+    /// Function that begins at `entry`.
     pub fn function_at(&self, entry: OpIndex) -> Option<&CodeFunction> {
         self.functions
             .binary_search_by_key(&entry, |f| f.entry)
@@ -230,7 +229,7 @@ impl Code {
             .map(|i| &self.functions[i])
     }
 
-    /// The little-endian word at a byte offset of a constant bank, when the binary fixes it.
+    /// Little-endian word at a byte offset of a constant bank; `None` unless the binary fixes it.
     pub fn constant(&self, bank: u8, offset: u64) -> Option<u32> {
         let (_, bytes) = self.constants.iter().find(|(b, _)| *b == bank)?;
         let start = usize::try_from(offset).ok()?;

@@ -1,13 +1,13 @@
-//! What instructions on textures and surfaces ask for.
+//! Texture and surface accesses.
 
 use smallvec::SmallVec;
 
 use crate::{AtomicKind, AtomicOp, Cell, Expr, Width};
 
-/// How the texels of a texture or a surface are arranged.
+/// Dimensionality of a texture or a surface.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ImageKind {
-    /// A row of texels: linear memory, and arrays of one dimension.
+    /// Row of texels: linear memory, and arrays of one dimension.
     D1,
     /// Rows of texels.
     D2,
@@ -20,8 +20,8 @@ pub enum ImageKind {
 }
 
 impl ImageKind {
-    /// Coordinates, the layer apart.
-    pub fn axes(self) -> usize {
+    /// Number of coordinates, without the layer.
+    pub fn dimensions(self) -> usize {
         match self {
             ImageKind::D1 | ImageKind::Layered1 => 1,
             ImageKind::D2 | ImageKind::Layered2 => 2,
@@ -29,12 +29,12 @@ impl ImageKind {
         }
     }
 
-    /// Whether a layer stands beside the coordinates.
+    /// Whether there is a layer besides the coordinates.
     pub fn is_layered(self) -> bool {
         matches!(self, ImageKind::Layered1 | ImageKind::Layered2)
     }
 
-    /// As messages spell it.
+    /// Name in messages.
     pub fn name(self) -> &'static str {
         match self {
             ImageKind::D1 => "1D",
@@ -46,89 +46,88 @@ impl ImageKind {
     }
 }
 
-/// What is read of a texture.
+/// Kind of texture read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TextureWhat {
-    /// What the sampler makes of the texels around the coordinates, which are singles (`TEX`, `TEXS`, `TXD`; PTX manual,
-    /// `tex`).
+pub enum TextureOp {
+    /// Filtered sample at coordinates that are singles (`TEX`, `TEXS`, `TXD`; PTX manual, `tex`).
     Sample,
-    /// A texel; the coordinates are signed integers (`TLD`, `TLDS`; PTX manual, `tex` with `.s32`).
+    /// Texel at coordinates that are signed integers (`TLD`, `TLDS`; PTX manual, `tex` with `.s32`).
     Texel,
     /// One component of the four texels that linear filtering would mix (`TLD4`, `TLD4S`; PTX manual, `tld4`): those at
     /// (i, j+1), (i+1, j+1), (i+1, j) and (i, j) become the components of the result.
     Gather(u8),
 }
 
-/// A read of a texture.
+/// Texture read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TextureRead {
-    /// What is read.
-    pub what: TextureWhat,
-    /// What the texture has to be. Code for 1D textures asks for 2D with y = 0 in most cases.
+    /// Kind of read.
+    pub op: TextureOp,
+    /// Required dimensionality of the texture. Code for 1D textures reads 2D with y = 0 in most cases.
     pub kind: ImageKind,
-    /// The low word of the texture object: the number of the texture in bits 19:0, of the sampler in bits 31:20.
+    /// Low word of the texture object: the number of the texture in bits 19:0, of the sampler in bits 31:20.
     pub handle: Expr,
-    /// As many as the kind has axes.
+    /// Coordinates, one for each dimension.
     pub coordinates: SmallVec<[Expr; 3]>,
-    /// The layer, without sign.
+    /// Layer, unsigned.
     pub layer: Option<Expr>,
-    /// The level of detail where the instruction names one, in the same kind of number as the coordinates. Where it gives a
-    /// bias or derivatives instead, or nothing, hardware chooses.
+    /// Explicit level of detail, in the same kind of number as the coordinates; `None` if hardware chooses it, from a
+    /// bias, from derivatives or by itself.
     pub level: Option<Expr>,
-    /// What is added to the numbers of the texels along each axis; none, or as many as there are axes.
+    /// Offsets in texels; none, or one for each dimension.
     pub offsets: SmallVec<[Expr; 3]>,
-    /// Components of the result, 0 to 3, and the cells that get them.
+    /// Components of the result, 0 to 3, and the cells that they are written to.
     pub dests: SmallVec<[(u8, Cell); 4]>,
 }
 
-/// What happens to an access outside a surface (PTX manual, `suld`).
+/// Behaviour of an access outside a surface (PTX manual, `suld`, clamp modes).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outside {
-    /// Reads give 0, writes do nothing.
+pub enum OutOfBounds {
+    /// Reads return 0, writes are dropped.
     Zero,
-    /// The nearest place inside is taken.
+    /// The coordinates are clamped to the surface.
     Clamp,
-    /// The launch ends.
+    /// The launch ends with an error.
     Trap,
 }
 
-/// What an instruction does with a place of a surface.
+/// Kind of surface access.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SurfaceWhat {
-    /// Cells get what is there, those of the first words first; `None` takes a word that nobody wants.
+pub enum SurfaceOp {
+    /// Load into cells, in the order of the words; the word of a `None` is discarded.
     Load(SmallVec<[Option<Cell>; 4]>),
-    /// Values go there, that of the first word first.
+    /// Store of values, in the order of the words.
     Store(SmallVec<[Expr; 4]>),
-    /// A number is changed without anything in between; the value takes one word or two.
+    /// Atomic reduction; the operand takes one word or two.
     Reduce(AtomicOp, AtomicKind, SmallVec<[Expr; 2]>),
 }
 
-/// An access to a surface by bytes (`SULD.D.BA`, `SUST.D.BA`, `SURED.D.BA`; PTX manual, `suld.b`, `sust.b`, `sured.b`).
+/// Surface access by byte address (`SULD.D.BA`, `SUST.D.BA`, `SURED.D.BA`; PTX manual, `suld.b`, `sust.b`, `sured.b`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SurfaceAccess {
-    /// What is done.
-    pub what: SurfaceWhat,
-    /// How much of each register; numbers that are changed are whole words.
+    /// Kind of access.
+    pub op: SurfaceOp,
+    /// Width of the access; reductions work on whole words.
     pub width: Width,
-    /// What the surface has to be.
+    /// Required dimensionality of the surface.
     pub kind: ImageKind,
-    /// The low word of the surface object.
+    /// Low word of the surface object.
     pub handle: Expr,
-    /// As many as the kind has axes, signed; the first counts bytes, the others rows and slices.
+    /// Signed coordinates, one for each dimension; the first counts bytes, the others rows and slices.
     pub coordinates: SmallVec<[Expr; 3]>,
-    /// The layer.
+    /// Layer.
     pub layer: Option<Expr>,
-    /// What happens outside.
-    pub outside: Outside,
+    /// Behaviour outside the surface.
+    pub out_of_bounds: OutOfBounds,
 }
 
 impl SurfaceAccess {
-    /// Bytes of the access.
+    /// Size of the access in bytes.
     pub fn size(&self) -> usize {
-        let words = match &self.what {
-            SurfaceWhat::Load(dests) => dests.len(),
-            SurfaceWhat::Store(values) => values.len(),
-            SurfaceWhat::Reduce(_, kind, _) => return kind.size(),
+        let words = match &self.op {
+            SurfaceOp::Load(dests) => dests.len(),
+            SurfaceOp::Store(values) => values.len(),
+            SurfaceOp::Reduce(_, kind, _) => return kind.size(),
         };
         match self.width {
             Width::U8 | Width::S8 => 1,

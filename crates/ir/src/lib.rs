@@ -1,8 +1,11 @@
-//! What instructions mean, written once and interpreted by every analysis.
+//! Meaning of instructions, defined once and interpreted by every analysis and simulator.
 //!
-//! [`Code`] is one section of machine code in the form the analyses read: operations with
-//! condition, reads, writes, control effect and, where there is one yet, a [`Meaning`]. [`lift`]
+//! [`Code`] is one section of machine code as analyses read it: operations with
+//! condition, reads, writes, control effect and, where it is known, a [`Meaning`]. [`lift`]
 //! makes it from decoded instructions.
+//!
+//! Invariant: an operation without a meaning still has complete reads, writes and control flow, so that flow analyses
+//! are sound on it. An interpreter must treat its results as unknown values.
 
 mod atomic;
 mod cell;
@@ -18,10 +21,10 @@ mod nvidia;
 pub use atomic::{AtomicKind, AtomicOp};
 pub use cell::Cell;
 pub use code::{AddressWord, Code, ExecCondition, ControlEffect, CodeFunction, Op, OpIndex, ControlTarget, ValueDependence};
-pub use image::{ImageKind, Outside, SurfaceAccess, SurfaceWhat, TextureRead, TextureWhat};
+pub use image::{ImageKind, OutOfBounds, SurfaceAccess, SurfaceOp, TextureRead, TextureOp};
 pub use lift::{lift, lift_flow};
 pub use maxwell::{cc_test, meaning as meaning_of};
 pub use meaning::{
-    Address, BarrierArrival, BinaryOp, Expr, Half, Meaning, Question, ShuffleMode, TernaryOp, UnaryOp,
+    Address, BarrierArrival, BinaryOp, Expr, WordHalf, Meaning, BarrierReduction, ShuffleMode, TernaryOp, UnaryOp,
     VoteMode, Width,
 };

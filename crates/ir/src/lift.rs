@@ -1,4 +1,4 @@
-//! Decoded instructions to [`Code`].
+//! Lifting: decoded instructions to [`Code`].
 
 use warpbound_base::Diagnostic;
 use warpbound_isa::Program;
@@ -6,11 +6,12 @@ use warpbound_load::Kernel;
 
 use crate::{Code, mini, nvidia};
 
-/// The code of `kernel`, whose code section was decoded to `program`.
+/// Lifts `program`, the decoded code section of `kernel`.
 ///
 /// # Errors
 ///
-/// Where the kernel does not begin at an instruction, or its branches have no meeting points.
+/// Fails if the kernel does not begin at an instruction, or if a branch of a mini-SIMT program has no reconvergence
+/// point that is a `sync`.
 pub fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
     match program {
         Program::Nvidia(program) => nvidia::lift(kernel, program, true),
@@ -18,8 +19,8 @@ pub fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
     }
 }
 
-/// The code of `kernel` as far as its flow of control is made of it: as [`lift`], but GPU operations have no
-/// meaning, reads and writes unless there are indirect jumps, whose targets are values.
+/// Lifts the control flow of `kernel` only: as [`lift`], but GPU operations have no meaning, reads and writes unless
+/// the code has indirect jumps, whose targets depend on values.
 ///
 /// # Errors
 ///

@@ -6,31 +6,31 @@ use crate::atomic::{AtomicKind, AtomicOp};
 use crate::float::FloatOp;
 use crate::{SurfaceAccess, TextureRead};
 
-/// What a 32-bit value is made to.
+/// Unary operation on a 32-bit value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UnaryOp {
     /// Wrapping negation.
     Neg,
-    /// All bits turned round.
+    /// Bitwise complement.
     Not,
-    /// The magnitude of a signed number; that of the smallest is itself.
+    /// Wrapping magnitude of a signed number; that of the smallest number is itself.
     AbsS,
-    /// The number of ones.
+    /// Number of ones.
     Popc,
-    /// The position of the highest one; all ones when there is none.
+    /// Position of the highest one; all ones if there is none.
     HighestOne,
-    /// The position of the highest bit that differs from the sign; all ones when there is none.
-    HighestOther,
-    /// The bits in reverse order.
+    /// Position of the highest bit that differs from the sign; all ones if there is none.
+    HighestNonSign,
+    /// Bits in reverse order.
     Reverse,
-    /// The sign bit of the lowest 8 bits in all bits above them.
+    /// Sign extension of the lowest 8 bits.
     SignExtend8,
-    /// The sign bit of the lowest 16 bits in all bits above them.
+    /// Sign extension of the lowest 16 bits.
     SignExtend16,
 }
 
 impl UnaryOp {
-    /// The result.
+    /// Computes the result.
     #[inline(always)]
     pub fn apply(self, a: u32) -> u32 {
         match self {
@@ -39,7 +39,7 @@ impl UnaryOp {
             UnaryOp::AbsS => (a as i32).unsigned_abs(),
             UnaryOp::Popc => a.count_ones(),
             UnaryOp::HighestOne => 31u32.wrapping_sub(a.leading_zeros()),
-            UnaryOp::HighestOther => {
+            UnaryOp::HighestNonSign => {
                 let other = if (a as i32) < 0 { !a } else { a };
                 31u32.wrapping_sub(other.leading_zeros())
             }
@@ -50,28 +50,26 @@ impl UnaryOp {
     }
 }
 
-/// What three 32-bit values are combined to.
+/// Ternary operation on 32-bit values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TernaryOp {
-    /// The second where the first is not 0, else the third.
+    /// Second operand if the first is not 0, else the third.
     Select,
-    /// Bit by bit, the bit of the table whose number the three bits spell, that of the first highest.
+    /// Bitwise look-up table: each result bit is the table's bit with index (a, b, c), the bit of a most significant.
     Lut(u8),
-    /// The carry of the sum: 0, 1 or 2.
+    /// Carry out of the sum of three: 0, 1 or 2.
     Carry,
-    /// The second is the high half of 64 bits, the first the low one: the low half after a shift to the right
-    /// by the third; shifts by 64 and more give 0.
+    /// Funnel shift right: low word of (b:a) >> c, where b:a has the high word b; shifts by 64 and more give 0.
     FunnelRight,
-    /// The first is the low half of 64 bits, the second the high one: the high half after a shift to the left
-    /// by the third; shifts by 64 and more give 0.
+    /// Funnel shift left: high word of (b:a) << c, where b:a has the high word b; shifts by 64 and more give 0.
     FunnelLeft,
-    /// The bytes of the third and first (the first lowest) that the four digits of the second choose; a digit
-    /// of 8 and more repeats the sign of the byte.
+    /// Byte permutation: the four digits of b select bytes of (c:a), a low; a digit from 8 on replicates the sign of
+    /// the byte (PTX manual, `prmt`).
     Permute,
 }
 
 impl TernaryOp {
-    /// The result.
+    /// Computes the result.
     #[inline(always)]
     pub fn apply(self, a: u32, b: u32, c: u32) -> u32 {
         let wide = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
@@ -121,18 +119,18 @@ impl TernaryOp {
     }
 }
 
-/// What two 32-bit values are combined to. Signed numbers are two's complement.
+/// Binary operation on 32-bit values. Signed numbers are two's complement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BinaryOp {
     /// Wrapping sum.
     Add,
     /// Wrapping difference.
     Sub,
-    /// The low half of the product.
+    /// Low word of the product.
     Mul,
-    /// Signed quotient, truncated towards zero; none where the divisor is 0.
+    /// Signed quotient, truncated towards zero; undefined for a divisor of 0.
     DivS,
-    /// Signed remainder with the sign of the dividend; none where the divisor is 0.
+    /// Signed remainder with the sign of the dividend; undefined for a divisor of 0.
     RemS,
     /// Bitwise and.
     And,
@@ -146,34 +144,34 @@ pub enum BinaryOp {
     Shr,
     /// Arithmetic right shift; amounts of 32 and more give the sign in all bits.
     Sar,
-    /// The high half of the product of unsigned numbers.
+    /// High word of the product of unsigned numbers.
     MulHighU,
-    /// The high half of the product of signed numbers.
+    /// High word of the product of signed numbers.
     MulHighS,
-    /// 1 where the first is smaller as an unsigned number, else 0.
+    /// 1 if a < b as unsigned numbers, else 0.
     LtU,
-    /// 1 where the first is not larger as an unsigned number, else 0.
+    /// 1 if a <= b as unsigned numbers, else 0.
     LeU,
-    /// 1 where the first is smaller as a signed number, else 0.
+    /// 1 if a < b as signed numbers, else 0.
     LtS,
-    /// 1 where the first is not larger as a signed number, else 0.
+    /// 1 if a <= b as signed numbers, else 0.
     LeS,
-    /// 1 where both are equal, else 0.
+    /// 1 if a = b, else 0.
     Eq,
-    /// 1 where they differ, else 0.
+    /// 1 if a and b differ, else 0.
     Ne,
-    /// The smaller, as unsigned numbers.
+    /// Minimum of unsigned numbers.
     MinU,
-    /// The larger, as unsigned numbers.
+    /// Maximum of unsigned numbers.
     MaxU,
-    /// The smaller, as signed numbers.
+    /// Minimum of signed numbers.
     MinS,
-    /// The larger, as signed numbers.
+    /// Maximum of signed numbers.
     MaxS,
 }
 
 impl BinaryOp {
-    /// The result; `None` for a division by zero.
+    /// Computes the result; `None` for a division by zero.
     #[inline(always)]
     pub fn apply(self, a: u32, b: u32) -> Option<u32> {
         let (sa, sb) = (a as i32, b as i32);
@@ -207,89 +205,90 @@ impl BinaryOp {
     }
 }
 
-/// A 32-bit value as a function of the lane's cells, its place in the block and constant memory.
+/// Expression: a 32-bit value as a function of the lane's cells, its position in the block and constant memory.
 ///
-/// Grows with the instructions that have a meaning; every interpreter must treat an operation
-/// without one as writing an unknown value.
+/// Every interpreter must treat an operation without a meaning as writing an unknown value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Expr {
-    /// A constant.
+    /// Constant.
     Const(u32),
-    /// A general register.
+    /// Value of a cell.
     Cell(Cell),
-    /// The number of the thread in its block.
+    /// Number of the thread in its block.
     ThreadId,
-    /// `c[bank][address]`, address in bytes.
+    /// Word of constant memory, `c[bank][address]`, address in bytes.
     Constant(u8, Box<Expr>),
-    /// A special register, by its number.
+    /// Special register, by its number.
     Special(u8),
-    /// A value changed.
+    /// Unary operation.
     Unary(UnaryOp, Box<Expr>),
-    /// Two values combined.
+    /// Binary operation.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
-    /// Three values combined.
+    /// Ternary operation.
     Ternary(TernaryOp, Box<Expr>, Box<Expr>, Box<Expr>),
-    /// A floating-point operation on [`FloatOp::words`] words.
-    Float(FloatOp, Box<[Expr]>, Half),
+    /// One word of the result of a floating-point operation on [`FloatOp::words`] words.
+    Float(FloatOp, Box<[Expr]>, WordHalf),
 }
 
-/// Which word of a result of 64 bits.
+/// Word of a 64-bit value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Half {
-    /// The low one: all of a shorter result.
+pub enum WordHalf {
+    /// Low word; all of a result of 32 bits.
     Low,
-    /// The high one.
+    /// High word.
     High,
 }
 
-impl Half {
-    /// That word.
+impl WordHalf {
+    /// Extracts the word from a value.
     #[inline(always)]
     pub fn of(self, value: u64) -> u32 {
         match self {
-            Half::Low => value as u32,
-            Half::High => (value >> 32) as u32,
+            WordHalf::Low => value as u32,
+            WordHalf::High => (value >> 32) as u32,
         }
     }
 }
 
 impl Expr {
-    /// A value changed.
+    /// Makes a unary operation.
     pub fn unary(op: UnaryOp, a: Expr) -> Expr {
         Expr::Unary(op, a.into())
     }
 
-    /// Three values combined.
+    /// Makes a ternary operation.
     pub fn ternary(op: TernaryOp, a: Expr, b: Expr, c: Expr) -> Expr {
         Expr::Ternary(op, a.into(), b.into(), c.into())
     }
 
-    /// A floating-point operation whose result has 32 bits at most.
+    /// Makes a floating-point operation whose result has at most 32 bits.
     pub fn float(op: FloatOp, words: impl Into<Vec<Expr>>) -> Expr {
-        Expr::Float(op, words.into().into_boxed_slice(), Half::Low)
+        Expr::Float(op, words.into().into_boxed_slice(), WordHalf::Low)
     }
 
-    /// Two values combined.
+    /// Makes a binary operation.
     pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
         Expr::Binary(op, a.into(), b.into())
     }
 }
 
-/// Which lane a value is taken from.
+/// Source lane of a shuffle (PTX manual, `shfl`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ShuffleMode {
-    /// The one of this number in the segment.
+    /// Lane with the given number in the segment.
     Index,
-    /// So many below.
+    /// Own lane minus the given number.
     Up,
-    /// So many above.
+    /// Own lane plus the given number.
     Down,
-    /// The one whose number differs in these bits.
+    /// Own lane XOR the given number.
     Butterfly,
 }
 
 impl ShuffleMode {
-    /// The lane that `own` takes from, and whether it is in range; out of range it is `own`.
+    /// Source lane of lane `own`, and whether it is in range; out of range it is `own`.
+    ///
+    /// `limit` has the clamp in bits 4:0 and the segment mask in bits 12:8 (PTX manual, `shfl`, operand c).
     #[inline]
     pub fn source(self, own: u32, lane: u32, limit: u32) -> (u32, bool) {
         let (lane, bound, segment) = (lane & 31, limit & 31, limit >> 8 & 31);
@@ -310,173 +309,173 @@ impl ShuffleMode {
     }
 }
 
-/// What is asked of a predicate in the active lanes.
+/// Vote over a predicate in the active lanes (PTX manual, `vote`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VoteMode {
-    /// Does it hold in all?
+    /// Whether it holds in all lanes.
     All,
-    /// Does it hold in some?
+    /// Whether it holds in some lane.
     Any,
-    /// Is it the same in all?
+    /// Whether it is the same in all lanes.
     Same,
 }
 
-/// How much of memory a register or two take, and what becomes of it.
+/// Width of a memory access and extension of loaded values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Width {
-    /// A byte, zeros above it.
+    /// Byte, zero-extended.
     U8,
-    /// A byte, its sign above it.
+    /// Byte, sign-extended.
     S8,
-    /// Two bytes, zeros above them.
+    /// Two bytes, zero-extended.
     U16,
-    /// Two bytes, their sign above them.
+    /// Two bytes, sign-extended.
     S16,
     /// One or more whole words, one for each cell.
     Words,
 }
 
-/// What an operation does to data, over the state before it.
+/// Meaning of an operation: its effect on cells and memory, over the state before it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Meaning {
-    /// Cells get values.
+    /// Assignment of values to cells, all at once.
     Set(SmallVec<[(Cell, Expr); 2]>),
-    /// Cells get what is in memory.
+    /// Load from memory.
     Load {
-        /// The cells, those of the first words first; `None` takes a word that nobody wants.
+        /// Destination cells, in the order of the words; the word of a `None` is discarded.
         dests: SmallVec<[Option<Cell>; 4]>,
-        /// How much.
+        /// Width of the access.
         width: Width,
-        /// Which memory.
+        /// Memory space.
         space: MemorySpace,
-        /// Where.
+        /// Address.
         address: Address,
     },
-    /// Values go to memory.
+    /// Store to memory.
     Store {
-        /// The values, that of the first word first.
+        /// Values, in the order of the words.
         values: SmallVec<[Expr; 4]>,
-        /// How much of each.
+        /// Width of the access.
         width: Width,
-        /// Which memory.
+        /// Memory space.
         space: MemorySpace,
-        /// Where.
+        /// Address.
         address: Address,
     },
-    /// Each lane gets a value of another one (`SHFL`; PTX manual, `shfl`).
+    /// Exchange of values between lanes (`SHFL`; PTX manual, `shfl`).
     Shuffle {
-        /// The cell that gets it.
+        /// Destination of the source lane's value.
         dest: Option<Cell>,
-        /// Gets 1 where the other lane is in range, else 0.
+        /// Destination of the range predicate: 1 if the source lane is in range, else 0.
         in_range: Option<Cell>,
-        /// Which lane.
+        /// Selection of the source lane.
         mode: ShuffleMode,
-        /// The value that lanes offer.
+        /// Value that each lane provides.
         value: Expr,
-        /// The lane, or how far it is.
+        /// Lane number or distance, depending on the mode.
         lane: Expr,
         /// Limit of the lane in bits 4:0, mask of the segment in bits 12:8.
         limit: Expr,
     },
-    /// What the active lanes say of a predicate (`VOTE`; PTX manual, `vote`).
+    /// Vote of the active lanes over a predicate (`VOTE`; PTX manual, `vote`).
     Vote {
-        /// The cell that gets the lanes in which it holds, as bits.
+        /// Destination of the ballot: the mask of the lanes in which the predicate holds.
         ballot: Option<Cell>,
-        /// Gets 1 where the question is answered with yes, else 0.
+        /// Destination of the result, 0 or 1.
         result: Option<Cell>,
-        /// The question.
+        /// Vote.
         mode: VoteMode,
-        /// The predicate: 0 or 1.
+        /// Predicate, 0 or 1.
         predicate: Expr,
     },
-    /// A cell of memory is read and written without anything in between (`ATOM`, `ATOMS`, `RED`; PTX manual, `atom`).
+    /// Atomic read-modify-write of memory (`ATOM`, `ATOMS`, `RED`; PTX manual, `atom`).
     Atomic {
-        /// The cells that get the old value, the low word first; none for RZ and RED.
+        /// Destination cells of the old value, the low word first; none for RZ and RED.
         dests: SmallVec<[Option<Cell>; 2]>,
-        /// What is done.
+        /// Operation.
         op: AtomicOp,
-        /// What kind of number is in memory.
+        /// Type of the number in memory.
         kind: AtomicKind,
-        /// Which memory.
+        /// Memory space.
         space: MemorySpace,
-        /// Where.
+        /// Address.
         address: Address,
-        /// The operands, each of one word or two: the value; for compare-and-swap what is compared, then the new one.
+        /// Operands, each of one word or two; for compare-and-swap the compared value, then the new one.
         operands: SmallVec<[Expr; 4]>,
     },
-    /// A texture is read.
+    /// Texture read.
     Texture(Box<TextureRead>),
-    /// Cells get the size of a texture in texels (`TXQ`; PTX manual, `txq`).
+    /// Query of the size of a texture in texels (`TXQ`; PTX manual, `txq`).
     TextureSize {
-        /// The low word of the texture object.
+        /// Low word of the texture object.
         handle: Expr,
-        /// The level of detail.
+        /// Level of detail.
         level: Expr,
-        /// Components and the cells that get them: width, height, depth or layers, levels.
+        /// Components and their destination cells: width, height, depth or layers, levels.
         dests: SmallVec<[(u8, Cell); 4]>,
     },
-    /// A surface is read or written.
+    /// Surface access.
     Surface(Box<SurfaceAccess>),
-    /// The warp is at a barrier, which opens when enough threads of the block are.
+    /// Arrival of the warp at a barrier, which opens when enough threads of the block have arrived.
     Barrier {
-        /// Which barrier.
+        /// Barrier number.
         number: Expr,
-        /// How many threads; on GPUs 0 stands for all of the block.
+        /// Expected number of threads; on GPUs 0 stands for all threads of the block.
         threads: Expr,
-        /// What it does there.
+        /// Kind of arrival.
         arrival: BarrierArrival,
     },
-    /// What the last barrier with a question that the warp was at has found (`B2R.RESULT`; experiment: it follows
+    /// Result of the warp's last barrier with a reduction (`B2R.RESULT`; experiment: it follows
     /// `BAR.RED` where PTX's `bar.red` has a result).
     BarrierResult {
-        /// The cell that gets the answer: a number of threads, or 1 or 0.
+        /// Destination of the result: a number of threads, or 1 or 0.
         dest: Option<Cell>,
-        /// Gets 1 where the answer is not 0, else 0.
+        /// Destination of its truth: 1 if the result is not 0, else 0.
         truth: Option<Cell>,
     },
-    /// The launch ends with an error (`BPT.TRAP`; PTX manual, `trap`).
+    /// End of the launch with an error (`BPT.TRAP`; PTX manual, `trap`).
     Trap,
 }
 
-/// What a warp does at a barrier (PTX manual, `bar`).
+/// Kind of arrival at a barrier (PTX manual, `bar`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum BarrierArrival {
-    /// It waits.
+    /// The warp waits until the barrier opens (`bar.sync`).
     Wait,
-    /// It goes on: its threads are counted.
-    Pass,
-    /// It waits, and a question about a predicate is answered over all threads at the barrier.
-    Ask(Question, Expr),
+    /// The warp's threads count as arrived, and it continues (`bar.arrive`).
+    Arrive,
+    /// The warp waits, and a predicate is reduced over all threads at the barrier (`bar.red`).
+    Reduce(BarrierReduction, Expr),
 }
 
-/// What is asked of a predicate in the threads at a barrier.
+/// Reduction of a predicate over the threads at a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Question {
-    /// In how many does it hold?
+pub enum BarrierReduction {
+    /// Number of threads in which it holds.
     Count,
-    /// Does it hold in all?
+    /// Whether it holds in all threads.
     All,
-    /// Does it hold in some?
+    /// Whether it holds in some thread.
     Any,
 }
 
-/// An address, in the units of the memory: bytes of GPUs, words of mini-SIMT.
+/// Memory address, in the unit of the memory: bytes on GPUs, words in mini-SIMT.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Address {
-    /// The low 32 bits.
+    /// Low 32 bits.
     pub low: Expr,
-    /// The high ones, where addresses have 64.
+    /// High 32 bits of an address of 64 bits.
     pub high: Option<Expr>,
 }
 
 impl Meaning {
-    /// One cell gets a value.
+    /// Assignment of a value to one cell.
     pub fn set(dest: Cell, value: Expr) -> Meaning {
         Meaning::Set(smallvec![(dest, value)])
     }
 
-    /// The value that the operation computes for a cell; `None` when it does not write it, or takes it from
-    /// elsewhere.
+    /// Value that the operation computes for a cell; `None` if it does not write the cell, or loads it or receives it
+    /// from another lane.
     pub fn value_of(&self, cell: Cell) -> Option<&Expr> {
         match self {
             Meaning::Set(writes) => {
@@ -489,7 +488,7 @@ impl Meaning {
 }
 
 impl Address {
-    /// An address of 32 bits.
+    /// Makes an address of 32 bits.
     pub fn short(low: Expr) -> Address {
         Address { low, high: None }
     }

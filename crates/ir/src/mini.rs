@@ -1,4 +1,5 @@
-//! What mini-SIMT instructions mean (`abstract-cta-2014`, section 4; `isa/mini-simt/README.md`).
+//! Lifting of mini-SIMT programs: meaning of the instructions and reconvergence points of the branches
+//! (`abstract-cta-2014`, section 4; `isa/mini-simt/README.md`).
 
 use smallvec::smallvec;
 use warpbound_base::{CodeAddr, Diagnostic};
@@ -12,27 +13,27 @@ use crate::{
     OpIndex, ControlTarget, ValueDependence, Width,
 };
 
-/// Words of the block, which all its threads see.
+/// Memory of mini-SIMT: words shared by all threads of the block.
 const MEMORY: MemorySpace = MemorySpace::Shared;
 
-/// The code of a kernel; its last operation is the end.
+/// Lifts a kernel; its last operation is [`ControlEffect::End`].
 pub(crate) fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
     let mut ops: Vec<Op> = (0..)
         .zip(&program.instrs)
-        .map(|(at, instr)| op(program, instr, CodeAddr(at)))
+        .map(|(at, instr)| lift_instr(program, instr, CodeAddr(at)))
         .collect();
     ops.push(Op {
         control: ControlEffect::End,
-        ..plain(CodeAddr(ops.len() as u32))
+        ..empty_op(CodeAddr(ops.len() as u32))
     });
-    meet(kernel, program, &mut ops)?;
+    set_reconvergence_points(kernel, program, &mut ops)?;
     Ok(Code {
         ops,
         functions: vec![CodeFunction {
             name: kernel.name.to_string(),
             entry: OpIndex(0),
         }],
-        // Launch constants are the same in all threads, and all others begin with 0.
+        // Launch constants are the same in all threads, and all other variables are 0 at entry.
         agreed_at_entry: (0u8..)
             .zip(&program.variables)
             .map(|(v, _)| Cell::gpr(v))
@@ -41,7 +42,7 @@ pub(crate) fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnosti
     })
 }
 
-fn plain(addr: CodeAddr) -> Op {
+fn empty_op(addr: CodeAddr) -> Op {
     Op {
         addr,
         condition: ExecCondition::ALWAYS,
@@ -54,9 +55,9 @@ fn plain(addr: CodeAddr) -> Op {
     }
 }
 
-fn op(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
+fn lift_instr(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
     let row = program.row(instr);
-    let mut op = plain(addr);
+    let mut op = empty_op(addr);
     let (mut reads, mut target, mut operator) = (Vec::new(), None, None);
     for slot in &instr.slots {
         match *slot {
@@ -91,7 +92,7 @@ fn op(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
         }),
         (Some(dest), [value], None) => Some(Meaning::set(dest, value.clone())),
         (Some(dest), [a, b], Some(operator)) => {
-            let value = binary(operator, a.clone(), b.clone());
+            let value = binary_expr(operator, a.clone(), b.clone());
             Some(Meaning::set(dest, value))
         }
         (None, [number, threads], None) if row.flow == FlowKind::Barrier => {
@@ -113,14 +114,14 @@ fn op(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
     op.barrier = row.flow == FlowKind::Barrier;
     op.control = match (row.flow, target) {
         (FlowKind::Jump, Some(to)) => ControlEffect::Jump(to),
-        (FlowKind::IfZero | FlowKind::IfNotZero, Some(to)) => ControlEffect::Branch { to, meet: None },
-        (FlowKind::Sync, _) => ControlEffect::Meet,
+        (FlowKind::IfZero | FlowKind::IfNotZero, Some(to)) => ControlEffect::Branch { to, reconvergence: None },
+        (FlowKind::Sync, _) => ControlEffect::Reconverge,
         _ => ControlEffect::Next,
     };
     op
 }
 
-fn binary(operation: Operation, a: Expr, b: Expr) -> Expr {
+fn binary_expr(operation: Operation, a: Expr, b: Expr) -> Expr {
     let (op, a, b) = match operation {
         Operation::Add => (BinaryOp::Add, a, b),
         Operation::Sub => (BinaryOp::Sub, a, b),
@@ -144,8 +145,9 @@ fn binary(operation: Operation, a: Expr, b: Expr) -> Expr {
     Expr::binary(op, a, b)
 }
 
-/// Finds the meeting point of each branch: the first instruction that all ways from it have in common.
-fn meet(kernel: &Kernel, program: &Program, ops: &mut [Op]) -> Result<(), Diagnostic> {
+/// Sets the reconvergence point of each branch: its immediate postdominator, which must be a `sync` or the end
+/// (`abstract-cta-2014`, section 4).
+fn set_reconvergence_points(kernel: &Kernel, program: &Program, ops: &mut [Op]) -> Result<(), Diagnostic> {
     let end = ops.len() - 1;
     let mut edges = Vec::new();
     for (at, op) in ops.iter().enumerate().take(end) {
@@ -157,19 +159,19 @@ fn meet(kernel: &Kernel, program: &Program, ops: &mut [Op]) -> Result<(), Diagno
             _ => edges.push((at, at + 1)),
         }
     }
-    let post = Dominators::post(&Digraph::new(ops.len(), edges), [end]);
+    let post = Dominators::compute_post(&Digraph::new(ops.len(), edges), [end]);
     for at in 0..end {
         let found = post.immediate(at).filter(|&point| point < end);
         let point = found.and_then(|point| Some((point, ops.get(point)?.control.clone())));
-        let Some(ControlEffect::Branch { meet, .. }) = ops.get_mut(at).map(|op| &mut op.control) else {
+        let Some(ControlEffect::Branch { reconvergence: meet, .. }) = ops.get_mut(at).map(|op| &mut op.control) else {
             continue;
         };
         *meet = match point {
             None => None,
-            Some((point, ControlEffect::Meet)) => Some(OpIndex(point as u32)),
+            Some((point, ControlEffect::Reconverge)) => Some(OpIndex(point as u32)),
             Some((point, _)) => {
                 let diagnostic = Diagnostic::new(format!(
-                    "the ways from this branch meet at {}, which is no sync",
+                    "the paths from this branch reconverge at {}, which is not a sync",
                     program.position_name(point as u32)
                 ))
                 .hint("insert a sync there");

@@ -1,4 +1,5 @@
-//! Maxwell and Pascal instructions to [`Code`].
+//! Lifting of Maxwell and Pascal programs: control targets, relocations and constants. The meaning of the instructions
+//! is in [`maxwell`].
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_isa::instr::{self, InstrFlow, ValueSource};
@@ -7,20 +8,20 @@ use warpbound_isa::{self as isa, Effects, Instr, View};
 use warpbound_load::{AddressHalf, Kernel, Relocation};
 
 use crate::{
-    AddressWord, Cell, Code, ExecCondition, ControlEffect, CodeFunction, Half, Meaning, Op, OpIndex, ControlTarget,
+    AddressWord, Cell, Code, ExecCondition, ControlEffect, CodeFunction, WordHalf, Meaning, Op, OpIndex, ControlTarget,
     ValueDependence, maxwell,
 };
 
 /// Bytes of a fetch group: a control word and three instructions.
 const GROUP_BYTES: u32 = 32;
 
-/// The bank with the compiler's literals and jump tables: the only one that no host program writes.
+/// Constant bank with the compiler's literals and jump tables; the only bank that host programs never write.
 const LITERALS: u8 = 2;
 
-/// The code of `kernel`, whose code section was decoded to `program`.
+/// Lifts `program`, the decoded code section of `kernel`.
 ///
-/// Without `meanings` operations have a meaning, reads and writes only where indirect jumps need them. Fails when the kernel does not
-/// begin at an instruction.
+/// Without `meanings`, operations have a meaning, reads and writes only if the code has indirect jumps, which need them.
+/// Fails if the kernel does not begin at an instruction.
 pub(crate) fn lift(kernel: &Kernel, program: &Program, meanings: bool) -> Result<Code, Diagnostic> {
     let mut code = Code {
         group_bytes: GROUP_BYTES,
@@ -33,14 +34,14 @@ pub(crate) fn lift(kernel: &Kernel, program: &Program, meanings: bool) -> Result
         external_words: external_words(kernel),
         ..Code::default()
     };
-    let links = Links {
+    let links = Lifter {
         kernel,
         program,
         external_words: &code.external_words,
     };
     let mut address_words = Vec::new();
     let jumps = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
-    let control = |instr| links.op(instr, program.control_effects(instr));
+    let control = |instr| links.lift_op(instr, program.control_effects(instr));
     code.ops = match meanings {
         true => Vec::new(),
         false => program.instrs.iter().map(control).collect(),
@@ -48,7 +49,7 @@ pub(crate) fn lift(kernel: &Kernel, program: &Program, meanings: bool) -> Result
     if meanings || code.ops.iter().any(jumps) {
         let whole = |instr| Op {
             meaning: links.meaning(instr, &mut address_words),
-            ..links.op(instr, program.effects(instr))
+            ..links.lift_op(instr, program.effects(instr))
         };
         code.ops = program.instrs.iter().map(whole).collect();
     }
@@ -72,7 +73,7 @@ pub(crate) fn lift(kernel: &Kernel, program: &Program, meanings: bool) -> Result
     Ok(code)
 }
 
-/// Words of the constant banks that receive the address of something outside the file.
+/// Words of the constant banks that receive the address of an external symbol.
 fn external_words(kernel: &Kernel) -> Vec<(u8, u32, String)> {
     kernel
         .banks
@@ -83,15 +84,15 @@ fn external_words(kernel: &Kernel) -> Vec<(u8, u32, String)> {
         .collect()
 }
 
-/// What connects the instructions with each other and with the rest of the file.
-struct Links<'a> {
+/// Lifter of one kernel, with the relocations and external words that instructions refer to.
+struct Lifter<'a> {
     kernel: &'a Kernel,
     program: &'a Program,
     external_words: &'a [(u8, u32, String)],
 }
 
-impl Links<'_> {
-    fn op(&self, instr: &Instr, effects: Effects) -> Op {
+impl Lifter<'_> {
+    fn lift_op(&self, instr: &Instr, effects: Effects) -> Op {
         let relocation = self.relocations(instr.addr).first();
         Op {
             addr: instr.addr,
@@ -102,24 +103,24 @@ impl Links<'_> {
             },
             reads: effects.reads.iter().map(|&r| r.into()).collect(),
             writes: effects.writes.iter().map(|&r| r.into()).collect(),
-            value: value(&effects),
-            control: self.control(instr, effects.flow, relocation),
+            value: value_dependence(&effects),
+            control: self.control_effect(instr, effects.flow, relocation),
             barrier: effects.barrier,
             meaning: None,
         }
     }
 
     fn meaning(&self, instr: &Instr, words: &mut Vec<AddressWord>) -> Option<Meaning> {
-        // A relocated word is not what will be executed.
+        // The loader changes a relocated word before it is executed, so the encoded operands do not count.
         let view = match self.relocations(instr.addr) {
             [] => self.program.view(instr),
-            [relocation] => self.relocated(instr, relocation, words),
+            [relocation] => self.relocated_view(instr, relocation, words),
             _ => None,
         };
         maxwell::meaning(&view?)
     }
 
-    /// The relocations that change the instruction at `addr`.
+    /// Relocations that change the instruction at `addr`.
     fn relocations(&self, addr: CodeAddr) -> &[Relocation] {
         let relocations = &self.kernel.relocations;
         let first = relocations.partition_point(|r| r.offset < addr.0);
@@ -128,9 +129,9 @@ impl Links<'_> {
         rest.get(..own).unwrap_or_default()
     }
 
-    /// The operands of an instruction whose immediate of a whole word is half of a variable's address: a new word of the
-    /// bank of addresses stands in its place.
-    fn relocated(
+    /// View of an instruction with a 32-bit immediate that is relocated to half of a variable's address: the immediate
+    /// is replaced by a new word of [`Code::ADDRESS_BANK`]. `None` for any other relocation.
+    fn relocated_view(
         &self,
         instr: &Instr,
         relocation: &Relocation,
@@ -144,7 +145,7 @@ impl Links<'_> {
         if !view.mnemonic.ends_with("32I") {
             return None;
         }
-        // Modifiers that are numbers stand behind it.
+        // The first integer is the immediate; modifiers that are numbers follow it.
         let mut operands = view.operands.iter_mut();
         let (value, in_place) = operands.find_map(|operand| match operand.value {
             isa::OperandValue::Int(number) => Some((&mut operand.value, number as u32)),
@@ -153,7 +154,7 @@ impl Links<'_> {
         let addend = match (relocation.addend, half) {
             (Some(addend), _) => addend,
             (None, AddressHalf::Low) => in_place.into(),
-            // The carry out of the low half is not to be seen here.
+            // An in-place addend of the high half alone does not show the carry out of the low half.
             (None, AddressHalf::High) if in_place != 0 => return None,
             (None, AddressHalf::High) => 0,
         };
@@ -162,8 +163,8 @@ impl Links<'_> {
             symbol: relocation.symbol.name.to_string(),
             addend,
             half: match half {
-                AddressHalf::Low => Half::Low,
-                AddressHalf::High => Half::High,
+                AddressHalf::Low => WordHalf::Low,
+                AddressHalf::High => WordHalf::High,
             },
         });
         *value = isa::OperandValue::Const {
@@ -173,12 +174,12 @@ impl Links<'_> {
         Some(view)
     }
 
-    fn control(&self, instr: &Instr, flow: InstrFlow, relocation: Option<&Relocation>) -> ControlEffect {
-        let target = |target| self.target(target, relocation);
+    fn control_effect(&self, instr: &Instr, flow: InstrFlow, relocation: Option<&Relocation>) -> ControlEffect {
+        let target = |target| self.control_target(target, relocation);
         match flow {
             InstrFlow::Next => ControlEffect::Next,
             InstrFlow::Branch(to) => ControlEffect::Jump(target(to)),
-            // The anchor is not what will be executed.
+            // The loader changes a relocated anchor, so the encoded one does not count.
             InstrFlow::Indirect { .. } if relocation.is_some() => {
                 let relocation = relocation.map(Relocation::to_string);
                 ControlEffect::Unsupported(format!(
@@ -206,7 +207,7 @@ impl Links<'_> {
         }
     }
 
-    fn target(&self, target: instr::BranchTarget, relocation: Option<&Relocation>) -> ControlTarget {
+    fn control_target(&self, target: instr::BranchTarget, relocation: Option<&Relocation>) -> ControlTarget {
         if let Some(relocation) = relocation {
             let name = &relocation.symbol.name;
             let own = self.kernel.functions.iter().find(|f| f.name == *name);
@@ -214,14 +215,14 @@ impl Links<'_> {
                 Some(function) if relocation.addend.unwrap_or_default() == 0 => {
                     self.code_target(function.start)
                 }
-                Some(_) => ControlTarget::Nowhere(relocation.to_string()),
+                Some(_) => ControlTarget::Invalid(relocation.to_string()),
                 None => ControlTarget::External(name.to_string()),
             };
         }
         match target {
             instr::BranchTarget::Code(addr) => self.code_target(addr),
             instr::BranchTarget::Absolute(addr) => {
-                ControlTarget::Nowhere(format!("absolute address 0x{addr:x}"))
+                ControlTarget::Invalid(format!("absolute address 0x{addr:x}"))
             }
             instr::BranchTarget::Constant { bank, offset } => {
                 let external = self
@@ -230,22 +231,22 @@ impl Links<'_> {
                     .find(|(b, at, _)| *b == bank && i64::from(*at) == i64::from(offset));
                 match external {
                     Some((_, _, name)) => ControlTarget::External(name.clone()),
-                    None => ControlTarget::Nowhere(format!("c[0x{bank:x}][0x{offset:x}]")),
+                    None => ControlTarget::Invalid(format!("c[0x{bank:x}][0x{offset:x}]")),
                 }
             }
-            instr::BranchTarget::Outside => ControlTarget::Nowhere("outside the code".to_owned()),
+            instr::BranchTarget::Outside => ControlTarget::Invalid("outside the code".to_owned()),
         }
     }
 
     fn code_target(&self, addr: CodeAddr) -> ControlTarget {
         match self.program.index_of(addr) {
             Some(index) => ControlTarget::Op(OpIndex(index as u32)),
-            None => ControlTarget::Nowhere(addr.to_string()),
+            None => ControlTarget::Invalid(addr.to_string()),
         }
     }
 }
 
-fn value(effects: &Effects) -> ValueDependence {
+fn value_dependence(effects: &Effects) -> ValueDependence {
     match (effects.source, effects.access) {
         (ValueSource::Function, _) => ValueDependence::Function,
         (ValueSource::Memory, Some(access)) => ValueDependence::Load(access.space),

@@ -1,8 +1,8 @@
-//! What a decoded instruction is, for every instruction set.
+//! Registers, control flow and effects of decoded instructions.
 
 use warpbound_base::CodeAddr;
 
-/// A storage cell private to a lane that analyses track. `RZ` and `PT` are constants, not cells.
+/// Storage cell private to a lane, as analyses track it. `RZ` and `PT` are constants, not cells.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Reg {
     /// General register `R0`..`R254`.
@@ -13,47 +13,47 @@ pub enum Reg {
     Cc,
 }
 
-/// The predicate that guards an instruction: `@P0`, `@!P0`, `@!PT`; no guard is `@PT`.
+/// Guard predicate of an instruction: `@P0`, `@!P0`, `@!PT`; no guard is `@PT`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Guard {
-    /// `None` is `PT`.
+    /// Predicate number; `None` is `PT`.
     pub pred: Option<u8>,
-    /// `!` before the predicate.
+    /// Whether the predicate is negated (`!`).
     pub negated: bool,
 }
 
 impl Guard {
-    /// The guard of an instruction that always executes.
+    /// Guard of an instruction that always executes.
     pub const ALWAYS: Guard = Guard {
         pred: None,
         negated: false,
     };
-    /// Holds in every lane.
+    /// Whether the guard holds in every lane.
     pub fn is_always(self) -> bool {
         self == Self::ALWAYS
     }
-    /// Holds in no lane (`@!PT`).
+    /// Whether the guard holds in no lane (`@!PT`).
     pub fn is_never(self) -> bool {
         self.pred.is_none() && self.negated
     }
 }
 
-/// Test of the condition code by branch-like instructions, codes 0..=31; 15 is `T` (always).
+/// Test of the condition code by control-flow instructions, codes 0..=31; 15 is `T` (always).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CcTest(pub u8);
 
 impl CcTest {
-    /// The test that always holds.
+    /// Test that always holds.
     pub const TRUE: CcTest = CcTest(15);
 
     /// Whether the test is a function of the condition code alone. Codes 24..=29 (`CSM_TA` to
-    /// `FCSM_MX`) ask for state of graphics pipelines that no register of ours holds.
+    /// `FCSM_MX`) test state of the graphics pipeline that no [`Reg`] represents.
     pub fn depends_on_cc_only(self) -> bool {
         !(24..=29).contains(&self.0)
     }
 }
 
-/// What kind of entry a stack instruction pushes or pops (SIMT rules of the activation stack).
+/// Tag of an activation-stack entry: the kind of instruction that pops it (`warp-cfg-2023` 2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum StackToken {
     /// SSY / SYNC.
@@ -70,28 +70,28 @@ pub enum StackToken {
     Exit,
 }
 
-/// Where a direct control transfer goes.
+/// Target of a direct control transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BranchTarget {
-    /// A code address of the same section, not yet canonical.
+    /// Code address of the same section; may be that of a control word (see [`crate::nvidia::canonical`]).
     Code(CodeAddr),
-    /// An absolute address (JMP, JCAL); `CodeAddr` cannot name it.
+    /// Absolute address (JMP, JCAL), which a section-relative `CodeAddr` cannot represent.
     Absolute(u64),
-    /// The address is read from constant memory `c[bank][offset]`.
+    /// Address read from constant memory, `c[bank][offset]`.
     Constant {
         /// Bank number.
         bank: u8,
         /// Byte offset, signed as printed.
         offset: i32,
     },
-    /// Relative arithmetic left the code space.
+    /// Relative address outside the 32-bit code space.
     Outside,
 }
 
-/// Control-flow kind of an instruction, guard and condition-code test apart.
+/// Control-flow kind of an instruction, apart from its guard and condition-code test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InstrFlow {
-    /// Goes on with the next instruction.
+    /// Falls through to the next instruction.
     Next,
     /// BRA, JMP.
     Branch(BranchTarget),
@@ -99,26 +99,26 @@ pub enum InstrFlow {
     Indirect {
         /// Register with the address; `None` is RZ.
         base: Option<u8>,
-        /// For BRX (`relative`): offset + address of the following position, so that the
-        /// target is `register + anchor`; for JMX the plain offset.
+        /// Addend of the target `register + anchor`. BRX (`relative`): encoded offset plus the address after the
+        /// instruction; JMX: the encoded offset.
         anchor: i64,
-        /// BRX (true) or JMX (false).
+        /// Whether the target is an address of this section (BRX) or absolute (JMX).
         relative: bool,
     },
-    /// CAL, JCAL: pushes a [`Token::Ret`] entry and jumps.
+    /// CAL, JCAL: pushes a [`StackToken::Ret`] entry and jumps.
     Call(BranchTarget),
     /// SSY, PBK, PCNT, PRET, PLONGJMP, PEXIT: pushes an entry that resumes at the target.
     Push(StackToken, BranchTarget),
-    /// SYNC, BRK, CONT, RET, LONGJMP: unwinds to the nearest entry of the token.
+    /// SYNC, BRK, CONT, RET, LONGJMP: pops down to the nearest entry with the tag.
     Pop(StackToken),
-    /// EXIT, KIL: the lanes leave for good.
+    /// EXIT, KIL: terminates the lanes.
     Exit,
     /// Control flow that no analysis follows (RTT, RAM, SAM, BPT.CAL, SETCRSPTR, branches that
-    /// depend on the call depth or on state outside [`Reg`] …): name it and refuse.
+    /// depend on the call depth or on state outside [`Reg`]); leads to a refusal.
     Unsupported,
 }
 
-/// Which memory an instruction accesses.
+/// Memory space that an instruction accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum MemorySpace {
     /// LDG, STG, ATOM, RED, CCTL with global addresses.
@@ -139,49 +139,49 @@ pub enum MemorySpace {
     Attribute,
 }
 
-/// How an instruction uses memory.
+/// Memory access of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct MemoryEffect {
-    /// Which memory.
+    /// Memory space.
     pub space: MemorySpace,
-    /// Reads a value from it.
+    /// Whether it reads memory.
     pub loads: bool,
-    /// Writes it.
+    /// Whether it writes memory.
     pub stores: bool,
 }
 
-/// How the written value depends on what the instruction reads: what agreement needs to know.
+/// Dependence of the written value on the operands; agreement (`warp-cfg-2023` 3.3) is decided by it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum ValueSource {
-    /// A deterministic function of the registers, immediates and constants read.
+    /// Deterministic function of the registers, immediates and constants read.
     Function,
-    /// A load: a function of the address and the memory it reads ([`Effects::access`]).
+    /// Loaded value: a function of the address and the memory contents ([`Effects::access`]).
     Memory,
-    /// Special register of this number (S2R, CS2R).
+    /// Special register with this number (S2R, CS2R).
     Special(u8),
-    /// Equal in all lanes that execute it together (VOTE).
+    /// Equal in all lanes that execute the instruction together (VOTE).
     Uniform,
-    /// Differs by lane or cannot be told (SHFL, atomics, textures, clocks, anything unknown).
+    /// Lane-dependent or unknown (SHFL, atomics, textures, clocks, anything not modelled).
     Lane,
 }
 
-/// Everything the analyses need of one instruction; complete for every form of the table.
+/// Reads, writes, control flow and memory access of one instruction; complete for every form of the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Effects {
     /// Guard predicate (its register is *not* repeated in `reads`).
     pub guard: Guard,
-    /// Condition-code test; when not [`CcTest::TRUE`] the instruction also depends on [`Reg::Cc`].
+    /// Condition-code test; other than [`CcTest::TRUE`], the instruction also depends on [`Reg::Cc`].
     pub cc_test: CcTest,
-    /// Registers read as operands, all of a 64/128-bit group, implicit ones included.
+    /// Registers read as operands: every register of a 64/128-bit group, and implicit ones.
     pub reads: Vec<Reg>,
-    /// Registers written when the condition holds, all of a group.
+    /// Registers written when the condition holds: every register of a group.
     pub writes: Vec<Reg>,
     /// Control flow when the condition holds.
     pub flow: InstrFlow,
     /// Memory access other than constant operands.
     pub access: Option<MemoryEffect>,
-    /// How `writes` depend on `reads`.
+    /// Dependence of `writes` on `reads`.
     pub source: ValueSource,
-    /// Barrier among the warps of a block (BAR).
+    /// Whether the instruction is a barrier among the warps of a block (BAR).
     pub barrier: bool,
 }

@@ -1,7 +1,8 @@
 //! Instruction sets: decoding, printing, reads and writes, control flow, all from tables.
 //!
-//! [`instr`] is the vocabulary that instruction sets share; [`nvidia`] holds Maxwell and Pascal, driven by the
-//! rows of `isa/nvidia/`, [`mini`] the text of mini-SIMT, driven by those of `isa/mini-simt/`.
+//! [`instr`] has the types that instruction sets share; [`nvidia`] decodes Maxwell and Pascal by the rows of
+//! `isa/nvidia/`, [`mini`] parses the text of mini-SIMT by those of `isa/mini-simt/`. Neither gives instructions a
+//! meaning: that is `ir`.
 
 pub mod instr;
 pub mod mini;
@@ -9,7 +10,10 @@ pub mod nvidia;
 mod program;
 
 pub use instr::{
-    MemoryEffect, CcTest, Effects, InstrFlow, Guard, Reg, ValueSource, MemorySpace, BranchTarget as FlowTarget, StackToken,
+    BranchTarget, CcTest, Effects, Guard, InstrFlow, MemoryEffect, MemorySpace, Reg, StackToken,
+    ValueSource,
 };
-pub use nvidia::{Arch, ControlWord, FormId, Instr, Operand, OperandRole, TargetStyle, Timing, OperandValue, View};
+pub use nvidia::{
+    Arch, ControlWord, FormId, Instr, Operand, OperandRole, OperandValue, TargetStyle, Timing, View,
+};
 pub use program::Program;

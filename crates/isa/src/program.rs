@@ -1,9 +1,9 @@
-//! The decoded instructions of one kernel, of any instruction set.
+//! Decoded program of one kernel, in any instruction set.
 
 use crate::instr::MemoryEffect;
 use crate::{TargetStyle, mini, nvidia};
 
-/// The decoded instructions of one kernel.
+/// Decoded instructions of one kernel. A position is the index of an instruction in program order.
 #[derive(Clone, Debug)]
 pub enum Program {
     /// Maxwell or Pascal.
@@ -13,8 +13,8 @@ pub enum Program {
 }
 
 impl Program {
-    /// The instruction at a position spelled out, targets as addresses or labels; `None` behind the end and for
-    /// a word that is no instruction.
+    /// Assembly text of the instruction at a position, targets as addresses or labels; `None` past the end and for
+    /// a word that is not an instruction.
     pub fn text(&self, position: usize) -> Option<String> {
         match self {
             Program::Nvidia(program) => {
@@ -24,7 +24,7 @@ impl Program {
         }
     }
 
-    /// The name of the instruction at a position.
+    /// Mnemonic of the instruction at a position.
     pub fn mnemonic(&self, position: usize) -> Option<&'static str> {
         match self {
             Program::Nvidia(program) => program.mnemonic(program.instrs.get(position)?),
@@ -32,7 +32,7 @@ impl Program {
         }
     }
 
-    /// A position as the program's own text names it, where it has one.
+    /// Name of a position in the kernel's text; `None` if the kernel is machine code.
     pub fn label(&self, position: usize) -> Option<String> {
         match self {
             Program::Nvidia(_) => None,
@@ -40,8 +40,7 @@ impl Program {
         }
     }
 
-    /// The line of the kernel's text, from 0, that the instruction at a position stands in, where the kernel is
-    /// text.
+    /// Line of the kernel's text, from 0, with the instruction at a position; `None` if the kernel is machine code.
     pub fn line(&self, position: usize) -> Option<u32> {
         match self {
             Program::Nvidia(_) => None,
@@ -49,7 +48,7 @@ impl Program {
         }
     }
 
-    /// The class of the instruction at a position, by which runs are counted; `None` where there are no classes.
+    /// Statistics class of the instruction at a position; `None` if the instruction set has no classes.
     pub fn class(&self, position: usize) -> Option<&'static str> {
         match self {
             Program::Nvidia(program) => Some(program.class(program.instrs.get(position)?)),
@@ -57,8 +56,8 @@ impl Program {
         }
     }
 
-    /// What the instruction at a position loads or stores, and how many bytes in each lane; `None` where it accesses no
-    /// memory, and where memory is no bytes.
+    /// Memory effect of the instruction at a position and the bytes that each lane accesses; `None` if it accesses no
+    /// memory, or if memory is not addressed in bytes (mini-SIMT).
     pub fn access(&self, position: usize) -> Option<(MemoryEffect, u32)> {
         match self {
             Program::Nvidia(program) => {

@@ -3,7 +3,9 @@
 
 use warpbound_base::CodeAddr;
 use warpbound_isa::Arch;
-use warpbound_isa::instr::{CcTest, Effects, InstrFlow, Reg, ValueSource, MemorySpace, BranchTarget, StackToken};
+use warpbound_isa::instr::{
+    BranchTarget, CcTest, Effects, InstrFlow, MemorySpace, Reg, StackToken, ValueSource,
+};
 use warpbound_isa::nvidia::Program;
 
 const NOP: u64 = 0x50b0_0000_0007_0f00;
@@ -71,7 +73,10 @@ fn memory_widths_and_wide_addresses() {
     check(0xef56_0000_0007_fffc, "R252 R253 R254", "");
     // LDC.64 R2, c[0x3][R3+0x8]
     let constant = check(0xef95_0030_0087_0302, "R3", "R2 R3");
-    assert_eq!(constant.access.map(|a| a.space), Some(MemorySpace::Constant));
+    assert_eq!(
+        constant.access.map(|a| a.space),
+        Some(MemorySpace::Constant)
+    );
 }
 
 #[test]
@@ -243,7 +248,10 @@ fn control_flow() {
     // BRA 0x108; the base is the position after the instruction at 8
     assert_eq!(flow(0xe240_0000_0f87_000f), InstrFlow::Branch(code(0x108)));
     // BRA -0x7e8
-    assert_eq!(flow(0xe24f_ffff_8007_000f), InstrFlow::Branch(BranchTarget::Outside));
+    assert_eq!(
+        flow(0xe24f_ffff_8007_000f),
+        InstrFlow::Branch(BranchTarget::Outside)
+    );
     // BRA c[0xa][0x24]
     assert_eq!(
         flow(0xe240_00a0_0247_002f),
@@ -293,7 +301,10 @@ fn control_flow() {
     );
     assert_eq!(flow(0xe260_0000_0b00_0040), InstrFlow::Call(code(0xc0)));
     // SYNC, BRK, RET, EXIT, KIL
-    assert_eq!(flow(0xf0f8_0000_0007_000f), InstrFlow::Pop(StackToken::Sync));
+    assert_eq!(
+        flow(0xf0f8_0000_0007_000f),
+        InstrFlow::Pop(StackToken::Sync)
+    );
     assert_eq!(flow(0xe340_0000_0007_000f), InstrFlow::Pop(StackToken::Brk));
     assert_eq!(flow(0xe320_0000_0007_000f), InstrFlow::Pop(StackToken::Ret));
     assert_eq!(flow(0xe300_0000_0007_000f), InstrFlow::Exit);
@@ -321,7 +332,10 @@ fn condition_code_tests_of_every_branch_like_form() {
     for (word, flow) in [
         // BRA, JMP
         (0xe240_0000_0007_0000, InstrFlow::Branch(code(0x10))),
-        (0xe210_0000_0107_0000, InstrFlow::Branch(BranchTarget::Absolute(0x10))),
+        (
+            0xe210_0000_0107_0000,
+            InstrFlow::Branch(BranchTarget::Absolute(0x10)),
+        ),
         // RET, LONGJMP, BRK, CONT, SYNC
         (0xe320_0000_0007_0000, InstrFlow::Pop(StackToken::Ret)),
         (0xe310_0000_0007_0000, InstrFlow::Pop(StackToken::LongJmp)),
@@ -413,7 +427,10 @@ fn branches_in_all_their_variants() {
         (both.guard.pred, both.guard.negated, both.cc_test),
         (Some(1), false, CcTest(5))
     );
-    assert_eq!(both.flow, InstrFlow::Branch(BranchTarget::Code(CodeAddr(0x18))));
+    assert_eq!(
+        both.flow,
+        InstrFlow::Branch(BranchTarget::Code(CodeAddr(0x18)))
+    );
     // BRA.U CC.EQ, c[0x0][0x4]: test and constant target together
     let constant = effects(0xe240_0000_0047_00a2);
     assert_eq!(constant.cc_test, CcTest(2));

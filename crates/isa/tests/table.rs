@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_isa::nvidia::{Program, classes, table};
-use warpbound_isa::{MemoryEffect, Arch, ControlWord, MemorySpace};
+use warpbound_isa::{Arch, ControlWord, MemoryEffect, MemorySpace};
 
 /// Rows are read when they are needed, so that a fault in one would go unseen until then.
 #[test]

@@ -1,4 +1,4 @@
-//! From the ELF view to kernels: which section belongs to which kernel.
+//! Assembly of kernels from the ELF view: assigns sections, symbols and attributes to kernels.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use warpbound_base::{CodeAddr, Diagnostic};
 
 use crate::attribute::{self, Attribute};
 use crate::bank::{self, BankName, ConstBank};
-use crate::elf::{Elf, RawSymbol, Relocations, Section, SymbolPlace, fault};
+use crate::elf::{Elf, RawSymbol, Relocations, Section, SymbolLocation, fault};
 use crate::image::{Image, Linkage, RefusedKernel};
 use crate::inventory::{
     self, CodeSection, FunctionSymbol, SHT_CUDA_INFO, code_name, is_code, is_static_shared,
@@ -73,12 +73,12 @@ impl Image {
     fn refuse(&mut self, kernel: &RawSymbol, why: Diagnostic) {
         self.refused.push(RefusedKernel {
             name: Arc::clone(&kernel.name),
-            why: why.in_kernel(&*kernel.name),
+            error: why.in_kernel(&*kernel.name),
         });
     }
 }
 
-/// The parts of all kernels, sorted by what they belong to.
+/// The parts of all kernels, grouped by the code section or symbol that they belong to.
 struct Parts<'elf> {
     file: &'elf Bytes,
     elf: &'elf Elf<'elf>,
@@ -109,7 +109,7 @@ impl<'elf> Parts<'elf> {
     ) -> Result<Parts<'elf>, Diagnostic> {
         let relocations = elf.relocations();
         for (&index, table) in &relocations {
-            // Of those that are read, what they belong to says it.
+            // A damaged table of a section that is read is reported with that section.
             let is_read = elf.sections.get(index).is_some_and(inventory::is_relocated);
             if let (Err(why), false) = (table, is_read) {
                 image.warnings.push(why.clone());
@@ -144,7 +144,7 @@ impl<'elf> Parts<'elf> {
                 Ok(())
             };
             if let Err(why) = added {
-                // What belongs to one kernel is missing from that one only.
+                // A damaged part of one kernel refuses that kernel only.
                 let owner = inventory::owner(section.name);
                 let named = || owner.and_then(|name| code_by_name.get(name).copied());
                 match parts.code_of(section).or_else(named) {
@@ -156,22 +156,22 @@ impl<'elf> Parts<'elf> {
         Ok(parts)
     }
 
-    /// The code section that a section says it belongs to.
+    /// Index of the code section that `section.info` refers to.
     fn code_of(&self, section: &Section<'_>) -> Option<usize> {
         let index = section.info as usize;
         let code = self.elf.sections.get(index);
         code.is_some_and(is_code).then_some(index)
     }
 
-    /// The parts of the kernel whose code section `section.info` names.
+    /// The parts of the kernel whose code section `section.info` refers to.
     fn part_of(&mut self, section: &Section<'_>) -> Result<&mut KernelParts, Diagnostic> {
         match self.code_of(section) {
             Some(index) => Ok(self.of_kernel.entry(index).or_default()),
             None => {
                 let (name, index) = (section.name, section.info);
-                let what =
+                let message =
                     format!("section {name:?} belongs to section {index}, which is not code");
-                Err(fault(section.offset, what))
+                Err(fault(section.offset, message))
             }
         }
     }
@@ -198,8 +198,8 @@ impl<'elf> Parts<'elf> {
                     if old.is_some_and(|old| old != value) {
                         let why = record.fault("contradicts an earlier one");
                         let function = self.elf.symbols.get(symbol as usize);
-                        match function.map(|function| function.place) {
-                            Some(SymbolPlace::Section(code)) => {
+                        match function.map(|function| function.location) {
+                            Some(SymbolLocation::Section(code)) => {
                                 self.faults.entry(code).or_insert(why);
                             }
                             _ => return Err(why),
@@ -220,11 +220,11 @@ impl<'elf> Parts<'elf> {
     ) -> Result<(), Diagnostic> {
         let number = name.number;
         if !section.has_contents() && section.size != 0 {
-            let what = format!(
+            let message = format!(
                 "constant bank {number} ({:?}) has no contents",
                 section.name
             );
-            return Err(fault(section.offset, what));
+            return Err(fault(section.offset, message));
         }
         let bank = ConstBank {
             number,
@@ -239,8 +239,8 @@ impl<'elf> Parts<'elf> {
             &mut self.shared_banks
         };
         if banks.iter().any(|other| other.number == number) {
-            let what = format!("constant bank {number} appears twice ({:?})", section.name);
-            return Err(fault(section.offset, what));
+            let message = format!("constant bank {number} appears twice ({:?})", section.name);
+            return Err(fault(section.offset, message));
         }
         banks.push(bank);
         Ok(())
@@ -268,7 +268,7 @@ impl<'elf> Parts<'elf> {
         Ok(relocations)
     }
 
-    /// The function whose code section has this index, with all that belongs to it.
+    /// Assembles the function whose code section has this index, with its parts.
     fn function(
         &self,
         index: usize,
@@ -295,9 +295,9 @@ impl<'elf> Parts<'elf> {
         let registers = (section.info >> 24) as u8;
         let stated_registers = self.stated(attribute::REGCOUNT, symbol_index);
         if let Some(stated) = stated_registers.filter(|stated| *stated != u32::from(registers)) {
-            let what =
+            let message =
                 format!("the section states {registers} registers, attribute REGCOUNT {stated}");
-            let warning = fault(section.offset, what).in_kernel(&*symbol.name);
+            let warning = fault(section.offset, message).in_kernel(&*symbol.name);
             image.warnings.push(warning);
         }
         Ok(Kernel {
@@ -346,14 +346,14 @@ impl<'elf> Parts<'elf> {
         })
     }
 
-    /// The kernel's own banks and those of all kernels, by number.
+    /// The kernel's own banks and the shared ones, by number.
     fn banks(&self, parts: &KernelParts) -> Result<Vec<ConstBank>, Diagnostic> {
         let mut banks = parts.banks.clone();
         for shared in &self.shared_banks {
             let number = shared.number;
             if parts.banks.iter().any(|bank| bank.number == number) {
-                let what = format!("constant bank {number} is both shared and the kernel's own");
-                return Err(fault(shared.file_offset, what));
+                let message = format!("constant bank {number} is both shared and the kernel's own");
+                return Err(fault(shared.file_offset, message));
             }
             banks.push(shared.clone());
         }
@@ -367,19 +367,19 @@ impl<'elf> Parts<'elf> {
         }
         if section.address != 0 {
             let address = section.address;
-            let what = format!("the code section has the fixed address 0x{address:x}, expected 0");
-            return Err(fault(section.offset, what));
+            let message = format!("the code section has the fixed address 0x{address:x}, expected 0");
+            return Err(fault(section.offset, message));
         }
         Ok(self.file.slice_ref(self.elf.contents(section)?))
     }
 
-    /// What the file's attributes state about a function.
+    /// Value that the file's attributes state for a function.
     fn stated(&self, attribute: u8, symbol: usize) -> Option<u32> {
         let symbol = u32::try_from(symbol).ok()?;
         self.by_symbol.get(&(attribute, symbol)).copied()
     }
 
-    /// The parameters' place; the attribute names the bank by its section's symbol.
+    /// Location of the parameters; the attribute names the bank by its section's symbol.
     fn param_block(
         &self,
         metadata: &Metadata,
@@ -389,8 +389,8 @@ impl<'elf> Parts<'elf> {
             return Ok(None);
         };
         let symbol = self.elf.symbols.get(param_bank.symbol as usize);
-        let name = symbol.and_then(|symbol| match symbol.place {
-            SymbolPlace::Section(index) => {
+        let name = symbol.and_then(|symbol| match symbol.location {
+            SymbolLocation::Section(index) => {
                 let section = self.elf.sections.get(index);
                 Some(
                     section
@@ -398,13 +398,13 @@ impl<'elf> Parts<'elf> {
                         .name,
                 )
             }
-            // Hand-written kernels leave it to the linker to find the section of the symbol's name.
-            SymbolPlace::Undefined => {
+            // Hand-written kernels leave the symbol undefined: the linker finds the section by the symbol's name.
+            SymbolLocation::Undefined => {
                 let owner = self.elf.sections.get(code).and_then(code_name);
                 let named = inventory::owner(&symbol.name).filter(|named| Some(*named) == owner);
                 named.map(|_| &*symbol.name)
             }
-            SymbolPlace::Other => None,
+            SymbolLocation::Other => None,
         });
         let banks = self
             .of_kernel
@@ -426,12 +426,13 @@ impl<'elf> Parts<'elf> {
     }
 }
 
-/// Bits from 20 of a code section's flags: the highest barrier index plus one (experiment: `bar.sync 5`
-/// gives 6). The hardware has 16 barriers.
+/// Highest barrier index plus one: bits from 20 of a code section's flags (experiment: `bar.sync 5` gives 6).
+/// The hardware has 16 barriers.
 fn barriers(section: &Section<'_>) -> Result<u8, Diagnostic> {
-    match section.flags >> 20 {
-        count @ 0..=16 => Ok(count as u8),
-        count => Err(fault(
+    let count = section.flags >> 20;
+    match u8::try_from(count) {
+        Ok(count @ 0..=16) => Ok(count),
+        _ => Err(fault(
             section.offset,
             format!("the code section states {count} barriers, at most 16 exist"),
         )),

@@ -5,7 +5,7 @@ use warpbound_base::Diagnostic;
 
 use crate::elf::fault;
 
-/// One attribute record as the file holds it.
+/// One attribute record as encoded in the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attribute {
     /// Attribute number, e.g. 0x1c for the exit instruction offsets.
@@ -19,7 +19,7 @@ pub struct Attribute {
 }
 
 impl Attribute {
-    /// NVIDIA's name of the attribute, without its `EIATTR_` prefix, where one is known.
+    /// NVIDIA's name of the attribute, without its `EIATTR_` prefix, if known.
     pub fn name(&self) -> Option<&'static str> {
         NAMES
             .iter()
@@ -27,13 +27,13 @@ impl Attribute {
             .map(|(_, name)| *name)
     }
 
-    /// A diagnostic at this record.
-    pub(crate) fn fault(&self, what: impl std::fmt::Display) -> Diagnostic {
+    /// Returns a diagnostic located at this record.
+    pub(crate) fn fault(&self, message: impl std::fmt::Display) -> Diagnostic {
         let name = match self.name() {
             Some(name) => format!("attribute {name}"),
             None => format!("attribute 0x{:02x}", self.code),
         };
-        fault(self.file_offset, format!("{name}: {what}"))
+        fault(self.file_offset, format!("{name}: {message}"))
     }
 
     /// The payload as a list of 32-bit words.
@@ -69,7 +69,7 @@ const FORMAT_SIZED: u8 = 4;
 
 /// Splits the contents of a `.nv.info` section into its records.
 ///
-/// `file_offset` is where the contents start in the file.
+/// `file_offset` is the offset of the contents in the file.
 pub(crate) fn split(contents: &Bytes, file_offset: u64) -> Result<Vec<Attribute>, Diagnostic> {
     let mut records = Vec::new();
     let mut position = 0;

@@ -19,18 +19,18 @@ pub struct ConstBank {
     pub is_shared_by_kernels: bool,
     /// Byte offset of the contents in the file.
     pub file_offset: u64,
-    /// What the linker or the driver writes into it.
+    /// Relocations that the linker or the driver applies to the contents.
     pub relocations: Arc<[Relocation]>,
     pub(crate) contents: Bytes,
 }
 
 impl ConstBank {
-    /// The contents as the file has them: initial values for bank 3, zeros for the parameters.
+    /// The contents in the file: initial values for bank 3, zeros for the parameters.
     pub fn bytes(&self) -> &[u8] {
         &self.contents
     }
 
-    /// The 32-bit word at a byte offset; `None` beyond the contents the file has.
+    /// The 32-bit word at a byte offset; `None` past the contents in the file.
     pub fn word(&self, offset: u32) -> Option<u32> {
         let start = usize::try_from(offset).ok()?;
         let word = self.contents.get(start..)?.first_chunk::<4>()?;
@@ -38,21 +38,21 @@ impl ConstBank {
     }
 }
 
-/// What the name of a constant section says.
+/// Parts of the name of a constant section.
 pub(crate) struct BankName {
     pub(crate) number: u8,
     /// Whether a function's name follows the number.
     pub(crate) has_owner: bool,
 }
 
-/// Reads a section name `.nv.constant<number>` or `.nv.constant<number>.<function>`.
+/// Parses a section name `.nv.constant<number>` or `.nv.constant<number>.<function>`.
 pub(crate) fn parse_name(section_name: &str) -> Option<BankName> {
     let rest = section_name.strip_prefix(".nv.constant")?;
     let (digits, has_owner) = match rest.split_once('.') {
         Some((digits, _)) => (digits, true),
         None => (rest, false),
     };
-    // An instruction has five bits for the bank.
+    // An instruction encodes the bank number in five bits.
     let number = digits.parse().ok().filter(|number| *number < 32)?;
     Some(BankName { number, has_owner })
 }

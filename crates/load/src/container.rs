@@ -1,9 +1,8 @@
-//! What a file is, from its first bytes.
+//! Recognition of a file's kind by its first bytes.
 
 use warpbound_base::Diagnostic;
 
-use crate::elf::{EM_CUDA, Header, fault};
-use crate::text;
+use crate::elf::fault;
 
 /// Files that may have machine code inside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +19,7 @@ pub(crate) enum Magic {
 
 const COMPILE: &str = "compile it first, e.g. with `ptxas -arch sm_61`";
 
-/// First bytes of files people may hand in by mistake, and what to say.
+/// First bytes of files that are often given by mistake, each with its message and hint.
 const MISTAKES: [(&[u8], &str, &str); 5] = [
     (
         &[0xb1, 0x43, 0x62, 0x46],
@@ -49,7 +48,7 @@ const MISTAKES: [(&[u8], &str, &str); 5] = [
     ),
 ];
 
-/// Recognizes a file by its first 64 bytes (or all, where there are fewer); names what cannot be read.
+/// Recognizes a file by its first 64 bytes (all, if there are fewer); the error names the kind of other files.
 pub(crate) fn magic(head: &[u8]) -> Result<Magic, Diagnostic> {
     if head.is_empty() {
         return Err(fault(0, "the file is empty"));
@@ -60,11 +59,11 @@ pub(crate) fn magic(head: &[u8]) -> Result<Magic, Diagnostic> {
     if head.starts_with(b"!<arch>\n") || head.starts_with(b"!<thin>\n") {
         return Ok(Magic::Archive);
     }
-    if text::is_text(head) {
+    if is_text(head) {
         return Ok(Magic::Text);
     }
-    if let Some((_, what, hint)) = MISTAKES.iter().find(|(magic, ..)| head.starts_with(magic)) {
-        return Err(fault(0, *what).hint(*hint));
+    if let Some((_, message, hint)) = MISTAKES.iter().find(|(magic, ..)| head.starts_with(magic)) {
+        return Err(fault(0, *message).hint(*hint));
     }
     let start = head.get(..4).unwrap_or(head);
     if start != b"\x7fELF" {
@@ -91,19 +90,8 @@ pub(crate) fn magic(head: &[u8]) -> Result<Magic, Diagnostic> {
     }
 }
 
-/// Accepts an ELF file for NVIDIA GPUs; names any other.
-pub(crate) fn check_machine(header: &Header) -> Result<(), Diagnostic> {
-    let machine = match header.machine {
-        EM_CUDA => return Ok(()),
-        3 => "x86".to_owned(),
-        62 => "x86-64".to_owned(),
-        183 => "AArch64".to_owned(),
-        224 => "AMD GPU".to_owned(),
-        243 => "RISC-V".to_owned(),
-        number => format!("machine number {number}"),
-    };
-    Err(fault(
-        18,
-        format!("this is an ELF file for {machine} without NVIDIA machine code inside"),
-    ))
+/// Whether `head` begins a mini-SIMT text: with a comment or a `.kernel` line.
+fn is_text(head: &[u8]) -> bool {
+    let rest = head.trim_ascii_start();
+    rest.starts_with(b";") || rest.starts_with(b".kernel") || (rest.is_empty() && !head.is_empty())
 }

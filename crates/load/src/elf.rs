@@ -1,8 +1,8 @@
 //! The ELF layer of a cubin: header, sections, symbols and relocations as plain values.
 //!
-//! Everything is bounded by the file: a table must lie inside it, and neither the names nor the contents
-//! read may add up to more than a few times its size. Without that, sections or strings that overlap would
-//! make a small file expensive.
+//! Work is bounded by the size of the file: a table must lie inside it, and the names and the contents read
+//! are each limited to a few times its size ([`Budget`]). Otherwise overlapping sections or strings would make
+//! a small file expensive.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -13,17 +13,39 @@ use object::elf;
 use object::read::elf::{FileHeader as _, SectionHeader as _};
 use warpbound_base::Diagnostic;
 
-use crate::container::check_machine;
-
-/// A diagnostic at a byte offset of the file.
-pub(crate) fn fault(offset: u64, what: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(what).at(format_args!("offset 0x{offset:x}"))
+/// Returns a diagnostic located at a byte offset of the file.
+pub(crate) fn fault(offset: u64, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(message).at(format_args!("offset 0x{offset:x}"))
 }
+
+/// Symbol types of variables; 13 is NVIDIA's, in relocatable files.
+pub(crate) const STT_OBJECT: u8 = 1;
+pub(crate) const STT_CUDA_OBJECT: u8 = 13;
+
+/// Section with the line table.
+pub(crate) const LINE_TABLE: &str = ".debug_line";
 
 /// `e_machine` of NVIDIA GPUs.
 pub(crate) const EM_CUDA: u16 = 190;
 
-/// The header fields that say what kind of ELF file this is.
+/// Accepts an ELF file for NVIDIA GPUs; the error names any other machine.
+pub(crate) fn check_machine(header: &Header) -> Result<(), Diagnostic> {
+    let machine = match header.machine {
+        EM_CUDA => return Ok(()),
+        3 => "x86".to_owned(),
+        62 => "x86-64".to_owned(),
+        183 => "AArch64".to_owned(),
+        224 => "AMD GPU".to_owned(),
+        243 => "RISC-V".to_owned(),
+        number => format!("machine number {number}"),
+    };
+    Err(fault(
+        18,
+        format!("this is an ELF file for {machine} without NVIDIA machine code inside"),
+    ))
+}
+
+/// The header fields that identify the kind of ELF file.
 pub(crate) struct Header {
     pub(crate) abi_version: u8,
     pub(crate) file_type: u16,
@@ -32,7 +54,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// The header at the start of `data`, of which 64 bytes are enough.
+    /// Parses the header at the start of `data`, of which 64 bytes suffice.
     pub(crate) fn read(data: &[u8]) -> Result<Header, Diagnostic> {
         let raw = raw_header(data)?;
         Ok(Header {
@@ -58,14 +80,14 @@ pub(crate) struct Section<'data> {
     pub(crate) address: u64,
     /// Byte offset of the contents in the file.
     pub(crate) offset: u64,
-    /// Size in bytes, also where the file holds no contents.
+    /// Size in bytes, also for a section without contents in the file.
     pub(crate) size: u64,
     pub(crate) info: u32,
     link: u32,
 }
 
 /// Section types without contents in the file: the generic one, and NVIDIA's for global and shared
-/// variables of relocatable files (experiment: their offsets overlap the section behind them).
+/// variables of relocatable files (experiment: their offsets overlap the next section).
 const WITHOUT_CONTENTS: [u32; 3] = [elf::SHT_NOBITS.0, 0x7000_0007, 0x7000_000a];
 
 impl Section<'_> {
@@ -75,13 +97,13 @@ impl Section<'_> {
     }
 }
 
-/// Where a symbol is defined.
+/// Location of a symbol's definition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum SymbolPlace {
+pub(crate) enum SymbolLocation {
     Undefined,
     /// In the section with this index.
     Section(usize),
-    /// An absolute value, a common block, or something newer.
+    /// An absolute value, a common block, or another reserved index.
     Other,
 }
 
@@ -92,65 +114,74 @@ pub(crate) struct RawSymbol {
     pub(crate) name: Arc<str>,
     pub(crate) kind: u8,
     pub(crate) other: u8,
-    pub(crate) place: SymbolPlace,
+    pub(crate) location: SymbolLocation,
     pub(crate) value: u64,
     /// Size in bytes.
     pub(crate) size: u64,
-    /// Where the entry stands in the file.
+    /// Offset of the entry in the file.
     pub(crate) offset: u64,
 }
 
 /// One relocation entry.
 pub(crate) struct RawRelocation {
-    /// Byte offset in the section it changes.
+    /// Byte offset in the relocated section.
     pub(crate) at: u64,
     pub(crate) number: u32,
     /// Index in the symbol table.
     pub(crate) symbol: usize,
-    /// `None` where the addend is stored in the place itself (`SHT_REL`).
+    /// `None` if the relocated field itself holds the addend (`SHT_REL`).
     pub(crate) addend: Option<i64>,
-    /// Where the entry stands in the file.
+    /// Offset of the entry in the file.
     pub(crate) offset: u64,
+}
+
+/// Splits `r_info` into the index of a symbol, in the high word, and the number of the relocation.
+fn symbol_and_number(info: u64) -> (usize, u32) {
+    let [a, b, c, d, e, f, g, h] = info.to_le_bytes();
+    let symbol = u32::from_le_bytes([e, f, g, h]);
+    // An index that no `usize` holds is that of no symbol.
+    let symbol = usize::try_from(symbol).unwrap_or(usize::MAX);
+    (symbol, u32::from_le_bytes([a, b, c, d]))
 }
 
 impl RawRelocation {
     fn from_rel(offset: u64, entry: &elf::Rel64<LE>) -> RawRelocation {
-        let info = entry.r_info.get(LE);
+        let (symbol, number) = symbol_and_number(entry.r_info.get(LE));
         RawRelocation {
             at: entry.r_offset.get(LE),
-            number: info as u32,
-            symbol: (info >> 32) as usize,
+            number,
+            symbol,
             addend: None,
             offset,
         }
     }
 
     fn from_rela(offset: u64, entry: &elf::Rela64<LE>) -> RawRelocation {
-        let info = entry.r_info.get(LE);
+        let (symbol, number) = symbol_and_number(entry.r_info.get(LE));
         RawRelocation {
             at: entry.r_offset.get(LE),
-            number: info as u32,
-            symbol: (info >> 32) as usize,
+            number,
+            symbol,
             addend: Some(entry.r_addend.get(LE)),
             offset,
         }
     }
 }
 
-/// Relocations by the index of the section that they change, or why they cannot be read.
+/// Relocations by the index of the relocated section, or the error of reading them.
 pub(crate) type Relocations = BTreeMap<usize, Result<Vec<RawRelocation>, Diagnostic>>;
 
-/// Bytes that may still be read. A real file has every byte in one section, and names each section and
+/// Remaining bytes that may be read. A real file has every byte in one section, and names each section and
 /// symbol once: four times the file is ample.
 pub(crate) struct Budget(Cell<u64>);
 
 impl Budget {
-    /// For a file of `size` bytes.
+    /// Returns the budget of a file of `size` bytes.
     pub(crate) fn new(size: u64) -> Budget {
         Budget(Cell::new(size.saturating_mul(4)))
     }
 
-    pub(crate) fn spend(&self, bytes: u64, offset: u64, what: &str) -> Result<(), Diagnostic> {
+    pub(crate) fn spend(&self, bytes: u64, offset: u64, item: &str) -> Result<(), Diagnostic> {
         match self.0.get().checked_sub(bytes) {
             Some(left) => {
                 self.0.set(left);
@@ -158,7 +189,7 @@ impl Budget {
             }
             None => Err(fault(
                 offset,
-                format!("{what} overlap: together they are more than four times the file"),
+                format!("{item} overlap: together they are more than four times the file"),
             )),
         }
     }
@@ -190,17 +221,17 @@ impl<'data> Reader<'data> {
         });
         let bytes = range.ok_or_else(|| {
             let (name, size, length) = (section.name, section.size, self.data.len());
-            let what = format!(
+            let message = format!(
                 "section {name:?} of 0x{size:x} bytes reaches beyond the end of the file (0x{length:x} bytes)"
             );
-            fault(section.offset, what)
+            fault(section.offset, message)
         })?;
         self.contents
             .spend(bytes.len() as u64, section.offset, "sections")?;
         Ok(bytes)
     }
 
-    /// The name at `index` of a string table that starts at file offset `table_offset`.
+    /// Reads the name at `index` of a string table that starts at file offset `table_offset`.
     fn name(
         &self,
         table: &'data [u8],
@@ -224,19 +255,19 @@ impl<'data> Reader<'data> {
             .ok_or_else(|| fault(offset, "a name is not plain UTF-8 text"))
     }
 
-    /// The entries of a section that is an array of `T`, each with its file offset.
+    /// Reads the entries of a section that is an array of `T`, each with its file offset.
     fn table<T: object::Pod>(
         &self,
         section: &Section<'data>,
-        what: &str,
+        item: &str,
     ) -> Result<impl Iterator<Item = (u64, &'data T)> + use<'data, T>, Diagnostic> {
         let entries =
             object::pod::slice_from_all_bytes::<T>(self.contents(section)?).map_err(|()| {
-                let what = format!(
-                    "the {what} {:?} is not a whole number of entries",
+                let message = format!(
+                    "the {item} {:?} is not a whole number of entries",
                     section.name
                 );
-                fault(section.offset, what)
+                fault(section.offset, message)
             })?;
         let start = section.offset;
         Ok(entries.iter().enumerate().map(move |(index, entry)| {
@@ -246,12 +277,12 @@ impl<'data> Reader<'data> {
 }
 
 impl<'data> Elf<'data> {
-    /// Reads headers, sections and symbols of a cubin. The caller has seen the ELF magic.
+    /// Reads headers, sections and symbols of a cubin. The caller has checked the ELF magic.
     pub(crate) fn parse(data: &'data [u8]) -> Result<Elf<'data>, Diagnostic> {
         let raw = raw_header(data)?;
         let header = Header::read(data)?;
         check_machine(&header)?;
-        // Nothing in the program headers is needed, but a file cut short inside them is damaged.
+        // The program headers are not used, but a file truncated inside them is damaged.
         raw.program_headers(LE, data).map_err(|_| {
             fault(
                 raw.e_phoff.get(LE),
@@ -278,8 +309,8 @@ impl<'data> Elf<'data> {
         self.reader.contents(section)
     }
 
-    /// All relocations, by the index of the section they change, in the order of the file. A table that is
-    /// damaged is a fault of that section only.
+    /// Reads all relocations, by the index of the relocated section, in the order of the file. A damaged table
+    /// is an error of that section only.
     pub(crate) fn relocations(&self) -> Relocations {
         let mut relocations = Relocations::new();
         for section in &self.sections {
@@ -300,7 +331,7 @@ impl<'data> Elf<'data> {
         relocations
     }
 
-    /// The checked entries of a relocation table.
+    /// Reads and checks the entries of a relocation table.
     fn entries<T: object::Pod>(
         &self,
         table: &Section<'data>,
@@ -315,7 +346,7 @@ impl<'data> Elf<'data> {
         Ok(entries)
     }
 
-    /// Every entry must change an existing byte and name an existing symbol.
+    /// Checks that every entry changes an existing byte and refers to an existing symbol.
     fn check_relocations(
         &self,
         table: &Section<'data>,
@@ -326,25 +357,25 @@ impl<'data> Elf<'data> {
         }
         let name = table.name;
         let changed = self.sections.get(table.info as usize).ok_or_else(|| {
-            let what = format!(
+            let message = format!(
                 "{name:?} changes section {}, which does not exist",
                 table.info
             );
-            fault(table.offset, what)
+            fault(table.offset, message)
         })?;
         for entry in entries {
             if entry.symbol >= self.symbols.len() {
-                let what = format!(
+                let message = format!(
                     "{name:?} names symbol {}, which does not exist",
                     entry.symbol
                 );
-                return Err(fault(entry.offset, what));
+                return Err(fault(entry.offset, message));
             }
             if entry.at >= changed.size {
                 let (at, size) = (entry.at, changed.size);
-                let what =
+                let message =
                     format!("{name:?} changes offset 0x{at:x} of a section of 0x{size:x} bytes");
-                return Err(fault(entry.offset, what));
+                return Err(fault(entry.offset, message));
             }
         }
         Ok(())
@@ -415,7 +446,7 @@ fn read_symbols(
         .map(|(offset, entry)| {
             let place = symbol_place(offset, entry.st_shndx.get(LE), sections.len())?;
             let name = match place {
-                SymbolPlace::Section(index) if entry.st_type() == elf::STT_SECTION => {
+                SymbolLocation::Section(index) if entry.st_type() == elf::STT_SECTION => {
                     let name = sections.get(index).map_or("", |section| section.name);
                     reader.names.spend(name.len() as u64, offset, "names")?;
                     name
@@ -426,7 +457,7 @@ fn read_symbols(
                 name: Arc::from(name),
                 kind: entry.st_type().0,
                 other: entry.st_other.0,
-                place,
+                location: place,
                 value: entry.st_value.get(LE),
                 size: entry.st_size.get(LE),
                 offset,
@@ -435,25 +466,25 @@ fn read_symbols(
         .collect()
 }
 
-/// Where the symbol at a file offset is defined, in a file of so many sections.
+/// Location of the definition of the symbol entry at file `offset`; `sections` is the number of sections.
 fn symbol_place(
     offset: u64,
     index: elf::SymbolSection,
     sections: usize,
-) -> Result<SymbolPlace, Diagnostic> {
+) -> Result<SymbolLocation, Diagnostic> {
     if index == elf::SHN_UNDEF {
-        return Ok(SymbolPlace::Undefined);
+        return Ok(SymbolLocation::Undefined);
     }
     if index == elf::SHN_XINDEX {
-        let what = "a symbol has an extended section index, which is not supported";
-        return Err(fault(offset, what));
+        let message = "a symbol has an extended section index, which is not supported";
+        return Err(fault(offset, message));
     }
     match index.index().map(usize::from) {
-        Some(index) if index < sections => Ok(SymbolPlace::Section(index)),
+        Some(index) if index < sections => Ok(SymbolLocation::Section(index)),
         Some(index) => {
-            let what = format!("a symbol lies in section {index}, which does not exist");
-            Err(fault(offset, what))
+            let message = format!("a symbol lies in section {index}, which does not exist");
+            Err(fault(offset, message))
         }
-        None => Ok(SymbolPlace::Other),
+        None => Ok(SymbolLocation::Other),
     }
 }

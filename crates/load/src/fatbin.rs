@@ -14,21 +14,21 @@ use crate::isa::Isa;
 use crate::sm::Sm;
 use crate::source::Window;
 
-/// First bytes of a container.
+/// Magic number of a container.
 const MAGIC: u32 = 0xba55_ed50;
 const CONTAINER_HEADER: u64 = 16;
 const ENTRY_HEADER: u64 = 64;
 
-/// The largest cubin that is loaded; those of big libraries have some ten million bytes.
+/// Size limit of a loaded cubin in bytes; those of large libraries have some ten million.
 const MOST_LOADED: u64 = 256 << 20;
 
-/// A byte of an LZ4 block stands for at most so many.
+/// Highest compression ratio of LZ4: unpacked bytes per packed byte (a length byte adds at most 255).
 const MOST_LZ4_RATIO: u64 = 255;
 
-/// Containers lie at multiples of this in their section.
+/// Alignment of containers in their section, in bytes.
 const ALIGNMENT: u64 = 8;
 
-/// What an entry holds.
+/// Kind of an entry's contents.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum EntryKind {
     /// Machine code: a cubin.
@@ -37,12 +37,12 @@ pub enum EntryKind {
     Text,
     /// PTX text.
     Ptx,
-    /// Something else, by its number.
+    /// Another kind, by its number.
     Other(u16),
 }
 
 impl EntryKind {
-    /// Whether it is machine code, so that it can be loaded as an image.
+    /// Whether this is machine code, which can be loaded as an image.
     pub fn is_code(self) -> bool {
         matches!(self, EntryKind::Cubin | EntryKind::Text)
     }
@@ -59,10 +59,10 @@ impl fmt::Display for EntryKind {
     }
 }
 
-/// How the contents of an entry are packed.
+/// Compression of an entry's contents.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Packing {
-    /// As they are.
+    /// Uncompressed.
     None,
     /// LZ4, one block.
     Lz4,
@@ -83,27 +83,27 @@ impl fmt::Display for Packing {
 /// One form of a program for one architecture, not loaded yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FatbinEntry {
-    /// What it holds.
+    /// Kind of the contents.
     pub kind: EntryKind,
-    /// The instruction set it is for.
+    /// Instruction set of the code.
     pub isa: Isa,
-    /// How it is packed.
+    /// Compression of the contents.
     pub packing: Packing,
-    /// Offset of its contents in the file.
+    /// Offset of the contents in the file.
     pub offset: u64,
-    /// Bytes in the file.
+    /// Size of the contents in the file, in bytes.
     pub stored: u64,
-    /// Bytes once unpacked.
+    /// Size of the unpacked contents, in bytes.
     pub size: u64,
-    /// Member of an archive that it comes from.
+    /// Archive member that contains the entry.
     pub member: Option<Arc<str>>,
 }
 
 impl FatbinEntry {
-    /// Its contents, unpacked.
+    /// Reads and unpacks the contents.
     pub(crate) fn contents(&self, file: Window<'_>) -> Result<Bytes, Diagnostic> {
         let failed = |why: String| fault(self.offset, format!("cannot be unpacked: {why}"));
-        // Neither header nor packed bytes alone decide how much memory is used.
+        // A forged header must not decide the allocation: the size is limited by the packed bytes as well.
         let most = match self.packing {
             Packing::Lz4 => MOST_LOADED.min(self.stored.saturating_mul(MOST_LZ4_RATIO)),
             _ => MOST_LOADED,
@@ -140,7 +140,7 @@ fn zstd(packed: &[u8], size: usize) -> Result<Vec<u8>, String> {
     use std::io::Read as _;
     let decoder = ruzstd::decoding::StreamingDecoder::new(packed).map_err(|why| why.to_string())?;
     let mut unpacked = Vec::new();
-    // One byte more than promised is enough to see that the promise is broken.
+    // One byte more than the header states suffices to detect that the stated size is wrong.
     decoder
         .take(size as u64 + 1)
         .read_to_end(&mut unpacked)
@@ -157,16 +157,17 @@ pub(crate) fn scan(window: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result
     Ok(())
 }
 
-/// Adds the entries of all containers among other data. What only looks like a container is passed over.
+/// Adds the entries of all containers among other data; skips data that only resembles a container.
 pub(crate) fn search(window: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), Diagnostic> {
-    /// Bytes looked at in one step; a multiple of the alignment.
+    /// Bytes searched per step; a multiple of the alignment.
     const STEP: u64 = 1 << 18;
-    // Looks may deceive at every eighth byte, each time as far as the end.
+    // False containers may begin at every eighth byte, each with headers up to the end: without a budget the
+    // search would be quadratic.
     let budget = Budget::new(window.size);
     let mut at = 0;
     while at < window.size {
         let bytes = window.read(at, STEP.min(window.size - at), "data")?;
-        let mut behind = at + STEP;
+        let mut next_step = at + STEP;
         let mut start = 0;
         while let Some(index) = find_magic(bytes.get(start..).unwrap_or_default()) {
             let container = at + (start + index) as u64;
@@ -184,26 +185,27 @@ pub(crate) fn search(window: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Resu
             match usize::try_from(end - at) {
                 Ok(next) if next < bytes.len() => start = next,
                 _ => {
-                    behind = end;
+                    next_step = end;
                     break;
                 }
             }
         }
-        at = behind;
+        at = next_step;
     }
     Ok(())
 }
 
-/// Where the first bytes of a container stand, at a multiple of the alignment.
+/// Offset of the first aligned container magic.
 fn find_magic(bytes: &[u8]) -> Option<usize> {
-    let mut words = bytes.chunks_exact(ALIGNMENT as usize);
+    let alignment = usize::try_from(ALIGNMENT).ok()?;
+    let mut words = bytes.chunks_exact(alignment);
     let index = words.position(|word| word.starts_with(&MAGIC.to_le_bytes()))?;
-    Some(index * ALIGNMENT as usize)
+    Some(index * alignment)
 }
 
-/// Offset of the container at or behind `at`, with zeros before it. `None` at the end.
+/// Offset of the next container at or after `at`, past zero padding; `None` at the end.
 fn next_container(window: Window<'_>, at: u64) -> Result<Option<u64>, Diagnostic> {
-    /// Bytes looked at in one step.
+    /// Bytes searched per step.
     const STEP: u64 = 4096;
     let mut at = at;
     while at < window.size {
@@ -234,7 +236,7 @@ fn next_container(window: Window<'_>, at: u64) -> Result<Option<u64>, Diagnostic
     Ok(None)
 }
 
-/// Adds the entries of the container at an offset; the offset of its end.
+/// Adds the entries of the container at an offset; returns the offset of its end.
 fn scan_container(
     window: Window<'_>,
     container: u64,
@@ -317,7 +319,7 @@ fn scan_entries(body: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), 
     Ok(())
 }
 
-/// Little-endian number at `at`; bytes beyond the end are zero.
+/// Little-endian bytes at `at`; bytes past the end are zero.
 fn number<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut found = [0; N];
     let tail = bytes.get(at..).unwrap_or_default();

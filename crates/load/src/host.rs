@@ -1,4 +1,4 @@
-//! Files of the host with fat binaries inside: programs, shared objects, object files, static archives.
+//! Host files that contain fat binaries: programs, shared objects, object files, static archives.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use warpbound_base::Diagnostic;
 use crate::elf::{Budget, fault};
 use crate::source::Window;
 
-/// Sections with fat binaries: of linked and of relocatable device code.
+/// Names of the sections that hold fat binaries: of linked and of relocatable device code.
 const SECTIONS: [&[u8]; 2] = [b".nv_fatbin", b"__nv_relfatbin"];
 
 /// A section that holds, or may hold, fat binaries.
 pub(crate) enum FatSection<'a> {
-    /// One that holds nothing else.
+    /// A section of fat binaries only.
     Own(Window<'a>),
-    /// One with data of the program; libraries that choose their kernels at run time keep them there.
+    /// A data section, in which libraries that choose kernels at run time embed fat binaries.
     Data(Window<'a>),
 }
 
-/// The sections of a 64-bit little-endian ELF file that may hold fat binaries, in the order of the file.
-/// Nothing but its section table and the names of its sections is read.
+/// Finds the sections of a 64-bit little-endian ELF file that may hold fat binaries, in the order of the file.
+/// Only the section table and the section names are read.
 pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<FatSection<'a>>, Diagnostic> {
     let bytes = file.head(size_of::<elf::FileHeader64<LE>>() as u64)?;
     let (header, _) = object::pod::from_bytes::<elf::FileHeader64<LE>>(&bytes)
@@ -45,7 +45,7 @@ pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<FatSection<'a>>, 
     let first = section_headers(&first)
         .first()
         .ok_or_else(|| fault(file.start, "the section table is cut short"))?;
-    // Numbers that do not fit into the header stand in the first section.
+    // Counts and indices too large for the header are in the first section header (ELF, `e_shnum`, `SHN_XINDEX`).
     let count = match header.e_shnum.get(LE) {
         0 => first.sh_size.get(LE),
         count => count.into(),
@@ -92,8 +92,8 @@ pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<FatSection<'a>>, 
     Ok(found)
 }
 
-/// Whether the name at the start of `names` is this one. Nothing behind it is looked at: names may overlap,
-/// and each may be as long as their table.
+/// Whether the name at the start of `names` is `name`. Compares only `name.len() + 1` bytes: names may overlap,
+/// and each may be as long as the table.
 fn is_named(names: &[u8], name: &[u8]) -> bool {
     let rest = names.strip_prefix(name);
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(0)))
@@ -103,7 +103,7 @@ fn section_headers(bytes: &Bytes) -> &[elf::SectionHeader64<LE>] {
     object::pod::slice_from_all_bytes(bytes).unwrap_or_default()
 }
 
-/// The members of a static archive with their names.
+/// Lists the members of a static archive with their names.
 pub(crate) fn archive_members<'a>(
     file: Window<'a>,
 ) -> Result<Vec<(Arc<str>, Window<'a>)>, Diagnostic> {
@@ -118,7 +118,7 @@ pub(crate) fn archive_members<'a>(
         ));
     }
     let mut members = Vec::new();
-    // Members may share one long name.
+    // Members may share one long name: the budget keeps the copies linear in the size of the file.
     let budget = Budget::new(file.size);
     for member in archive.members() {
         let member = member.map_err(failed)?;
@@ -133,7 +133,7 @@ pub(crate) fn archive_members<'a>(
     Ok(members)
 }
 
-/// A window as `object` reads it.
+/// Adapter that lets `object` read a window.
 struct Cursor<'a> {
     file: Window<'a>,
     at: u64,

@@ -1,19 +1,13 @@
-//! The whole file.
+//! [`Image`]: the contents of a cubin or of a mini-SIMT text.
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
-use crate::assemble;
 use crate::attribute::Attribute;
-use crate::container::{self, Magic};
-use crate::elf::{Elf, Header, fault};
 use crate::isa::Isa;
 use crate::kernel::{Kernel, demangle};
 use crate::name::{NamePattern, spell_candidates};
-use crate::sm::Sm;
-use crate::text;
 use crate::variable::Variable;
 
 /// A cubin, or a file of mini-SIMT text.
@@ -31,16 +25,16 @@ pub struct Image {
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
-/// A kernel whose parts are damaged or contradict each other. The others of its file are read all the same.
+/// A kernel whose parts are damaged or contradict each other. The file's other kernels are still read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RefusedKernel {
     /// Mangled name.
     pub name: Arc<str>,
     /// The error, with the kernel's name and the offset in the file.
-    pub why: Diagnostic,
+    pub error: Diagnostic,
 }
 
-/// Whether a file is linked.
+/// Linkage state of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Linkage {
     /// Ready to be loaded.
@@ -49,18 +43,18 @@ pub enum Linkage {
     Relocatable,
 }
 
-/// Something in the file that is not a kernel.
+/// An item of the file that is not a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Other {
     /// Mangled name, or name of the section.
     pub name: Arc<str>,
-    /// What it is.
+    /// Kind of the item.
     pub kind: OtherKind,
-    /// Size in bytes; 0 for what lies outside the file.
+    /// Size in bytes; 0 for an external item.
     pub size: u64,
 }
 
-/// Kinds of things that are not kernels.
+/// Kinds of items other than kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OtherKind {
     /// A device function with a code section of its own.
@@ -85,43 +79,6 @@ impl RefusedKernel {
 }
 
 impl Image {
-    /// Reads a cubin.
-    ///
-    /// A cubin of an architecture that is not supported is read as far as its list of kernels. A kernel with
-    /// parts that are damaged or contradict each other is set apart, see [`Image::refused`].
-    ///
-    /// # Errors
-    ///
-    /// One line naming the file offset and the cause, for a file that is not a cubin, is damaged, or
-    /// contradicts itself.
-    pub fn parse(bytes: &[u8]) -> Result<Image, Diagnostic> {
-        Image::from_bytes(Bytes::copy_from_slice(bytes))
-    }
-
-    /// [`Image::parse`] without a copy.
-    pub(crate) fn from_bytes(file: Bytes) -> Result<Image, Diagnostic> {
-        match container::magic(&file)? {
-            Magic::Elf => {}
-            Magic::Text => return text::image(&file),
-            Magic::FatBinary | Magic::Archive => {
-                return Err(fault(0, "this is not a single cubin"));
-            }
-        }
-        let elf = Elf::parse(&file)?;
-        let sm = architecture(&elf.header)?;
-        let linkage = match elf.header.file_type {
-            1 => Linkage::Relocatable,
-            2 => Linkage::Executable,
-            other => {
-                return Err(fault(
-                    16,
-                    format!("ELF type {other} is neither an executable nor a relocatable cubin"),
-                ));
-            }
-        };
-        assemble::image(&file, &elf, sm, linkage)
-    }
-
     /// The instruction set of the code.
     pub fn isa(&self) -> Isa {
         self.isa
@@ -142,37 +99,37 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// Where the architecture is not supported, a line that says so.
+    /// If the architecture is not supported.
     pub fn kernels(&self) -> Result<&[Kernel], Diagnostic> {
         self.isa.check_supported()?;
         Ok(&self.kernels)
     }
 
-    /// Positions of the kernels that a name fits best, in the order of [`Image::kernels`] and then of
-    /// [`Image::refused`]; none where it fits none.
+    /// Positions of the kernels that a name matches best, in the order of [`Image::kernels`] and then of
+    /// [`Image::refused`]; empty if no kernel matches.
     fn find(&self, name: &NamePattern) -> Result<Vec<usize>, Diagnostic> {
         let kernels = self.kernels()?.iter().map(|kernel| &kernel.name);
         let refused = self.refused.iter().map(|kernel| &kernel.name);
         Ok(name.best(kernels.chain(refused).enumerate()))
     }
 
-    /// The kernels that cannot be read, in the order of their code sections; none of an architecture that is
-    /// not supported, of which no kernel is read.
+    /// The kernels that cannot be read, in the order of their code sections; empty for an unsupported
+    /// architecture, of which no kernel is read.
     pub fn refused(&self) -> &[RefusedKernel] {
         &self.refused
     }
 
-    /// The functions that have a code section of their own and are no kernels, in the order of the sections;
-    /// those that can be read. [`Kernel::params`] and the like are empty.
+    /// The readable functions that have a code section of their own and are not kernels, in the order of the
+    /// sections. Launch metadata such as [`Kernel::params`] is empty.
     pub fn device_functions(&self) -> &[Kernel] {
         &self.device_functions
     }
 
-    /// The one kernel that a name fits best, see [`NamePattern`].
+    /// The one kernel that a name matches best, see [`NamePattern`].
     ///
     /// # Errors
     ///
-    /// Where the architecture is not supported, or no kernel or several have the name; the hint has the nearest.
+    /// If the architecture is not supported, or if no kernel or several match; the hint lists the nearest names.
     pub fn kernel(&self, name: &str) -> Result<&Kernel, Diagnostic> {
         let pattern = NamePattern::new(name);
         let found = self.find(&pattern).map_err(|d| d.in_kernel(name))?;
@@ -180,7 +137,7 @@ impl Image {
             [one] => self.kernels.get(*one).ok_or_else(|| {
                 let refused = one.checked_sub(self.kernels.len());
                 match refused.and_then(|index| self.refused.get(index)) {
-                    Some(refused) => refused.why.clone(),
+                    Some(refused) => refused.error.clone(),
                     None => self.no_such_kernel(name),
                 }
             }),
@@ -194,13 +151,13 @@ impl Image {
         }
     }
 
-    /// Message for a name that no kernel has.
+    /// Diagnostic for a name that matches no kernel; the hint lists the nearest names.
     pub fn no_such_kernel(&self, name: &str) -> Diagnostic {
         let nearest = NamePattern::new(name).nearest(self.kernel_names());
         Diagnostic::new(format!("there is no kernel {name:?}")).hint(nearest)
     }
 
-    /// What the file holds besides kernels and their parts, in the order of the file: symbols, then sections.
+    /// Items other than kernels and their parts, in the order of the file: symbols, then sections.
     pub fn others(&self) -> &[Other] {
         &self.others
     }
@@ -210,37 +167,13 @@ impl Image {
         &self.variables
     }
 
-    /// Attributes of the whole file (`.nv.info`) that no kernel's field stands for.
+    /// Attributes of the whole file (`.nv.info`) that no field of a kernel represents.
     pub fn other_attributes(&self) -> &[Attribute] {
         &self.other_attributes
     }
 
-    /// What is wrong with the file but does not touch the meaning of its code, e.g. a damaged line table.
+    /// Defects that do not affect the meaning of the code, e.g. a damaged line table.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
-    }
-}
-
-/// The first architecture that has variants with accelerators (`sm_90a`).
-const FIRST_WITH_ACCELERATORS: u8 = 90;
-
-/// The architecture in the ELF flags. The layout of the flags follows the ABI version (experiment: NVRTC
-/// 12.9 and CUDA 13 output). Bit 11 of version 7 has two meanings: nvdisasm calls it `EF_CUDA_SW_1729687` on
-/// Maxwell and Pascal, where an assembler of NVIDIA sets it, and the accelerators of sm_90a came later.
-pub(crate) fn architecture(header: &Header) -> Result<Sm, Diagnostic> {
-    let flags = header.flags;
-    match header.abi_version {
-        7 => Ok(Sm {
-            number: flags as u8,
-            accelerators: flags & 0x800 != 0 && flags as u8 >= FIRST_WITH_ACCELERATORS,
-        }),
-        8 => Ok(Sm {
-            number: (flags >> 8) as u8,
-            accelerators: flags & 0x8 != 0,
-        }),
-        other => Err(fault(
-            8,
-            format!("ABI version {other} is not known (7 and 8 are)"),
-        )),
     }
 }

@@ -1,4 +1,4 @@
-//! What a file consists of: kernels, functions, variables, sections.
+//! Classification of the contents of a cubin: kernels, functions, variables, sections.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use warpbound_base::Diagnostic;
 
 use crate::bank;
-use crate::elf::{Elf, RawSymbol, Section, SymbolPlace, fault};
+use crate::elf::{Elf, LINE_TABLE, RawSymbol, STT_CUDA_OBJECT, STT_OBJECT, Section, SymbolLocation, fault};
 use crate::image::{Other, OtherKind};
 
 /// Section types (LLVM's `BinaryFormat/ELF.h`, denvdis, experiment).
@@ -17,10 +17,8 @@ const SHT_RELA: u32 = 4;
 const SHT_REL: u32 = 9;
 pub(crate) const SHT_CUDA_INFO: u32 = 0x7000_0000;
 
-/// Symbol types; 13 is NVIDIA's type for variables of relocatable files.
-pub(crate) const STT_OBJECT: u8 = 1;
+/// Symbol type of functions.
 const STT_FUNC: u8 = 2;
-pub(crate) const STT_CUDA_OBJECT: u8 = 13;
 
 /// Symbol types of texture and surface references (experiment: NVRTC 11.8).
 const STT_CUDA_TEXTURE: u8 = 10;
@@ -40,7 +38,7 @@ pub(crate) struct FunctionSymbol<'elf> {
 /// The functions of one code section.
 #[derive(Default)]
 pub(crate) struct CodeSection<'elf> {
-    /// The functions that are kernels; more than one is a fault.
+    /// The functions that are kernels; more than one is an error.
     pub(crate) kernels: Vec<FunctionSymbol<'elf>>,
     /// All functions, by address.
     pub(crate) functions: Vec<FunctionSymbol<'elf>>,
@@ -68,12 +66,12 @@ pub(crate) fn code_sections<'elf>(elf: &'elf Elf<'_>) -> CodeSections<'elf> {
     for (index, symbol) in functions {
         let is_kernel = symbol.other & STO_CUDA_ENTRY != 0;
         let function = FunctionSymbol { index, symbol };
-        let place = match symbol.place {
-            SymbolPlace::Section(place) => {
+        let place = match symbol.location {
+            SymbolLocation::Section(place) => {
                 let section = elf.sections.get(place).filter(|section| is_code(section));
                 section.map(|section| (place, section.size))
             }
-            SymbolPlace::Undefined | SymbolPlace::Other => None,
+            SymbolLocation::Undefined | SymbolLocation::Other => None,
         };
         let Some((place, section_size)) = place else {
             if is_kernel {
@@ -84,14 +82,14 @@ pub(crate) fn code_sections<'elf>(elf: &'elf Elf<'_>) -> CodeSections<'elf> {
         let section = code.sections.entry(place).or_default();
         let end = symbol.value.checked_add(symbol.size);
         if end.is_none_or(|end| end > section_size) {
-            let what = format!("function {} reaches beyond its section", symbol.name);
-            section.fault.get_or_insert(fault(symbol.offset, what));
+            let message = format!("function {} reaches beyond its section", symbol.name);
+            section.fault.get_or_insert(fault(symbol.offset, message));
         }
         if is_kernel {
             if let Some(first) = section.kernels.first() {
                 let (first, second) = (&first.symbol.name, &symbol.name);
-                let what = format!("kernels {first} and {second} share a code section");
-                section.fault.get_or_insert(fault(symbol.offset, what));
+                let message = format!("kernels {first} and {second} share a code section");
+                section.fault.get_or_insert(fault(symbol.offset, message));
             }
             section.kernels.push(function);
         }
@@ -114,26 +112,26 @@ pub(crate) fn code_name<'data>(section: &Section<'data>) -> Option<&'data str> {
     section.name.strip_prefix(".text.")
 }
 
-/// The function that a section of `.nv` is named after, whose code it belongs to: `f` of `.nv.info.f`.
+/// The function that an `.nv` section belongs to, from the section's name: `f` of `.nv.info.f`.
 pub(crate) fn owner(section_name: &str) -> Option<&str> {
     let (_, function) = section_name.strip_prefix(".nv.")?.split_once('.')?;
     Some(function)
 }
 
-/// What is not a kernel and not a part of one.
+/// Lists the items that are neither a kernel nor a part of one.
 pub(crate) fn others(
     elf: &Elf<'_>,
     code_sections: &BTreeMap<usize, CodeSection<'_>>,
 ) -> Vec<Other> {
     let symbols = elf.symbols.iter().filter_map(|symbol| {
-        let in_kernel = match symbol.place {
-            SymbolPlace::Section(index) => code_sections
+        let in_kernel = match symbol.location {
+            SymbolLocation::Section(index) => code_sections
                 .get(&index)
                 .is_some_and(|code| !code.kernels.is_empty()),
-            SymbolPlace::Undefined | SymbolPlace::Other => false,
+            SymbolLocation::Undefined | SymbolLocation::Other => false,
         };
-        let kind = match (symbol.place, symbol.kind) {
-            (SymbolPlace::Undefined, STT_FUNC | STT_OBJECT | STT_CUDA_OBJECT) => {
+        let kind = match (symbol.location, symbol.kind) {
+            (SymbolLocation::Undefined, STT_FUNC | STT_OBJECT | STT_CUDA_OBJECT) => {
                 OtherKind::External
             }
             (_, STT_CUDA_TEXTURE) => OtherKind::TextureReference,
@@ -162,7 +160,7 @@ pub(crate) fn others(
         .collect()
 }
 
-/// Whether a section stands for the static shared memory of one kernel.
+/// Whether a section represents the static shared memory of one kernel.
 pub(crate) fn is_static_shared(section: &Section<'_>) -> bool {
     section.name.starts_with(".nv.shared.") && !section.name.starts_with(".nv.shared.reserved.")
 }
@@ -177,10 +175,7 @@ fn is_read(section: &Section<'_>) -> bool {
         || bank::parse_name(section.name).is_some()
 }
 
-/// The section of the line table.
-pub(crate) const LINE_TABLE: &str = ".debug_line";
-
-/// Tells if the relocations of a section are read.
+/// Whether the relocations of a section are read.
 pub(crate) fn is_relocated(section: &Section<'_>) -> bool {
     is_code(section) || section.name == LINE_TABLE || bank::parse_name(section.name).is_some()
 }

@@ -14,7 +14,7 @@ pub enum Isa {
 }
 
 impl Isa {
-    /// Whether its kernels can be read.
+    /// Whether kernels of this instruction set can be read.
     pub fn is_supported(self) -> bool {
         match self {
             Isa::Sm(sm) => sm.is_supported(),
@@ -22,7 +22,7 @@ impl Isa {
         }
     }
 
-    /// Refuses an instruction set that is not supported, by name.
+    /// Refuses an unsupported instruction set; the diagnostic names it.
     pub(crate) fn check_supported(self) -> Result<(), Diagnostic> {
         match self {
             Isa::Sm(sm) => sm.check_supported(),

@@ -1,4 +1,4 @@
-//! A kernel: its code and what the file says about it.
+//! A kernel: its code and its metadata.
 
 use std::fmt;
 use std::hash::Hasher as _;
@@ -15,7 +15,7 @@ use crate::metadata::{IndirectBranch, Param, ParamBlock};
 use crate::relocation::Relocation;
 
 /// A function that begins inside a kernel's section: the kernel itself, or a device function that the
-/// compiler placed behind it (named `$kernel$function`).
+/// compiler placed after it (named `$kernel$function`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Function {
     /// Mangled name.
@@ -34,11 +34,11 @@ pub struct Function {
 pub struct Kernel {
     /// Mangled name, as in the symbol table.
     pub name: Arc<str>,
-    /// Where execution begins.
+    /// Address of the first instruction.
     pub entry: CodeAddr,
     /// Byte offset of the code section in the file.
     pub file_offset: u64,
-    /// For a kernel that is text: the line of the file at which it begins, from 1. Else 0.
+    /// First line of a kernel in a text file, from 1; 0 for machine code.
     pub first_line: u32,
     /// Functions in the code section, the kernel included, by address.
     pub functions: Vec<Function>,
@@ -61,7 +61,7 @@ pub struct Kernel {
     pub register_limit: Option<u16>,
     /// Parameters, by ordinal.
     pub params: Vec<Param>,
-    /// Where the parameters lie in the constant banks.
+    /// Location of the parameters in the constant banks.
     pub param_block: Option<ParamBlock>,
     /// Block size x, y, z that every launch must use (`REQNTID`).
     pub required_block: Option<[u32; 3]>,
@@ -84,7 +84,7 @@ pub struct Kernel {
     pub externs: Vec<Arc<str>>,
     /// Relocations of the code section, by address.
     pub relocations: Vec<Relocation>,
-    /// Attributes that no other field stands for: unknown ones, and known ones of no use here.
+    /// Attributes that no other field represents: unknown ones, and known ones without a use here.
     pub other_attributes: Vec<Attribute>,
     pub(crate) code: Bytes,
     pub(crate) lines: LineTable,
@@ -94,22 +94,22 @@ pub struct Kernel {
 const DEMANGLE_LIMIT: usize = 16 * 1024;
 
 impl Kernel {
-    /// The bytes of the code section: the kernel, the functions placed behind it, padding.
+    /// The bytes of the code section: the kernel, the functions placed after it, padding.
     pub fn code(&self) -> &[u8] {
         &self.code
     }
 
-    /// The name as C++ source has it; the symbol's name where it is not a mangled one.
+    /// The name as C++ source spells it; the symbol's name if that is not a mangled one.
     pub fn demangled(&self) -> String {
         demangle(&self.name)
     }
 
-    /// The constant bank with this number, where the file has it.
+    /// The constant bank with this number, if the file has it.
     pub fn bank(&self, number: u8) -> Option<&ConstBank> {
         self.banks.iter().find(|bank| bank.number == number)
     }
 
-    /// The source line of an instruction, where the file records one.
+    /// The source line of an instruction, if the file records one.
     pub fn source_line(&self, address: CodeAddr) -> Option<SourceLine> {
         self.lines.find(address)
     }
@@ -124,9 +124,9 @@ impl Kernel {
             .max_by_key(|function| function.start)
     }
 
-    /// Sixteen hexadecimal digits that change when the kernel's code or its compiler constants (bank 2)
-    /// change: facts stated for one digest say nothing about another. FNV-1a of 64 bits over the length
-    /// of the code, the code, and the contents of bank 2.
+    /// Digest of the kernel's code and compiler constants (bank 2), sixteen hexadecimal digits: flow facts
+    /// stated for one digest do not hold for another. 64-bit FNV-1a over the length of the code, the code, and
+    /// the contents of bank 2.
     pub fn code_digest(&self) -> String {
         let mut hasher = fnv::FnvHasher::default();
         hasher.write(&(self.code.len() as u64).to_le_bytes());
@@ -138,7 +138,7 @@ impl Kernel {
     }
 }
 
-/// Demangles a C++ name; returns other names, and names of absurd length, as they are.
+/// Demangles a C++ name; returns other names, and names of excessive length, unchanged.
 pub fn demangle(name: &str) -> String {
     let mangled = || name.to_owned();
     if !name.starts_with("_Z") || name.len() > DEMANGLE_LIMIT {
@@ -154,7 +154,7 @@ pub fn demangle(name: &str) -> String {
     }
 }
 
-/// Text that refuses to grow without limit: a short mangled name can stand for a very long one.
+/// Text buffer limited to [`DEMANGLE_LIMIT`]: substitutions let a short mangled name stand for a very long one.
 struct Bounded(String);
 
 impl fmt::Write for Bounded {

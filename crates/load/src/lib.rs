@@ -1,21 +1,23 @@
-//! Bytes to [`Image`]: the kernels of a cubin with everything the file says about them.
+//! Parser of cubins and of mini-SIMT text: bytes to an [`Image`], the kernels with their metadata.
 //!
-//! A file of mini-SIMT text is cut into kernels here as well; what they say is read by the crate for
-//! instruction sets.
+//! A file of mini-SIMT text is split into kernels here; the crate for instruction sets parses their text.
 //!
 //! A cubin is an ELF file with NVIDIA's own section types and attributes. The ELF layer is read with
-//! the `object` crate, line tables with `gimli`; what NVIDIA added is read here (the numbers come from
+//! the `object` crate, line tables with `gimli`; NVIDIA's additions are read here (the numbers come from
 //! the ABI header, from CuAssembler's and denvdis' lists, and from experiments with `cuobjdump -elf`).
 //!
-//! What holds for every [`Image`] this crate returns:
+//! Invariants of every [`Image`] that this crate returns:
 //!
-//! * Nothing a file contains makes it panic, and time and memory stay proportional to the file's size.
+//! * No file contents cause a panic, and time and memory stay proportional to the file's size.
 //! * Every code address handed out (symbols, exits, branch targets, relocations) lies inside the code it
 //!   belongs to.
-//! * What the file says and this crate does not understand is kept by number or by name, never dropped:
+//! * Records that this crate does not interpret are kept by number or by name, never dropped:
 //!   [`Kernel::other_attributes`], [`Relocation::number`], [`Image::others`].
-//! * A file that contradicts itself is refused in one line that names the offset and the cause; where only
-//!   the parts of one kernel do, that kernel is ([`Image::refused`]), and its neighbours are read.
+//! * A file that contradicts itself is refused in one line that names the offset and the cause; if the
+//!   contradiction is within one kernel, only that kernel is refused ([`Image::refused`]).
+
+// Files decide the values in this crate: an index or a cast must not rest on what a file says.
+#![warn(clippy::cast_possible_truncation, clippy::indexing_slicing)]
 
 mod assemble;
 mod attribute;
@@ -23,17 +25,16 @@ mod bank;
 mod container;
 mod elf;
 mod fatbin;
-mod grid;
 mod host;
 mod image;
 mod inventory;
 mod isa;
 mod kernel;
-mod launch;
 mod library;
 mod line;
 mod metadata;
 mod name;
+mod parse;
 mod relocation;
 mod sm;
 mod source;
@@ -45,15 +46,9 @@ pub use bytes::Bytes;
 pub use attribute::Attribute;
 pub use bank::ConstBank;
 pub use fatbin::{FatbinEntry, EntryKind, Packing};
-pub use grid::{
-    NpyArray, ElementType, Expected, ReadFile, LaunchAddressMode, LaunchBuffer, LaunchFile, ImageBinding, TexelLayout,
-    LaunchParam, LaunchPointer, TexelBuffer, TextureBinding, LaunchVariable, ParamValue, PointerPlace,
-    StartCaches, Vary,
-};
 pub use image::{Image, Linkage, Other, OtherKind, RefusedKernel};
 pub use isa::Isa;
 pub use kernel::{Function, Kernel, demangle};
-pub use launch::{MiniLaunchFile, MemoryWords};
 pub use library::{Container, ImageDirectory};
 pub use line::SourceLine;
 pub use metadata::{IndirectBranch, IndirectKind, Param, ParamBlock};
@@ -61,4 +56,4 @@ pub use name::{Fit, NamePattern, spell_candidates};
 pub use relocation::{AddressHalf, RelocatedOperand, Relocation, Symbol};
 pub use sm::Sm;
 pub use source::{FileSource, ByteSource};
-pub use variable::{Variable, VariablePlace};
+pub use variable::{Variable, VariableLocation};

@@ -1,4 +1,4 @@
-//! Files with cubins inside, of every kind.
+//! [`ImageDirectory`]: the images in a cubin, a text file, a fat binary, a host file or an archive.
 
 use std::sync::Arc;
 
@@ -6,10 +6,11 @@ use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
 use crate::container::{self, Magic};
-use crate::elf::{EM_CUDA, Header, fault};
+use crate::elf::{EM_CUDA, Header, check_machine, fault};
 use crate::fatbin::{self, FatbinEntry, EntryKind, Packing};
 use crate::host::{self, FatSection};
-use crate::image::{Image, architecture};
+use crate::image::Image;
+use crate::parse::architecture;
 use crate::isa::Isa;
 use crate::source::{ByteSource, Window};
 
@@ -28,7 +29,7 @@ pub enum Container {
     Archive,
 }
 
-/// A file with cubins inside, of which only the directory is in memory.
+/// Directory of the images in a file. Only the directory is in memory; images are read one at a time.
 pub struct ImageDirectory {
     source: Box<dyn ByteSource>,
     container: Container,
@@ -50,11 +51,11 @@ impl ImageDirectory {
             Magic::Archive => {
                 for (name, member) in host::archive_members(file)? {
                     let before = entries.len();
-                    // An archive may hold anything; what is no ELF file holds no GPU code.
+                    // An archive may hold any file; only ELF files and fat binaries hold GPU code.
                     let head = member.head(64)?;
                     if matches!(container::magic(&head), Ok(Magic::Elf | Magic::FatBinary)) {
                         open_file(member, &mut entries).map_err(|mut diagnostic| {
-                            diagnostic.what = format!("member {name}: {}", diagnostic.what);
+                            diagnostic.message = format!("member {name}: {}", diagnostic.message);
                             diagnostic
                         })?;
                     }
@@ -72,7 +73,7 @@ impl ImageDirectory {
         };
         if entries.is_empty() {
             if container == Container::Host {
-                container::check_machine(&Header::read(&head)?)?;
+                check_machine(&Header::read(&head)?)?;
             }
             return Err(fault(0, "there is no GPU code in this file"));
         }
@@ -117,7 +118,7 @@ impl ImageDirectory {
         }
         let image = Image::from_bytes(self.contents(entry)?)?;
         let agree = match (image.isa(), entry.isa) {
-            // The directory does not know of accelerators.
+            // Fat binary entries do not record accelerators.
             (Isa::Sm(a), Isa::Sm(b)) => a.number == b.number,
             (a, b) => a == b,
         };
@@ -132,7 +133,7 @@ impl ImageDirectory {
     }
 }
 
-/// The entry of a file that is one image.
+/// The only entry of a file that is itself an image.
 fn whole(file: Window<'_>, kind: EntryKind, isa: Isa) -> FatbinEntry {
     FatbinEntry {
         kind,

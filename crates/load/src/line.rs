@@ -1,4 +1,4 @@
-//! The line table: which source line an instruction comes from.
+//! The line table: the source lines of instructions.
 //!
 //! `.debug_line` holds one sequence of rows per code section. Its start address is 0 in the file; a
 //! relocation against the kernel's symbol says which section is meant. The relocations are applied to a
@@ -10,8 +10,7 @@ use std::sync::Arc;
 use gimli::{DebugLine, DebugLineOffset, EndianSlice, LineProgramHeader, LittleEndian};
 use warpbound_base::{CodeAddr, Diagnostic};
 
-use crate::elf::{Elf, RawRelocation, Relocations, SymbolPlace, fault};
-use crate::inventory::LINE_TABLE;
+use crate::elf::{Elf, LINE_TABLE, RawRelocation, Relocations, SymbolLocation, fault};
 
 /// A line of a source file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -32,7 +31,7 @@ impl std::fmt::Display for SourceLine {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct LineTable {
     files: Arc<[FileName]>,
-    /// By address; a row holds until the next.
+    /// By address; a row applies up to the next.
     rows: Vec<Row>,
 }
 
@@ -45,14 +44,14 @@ struct FileName {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     address: u32,
-    /// Index of the file, and line; `None` behind the end of a sequence and for code without a line.
+    /// Index of the file, and line; `None` past the end of a sequence and for code without a line.
     place: Option<(u32, u32)>,
 }
 
 impl LineTable {
     pub(crate) fn find(&self, address: CodeAddr) -> Option<SourceLine> {
-        let behind = self.rows.partition_point(|row| row.address <= address.0);
-        let row = self.rows.get(behind.checked_sub(1)?)?;
+        let next = self.rows.partition_point(|row| row.address <= address.0);
+        let row = self.rows.get(next.checked_sub(1)?)?;
         let (file, line) = row.place?;
         let file = self.files.get(usize::try_from(file).ok()?)?;
         Some(SourceLine {
@@ -101,8 +100,8 @@ pub(crate) fn read(
         .rows
         .into_iter()
         .map(|(section, mut rows)| {
-            // The end of one sequence may be the start of the next: the start counts. The sort is stable,
-            // so of several rows at one address the last in the program holds.
+            // The end of one sequence may be the start of the next: the start takes precedence. The sort is
+            // stable, so of several rows at one address the last in the program applies.
             rows.sort_by_key(|row| (row.address, row.place.is_some()));
             let files = Arc::clone(&files);
             (section, LineTable { files, rows })
@@ -110,13 +109,13 @@ pub(crate) fn read(
         .collect())
 }
 
-/// Writes the address of a symbol into the table: section index above, byte offset below.
+/// Writes the address of a symbol into the table: section index in bits 63:32, byte offset in bits 31:0.
 fn relocate(
     elf: &Elf<'_>,
     contents: &mut [u8],
     relocation: &RawRelocation,
 ) -> Result<(), Diagnostic> {
-    let bad = |what: &str| fault(relocation.offset, format!("line table relocation: {what}"));
+    let bad = |message: &str| fault(relocation.offset, format!("line table relocation: {message}"));
     if relocation.number != R_CUDA_64 {
         return Err(bad("is not R_CUDA_64"));
     }
@@ -124,7 +123,7 @@ fn relocate(
         .symbols
         .get(relocation.symbol)
         .ok_or_else(|| bad("the symbol does not exist"))?;
-    let SymbolPlace::Section(section) = symbol.place else {
+    let SymbolLocation::Section(section) = symbol.location else {
         return Err(bad("the symbol has no section"));
     };
     let place = usize::try_from(relocation.at)
@@ -143,7 +142,7 @@ fn relocate(
 }
 
 struct TableReader {
-    /// Where the table lies in the file.
+    /// Offset of the table in the file.
     section_offset: u64,
     files: Vec<FileName>,
     rows: BTreeMap<usize, Vec<Row>>,
@@ -156,8 +155,8 @@ impl TableReader {
         let mut offset = 0;
         while offset < contents.len() {
             let position = self.section_offset.saturating_add(offset as u64);
-            let bad = |what: &str| fault(position, format!("line table: {what}"));
-            // Versions from 5 on have other headers; ptxas writes 2 for these architectures.
+            let bad = |message: &str| fault(position, format!("line table: {message}"));
+            // DWARF 5 changed the header; ptxas writes version 2 for these architectures.
             match contents.get(offset..).and_then(<[u8]>::first_chunk) {
                 Some([_, _, _, _, 2..=4, 0]) => {}
                 Some([0xff, 0xff, 0xff, 0xff, ..]) => return Err(bad("is a 64-bit DWARF table")),
@@ -186,7 +185,10 @@ impl TableReader {
                     .and_then(|index| u32::try_from(base.checked_add(index)?).ok());
                 let line = row.line().and_then(|line| u32::try_from(line.get()).ok());
                 let place = file.zip(line).filter(|_| !row.end_sequence());
-                let address = row.address() as u32;
+                // Code sections have less than 4 GiB, so a row beyond that is about no instruction.
+                let Ok(address) = u32::try_from(row.address()) else {
+                    continue;
+                };
                 self.rows
                     .entry(section)
                     .or_default()
@@ -201,7 +203,7 @@ impl TableReader {
             gimli::AttributeValue::String(text) => {
                 Bytes::to_string_lossy(&text).replace(char::is_control, "\u{fffd}")
             }
-            // Versions up to 4 have no other form.
+            // DWARF 2 to 4 have no other form.
             _ => String::new(),
         };
         let directories: Vec<Arc<str>> = header

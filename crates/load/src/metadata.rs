@@ -1,4 +1,4 @@
-//! The meaning of the attributes that describe one kernel.
+//! Interpretation of the attributes that describe one kernel (`.nv.info.<kernel>`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct Param {
     pub size: u16,
 }
 
-/// Where the parameters lie.
+/// Location of the parameters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParamBlock {
     /// Constant bank number.
@@ -38,7 +38,7 @@ pub struct IndirectBranch {
     pub at: CodeAddr,
     /// Branch or call.
     pub kind: IndirectKind,
-    /// Where it may go, in the order of the file. A call has none: its targets are not recorded.
+    /// Possible targets, in the order of the file. Empty for a call, whose targets are not recorded.
     pub targets: Vec<CodeAddr>,
 }
 
@@ -53,7 +53,7 @@ pub enum IndirectKind {
     Unknown(u32),
 }
 
-/// What `.nv.info.<kernel>` says.
+/// The contents of `.nv.info.<kernel>`.
 #[derive(Default)]
 pub(crate) struct Metadata {
     pub(crate) params: Vec<Param>,
@@ -71,7 +71,7 @@ pub(crate) struct Metadata {
     pub(crate) others: Vec<Attribute>,
 }
 
-/// `PARAM_CBANK`: where the parameters lie, the bank named by its section's symbol.
+/// `PARAM_CBANK`: location of the parameters; the symbol of its section names the bank.
 pub(crate) struct ParamBank {
     /// Symbol index.
     pub(crate) symbol: u32,
@@ -109,10 +109,11 @@ impl Metadata {
                         return Err(attribute.fault("appears twice"));
                     }
                     let [symbol, place] = attribute.exact_words()?;
+                    let (offset, size) = halves(place);
                     metadata.param_bank = Some(ParamBank {
                         symbol,
-                        offset: place as u16,
-                        size: (place >> 16) as u16,
+                        offset,
+                        size,
                         record: attribute.clone(),
                     });
                 }
@@ -165,7 +166,7 @@ impl Metadata {
         Ok(metadata)
     }
 
-    /// The two statements of the parameters' total size must agree, and every parameter must fit.
+    /// Checks that both records of the parameters' total size agree and that every parameter lies within it.
     fn check_params(&self, stated_size: Option<u16>) -> Result<(), Diagnostic> {
         let Some(bank) = &self.param_bank else {
             return Ok(());
@@ -190,7 +191,7 @@ impl Metadata {
     }
 }
 
-/// Stores a value that may be stated once; a second, different statement is a contradiction.
+/// Stores a value that a file may state once; a second, different value is a contradiction.
 fn set_once<T: PartialEq>(
     slot: &mut Option<T>,
     value: T,
@@ -207,11 +208,20 @@ fn set_once<T: PartialEq>(
 
 fn param(attribute: &Attribute) -> Result<Param, Diagnostic> {
     let [_index, position, shape] = attribute.exact_words()?;
+    let (ordinal, offset) = halves(position);
+    // The size is in bits 31:18.
+    let (_, size) = halves(shape);
     Ok(Param {
-        ordinal: position as u16,
-        offset: (position >> 16) as u16,
-        size: (shape >> 18) as u16,
+        ordinal,
+        offset,
+        size: size >> 2,
     })
+}
+
+/// The low and the high half of a word.
+fn halves(word: u32) -> (u16, u16) {
+    let [a, b, c, d] = word.to_le_bytes();
+    (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]))
 }
 
 /// Checks that an instruction address lies inside the code.
@@ -233,8 +243,8 @@ fn addresses(attribute: &Attribute, code_size: u32) -> Result<Vec<CodeAddr>, Dia
         .collect()
 }
 
-/// Records of four-byte words: instruction address, kind (0 branch, 1 call; changing it changes what
-/// `cuobjdump -elf` prints), count, as many target addresses.
+/// Parses branch records of four-byte words: instruction address, kind (0 branch, 1 call; experiment with
+/// `cuobjdump -elf`), count, as many target addresses.
 fn indirect_branches(
     attribute: &Attribute,
     code_size: u32,
@@ -246,7 +256,7 @@ fn indirect_branches(
         let targets = usize::try_from(*count)
             .ok()
             .and_then(|count| tail.split_at_checked(count));
-        let Some((targets, behind)) = targets else {
+        let Some((targets, tail)) = targets else {
             return Err(attribute.fault(format_args!(
                 "a branch claims {count} targets, more than there are"
             )));
@@ -263,7 +273,7 @@ fn indirect_branches(
                 .map(|word| address(attribute, *word, code_size))
                 .collect::<Result<_, _>>()?,
         });
-        rest = behind;
+        rest = tail;
     }
     if rest.is_empty() {
         Ok(branches)

@@ -1,39 +1,40 @@
-//! Names that a user gives kernels: mangled, as C++ source has them, or parts of these.
+//! Kernel names as users write them: mangled, as C++ source spells them, or parts of these.
 
 use crate::kernel::demangle;
 
-/// A kernel name that a user gives.
+/// A kernel name as a user writes it.
 ///
-/// Such a name fits a kernel if it is one of these, spaces aside: its mangled name; its demangled name; that without return
-/// type and argument list (`bitonic::block<int>`), the template arguments at the end left out or not; the end of that
-/// from a namespace or class on (`block<int>`, `block`); or, with a `*` at its end, the begin of any of these.
+/// It matches a kernel if, ignoring spaces, it is one of these: the mangled name; the demangled name; the qualified
+/// name, i.e. without return type and argument list (`bitonic::block<int>`), with or without the last template
+/// arguments; the rest of that from a namespace or class on (`block<int>`, `block`); or, with a final `*`, a prefix of
+/// any of these.
 #[derive(Clone, Debug)]
 pub struct NamePattern {
-    /// As the user gave it.
+    /// The name as the user wrote it.
     given: String,
     /// Without spaces, and without the `*` at the end.
     text: String,
     is_prefix: bool,
 }
 
-/// Quality of a name's fit to a kernel. Of the kernels that a name fits, it means those that it fits best.
+/// Quality of a match, ascending. A name denotes those of the matching kernels that it matches best.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fit {
-    /// As a prefix, or without the namespaces.
+    /// A prefix, or the name without its namespaces.
     Part,
-    /// As the qualified name.
+    /// The qualified name.
     Qualified,
-    /// As the whole name, mangled or demangled.
+    /// The whole name, mangled or demangled.
     Exact,
 }
 
-/// Names that a message shows.
+/// Number of names in a message.
 const SHOWN: usize = 8;
-/// Bytes of a name, about, that are compared to find the nearest.
+/// Approximate number of bytes of a name that are compared to find the nearest.
 const COMPARED: usize = 128;
 
 impl NamePattern {
-    /// A name as a user gives it.
+    /// Parses a name as a user writes it.
     pub fn new(given: &str) -> NamePattern {
         let text = without_spaces(given);
         let prefix = text.strip_suffix('*').map(str::to_owned);
@@ -44,7 +45,7 @@ impl NamePattern {
         }
     }
 
-    /// The fit of the name to the kernel of a symbol; `None` if it does not fit.
+    /// Quality of the match with the kernel of a symbol; `None` if the name does not match.
     pub fn fit(&self, symbol: &str) -> Option<Fit> {
         let demangled = demangle(symbol);
         let text = self.text.as_str();
@@ -71,7 +72,7 @@ impl NamePattern {
         })
     }
 
-    /// Those of some kernels that the name fits best; empty where it fits none.
+    /// The kernels that the name matches best; empty if it matches none.
     pub fn best<T>(&self, kernels: impl Iterator<Item = (T, impl AsRef<str>)>) -> Vec<T> {
         let mut best = None;
         let mut found = Vec::new();
@@ -88,7 +89,7 @@ impl NamePattern {
         found
     }
 
-    /// Message for a name that fits no kernel: the nearest names.
+    /// Hint for a name that matches no kernel: the nearest names.
     pub fn nearest(&self, symbols: impl Iterator<Item = impl AsRef<str>>) -> String {
         let lower = cut(&self.text).to_lowercase();
         let mangled = lower.starts_with("_z");
@@ -127,7 +128,7 @@ impl NamePattern {
     }
 }
 
-/// Message for a name that fits several kernels where one is wanted; `symbols` are theirs.
+/// List of the kernels that an ambiguous name matches, demangled from their `symbols`.
 pub fn spell_candidates(symbols: impl Iterator<Item = impl AsRef<str>>) -> String {
     let mut names: Vec<String> = symbols.map(|symbol| demangle(symbol.as_ref())).collect();
     let more = names.len().saturating_sub(SHOWN);
@@ -142,7 +143,7 @@ fn without_spaces(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-/// The begin of a name, about [`COMPARED`] bytes.
+/// The first bytes of a name, about [`COMPARED`].
 fn cut(name: &str) -> &str {
     let mut ends = name.char_indices().map(|(at, _)| at);
     match ends.find(|at| *at >= COMPARED) {
@@ -165,7 +166,7 @@ fn qualified_name(demangled: &str) -> &str {
             _ => continue,
         }
         if depth == 0 {
-            // A namespace without a name is no argument list.
+            // `(anonymous namespace)` is not an argument list.
             return match name.get(..at) {
                 Some(before) if at > 0 && !before.ends_with("::") => before,
                 _ => name,
@@ -175,7 +176,7 @@ fn qualified_name(demangled: &str) -> &str {
     name
 }
 
-/// The parts of a qualified name between `::` that are in no brackets.
+/// The components of a qualified name: split at each `::` outside brackets.
 fn components(name: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0usize);
     let bytes = name.as_bytes();
@@ -209,7 +210,7 @@ fn without_last_arguments(name: &str) -> &str {
     name.get(..name.len() - arguments).unwrap_or(name)
 }
 
-/// The fewest bytes to insert, remove or replace to make one of the other (Levenshtein).
+/// Levenshtein distance: the fewest insertions, deletions and replacements of bytes.
 fn edit_distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (i, a) in one.bytes().enumerate() {

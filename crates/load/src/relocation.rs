@@ -1,36 +1,35 @@
-//! Relocations: where the linker or the driver still has to write.
+//! Relocations: fields that the linker or the driver still has to write.
 
 use std::fmt;
 use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
 
-use crate::elf::{Elf, RawRelocation, SymbolPlace, fault};
-use crate::variable;
+use crate::elf::{Elf, RawRelocation, SymbolLocation, fault};
 
-/// A place in a section that receives an address when the file is linked or loaded.
+/// A field of a section that receives an address when the file is linked or loaded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Relocation {
     /// Byte offset in the section that holds it.
     pub offset: u32,
     /// Relocation number (`R_CUDA_*`).
     pub number: u32,
-    /// Whose address is written.
+    /// The symbol whose address is written.
     pub symbol: Symbol,
-    /// What is added to it; `None` where the place itself holds the addend.
+    /// Number added to the address; `None` if the field itself holds the addend.
     pub addend: Option<i64>,
 }
 
-/// What a relocation refers to.
+/// The symbol that a relocation refers to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symbol {
     /// The mangled name; the section's name for a section symbol.
     pub name: Arc<str>,
     /// Whether this file defines it.
     pub is_defined: bool,
-    /// True if it is defined in global memory: a variable, whose address the loader chooses.
+    /// Whether it is defined in global memory: a variable, whose address the loader chooses.
     pub is_global: bool,
-    /// Byte offset in the section that defines it; 0 where it is undefined.
+    /// Byte offset in the section that defines it; 0 if it is undefined.
     pub value: u64,
 }
 
@@ -44,14 +43,14 @@ pub enum AddressHalf {
 }
 
 impl Relocation {
-    /// NVIDIA's name of the number (`R_CUDA_ABS32_LO_20`), where one is known.
+    /// NVIDIA's name of the number (`R_CUDA_ABS32_LO_20`), if known.
     pub fn name(&self) -> Option<&'static str> {
         let index = usize::try_from(self.number).ok()?;
         NAMES.get(index).copied()
     }
 
-    /// The half of the symbol's address that the immediate of a whole word (`MOV32I`: bits 51:20) receives, where that is what
-    /// the relocation does (`R_CUDA_ABS32_LO_20`, `R_CUDA_ABS32_HI_20`).
+    /// The half of the symbol's address that a 32-bit immediate receives (`MOV32I`: bits 51:20); `None` for
+    /// relocations other than `R_CUDA_ABS32_LO_20` and `R_CUDA_ABS32_HI_20`.
     pub fn word_immediate(&self) -> Option<AddressHalf> {
         match self.number {
             43 => Some(AddressHalf::Low),
@@ -67,9 +66,9 @@ impl Relocation {
                 "a relocation names a symbol that does not exist",
             )
         })?;
-        let section = match symbol.place {
-            SymbolPlace::Section(index) => elf.sections.get(index),
-            SymbolPlace::Undefined | SymbolPlace::Other => None,
+        let section = match symbol.location {
+            SymbolLocation::Section(index) => elf.sections.get(index),
+            SymbolLocation::Undefined | SymbolLocation::Other => None,
         };
         let offset = u32::try_from(raw.at)
             .map_err(|_| fault(raw.offset, "a relocation lies beyond 4 GiB of its section"))?;
@@ -78,8 +77,8 @@ impl Relocation {
             number: raw.number,
             symbol: Symbol {
                 name: Arc::clone(&symbol.name),
-                is_defined: symbol.place != SymbolPlace::Undefined,
-                is_global: section.is_some_and(|section| variable::is_global(section.name)),
+                is_defined: symbol.location != SymbolLocation::Undefined,
+                is_global: section.is_some_and(|section| is_global(section.name)),
                 value: symbol.value,
             },
             addend: raw.addend,
@@ -91,13 +90,13 @@ impl Relocation {
 /// number on several instructions).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RelocatedOperand {
-    /// Lowest bit of the field in the instruction word; `None` where the number does not tell.
+    /// Lowest bit of the field in the instruction word; `None` if the relocation number is not known.
     pub low_bit: Option<u8>,
-    /// `32@lo(table)`, `` `((table + 0x10)) ``; where the number is not known, its name and the symbol.
+    /// `32@lo(table)`, `` `((table + 0x10)) ``; for an unknown number, its name and the symbol.
     pub text: String,
 }
 
-/// Lowest bit of the operand that the relocations of Maxwell and Pascal are about.
+/// Lowest bit of the operand field that the relocations of Maxwell and Pascal change.
 const OPERAND: u8 = 20;
 
 impl Relocation {
@@ -105,7 +104,7 @@ impl Relocation {
     pub fn operand(&self, word: u64) -> RelocatedOperand {
         let stored = word >> OPERAND;
         let low = |bits: u32| stored & ((1 << bits) - 1);
-        // The addend that the word itself holds, and what is written around the symbol.
+        // The addend in the instruction word, and the text before and after the symbol.
         let (stored, before, after) = match self.name() {
             Some("R_CUDA_ABS32_20") => (low(32), "`(", ")"),
             Some("R_CUDA_ABS24_20") => (low(24), "`(", ")"),
@@ -229,3 +228,8 @@ const NAMES: [&str; 75] = [
     "R_CUDA_UNUSED_CLEAR64",
     "R_CUDA_ABS24_40",
 ];
+
+/// Whether a section is in global memory.
+fn is_global(section: &str) -> bool {
+    matches!(section, ".nv.global" | ".nv.global.init")
+}

@@ -8,7 +8,7 @@ use warpbound_base::Diagnostic;
 pub struct Sm {
     /// The number, `61` for `sm_61`.
     pub number: u8,
-    /// The code uses architecture-specific accelerators (`a` behind the number).
+    /// Whether the code uses architecture-specific accelerators (suffix `a`).
     pub accelerators: bool,
 }
 
@@ -16,20 +16,20 @@ pub struct Sm {
 /// an activation stack.
 const SUPPORTED: [u8; 6] = [50, 52, 53, 60, 61, 62];
 
-/// The newest of them.
+/// Number of the newest supported architecture.
 const NEWEST: u8 = 62;
 
 impl Sm {
-    /// Whether the kernels of this architecture can be read.
+    /// Whether kernels of this architecture can be read.
     pub fn is_supported(self) -> bool {
         !self.accelerators && SUPPORTED.contains(&self.number)
     }
 
-    /// Refuses an architecture that is not supported, by name.
+    /// Refuses an unsupported architecture.
     ///
     /// # Errors
     ///
-    /// A line that names the architecture and those that are supported.
+    /// A diagnostic with the names of the architecture and of the supported ones.
     pub fn check_supported(self) -> Result<(), Diagnostic> {
         if self.is_supported() {
             Ok(())
@@ -45,8 +45,8 @@ impl Sm {
         }
     }
 
-    /// The architecture whose code serves where a file has none for this one: sm_52 for sm_53, which has the
-    /// same instructions.
+    /// The architecture whose code is used if a file has none for this one: sm_52 for sm_53, which has the same
+    /// instructions.
     pub fn stands_in(self) -> Option<Sm> {
         let sm_53 = Sm {
             number: 53,

@@ -1,4 +1,4 @@
-//! Where the bytes of a file come from.
+//! Sources of a file's bytes: memory, or a file read in pieces.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -9,16 +9,16 @@ use warpbound_base::Diagnostic;
 
 use crate::elf::fault;
 
-/// A file that is read in pieces, so that of a large library only what is asked for is in memory.
+/// Random access to the bytes of a file, so that only the requested parts of a large library are in memory.
 pub trait ByteSource: Send + Sync {
     /// Size in bytes.
     fn size(&self) -> u64;
 
-    /// The bytes from `offset` on; exactly `length` of them.
+    /// Reads exactly `length` bytes at `offset`.
     ///
     /// # Errors
     ///
-    /// What the operating system says, or `UnexpectedEof` beyond the end.
+    /// The operating system's error, or `UnexpectedEof` past the end.
     fn read(&self, offset: u64, length: usize) -> io::Result<Bytes>;
 }
 
@@ -45,11 +45,11 @@ pub struct FileSource {
 }
 
 impl FileSource {
-    /// Reads from a file that can seek.
+    /// Wraps a seekable file.
     ///
     /// # Errors
     ///
-    /// What the operating system says when asked for the size.
+    /// The operating system's error when the size is queried.
     pub fn new(file: File) -> io::Result<FileSource> {
         let size = file.metadata()?.len();
         Ok(FileSource {
@@ -65,7 +65,7 @@ impl ByteSource for FileSource {
     }
 
     fn read(&self, offset: u64, length: usize) -> io::Result<Bytes> {
-        // A panic elsewhere leaves no state behind that matters: each read seeks first.
+        // A poisoned lock is harmless: each read seeks first, so no state carries over.
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(offset))?;
         let mut bytes = vec![0; length];
@@ -74,7 +74,7 @@ impl ByteSource for FileSource {
     }
 }
 
-/// A part of a source.
+/// A contiguous part of a source.
 #[derive(Clone, Copy)]
 pub(crate) struct Window<'a> {
     source: &'a dyn ByteSource,
@@ -94,19 +94,19 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Part of this part; `what` is its name in the diagnostic that says that it reaches beyond the end.
+    /// A part of this window; `item` names it in the diagnostic for a part that reaches past the end.
     pub(crate) fn part(
         &self,
         offset: u64,
         size: u64,
-        what: &str,
+        item: &str,
     ) -> Result<Window<'a>, Diagnostic> {
         let inside = offset.checked_add(size).is_some_and(|end| end <= self.size);
         if !inside {
             return Err(fault(
                 self.start.saturating_add(offset),
                 format!(
-                    "{what} of 0x{size:x} bytes reaches beyond the end at 0x{:x}",
+                    "{item} of 0x{size:x} bytes reaches beyond the end at 0x{:x}",
                     self.start.saturating_add(self.size)
                 ),
             ));
@@ -118,12 +118,12 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// The bytes of a part of this part.
-    pub(crate) fn read(&self, offset: u64, size: u64, what: &str) -> Result<Bytes, Diagnostic> {
-        self.part(offset, size, what)?.bytes()
+    /// Reads the bytes of a part of this window.
+    pub(crate) fn read(&self, offset: u64, size: u64, item: &str) -> Result<Bytes, Diagnostic> {
+        self.part(offset, size, item)?.bytes()
     }
 
-    /// All bytes of this part.
+    /// Reads all bytes of this window.
     pub(crate) fn bytes(&self) -> Result<Bytes, Diagnostic> {
         let failed = |error: io::Error| fault(self.start, format!("cannot be read: {error}"));
         let length =
@@ -131,7 +131,7 @@ impl<'a> Window<'a> {
         self.source.read(self.start, length).map_err(failed)
     }
 
-    /// The first bytes, at most `size` of them.
+    /// Reads the first bytes, at most `size` of them.
     pub(crate) fn head(&self, size: u64) -> Result<Bytes, Diagnostic> {
         self.read(0, size.min(self.size), "the head")
     }

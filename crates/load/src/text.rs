@@ -9,13 +9,7 @@ use crate::image::{Image, Linkage};
 use crate::isa::Isa;
 use crate::kernel::Kernel;
 
-/// Whether a file whose first bytes these are is mini-SIMT text: it begins with a comment or a kernel.
-pub(crate) fn is_text(head: &[u8]) -> bool {
-    let rest = head.trim_ascii_start();
-    rest.starts_with(b";") || rest.starts_with(b".kernel") || (rest.is_empty() && !head.is_empty())
-}
-
-/// Cuts a file into kernels.
+/// Splits a file into kernels.
 pub(crate) fn image(file: &Bytes) -> Result<Image, Diagnostic> {
     let mut image = Image {
         isa: Isa::MiniSimt,
@@ -29,7 +23,7 @@ pub(crate) fn image(file: &Bytes) -> Result<Image, Diagnostic> {
         other_attributes: Vec::new(),
         warnings: Vec::new(),
     };
-    // Name, first line and offset of the kernel that is being read.
+    // Name, first line and offset of the current kernel.
     let mut open: Option<(Arc<str>, u32, usize)> = None;
     let mut offset = 0;
     for (number, line) in (1u32..).zip(file.split_inclusive(|&byte| byte == b'\n')) {

@@ -6,45 +6,39 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::bank;
-use crate::elf::{Elf, SymbolPlace};
-use crate::inventory::{STT_CUDA_OBJECT, STT_OBJECT};
+use crate::elf::{Elf, STT_CUDA_OBJECT, STT_OBJECT, SymbolLocation};
 
 /// A variable that a host program can name (`cudaMemcpyToSymbol`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variable {
     /// The mangled name.
     pub name: Arc<str>,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u32,
-    /// Where it is.
-    pub place: VariablePlace,
+    /// Location of the variable.
+    pub location: VariableLocation,
 }
 
-/// Where a variable is.
+/// Location of a variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum VariablePlace {
-    /// In a constant bank, from a byte offset on.
+pub enum VariableLocation {
+    /// In a constant bank, at a byte offset.
     Constant {
-        /// The bank.
+        /// Number of the bank.
         bank: u8,
-        /// The first byte.
+        /// Offset of the first byte.
         offset: u32,
     },
-    /// In global memory, with what it holds at the start; where, the loader decides.
+    /// In global memory, with its initial contents (empty: zeros); the loader chooses the address.
     Global(Bytes),
 }
 
-/// Tells if a section lies in global memory.
-pub(crate) fn is_global(section: &str) -> bool {
-    matches!(section, ".nv.global" | ".nv.global.init")
-}
-
-/// The variables of a file whose contents it gives or leaves zero; others are left out.
+/// Lists the variables in constant banks and in global memory; omits those with inconsistent location or size.
 pub(crate) fn variables(file: &Bytes, elf: &Elf<'_>) -> Vec<Variable> {
-    // Read once for each section, however many variables lie in it.
+    // Contents by section index: each read counts against the budget, so a section is read once.
     let mut initial: BTreeMap<usize, Option<Bytes>> = BTreeMap::new();
     let found = elf.symbols.iter().filter_map(|symbol| {
-        let SymbolPlace::Section(index) = symbol.place else {
+        let SymbolLocation::Section(index) = symbol.location else {
             return None;
         };
         if !matches!(symbol.kind, STT_OBJECT | STT_CUDA_OBJECT) {
@@ -57,7 +51,7 @@ pub(crate) fn variables(file: &Bytes, elf: &Elf<'_>) -> Vec<Variable> {
             return None;
         }
         let place = match (bank::parse_name(section.name), section.name) {
-            (Some(bank), _) => VariablePlace::Constant {
+            (Some(bank), _) => VariableLocation::Constant {
                 bank: bank.number,
                 offset: u32::try_from(symbol.value).ok()?,
             },
@@ -67,19 +61,20 @@ pub(crate) fn variables(file: &Bytes, elf: &Elf<'_>) -> Vec<Variable> {
                     Some(file.slice_ref(contents))
                 });
                 let contents = contents.as_ref()?;
-                let (start, end) = (symbol.value as usize, end as usize);
+                let start = usize::try_from(symbol.value).ok()?;
+                let end = usize::try_from(end).ok()?;
                 if end > contents.len() {
                     return None;
                 }
-                VariablePlace::Global(contents.slice(start..end))
+                VariableLocation::Global(contents.slice(start..end))
             }
-            (None, ".nv.global") => VariablePlace::Global(Bytes::new()),
+            (None, ".nv.global") => VariableLocation::Global(Bytes::new()),
             _ => return None,
         };
         Some(Variable {
             name: Arc::clone(&symbol.name),
             size,
-            place,
+            location: place,
         })
     });
     found.collect()

@@ -96,7 +96,7 @@ fn many_tables_over_one_big_range_are_refused() {
     let [warning] = image.warnings() else {
         panic!("{:?}", image.warnings());
     };
-    assert!(warning.what.contains("sections overlap"), "{warning}");
+    assert!(warning.message.contains("sections overlap"), "{warning}");
 }
 
 proptest! {

@@ -38,7 +38,7 @@ fn refused_kernel(sound: &[u8], bytes: &[u8]) -> String {
     let names = sound.kernel_names().collect::<Vec<_>>();
     assert!(names.contains(&&*refused.name));
     let said = image.kernel(&refused.name).expect_err("refused");
-    assert_eq!(said, refused.why);
+    assert_eq!(said, refused.error);
     said.to_string()
 }
 

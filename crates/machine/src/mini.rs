@@ -120,7 +120,7 @@ impl Machine {
         let fault = |what: String| Diagnostic::new(what).in_file(file);
         let raw: RawMachine = toml::from_str(text).map_err(|error| {
             let at = error.span().map(|span| span.start);
-            Diagnostic::of_text(file, text, error.message(), at)
+            Diagnostic::for_text(file, text, error.message(), at)
         })?;
         if !(1..=64).contains(&raw.warp_width) {
             return Err(fault(format!(

@@ -6,14 +6,14 @@ use serde::Deserialize;
 use warpbound_base::Diagnostic;
 
 use crate::policy::SchedulerPolicy;
-use crate::{ModelChoices, GpuModel, ParameterRange, Parameter, Provenance, ParameterSum, sense};
+use crate::{ModelChoices, GpuModel, ParameterRange, Parameter, Provenance, ParameterSum, validity};
 
 /// The device of a file, whose name is `file` in messages.
 pub(crate) fn device(file: &str, text: &str) -> Result<GpuModel, Diagnostic> {
     let fault = |what: String| Diagnostic::new(what).in_file(file);
     let raw: RawDevice = toml::from_str(text).map_err(|error| {
         let at = error.span().map(|span| span.start);
-        Diagnostic::of_text(file, text, error.message(), at)
+        Diagnostic::for_text(file, text, error.message(), at)
     })?;
     let like = relative(file, &raw)?;
     let mut sections = raw.sections;
@@ -28,7 +28,7 @@ pub(crate) fn device(file: &str, text: &str) -> Result<GpuModel, Diagnostic> {
             let read = |stated: toml::Value| {
                 let figure: RawFigure = stated.try_into().map_err(|error: toml::de::Error| {
                     let said = format!("{name}: {}", error.message());
-                    Diagnostic::of_text(file, text, &said, None)
+                    Diagnostic::for_text(file, text, &said, None)
                 })?;
                 figure.check(name).map_err(fault)
             };
@@ -58,10 +58,10 @@ pub(crate) fn device(file: &str, text: &str) -> Result<GpuModel, Diagnostic> {
     }
     if let Some(name) = left_over(&sections) {
         let what = format!("{name} is not known");
-        return Err(Diagnostic::of_text(file, text, &what, None));
+        return Err(Diagnostic::for_text(file, text, &what, None));
     }
     let stated: Vec<[u64; 3]> = figures.iter().map(ParameterRange::stated).collect();
-    sense::check(&stated).map_err(fault)?;
+    validity::check(&stated).map_err(fault)?;
     let choices = match (raw.scheduler, like) {
         (Some(RawScheduler { policy }), _) => {
             if policy.source.trim().is_empty() {
@@ -71,12 +71,12 @@ pub(crate) fn device(file: &str, text: &str) -> Result<GpuModel, Diagnostic> {
             ModelChoices {
                 policy: policy.value,
                 policy_source: policy.source,
-                policy_standing: policy.standing,
+                policy_provenance: policy.standing,
             }
         }
         (None, Some(like)) => ModelChoices {
             policy_source: as_of(&like, &like.choices.policy_source),
-            policy_standing: Provenance::Assumed,
+            policy_provenance: Provenance::Assumed,
             ..like.choices
         },
         (None, None) => {
@@ -89,7 +89,7 @@ pub(crate) fn device(file: &str, text: &str) -> Result<GpuModel, Diagnostic> {
         title: raw.title,
         architectures: raw.architectures,
         choices,
-        figures,
+        ranges: figures,
     })
 }
 
@@ -128,12 +128,12 @@ fn relative(file: &str, raw: &RawDevice) -> Result<Option<GpuModel>, Diagnostic>
 fn inherited(like: &GpuModel, parameter: Parameter, same: &[String]) -> ParameterRange {
     let name = parameter.name();
     let section = name.split_once('.').map_or(name, |(section, _)| section);
-    let figure = like.figure(parameter).clone();
+    let figure = like.range(parameter).clone();
     if same.iter().any(|same| same == name || same == section) {
         return figure;
     }
     ParameterRange {
-        standing: Provenance::Assumed,
+        provenance: Provenance::Assumed,
         source: as_of(like, &figure.source),
         ..figure
     }
@@ -147,7 +147,7 @@ fn rest(sum: ParameterSum, figure: ParameterRange, before: &[ParameterRange]) ->
         least: figure.least.saturating_sub(other),
         most: figure.most.saturating_sub(other),
         typical: figure.typical.saturating_sub(other),
-        standing: figure.standing,
+        provenance: figure.provenance,
         source: format!("{name} less the {other} of {of}: {}", figure.source),
     }
 }
@@ -221,10 +221,10 @@ impl RawFigure {
         if self.source.trim().is_empty() {
             return Err(format!("{name} does not say where it is from"));
         }
-        if least > most || most > GpuModel::MOST {
+        if least > most || most > GpuModel::MAX_VALUE {
             return Err(format!(
                 "{name} is between {least} and {most}; at most {} is understood",
-                GpuModel::MOST
+                GpuModel::MAX_VALUE
             ));
         }
         let typical = match self.typical {
@@ -241,7 +241,7 @@ impl RawFigure {
             least,
             most,
             typical,
-            standing: self.standing,
+            provenance: self.standing,
             source: self.source,
         })
     }

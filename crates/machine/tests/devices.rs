@@ -62,7 +62,7 @@ fn those_that_come_with_the_tool_are_complete() {
         assert!(!device.title.is_empty() && !device.title.contains("draft"));
         assert!(!device.choices.policy_source.contains("draft"));
         for &parameter in Parameter::ALL {
-            let figure = device.figure(parameter);
+            let figure = device.range(parameter);
             assert!(
                 !figure.source.contains("draft"),
                 "{name}: {}",
@@ -70,7 +70,7 @@ fn those_that_come_with_the_tool_are_complete() {
             );
             assert!((figure.least..=figure.most).contains(&figure.typical));
             // An assumption says why.
-            if figure.standing == Provenance::Assumed {
+            if figure.provenance == Provenance::Assumed {
                 assert!(figure.source.contains(' '), "{name}: {}", parameter.name());
             }
         }
@@ -103,7 +103,7 @@ fn each_architecture_has_a_device() {
 #[test]
 fn figures_of_the_publications() {
     use Parameter as P;
-    let typical = |name: &str| GpuModel::built_in(name).unwrap().pick(Selection::Typical);
+    let typical = |name: &str| GpuModel::built_in(name).unwrap().select(Selection::Typical);
     let devices = ["jetson-tx2", "gtx1080", "p100", "titan-x-maxwell"].map(typical);
     let row = |parameter: Parameter| devices.each_ref().map(|device| device[parameter]);
     assert_eq!(row(P::SmCount), [2, 20, 56, 24]);
@@ -164,8 +164,8 @@ fn the_readme_says_what_the_files_say() {
     let mut table = String::new();
     for name in GpuModel::names() {
         let device = GpuModel::built_in(name).unwrap();
-        let of = device.pick(Selection::Typical);
-        let standing = |parameter: &Parameter| device.figure(*parameter).standing;
+        let of = device.select(Selection::Typical);
+        let standing = |parameter: &Parameter| device.range(*parameter).provenance;
         let assumed = |parameter: &&Parameter| standing(parameter) == Provenance::Assumed;
         let row = format!(
             "| `{name}` | {} | {} x {} | {} | {} | {} x {} | {} | {:.1} | {} | {} | {} | {} | {} | {} of {} |\n",
@@ -203,12 +203,12 @@ fn a_file_can_be_like_a_device() {
     let text = "like = \"gtx1080\"\nsame = [\"l1\", \"latency.alu\"]\n[sm]\ncount = { value = [7, 7], source = \"a test\" }";
     let (device, gtx) = (like(text).unwrap(), GpuModel::built_in("gtx1080").unwrap());
     assert_eq!(device.choices.policy, gtx.choices.policy);
-    assert_eq!(device.choices.policy_standing, Provenance::Assumed);
+    assert_eq!(device.choices.policy_provenance, Provenance::Assumed);
     for &parameter in Parameter::ALL {
-        let (own, of) = (device.figure(parameter), gtx.figure(parameter));
+        let (own, of) = (device.range(parameter), gtx.range(parameter));
         if parameter == Parameter::SmCount {
             assert_eq!((own.stated(), own.source.as_str()), ([7; 3], "a test"));
-            assert_eq!(own.standing, Provenance::Published);
+            assert_eq!(own.provenance, Provenance::Published);
             continue;
         }
         assert_eq!(own.stated(), of.stated(), "{}", parameter.name());
@@ -216,12 +216,12 @@ fn a_file_can_be_like_a_device() {
             assert_eq!(own, of);
         } else {
             assert_eq!(own.source, format!("as gtx1080: {}", of.source));
-            assert_eq!(own.standing, Provenance::Assumed);
+            assert_eq!(own.provenance, Provenance::Assumed);
         }
     }
     let policy = "[scheduler]\npolicy = { value = \"lrr\", source = \"a test\" }";
     let device = like(&format!("like = \"p100\"\n{policy}")).unwrap();
-    assert_eq!(device.choices.policy_standing, Provenance::Published);
+    assert_eq!(device.choices.policy_provenance, Provenance::Published);
     assert_eq!(device.choices.policy_source, "a test");
     for (rest, begin) in [
         ("like = \"gtx\"", "m.toml: there is no machine \"gtx\""),
@@ -253,7 +253,7 @@ fn a_file_can_be_like_a_device() {
 #[test]
 fn sums_are_understood() {
     let hit = GpuModel::built_in("jetson-tx2").unwrap();
-    let hit = hit.figure(Parameter::L2Hit).typical;
+    let hit = hit.range(Parameter::L2Hit).typical;
     for sum in ParameterSum::ALL {
         let (section, key) = sum.name().split_once('.').unwrap();
         assert_eq!(sum.part().name().split_once('.').unwrap().0, section);
@@ -264,14 +264,14 @@ fn sums_are_understood() {
         };
         let text = stated("value = [300, 600], typical = 400, standing = \"assumed\"");
         let device = GpuModel::parse("m.toml", &text).unwrap();
-        let other = device.figure(sum.other()).typical;
-        let figure = device.figure(sum.part());
+        let other = device.range(sum.other()).typical;
+        let figure = device.range(sum.part());
         assert_eq!(figure.stated(), [300 - other, 400 - other, 600 - other]);
-        assert_eq!(figure.standing, Provenance::Assumed);
+        assert_eq!(figure.provenance, Provenance::Assumed);
         assert!(figure.source.ends_with(": a test"), "{}", figure.source);
         // Less than its other part: nothing is left.
         let device = GpuModel::parse("m.toml", &stated("value = [1, 1]")).unwrap();
-        assert_eq!(device.figure(sum.part()).stated(), [0; 3]);
+        assert_eq!(device.range(sum.part()).stated(), [0; 3]);
         let error = GpuModel::parse("m.toml", &stated("value = [1]")).unwrap_err();
         let begin = format!("m.toml: {}: ", sum.name());
         assert!(error.to_string().starts_with(&begin), "{error}");
@@ -284,7 +284,7 @@ fn sums_are_understood() {
     }
     let text = "name = \"mine\"\ntitle = \"Mine\"\narchitectures = []\nlike = \"jetson-tx2\"\n[dram]\nlatency = { value = [500, 500], source = \"a test\" }";
     let device = GpuModel::parse("m.toml", text).unwrap();
-    assert_eq!(device.figure(Parameter::DramBeyond).typical, 500 - hit);
+    assert_eq!(device.range(Parameter::DramBeyond).typical, 500 - hit);
 }
 
 #[test]
@@ -513,17 +513,17 @@ fn picks_are_in_range_and_their_own() {
     for name in GpuModel::names() {
         let device = GpuModel::built_in(name).unwrap();
         let [least, typical, most] =
-            [Selection::Least, Selection::Typical, Selection::Most].map(|pick| device.pick(pick));
+            [Selection::Least, Selection::Typical, Selection::Most].map(|pick| device.select(pick));
         for &parameter in Parameter::ALL {
-            let figure = device.figure(parameter);
+            let figure = device.range(parameter);
             let picked = [least[parameter], typical[parameter], most[parameter]];
             assert_eq!(picked, figure.stated());
         }
-        let picks: Vec<_> = (0..200).map(|seed| device.pick(Selection::Seed(seed))).collect();
+        let picks: Vec<_> = (0..200).map(|seed| device.select(Selection::Seed(seed))).collect();
         for (seed, pick) in picks.iter().enumerate() {
-            assert_eq!(*pick, device.pick(Selection::Seed(seed as u64)));
+            assert_eq!(*pick, device.select(Selection::Seed(seed as u64)));
             for &parameter in Parameter::ALL {
-                let (value, figure) = (pick[parameter], device.figure(parameter));
+                let (value, figure) = (pick[parameter], device.range(parameter));
                 assert!((figure.least..=figure.most).contains(&value));
             }
             pick.check().unwrap();
@@ -534,7 +534,7 @@ fn picks_are_in_range_and_their_own() {
         }
         // No value that a range has is out of reach.
         for &parameter in Parameter::ALL {
-            let figure = device.figure(parameter);
+            let figure = device.range(parameter);
             if figure.most - figure.least < 8 && parameter.domain() == Domain::Any {
                 for value in figure.least..=figure.most {
                     let reached = picks.iter().any(|pick| pick[parameter] == value);
@@ -544,11 +544,11 @@ fn picks_are_in_range_and_their_own() {
         }
     }
     let device = GpuModel::built_in("p100").unwrap();
-    let other = device.pick(Selection::Typical).with(Parameter::LatencyAlu, 9);
+    let other = device.select(Selection::Typical).with(Parameter::LatencyAlu, 9);
     assert_eq!(other[Parameter::LatencyAlu], 9);
     assert_eq!(
         other.with(Parameter::LatencyAlu, 6),
-        device.pick(Selection::Typical)
+        device.select(Selection::Typical)
     );
 }
 
@@ -557,11 +557,11 @@ fn picks_are_in_range_and_their_own() {
 fn slow_and_fast_are_ends() {
     for name in GpuModel::names() {
         let device = GpuModel::built_in(name).unwrap();
-        let (slow, fast) = (device.pick(Selection::Slow), device.pick(Selection::Fast));
+        let (slow, fast) = (device.select(Selection::Slow), device.select(Selection::Fast));
         slow.check().unwrap();
         fast.check().unwrap();
         for &parameter in Parameter::ALL {
-            let [least, typical, most] = device.figure(parameter).stated();
+            let [least, typical, most] = device.range(parameter).stated();
             let ends = match parameter.slow() {
                 SlowEnd::High => (most, least),
                 SlowEnd::Low => (least, most),
@@ -584,7 +584,7 @@ fn slow_and_fast_are_ends() {
 fn sizes_are_any_that_make_a_machine() {
     use Parameter as P;
     let device = GpuModel::built_in("jetson-tx2").unwrap();
-    let typical = device.pick(Selection::Typical);
+    let typical = device.select(Selection::Typical);
     let values = |parameter, most| device.values(parameter, &typical, most);
     // 32 KiB in lines of 256 bytes: 5 ways do not divide it. 512 KiB: 3 slices do not.
     assert_eq!(values(P::ConstantL15Ways, 64), [4, 8, 16]);
@@ -597,7 +597,7 @@ fn sizes_are_any_that_make_a_machine() {
     // What has ends: these.
     assert_eq!(values(P::LatencyXu, 64), [13, 15]);
     assert_eq!(values(P::IssueDual, 64), [0, 1]);
-    let picks = (0..300).map(|seed| device.pick(Selection::Seed(seed)));
+    let picks = (0..300).map(|seed| device.select(Selection::Seed(seed)));
     let (mut bytes, mut ways) = (BTreeSet::new(), BTreeSet::new());
     for pick in picks {
         bytes.insert(pick[P::L1Bytes]);
@@ -610,7 +610,7 @@ fn sizes_are_any_that_make_a_machine() {
     let device = GpuModel::parse("m.toml", &text).unwrap();
     let mut sizes = BTreeSet::new();
     for seed in 0..100 {
-        let pick = device.pick(Selection::Seed(seed));
+        let pick = device.select(Selection::Seed(seed));
         pick.check().unwrap();
         sizes.insert(pick[P::L2Bytes]);
     }
@@ -694,7 +694,7 @@ fn damaged_files_never_panic() {
         match GpuModel::parse("m.toml", &text) {
             Ok(device) => {
                 read += 1;
-                let pick = device.pick(Selection::Seed(1));
+                let pick = device.select(Selection::Seed(1));
                 assert!(pick[Parameter::SmCount] > 0);
             }
             Err(error) => {

@@ -5,7 +5,7 @@
 use warpbound_machine::{GpuModel, Limit, Occupancy, Parameter, Selection, MachineConfig, BlockResources};
 
 fn machine(name: &str) -> MachineConfig {
-    GpuModel::built_in(name).unwrap().pick(Selection::Typical)
+    GpuModel::built_in(name).unwrap().select(Selection::Typical)
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! What came of comparing runs of a kernel with what is claimed of it.
+//! Report of an audit: executions of a kernel compared with all claims about it.
 
 use serde::Serialize;
 
 use crate::table::{Align, counted, table};
 
-/// An audit.
+/// Result of an audit.
 #[derive(Clone, Debug, Serialize)]
 pub struct AuditReport {
     /// Always `warpbound.audit/1`.
@@ -17,89 +17,93 @@ pub struct AuditReport {
     pub grid: [u32; 3],
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
-    /// Why the kernel is not followed, when it is not; then there are no runs.
+    /// Reason why the analyses refuse the kernel; then there are no runs.
     pub refused: Option<String>,
-    /// Runs, those that ended in a fault included.
+    /// Runs, including those that ended in a fault.
     pub runs: u64,
     /// Runs that ended in a fault.
     pub faulted: u64,
-    /// The given launch itself did.
+    /// Whether the launch as given ended in a fault.
     pub given_faulted: bool,
-    /// Instructions that warps issued, in all runs.
+    /// Warp instructions of all runs.
     pub warp_instructions: u64,
-    /// Warps that came to their end, in all runs.
+    /// Warps that ended, over all runs.
     pub warps: u64,
-    /// Different things that were excluded and happened.
+    /// Number of distinct violations.
     pub violations: u64,
-    /// What they are; of very many, the first ones.
+    /// Violations; of very many, the first ones.
     pub findings: Vec<Finding>,
-    /// The most instructions of a warp that came to its end.
+    /// Maximum of instructions of a warp that ended.
     pub worst_simulated: Option<u64>,
-    /// Which warp that was.
+    /// Description of the warp with this maximum.
     pub worst_at: Option<String>,
-    /// The bound in instructions of a warp.
+    /// Bound of the instructions that a warp issues.
     pub bound: Option<u128>,
-    /// Why there is none.
+    /// Reason why there is no bound.
     pub no_bound: Option<String>,
-    /// The bound divided by the worst simulated, to three digits behind the point.
+    /// `bound / worst_simulated`, rounded to three decimals.
     pub ratio: Option<f64>,
-    /// The loops.
+    /// Loops and their observed iterations.
     pub loops: Vec<AuditedLoop>,
-    /// The first different faults.
+    /// First distinct faults.
     pub faults: Vec<AuditFault>,
 }
 
-/// Something that was excluded and happened.
+/// Violation of a claim.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
-    /// What is contradicted: `fact`, `bound`, or a claim of the analyses (`node`, `edge`, `stack`, `relation`,
+    /// Violated statement: `fact`, `bound`, or a claim of the analyses (`node`, `edge`, `stack`, `relation`,
     /// `agreement`, `machine`).
     pub claim: &'static str,
-    /// The first run in which it happened, from 1.
+    /// First run with the violation, from 1.
     pub run: u64,
-    /// The instruction, when it is about one.
+    /// Address of the instruction, if the violation has one.
     pub at: Option<String>,
-    /// Its source line.
+    /// Source line of the instruction.
     pub source: Option<String>,
-    /// One clause.
-    pub what: String,
+    /// Description, one clause.
+    #[serde(rename = "what")]
+    pub message: String,
 }
 
-/// A loop, and how often it ran.
+/// Stated and observed iterations of a loop.
 #[derive(Clone, Debug, Serialize)]
 pub struct AuditedLoop {
-    /// Its name.
+    /// Short name of the loop.
     pub id: String,
-    /// Address of its header.
+    /// Address of the header.
     pub at: String,
-    /// Source line of its header.
+    /// Source line of the header.
     pub source: Option<String>,
-    /// The bound that was stated.
+    /// Stated bound per entry.
     pub bound: Option<u64>,
-    /// The total that was stated.
+    /// Stated total of a run.
     pub total: Option<u64>,
-    /// The most header executions of a thread for one entry, in all runs.
-    pub most: u64,
-    /// The most header executions of a thread in one run.
-    pub most_total: u64,
+    /// Observed maximum of header executions of a thread per entry, over all runs.
+    #[serde(rename = "most")]
+    pub observed: u64,
+    /// Observed maximum of header executions of a thread in one run.
+    #[serde(rename = "most_total")]
+    pub observed_total: u64,
 }
 
-/// Why runs did not come to their end.
+/// Fault that ended runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct AuditFault {
-    /// The first of them, from 1.
+    /// First run with the fault, from 1.
     pub run: u64,
-    /// How many there are.
+    /// Number of runs with the fault.
     pub runs: u64,
-    /// What happened.
-    pub what: String,
+    /// Description of the fault.
+    #[serde(rename = "what")]
+    pub message: String,
 }
 
 impl AuditReport {
     /// The name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.audit/1";
 
-    /// A few lines, and one for each finding.
+    /// Returns the report as text, with a line for each finding.
     pub fn text(&self) -> String {
         let size = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
         let mut out = format!(
@@ -109,41 +113,48 @@ impl AuditReport {
             size(self.grid),
             size(self.block),
         );
-        let mut line = |text: String| {
-            out.push_str("  ");
-            out.push_str(&text);
-            out.push('\n');
-        };
-        if let Some(why) = &self.refused {
-            line(format!("not followed, so nothing is claimed: {why}"));
+        if let Some(reason) = &self.refused {
+            out.push_str(&format!("  refused, so there are no claims: {reason}\n"));
             return out;
         }
-        line(format!(
-            "{}, {} of them ended in a fault: {} warp instructions, {} came to the end",
+        for line in self.summary() {
+            out.push_str(&format!("  {line}\n"));
+        }
+        self.write_findings(&mut out);
+        self.write_loops(&mut out);
+        self.write_faults(&mut out);
+        out
+    }
+
+    /// Returns the lines of runs, of the worst warp, of the bound and of the number of violations.
+    fn summary(&self) -> [String; 4] {
+        let runs = format!(
+            "{}, {} of them ended in a fault: {} warp instructions, {} ended",
             counted(self.runs as usize, "run"),
             self.faulted,
             self.warp_instructions,
             counted(self.warps as usize, "warp"),
-        ));
-        match (self.worst_simulated, &self.worst_at) {
-            (Some(worst), Some(at)) => {
-                line(format!("worst simulated: {} instructions, by {at}", worst))
+        );
+        let worst = match (self.worst_simulated, &self.worst_at) {
+            (Some(worst), Some(at)) => format!("worst simulated: {worst} instructions, by {at}"),
+            _ => "no warp ended".to_owned(),
+        };
+        let bound = match (self.bound, self.ratio, &self.no_bound) {
+            (Some(bound), Some(ratio), _) => {
+                format!("bound: {bound} instructions, {ratio:.3} times that")
             }
-            _ => line("no warp came to its end".to_owned()),
-        }
-        match (self.bound, self.ratio, &self.no_bound) {
-            (Some(bound), Some(ratio), _) => line(format!(
-                "bound: {} instructions, {ratio:.3} times that",
-                bound
-            )),
-            (Some(bound), None, _) => line(format!("bound: {} instructions", bound)),
-            (None, _, Some(why)) => line(format!("no bound: {why}")),
-            (None, _, None) => line("no bound".to_owned()),
-        }
-        match self.violations {
-            0 => line("no violation".to_owned()),
-            n => line(format!("{}:", counted(n as usize, "violation"))),
-        }
+            (Some(bound), None, _) => format!("bound: {bound} instructions"),
+            (None, _, Some(reason)) => format!("no bound: {reason}"),
+            (None, _, None) => "no bound".to_owned(),
+        };
+        let violations = match self.violations {
+            0 => "no violation".to_owned(),
+            n => format!("{}:", counted(n as usize, "violation")),
+        };
+        [runs, worst, bound, violations]
+    }
+
+    fn write_findings(&self, out: &mut String) {
         for finding in &self.findings {
             let at = finding
                 .at
@@ -151,41 +162,43 @@ impl AuditReport {
                 .map_or(String::new(), |at| format!("{at}: "));
             let source = finding.source.as_ref();
             let source = source.map_or(String::new(), |source| format!(" ({source})"));
-            line(format!(
-                "  {at}{}{source}, run {}",
-                finding.what, finding.run
+            out.push_str(&format!(
+                "    {at}{}{source}, run {}\n",
+                finding.message, finding.run
             ));
         }
         if self.violations > self.findings.len() as u64 {
-            line("  and more".to_owned());
+            out.push_str("    and more\n");
         }
-        if !self.loops.is_empty() {
-            line("loops, header executions per entry and thread:".to_owned());
-            let rows: Vec<Vec<String>> = self.loops.iter().map(AuditedLoop::row).collect();
-            let columns = [
-                Align::Left,
-                Align::Left,
-                Align::Left,
-                Align::Left,
-                Align::Left,
-            ];
-            let rows = table(4, &columns, &rows);
-            out.push_str(&rows);
+    }
+
+    fn write_loops(&self, out: &mut String) {
+        if self.loops.is_empty() {
+            return;
         }
-        if !self.faults.is_empty() {
-            out.push_str("  faults:\n");
-            for fault in &self.faults {
-                let others = match fault.runs {
-                    0 | 1 => String::new(),
-                    n => format!(" and {} more", n - 1),
-                };
-                out.push_str(&format!("    run {}{others}: {}\n", fault.run, fault.what));
-            }
-            if self.faulted > self.faults.iter().map(|fault| fault.runs).sum() {
-                out.push_str("    and more\n");
-            }
+        out.push_str("  loops, header executions per entry and thread:\n");
+        let rows: Vec<Vec<String>> = self.loops.iter().map(AuditedLoop::row).collect();
+        out.push_str(&table(4, &[Align::Left; 5], &rows));
+    }
+
+    fn write_faults(&self, out: &mut String) {
+        if self.faults.is_empty() {
+            return;
         }
-        out
+        out.push_str("  faults:\n");
+        for fault in &self.faults {
+            let others = match fault.runs {
+                0 | 1 => String::new(),
+                n => format!(" and {} more", n - 1),
+            };
+            out.push_str(&format!(
+                "    run {}{others}: {}\n",
+                fault.run, fault.message
+            ));
+        }
+        if self.faulted > self.faults.iter().map(|fault| fault.runs).sum() {
+            out.push_str("    and more\n");
+        }
     }
 }
 
@@ -198,14 +211,14 @@ impl AuditedLoop {
         let stated = match self.total {
             Some(total) => format!(
                 "{stated}; in total at most {} seen, {} stated",
-                self.most_total, total
+                self.observed_total, total
             ),
             None => stated,
         };
         vec![
             self.id.clone(),
             self.at.clone(),
-            format!("at most {} seen", self.most.to_string()),
+            format!("at most {} seen", self.observed.to_string()),
             stated,
             self.source.clone().unwrap_or_default(),
         ]

@@ -112,7 +112,7 @@ impl Conditions {
     }
 
     /// Returns the clause that follows a bound: empty, or `, if ...`.
-    pub fn spell(self) -> String {
+    pub fn clause(self) -> String {
         let mut parts = Vec::new();
         if self.facts {
             parts.push("the facts about its loops are true".to_owned());
@@ -155,7 +155,8 @@ pub struct LoopReport {
     /// Origin of the bound.
     pub origin: Origin,
     /// Whether the lanes of a warp iterate in lockstep, so that the bound holds for the warp as well.
-    pub together: bool,
+    #[serde(rename = "together")]
+    pub lockstep: bool,
     /// Headers, if there are several (irreducible loop).
     pub headers: Vec<String>,
     /// Recursive function whose calls form this loop.
@@ -202,8 +203,8 @@ pub struct BlockCount {
     pub function: Option<String>,
     /// Calling context: addresses of the calls, outermost first.
     pub calls: Vec<String>,
-    /// Short names of the loops around it, outermost first. For a block outside all loops that the warp executes several
-    /// times: the loops that its lanes leave at different times.
+    /// Short names of the loops around it, outermost first. For a block outside all loops that the warp executes
+    /// several times: the loops that its lanes leave at different times.
     pub loops: Vec<String>,
     /// Warp instructions per execution.
     pub instructions: u64,

@@ -19,7 +19,7 @@ impl KernelBound {
         let mut out = format!("kernel {}  ({file}{image}, {})\n", self.name, self.isa);
         match (self.status, self.bound) {
             (Status::Bounded, Some(bound)) => {
-                let condition = self.conditions().spell();
+                let condition = self.conditions().clause();
                 out.push_str(&format!(
                     "  bound: a warp issues at most {bound} instructions{condition}\n"
                 ));
@@ -62,7 +62,7 @@ impl KernelBound {
             // A branch occurs once for each calling context; these entries are adjacent.
             places.dedup();
             let head = "branches at which threads of a warp may diverge";
-            write_places(&mut out, head, &places);
+            write_list(&mut out, head, &places);
         }
         if explain && !self.divergence_edges.is_empty() {
             let edges: Vec<String> = self
@@ -70,7 +70,7 @@ impl KernelBound {
                 .iter()
                 .map(|e| format!("{} ~> {}", e.from, e.to))
                 .collect();
-            write_places(&mut out, "and waiting lanes resume over", &edges);
+            write_list(&mut out, "and waiting lanes resume over", &edges);
         }
         for note in &self.notes {
             out.push_str(&format!("  note: {note}\n"));
@@ -191,7 +191,7 @@ fn share(part: u128, all: u128) -> String {
 
 fn loop_row(l: &LoopReport) -> Vec<String> {
     let mut notes = Vec::new();
-    if !l.together {
+    if !l.lockstep {
         notes.push("threads of a warp may leave it at different times".to_owned());
     }
     if let Some(function) = &l.recursion {
@@ -224,7 +224,7 @@ fn loop_row(l: &LoopReport) -> Vec<String> {
     ]
 }
 
-fn write_places(out: &mut String, head: &str, places: &[String]) {
+fn write_list(out: &mut String, head: &str, places: &[String]) {
     let mut shown = places
         .iter()
         .take(SHOWN_PLACES)

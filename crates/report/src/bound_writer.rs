@@ -51,8 +51,8 @@ struct Row {
 }
 
 impl<W: Write> BoundWriter<W> {
-    /// Creates a report about `file`, the name that the user gave. Nothing is written before the first kernel; the spool
-    /// is in memory.
+    /// Creates a report about `file`, the name that the user gave. Nothing is written before the first kernel; the
+    /// spool is in memory.
     pub fn new(out: W, format: BoundFormat, file: &str) -> BoundWriter<W> {
         BoundWriter {
             out,
@@ -173,7 +173,7 @@ impl Summary {
             0 => String::new(),
             n => format!(", {n} without a bound"),
         };
-        let condition = self.conditions.spell();
+        let condition = self.conditions.clause();
         let mut out = format!(
             "{file}: {all} kernels, {} bounded{without}\n  most instructions that a warp issues{condition}:\n",
             self.bounded

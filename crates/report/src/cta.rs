@@ -1,11 +1,11 @@
-//! What abstract CTA simulation and the bound of a block say of a launch.
+//! Report of abstract CTA simulation (`abstract-cta-2014` 3.3) and of the cycle bound of a block.
 
 use serde::Serialize;
 
 use crate::bound::BoundAssumption;
 use crate::table::{Align, counted, table};
 
-/// The result for one launch.
+/// Result for one launch.
 #[derive(Clone, Debug, Serialize)]
 pub struct CtaReport {
     /// Always `warpbound.cta/1`.
@@ -22,122 +22,123 @@ pub struct CtaReport {
     pub warps: usize,
     /// Lanes of a warp.
     pub warp_width: u32,
-    /// Cycles of a memory read.
+    /// Latency of a memory read in cycles.
     pub memory_latency: u64,
-    /// The abstract warp.
+    /// Abstract warp (`abstract-cta-2014` 3.2).
     pub abstract_warp: Vec<ElementReport>,
-    /// How often the warps iterate each loop.
+    /// Iterations of each loop by the warps.
     pub loops: Vec<LoopCount>,
-    /// The simulation, step by step.
+    /// Steps of the abstract CTA simulation.
     pub steps: Vec<CtaStepReport>,
-    /// The estimate as the paper computes it, in cycles: `T_exec = T_instr + T_stall`. No bound.
+    /// Estimate as the paper computes it, in cycles: `T_exec = T_instr + T_stall`. It is not a bound.
     pub estimate: Option<u64>,
-    /// Cycles of instructions in it.
+    /// Instruction cycles of the estimate.
     pub t_instr: Option<u64>,
-    /// Cycles of stalls in it.
+    /// Stall cycles of the estimate.
     pub t_stall: Option<u64>,
-    /// The estimate with the last evaluation of each loop's predicate. No bound either.
+    /// Estimate that includes the last evaluation of each loop's predicate. It is not a bound.
     pub corrected: Option<u64>,
-    /// Why there is no estimate.
+    /// Reason why there is no estimate.
     pub no_estimate: Option<String>,
-    /// What no run of the launch exceeds, in cycles, whatever the memory holds.
+    /// Bound in cycles of every run of the launch, for any memory contents.
     pub sound: Option<u64>,
-    /// Cycles in which an instruction is issued, in the bound.
+    /// Cycles of the bound in which a warp issues.
     pub sound_issues: Option<u64>,
-    /// Cycles in which none is.
+    /// Cycles of the bound in which all warps stall.
     pub sound_stalls: Option<u64>,
-    /// Why there are no more stalls.
+    /// Argument that limits the stalls.
     pub sound_rule: Option<&'static str>,
-    /// Warps whose instructions are known exactly; known but for regions that data decide; bounded as a whole.
-    pub outlines: [usize; 3],
-    /// Why there is no bound.
+    /// Numbers of warps whose profile is exact; exact except for regions that depend on data; bounded as a whole.
+    #[serde(rename = "outlines")]
+    pub warp_profiles: [usize; 3],
+    /// Reason why there is no bound.
     pub no_sound: Option<String>,
-    /// Lines to paste into the facts file.
+    /// Lines for the facts file, to be completed by the user.
     pub missing_facts: Vec<String>,
-    /// What the bound rests on.
+    /// Assumptions of the bound.
     pub assumptions: Vec<BoundAssumption>,
 }
 
-/// An element of an abstract warp.
+/// Element of an abstract warp.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ElementReport {
-    /// A time node.
+    /// Time node.
     Time {
-        /// Places of the first and last instruction.
+        /// Address of the first instruction.
         from: String,
-        /// See `from`.
+        /// Address of the last instruction.
         to: String,
         /// `T_instr`.
         instr: u64,
         /// `T_shift`.
         shift: u64,
     },
-    /// A memory access node.
+    /// Memory access node.
     Memory {
-        /// Its instruction.
+        /// Address of the instruction.
         at: String,
     },
-    /// A barrier node.
+    /// Barrier node.
     Barrier {
-        /// Its instruction.
+        /// Address of the instruction.
         at: String,
     },
-    /// A loop.
+    /// Loop.
     Loop {
-        /// Its header.
+        /// Address of the header.
         at: String,
-        /// What is executed once more than the rest.
+        /// Elements executed once more than the body: the evaluation of the predicate.
         head: Vec<ElementReport>,
-        /// The rest of an iteration.
+        /// Remaining elements of an iteration.
         body: Vec<ElementReport>,
     },
 }
 
-/// How often the warps iterate a loop each time that they come to it.
+/// Iterations of a loop by each warp, per entry of the loop.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoopCount {
-    /// Its header.
+    /// Address of the header.
     pub at: String,
-    /// Warps in order; several with the same number are one entry: number of warps, iterations.
+    /// Pairs (number of warps, iterations), in order of warps; consecutive warps with equal iterations share a pair.
     pub warps: Vec<(u64, u64)>,
-    /// Where the numbers are from.
+    /// Origin of the iteration counts.
     pub source: &'static str,
 }
 
-/// A step of the simulation.
+/// Step of the simulation.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum CtaStepReport {
-    /// An element outside all loops.
+    /// Element outside all loops.
     Element {
-        /// Places of its first and last instruction.
+        /// Addresses of its first and last instruction.
         at: String,
-        /// Cycles that it adds, stalls included.
+        /// Cycles that the element adds, stalls included.
         cycles: u64,
-        /// Cycles of stalls among them.
+        /// Stall cycles among them.
         stall: u64,
         /// `N_low` and `N_high`.
         warps: (u64, u64),
-        /// `T_SHIFT` behind it.
+        /// `T_SHIFT` after it.
         shift: u64,
     },
-    /// Iterations that are alike.
+    /// Consecutive iterations with equal cycles and warps.
     Iterations {
-        /// The loop's header.
+        /// Address of the loop header.
         at: String,
-        /// How many.
+        /// Number of iterations.
         count: u64,
-        /// Cycles of one.
+        /// Cycles of one iteration.
         cycles: u64,
-        /// Cycles of stalls among them.
+        /// Stall cycles among them.
         stall: u64,
         /// Warps that execute them.
         warps: u64,
     },
-    /// Accesses left in the LOG.
+    /// Accesses left in the LOG at the end.
     Flush {
-        /// Cycles of stalls.
+        /// Stall cycles.
         cycles: u64,
     },
 }
@@ -146,7 +147,7 @@ impl CtaReport {
     /// The name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.cta/1";
 
-    /// One screen of text.
+    /// Returns the report as text.
     pub fn text(&self) -> String {
         let mut out = format!(
             "kernel {}  ({}, machine {})\n  a block of {} in {} of {}, a read of the memory takes {} cycles\n",
@@ -159,7 +160,7 @@ impl CtaReport {
             self.memory_latency
         );
         if !self.abstract_warp.is_empty() {
-            out.push_str("  what each warp executes (the abstract warp):\n");
+            out.push_str("  code of each warp (the abstract warp):\n");
             let heads = ["code", "", "cycles", "less where threads diverge"];
             let mut rows = vec![heads.map(str::to_owned).to_vec()];
             element_rows(&self.abstract_warp, 0, &mut rows);
@@ -186,7 +187,7 @@ impl CtaReport {
         }
         if !self.steps.is_empty() {
             out.push_str("  all warps together, step by step (abstract CTA simulation):\n");
-            let heads = ["cycles", "code", "executed by", "apart by", "waits"];
+            let heads = ["cycles", "code", "executed by", "shift by", "stalls"];
             let mut rows = vec![heads.map(str::to_owned).to_vec()];
             rows.extend(self.steps.iter().map(step_row));
             let columns = [
@@ -202,12 +203,12 @@ impl CtaReport {
         out
     }
 
-    /// The abstract warp for Graphviz, drawn as in the paper's Figure 3.
+    /// Returns the abstract warp in Graphviz's DOT language, drawn as in Figure 3 of the paper.
     pub fn dot(&self) -> String {
         crate::cta_dot::dot(self)
     }
 
-    /// The abstract warp as a drawing.
+    /// Returns the abstract warp as an SVG drawing.
     pub fn svg(&self) -> String {
         crate::cta_svg::svg(self)
     }
@@ -224,7 +225,7 @@ impl CtaReport {
                 ));
                 if let Some(corrected) = self.corrected.filter(|&c| c != estimate) {
                     out.push_str(&format!(
-                        "    it leaves out that each warp evaluates the predicate of a loop once more than it \
+                        "    it omits that each warp evaluates the predicate of a loop once more than it \
                          iterates; with that: {} cycles\n",
                         corrected
                     ));
@@ -238,14 +239,14 @@ impl CtaReport {
         match self.sound {
             Some(sound) => {
                 out.push_str(&format!(
-                    "  bound, which no run exceeds: {} cycles = {} in which a warp issues + {} in which all wait\n",
+                    "  bound, which no run exceeds: {} cycles = {} in which a warp issues + {} in which all stall\n",
                     sound,
                     number(self.sound_issues),
                     number(self.sound_stalls)
                 ));
-                let [exact, regions, whole] = self.outlines;
+                let [exact, regions, whole] = self.warp_profiles;
                 out.push_str(&format!(
-                    "    instructions that warps issue: exact for {exact} of {} warps, exact but for parts that data decides \
+                    "    instructions that warps issue: exact for {exact} of {} warps, exact except for parts that depend on data \
                      for {regions}, bounded as a whole for {whole}\n",
                     self.warps
                 ));
@@ -303,7 +304,7 @@ fn element_rows(elements: &[ElementReport], depth: usize, rows: &mut Vec<Vec<Str
                 if !body.is_empty() {
                     rows.push(vec![
                         format!("{indent}  -"),
-                        "leaves the loop or goes on".to_owned(),
+                        "exits the loop or continues".to_owned(),
                     ]);
                     element_rows(body, depth + 1, rows);
                 }
@@ -312,7 +313,7 @@ fn element_rows(elements: &[ElementReport], depth: usize, rows: &mut Vec<Vec<Str
     }
 }
 
-/// `from..to`, or one place.
+/// Formats a range of addresses as `from..to`, or as one address.
 pub(crate) fn span(from: &str, to: &str) -> String {
     match from == to {
         true => from.to_owned(),
@@ -325,7 +326,7 @@ fn step_row(step: &CtaStepReport) -> Vec<String> {
         true => counted(high as usize, "warp"),
         false => format!("{low} to {high} warps"),
     };
-    let waits = |stall: u64, each: &str| match stall {
+    let stalls = |stall: u64, each: &str| match stall {
         0 => String::new(),
         stall => format!("{stall} of the cycles{each}"),
     };
@@ -341,7 +342,7 @@ fn step_row(step: &CtaStepReport) -> Vec<String> {
             at.clone(),
             warps(*low, *high),
             shift.to_string(),
-            waits(*stall, ""),
+            stalls(*stall, ""),
         ],
         CtaStepReport::Iterations {
             at,
@@ -354,14 +355,14 @@ fn step_row(step: &CtaStepReport) -> Vec<String> {
             format!("iterations of {at}"),
             warps(*n, *n),
             String::new(),
-            waits(*stall, " of each"),
+            stalls(*stall, " of each"),
         ],
         CtaStepReport::Flush { cycles } => vec![
             cycles.to_string(),
-            "memory reads still under way".to_owned(),
+            "outstanding memory reads".to_owned(),
             String::new(),
             String::new(),
-            waits(*cycles, ""),
+            stalls(*cycles, ""),
         ],
     }
 }

@@ -1,11 +1,11 @@
-//! The abstract warp as a graph: `abstract-cta-2014`, Figure 3, where boxes are time nodes, circles memory access
-//! nodes and bars barriers.
+//! The abstract warp in Graphviz's DOT language, as in `abstract-cta-2014`, Figure 3: boxes are time nodes, circles
+//! memory access nodes, bars barriers.
 
 use crate::cta::{CtaReport, ElementReport, span};
 
-/// An abstract warp, flat: nodes from left to right, and edges between them.
+/// Abstract warp as a flat graph: nodes from left to right, and edges between them.
 #[derive(Default)]
-pub(crate) struct Flat {
+pub(crate) struct FlatWarp {
     pub(crate) nodes: Vec<FlatNode>,
     pub(crate) edges: Vec<(usize, usize)>,
 }
@@ -16,14 +16,14 @@ pub(crate) enum FlatNode {
     Barrier { at: String },
 }
 
-impl Flat {
-    pub(crate) fn of(elements: &[ElementReport]) -> Flat {
-        let mut flat = Flat::default();
+impl FlatWarp {
+    pub(crate) fn of(elements: &[ElementReport]) -> FlatWarp {
+        let mut flat = FlatWarp::default();
         flat.sequence(elements, Vec::new());
         flat
     }
 
-    /// Adds elements behind the nodes `before`; the nodes that lead on.
+    /// Appends `elements` after the nodes `before`; returns the nodes from which control continues.
     fn sequence(&mut self, elements: &[ElementReport], before: Vec<usize>) -> Vec<usize> {
         let mut before = before;
         for element in elements {
@@ -61,7 +61,7 @@ impl Flat {
 }
 
 pub(crate) fn dot(report: &CtaReport) -> String {
-    let flat = Flat::of(&report.abstract_warp);
+    let flat = FlatWarp::of(&report.abstract_warp);
     let mut out = format!("digraph {:?} {{\n", report.kernel);
     out.push_str("  rankdir=LR;\n  node [fontname=monospace, fontsize=10];\n");
     for (index, node) in flat.nodes.iter().enumerate() {

@@ -1,67 +1,68 @@
-//! What may diverge in a kernel, and why.
+//! Report of divergence: which branches, loads and barriers of a kernel may diverge, and the reasons.
 
 use serde::Serialize;
 
-/// The divergence of a kernel.
+/// Divergence of a kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct DivergenceReport {
     /// Always `warpbound.divergence/1`.
     pub schema: &'static str,
-    /// Name as C++ source has it.
+    /// Demangled name.
     pub kernel: String,
-    /// Branches, loads and barriers, by address.
+    /// Branches, loads and barriers in order of address.
     pub items: Vec<OpReport>,
-    /// Divergent branches behind which lanes may miss each other; the answers of gated values
-    /// rest on their meeting.
-    pub apart: Vec<MissedReconvergenceReport>,
+    /// Divergent branches after which lanes may miss their reconvergence point. The analysis by gated single assignment
+    /// assumes that they do not.
+    #[serde(rename = "apart")]
+    pub missed_reconvergences: Vec<MissedReconvergenceReport>,
 }
 
 impl DivergenceReport {
     /// The name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.divergence/1";
 
-    /// Text: a line per operation, and below it why it is divergent.
+    /// Returns the report as text: a line per operation, followed by the reasons for its divergence.
     pub fn text(&self) -> String {
         crate::divergence_text::text(self)
     }
 }
 
-/// One operation.
+/// Operation and the answers of the analyses.
 #[derive(Clone, Debug, Serialize)]
 pub struct OpReport {
-    /// Its address.
+    /// Address of the operation.
     pub at: String,
-    /// Its spelling.
+    /// Disassembly.
     pub instruction: String,
-    /// What it is.
+    /// Kind of operation.
     pub kind: ItemKind,
     /// Source line.
     pub source: Option<String>,
-    /// The function it lies in, when that is not the kernel itself.
+    /// Function that contains it, if not the kernel itself.
     pub function: Option<String>,
-    /// In how many calling contexts it occurs.
+    /// Number of calling contexts of the operation.
     pub contexts: usize,
-    /// Cells that decide: of the predicate or the jump, of the address, of the barrier's operands.
+    /// Cells that the answer concerns: those of the predicate or jump target, the address, or the barrier's operands.
     pub cells: Vec<String>,
-    /// May lanes that come here together find different values in the cells?
+    /// Whether lanes that execute it together may have different values in the cells.
     pub values: Answer,
-    /// May it be executed by some of the live lanes only?
+    /// Whether only some of the live lanes may execute it.
     pub partial: Answer,
 }
 
 impl OpReport {
-    /// A barrier at which some live lanes of a warp may wait while others wait for their turn: no analysis
-    /// excludes it.
+    /// Whether it is a barrier at which some live lanes of a warp may wait while others have not executed it, as far as
+    /// both analyses can tell.
     pub fn may_deadlock(&self) -> bool {
         self.kind == ItemKind::Barrier && self.partial.gsa && self.partial.agreement
     }
 }
 
-/// What an operation is.
+/// Kind of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ItemKind {
-    /// A control operation with a condition, or an indirect jump.
+    /// Conditional control operation, or an indirect jump.
     Branch,
     /// A load.
     Load,
@@ -69,69 +70,72 @@ pub enum ItemKind {
     Barrier,
 }
 
-/// The answers of both analyses to one question.
+/// Answers of both analyses to one question.
 #[derive(Clone, Debug, Serialize)]
 pub struct Answer {
-    /// Gated values: yes, it may.
+    /// Whether divergence is possible by gated single assignment (`abstract-cta-2014` 3.1).
     pub gsa: bool,
-    /// Agreement in the warp-level graph: yes, it may.
+    /// Whether divergence is possible by agreement in the warp-level graph (`warp-cfg-2023` 3.3).
     pub agreement: bool,
-    /// In how many contexts the gated values say so.
+    /// Number of calling contexts with divergence by gated single assignment.
     pub gsa_contexts: usize,
-    /// In how many contexts agreement says so.
+    /// Number of calling contexts with divergence by agreement.
     pub agreement_contexts: usize,
-    /// Where the answers differ: which is more precise, and why.
+    /// Explanation of a difference between the answers: the more precise one, and the reason.
     pub difference: Option<String>,
-    /// From the operation back to a source, by gated values.
+    /// Chain of definitions from the operation back to a source of divergence, by gated single assignment.
     pub chain: Vec<ChainLink>,
-    /// Addresses of the calls that lead to the operation that the chain explains.
+    /// Calling context of the operation that the chain explains: addresses of the calls, outermost first.
     pub calls: Vec<String>,
 }
 
-/// A step of a chain.
+/// Definition in a chain.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
 pub struct ChainLink {
-    /// Address of the operation; of the first one behind a gate.
+    /// Address of the operation; for a gate, of the first operation after it.
     pub at: String,
-    /// The kind of definition.
+    /// Kind of definition.
     pub gate: Gate,
-    /// The cell defined.
+    /// Defined cell.
     pub cell: Option<String>,
-    /// Spelling of the operation; none for gates at the begin of a block.
+    /// Disassembly of the operation; `None` for a gate at the start of a block.
     pub instruction: Option<String>,
-    /// Why the value is divergent that no other makes so: the end of the chain.
-    pub because: Option<String>,
+    /// Reason why the value is a source of divergence: the end of the chain.
+    #[serde(rename = "because")]
+    pub reason: Option<String>,
 }
 
-/// Kinds of definitions.
+/// Kind of a definition.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Gate {
-    /// The cell when the kernel begins.
+    /// Value of the cell at the start of the kernel.
     Entry,
-    /// None: the operation writes the cell.
+    /// Ordinary write of the cell by the operation.
     Written,
-    /// γ, between what the operation writes and what the cell held.
+    /// γ of a guarded operation: the value that it writes, or the previous value of the cell.
     Conditional,
     /// γ at a join.
     Gamma,
     /// μ at the header of a loop.
     Mu,
-    /// η behind a loop.
+    /// η after a loop.
     Eta,
-    /// A function outside the file writes the cell.
+    /// Write by a function outside the file.
     Callee,
-    /// Not a cell, but which way lanes go.
-    Way,
+    /// Control dependence: the branch that lanes take, instead of a cell.
+    #[serde(rename = "way")]
+    ControlDependence,
 }
 
-/// A branch behind which lanes may miss each other.
+/// Branch after which lanes may miss their reconvergence point.
 #[derive(Clone, Debug, Serialize)]
 pub struct MissedReconvergenceReport {
-    /// The branch.
+    /// Address of the branch.
     pub branch: String,
-    /// Where lanes should meet.
-    pub meeting: String,
-    /// Answers about values rest on it as well; else only those about which lanes take part.
+    /// Description of the reconvergence point.
+    #[serde(rename = "meeting")]
+    pub reconvergence: String,
+    /// Whether answers about values depend on it; otherwise only answers about partial execution do.
     pub for_values: bool,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::divergence::{Answer, DivergenceReport, Gate, OpReport, ItemKind, ChainLink};
+use crate::divergence::{Answer, ChainLink, DivergenceReport, Gate, ItemKind, OpReport};
 use crate::table::{Align, counted, table};
 
 /// Legend of the columns.
@@ -17,11 +17,7 @@ pub(crate) fn text(report: &DivergenceReport) -> String {
     let mut out = format!("{}: ", report.kernel);
     let of = |kind| report.items.iter().filter(move |item| item.kind == kind);
     let kinds = [
-        (
-            ItemKind::Branch,
-            "branch",
-            "may diverge",
-        ),
+        (ItemKind::Branch, "branch", "may diverge"),
         (
             ItemKind::Load,
             "load",
@@ -62,10 +58,10 @@ pub(crate) fn text(report: &DivergenceReport) -> String {
     for (item, line) in report.items.iter().zip(lines) {
         out.push_str(line);
         out.push('\n');
-        below(item, &mut shown, &mut out);
+        write_reasons(item, &mut shown, &mut out);
     }
     out.push_str(LEGEND);
-    apart(report, &mut out);
+    write_missed_reconvergences(report, &mut out);
     out
 }
 
@@ -91,15 +87,15 @@ fn row(item: &OpReport) -> Vec<String> {
 }
 
 /// Appends the reasons for divergence, in lines below the operation.
-fn below(item: &OpReport, shown: &mut HashMap<Vec<ChainLink>, String>, out: &mut String) {
+fn write_reasons(item: &OpReport, shown: &mut HashMap<Vec<ChainLink>, String>, out: &mut String) {
     if item.values.gsa {
-        in_contexts(&item.values, item, out);
-        chain(&item.values.chain, &item.at, shown, out);
+        write_contexts(&item.values, item, out);
+        write_chain(&item.values.chain, &item.at, shown, out);
     }
     match item.partial.chain.as_slice() {
         [] => {}
         // The branch is a row of the table itself; the chain that explains it is below that row.
-        [way, ..] if way.gate == Gate::Way => {
+        [way, ..] if way.gate == Gate::ControlDependence => {
             let what = match way.at == item.at {
                 true => "some threads have taken the other successor before".to_owned(),
                 false => format!("threads diverge at {}", way.at),
@@ -108,7 +104,7 @@ fn below(item: &OpReport, shown: &mut HashMap<Vec<ChainLink>, String>, out: &mut
         }
         guard => {
             out.push_str("      its guard holds in some threads only\n");
-            chain(guard, &item.at, shown, out);
+            write_chain(guard, &item.at, shown, out);
         }
     }
     // Which lanes take part matters at barriers; elsewhere the columns say enough.
@@ -122,7 +118,7 @@ fn below(item: &OpReport, shown: &mut HashMap<Vec<ChainLink>, String>, out: &mut
     }
 }
 
-fn in_contexts(answer: &Answer, item: &OpReport, out: &mut String) {
+fn write_contexts(answer: &Answer, item: &OpReport, out: &mut String) {
     if answer.gsa_contexts < item.contexts {
         let (some, all) = (answer.gsa_contexts, item.contexts);
         out.push_str(&format!("      in {some} of {all} contexts\n"));
@@ -134,7 +130,12 @@ fn in_contexts(answer: &Answer, item: &OpReport, out: &mut String) {
 
 /// Appends the links that were not yet shown for another operation. `shown` maps each suffix of a chain to the address
 /// of the operation under which it was shown.
-fn chain(links: &[ChainLink], under: &str, shown: &mut HashMap<Vec<ChainLink>, String>, out: &mut String) {
+fn write_chain(
+    links: &[ChainLink],
+    under: &str,
+    shown: &mut HashMap<Vec<ChainLink>, String>,
+    out: &mut String,
+) {
     let mut rows = Vec::new();
     let mut known = None;
     for (nth, link) in links.iter().enumerate() {
@@ -145,10 +146,10 @@ fn chain(links: &[ChainLink], under: &str, shown: &mut HashMap<Vec<ChainLink>, S
         }
         shown.insert(rest.to_vec(), under.to_owned());
         rows.push(vec![
-            name(link),
+            definition_text(link),
             link.at.clone(),
             link.instruction.clone().unwrap_or_default(),
-            link.because.clone().unwrap_or_default(),
+            link.reason.clone().unwrap_or_default(),
         ]);
     }
     out.push_str(&table(6, &[Align::Left; 4], &rows));
@@ -158,7 +159,7 @@ fn chain(links: &[ChainLink], under: &str, shown: &mut HashMap<Vec<ChainLink>, S
     }
 }
 
-fn name(link: &ChainLink) -> String {
+fn definition_text(link: &ChainLink) -> String {
     let cell = link.cell.as_deref().unwrap_or_default();
     match link.gate {
         Gate::Written | Gate::Callee | Gate::Entry => cell.to_owned(),
@@ -166,23 +167,23 @@ fn name(link: &ChainLink) -> String {
         Gate::Gamma => format!("{cell} after a branch"),
         Gate::Mu => format!("{cell} in each iteration of a loop"),
         Gate::Eta => format!("{cell} after a loop"),
-        Gate::Way => "which branch threads take".to_owned(),
+        Gate::ControlDependence => "which branch threads take".to_owned(),
     }
 }
 
-fn apart(report: &DivergenceReport, out: &mut String) {
-    if report.apart.is_empty() {
+fn write_missed_reconvergences(report: &DivergenceReport, out: &mut String) {
+    if report.missed_reconvergences.is_empty() {
         return;
     }
     out.push_str("\nThe analysis by data flow assumes that diverged threads reconverge, in each iteration of a loop. Not proved for:\n");
-    for apart in &report.apart {
+    for apart in &report.missed_reconvergences {
         let what = match apart.for_values {
             true => "",
             false => "; it matters only for \"part of the warp\"",
         };
         out.push_str(&format!(
             "  after {} at {}{what}\n",
-            apart.branch, apart.meeting
+            apart.branch, apart.reconvergence
         ));
     }
 }

@@ -11,13 +11,13 @@ pub struct EventLine<'a> {
     pub cycle: u64,
     /// Event.
     #[serde(flatten)]
-    pub event: Happening<'a>,
+    pub event: EventRecord<'a>,
 }
 
 /// Event with its details. The variant's name in snake case is the value of `event`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Happening<'a> {
+pub enum EventRecord<'a> {
     /// The kernel is launched.
     Launched,
     /// A block starts on an SM.
@@ -45,7 +45,8 @@ pub enum Happening<'a> {
         /// Mask of the active lanes in which the guard holds.
         taken: String,
         /// Cycles since the previous issue of the warp, or since the start of its block, by stall reason.
-        waited: StallCounts,
+        #[serde(rename = "waited")]
+        stalls: StallCounts,
     },
     /// The last issued instruction of the warp accesses shared memory.
     Shared {

@@ -1,8 +1,8 @@
-//! What a run without time was like.
+//! Report of an untimed execution of one launch.
 
 use serde::Serialize;
 
-/// A launch of a grid that came to its end.
+/// Result of executing a launch of a grid to its end, without timing.
 #[derive(Clone, Debug, Serialize)]
 pub struct FunctionalReport {
     /// Always `warpbound.functional/2`.
@@ -15,28 +15,28 @@ pub struct FunctionalReport {
     pub grid: [u32; 3],
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
-    /// All instructions together.
+    /// Totals over all instructions.
     #[serde(flatten)]
     pub issued: Issued,
-    /// How often the lanes of a warp went different ways.
+    /// Number of times that the lanes of a warp diverged.
     pub divergences: u64,
-    /// Elements of buffers that were compared with what the launch expects.
+    /// Buffer elements that were compared with the values that the launch file expects.
     pub checked_elements: usize,
-    /// What looks like a mistake of the kernel, in the order in which it happened first.
+    /// Suspicious behaviour of the kernel, in order of first occurrence.
     pub notes: Vec<RunNote>,
-    /// By class, the most frequent first.
+    /// Counts by class, most frequent first.
     pub classes: Vec<ClassCount>,
-    /// By opcode, the most frequent first.
+    /// Counts by opcode, most frequent first.
     pub mnemonics: Vec<MnemonicCount>,
-    /// Instructions at which the lanes of a warp can part, by address; only those that were issued.
+    /// Issued instructions at which the lanes of a warp can diverge, in order of address.
     pub branches: Vec<BranchCount>,
-    /// By space and kind of access.
+    /// Accesses by space and kind.
     pub memory: Vec<MemoryCount>,
-    /// By source line, the most frequent first; none where the file has no line table.
+    /// Counts by source line, most frequent first; empty without a line table.
     pub lines: Vec<LineCount>,
 }
 
-/// Something that looks like a mistake of the kernel but did not end the run.
+/// Suspicious behaviour of the kernel that did not end the run, such as a read of uninitialised shared memory.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct RunNote {
     /// Address of the instruction.
@@ -45,22 +45,24 @@ pub struct RunNote {
     pub mnemonic: String,
     /// `file:line`, where the file has a line table.
     pub source: Option<String>,
-    /// What happened.
-    pub what: String,
-    /// The block, and where it is about one the thread, in which it happened first.
-    pub place: String,
-    /// How often it happened at this instruction.
+    /// Description of the event.
+    #[serde(rename = "what")]
+    pub message: String,
+    /// Block, and thread if the note concerns one, of the first occurrence.
+    #[serde(rename = "place")]
+    pub location: String,
+    /// Occurrences at this instruction.
     pub times: u64,
 }
 
-/// How often instructions were issued.
+/// Counts of issued instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Issued {
-    /// By warps.
+    /// Warp instructions: issues by warps.
     pub warp_instructions: u64,
-    /// The same for each active lane.
+    /// Thread instructions: active lanes, summed over these issues.
     pub thread_instructions: u64,
-    /// The same for each active lane in which the guard held.
+    /// Active lanes in which the guard held, summed over these issues.
     pub executed_thread_instructions: u64,
 }
 
@@ -72,27 +74,27 @@ impl std::ops::AddAssign for Issued {
     }
 }
 
-/// How often instructions of a class were issued.
+/// Issue counts of an instruction class.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClassCount {
-    /// The class; loads, stores and atomics are apart by space: `load/store global`.
+    /// Class; loads, stores and atomics are divided by space: `load/store global`.
     pub class: String,
-    /// How often.
+    /// Issue counts.
     #[serde(flatten)]
     pub issued: Issued,
 }
 
-/// How often an opcode was issued.
+/// Issue counts of an opcode.
 #[derive(Clone, Debug, Serialize)]
 pub struct MnemonicCount {
     /// The opcode.
     pub mnemonic: String,
-    /// How often.
+    /// Issue counts.
     #[serde(flatten)]
     pub issued: Issued,
 }
 
-/// How often lanes parted at an instruction.
+/// Divergence at an instruction.
 #[derive(Clone, Debug, Serialize)]
 pub struct BranchCount {
     /// Its address.
@@ -101,37 +103,37 @@ pub struct BranchCount {
     pub mnemonic: String,
     /// `file:line`, where the file has a line table.
     pub source: Option<String>,
-    /// How often it was issued; the lanes that executed it are those that went its way.
+    /// Issue counts; the lanes that executed the branch are those that took it.
     #[serde(flatten)]
     pub issued: Issued,
-    /// After how many of its issues lanes went different ways.
+    /// Issues after which lanes diverged.
     pub divergences: u64,
 }
 
-/// Accesses to a memory.
+/// Accesses of one kind to a memory space.
 #[derive(Clone, Debug, Serialize)]
 pub struct MemoryCount {
-    /// Which memory.
+    /// Memory space.
     pub space: &'static str,
     /// `load`, `store` or `atomic`.
     pub access: &'static str,
-    /// Instructions that warps issued.
+    /// Warp instructions.
     pub warp_accesses: u64,
-    /// The same for each lane that accessed memory.
+    /// Accesses of single lanes.
     pub thread_accesses: u64,
-    /// Bytes of these.
+    /// Bytes that these lanes accessed.
     pub bytes: u64,
 }
 
-/// How often the instructions of a source line were issued.
+/// Issue counts of a source line.
 #[derive(Clone, Debug, Serialize)]
 pub struct LineCount {
-    /// `file:line`; none for instructions that the line table does not know.
+    /// `file:line`; `None` for instructions without an entry in the line table.
     pub source: Option<String>,
-    /// How often.
+    /// Issue counts.
     #[serde(flatten)]
     pub issued: Issued,
-    /// How often lanes parted there.
+    /// Issues after which lanes diverged.
     pub divergences: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A run without time as text.
+//! Writer of untimed executions as text.
 
 use crate::functional::{FunctionalReport, Issued, RunNote};
 use crate::table::{Align, counted, section};
@@ -6,7 +6,7 @@ use crate::table::{Align, counted, section};
 use Align::{Left, Right};
 
 impl FunctionalReport {
-    /// A few lines; with `stats` also a table for each way to count.
+    /// Returns the report as text; with `stats`, a table for each kind of count follows.
     pub fn text(&self, stats: bool) -> String {
         let size = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
         let mut out = format!(
@@ -30,12 +30,12 @@ impl FunctionalReport {
             out.push_str(&note_line(note));
         }
         if stats {
-            self.statistics(&mut out);
+            self.write_statistics(&mut out);
         }
         out
     }
 
-    fn statistics(&self, out: &mut String) {
+    fn write_statistics(&self, out: &mut String) {
         let named = |name: &str, issued: &Issued| {
             let mut row = vec![name.to_owned()];
             row.extend(counts(issued));
@@ -93,7 +93,7 @@ impl FunctionalReport {
         section(out, &[Left, Right, Right, Right, Right, Right], head, rows);
     }
 
-    /// Which part of all warp instructions.
+    /// Formats the share of all warp instructions in percent.
     fn share(&self, issued: &Issued) -> String {
         let all = u128::from(self.issued.warp_instructions.max(1));
         let tenths = u128::from(issued.warp_instructions) * 1000 / all;
@@ -101,7 +101,7 @@ impl FunctionalReport {
     }
 }
 
-/// A note on a line of its own.
+/// Formats a note as a line.
 pub(crate) fn note_line(note: &RunNote) -> String {
     let source = match &note.source {
         Some(source) => format!(" ({source})"),
@@ -114,8 +114,8 @@ pub(crate) fn note_line(note: &RunNote) -> String {
     let RunNote {
         address,
         mnemonic,
-        what,
-        place,
+        message: what,
+        location: place,
         ..
     } = note;
     format!("  note: {address}: {mnemonic}: {what}, in {place}{source}{times}\n")
@@ -125,7 +125,7 @@ pub(crate) fn source(source: &Option<String>) -> String {
     source.clone().unwrap_or_else(|| "-".to_owned())
 }
 
-/// Warps, threads, threads for each warp.
+/// Returns the cells of warp instructions, thread instructions and active lanes per warp instruction.
 fn counts(issued: &Issued) -> [String; 3] {
     [
         issued.warp_instructions.to_string(),
@@ -134,7 +134,7 @@ fn counts(issued: &Issued) -> [String; 3] {
     ]
 }
 
-/// Active lanes of a warp on average, with one digit behind the point.
+/// Formats the average of active lanes per warp instruction with one decimal.
 pub(crate) fn lanes(issued: &Issued) -> String {
     let tenths = issued.thread_instructions.saturating_mul(10) / issued.warp_instructions.max(1);
     format!("{}.{}", tenths / 10, tenths % 10)

@@ -1,21 +1,21 @@
-//! A control-flow graph to be shown.
+//! Report of a control-flow graph.
 
 use serde::Serialize;
 
-/// A control-flow graph of a kernel.
+/// Control-flow graph of a kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct Graph {
     /// Always `warpbound.cfg/1`.
     pub schema: &'static str,
-    /// Name as C++ source has it.
+    /// Demangled name.
     pub kernel: String,
     /// `thread` or `warp`.
     pub level: &'static str,
-    /// Blocks; an edge names one by its position here.
+    /// Nodes; edges refer to them by index.
     pub nodes: Vec<GraphNode>,
-    /// Steps.
+    /// Edges.
     pub edges: Vec<GraphEdge>,
-    /// The node where the kernel begins.
+    /// Index of the entry node.
     pub entry: usize,
 }
 
@@ -23,64 +23,64 @@ impl Graph {
     /// The name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.cfg/1";
 
-    /// Text: one paragraph per block.
+    /// Returns the graph as text, one paragraph per node.
     pub fn text(&self) -> String {
         crate::graph_text::text(self)
     }
 
-    /// Graphviz.
+    /// Returns the graph in Graphviz's DOT language.
     pub fn dot(&self) -> String {
         crate::dot::dot(self)
     }
 
-    /// A drawing.
+    /// Returns the graph as an SVG drawing.
     pub fn svg(&self) -> String {
         crate::svg::svg(self)
     }
 }
 
-/// A block in a calling context.
+/// Node: a block in a calling context.
 #[derive(Clone, Debug, Serialize)]
 pub struct GraphNode {
     /// First address.
     pub from: String,
     /// Last address.
     pub to: String,
-    /// The function it lies in, when that is not the kernel itself.
+    /// Function that contains it, if not the kernel itself.
     pub function: Option<String>,
-    /// Addresses of the calls that lead to it.
+    /// Calling context: addresses of the calls, outermost first.
     pub calls: Vec<String>,
     /// Source line of the first instruction.
     pub source: Option<String>,
-    /// The loop it is a header of.
+    /// Loop whose header it is.
     pub header_of: Option<String>,
-    /// The lanes of a warp may part at its end.
+    /// Whether the lanes of a warp may diverge at its end.
     pub divergent: bool,
-    /// Instructions, spelled.
+    /// Disassembled instructions.
     pub code: Vec<String>,
 }
 
-/// A step from one block to another.
+/// Edge between two nodes.
 #[derive(Clone, Debug, Serialize)]
 pub struct GraphEdge {
-    /// Source node.
+    /// Index of the source node.
     pub from: usize,
-    /// Destination; `None` is the end of the kernel.
+    /// Index of the destination node; `None` is the end of the kernel.
     pub to: Option<usize>,
-    /// What kind of step.
+    /// Kind of edge.
     pub kind: EdgeKind,
-    /// Stack entries that the step may push: tag and resume address.
+    /// Stack entries that the edge may push: tag and resume address.
     pub pushes: Vec<String>,
 }
 
-/// Kinds of steps.
+/// Kind of an edge.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EdgeKind {
-    /// Active lanes walk it.
+    /// Active lanes take the edge.
     Walk,
-    /// A tagged entry (SSY, PBK, CAL) is resumed.
+    /// A pop resumes a tagged stack entry (SSY, PBK, CAL).
     Resume,
-    /// Lanes left waiting by a divergent branch are taken up: no lane walks this edge.
+    /// The warp resumes lanes that a divergent branch left pending; no lane takes this edge.
     Divergence,
 }

@@ -51,71 +51,71 @@ pub struct FileReport {
     pub warnings: Vec<String>,
 }
 
-XX
+/// Summary of a kernel.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct KernelSummary {
-    /// Name as C++ source has it.
+    /// Demangled name.
     pub name: String,
     /// Name in the symbol table.
     pub symbol: String,
-    /// Instructions of the code section: functions behind the kernel and padding included.
+    /// Instructions of the code section, including functions after the kernel and padding.
     pub instructions: usize,
     /// General registers per thread.
     pub registers: u32,
-    /// Static shared memory, bytes; unknown in relocatable files.
+    /// Static shared memory in bytes; unknown in relocatable files.
     pub shared: Option<u32>,
-    /// Local stack frame per thread, bytes.
+    /// Stack frame of a thread in local memory, in bytes.
     pub local: Option<u32>,
-    /// Constant memory with contents in the file, bytes.
+    /// Constant memory with contents in the file, in bytes.
     pub constant: u64,
-    /// Parameters: number and bytes.
+    /// Kernel parameters: number and size in bytes.
     pub parameters: (usize, u64),
     /// Barriers.
     pub barriers: u32,
     /// Call instructions.
     pub calls: usize,
-    /// Loops; unknown when the control flow cannot be followed.
+    /// Loops; `None` if the control flow cannot be followed.
     pub loops: Option<usize>,
-    /// Required threads of a block.
+    /// Required threads of a block in x, y, z.
     pub required_block: Option<[u32; 3]>,
-    /// Why the control flow cannot be followed.
+    /// Reason why the control flow cannot be followed.
     pub refused: Option<String>,
 }
 
-/// The directory of a file with many images.
+/// Directory of a file with many images.
 #[derive(Clone, Debug, Serialize)]
 pub struct Directory {
     /// The file as the user named it.
     pub file: String,
     /// `fat binary`, `host file`, `archive`.
     pub kind: &'static str,
-    /// Its images.
+    /// Images of the file.
     pub images: Vec<ImageSummary>,
 }
 
-/// One line per image.
+/// Summary of an image.
 #[derive(Clone, Debug, Serialize)]
 pub struct ImageSummary {
-    /// Its number, from 1.
+    /// Number of the image, from 1.
     pub number: usize,
     /// `cubin`, `PTX`.
     pub kind: String,
     /// `sm_61`.
     pub isa: String,
-    /// Whether it is machine code that can be bounded.
+    /// Whether the image is machine code that warpbound can bound.
     pub supported: bool,
     /// Bytes in the file.
     pub stored: u64,
-    /// Bytes once unpacked.
+    /// Bytes after decompression.
     pub size: u64,
     /// `plain`, `lz4`, `zstd`.
     pub packing: String,
-    /// Member of an archive that it comes from.
+    /// Archive member that contains the image.
     pub member: Option<String>,
 }
 
 impl Directory {
-    /// A table by kind and architecture, and one line per image that can be bounded.
+    /// Returns a table by kind and architecture, and one line per supported image.
     pub fn text(&self) -> String {
         let mut out = format!(
             "{}  {}, {}\n",
@@ -178,11 +178,11 @@ impl Directory {
 }
 
 impl FileReport {
-    /// One line per kernel, with a head.
+    /// Returns one line per kernel, with column heads.
     pub fn text(&self) -> String {
         let mut out = format!("{}  {}\n", self.file, self.isa);
         if self.refused.is_some() {
-            // Why is said as a diagnostic.
+            // The reason is printed as a diagnostic.
             for kernel in &self.kernels {
                 out.push_str(&format!("  {}\n", kernel.name));
             }

@@ -1,8 +1,8 @@
-//! What a run of a kernel was like.
+//! Report of a run of a mini-SIMT kernel.
 
 use serde::Serialize;
 
-/// A run that came to its end.
+/// Result of a run that ended without a fault.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunReport {
     /// Always `warpbound.run/1`.
@@ -19,13 +19,13 @@ pub struct RunReport {
     pub warps: usize,
     /// Lanes of a warp.
     pub warp_width: u32,
-    /// Cycles from the first issue to the last. What one run took is no bound of others.
+    /// Cycles from the first issue to the last. A simulated time is not a bound.
     pub cycles: u64,
     /// Cycles in which a warp issued an instruction.
     pub issued: u64,
-    /// Cycles in which none did.
+    /// Cycles in which no warp issued.
     pub stalled: u64,
-    /// Words of the memory that were compared with what the launch file expects, all equal.
+    /// Memory words that were compared with the values that the launch file expects; all are equal.
     pub checked_words: usize,
 }
 
@@ -33,7 +33,7 @@ impl RunReport {
     /// The name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.run/1";
 
-    /// A few lines.
+    /// Returns the report as a few lines of text.
     pub fn text(&self) -> String {
         let plural = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         let mut out = format!(

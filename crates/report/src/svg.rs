@@ -55,18 +55,18 @@ pub(crate) fn svg(graph: &Graph) -> String {
         .collect();
     let edges: Vec<(usize, usize)> = drawn.iter().map(|&(from, to, _)| (from, to)).collect();
     let kinds: Vec<EdgeKind> = drawn.iter().map(|&(_, _, kind)| kind).collect();
-    let back = back_edges(end + 1, graph.entry, &edges);
-    let layers = layers(end + 1, &edges, &back);
+    let back = find_back_edges(end + 1, graph.entry, &edges);
+    let assign_layers = layers(end + 1, &edges, &back);
     let mut cells: Vec<Cell> = (0..=end)
-        .map(|node| cell(graph, node, layers.get(node).copied().unwrap_or(0)))
+        .map(|node| node_cell(graph, node, assign_layers.get(node).copied().unwrap_or(0)))
         .collect();
-    let routes = routes(&edges, &back, &mut cells);
-    let order = order(&cells, &routes);
-    let width = place(&mut cells, &order);
-    draw(graph, &kinds, &cells, &routes, width)
+    let route_edges = routes(&edges, &back, &mut cells);
+    let order_layers = order(&cells, &route_edges);
+    let width = assign_coordinates(&mut cells, &order_layers);
+    draw(graph, &kinds, &cells, &route_edges, width)
 }
 
-fn cell(graph: &Graph, node: usize, layer: usize) -> Cell {
+fn node_cell(graph: &Graph, node: usize, layer: usize) -> Cell {
     let mut lines = Vec::new();
     match graph.nodes.get(node) {
         None => lines.push("end".to_owned()),
@@ -100,7 +100,7 @@ fn cell(graph: &Graph, node: usize, layer: usize) -> Cell {
 }
 
 /// Returns which edges close a cycle of a depth-first search from the entry.
-fn back_edges(nodes: usize, entry: usize, edges: &[(usize, usize)]) -> Vec<bool> {
+fn find_back_edges(nodes: usize, entry: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     let mut outgoing = vec![Vec::new(); nodes];
     for (i, &(from, _)) in edges.iter().enumerate() {
         outgoing[from].push(i);
@@ -239,7 +239,7 @@ fn order(cells: &[Cell], routes: &[Route]) -> Vec<Vec<usize>> {
 }
 
 /// Sets the coordinates of the cells, with centred layers. Returns the width without back edges.
-fn place(cells: &mut [Cell], order: &[Vec<usize>]) -> f64 {
+fn assign_coordinates(cells: &mut [Cell], order: &[Vec<usize>]) -> f64 {
     let widths: Vec<f64> = order
         .iter()
         .map(|layer| {

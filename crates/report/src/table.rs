@@ -1,16 +1,16 @@
-//! Columns of text.
+//! Text tables, wrapped paragraphs and counted nouns.
 
-/// Characters of a line of text that is no table.
+/// Maximum width in characters of lines outside tables.
 pub(crate) const WIDTH: usize = 100;
 
-/// How a column is aligned.
+/// Alignment of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
     Right,
 }
 
-/// Rows of cells, aligned in columns; `indent` spaces before each row. Lines have no trailing spaces.
+/// Formats rows of cells as aligned columns after `indent` spaces, without trailing spaces.
 pub(crate) fn table(indent: usize, columns: &[Align], rows: &[Vec<String>]) -> String {
     let width = |text: &str| text.chars().count();
     let widths: Vec<usize> = (0..columns.len())
@@ -51,7 +51,7 @@ pub(crate) fn table(indent: usize, columns: &[Align], rows: &[Vec<String>]) -> S
     out
 }
 
-/// A table behind an empty line; nothing where it has no rows.
+/// Appends an empty line and a table; appends nothing if there are no rows.
 pub(crate) fn section(
     out: &mut String,
     columns: &[Align],
@@ -66,7 +66,7 @@ pub(crate) fn section(
     }
 }
 
-/// Words in lines of at most [`WIDTH`] characters, each behind `indent` spaces.
+/// Fills lines of at most [`WIDTH`] characters with words, after `indent` spaces.
 pub(crate) fn wrapped(indent: usize, text: &str) -> String {
     let mut out = String::new();
     let mut line = String::new();
@@ -87,7 +87,7 @@ pub(crate) fn wrapped(indent: usize, text: &str) -> String {
     out
 }
 
-/// `1 loop`, `2 loops`.
+/// Formats a number with its noun: `1 loop`, `2 loops`.
 pub(crate) fn counted(n: usize, one: &str) -> String {
     match n {
         1 => format!("1 {one}"),

@@ -26,12 +26,13 @@ pub struct TimedReport {
     /// Policy by which a scheduler selects a warp among those that are ready.
     pub scheduler: String,
     /// Rule that takes one value from each parameter's range: `typical`, `slow`, `fast`, `lo`, `hi` or `seed=N`.
-    pub pick: String,
+    #[serde(rename = "pick")]
+    pub selection: String,
     /// Parameters that the user set to other values than the selected ones.
-    pub set: Vec<SetNumber>,
+    pub set: Vec<ParameterOverride>,
     /// With `slow` and `fast`: the search over parameters without a slow end for the slowest or fastest run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tried: Option<SelectionSearch>,
+    #[serde(rename = "tried", skip_serializing_if = "Option::is_none")]
+    pub selection_search: Option<SelectionSearch>,
     /// State of the L2 cache at the start: `cold` or `warm`.
     pub caches: &'static str,
     /// Mechanism that delays dependent instructions: `control-words` or `scoreboard`.
@@ -93,7 +94,7 @@ pub struct TimedReport {
 
 /// Parameter that the user set to another value.
 #[derive(Clone, Debug, Serialize)]
-pub struct SetNumber {
+pub struct ParameterOverride {
     /// Section and key of the parameter in the machine file.
     pub name: String,
     /// Value in this simulation.
@@ -106,14 +107,15 @@ pub struct SetNumber {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SelectionSearch {
     /// Parameters that were searched one at a time, in that order.
-    pub numbers: Vec<TriedNumber>,
+    pub numbers: Vec<SearchedParameter>,
     /// Parameters that were not searched because the runs would take long; they have their typical values.
-    pub left_out: Vec<String>,
+    #[serde(rename = "left_out")]
+    pub skipped: Vec<String>,
 }
 
 /// Parameter without a slow end whose values were searched.
 #[derive(Clone, Debug, Serialize)]
-pub struct TriedNumber {
+pub struct SearchedParameter {
     /// Section and key of the parameter in the machine file.
     pub name: String,
     /// Value that the search found.
@@ -134,12 +136,12 @@ pub struct OccupancyReport {
     /// `resident_warps` as a fraction of `most_warps`.
     pub achieved: f64,
     /// Occupancy that the resources of the kernel allow.
-    pub theoretical: Theoretical,
+    pub theoretical: TheoreticalOccupancy,
 }
 
 /// Occupancy that the registers, shared memory and threads of a block allow.
 #[derive(Clone, Debug, Serialize)]
-pub struct Theoretical {
+pub struct TheoreticalOccupancy {
     /// Blocks per SM.
     pub blocks: u64,
     /// Warps of these blocks.
@@ -313,7 +315,7 @@ pub struct UnpublishedNumber {
     /// Section and key in the machine file; `machine` for the machine as a whole.
     pub name: String,
     /// Value in this simulation.
-    pub value: Taken,
+    pub value: ParameterValue,
     /// Lower end of the range of a number.
     pub least: Option<u64>,
     /// Upper end of the range of a number.
@@ -321,7 +323,8 @@ pub struct UnpublishedNumber {
     /// Unit of a number: `cycles`, `bytes`, ….
     pub unit: Option<&'static str>,
     /// Provenance: `assumed`, or `fitted` to a measurement.
-    pub standing: &'static str,
+    #[serde(rename = "standing")]
+    pub provenance: &'static str,
     /// Reason for the value, as the machine file states it.
     pub source: String,
 }
@@ -329,7 +332,7 @@ pub struct UnpublishedNumber {
 /// Value of a parameter: a number or a choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Taken {
+pub enum ParameterValue {
     /// A number.
     Number(u64),
     /// A choice.
@@ -375,14 +378,14 @@ impl Sensitivity {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Spread {
     /// Simulation with the fewest cycles; `None` if none has fewer than the reported one.
-    pub fewest: Option<Swing>,
+    pub fewest: Option<CycleChange>,
     /// Simulation with the most cycles; `None` if none has more than the reported one.
-    pub most: Option<Swing>,
+    pub most: Option<CycleChange>,
 }
 
 /// Change of the cycles by another value of one parameter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Swing {
+pub struct CycleChange {
     /// Section and key of the parameter in the machine file.
     pub name: String,
     /// Changed value.
@@ -403,9 +406,10 @@ impl Spread {
                 let Some(change) = rerun.change else {
                     continue;
                 };
-                let of = |swing: &Option<Swing>| swing.as_ref().map_or(0, |swing| swing.change);
+                let of =
+                    |swing: &Option<CycleChange>| swing.as_ref().map_or(0, |swing| swing.change);
                 let swing = || {
-                    Some(Swing {
+                    Some(CycleChange {
                         name: row.name.clone(),
                         value: rerun.value,
                         change,

@@ -1,10 +1,10 @@
-//! A run with time as text.
+//! Writer of timed simulations as text.
 
 use crate::functional_text::{lanes, note_line, source};
 use crate::table::{Align, counted, section, table, wrapped};
 use crate::timed::{
-    UnpublishedNumber, InstructionTime, Misses, Rerun, SetNumber, Stalls, Swing, Taken, Theoretical,
-    TimedReport, SelectionSearch,
+    CycleChange, InstructionTime, Misses, ParameterOverride, ParameterValue, Rerun,
+    SelectionSearch, Stalls, TheoreticalOccupancy, TimedReport, UnpublishedNumber,
 };
 
 use Align::{Left, Right};
@@ -12,28 +12,28 @@ use Align::{Left, Right};
 #[cfg(test)]
 mod tests;
 
-/// Lines and instructions that are shown: those behind them took the least cycles.
+/// Maximum of source lines and of instructions that are shown, those with the most cycles.
 const SHOWN: usize = 25;
 
-/// Characters of the bar of all cycles.
+/// Width in characters of a bar that stands for all cycles.
 const BAR: u64 = 30;
 
 impl TimedReport {
-    /// The cycles, where they went, what memory did, what that rests on; with `stats` also SMs, lines and instructions, and
-    /// the sources of what it rests on.
+    /// Returns the report as text: cycles, stall reasons, memory traffic and unpublished parameters. With `stats`,
+    /// tables of SMs, lines and instructions are added, and the reasons for these parameters.
     pub fn text(&self, stats: bool) -> String {
-        let mut out = self.head();
-        self.stalls_table(&mut out);
-        self.memory_tables(&mut out);
+        let mut out = self.header();
+        self.write_stalls(&mut out);
+        self.write_memory(&mut out);
         if stats {
-            self.statistics(&mut out);
+            self.write_statistics(&mut out);
         }
-        self.sensitivity_table(&mut out);
-        self.assumption_table(&mut out, stats);
+        self.write_sensitivities(&mut out);
+        self.write_unpublished(&mut out, stats);
         out
     }
 
-    fn head(&self) -> String {
+    fn header(&self) -> String {
         let size = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
         let mut out = format!(
             "kernel {}  ({}, machine {})\n",
@@ -49,8 +49,8 @@ impl TimedReport {
             self.spread_line(),
             format!("{} blocks of {} threads", size(self.grid), size(self.block)),
             format!(
-                "scheduler {}, pick {}, caches {}, interlock {}",
-                self.scheduler, self.pick, self.caches, self.interlock
+                "scheduler {}, selection {}, caches {}, interlock {}",
+                self.scheduler, self.selection, self.caches, self.interlock
             ),
             format!(
                 "{} warp instructions, {} active lanes on average; diverged {}",
@@ -70,29 +70,31 @@ impl TimedReport {
                 self.occupancy.resident_warps,
                 self.occupancy.most_warps,
                 self.occupancy.achieved * 100.0,
-                room(&self.occupancy.theoretical)
+                theoretical_text(&self.occupancy.theoretical)
             ),
         ];
         for line in lines.iter().filter(|line| !line.is_empty()) {
             out.push_str(&format!("  {line}\n"));
         }
-        let extreme = match self.pick.as_str() {
+        let extreme = match self.selection.as_str() {
             "lo" => Some(("least", "fastest")),
             "hi" => Some(("most", "slowest")),
             _ => None,
         };
         if let Some((which, run)) = extreme {
             out.push_str(&format!(
-                "  with the {which} of each number, which need not be the {run} run: of some numbers more is faster\n"
+                "  with the {which} of each number, which need not be the {run} run: for some numbers more is faster\n"
             ));
         }
-        if let Some(tried) = &self.tried {
-            out.push_str(&wrapped(2, &tried_line(&self.pick, tried)).replace(UNBROKEN, " "));
+        if let Some(tried) = &self.selection_search {
+            out.push_str(
+                &wrapped(2, &search_line(&self.selection, tried)).replace(NO_BREAK_SPACE, " "),
+            );
         }
         if !self.set.is_empty() {
-            let numbers: Vec<String> = self.set.iter().map(set).collect();
+            let numbers: Vec<String> = self.set.iter().map(override_text).collect();
             let line = format!("with {}", numbers.join(", "));
-            out.push_str(&wrapped(2, &line).replace(UNBROKEN, " "));
+            out.push_str(&wrapped(2, &line).replace(NO_BREAK_SPACE, " "));
         }
         if self.checked_elements > 0 {
             let elements = counted(self.checked_elements, "element");
@@ -106,12 +108,12 @@ impl TimedReport {
         out
     }
 
-    /// Range of the cycles when single numbers change.
+    /// Formats the range of the cycles when single parameters change.
     fn spread_line(&self) -> String {
         let Some(spread) = &self.spread else {
             return "--sensitivities says how far single assumptions move these cycles".to_owned();
         };
-        let swing = |swing: &Swing| {
+        let swing = |swing: &CycleChange| {
             let change = swing.change as f64 * 100.0 / self.cycles.max(1) as f64;
             format!("{change:+.1} % ({} = {})", swing.name, swing.value)
         };
@@ -126,7 +128,7 @@ impl TimedReport {
         }
     }
 
-    fn stalls_table(&self, out: &mut String) {
+    fn write_stalls(&self, out: &mut String) {
         let mut named: Vec<(&str, u64)> = self.stalls.named().to_vec();
         named.retain(|(_, cycles)| *cycles > 0);
         named.sort_by_key(|(_, cycles)| std::cmp::Reverse(*cycles));
@@ -143,7 +145,7 @@ impl TimedReport {
         section(out, &[Left, Right, Right, Left], head, rows);
     }
 
-    fn memory_tables(&self, out: &mut String) {
+    fn write_memory(&self, out: &mut String) {
         let rows = self.shared.iter().map(|shared| {
             let mut row = vec!["shared".to_owned(), shared.access.to_owned()];
             row.extend(
@@ -164,8 +166,8 @@ impl TimedReport {
                 ]
                 .map(|n| n.to_string()),
             );
-            row.push(hits(memory.l1_hits, memory.l1_lookups));
-            row.push(hits(memory.l2_hits, memory.l2_lookups));
+            row.push(hit_rate(memory.l1_hits, memory.l1_lookups));
+            row.push(hit_rate(memory.l2_hits, memory.l2_lookups));
             row.extend([memory.dram_sectors, memory.tlb_misses].map(|n| n.to_string()));
             row
         });
@@ -201,7 +203,7 @@ impl TimedReport {
         section(out, &[Left, Right, Right, Right], head, rows);
     }
 
-    fn statistics(&self, out: &mut String) {
+    fn write_statistics(&self, out: &mut String) {
         let rows = self.sms.iter().map(|sm| {
             vec![
                 sm.sm.to_string(),
@@ -223,19 +225,19 @@ impl TimedReport {
         section(out, &[Right; 6], head, rows);
         let rows = self.lines.iter().take(SHOWN).map(|line| {
             let mut row = vec![source(&line.source)];
-            row.extend(self.time(line.warp_instructions, line.warp_cycles, &line.stalls));
+            row.extend(self.time_cells(line.warp_instructions, line.warp_cycles, &line.stalls));
             row
         });
         let head = vec!["line", "issued", "warp cycles", "share", "mostly"];
         section(out, &[Left, Right, Right, Right, Left], head, rows);
-        self.left_out(
+        self.write_omitted(
             out,
             self.lines.iter().skip(SHOWN).map(|l| l.warp_cycles),
             "line",
         );
         let row = |at: &InstructionTime| {
             let mut row = vec![at.address.clone()];
-            row.extend(self.time(at.warp_instructions, at.warp_cycles, &at.stalls));
+            row.extend(self.time_cells(at.warp_instructions, at.warp_cycles, &at.stalls));
             row.push(at.text.clone());
             row
         };
@@ -247,21 +249,21 @@ impl TimedReport {
             .iter()
             .skip(SHOWN)
             .map(|at| at.warp_cycles);
-        self.left_out(out, left, "instruction");
+        self.write_omitted(out, left, "instruction");
     }
 
-    /// Times issued, cycles, their share, and the reason for most of them.
-    fn time(&self, issued: u64, cycles: u64, stalls: &Stalls) -> [String; 4] {
+    /// Returns the cells of issues, cycles, their share, and their most frequent stall reason.
+    fn time_cells(&self, issued: u64, cycles: u64, stalls: &Stalls) -> [String; 4] {
         [
             issued.to_string(),
             cycles.to_string(),
             share(cycles, self.warp_cycles),
-            mostly(stalls, cycles),
+            main_stall(stalls, cycles),
         ]
     }
 
-    /// Says how many rows are not shown.
-    fn left_out(&self, out: &mut String, left: impl Iterator<Item = u64>, what: &str) {
+    /// Appends the number of rows that are not shown, and their share of the cycles.
+    fn write_omitted(&self, out: &mut String, left: impl Iterator<Item = u64>, what: &str) {
         let (mut count, mut cycles) = (0, 0);
         for took in left {
             count += 1;
@@ -276,14 +278,14 @@ impl TimedReport {
         }
     }
 
-    fn sensitivity_table(&self, out: &mut String) {
+    fn write_sensitivities(&self, out: &mut String) {
         let Some(sensitivities) = &self.sensitivities else {
             return;
         };
         let rows = sensitivities.iter().filter(|s| s.largest() > 0).map(|s| {
             let mut row = vec![s.name.clone(), s.value.to_string()];
             for rerun in [&s.least, &s.most] {
-                row.extend(self.rerun(rerun));
+                row.extend(self.rerun_cells(rerun));
             }
             row
         });
@@ -310,12 +312,12 @@ impl TimedReport {
             out.push_str(&wrapped(4, &line));
         }
         if sensitivities.is_empty() {
-            out.push_str("\n    no number that the run has asked for has a range\n");
+            out.push_str("\n    no parameter that the simulation used has a range\n");
         }
     }
 
-    /// A value, cycles with it, and how much they changed.
-    fn rerun(&self, rerun: &Rerun) -> [String; 3] {
+    /// Returns the cells of a value, of the cycles with it, and of their change.
+    fn rerun_cells(&self, rerun: &Rerun) -> [String; 3] {
         let change = rerun.change.map_or_else(String::new, |change| {
             let sign = match change {
                 0 => return "-".to_owned(),
@@ -329,69 +331,75 @@ impl TimedReport {
         [rerun.value.to_string(), cycles, change]
     }
 
-    /// Names, values and ranges; with `sources` a line for each, and why.
-    fn assumption_table(&self, out: &mut String, sources: bool) {
+    /// Appends names, values and ranges of the unpublished parameters; with `sources`, a row and the reason for each.
+    fn write_unpublished(&self, out: &mut String, sources: bool) {
         if self.assumptions.is_empty() {
             return;
         }
         if !sources {
-            let items: Vec<String> = self.assumptions.iter().map(assumed).collect();
+            let items: Vec<String> = self.assumptions.iter().map(parameter_text).collect();
             let what = match items.len() {
-                1 => "what no source states (--stats says why)".to_owned(),
-                n => format!("{n} things that no source states (--stats says why)"),
+                1 => "1 parameter without a published source (--stats gives the reason)".to_owned(),
+                n => {
+                    format!("{n} parameters without a published source (--stats gives the reasons)")
+                }
             };
             out.push_str(&format!("\n    {what}\n"));
-            out.push_str(&wrapped(4, &items.join(", ")).replace(UNBROKEN, " "));
+            out.push_str(&wrapped(4, &items.join(", ")).replace(NO_BREAK_SPACE, " "));
             return;
         }
         let row = |assumption: &UnpublishedNumber| {
             vec![
                 assumption.name.clone(),
-                value(&assumption.value),
+                value_text(&assumption.value),
                 assumption.unit.unwrap_or("").to_owned(),
                 range(assumption),
-                assumption.standing.to_owned(),
+                assumption.provenance.to_owned(),
             ]
         };
-        let head = ["what no source states", "taken", "", "may be", ""];
+        let head = ["unpublished parameter", "taken", "", "range", ""];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         rows.extend(self.assumptions.iter().map(row));
         let text = table(4, &[Left, Right, Left, Left, Left], &rows);
         let whys = self.assumptions.iter().map(|of| wrapped(8, &of.source));
         out.push('\n');
-        // Nothing is to be said of the head.
+        // The row of column heads has no reason.
         for (line, why) in text.lines().zip(std::iter::once(String::new()).chain(whys)) {
             out.push_str(&format!("{line}\n{why}"));
         }
     }
 }
 
-/// Stands for a blank at which no line ends.
-const UNBROKEN: &str = "\u{1}";
+/// Placeholder of a space at which lines are not broken.
+const NO_BREAK_SPACE: &str = "\u{1}";
 
-/// `issue.wake 0 (0 to 2)`.
-fn assumed(assumption: &UnpublishedNumber) -> String {
-    let range = match range(assumption) {
+/// Formats a parameter with its range: `issue.wake 0 (0 to 2)`.
+fn parameter_text(assumption: &UnpublishedNumber) -> String {
+    let range_text = match range(assumption) {
         range if range.is_empty() => range,
         range => format!(" ({range})"),
     };
-    let text = format!("{} {}{range}", assumption.name, value(&assumption.value));
-    text.replace(' ', UNBROKEN)
+    let text = format!(
+        "{} {}{range_text}",
+        assumption.name,
+        value_text(&assumption.value)
+    );
+    text.replace(' ', NO_BREAK_SPACE)
 }
 
-/// `shared.latency 30 instead of 23`.
-fn set(number: &SetNumber) -> String {
+/// Formats a parameter that the user set: `shared.latency 30 instead of 23`.
+fn override_text(number: &ParameterOverride) -> String {
     let [value, before] = [number.value, number.instead_of].map(|n| n.to_string());
     let text = format!("{} {value} instead of {before}", number.name);
-    text.replace(' ', UNBROKEN)
+    text.replace(' ', NO_BREAK_SPACE)
 }
 
-/// What became of the numbers that have no slow end.
-fn tried_line(pick: &str, tried: &SelectionSearch) -> String {
+/// Formats the outcome of the search over parameters without a slow end.
+fn search_line(pick: &str, tried: &SelectionSearch) -> String {
     let mut line = format!("with the {pick} end of each number");
     let changed = tried.numbers.iter().filter(|n| n.value != n.typical);
     let changed: Vec<String> = changed
-        .map(|n| format!("{} {}", n.name, n.value).replace(' ', UNBROKEN))
+        .map(|n| format!("{} {}", n.name, n.value).replace(' ', NO_BREAK_SPACE))
         .collect();
     if !tried.numbers.is_empty() {
         let count = counted(tried.numbers.len(), "number");
@@ -403,14 +411,14 @@ fn tried_line(pick: &str, tried: &SelectionSearch) -> String {
             changed => line.push_str(&format!(": {}", changed.join(", "))),
         }
     }
-    if !tried.left_out.is_empty() {
-        let names = tried.left_out.join(", ");
+    if !tried.skipped.is_empty() {
+        let names = tried.skipped.join(", ");
         line.push_str(&format!("; typical, as the run is long: {names}"));
     }
     line
 }
 
-/// `1 cycle`, `1 234 cycles`.
+/// Formats cycles: `1 cycle`, `1234 cycles`.
 fn cycles(n: u64) -> String {
     match n {
         1 => "1 cycle".to_owned(),
@@ -418,7 +426,7 @@ fn cycles(n: u64) -> String {
     }
 }
 
-/// A time with four digits or so.
+/// Formats a time with three to five significant digits.
 fn duration(milliseconds: f64) -> String {
     let (number, unit) = match milliseconds {
         m if m < 1.0 => (m * 1000.0, "us"),
@@ -433,8 +441,8 @@ fn duration(milliseconds: f64) -> String {
     format!("{number:.digits$} {unit}")
 }
 
-/// What the kernel's needs allow.
-fn room(theoretical: &Theoretical) -> String {
+/// Formats the theoretical occupancy and its limiting resource.
+fn theoretical_text(theoretical: &TheoreticalOccupancy) -> String {
     format!(
         "; {} fit, in {}, limited by {}",
         theoretical.warps,
@@ -443,7 +451,7 @@ fn room(theoretical: &Theoretical) -> String {
     )
 }
 
-/// `part` of `all`, in so many steps, to the nearest.
+/// Returns `part / all` in units of `1 / steps`, rounded to the nearest.
 fn rounded_part(part: u64, all: u64, steps: u64) -> u64 {
     let all = u128::from(all.max(1));
     let rounded = (u128::from(part) * u128::from(steps) * 2 + all) / (2 * all);
@@ -455,18 +463,18 @@ fn share(part: u64, all: u64) -> String {
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
-/// The hits as a share; `-` where nothing was looked for.
-fn hits(hits: u64, lookups: u64) -> String {
+/// Formats the hit rate; `-` without lookups.
+fn hit_rate(hits: u64, lookups: u64) -> String {
     match lookups {
         0 => "-".to_owned(),
         lookups => share(hits, lookups),
     }
 }
 
-/// The reason that took most cycles, and its share of these.
-fn mostly(stalls: &Stalls, cycles: u64) -> String {
+/// Formats the most frequent stall reason and its share of the cycles.
+fn main_stall(stalls: &Stalls, cycles: u64) -> String {
     let named = stalls.named();
-    // Of those that are equal, the first.
+    // `max_by_key` returns the last of equal maxima; the reversal makes it the first reason.
     let most = named.iter().rev().max_by_key(|(_, cycles)| *cycles);
     match most {
         Some((name, most)) if *most > 0 => {
@@ -476,14 +484,14 @@ fn mostly(stalls: &Stalls, cycles: u64) -> String {
     }
 }
 
-fn value(taken: &Taken) -> String {
+fn value_text(taken: &ParameterValue) -> String {
     match taken {
-        Taken::Number(number) => number.to_string(),
-        Taken::Choice(choice) => choice.clone(),
+        ParameterValue::Number(number) => number.to_string(),
+        ParameterValue::Choice(choice) => choice.clone(),
     }
 }
 
-/// `0 to 10`; nothing where there is no other value.
+/// Formats the range of a number as `0 to 10`; empty for a single value.
 fn range(assumption: &UnpublishedNumber) -> String {
     match (assumption.least, assumption.most) {
         (Some(least), Some(most)) if least < most => {

@@ -117,7 +117,8 @@ pub enum TraceArgs<'a> {
         /// Mask of the active lanes.
         active: String,
         /// Cycles since the previous issue of the warp, that issue included, by stall reason.
-        waited: StallCounts,
+        #[serde(rename = "waited")]
+        stalls: StallCounts,
     },
     /// Details of an access to shared memory.
     Shared {
@@ -160,7 +161,7 @@ pub enum TraceArgs<'a> {
 
 /// Metadata of a trace file, its `otherData`.
 #[derive(Clone, Debug, Serialize)]
-pub struct TraceAbout<'a> {
+pub struct TraceMetadata<'a> {
     /// The file with the machine code.
     pub file: &'a str,
     /// The kernel.
@@ -171,7 +172,7 @@ pub struct TraceAbout<'a> {
     pub time: &'static str,
 }
 
-impl TraceAbout<'_> {
+impl TraceMetadata<'_> {
     /// Meaning of a microsecond of the trace.
     pub const TIME: &'static str = "1 us shown is 1 cycle";
 }
@@ -204,11 +205,11 @@ pub struct TraceWriter<W> {
 
 impl<W: Write> TraceWriter<W> {
     /// Starts a file with the metadata `about`.
-    pub fn new(out: W, about: &TraceAbout<'_>) -> TraceWriter<W> {
+    pub fn new(out: W, metadata: &TraceMetadata<'_>) -> TraceWriter<W> {
         let mut out = JsonLines::new(out);
         // Viewers round displayed times to this unit.
         let before = b"{\"displayTimeUnit\":\"ns\",\"otherData\":";
-        out.write(before, about, b",\"traceEvents\":[\n");
+        out.write(before, metadata, b",\"traceEvents\":[\n");
         TraceWriter {
             out,
             is_first: true,
@@ -285,11 +286,11 @@ mod tests {
         }
     }
 
-    const ABOUT: TraceAbout<'_> = TraceAbout {
+    const ABOUT: TraceMetadata<'_> = TraceMetadata {
         file: "f",
         kernel: "k",
         machine: "m",
-        time: TraceAbout::TIME,
+        time: TraceMetadata::TIME,
     };
 
     #[test]

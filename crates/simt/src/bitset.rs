@@ -1,8 +1,8 @@
-//! A small set of small numbers.
+//! Set of small numbers.
 
 use smallvec::SmallVec;
 
-/// A set of `usize` kept as bits; inline up to 127.
+/// Set of `usize` as bits, without heap memory up to 127.
 #[derive(Clone, Default, Debug)]
 pub struct BitSet {
     words: SmallVec<[u64; 2]>,
@@ -14,7 +14,7 @@ impl BitSet {
         Self::default()
     }
 
-    /// Adds `item`; true when it was not there.
+    /// Adds `item`; returns whether it was absent.
     pub fn insert(&mut self, item: usize) -> bool {
         let (word, bit) = (item / 64, 1u64 << (item % 64));
         if word >= self.words.len() {
@@ -25,14 +25,14 @@ impl BitSet {
         fresh
     }
 
-    /// `item` is in the set.
+    /// Whether `item` is in the set.
     pub fn contains(&self, item: usize) -> bool {
         self.words
             .get(item / 64)
             .is_some_and(|w| w >> (item % 64) & 1 == 1)
     }
 
-    /// Adds all of `other`; true when the set grew.
+    /// Adds all of `other`; returns whether the set grew.
     pub fn union(&mut self, other: &BitSet) -> bool {
         if other.words.len() > self.words.len() {
             self.words.resize(other.words.len(), 0);
@@ -45,7 +45,7 @@ impl BitSet {
         grew
     }
 
-    /// Adds what is in `other` and not in `without`.
+    /// Adds the members of `other` that are not in `without`.
     pub fn union_without(&mut self, other: &BitSet, without: &BitSet) {
         if other.words.len() > self.words.len() {
             self.words.resize(other.words.len(), 0);
@@ -55,7 +55,7 @@ impl BitSet {
         }
     }
 
-    /// Takes the largest member out.
+    /// Removes and returns the largest member.
     pub fn pop(&mut self) -> Option<usize> {
         let index = self.words.iter().rposition(|&word| word != 0)?;
         let bit = 63 - self.words[index].leading_zeros() as usize;
@@ -63,13 +63,13 @@ impl BitSet {
         Some(index * 64 + bit)
     }
 
-    /// Some member is in both sets.
+    /// Whether some member is in both sets.
     pub fn intersects(&self, other: &BitSet) -> bool {
         let mut words = self.words.iter().zip(&other.words);
         words.any(|(mine, theirs)| mine & theirs != 0)
     }
 
-    /// The members from `start` on, `count` numbers at most (1 to 64), as bits from 0 on.
+    /// The members in `start..start + count` as a word, bit 0 for `start`; `count` is 1 to 64.
     pub(crate) fn extract(&self, start: usize, count: usize) -> u64 {
         let (index, shift) = (start / 64, start % 64);
         let word = |index: usize| self.words.get(index).copied().unwrap_or(0);
@@ -80,7 +80,7 @@ impl BitSet {
         bits & u64::MAX >> (64 - count)
     }
 
-    /// Adds the numbers that [`BitSet::extract`] gave, moved to `start`; true when the set grew.
+    /// Adds the members of a word of [`BitSet::extract`], bit 0 for `start`; returns whether the set grew.
     pub(crate) fn deposit(&mut self, start: usize, bits: u64) -> bool {
         let (index, shift) = (start / 64, start % 64);
         let over = if shift > 0 { bits >> (64 - shift) } else { 0 };
@@ -111,7 +111,7 @@ impl BitSet {
         })
     }
 
-    /// No members.
+    /// Whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&w| w == 0)
     }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extracted_members_are_those_that_are_deposited() {
+    fn deposit_is_the_inverse_of_extract() {
         let mut rng = fastrand::Rng::with_seed(1);
         for _ in 0..2000 {
             let set: BitSet = (0..rng.usize(0..60)).map(|_| rng.usize(0..250)).collect();

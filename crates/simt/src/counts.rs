@@ -1,27 +1,29 @@
-//! What the SIMT rules imply for how often a warp executes each node: labelled linear rows.
+//! Linear constraints on execution counts of a warp that follow from the SIMT rules: labelled rows for IPET.
 //!
-//! Unknowns are counts of warp steps (`x`) and of thread steps (`y`, summed over the lanes of the
-//! warp). Three families of rows tie them together, beside flow conservation:
+//! Variables are counts of warp steps (`x`) and of thread steps (`y`, summed over the lanes of the
+//! warp). Beside flow conservation, these families of rows relate them:
 //!
 //! * *thread flow*: each arrival of the warp over a thread-level edge carries at least one lane,
 //!   so `x ≤ y`; the `y` carry the loop facts, which are per thread;
 //! * *pops ≤ pushes* for each stack entry;
-//! * *together*: where no lane that waits since the loop was entered can reach the header inside
-//!   the loop, the lanes of later header executions are among those of earlier ones, so the warp
-//!   executes the header at most `B` times for each time it enters the loop.
+//! * *lockstep*: where no pending lane can reach a loop's header inside the loop, the lanes of each header
+//!   execution are among those of the one before, so the warp executes the header at most `B` times for each time
+//!   it enters the loop;
+//! * *guarded lanes*: steps that the thread index guards carry few lanes.
 //!
-//! Why each holds is argued in the project's `SOUNDNESS.md`.
+//! `warp-cfg-2023` 4 has the flow of the warp alone ([`CountSystem::of_paper`]). SOUNDNESS 5 argues that each row holds
+//! in every run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::warp::{WarpStep, Via, WarpState};
+use crate::warp::{Via, WarpState, WarpStep};
 use crate::{EntryId, EntryTable, NodeId};
 
 /// Index of a variable of a [`CountSystem`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CountVar(pub usize);
 
-/// What a variable counts.
+/// Event counted by a variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CountKind {
     /// The warp starts (always 1).
@@ -34,7 +36,7 @@ pub enum CountKind {
     ThreadStep(NodeId, WarpStep),
 }
 
-/// A coefficient: a number, or a number times the bound of a loop fact.
+/// Coefficient: a number, or a number times a value of a flow fact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Factor {
     /// This number.
@@ -54,69 +56,71 @@ pub enum RowRelation {
     Exactly,
 }
 
-/// Which rule a row comes from.
+/// Rule that a row follows from (subsections of SOUNDNESS 5).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Family {
+pub enum RowFamily {
     /// The warp or its lanes start once.
     Start,
-    /// What enters a node leaves it.
+    /// Each node is left as often as it is entered.
     Flow,
     /// A warp step carries at least one lane.
     ThreadFlow,
-    /// An entry is resumed at most as often as pushed.
+    /// An entry is resumed at most as often as it was pushed.
     Pops,
     /// Loop fact, per thread.
     LoopPerThread,
-    /// Loop fact, per warp-level entry of the loop.
-    LoopTogether,
+    /// Loop fact, per entry of the loop by the warp, for lanes in lockstep.
+    LoopLockstep,
     /// Loop fact read as a bound of the warp-level loop.
     LoopOfWarp,
     /// Total of a loop, per thread.
     TotalPerThread,
-    /// Total of a loop whose lanes stay together in the whole run.
-    TotalTogether,
-    /// Lanes that pass a branch which the thread's place in its block decides.
-    Passing,
+    /// Total of a loop whose lanes are in lockstep over the whole run.
+    TotalLockstep,
+    /// Lanes that satisfy a guard on the thread index.
+    GuardedLanes,
 }
 
-impl Family {
-    /// Why rows of this family hold, in one clause.
+impl RowFamily {
+    /// The reason why rows of this family hold, in one clause.
     pub fn reason(self) -> &'static str {
         match self {
-            Family::Start => "the kernel is entered once by the live lanes",
-            Family::Flow => "what enters a node leaves it",
-            Family::ThreadFlow => "each warp step carries at least one lane",
-            Family::Pops => "an entry is resumed at most as often as it was pushed",
-            Family::LoopPerThread => "loop fact: header executions per entry of each thread",
-            Family::LoopTogether => "lanes that iterate together: the fact holds for the warp",
-            Family::LoopOfWarp => "loop fact, taken as a bound of the warp-level loop",
-            Family::TotalPerThread => "total of a loop: header executions of each thread",
-            Family::TotalTogether => {
+            RowFamily::Start => "the kernel is entered once by the live lanes",
+            RowFamily::Flow => "what enters a node leaves it",
+            RowFamily::ThreadFlow => "each warp step carries at least one lane",
+            RowFamily::Pops => "an entry is resumed at most as often as it was pushed",
+            RowFamily::LoopPerThread => "loop fact: header executions per entry of each thread",
+            RowFamily::LoopLockstep => {
+                "lanes that iterate in lockstep: the fact holds for the warp"
+            }
+            RowFamily::LoopOfWarp => "loop fact, taken as a bound of the warp-level loop",
+            RowFamily::TotalPerThread => "total of a loop: header executions of each thread",
+            RowFamily::TotalLockstep => {
                 "lanes that leave the loop do not come back: the total holds for the warp"
             }
-            Family::Passing => {
-                "the thread's place in its block decides which lanes go this way, each at most once"
+            RowFamily::GuardedLanes => {
+                "the thread index decides which lanes take this side, each at most once"
             }
         }
     }
 }
 
-/// `Σ factor·variable  relation  constant`.
+/// Row `Σ factor·variable  relation  constant`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CountRow {
-    /// Terms.
+    /// Terms of the sum.
     pub terms: Vec<(CountVar, Factor)>,
-    /// Relation.
+    /// Relation of the sum to the constant.
     pub relation: RowRelation,
     /// Right side.
     pub constant: i64,
-    /// The rule.
-    pub family: Family,
-    /// What the row is about.
+    /// Rule that the row follows from.
+    pub family: RowFamily,
+    /// Subject of the row: the node, edge, entry or loop.
     pub label: String,
 }
 
-/// A loop of the thread-level graph for counting.
+/// Loop of the thread-level graph, with the fact that bounds it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CountedLoop {
     /// Header nodes.
@@ -136,20 +140,20 @@ impl CountedLoop {
 /// Thread-level steps that only some lanes of a warp take.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaneLimit {
-    /// Where the steps begin.
+    /// Source node of the steps.
     pub from: NodeId,
-    /// The steps, of which a lane takes one, once; or none.
+    /// The steps, of which each lane takes at most one, once.
     pub steps: Vec<WarpStep>,
-    /// The most lanes of any warp that take one of them.
+    /// Most lanes of any warp that take one of them.
     pub lanes: u64,
 }
 
-/// Everything the rows are made of.
+/// Input of [`CountSystem::build`]: both graphs, their loops and states.
 pub struct CountInput<'a> {
-    /// The most live lanes of a warp.
+    /// Most live lanes of a warp.
     pub lanes: u64,
     /// Steps that only some of them take.
-    pub limits: &'a [LaneLimit],
+    pub lane_limits: &'a [LaneLimit],
     /// First node.
     pub entry: NodeId,
     /// Thread-level steps by source node.
@@ -162,63 +166,68 @@ pub struct CountInput<'a> {
     pub loops: &'a [CountedLoop],
     /// Return entries of calls into a context that other calls enter as well.
     pub shared_returns: &'a BTreeSet<EntryId>,
-    /// What is known when the warp is at a node.
+    /// State of the warp at a node; `None` if it never executes the node.
     pub state: &'a dyn Fn(NodeId) -> Option<&'a WarpState>,
 }
 
 /// Variables and rows.
 #[derive(Clone, Debug, Default)]
 pub struct CountSystem {
-    /// What each variable counts.
+    /// Event counted by each variable.
     pub variables: Vec<CountKind>,
     /// Rows.
     pub rows: Vec<CountRow>,
-    /// For each node, the variables whose sum is how often the warp executes it.
+    /// For each node, the variables whose sum is the warp's executions of it.
     pub executions: BTreeMap<NodeId, Vec<CountVar>>,
-    /// For each loop of the input: the warp's lanes iterate it together.
-    pub together: Vec<bool>,
+    /// For each loop of the input, whether the warp's lanes iterate it in lockstep.
+    pub lockstep: Vec<bool>,
 }
 
 impl CountSystem {
-    /// Builds the system.
-    pub fn run(input: &CountInput<'_>) -> CountSystem {
+    /// Builds the system of SOUNDNESS 5.
+    pub fn build(input: &CountInput<'_>) -> CountSystem {
         let mut builder = Builder {
             input,
             system: CountSystem::default(),
         };
-        let threads = builder.variables(input.thread, CountKind::ThreadStart, CountKind::ThreadStep);
-        let warps = builder.variables(input.warp, CountKind::WarpStart, CountKind::WarpStep);
+        let threads =
+            builder.add_level(input.thread, CountKind::ThreadStart, CountKind::ThreadStep);
+        let warps = builder.add_level(input.warp, CountKind::WarpStart, CountKind::WarpStep);
         let lanes = i64::try_from(input.lanes).unwrap_or(i64::MAX);
-        builder.start(threads.start, RowRelation::AtMost, lanes, "lanes");
-        builder.start(warps.start, RowRelation::Exactly, 1, "warp");
-        builder.conserve(&threads, "thread");
-        builder.conserve(&warps, "warp");
-        builder.thread_flow(&threads, &warps);
-        builder.pops(&threads, &warps);
+        builder.add_start_row(threads.start, RowRelation::AtMost, lanes, "lanes");
+        builder.add_start_row(warps.start, RowRelation::Exactly, 1, "warp");
+        builder.add_flow_rows(&threads, "thread");
+        builder.add_flow_rows(&warps, "warp");
+        builder.add_thread_flow_rows(&threads, &warps);
+        builder.add_pop_rows(&threads, &warps);
         for counted in input.loops {
-            builder.per_entry(counted, &threads, Family::LoopPerThread);
-            builder.together(counted, &threads, &warps);
+            builder.add_per_entry_row(counted, &threads, RowFamily::LoopPerThread);
+            let lockstep = builder.iterates_in_lockstep(counted);
+            builder.system.lockstep.push(lockstep);
+            if lockstep {
+                builder.add_lockstep_row(counted, &threads, &warps);
+            }
         }
-        builder.totals(&threads, &warps);
-        builder.passing(&threads);
+        builder.add_total_rows(&threads, &warps);
+        builder.add_guarded_lane_rows(&threads);
         builder.system.executions = warps.arriving;
         builder.system
     }
 
-    /// The system of `warp-cfg-2023` section 4, for comparison: the flow of the warp alone, each
+    /// Builds the system of `warp-cfg-2023` 4, for comparison: the flow of the warp alone, each
     /// loop of the warp-level graph (`input.loops`) bounded by its fact. A fact about one thread
-    /// does not bound a warp whose lanes iterate apart, so this is sound only for facts that
+    /// does not bound a warp whose lanes iterate separately, so this is sound only for facts that
     /// are stated for the warp.
     pub fn of_paper(input: &CountInput<'_>) -> CountSystem {
         let mut builder = Builder {
             input,
             system: CountSystem::default(),
         };
-        let warps = builder.variables(input.warp, CountKind::WarpStart, CountKind::WarpStep);
-        builder.start(warps.start, RowRelation::Exactly, 1, "warp");
-        builder.conserve(&warps, "warp");
+        let warps = builder.add_level(input.warp, CountKind::WarpStart, CountKind::WarpStep);
+        builder.add_start_row(warps.start, RowRelation::Exactly, 1, "warp");
+        builder.add_flow_rows(&warps, "warp");
         for counted in input.loops {
-            builder.per_entry(counted, &warps, Family::LoopOfWarp);
+            builder.add_per_entry_row(counted, &warps, RowFamily::LoopOfWarp);
         }
         builder.system.executions = warps.arriving;
         builder.system
@@ -229,14 +238,14 @@ impl CountSystem {
         self.variables.len()
     }
 
-    /// No variables.
+    /// Whether there are no variables.
     pub fn is_empty(&self) -> bool {
         self.variables.is_empty()
     }
 }
 
-/// Steps of one level with their variables.
-struct Level {
+/// Steps of the thread-level or warp-level graph with their variables.
+struct LevelVariables {
     start: CountVar,
     steps: Vec<(NodeId, WarpStep, CountVar)>,
     arriving: BTreeMap<NodeId, Vec<CountVar>>,
@@ -253,14 +262,14 @@ struct Builder<'a, 'b> {
 }
 
 impl Builder<'_, '_> {
-    fn variable(&mut self, counted: CountKind) -> CountVar {
+    fn add_variable(&mut self, counted: CountKind) -> CountVar {
         self.system.variables.push(counted);
         CountVar(self.system.variables.len() - 1)
     }
 
-    fn row(
+    fn add_row(
         &mut self,
-        family: Family,
+        family: RowFamily,
         label: String,
         terms: Vec<(CountVar, Factor)>,
         relation: RowRelation,
@@ -275,14 +284,15 @@ impl Builder<'_, '_> {
         });
     }
 
-    fn variables(
+    /// Adds a variable for the start and one for each step of a graph.
+    fn add_level(
         &mut self,
         steps: &[Vec<WarpStep>],
         start: CountKind,
         counted: fn(NodeId, WarpStep) -> CountKind,
-    ) -> Level {
-        let start = self.variable(start);
-        let mut level = Level {
+    ) -> LevelVariables {
+        let start = self.add_variable(start);
+        let mut level = LevelVariables {
             start,
             steps: Vec::new(),
             arriving: BTreeMap::from([(self.input.entry, vec![start])]),
@@ -293,7 +303,7 @@ impl Builder<'_, '_> {
         for (from, steps) in steps.iter().enumerate() {
             let from = NodeId(from as u32);
             for step in steps {
-                let var = self.variable(counted(from, step.clone()));
+                let var = self.add_variable(counted(from, step.clone()));
                 level.leaving.entry(from).or_default().push(var);
                 if let Some(to) = step.to {
                     level.arriving.entry(to).or_default().push(var);
@@ -310,9 +320,9 @@ impl Builder<'_, '_> {
         level
     }
 
-    fn start(&mut self, start: CountVar, relation: RowRelation, count: i64, name: &str) {
-        self.row(
-            Family::Start,
+    fn add_start_row(&mut self, start: CountVar, relation: RowRelation, count: i64, name: &str) {
+        self.add_row(
+            RowFamily::Start,
             format!("{name} start"),
             vec![(start, Factor::Number(1))],
             relation,
@@ -320,14 +330,15 @@ impl Builder<'_, '_> {
         );
     }
 
-    fn conserve(&mut self, level: &Level, name: &str) {
+    /// Adds `Σ arriving = Σ leaving` for each node.
+    fn add_flow_rows(&mut self, level: &LevelVariables, name: &str) {
         for (&node, arriving) in &level.arriving {
             let mut terms: Vec<_> = sum(arriving, 1).collect();
             if let Some(leaving) = level.leaving.get(&node) {
                 terms.extend(sum(leaving, -1));
             }
-            self.row(
-                Family::Flow,
+            self.add_row(
+                RowFamily::Flow,
                 format!("{name} flow of node {}", node.0),
                 terms,
                 RowRelation::Exactly,
@@ -336,23 +347,24 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// `x ≤ y` for every thread-level edge, arrivals by a later resume included.
-    fn thread_flow(&mut self, threads: &Level, warps: &Level) {
+    /// Adds `x ≤ y` for every thread-level edge, arrivals by a later resume included (SOUNDNESS 5.2).
+    fn add_thread_flow_rows(&mut self, threads: &LevelVariables, warps: &LevelVariables) {
         #[derive(PartialEq, Eq, PartialOrd, Ord, Clone, Copy)]
         enum Edge {
             Walk(NodeId, NodeId),
-            Unwind(EntryId),
+            Pop(EntryId),
         }
         let entries = self.input.entries;
+        // A resumed entry with a single predecessor carries lanes of that edge; the lanes of any other popped to it.
         let edge_of = |from: NodeId, step: &WarpStep| {
             let to = step.to?;
             Some(match step.via {
                 Via::Walk => Edge::Walk(from, to),
                 Via::Resume(id) => {
                     let entry = entries.get(id);
-                    match entry.left() {
+                    match entry.predecessor() {
                         Some(from) => Edge::Walk(from, entry.resume),
-                        None => Edge::Unwind(id),
+                        None => Edge::Pop(id),
                     }
                 }
             })
@@ -370,16 +382,18 @@ impl Builder<'_, '_> {
         for (edge, terms) in sums {
             let label = match edge {
                 Edge::Walk(from, to) => format!("lanes on {} → {}", from.0, to.0),
-                Edge::Unwind(id) => {
+                Edge::Pop(id) => {
                     let entry = entries.get(id);
                     format!("lanes that {} to {}", entry.tag.name(), entry.resume.0)
                 }
             };
-            self.row(Family::ThreadFlow, label, terms, RowRelation::AtMost, 0);
+            self.add_row(RowFamily::ThreadFlow, label, terms, RowRelation::AtMost, 0);
         }
     }
 
-    fn pops(&mut self, threads: &Level, warps: &Level) {
+    /// Adds `pops ≤ pushes` for each entry: of the warp, and of lanes for returns from shared contexts, which could
+    /// otherwise return to callers that never called (SOUNDNESS 5.3, 5.10).
+    fn add_pop_rows(&mut self, threads: &LevelVariables, warps: &LevelVariables) {
         for (id, entry) in self.input.entries.iter() {
             let shared = self.input.shared_returns.contains(&id);
             for level in [Some(warps), shared.then_some(threads)]
@@ -391,8 +405,8 @@ impl Builder<'_, '_> {
                 };
                 let mut terms: Vec<_> = pops.iter().map(|&(_, v)| (v, Factor::Number(1))).collect();
                 terms.extend(sum(level.pushes.get(&id).map_or(&[], Vec::as_slice), -1));
-                self.row(
-                    Family::Pops,
+                self.add_row(
+                    RowFamily::Pops,
                     format!("{} to {}", entry.tag.name(), entry.resume.0),
                     terms,
                     RowRelation::AtMost,
@@ -402,15 +416,20 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// `Σ headers ≤ B · entries of the loop`, at one level.
-    fn per_entry(&mut self, counted: &CountedLoop, level: &Level, family: Family) {
+    /// Adds `Σ headers ≤ B · entries of the loop` for one level (SOUNDNESS 5.4).
+    fn add_per_entry_row(
+        &mut self,
+        counted: &CountedLoop,
+        level: &LevelVariables,
+        family: RowFamily,
+    ) {
         let mut entering = Vec::new();
         if counted.contains(self.input.entry) {
             entering.push(level.start);
         }
         for (from, step, var) in &level.steps {
             let crosses = step.to.is_some_and(|to| counted.contains(to));
-            // A return into the loop from a shared context goes on with the call made there.
+            // A return from a shared context continues the call made at its push, not a new entry of the loop.
             let from = match step.via {
                 Via::Resume(id) if self.input.shared_returns.contains(&id) => {
                     self.input.entries.get(id).pushed_by
@@ -421,39 +440,48 @@ impl Builder<'_, '_> {
                 entering.push(*var);
             }
         }
-        self.loop_row(counted, level, entering, family);
+        self.add_loop_row(counted, level, entering, family);
     }
 
-    /// `Σ x(headers) ≤ B · x(warp-level entries of the loop)`, where the lanes iterate together.
-    fn together(&mut self, counted: &CountedLoop, threads: &Level, warps: &Level) {
+    /// Whether the lanes iterate a loop in lockstep: at none of its headers is an entry pending that was pushed in
+    /// the loop and resumes in it (SOUNDNESS 5.5).
+    fn iterates_in_lockstep(&self, counted: &CountedLoop) -> bool {
         let entries = self.input.entries;
-        let together = counted.headers.iter().all(|&header| {
-            // A header that the warp never reaches holds nothing back.
+        counted.headers.iter().all(|&header| {
+            // A header that the warp never reaches has no state and no pending entries.
             (self.input.state)(header).is_none_or(|state| {
                 state.stack().ids().iter().all(|&id| {
                     let entry = entries.get(id);
                     !(counted.contains(entry.pushed_by) && counted.contains(entry.resume))
                 })
             })
-        });
-        self.system.together.push(together);
-        if !together {
-            return;
-        }
+        })
+    }
+
+    /// Adds `Σ x(headers) ≤ B · x(events)` for a loop in lockstep, with the events of SOUNDNESS 5.5.
+    fn add_lockstep_row(
+        &mut self,
+        counted: &CountedLoop,
+        threads: &LevelVariables,
+        warps: &LevelVariables,
+    ) {
+        let entries = self.input.entries;
+        // Whether the entry is pushed in the loop and its lanes come to it from inside only, so that its resumption is
+        // no event.
         let stays_inside = |id: EntryId| {
             let entry = entries.get(id);
-            let leaves_inside = match entry.left() {
+            let arrives_from_inside = match entry.predecessor() {
                 Some(from) => counted.contains(from),
                 None => threads
                     .pops
                     .get(&id)
                     .is_none_or(|pops| pops.iter().all(|&(from, _)| counted.contains(from))),
             };
-            counted.contains(entry.pushed_by) && leaves_inside
+            counted.contains(entry.pushed_by) && arrives_from_inside
         };
-        let mut entering = Vec::new();
+        let mut events = Vec::new();
         if counted.contains(self.input.entry) {
-            entering.push(warps.start);
+            events.push(warps.start);
         }
         for (from, step, var) in &warps.steps {
             if !step.to.is_some_and(|to| counted.contains(to)) {
@@ -464,15 +492,15 @@ impl Builder<'_, '_> {
                 Via::Resume(id) => stays_inside(id),
             };
             if !inside {
-                entering.push(*var);
+                events.push(*var);
             }
         }
-        self.loop_row(counted, warps, entering, Family::LoopTogether);
+        self.add_loop_row(counted, warps, events, RowFamily::LoopLockstep);
     }
 
-    /// For each fact, `Σ y(headers) ≤ T · y(start)`; and `Σ x(headers) ≤ T`, where no lane that waits while the warp is at a
-    /// header can come to a header again.
-    fn totals(&mut self, threads: &Level, warps: &Level) {
+    /// Adds, for each fact, `Σ y(headers) ≤ T · y(start)`; and `Σ x(headers) ≤ T`, where no lane that is pending while
+    /// the warp executes a header can return to one (SOUNDNESS 5.6, 5.7).
+    fn add_total_rows(&mut self, threads: &LevelVariables, warps: &LevelVariables) {
         let mut facts: BTreeMap<usize, BTreeSet<NodeId>> = BTreeMap::new();
         for counted in self.input.loops {
             facts
@@ -480,25 +508,26 @@ impl Builder<'_, '_> {
                 .or_default()
                 .extend(&counted.headers);
         }
-        let mut before: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
+        let mut predecessors: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
         for (from, step, _) in &threads.steps {
             if let Some(to) = step.to {
-                before.entry(to).or_default().push(*from);
+                predecessors.entry(to).or_default().push(*from);
             }
         }
         for (fact, headers) in facts {
-            self.total_row(threads, &headers, fact, Family::TotalPerThread);
-            if self.waiting_lanes_stay_away(&headers, &before) {
-                self.total_row(warps, &headers, fact, Family::TotalTogether);
+            self.add_total_row(threads, &headers, fact, RowFamily::TotalPerThread);
+            if self.pending_lanes_cannot_return(&headers, &predecessors) {
+                self.add_total_row(warps, &headers, fact, RowFamily::TotalLockstep);
             }
         }
     }
 
-    /// Tells if from no entry that is pending while the warp is at one of the headers a thread comes to any of them.
-    fn waiting_lanes_stay_away(
+    /// Whether no entry that is pending while the warp is at one of the headers resumes where a thread can reach a
+    /// header.
+    fn pending_lanes_cannot_return(
         &self,
         headers: &BTreeSet<NodeId>,
-        before: &BTreeMap<NodeId, Vec<NodeId>>,
+        predecessors: &BTreeMap<NodeId, Vec<NodeId>>,
     ) -> bool {
         let entries = self.input.entries;
         let states = headers.iter().filter_map(|&h| (self.input.state)(h));
@@ -510,23 +539,23 @@ impl Builder<'_, '_> {
             return true;
         }
         let mut reaching = headers.clone();
-        let mut rest: Vec<NodeId> = headers.iter().copied().collect();
-        while let Some(node) = rest.pop() {
+        let mut worklist: Vec<NodeId> = headers.iter().copied().collect();
+        while let Some(node) = worklist.pop() {
             if resumed.contains(&node) {
                 return false;
             }
-            let more = before.get(&node).into_iter().flatten();
-            rest.extend(more.filter(|&&from| reaching.insert(from)));
+            let more = predecessors.get(&node).into_iter().flatten();
+            worklist.extend(more.filter(|&&from| reaching.insert(from)));
         }
         true
     }
 
-    fn total_row(
+    fn add_total_row(
         &mut self,
-        level: &Level,
+        level: &LevelVariables,
         headers: &BTreeSet<NodeId>,
         fact: usize,
-        family: Family,
+        family: RowFamily,
     ) {
         let arriving = headers
             .iter()
@@ -535,14 +564,14 @@ impl Builder<'_, '_> {
         terms.push((level.start, Factor::TimesTotal(-1, fact)));
         let header = headers.first().map_or(0, |h| h.0);
         let label = format!("loop total of node {header}");
-        self.row(family, label, terms, RowRelation::AtMost, 0);
+        self.add_row(family, label, terms, RowRelation::AtMost, 0);
     }
 
-    /// `Σ y(steps) ≤ lanes` for steps that only some lanes take.
-    fn passing(&mut self, threads: &Level) {
+    /// Adds `Σ y(steps) ≤ lanes` for steps that only some lanes take (SOUNDNESS 5.9).
+    fn add_guarded_lane_rows(&mut self, threads: &LevelVariables) {
         let limits: BTreeMap<(NodeId, &WarpStep), usize> = self
             .input
-            .limits
+            .lane_limits
             .iter()
             .enumerate()
             .flat_map(|(number, limit)| {
@@ -553,26 +582,34 @@ impl Builder<'_, '_> {
         if limits.is_empty() {
             return;
         }
-        let mut terms = vec![Vec::new(); self.input.limits.len()];
+        let mut terms = vec![Vec::new(); self.input.lane_limits.len()];
         for (from, step, var) in &threads.steps {
             if let Some(&number) = limits.get(&(*from, step)) {
                 terms[number].push((*var, Factor::Number(1)));
             }
         }
-        for (limit, terms) in self.input.limits.iter().zip(terms) {
+        for (limit, terms) in self.input.lane_limits.iter().zip(terms) {
             let label = format!("lanes that pass node {}", limit.from.0);
             let lanes = i64::try_from(limit.lanes).unwrap_or(i64::MAX);
-            self.row(Family::Passing, label, terms, RowRelation::AtMost, lanes);
+            self.add_row(
+                RowFamily::GuardedLanes,
+                label,
+                terms,
+                RowRelation::AtMost,
+                lanes,
+            );
         }
     }
 
-    fn loop_row(
+    /// Adds `Σ arrivals at headers ≤ B · Σ entering`.
+    fn add_loop_row(
         &mut self,
         counted: &CountedLoop,
-        level: &Level,
+        level: &LevelVariables,
         entering: Vec<CountVar>,
-        family: Family,
+        family: RowFamily,
     ) {
+        // A step that enters the loop at a header is on both sides.
         let mut factors: BTreeMap<CountVar, Vec<Factor>> = BTreeMap::new();
         for header in &counted.headers {
             for &var in level.arriving.get(header).into_iter().flatten() {
@@ -590,7 +627,7 @@ impl Builder<'_, '_> {
             .flat_map(|(var, factors)| factors.into_iter().map(move |f| (var, f)))
             .collect();
         let header = counted.headers.first().map_or(0, |h| h.0);
-        self.row(
+        self.add_row(
             family,
             format!("loop of node {header}"),
             terms,
@@ -600,6 +637,7 @@ impl Builder<'_, '_> {
     }
 }
 
+/// Terms with the same factor for all variables.
 fn sum(vars: &[CountVar], factor: i64) -> impl Iterator<Item = (CountVar, Factor)> + '_ {
     vars.iter().map(move |&v| (v, Factor::Number(factor)))
 }

@@ -1,25 +1,28 @@
-//! The concrete synchronisation frames of one warp (`abstract-cta-2014`, section 4; the rules that the paper
-//! leaves open are in `isa/mini-simt/README.md`).
+//! Concrete synchronisation frames of one warp: the execution model of mini-SIMT (`abstract-cta-2014` 4; the
+//! rules that the paper leaves open are in `isa/mini-simt/README.md`).
+//!
+//! *Divergence* is [`FrameStack::branch`], *reconvergence* is [`FrameStack::reconverge`]. Frames reconverge from
+//! the top, since reconvergence points are immediate postdominators (SOUNDNESS 3.3).
 
 use crate::concrete::Mask;
 use crate::warp::DivergenceOrder;
 
-/// A divergence whose lanes have not all met yet.
+/// Synchronisation frame: a divergence whose lanes have not all reconverged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame<P> {
-    /// The branch that sent the lanes apart.
+    /// The divergent branch.
     pub branch: P,
-    /// Where they meet; `None` is the end of the kernel.
-    pub meets: Option<P>,
-    /// Lanes that are there.
+    /// Reconvergence point of the branch; `None` is the end of the kernel.
+    pub reconvergence: Option<P>,
+    /// Lanes that have reached it (Θ_done of the paper).
     pub done: Mask,
-    /// Where the lanes to do will go on.
+    /// Point at which the lanes `to_do` continue.
     pub next: P,
-    /// Lanes that wait for their turn.
+    /// Lanes that have not run since the branch (Θ_todo of the paper).
     pub to_do: Mask,
 }
 
-/// What a warp executes next, and its frames.
+/// Next instruction and active lanes of a warp, and its frames.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FrameStack<P> {
     next: P,
@@ -28,7 +31,7 @@ pub struct FrameStack<P> {
 }
 
 impl<P: Copy + PartialEq> FrameStack<P> {
-    /// A warp about to execute `start` with the lanes `active`.
+    /// The state of a warp about to execute `start` with the lanes `active`.
     pub fn new(start: P, active: Mask) -> Self {
         FrameStack {
             next: start,
@@ -52,25 +55,25 @@ impl<P: Copy + PartialEq> FrameStack<P> {
         &self.frames
     }
 
-    /// The topmost frame meets at `at`: lanes that come there wait for the others of the frame.
-    pub fn meets_at(&self, at: P) -> bool {
+    /// Whether the topmost frame reconverges at `at`: lanes that arrive there wait for the others of the frame.
+    pub fn reconverges_at(&self, at: P) -> bool {
         let topmost = self.frames.last();
-        topmost.is_some_and(|frame| frame.meets == Some(at))
+        topmost.is_some_and(|frame| frame.reconvergence == Some(at))
     }
 
-    /// The active lanes go on at `next`.
+    /// Moves the active lanes to `next`.
     pub fn advance(&mut self, next: P) {
         self.next = next;
     }
 
-    /// A branch: the lanes `taken` (some of the active ones) go to `target`, the others to `next`. Where both are
-    /// the same, nobody parts.
+    /// Executes a branch: the lanes `taken` (a subset of the active ones) jump to `target`, the others continue at
+    /// `next`. If both are the same point, the lanes stay together.
     pub fn branch(
         &mut self,
         taken: Mask,
         target: P,
         next: P,
-        meets: Option<P>,
+        reconvergence: Option<P>,
         order: DivergenceOrder,
     ) {
         let others = self.active & !taken;
@@ -80,26 +83,27 @@ impl<P: Copy + PartialEq> FrameStack<P> {
             self.next = target;
         } else {
             let fall_through_first = order == DivergenceOrder::FallThroughFirst;
-            let (first, waits) = if fall_through_first {
+            let (first, deferred) = if fall_through_first {
                 ((next, others), (target, taken))
             } else {
                 ((target, taken), (next, others))
             };
             self.frames.push(Frame {
                 branch: self.next,
-                meets,
+                reconvergence,
                 done: 0,
-                next: waits.0,
-                to_do: waits.1,
+                next: deferred.0,
+                to_do: deferred.1,
             });
             (self.next, self.active) = first;
         }
     }
 
-    /// The meeting point `at`; `next` comes after it.
-    pub fn meet(&mut self, at: P, next: P) {
+    /// Executes the reconvergence point `at`, which is followed by `next`: pops each frame on top that reconverges here
+    /// and has no lanes to do, else runs the lanes to do.
+    pub fn reconverge(&mut self, at: P, next: P) {
         while let Some(frame) = self.frames.last_mut()
-            && frame.meets == Some(at)
+            && frame.reconvergence == Some(at)
         {
             if frame.to_do != 0 {
                 frame.done |= self.active;
@@ -113,8 +117,8 @@ impl<P: Copy + PartialEq> FrameStack<P> {
         self.next = next;
     }
 
-    /// The active lanes come to the end of the kernel. Others, if there are any, go on.
-    pub fn end(&mut self) {
+    /// Ends the active lanes at the end of the kernel. Pending lanes, if there are any, become active.
+    pub fn exit(&mut self) {
         self.active = 0;
         while let Some(frame) = self.frames.last_mut() {
             if frame.to_do != 0 {
@@ -122,10 +126,15 @@ impl<P: Copy + PartialEq> FrameStack<P> {
                 frame.to_do = 0;
                 return;
             }
-            let Frame { meets, done, .. } = *frame;
+            let Frame {
+                reconvergence,
+                done,
+                ..
+            } = *frame;
             self.frames.pop();
-            // All ways lead to the end through the meeting point, so nobody is left there; who were, would go on.
-            if let (Some(at), true) = (meets, done != 0) {
+            // All paths to the end lead through the reconvergence point, so no lane is left there. Lanes of a program
+            // that breaks this rule continue.
+            if let (Some(at), true) = (reconvergence, done != 0) {
                 (self.next, self.active) = (at, done);
                 return;
             }
@@ -139,24 +148,24 @@ mod tests {
 
     const TAKEN: DivergenceOrder = DivergenceOrder::TakenFirst;
 
-    /// The loop branch of TriangleSum at 8, which meets at 23: lanes leave one after the other.
+    /// The loop branch of TriangleSum at 8, which reconverges at 23: lanes leave one after the other.
     #[test]
     fn lanes_that_leave_a_loop_wait_for_the_last() {
         let mut warp = FrameStack::new(8, 0b111);
         warp.branch(0b001, 23, 9, Some(23), TAKEN);
         assert_eq!((warp.next(), warp.active()), (23, 0b001));
-        warp.meet(23, 24);
+        warp.reconverge(23, 24);
         assert_eq!((warp.next(), warp.active()), (9, 0b110));
-        // A branch inside that sends nobody apart, and its meeting point.
-        warp.meet(12, 13);
+        // A uniform branch inside, and its reconvergence point.
+        warp.reconverge(12, 13);
         assert_eq!((warp.next(), warp.active()), (13, 0b110));
         warp.advance(8);
         warp.branch(0b010, 23, 9, Some(23), TAKEN);
-        warp.meet(23, 24);
+        warp.reconverge(23, 24);
         assert_eq!((warp.next(), warp.active()), (9, 0b100));
         warp.advance(8);
         warp.branch(0b100, 23, 9, Some(23), TAKEN);
-        warp.meet(23, 24);
+        warp.reconverge(23, 24);
         assert_eq!((warp.next(), warp.active()), (24, 0b111));
         assert!(warp.frames().is_empty());
     }
@@ -169,13 +178,13 @@ mod tests {
         warp.branch(b, 'B', 'C', Some('D'), TAKEN);
         assert_eq!((warp.next(), warp.active()), ('B', b));
         warp.branch(0b1100_0000, '1', '2', Some('e'), TAKEN);
-        warp.meet('e', 'f');
+        warp.reconverge('e', 'f');
         assert_eq!((warp.next(), warp.active()), ('2', 0b11));
-        warp.meet('e', 'f');
+        warp.reconverge('e', 'f');
         assert_eq!((warp.next(), warp.active()), ('f', b));
-        warp.meet('D', 'd');
+        warp.reconverge('D', 'd');
         assert_eq!((warp.next(), warp.active()), ('C', c));
-        warp.meet('D', 'd');
+        warp.reconverge('D', 'd');
         assert_eq!((warp.next(), warp.active()), ('d', b | c));
     }
 
@@ -183,9 +192,9 @@ mod tests {
     fn lanes_that_end_early_leave_the_others() {
         let mut warp = FrameStack::new(0, 0b11);
         warp.branch(0b01, 9, 1, None, TAKEN);
-        warp.end();
+        warp.exit();
         assert_eq!((warp.next(), warp.active()), (1, 0b10));
-        warp.end();
+        warp.exit();
         assert_eq!(warp.active(), 0);
     }
 }

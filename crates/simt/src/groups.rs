@@ -1,85 +1,91 @@
-//! Relations between groups of lanes (paper section 3.2).
+//! Relations between groups of lanes (`warp-cfg-2023` 3.2, SOUNDNESS 4.2).
 //!
 //! Group 0 is the active lanes; group `slot` is the lanes of a stack entry of that slot. A slot of
 //! a cyclic stack graph stands for several entries: a relation then holds for *each* of them, and
 //! the relation of a slot with itself is between two different entries. A relation with an entry
-//! that is not on the stack says nothing, so such pairs hold every relation.
+//! that is not on the stack holds vacuously.
+//!
+//! Invariant: every concrete group is non-empty, so `a ∩ b = ∅` implies `a ⊄ b`.
 
 use crate::slots::SlotMap;
 
-/// Relation of group `a` to group `b`, as a set of facts.
+/// Relation of group `a` to group `b`: a set of facts, as bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupRelation(u8);
 
 impl GroupRelation {
-    /// Nothing known.
+    /// No fact.
     pub const UNKNOWN: GroupRelation = GroupRelation(0);
     /// `a ⊆ b`.
     pub const SUBSET: GroupRelation = GroupRelation(1);
-    /// `a ∩ b = ∅`; groups are never empty, so `a ⊄ b` follows and is always set with it.
+    /// `a ∩ b = ∅`, and `a ⊄ b`, which follows.
     pub const DISJOINT: GroupRelation = GroupRelation(2 | 4);
     /// `a ⊄ b`: some lane of `a` is not in `b`.
     pub const EXCEEDS: GroupRelation = GroupRelation(4);
-    /// No such pair of entries exists.
+    /// All facts: no such pair of entries exists.
     pub const VACUOUS: GroupRelation = GroupRelation(7);
 
-    /// All facts of `facts` hold.
+    /// Whether all of `facts` hold.
     pub fn has(self, facts: GroupRelation) -> bool {
         self.0 & facts.0 == facts.0
     }
 
-    /// Facts of either.
+    /// Union of the facts: both relations hold.
     #[must_use]
     pub fn and(self, other: GroupRelation) -> GroupRelation {
         GroupRelation(self.0 | other.0)
     }
 
-    /// Facts of both: what holds when either relation may be the true one.
+    /// Intersection of the facts: either relation may be the true one.
     #[must_use]
     pub fn or(self, other: GroupRelation) -> GroupRelation {
         GroupRelation(self.0 & other.0)
     }
 
-    /// These facts without those on `a ⊆ b` and `a ⊄ b` that do not hold any more; what is disjoint stays so,
-    /// and `a ⊄ b` with it.
-    fn kept(self, subset: bool, exceeds: bool) -> GroupRelation {
-        GroupRelation::when(self.has(GroupRelation::DISJOINT), GroupRelation::DISJOINT)
-            .and(self.or(GroupRelation::when(subset, GroupRelation::SUBSET)))
-            .and(self.or(GroupRelation::when(exceeds, GroupRelation::EXCEEDS)))
+    /// These facts after lanes left `a` or `b`: `a ⊆ b` only if `subset`, `a ⊄ b` only if `exceeds`. Disjoint groups
+    /// stay disjoint, and `a ⊄ b` with them.
+    fn retained(self, subset: bool, exceeds: bool) -> GroupRelation {
+        GroupRelation::facts_if(self.has(GroupRelation::DISJOINT), GroupRelation::DISJOINT)
+            .and(self.or(GroupRelation::facts_if(subset, GroupRelation::SUBSET)))
+            .and(self.or(GroupRelation::facts_if(exceeds, GroupRelation::EXCEEDS)))
     }
 
-    /// `facts` if `condition`, else nothing.
-    fn when(condition: bool, facts: GroupRelation) -> GroupRelation {
-        if condition { facts } else { GroupRelation::UNKNOWN }
+    /// `facts` if `condition`, else no fact.
+    fn facts_if(condition: bool, facts: GroupRelation) -> GroupRelation {
+        if condition {
+            facts
+        } else {
+            GroupRelation::UNKNOWN
+        }
     }
 
-    /// The facts exclude one another, so one of the two groups does not exist.
+    /// Whether the facts exclude one another, so that one of the two groups does not exist.
     pub fn is_contradictory(self) -> bool {
         self.has(GroupRelation::SUBSET) && self.has(GroupRelation::EXCEEDS)
     }
 }
 
-/// The active lanes.
+/// Group of the active lanes.
 pub const ACTIVE: usize = 0;
 
-/// Relations between all groups of a state.
+/// Relations between all groups of a state, as a square table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
     size: usize,
     table: Vec<GroupRelation>,
 }
 
-/// Which lanes a halting instruction takes away.
+/// Lanes removed by an instruction that halts lanes (SYNC, BRK, CONT, RET, EXIT).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Halting {
     /// All active lanes.
     All,
-    /// Some of them; at least one goes on.
+    /// Some of them; at least one stays active.
     Some,
 }
 
 impl Groups {
-    /// Only the active group.
+    /// Relations of a state without stack entries.
     pub fn active_only() -> Self {
         Groups {
             size: 1,
@@ -96,17 +102,17 @@ impl Groups {
         self.table[a * self.size + b] = relation;
     }
 
-    /// Both groups are the same lanes.
+    /// Whether both groups are the same lanes.
     pub fn equal(&self, a: usize, b: usize) -> bool {
         self.get(a, b).has(GroupRelation::SUBSET) && self.get(b, a).has(GroupRelation::SUBSET)
     }
 
-    /// No lane is in both groups.
+    /// Whether no lane is in both groups.
     pub fn disjoint(&self, a: usize, b: usize) -> bool {
         self.get(a, b).has(GroupRelation::DISJOINT)
     }
 
-    /// Renumbers the groups; to a new one every relation holds.
+    /// Renumbers the groups; relations with an added group are vacuous.
     pub fn remap(&mut self, moves: &SlotMap) {
         let size = moves.size();
         let mut table = vec![GroupRelation::VACUOUS; size * size];
@@ -124,17 +130,25 @@ impl Groups {
         self.table = table;
     }
 
-    /// An entry with exactly the active lanes is pushed at `slot`.
+    /// Records the push of an entry with exactly the active lanes at `slot`.
     pub fn push_copy_of_active(&mut self, slot: usize) {
         let row: Vec<_> = (0..self.size).map(|j| self.get(ACTIVE, j)).collect();
         let column: Vec<_> = (0..self.size).map(|j| self.get(j, ACTIVE)).collect();
         self.add_instance(slot, &row, &column);
-        self.set(slot, ACTIVE, self.get(slot, ACTIVE).or(GroupRelation::SUBSET));
-        self.set(ACTIVE, slot, self.get(ACTIVE, slot).or(GroupRelation::SUBSET));
+        self.set(
+            slot,
+            ACTIVE,
+            self.get(slot, ACTIVE).or(GroupRelation::SUBSET),
+        );
+        self.set(
+            ACTIVE,
+            slot,
+            self.get(ACTIVE, slot).or(GroupRelation::SUBSET),
+        );
     }
 
-    /// One more entry of `slot` with these relations to the other groups (`row[slot]`,
-    /// `column[slot]` relate it to the entries that the slot stands for already).
+    /// Adds an entry to those of `slot`, with these relations to and from the other groups (`row[slot]`,
+    /// `column[slot]` relate it to the entries that the slot already stands for).
     fn add_instance(&mut self, slot: usize, row: &[GroupRelation], column: &[GroupRelation]) {
         for j in 1..self.size {
             if j != slot {
@@ -142,12 +156,12 @@ impl Groups {
                 self.set(j, slot, self.get(j, slot).or(column[j]));
             }
         }
-        // Both orders of the pair must hold.
+        // The relation of a slot to itself holds for both orders of every pair.
         let pair = row[slot].or(column[slot]);
         self.set(slot, slot, self.get(slot, slot).or(pair));
     }
 
-    /// The active lanes split into several non-empty parts; one stays active, the others are
+    /// Records the split of the active lanes into several non-empty parts; one stays active, the others are
     /// pushed at `slots`.
     pub fn split_active(&mut self, slots: &[usize]) {
         let row: Vec<_> = (0..self.size)
@@ -165,20 +179,20 @@ impl Groups {
                 self.set(j, ACTIVE, column[j]);
             }
         }
-        let apart = GroupRelation::DISJOINT;
+        let disjoint = GroupRelation::DISJOINT;
         for &slot in slots {
-            // To the new entry: apart. To older entries of the slot: as a part of what was active.
-            self.set(ACTIVE, slot, row[slot].or(apart));
-            self.set(slot, ACTIVE, column[slot].or(apart));
+            // Disjoint from the new entry; related to older entries of the slot as a part of the former active lanes.
+            self.set(ACTIVE, slot, row[slot].or(disjoint));
+            self.set(slot, ACTIVE, column[slot].or(disjoint));
             for &other in slots {
                 if other != slot {
-                    self.set(slot, other, self.get(slot, other).or(apart));
+                    self.set(slot, other, self.get(slot, other).or(disjoint));
                 }
             }
         }
     }
 
-    /// Facts about `slot` against the lanes that halt: all active ones, or a part of them.
+    /// Relation of `slot` to the halting lanes: all active ones, or a part of them.
     pub fn against_halting(&self, slot: usize, halting: Halting) -> GroupRelation {
         let relation = self.get(slot, ACTIVE);
         match halting {
@@ -187,8 +201,8 @@ impl Groups {
         }
     }
 
-    /// The halting lanes leave the entries `may_lose`; entries in `may_stay` may keep theirs.
-    /// After [`Halting::Some`] the active group is what goes on; after [`Halting::All`] the
+    /// Removes the halting lanes from the entries `may_lose`; entries in `may_stay` may keep theirs.
+    /// After [`Halting::Some`] the active group is the remaining lanes; after [`Halting::All`] the
     /// relations of the active group are meaningless until [`Groups::resume`].
     pub fn halt(
         &mut self,
@@ -199,8 +213,8 @@ impl Groups {
         let before = self.clone();
         let untouched = |i| before.disjoint(i, ACTIVE);
         let losing: Vec<usize> = (1..self.size).filter(|&i| may_lose(i)).collect();
-        // The lanes that go on are a witness that a group that holds them exceeds one that does not.
-        let apart: Vec<usize> = (1..self.size)
+        // The remaining active lanes are witnesses that a group that contains them exceeds one disjoint from them.
+        let without_active: Vec<usize> = (1..self.size)
             .filter(|&j| halting == Halting::Some && before.disjoint(ACTIVE, j))
             .collect();
         for i in 1..self.size {
@@ -208,20 +222,20 @@ impl Groups {
             let surely_loses = loses && !may_stay(i);
             let subset = surely_loses || untouched(i);
             let exceeds = !loses || untouched(i);
-            // Nothing else changes between groups that keep their lanes.
+            // Relations between two groups that keep their lanes are unchanged.
             let row = i * self.size;
             if loses {
                 for j in 1..self.size {
                     let still = subset || !may_lose(j);
-                    self.table[row + j] = before.table[row + j].kept(still, exceeds);
+                    self.table[row + j] = before.table[row + j].retained(still, exceeds);
                 }
             } else {
                 for &j in &losing {
-                    self.table[row + j] = before.table[row + j].kept(subset, exceeds);
+                    self.table[row + j] = before.table[row + j].retained(subset, exceeds);
                 }
             }
             if before.get(ACTIVE, i).has(GroupRelation::SUBSET) {
-                for &j in &apart {
+                for &j in &without_active {
                     self.table[row + j] = self.table[row + j].and(GroupRelation::EXCEEDS);
                 }
             }
@@ -229,20 +243,20 @@ impl Groups {
                 self.set(ACTIVE, i, part_of(before.get(ACTIVE, i)));
                 let mut to_active = against_part(before.get(i, ACTIVE), before.get(ACTIVE, i));
                 if loses {
-                    // The lanes that leave are no witness any more that i exceeds what goes on;
-                    // lanes of i outside the active ones are. Inside, only what goes on is left.
+                    // The leaving lanes are no longer in i, so they no longer witness that i exceeds the active lanes;
+                    // lanes of i that were never active do. If i had active lanes only, the remaining ones are left.
                     let outside = before.get(i, ACTIVE).has(GroupRelation::EXCEEDS);
                     let inside = before.get(i, ACTIVE).has(GroupRelation::SUBSET) && surely_loses;
-                    to_active = GroupRelation::when(untouched(i), GroupRelation::DISJOINT)
-                        .and(GroupRelation::when(outside, GroupRelation::EXCEEDS))
-                        .and(GroupRelation::when(inside, GroupRelation::SUBSET));
+                    to_active = GroupRelation::facts_if(untouched(i), GroupRelation::DISJOINT)
+                        .and(GroupRelation::facts_if(outside, GroupRelation::EXCEEDS))
+                        .and(GroupRelation::facts_if(inside, GroupRelation::SUBSET));
                 }
                 self.set(i, ACTIVE, to_active);
             }
         }
     }
 
-    /// The lanes of the entry at `slot` become the active ones; further entries of the slot stay.
+    /// Makes the lanes of the entry at `slot` the active ones; further entries of the slot stay.
     pub fn resume(&mut self, slot: usize) {
         for j in 1..self.size {
             self.set(ACTIVE, j, self.get(slot, j));
@@ -250,14 +264,14 @@ impl Groups {
         }
     }
 
-    /// Keeps what holds in both, where the groups of `other` are those that `places` says; true when something
+    /// Keeps the facts that hold in both; `slots` maps the groups of `other` to groups of this. Returns whether a fact
     /// was lost.
-    pub fn join(&mut self, other: &Groups, places: &SlotMap) -> bool {
+    pub fn join(&mut self, other: &Groups, slots: &SlotMap) -> bool {
         let mut lost = 0;
-        for rows in places.runs() {
+        for rows in slots.runs() {
             for row in 0..rows.length {
                 let (theirs, mine) = ((rows.old + row) * other.size, (rows.new + row) * self.size);
-                for run in places.runs() {
+                for run in slots.runs() {
                     let theirs = &other.table[theirs + run.old..][..run.length];
                     let mine = &mut self.table[mine + run.new..][..run.length];
                     for (mine, theirs) in mine.iter_mut().zip(theirs) {
@@ -270,28 +284,30 @@ impl Groups {
         lost != 0
     }
 
-    /// Forgets everything (the paper's "no group analysis").
+    /// Forgets all facts ("no group fine analysis" of `warp-cfg-2023` 4.2).
     pub fn forget(&mut self) {
         self.table.fill(GroupRelation::UNKNOWN);
     }
 }
 
-/// What a non-empty part of `a` inherits of `a`'s relation to `b`.
+/// Relation to `b` that a non-empty part of `a` inherits from `a`.
 fn part_of(relation: GroupRelation) -> GroupRelation {
-    GroupRelation::when(relation.has(GroupRelation::SUBSET), GroupRelation::SUBSET).and(GroupRelation::when(
-        relation.has(GroupRelation::DISJOINT),
-        GroupRelation::DISJOINT,
-    ))
+    GroupRelation::facts_if(relation.has(GroupRelation::SUBSET), GroupRelation::SUBSET).and(
+        GroupRelation::facts_if(
+            relation.has(GroupRelation::DISJOINT),
+            GroupRelation::DISJOINT,
+        ),
+    )
 }
 
-/// What holds of `a` against a proper non-empty part of `b`, from `a` to `b` and `b` to `a`.
+/// Relation of `a` to a proper non-empty part of `b`, from the relations of `a` to `b` and `b` to `a`.
 fn against_part(a_to_b: GroupRelation, b_to_a: GroupRelation) -> GroupRelation {
     if a_to_b.is_contradictory() {
         return GroupRelation::VACUOUS;
     }
     let exceeds = a_to_b.has(GroupRelation::EXCEEDS) || b_to_a.has(GroupRelation::SUBSET);
-    GroupRelation::when(a_to_b.has(GroupRelation::DISJOINT), GroupRelation::DISJOINT)
-        .and(GroupRelation::when(exceeds, GroupRelation::EXCEEDS))
+    GroupRelation::facts_if(a_to_b.has(GroupRelation::DISJOINT), GroupRelation::DISJOINT)
+        .and(GroupRelation::facts_if(exceeds, GroupRelation::EXCEEDS))
 }
 
 #[cfg(test)]
@@ -313,7 +329,7 @@ mod tests {
         }
     }
 
-    /// The relation after halting between two groups that wait, pair by pair.
+    /// Relation between two pending groups after halting, by the rule for one pair.
     fn halted(
         before: &Groups,
         pair: (usize, usize),
@@ -338,7 +354,7 @@ mod tests {
             .iter()
             .filter(|(facts, still)| *still && relation.has(*facts))
             .fold(GroupRelation::UNKNOWN, |all, (facts, _)| all.and(*facts));
-        kept.and(GroupRelation::when(witness, GroupRelation::EXCEEDS))
+        kept.and(GroupRelation::facts_if(witness, GroupRelation::EXCEEDS))
     }
 
     #[test]
@@ -361,23 +377,23 @@ mod tests {
     }
 
     #[test]
-    fn joining_at_other_places_is_joining_what_was_moved_there() {
+    fn join_with_a_renumbering_equals_renumbering_then_join() {
         let mut rng = fastrand::Rng::with_seed(4);
         for _ in 0..2000 {
             let size = rng.usize(1..9);
             let mine = random(&mut rng, size);
-            // Some of the slots, the first always: how those of the other are here.
+            // Slots of the other state by their numbers in this one: a random selection with the first.
             let here: Vec<usize> = (0..size).filter(|&s| s == 0 || rng.bool()).collect();
             let theirs = random(&mut rng, here.len());
             let origins = (0..size).map(|slot| here.binary_search(&slot).ok());
-            let places = SlotMap::of_origins(origins);
+            let slots = SlotMap::of_origins(origins);
             let mut moved = theirs.clone();
-            moved.remap(&places);
+            moved.remap(&slots);
             let mut joined = mine.clone();
-            let lost = joined.join(&theirs, &places);
+            let lost = joined.join(&theirs, &slots);
             for i in 0..size {
                 for j in 0..size {
-                    // To a slot that only one of them has, nothing is lost.
+                    // Relations with a slot that only one of them has are kept.
                     let moved = match moved.table.get(i * moved.size + j) {
                         Some(relation) if i < moved.size && j < moved.size => *relation,
                         _ => GroupRelation::VACUOUS,

@@ -1,9 +1,10 @@
-//! The SIMT execution rules of the activation-stack machines (NVIDIA up to Pascal), concrete and
+//! SIMT execution rules of the activation-stack machines (NVIDIA up to Pascal), concrete and
 //! abstract side by side.
 //!
-//! [`concrete`] executes a warp: entries with masks. [`stack`], [`groups`] and [`warp`] are the
-//! abstract side: which stacks, which relations between the entries' lanes, and which registers
-//! the lanes of each entry agree on (Jeanmougin et al., WCET 2023, section 3).
+//! [`concrete`] and [`frames`] execute a warp, with masks. [`stack`], [`groups`] and [`warp`] are the
+//! abstract domains of `warp-cfg-2023` 3 (Jeanmougin et al., WCET 2023): possible stacks, relations between the lanes
+//! of entries, and the cells on which the lanes of each entry agree. [`counts`] derives the constraints on execution
+//! counts that hold for every run (SOUNDNESS 5).
 
 pub mod bitset;
 pub mod concrete;
@@ -16,4 +17,4 @@ pub mod stack;
 pub mod tag;
 pub mod warp;
 
-pub use tag::{EntrySite, EntryId, EntryTable, NodeId, Tag};
+pub use tag::{EntryId, EntrySite, EntryTable, NodeId, Tag};

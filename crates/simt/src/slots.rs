@@ -1,10 +1,11 @@
-//! Renumbering of slots.
+//! Renumbering of stack slots when entries are added or removed.
 
 use smallvec::SmallVec;
 
 use crate::bitset::BitSet;
 
-/// How slots move when some are added or taken out: the others keep their order, so they move in runs.
+/// Monotone renumbering of slots. The remaining slots keep their order, so they move in runs, and relation tables
+/// are copied run by run.
 #[derive(Clone, Debug)]
 pub struct SlotMap {
     runs: SmallVec<[Run; 8]>,
@@ -14,16 +15,16 @@ pub struct SlotMap {
 /// Slots `old..old + length` become `new..new + length`.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// First slot before.
+    /// First slot, old number.
     pub old: usize,
-    /// First slot now.
+    /// First slot, new number.
     pub new: usize,
     /// Number of slots.
     pub length: usize,
 }
 
 impl SlotMap {
-    /// For each slot now, its slot before, in ascending order; `None` for a new one.
+    /// The renumbering with these old numbers, by new number, ascending; `None` for an added slot.
     pub fn of_origins(origins: impl IntoIterator<Item = Option<usize>>) -> SlotMap {
         let mut runs: SmallVec<[Run; 8]> = SmallVec::new();
         let mut size = 0;
@@ -44,7 +45,7 @@ impl SlotMap {
         SlotMap { runs, size }
     }
 
-    /// Number of slots now.
+    /// Number of slots after the renumbering.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -54,15 +55,15 @@ impl SlotMap {
         &self.runs
     }
 
-    /// The members of a set of slots at their new places; those that are gone are left out.
-    pub fn set(&self, before: &BitSet) -> BitSet {
+    /// A set of slots under the new numbers, without removed slots.
+    pub fn map_set(&self, before: &BitSet) -> BitSet {
         let mut now = BitSet::new();
-        self.add(before, &mut now);
+        self.add_mapped(before, &mut now);
         now
     }
 
-    /// Adds the members of `before`, at their new places, to `to`; true when it grew.
-    pub fn add(&self, before: &BitSet, to: &mut BitSet) -> bool {
+    /// Adds the members of `before`, under their new numbers, to `to`; returns whether `to` grew.
+    pub fn add_mapped(&self, before: &BitSet, to: &mut BitSet) -> bool {
         let mut grew = false;
         for run in &self.runs {
             let mut done = 0;
@@ -75,8 +76,8 @@ impl SlotMap {
         grew
     }
 
-    /// A list with an element for each slot, renumbered; `fresh` for new slots.
-    pub fn list<T: Clone>(&self, before: &[T], fresh: T) -> Vec<T> {
+    /// A list with an element for each slot under the new numbers; `fresh` for added slots.
+    pub fn map_list<T: Clone>(&self, before: &[T], fresh: T) -> Vec<T> {
         let mut now = vec![fresh; self.size];
         for run in &self.runs {
             now[run.new..run.new + run.length]

@@ -1,24 +1,27 @@
-//! Abstract activation stack: a graph whose paths are the possible stacks (paper section 3.1).
+//! Abstract activation stack: a graph whose paths are the possible stacks (`warp-cfg-2023` 3.1, SOUNDNESS 4.1).
 //!
 //! Slot 0 is the bottom; slot `i + 1` is the entry `ids[i]`. A path from the top to the bottom
 //! lists the entries below the running one, uppermost first. A cycle stands for any number of
 //! repetitions, so one slot may stand for several entries of one concrete stack.
+//!
+//! Invariant between operations of [`crate::warp`]: every slot lies on a path from the top to the bottom
+//! ([`StackGraph::remove_slots`] restores it).
 
 use crate::EntryId;
 use crate::bitset::BitSet;
 use crate::slots::SlotMap;
 
-/// The slot that stands for the empty rest of the stack.
+/// Slot of the empty rest of the stack.
 pub const BOTTOM: usize = 0;
 
-/// What happens to an entry when lanes are taken out of it (paper section 3.1, *filter*).
+/// Fate of an entry from which lanes are removed (`warp-cfg-2023` 3.1, *filter*: keep, drop, any).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// Some lane stays in it.
+    /// Some lane stays.
     Keep,
-    /// No lane stays in it.
+    /// No lane stays.
     Drop,
-    /// Either may happen.
+    /// Either is possible.
     Any,
 }
 
@@ -31,20 +34,23 @@ pub struct Filtered {
     pub may_lose: BitSet,
     /// Slots that keep their lanes in at least one stack.
     pub may_stay: BitSet,
-    /// Some stack has no entry of the tag.
+    /// Whether some stack may have no entry at which the filter stops.
     pub may_underflow: bool,
 }
 
-/// Set of stacks as a graph.
+/// Set of stacks as a graph over slots.
 #[derive(Clone, Debug, Default)]
 pub struct StackGraph {
+    /// Entry of slot `i + 1`, ascending.
     ids: Vec<EntryId>,
+    /// For each slot, the slots that may be directly below it.
     below: Vec<BitSet>,
+    /// Slots that may be uppermost.
     top: BitSet,
 }
 
 impl StackGraph {
-    /// Only the empty stack.
+    /// The set that contains only the empty stack.
     pub fn empty() -> Self {
         StackGraph {
             ids: Vec::new(),
@@ -53,7 +59,7 @@ impl StackGraph {
         }
     }
 
-    /// Entries that some stack holds, ascending; entry `i` has slot `i + 1`.
+    /// Entries of all stacks, ascending; entry `i` has slot `i + 1`.
     pub fn ids(&self) -> &[EntryId] {
         &self.ids
     }
@@ -63,7 +69,7 @@ impl StackGraph {
         self.ids.len() + 1
     }
 
-    /// The slot of an entry.
+    /// The slot of an entry; `None` if no stack holds it.
     pub fn slot(&self, id: EntryId) -> Option<usize> {
         self.ids.binary_search(&id).ok().map(|i| i + 1)
     }
@@ -73,22 +79,22 @@ impl StackGraph {
         slot.checked_sub(1).and_then(|i| self.ids.get(i)).copied()
     }
 
-    /// Slots that may come first.
+    /// Slots that may be uppermost.
     pub fn top(&self) -> &BitSet {
         &self.top
     }
 
-    /// Slots that may come directly below `slot`.
+    /// Slots that may be directly below `slot`.
     pub fn below(&self, slot: usize) -> &BitSet {
         &self.below[slot]
     }
 
-    /// Every stack of this set begins with an entry; nothing left means that the set is empty.
+    /// Whether the set contains no stack.
     pub fn is_infeasible(&self) -> bool {
         self.top.is_empty()
     }
 
-    /// The list of entries (uppermost first) is one of the stacks.
+    /// Whether the list of entries, uppermost first, is one of the stacks.
     pub fn contains(&self, entries: &[EntryId]) -> bool {
         let mut here = &self.top;
         for &entry in entries {
@@ -100,8 +106,8 @@ impl StackGraph {
         here.contains(BOTTOM)
     }
 
-    /// Adds slots for those of `ids` that have none; how the slots moved, if they did.
-    pub fn make_room(&mut self, ids: &[EntryId]) -> Option<SlotMap> {
+    /// Adds slots for those of `ids` that have none; returns the renumbering, or `None` if there were no such ids.
+    pub fn add_slots(&mut self, ids: &[EntryId]) -> Option<SlotMap> {
         let before = std::mem::take(&mut self.ids);
         let fresh = ids.iter().filter(|id| before.binary_search(id).is_err());
         self.ids = before.iter().chain(fresh).copied().collect();
@@ -120,8 +126,8 @@ impl StackGraph {
         Some(moves)
     }
 
-    /// Where the slots of this set are in `other`, which has them all.
-    pub fn places_in(&self, other: &StackGraph) -> SlotMap {
+    /// The renumbering from slots of this set to those of `other`, which has them all.
+    pub fn slot_map_into(&self, other: &StackGraph) -> SlotMap {
         let mut mine = self.ids.iter().zip(1..).peekable();
         let origins = other
             .ids
@@ -131,14 +137,14 @@ impl StackGraph {
     }
 
     fn renumber(&mut self, moves: &SlotMap) {
-        self.below = moves.list(&self.below, BitSet::new());
+        self.below = moves.map_list(&self.below, BitSet::new());
         for set in self.below.iter_mut().chain([&mut self.top]) {
-            *set = moves.set(set);
+            *set = moves.map_set(set);
         }
     }
 
-    /// Pushes one of `slots`, and any further ones of them, in any order (each at most once).
-    /// With one slot this is the ordinary push. The slots must exist.
+    /// Pushes a non-empty selection of `slots` in any order, each at most once: the pending sides of a divergent
+    /// branch. With one slot this is the ordinary push. The slots must exist.
     pub fn push_any_order(&mut self, slots: &[usize]) {
         for &slot in slots {
             let mut below = self.top.clone();
@@ -152,7 +158,7 @@ impl StackGraph {
         self.top = slots.iter().copied().collect();
     }
 
-    /// The stacks that remain when `slot`, which may come first, is taken off.
+    /// The stacks with `slot` on top, without it (*pop* of `warp-cfg-2023` 3.1).
     pub fn pop(&self, slot: usize) -> StackGraph {
         StackGraph {
             ids: self.ids.clone(),
@@ -161,13 +167,12 @@ impl StackGraph {
         }
     }
 
-    /// Takes lanes out of the entries from the top down to, not including, the first entry for
-    /// which `stops` holds (down to the bottom when there is none to stop at: `stops` false
-    /// everywhere and `to_bottom` set).
+    /// Removes lanes from the entries from the top down to, not including, the first entry for
+    /// which `stops` holds; with `to_bottom`, from all entries (*filter* of `warp-cfg-2023` 3.1).
     ///
-    /// `covers(slot)`: the entry holds every lane of the entries above it, so that it cannot vanish
-    /// under one that stays. The paper decides each entry by itself; without this the code that
-    /// ptxas makes of an early exit in a loop would seem to lose its SSY entry.
+    /// `covers(slot)`: the entry holds every lane of the entries above it, so it stays if one of those stays
+    /// (SOUNDNESS 3.2). The paper decides each entry by itself; without this, the code that ptxas generates for
+    /// an early exit in a loop would seem to lose its SSY entry.
     pub fn filter(
         &self,
         to_bottom: bool,
@@ -175,6 +180,8 @@ impl StackGraph {
         fate: impl Fn(usize) -> Fate,
         covers: impl Fn(usize) -> bool,
     ) -> Filtered {
+        // `upper`: slots above the first stop, which lose lanes. `lower`: the stop and all below it. A slot on a
+        // cycle can be in both.
         let mut upper = BitSet::new();
         let mut lower = BitSet::new();
         let mut may_underflow = false;
@@ -196,7 +203,7 @@ impl StackGraph {
                 }
             }
         }
-        // What may come next once dropped entries are skipped.
+        // The slots that may come next once dropped entries are skipped.
         let survivors = |from: &BitSet, below_kept: bool| {
             let mut found = BitSet::new();
             let mut seen = BitSet::new();
@@ -247,9 +254,9 @@ impl StackGraph {
             .collect();
     }
 
-    /// Removes the slots `gone` and all that no path from the top to the bottom visits; how the slots moved,
-    /// if they did.
-    pub fn restrict(&mut self, gone: &BitSet) -> Option<SlotMap> {
+    /// Removes the slots `gone` and all that are on no path from the top to the bottom; returns the renumbering, or
+    /// `None` if no slot was removed.
+    pub fn remove_slots(&mut self, gone: &BitSet) -> Option<SlotMap> {
         let slots = self.slots();
         let mut forward = gone.clone();
         let mut pending = BitSet::new();
@@ -258,7 +265,8 @@ impl StackGraph {
             forward.insert(slot);
             pending.union_without(&self.below[slot], &forward);
         }
-        // Backward reachability from the bottom; upper slots mostly stand behind lower ones, so few rounds do.
+        // Backward reachability from the bottom. Ids ascend with the time of discovery, mostly from the bottom up, so
+        // a few rounds suffice.
         let mut live: BitSet = [BOTTOM]
             .into_iter()
             .filter(|&b| forward.contains(b))
@@ -287,26 +295,26 @@ impl StackGraph {
         self.ids = kept.iter().filter_map(|&slot| self.id(slot)).collect();
         let moves = SlotMap::of_origins(kept.into_iter().map(Some));
         self.renumber(&moves);
-        // The bottom keeps its slot, but is no part of a set without stacks.
+        // The bottom keeps its slot even in a set without stacks, where it is not uppermost.
         if live.is_empty() {
             self.top = BitSet::new();
         }
         Some(moves)
     }
 
-    /// Joins `other`, whose slots are here where `places` says, into this set; true when it grew.
-    pub fn union(&mut self, other: &StackGraph, places: &SlotMap) -> bool {
-        let mut grew = places.add(&other.top, &mut self.top);
-        for run in places.runs() {
+    /// Joins `other` into this set; `slots` maps the slots of `other` to slots of this set. Returns whether it grew.
+    pub fn union(&mut self, other: &StackGraph, slots: &SlotMap) -> bool {
+        let mut grew = slots.add_mapped(&other.top, &mut self.top);
+        for run in slots.runs() {
             let mine = self.below[run.new..].iter_mut();
             for (mine, theirs) in mine.zip(&other.below[run.old..run.old + run.length]) {
-                grew |= places.add(theirs, mine);
+                grew |= slots.add_mapped(theirs, mine);
             }
         }
         grew
     }
 
-    /// Some stack of the set may hold an entry of one slot twice.
+    /// Whether some stack of the set may hold two entries of one slot.
     pub fn is_cyclic(&self) -> bool {
         let mut degree = vec![0usize; self.slots()];
         for set in &self.below {
@@ -328,9 +336,9 @@ impl StackGraph {
         removed < self.slots()
     }
 
-    /// Forgets the order: any sequence of the entries. What a domain limited to acyclic graphs
-    /// must fall back to (paper section 4.2).
-    pub fn saturate(&mut self) {
+    /// Forgets the order: the set of all sequences of the entries. Fallback of the domain of acyclic graphs
+    /// (`warp-cfg-2023` 4.2).
+    pub fn forget_order(&mut self) {
         let all: BitSet = (0..self.slots()).collect();
         for slot in 1..self.slots() {
             self.below[slot] = all.clone();

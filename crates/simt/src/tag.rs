@@ -1,26 +1,26 @@
-//! Names of what a stack holds.
+//! Identifiers of stack entries and control points.
 
 use std::collections::HashMap;
 
-/// Tag of a stack entry: what it waits for.
+/// Tag of a stack entry: the kind of instruction that it waits for (`warp-cfg-2023` 2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Tag {
-    /// Not a reconvergence point: lanes that wait for their turn after a divergence.
+    /// None: lanes of one side of a divergent branch, pending until the other sides have run.
     Nil,
-    /// Pushed by SSY, reached by SYNC.
+    /// Pushed by SSY, popped to by SYNC.
     Sync,
-    /// Pushed by PBK, reached by BRK.
+    /// Pushed by PBK, popped to by BRK.
     Brk,
-    /// Pushed by PCNT, reached by CONT.
+    /// Pushed by PCNT, popped to by CONT.
     Cont,
-    /// Pushed by CAL or PRET, reached by RET.
+    /// Pushed by CAL or PRET, popped to by RET.
     Ret,
-    /// Pushed by a branch that sends lanes apart, reached at its meeting point.
+    /// Synchronisation frame: pushed by a divergent branch, popped to at its reconvergence point.
     Frame,
 }
 
 impl Tag {
-    /// Name as the reports spell it.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Tag::Nil => "NIL",
@@ -33,50 +33,50 @@ impl Tag {
     }
 }
 
-/// A control point of the analysed program: a basic block in a calling context.
+/// Control point of the analysed program: a basic block in a calling context.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u32);
 
 impl NodeId {
-    /// As an index.
+    /// The node's position in tables indexed by node.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// An abstract stack entry: where it was pushed, where it resumes, its tag.
+/// Abstract stack entry, identified by the node that pushes it, the node where it resumes, and its tag.
 ///
-/// The paper names entries by (pc, tag). Naming the push as well separates entries that different
-/// instructions push for the same pc, and lets counts say "pops ≤ pushes" for each push.
+/// `warp-cfg-2023` 3.1 identifies entries by (pc, tag). The pushing node separates entries that different
+/// instructions push for the same pc, so that "pops ≤ pushes" (SOUNDNESS 5.3) is a row for each push.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EntrySite {
     /// Node whose last instruction pushes the entry.
     pub pushed_by: NodeId,
-    /// Node at which its lanes go on.
+    /// Node at which its lanes continue.
     pub resume: NodeId,
-    /// What it waits for.
+    /// Kind of instruction that it waits for.
     pub tag: Tag,
-    /// The node at which the lanes of its frame meet, in code with synchronisation frames.
-    pub meets: Option<NodeId>,
+    /// Reconvergence point of its frame, in code with synchronisation frames.
+    pub reconvergence: Option<NodeId>,
 }
 
 impl EntrySite {
-    /// The node from which its lanes walk to where it resumes, when there is only one: the branch that left
-    /// them waiting, or the point at which they met.
-    pub fn left(&self) -> Option<NodeId> {
+    /// The only node from which a thread's step leads to `resume` through this entry: the divergent branch of a
+    /// NIL entry, or the reconvergence point of a frame. `None` for entries that several instructions pop to.
+    pub fn predecessor(&self) -> Option<NodeId> {
         match self.tag {
             Tag::Nil => Some(self.pushed_by),
-            Tag::Frame => self.meets,
+            Tag::Frame => self.reconvergence,
             Tag::Sync | Tag::Brk | Tag::Cont | Tag::Ret => None,
         }
     }
 }
 
-/// An interned [`Entry`].
+/// Index of an interned [`EntrySite`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EntryId(pub u32);
 
-/// All entries met so far.
+/// Interned entries of one program.
 #[derive(Clone, Debug, Default)]
 pub struct EntryTable {
     entries: Vec<EntrySite>,
@@ -84,7 +84,7 @@ pub struct EntryTable {
 }
 
 impl EntryTable {
-    /// The id of `entry`, new or known.
+    /// Interns `entry` and returns its id.
     pub fn intern(&mut self, entry: EntrySite) -> EntryId {
         *self.ids.entry(entry).or_insert_with(|| {
             self.entries.push(entry);
@@ -92,17 +92,17 @@ impl EntryTable {
         })
     }
 
-    /// The id of `entry` if it was met.
+    /// The id of `entry`, if it is in the table.
     pub fn find(&self, entry: EntrySite) -> Option<EntryId> {
         self.ids.get(&entry).copied()
     }
 
-    /// The entry behind an id of this table.
+    /// The entry with an id of this table.
     pub fn get(&self, id: EntryId) -> EntrySite {
         self.entries[id.0 as usize]
     }
 
-    /// All entries with their ids, in the order in which they were met.
+    /// All entries with their ids, in the order in which they were interned.
     pub fn iter(&self) -> impl Iterator<Item = (EntryId, EntrySite)> + '_ {
         self.entries
             .iter()
@@ -110,12 +110,12 @@ impl EntryTable {
             .map(|(i, &e)| (EntryId(i as u32), e))
     }
 
-    /// Number of entries met.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Nothing was pushed anywhere.
+    /// Whether no entry was pushed.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

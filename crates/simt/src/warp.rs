@@ -1,18 +1,22 @@
-//! Abstract state of a warp and what control instructions do to it (paper section 3.4).
+//! Abstract state of a warp and the effect of control instructions on it (`warp-cfg-2023` 3.4; SOUNDNESS 4).
+//!
+//! Differences to the paper: entries are named by the node that pushes them as well ([`crate::EntrySite`]), tagged
+//! entries cover the lanes above them ([`StackGraph::filter`]), and a condition that may differ leaves its
+//! predicate in agreement on either side ([`KnownCondition::MayDiffer`]).
 
 mod steps;
 
 use smallvec::SmallVec;
 
-use crate::groups::{ACTIVE, Groups, Halting, GroupRelation};
+use crate::groups::{ACTIVE, GroupRelation, Groups, Halting};
 use crate::slots::SlotMap;
 use crate::stack::{BOTTOM, Fate, StackGraph};
-use crate::{EntrySite, EntryId, EntryTable, NodeId, Tag};
+use crate::{EntryId, EntrySite, EntryTable, NodeId, Tag};
 
-/// Number of storage cells a [`CellSet`] can name.
+/// Number of storage cells of one lane that a [`CellSet`] can contain.
 pub const CELLS: usize = 320;
 
-/// A set of storage cells (registers, predicates, condition code) by number below [`CELLS`].
+/// Set of storage cells (registers, predicates, condition code), by numbers below [`CELLS`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct CellSet([u64; CELLS / 64]);
 
@@ -27,12 +31,12 @@ impl CellSet {
         self.0[cell / 64] &= !(1 << (cell % 64));
     }
 
-    /// `cell` is in the set.
+    /// Whether `cell` is in the set.
     pub fn contains(&self, cell: usize) -> bool {
         self.0[cell / 64] >> (cell % 64) & 1 == 1
     }
 
-    /// Keeps what is also in `other`; true when something was lost.
+    /// Keeps the members of `other`; returns whether the set shrank.
     pub fn intersect(&mut self, other: &CellSet) -> bool {
         let before = *self;
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
@@ -41,7 +45,7 @@ impl CellSet {
         before != *self
     }
 
-    /// Adds all of `other`; true when the set grew.
+    /// Adds all of `other`; returns whether the set grew.
     pub fn union(&mut self, other: &CellSet) -> bool {
         let before = *self;
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
@@ -73,27 +77,27 @@ impl FromIterator<usize> for CellSet {
     }
 }
 
-/// How far the stack domain goes (paper section 4.2).
+/// Precision of the stack domain (`warp-cfg-2023` 4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum StackDomain {
     /// Cyclic graphs.
     #[default]
     Full,
-    /// A graph that would become cyclic loses its order.
+    /// Acyclic graphs; a graph that would become cyclic loses its order.
     Acyclic,
 }
 
-/// Whether relations between groups are kept (paper section 4.2).
+/// Precision of the group domain (`warp-cfg-2023` 4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GroupDomain {
-    /// Relations are kept.
+    /// Relations between all groups.
     #[default]
     Full,
-    /// Nothing is known about groups.
+    /// No relations.
     Off,
 }
 
-/// For which groups agreement is kept (paper section 4.2).
+/// Precision of the agreement domain (`warp-cfg-2023` 4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AgreementDomain {
     /// Active and pending lanes.
@@ -105,10 +109,10 @@ pub enum AgreementDomain {
     Off,
 }
 
-/// Which side of a divergent branch runs first: a property of the machine that no vendor documents.
+/// Side of a divergent branch that runs first: a property of the machine that no vendor documents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DivergenceOrder {
-    /// The lanes that take the branch (observed by `pastis-2022`, section on thread divergence).
+    /// The lanes that take the branch (observed by `pastis-2022` III.A).
     TakenFirst,
     /// The lanes that do not take it.
     FallThroughFirst,
@@ -117,10 +121,10 @@ pub enum DivergenceOrder {
     Any,
 }
 
-/// What a warp is and how precisely it is followed.
+/// Execution model of a warp, and the precision with which it is followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WarpModel {
-    /// Lanes may go different ways; off for a lane that runs alone.
+    /// Whether lanes may diverge; false for a lane that runs alone.
     pub may_diverge: bool,
     /// Order of the sides of a divergent branch.
     pub order: DivergenceOrder,
@@ -132,41 +136,41 @@ pub struct WarpModel {
     pub agreement: AgreementDomain,
 }
 
-/// What is known about the condition of a control instruction for the active lanes.
+/// Knowledge about the condition of a control instruction in the active lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KnownCondition {
     /// Holds in every lane.
     Always,
     /// Holds in no lane.
     Never,
-    /// Unknown, the same in all active lanes.
+    /// Unknown, equal in all active lanes.
     Agreed,
-    /// Unknown, may differ.
-    Open {
-        /// Cell that is known to agree within each side once the lanes are split by it.
-        decides: Option<usize>,
+    /// Unknown, may differ between active lanes.
+    MayDiffer {
+        /// Cell on which the lanes of each side agree once they are split by the condition.
+        deciding_cell: Option<usize>,
     },
 }
 
 /// Control effect of the last instruction of a node, when its condition holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ControlOp {
-    /// Goes on at the next node.
+    /// None: continues at the next node.
     FallThrough,
     /// BRA and other jumps with one target.
     Jump(NodeId),
-    /// BRX, JMX: one of several targets, each lane its own; `agreed` when all lanes read the same.
-    Scatter {
+    /// BRX, JMX: one of several targets, for each lane.
+    IndirectJump {
         /// Possible targets.
         targets: Vec<NodeId>,
-        /// All active lanes jump to the same one.
+        /// Whether all active lanes jump to the same one.
         agreed: bool,
     },
-    /// SSY, PBK, PCNT, PRET: pushes an entry and goes on.
+    /// SSY, PBK, PCNT, PRET: pushes an entry and continues at the next node.
     Push {
         /// Tag of the entry.
         tag: Tag,
-        /// Where its lanes will go on.
+        /// Node at which its lanes will continue.
         resume: NodeId,
     },
     /// CAL: pushes a RET entry and jumps.
@@ -176,75 +180,76 @@ pub enum ControlOp {
         /// First node of the callee.
         callee: NodeId,
     },
-    /// SYNC, BRK, CONT, RET.
-    Unwind(Tag),
-    /// A jump that pushes a frame when it sends lanes apart, unless the topmost frame meets there already.
+    /// SYNC, BRK, CONT, RET: pops to the first entry of the tag.
+    Pop(Tag),
+    /// A jump that pushes a frame when it diverges, unless the topmost frame has its reconvergence point already.
     Branch {
-        /// Where the takers go on.
+        /// Node at which the lanes that take it continue.
         target: NodeId,
-        /// Where the lanes meet again; `None` is the end of the kernel.
-        meet: Option<ReconvergencePoint>,
+        /// Node at which the lanes reconverge; `None` is the end of the kernel.
+        reconvergence: Option<ReconvergencePoint>,
     },
-    /// The node at which lanes meet: those of the topmost frame, when it is one that meets here.
-    Meet,
+    /// Reconvergence point: pops to the topmost frame if it reconverges here.
+    Reconverge,
     /// EXIT.
     Exit,
 }
 
-/// Where the lanes of a frame meet.
+/// Reconvergence point of the frames of a branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReconvergencePoint {
-    /// The node whose last instruction lets them meet.
+    /// Node that ends with [`ControlOp::Reconverge`].
     pub at: NodeId,
-    /// The node after it.
+    /// Node after it.
     pub resume: NodeId,
 }
 
-/// How a warp gets from one node to the next.
+/// Kind of a step of a warp.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Via {
-    /// Active lanes walk from one to the other.
+    /// Active lanes follow an edge.
     Walk,
-    /// The running entry is exhausted; this entry becomes the running one.
+    /// No active lane is left; this entry becomes the running one.
     Resume(EntryId),
 }
 
-/// One step of a warp.
+/// Step of a warp from one node to the next: an edge of the warp-level CFG.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct WarpStep {
     /// Next node; `None` when the warp has finished.
     pub to: Option<NodeId>,
-    /// How it gets there.
+    /// Kind of the step.
     pub via: Via,
     /// Entries that the step may push, each at most once.
     pub pushes: SmallVec<[EntryId; 2]>,
 }
 
-/// SYNC, BRK, CONT or RET may find no entry of its tag.
+/// Possible underflow: SYNC, BRK, CONT or RET may find no entry of its tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MayUnderflow {
-    /// The tag looked for.
+    /// The tag.
     pub tag: Tag,
 }
 
-/// What is known when the warp is about to execute a node: pending stack, relations between the
-/// groups, and for each group the cells on which its lanes agree.
+/// Abstract state of a warp about to execute a node: pending stack, relations between the
+/// groups, and for each group the cells on which its lanes agree (`warp-cfg-2023` 3.4).
 #[derive(Clone, Debug)]
 pub struct WarpState {
     stack: StackGraph,
     groups: Groups,
+    /// By group: the cells on which the lanes of each of its entries agree.
     agree: Vec<CellSet>,
 }
 
 impl WarpState {
-    /// A warp at the kernel's entry; its lanes agree on `agree`.
+    /// The state of a warp at the kernel's entry, whose lanes agree on `agree`.
     pub fn entry(agree: CellSet, model: &WarpModel) -> Self {
         let mut state = WarpState {
             stack: StackGraph::empty(),
             groups: Groups::active_only(),
             agree: vec![agree],
         };
-        state.limit(model);
+        state.apply_domain_limits(model);
         state
     }
 
@@ -258,18 +263,19 @@ impl WarpState {
         &self.groups
     }
 
-    /// Cells on which the lanes of a group agree (of each entry, when the slot stands for several).
+    /// Cells on which the lanes of a group agree (of each entry, if the slot stands for several).
     pub fn agreement(&self, group: usize) -> &CellSet {
         &self.agree[group]
     }
 
-    /// All of `cells` agree among the active lanes.
+    /// Whether the active lanes agree on all of `cells`.
     pub fn active_agree(&self, cells: impl IntoIterator<Item = usize>) -> bool {
         cells.into_iter().all(|c| self.agree[ACTIVE].contains(c))
     }
 
-    /// The active lanes write `cells`. `agrees`: they all write the same values if they write.
-    /// `guarded`: under a condition, so that the old value may stay.
+    /// Updates agreement for a write of `cells` by the active lanes (`warp-cfg-2023` 3.3, SOUNDNESS 4.3).
+    ///
+    /// `agrees`: all lanes that write, write equal values. `guarded`: under a condition, so that the old value may stay.
     pub fn write(&mut self, cells: &[usize], agrees: bool, guarded: bool) {
         for &cell in cells {
             if !agrees {
@@ -279,6 +285,7 @@ impl WarpState {
             }
         }
         for group in 1..self.agree.len() {
+            // Strong update of groups equal to the active lanes, weak update of those that intersect them.
             if self.groups.disjoint(group, ACTIVE) {
                 continue;
             }
@@ -293,8 +300,8 @@ impl WarpState {
         }
     }
 
-    /// Keeps in the agreement of every group only what the domain allows.
-    fn limit(&mut self, model: &WarpModel) {
+    /// Reduces every component of the state to what the domains of `model` can express.
+    fn apply_domain_limits(&mut self, model: &WarpModel) {
         if model.agreement == AgreementDomain::Off {
             self.agree.fill(CellSet::default());
         }
@@ -305,29 +312,29 @@ impl WarpState {
             self.groups.forget();
         }
         if model.stack == StackDomain::Acyclic && self.stack.is_cyclic() {
-            self.stack.saturate();
+            self.stack.forget_order();
         }
     }
 
-    /// Renumbers groups and agreements after the stack's slots moved.
+    /// Renumbers groups and agreements after a renumbering of the stack's slots.
     fn remap(&mut self, moves: &SlotMap) {
         self.groups.remap(moves);
-        // No entry stands in a new slot yet, so all its lanes agree on everything.
-        self.agree = moves.list(&self.agree, CellSet([u64::MAX; CELLS / 64]));
+        // An added slot has no entry yet, so agreement on all cells holds vacuously.
+        self.agree = moves.map_list(&self.agree, CellSet([u64::MAX; CELLS / 64]));
     }
 
-    /// Slots for `entries`.
-    fn make_room(&mut self, entries: &[EntryId]) -> SmallVec<[usize; 4]> {
-        if let Some(moves) = self.stack.make_room(entries) {
+    /// Adds slots for `entries` where they have none; returns their slots.
+    fn add_slots(&mut self, entries: &[EntryId]) -> SmallVec<[usize; 4]> {
+        if let Some(moves) = self.stack.add_slots(entries) {
             self.remap(&moves);
         }
         entries.iter().filter_map(|&e| self.stack.slot(e)).collect()
     }
 
-    /// The active lanes are saved as a tagged entry and go on.
-    fn pushed(&self, entry: EntryId) -> WarpState {
+    /// The state after the push of a tagged entry with the active lanes.
+    fn after_push(&self, entry: EntryId) -> WarpState {
         let mut state = self.clone();
-        for slot in state.make_room(&[entry]) {
+        for slot in state.add_slots(&[entry]) {
             state.stack.push_any_order(&[slot]);
             state.groups.push_copy_of_active(slot);
             let active = state.agree[ACTIVE];
@@ -336,10 +343,10 @@ impl WarpState {
         state
     }
 
-    /// The active lanes split: some stay active, others wait in (some of) `entries`.
-    fn diverged(&self, entries: &[EntryId]) -> WarpState {
+    /// The state after a divergence: some lanes stay active, the others are pending in (some of) `entries`.
+    fn after_divergence(&self, entries: &[EntryId]) -> WarpState {
         let mut state = self.clone();
-        let slots = state.make_room(entries);
+        let slots = state.add_slots(entries);
         state.stack.push_any_order(&slots);
         state.groups.split_active(&slots);
         let active = state.agree[ACTIVE];
@@ -349,25 +356,26 @@ impl WarpState {
         state
     }
 
-    /// The active lanes, or some of them, leave: up to the first entry for which `keeps` holds, or
-    /// altogether (`None`). With [`Halting::Some`] the result is the state of those that go on; with
-    /// [`Halting::All`] the top of the stack must then be resumed. Beside it: some stack may have no such
-    /// entry.
-    fn halted(
+    /// Removes the active lanes, or some of them, from the entries above the first for which `is_target` holds, or from
+    /// all entries (`None`). Returns the state and whether some stack may have no such entry.
+    ///
+    /// With [`Halting::Some`] the state is that of the lanes that stay active; with [`Halting::All`] an entry must be
+    /// resumed ([`WarpState::emit_resumptions`]).
+    fn after_halt(
         &self,
-        keeps: Option<&dyn Fn(EntrySite) -> bool>,
+        is_target: Option<&dyn Fn(EntrySite) -> bool>,
         halting: Halting,
         entries: &EntryTable,
     ) -> (WarpState, bool) {
         let stops = |slot| {
             self.stack
                 .id(slot)
-                .is_some_and(|id| keeps.is_some_and(|keeps| keeps(entries.get(id))))
+                .is_some_and(|id| is_target.is_some_and(|is_target| is_target(entries.get(id))))
         };
         let fate = |slot| {
             let relation = self.groups.against_halting(slot, halting);
-            let holds_others =
-                halting == Halting::Some && self.groups.get(ACTIVE, slot).has(GroupRelation::SUBSET);
+            let holds_others = halting == Halting::Some
+                && self.groups.get(ACTIVE, slot).has(GroupRelation::SUBSET);
             if relation.has(GroupRelation::EXCEEDS) || holds_others {
                 Fate::Keep
             } else if relation.has(GroupRelation::SUBSET) {
@@ -376,13 +384,13 @@ impl WarpState {
                 Fate::Any
             }
         };
-        // Everything above a tagged entry was pushed by (some of) its lanes.
+        // The lanes of all entries above a tagged one are lanes of it (SOUNDNESS 3.2).
         let covers = |slot| {
             self.stack
                 .id(slot)
                 .is_some_and(|id| entries.get(id).tag != Tag::Nil)
         };
-        let filtered = self.stack.filter(keeps.is_none(), stops, fate, covers);
+        let filtered = self.stack.filter(is_target.is_none(), stops, fate, covers);
         let mut groups = self.groups.clone();
         groups.halt(
             halting,
@@ -397,8 +405,8 @@ impl WarpState {
         (state, filtered.may_underflow)
     }
 
-    /// The running entry is exhausted: every way to go on.
-    fn resumptions(
+    /// Emits every resumption when no active lane is left: each entry that may be on top, or the end of the warp.
+    fn emit_resumptions(
         &self,
         model: &WarpModel,
         entries: &EntryTable,
@@ -416,7 +424,7 @@ impl WarpState {
             };
             state.groups.resume(slot);
             state.agree[ACTIVE] = self.agree[slot];
-            if state.reduce(model) {
+            if state.drop_infeasible_entries(model) {
                 let step = WarpStep {
                     to: Some(entries.get(id).resume),
                     via: Via::Resume(id),
@@ -427,32 +435,32 @@ impl WarpState {
         }
     }
 
-    /// Drops entries that cannot be there and applies the limits of the domains. False when no
-    /// stack is left.
-    fn reduce(&mut self, model: &WarpModel) -> bool {
+    /// Drops entries whose relations to the active lanes contradict each other (SOUNDNESS 4.2), and applies the limits
+    /// of the domains. Returns whether a stack is left.
+    fn drop_infeasible_entries(&mut self, model: &WarpModel) -> bool {
         let gone = (1..self.stack.slots())
             .filter(|&slot| {
                 self.groups.get(ACTIVE, slot).is_contradictory()
                     || self.groups.get(slot, ACTIVE).is_contradictory()
             })
             .collect();
-        if let Some(moves) = self.stack.restrict(&gone) {
+        if let Some(moves) = self.stack.remove_slots(&gone) {
             self.remap(&moves);
         }
-        self.limit(model);
+        self.apply_domain_limits(model);
         !self.stack.is_infeasible()
     }
 
-    /// Joins `other` into this state; true when this state grew.
+    /// Joins `other` into this state; returns whether this state grew.
     pub fn join(&mut self, other: &WarpState, model: &WarpModel) -> bool {
         let mut grew = false;
         if self.stack.ids() != other.stack.ids() {
             let slots = self.stack.slots();
-            self.make_room(other.stack.ids());
+            self.add_slots(other.stack.ids());
             grew = slots < self.stack.slots();
         }
-        // What holds of a slot that `other` has not is what holds of no entry: it takes nothing away.
-        let moves = other.stack.places_in(&self.stack);
+        // Facts about slots that `other` lacks hold vacuously in `other`, so they are kept.
+        let moves = other.stack.slot_map_into(&self.stack);
         grew |= self.stack.union(&other.stack, &moves);
         grew |= self.groups.join(&other.groups, &moves);
         for run in moves.runs() {
@@ -462,12 +470,12 @@ impl WarpState {
             }
         }
         if grew {
-            self.limit(model);
+            self.apply_domain_limits(model);
         }
         grew
     }
 }
 
-// `BOTTOM` and `ACTIVE` share number 0: a slot is the group of its entry, and the running entry
-// is the one group that has no slot.
+// `BOTTOM` and `ACTIVE` share number 0: the number of a slot is also that of its group, and the active lanes
+// are the one group that has no slot.
 const _: () = assert!(BOTTOM == ACTIVE);

@@ -4,20 +4,21 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use warpbound_ir::{Cell, Code, lift};
 use warpbound_isa::{Program, mini};
-use warpbound_load::{Image, MiniLaunchFile};
-use warpbound_machine::{Latency, Machine};
-use warpbound_simulate::{Simulation, Start};
+use warpbound_load::{Image};
+use warpbound_launch::mini;
+use warpbound_machine::mini::{Latency, Machine};
+use warpbound_simulate::mini::{Simulation, Start};
 
 fn main() {
     divan::main();
 }
 
 /// The example of this name, its code, and the cells that launch constants are in.
-fn example(text: &str, launch: &str) -> (Code, MiniLaunchFile, Vec<(Cell, u32)>) {
+fn example(text: &str, launch: &str) -> (Code, mini::LaunchFile, Vec<(Cell, u32)>) {
     let image = Image::parse(text.as_bytes()).expect("an example");
     let kernel = &image.kernels().expect("supported")[0];
     let program = mini::Program::decode(kernel.code(), kernel.first_line).expect("an example");
-    let launch = MiniLaunchFile::parse("launch", launch).expect("an example");
+    let launch = mini::LaunchFile::parse("launch", launch).expect("an example");
     let params = program.variables.iter().take(program.params);
     let cells = (0u8..)
         .zip(params)

@@ -1,15 +1,12 @@
-//! Machines that run kernels cycle by cycle: what every bound is checked against.
+//! Simulators of kernels: the oracle against which claims and bounds are checked.
 //!
-//! What an instruction does to data is interpreted from the same operations that the analyses read (`ir`), what it
-//! does to lanes by the concrete rules of `simt`. Nothing here depends on an analysis or a bound.
+//! [`functional`] executes a launch without time, [`timed`] with the timing of a GPU; [`mini`] is the mini-SIMT
+//! machine. Effects on data are interpreted from the operations that the analyses read (`ir`), effects on lanes by the concrete
+//! rules of `simt`. Nothing here depends on an analysis or a bound.
 
-mod compiled;
-mod fault;
 pub mod functional;
-mod mini;
-mod scheduler;
+pub mod mini;
 pub mod timed;
+mod unsupported;
 
-pub use compiled::UnsupportedOp;
-pub use fault::{Fault, FaultKind};
-pub use mini::{Event, Finished, Simulation, Start};
+pub use unsupported::UnsupportedOp;

@@ -4,11 +4,12 @@
 use smallvec::{SmallVec, smallvec};
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
-    Address, BarrierArrival, BinaryOp, Cell, Code, ExecCondition, ControlEffect, Expr, Meaning, Op, Question, ValueDependence,
+    Address, BarrierArrival, BinaryOp, Cell, Code, ExecCondition, ControlEffect, Expr, Meaning, Op, BarrierReduction, ValueDependence,
     Width,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace};
-use warpbound_simulate::functional::{Fault, FaultKind, GlobalMemory, Launch, PathOrder, launch};
+use warpbound_simulate::functional::{Fault, FaultKind, launch};
+use warpbound_launch::{GlobalMemory, Launch, PathOrder};
 
 /// The special register with the thread's place in its block.
 const TID: u8 = 33;
@@ -105,12 +106,12 @@ fn run(body: Vec<Op>) -> Result<Vec<u32>, Fault> {
 #[test]
 fn questions_at_barriers() {
     for (limit, question, answer) in [
-        (70, Question::Count, 70),
-        (0, Question::Count, 0),
-        (THREADS, Question::All, 1),
-        (79, Question::All, 0),
-        (1, Question::Any, 1),
-        (0, Question::Any, 0),
+        (70, BarrierReduction::Count, 70),
+        (0, BarrierReduction::Count, 0),
+        (THREADS, BarrierReduction::All, 1),
+        (79, BarrierReduction::All, 0),
+        (1, BarrierReduction::Any, 1),
+        (0, BarrierReduction::Any, 0),
     ] {
         let below = binary(BinaryOp::LtU, Expr::Special(TID), limit);
         let result = Meaning::BarrierResult {
@@ -119,7 +120,7 @@ fn questions_at_barriers() {
         };
         let cells = [Cell::gpr(2), Cell::pred(1)];
         let found = run(vec![
-            barrier(ExecCondition::ALWAYS, 3, 0, BarrierArrival::Ask(question, below)),
+            barrier(ExecCondition::ALWAYS, 3, 0, BarrierArrival::Reduce(question, below)),
             op(ExecCondition::ALWAYS, &cells, ControlEffect::Next, result),
             // The predicate says whether the answer is 0.
             set(guarded(1, true), Cell::gpr(2), Expr::Const(0)),
@@ -157,10 +158,10 @@ fn arrivals_without_waiting() {
     let both = run(vec![
         first_warp(),
         second_warp(),
-        barrier(guarded(0, false), 1, 64, BarrierArrival::Pass),
+        barrier(guarded(0, false), 1, 64, BarrierArrival::Arrive),
         barrier(guarded(1, false), 1, 64, BarrierArrival::Wait),
         // The barrier has begun anew: the same again.
-        barrier(guarded(1, false), 1, 64, BarrierArrival::Pass),
+        barrier(guarded(1, false), 1, 64, BarrierArrival::Arrive),
         barrier(guarded(0, false), 1, 64, BarrierArrival::Wait),
     ]);
     assert_eq!(both.expect("an end"), vec![9; THREADS as usize]);

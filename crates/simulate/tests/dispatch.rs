@@ -71,7 +71,7 @@ fn play(mut gpu: Dispatcher, launches: &[Launch], orders: u32) -> Vec<Ran> {
         let ends = running.iter().map(|running| running.0);
         let begins = launches.get(ids.len()).map(|next| next.at);
         let Some(now) = ends.chain(begins).min() else {
-            assert!(gpu.done());
+            assert!(gpu.is_done());
             break;
         };
         let mut give = |gpu: &mut Dispatcher, running: &mut Vec<_>, ids: &[KernelId]| {
@@ -96,7 +96,7 @@ fn play(mut gpu: Dispatcher, launches: &[Launch], orders: u32) -> Vec<Ran> {
         }
         for sm in sms {
             for (_, block) in ended.iter().filter(|(_, block)| block.sm == sm) {
-                gpu.finished(block.kernel, sm);
+                gpu.block_finished(block.kernel, sm);
             }
             give(&mut gpu, &mut running, &ids);
         }
@@ -432,7 +432,7 @@ fn random_run(seed: u64, channels: Option<usize>) {
             let place = oracle.used[sm].iter().position(|&used| used == kernel);
             oracle.used[sm].swap_remove(place.expect("it runs there"));
             let complete = oracle.ended[kernel] == oracle.kernels[kernel].blocks;
-            assert_eq!(gpu.finished(ids[kernel], sm), complete, "seed {seed}");
+            assert_eq!(gpu.block_finished(ids[kernel], sm), complete, "seed {seed}");
         }
         oracle.queue();
         // Now and then nobody asks for a while.
@@ -464,7 +464,7 @@ fn random_run(seed: u64, channels: Option<usize>) {
     for (kernel, &ended) in oracle.kernels.iter().zip(&oracle.ended) {
         assert_eq!(ended, kernel.blocks, "seed {seed}: blocks are left");
     }
-    assert!(gpu.done(), "seed {seed}");
+    assert!(gpu.is_done(), "seed {seed}");
 }
 
 #[test]

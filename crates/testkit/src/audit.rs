@@ -1,10 +1,10 @@
-//! Compares what a warp does with everything that the analyses claim.
+//! Audit of one warp: a concrete run compared with every claim of the analyses, and with the bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::context::{ContextId, Contexts};
 use warpbound_analyse::indirect::IndirectTargets;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{LaunchContext, Refusal};
 use warpbound_bound::{Never, StatedCounts};
 use warpbound_driver::KernelFlow;
@@ -14,22 +14,26 @@ use warpbound_simt::NodeId;
 use warpbound_simt::concrete::Mask;
 use warpbound_simt::warp::WarpModel;
 
-use crate::execute::{Ending, WarpEvent, Labels, NoLabels, RunSeed, Warp, mix};
+use crate::execute::{Ending, Labels, NoLabels, RunSeed, Warp, WarpEvent, mix};
 
-/// All analyses of one program.
+/// Analysis results of one program, with the errors planted in them.
 pub struct Analysed<'a> {
-    /// What they claim.
+    /// Claims of the analyses.
     pub claims: Claims<'a>,
-    /// Subtracted from each loop bound that a run shows, for planted faults.
-    pub less: u64,
-    /// Subtracted from each total of a loop that a run shows, for planted faults.
-    pub less_total: u64,
-    /// One step that a lane took is said never to be taken, for planted faults.
-    pub denies_a_step: bool,
+    /// Number subtracted from each loop bound that a run shows (planted fault).
+    pub loop_bound_decrement: u64,
+    /// Number subtracted from each loop total that a run shows (planted fault).
+    pub loop_total_decrement: u64,
+    /// Whether one step that a lane took is stated as never taken (planted fault).
+    pub denies_taken_step: bool,
 }
 
 impl<'a> Analysed<'a> {
-    /// Analyses `code`.
+    /// Analyses `code` for a launch.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of an analysis that cannot follow the code soundly.
     pub fn run(
         code: &'a Code,
         launch: LaunchContext,
@@ -39,9 +43,9 @@ impl<'a> Analysed<'a> {
         let flow = KernelFlow::run(code, &launch, model, limits)?;
         Ok(Analysed {
             claims: Claims::new(code, launch, flow),
-            less: 0,
-            less_total: 0,
-            denies_a_step: false,
+            loop_bound_decrement: 0,
+            loop_total_decrement: 0,
+            denies_taken_step: false,
         })
     }
 
@@ -52,27 +56,28 @@ impl<'a> Analysed<'a> {
     }
 }
 
-/// What an audit of one run found.
+/// Findings of the audit of one run.
 #[derive(Clone, Debug, Default)]
-pub struct Findings {
-    /// The warp did something that an analysis excludes.
+pub struct WarpFindings {
+    /// Claims that the run contradicted.
     pub violations: Vec<String>,
-    /// A lane's trace in the warp differs from its trace alone.
+    /// Lanes whose trace in the warp differs from their trace when run alone.
     pub mismatches: Vec<String>,
-    /// Executed warp instructions, and the bound for the run's own loop facts, when it finished. Functions outside the
-    /// file count [`CALL_COST`] each, in both.
+    /// Executed warp instructions and the bound with the run's own loop facts, for a run that finished. A function
+    /// outside the file counts [`CALL_COST`] instructions in both.
     pub executed_and_bound: Option<(u64, Option<i128>)>,
-    /// The run was cut off, and what it executed was compared with the bound all the same.
+    /// Whether the run was cut off and its executed instructions were still compared with the bound.
     pub cut_and_bounded: bool,
-    /// How the run ended.
+    /// End of the run.
     pub ending: Option<Ending>,
-    /// The warp diverged at least once.
+    /// Whether the warp diverged at least once.
     pub diverged: bool,
 }
 
-/// Instructions that a function outside the file issues.
+/// Warp instructions that a function outside the file is assumed to issue.
 pub const CALL_COST: u64 = 50;
 
+/// Labels of operations by calling context.
 struct ContextLabels {
     contexts: Contexts,
 }
@@ -88,9 +93,10 @@ impl Labels for ContextLabels {
 }
 
 impl Analysed<'_> {
-    /// One run, audited. `solo_lanes` lanes are run alone and compared.
-    pub fn audit(&self, run: RunSeed, solo_lanes: usize, with_bound: bool) -> Findings {
-        let mut findings = Findings::default();
+    /// Audits one run. `solo_lanes` of its lanes are also run alone, and their traces compared. With `with_bound`, the
+    /// executed instructions are compared with the bound for the loop facts that the run itself shows.
+    pub fn audit(&self, run: RunSeed, solo_lanes: usize, with_bound: bool) -> WarpFindings {
+        let mut findings = WarpFindings::default();
         let labels = ContextLabels {
             contexts: self.claims.flow.thread.space.contexts.clone(),
         };
@@ -101,10 +107,10 @@ impl Analysed<'_> {
         let width = launch.warp_width as usize;
         let mut traces: Vec<Vec<OpIndex>> = vec![Vec::new(); width];
         let mut counters = vec![LoopCounter::new(&self.claims); width];
-        // The most header executions of any lane.
+        // Maximum over lanes: header executions per entry of the loop, and in all.
         let mut most = vec![0u64; flow.loops.sites.len()];
         let mut totals = most.clone();
-        // Lanes that took each step, as often as they did.
+        // Executions of each step, summed over lanes.
         let mut taken: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
         let ending = warp.run(|event| {
             if let Some(top) = event.before.top() {
@@ -124,21 +130,22 @@ impl Analysed<'_> {
                     && event.after.top().is_some_and(|t| t.mask != top.mask);
             }
             if findings.violations.len() < 5 {
-                self.check(event, &mut findings.violations);
+                self.check_step_claims(event, &mut findings.violations);
             }
         });
         findings.ending = Some(ending);
-        self.check_limits(&taken, &mut findings.violations);
+        self.check_lane_limits(&taken, &mut findings.violations);
         match ending {
             Ending::Finished | Ending::Cut => {}
-            // The function that an unknown pointer names need not exist: nothing is claimed of it.
+            // An unknown pointer may name no function of the file: the analysis assumes its targets, so nothing is
+            // claimed.
             Ending::Stuck if self.assumes_call_targets() => {}
             other => findings
                 .violations
                 .push(format!("accepted program ended with {other:?}")),
         }
         if matches!(ending, Ending::Finished | Ending::Cut) {
-            // A lane alone needs no stack rule: it is what a faulty machine is compared with.
+            // A lone lane never uses the stack rule, so its trace is right even when the machine has a planted fault.
             let alone = RunSeed { fault: None, ..run };
             let live: Vec<usize> = lanes(run.lanes).collect();
             for turn in 0..solo_lanes.min(live.len()) {
@@ -147,7 +154,7 @@ impl Analysed<'_> {
                 let mut solo = Vec::new();
                 Warp::solo(code, launch, alone, lane, votes, NoLabels)
                     .run(|e| solo.extend(e.before.top().map(|t| t.next.op)));
-                // Of a warp that was cut off, the lane may not have come as far as it does alone.
+                // In a warp that was cut off, the lane may have executed fewer operations than alone.
                 let compared = match ending {
                     Ending::Cut => solo.len().min(traces[lane].len()),
                     _ => solo.len(),
@@ -162,11 +169,11 @@ impl Analysed<'_> {
             }
             if with_bound {
                 let executed = warp.steps() as u64 + CALL_COST * warp.external_callees();
-                // Lanes that were cut off can still end: each by a way on which no header comes twice.
+                // A run that was cut off can still end on a path that visits each header at most once more.
                 let rest = u64::from(ending == Ending::Cut);
                 let facts: Vec<Option<u64>> = most
                     .iter()
-                    .map(|most| Some((most + rest).saturating_sub(self.less)))
+                    .map(|most| Some((most + rest).saturating_sub(self.loop_bound_decrement)))
                     .collect();
                 let calls = |node| {
                     let callees = flow.external_callees(node, launch.live_lanes());
@@ -183,18 +190,19 @@ impl Analysed<'_> {
                 }
                 let totals: Vec<Option<u64>> = totals
                     .iter()
-                    .map(|total| Some(total.saturating_sub(self.less_total)))
+                    .map(|total| Some(total.saturating_sub(self.loop_total_decrement)))
                     .collect();
-                // Every second run: solving takes most of the time. Lanes that were cut off may still take other steps.
+                // Every second run only: solving dominates the time. Lanes that were cut off may still take other
+                // steps.
                 let more = (run.seed & 1 == 0 && ending == Ending::Finished).then(|| {
-                    let never = flow.excluded(code, &self.never(&taken, run.seed));
+                    let never = flow.excluded(code, &self.never_taken(&taken, run.seed));
                     let stated = StatedCounts {
                         bounds: &facts,
                         totals: &totals,
                         never: &never,
                     };
-                    let what = "totals, steps never taken and facts";
-                    (flow.bound_with(stated, calls), what)
+                    let used = "totals, steps never taken and facts";
+                    (flow.bound_with(stated, calls), used)
                 });
                 for (bound, with) in [(bound, "facts")].into_iter().chain(more) {
                     if bound.is_none_or(|b| i128::from(executed) > b) {
@@ -208,15 +216,19 @@ impl Analysed<'_> {
         findings
     }
 
-    /// Steps that only some lanes take were taken by no more.
-    fn check_limits(&self, taken: &BTreeMap<(NodeId, NodeId), u64>, violations: &mut Vec<String>) {
+    /// Checks the claims that at most a number of lanes pass a branch on the thread index.
+    fn check_lane_limits(
+        &self,
+        taken: &BTreeMap<(NodeId, NodeId), u64>,
+        violations: &mut Vec<String>,
+    ) {
         let flow = &self.claims.flow;
         for limit in &flow.limits {
             let steps = flow.thread.steps.get(limit.from.index());
             let to: BTreeSet<NodeId> = limit.steps.iter().filter_map(|step| step.to).collect();
             let others = steps.into_iter().flatten();
             let mut others = others.filter(|step| !limit.steps.contains(step));
-            // Two ways to one node look the same.
+            // The counts do not distinguish two steps to one node.
             if others.any(|step| step.to.is_some_and(|node| to.contains(&node))) {
                 continue;
             }
@@ -224,15 +236,16 @@ impl Analysed<'_> {
             let lanes: u64 = lanes.sum();
             if lanes > limit.lanes {
                 violations.push(format!(
-                    "{lanes} lanes pass node {}, at most {} are said to",
+                    "{lanes} lanes pass node {}, at most {} are claimed to",
                     limit.from.0, limit.lanes
                 ));
             }
         }
     }
 
-    /// Steps of the graph that no lane took, half of them, by the addresses that a person would state.
-    fn never(&self, taken: &BTreeMap<(NodeId, NodeId), u64>, seed: u64) -> Vec<Never> {
+    /// Returns about half of the steps of the graph that no lane took, as statements by address, the form in which a
+    /// user states them.
+    fn never_taken(&self, taken: &BTreeMap<(NodeId, NodeId), u64>, seed: u64) -> Vec<Never> {
         let Claims { code, flow, .. } = &self.claims;
         let addr = |op| code.get(op).map(|op| op.addr);
         let space = &flow.thread.space;
@@ -242,21 +255,21 @@ impl Analysed<'_> {
                 to: addr(space.block(to).first)?,
             })
         };
-        // The same addresses stand for steps in all contexts.
+        // A statement by address covers the step in every calling context.
         let known: BTreeSet<Never> = taken.keys().filter_map(|&(a, b)| step(a, b)).collect();
         let edges = flow.thread.edges();
         let mut never: Vec<Never> = edges
             .filter_map(|(from, edge)| step(from, edge.to?))
             .filter(|never| !known.contains(never))
-            .filter(|never| mix(&[seed, 10, hash(never)]) & 1 == 0)
+            .filter(|never| mix(&[seed, 10, statement_key(never)]) & 1 == 0)
             .collect();
-        if self.denies_a_step {
+        if self.denies_taken_step {
             never.extend(known.into_iter().next());
         }
         never
     }
 
-    fn check(&self, event: &WarpEvent<'_, ContextId>, violations: &mut Vec<String>) {
+    fn check_step_claims(&self, event: &WarpEvent<'_, ContextId>, violations: &mut Vec<String>) {
         let mut found = Vec::new();
         let agree = |cell: Cell, mask: Mask| {
             let mut values = lanes(mask).map(|lane| event.cells[lane][cell.index()]);
@@ -271,8 +284,8 @@ impl Analysed<'_> {
     }
 }
 
-/// A number of a statement.
-fn hash(never: &Never) -> u64 {
+/// Key of a statement for the random choice.
+fn statement_key(never: &Never) -> u64 {
     match *never {
         Never::Block(at) => at.0.into(),
         Never::Step { from, to } => u64::from(from.0) << 32 | u64::from(to.0),

@@ -1,13 +1,14 @@
-//! The books of the timing model: every cycle of a warp is accounted for, and what begins comes to its end.
+//! Cycle accounting of timed runs: the stall cycles of a warp add up from one issue to the next, and every launch,
+//! block and warp that begins also ends.
 
 use std::collections::BTreeMap;
 
 use warpbound_simulate::timed::{Event, EventListener, WarpPlace};
 
-/// Mistakes that are kept; behind them one does not read on.
-const MOST: usize = 10;
+/// Maximum number of violations that are kept.
+const MAX_VIOLATIONS: usize = 10;
 
-/// A listener that checks the events of a run against each other.
+/// Event listener that checks the events of a run against each other.
 #[derive(Default, Debug)]
 pub struct CycleAccounting {
     is_launched: bool,
@@ -15,89 +16,91 @@ pub struct CycleAccounting {
     blocks: BTreeMap<u64, Block>,
     /// The warp of each slot of each SM.
     slots: BTreeMap<(u32, u32), (u64, u32)>,
-    /// The cycle of the last event of each SM.
+    /// Cycle of the last event of each SM.
     now: BTreeMap<u32, u64>,
     issued: u64,
-    mistakes: Vec<String>,
+    violations: Vec<String>,
 }
 
-/// A block that has begun and not ended.
+/// A resident block: begun and not ended.
 #[derive(Debug)]
 struct Block {
     sm: u32,
     begin: u64,
-    /// By number in the block: where, and the cycle of its issue before; `None` when it has ended.
+    /// By warp number: location of the warp and cycle of its last issue; `None` when it has ended.
     warps: BTreeMap<u32, Option<(WarpPlace, u64)>>,
-    all: u32,
+    warp_count: u32,
 }
 
 impl CycleAccounting {
-    /// Nothing has happened.
+    /// State before the launch.
     pub fn new() -> CycleAccounting {
         CycleAccounting::default()
     }
 
-    /// Closes the books: how many instructions were issued.
+    /// Checks that the launch and all blocks have ended; returns the number of issued warp instructions.
     ///
     /// # Errors
     ///
-    /// The first mistakes, one line each.
-    pub fn close(mut self) -> Result<u64, String> {
+    /// The first violations, one line each.
+    pub fn finish(mut self) -> Result<u64, String> {
         if !self.is_launched || !self.is_done {
-            self.mistake("the kernel has not been launched and done".to_owned());
+            self.report("the kernel was not launched or has not ended".to_owned());
         }
         let open: Vec<u64> = self.blocks.keys().copied().collect();
         for number in open {
-            self.mistake(format!("block {number} has not ended"));
+            self.report(format!("block {number} has not ended"));
         }
-        match self.mistakes.is_empty() {
+        match self.violations.is_empty() {
             true => Ok(self.issued),
-            false => Err(self.mistakes.join("\n")),
+            false => Err(self.violations.join("\n")),
         }
     }
 
-    fn mistake(&mut self, what: String) {
-        if self.mistakes.len() < MOST {
-            self.mistakes.push(what);
+    fn report(&mut self, violation: String) {
+        if self.violations.len() < MAX_VIOLATIONS {
+            self.violations.push(violation);
         }
     }
 
-    /// Time of an SM does not run backwards.
+    /// Checks that the events of an SM come in the order of time.
     fn advance(&mut self, cycle: u64, sm: u32) {
         let now = self.now.entry(sm).or_default();
-        let before = *now;
-        *now = before.max(cycle);
-        if cycle < before {
-            self.mistake(format!("SM {sm}: cycle {cycle} comes behind {before}"));
+        let last = *now;
+        *now = last.max(cycle);
+        if cycle < last {
+            self.report(format!("SM {sm}: cycle {cycle} comes after {last}"));
         }
     }
 
-    /// A warp does something: the cycle of its issue before, or of the begin of its block.
-    fn before(&mut self, warp: &WarpPlace) -> Result<u64, String> {
+    /// Returns the cycle of the last issue of a warp, or the one in which its block began.
+    fn last_issue(&mut self, warp: &WarpPlace) -> Result<u64, String> {
         let name = format!("block {} warp {}", warp.block, warp.warp);
         let Some(block) = self.blocks.get_mut(&warp.block) else {
-            return Err(format!("{name}: its block is not there"));
+            return Err(format!("{name}: its block is not resident"));
         };
-        if block.sm != warp.sm || warp.warp >= block.all {
-            return Err(format!("{name}: it is not of its block: {warp:?}"));
+        if block.sm != warp.sm || warp.warp >= block.warp_count {
+            return Err(format!("{name}: it does not belong to its block: {warp:?}"));
         }
         let begin = block.begin;
         match block.warps.get(&warp.warp) {
             None => {
-                let place = (warp.sm, warp.slot);
-                if let Some(other) = self.slots.insert(place, (warp.block, warp.warp)) {
-                    return Err(format!("{name}: {other:?} is in its slot {place:?}"));
+                let location = (warp.sm, warp.slot);
+                if let Some(other) = self.slots.insert(location, (warp.block, warp.warp)) {
+                    return Err(format!("{name}: {other:?} is in its slot {location:?}"));
                 }
                 Ok(begin)
             }
-            Some(Some((place, issued))) if place == warp => Ok(*issued),
-            Some(Some((place, _))) => Err(format!("{name}: it was at {place:?}, is at {warp:?}")),
+            Some(Some((location, issued))) if location == warp => Ok(*issued),
+            Some(Some((location, _))) => {
+                Err(format!("{name}: it was at {location:?}, is at {warp:?}"))
+            }
             Some(None) => Err(format!("{name}: it has ended")),
         }
     }
 
     fn issue(&mut self, cycle: u64, warp: &WarpPlace, waited: &[u64]) -> Result<(), String> {
-        let before = self.before(warp)?;
+        let before = self.last_issue(warp)?;
         let accounted: u64 = waited.iter().sum();
         self.issued += 1;
         if let Some(block) = self.blocks.get_mut(&warp.block) {
@@ -113,7 +116,7 @@ impl CycleAccounting {
     }
 
     fn end_warp(&mut self, cycle: u64, warp: &WarpPlace) -> Result<(), String> {
-        let before = self.before(warp)?;
+        let before = self.last_issue(warp)?;
         self.slots.remove(&(warp.sm, warp.slot));
         if let Some(block) = self.blocks.get_mut(&warp.block) {
             block.warps.insert(warp.warp, None);
@@ -129,14 +132,14 @@ impl CycleAccounting {
 
     fn end_block(&mut self, number: u64, sm: u32) -> Result<(), String> {
         let Some(block) = self.blocks.remove(&number) else {
-            return Err(format!("block {number} ends and is not there"));
+            return Err(format!("block {number} ends and is not resident"));
         };
         let ended = block.warps.values().filter(|warp| warp.is_none()).count();
-        match block.sm == sm && ended == block.all as usize {
+        match block.sm == sm && ended == block.warp_count as usize {
             true => Ok(()),
             false => Err(format!(
-                "block {number} of {} warps ends on SM {sm}, {ended} of them have on SM {}",
-                block.all, block.sm
+                "block {number} of {} warps ends on SM {sm}; {ended} of them have ended on SM {}",
+                block.warp_count, block.sm
             )),
         }
     }
@@ -160,9 +163,9 @@ impl EventListener for CycleAccounting {
             self.advance(cycle, sm);
         }
         if (self.is_launched == matches!(event, Event::Launched)) || self.is_done {
-            self.mistake(format!("{event:?} before the launch or behind the end"));
+            self.report(format!("{event:?} before the launch or after the end"));
         }
-        let said = match event {
+        let result = match event {
             Event::Launched => {
                 self.is_launched = true;
                 Ok(())
@@ -178,7 +181,7 @@ impl EventListener for CycleAccounting {
                     sm: *sm,
                     begin: cycle,
                     warps: BTreeMap::new(),
-                    all: *warps,
+                    warp_count: *warps,
                 };
                 match self.blocks.insert(*number, block) {
                     None => Ok(()),
@@ -193,8 +196,8 @@ impl EventListener for CycleAccounting {
             Event::BlockEnds { sm, number, .. } => self.end_block(*number, *sm),
             _ => Ok(()),
         };
-        if let Err(what) = said {
-            self.mistake(what);
+        if let Err(violation) = result {
+            self.report(violation);
         }
     }
 }
@@ -225,7 +228,7 @@ mod tests {
     type Run = Vec<(u64, Event)>;
     type Plant = fn(&mut Run);
 
-    /// A block of one warp that issues three times, twice in one cycle.
+    /// Events of a block of one warp that issues three times, twice in one cycle.
     fn run() -> Run {
         let (sm, number, block) = (1, 3, [3, 0, 0]);
         vec![
@@ -253,18 +256,18 @@ mod tests {
         for (cycle, event) in events {
             ledger.event(*cycle, event);
         }
-        ledger.close()
+        ledger.finish()
     }
 
     #[test]
-    fn good_books_close() {
+    fn a_complete_run_is_accepted() {
         assert_eq!(close(&run()), Ok(3));
     }
 
-    /// Without one of its events a run has a hole, but for an instruction that takes no time and for the last one, behind
-    /// which nothing is accounted for.
+    /// A run without one of its events is rejected, except without an issue that has no stall cycles and without the
+    /// last issue, after which no cycles are accounted for.
     #[test]
-    fn every_event_is_missed() {
+    fn a_missing_event_is_found() {
         for at in 0..run().len() {
             let mut events = run();
             let (_, left_out) = events.remove(at);
@@ -274,23 +277,23 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_seen() {
+    fn planted_errors_are_found() {
         let planted: [(&str, Plant); 6] = [
             ("a cycle too many", |run| {
                 run[4].1 = issue([1, 7, 0, 0, 0, 0, 0])
             }),
             ("a cycle too few", |run| run[2].1 = issue([0; 7])),
             ("backwards", |run| run[5].0 = 20),
-            ("two ends", |run| run.insert(6, run[5])),
-            ("two begins", |run| run.insert(2, run[1])),
-            ("behind the end", |run| {
+            ("warp ends twice", |run| run.insert(6, run[5])),
+            ("block begins twice", |run| run.insert(2, run[1])),
+            ("after the end", |run| {
                 run.push((31, issue([1, 9, 0, 0, 0, 0, 0])))
             }),
         ];
-        for (what, plant) in planted {
+        for (violation, plant) in planted {
             let mut events = run();
             plant(&mut events);
-            assert!(close(&events).is_err(), "{what}");
+            assert!(close(&events).is_err(), "{violation}");
         }
     }
 }

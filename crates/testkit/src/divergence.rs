@@ -1,14 +1,14 @@
-//! Compares what lanes find with what the divergence analysis claims.
+//! Audit of the divergence analysis: values and presence of lanes in concrete runs, compared with the claims.
 //!
-//! The analysis takes for granted that lanes meet where `warpbound_analyse::meeting` says. The machine does
-//! not always do so: of 17 205 random programs it is known for 8 247 as far as values go, and for 7 964 as
-//! far as presence goes. In these no run contradicted a claim (1.6 million claims tested); in the others 5
-//! runs contradicted one about values, and 8 126 one about presence.
+//! The analysis assumes that lanes reconverge at the points of `warpbound_analyse::reconvergence`, which the machine
+//! does not guarantee. Of 17 205 random programs this is established for 8 247 as far as values depend on it, and for 7
+//! 964 as far as presence does. In these no run contradicted a claim (1.6 million claims tested); in the others 5 runs
+//! contradicted a claim about values, and 8 126 one about presence.
 
 use std::collections::BTreeMap;
 
 use warpbound_analyse::divergence::OpDivergence;
-use warpbound_analyse::meeting::{MissedReconvergence, apart};
+use warpbound_analyse::reconvergence::{MissedReconvergence, find_missed_reconvergence};
 use warpbound_analyse::{Dependence, Divergence, LaunchContext};
 use warpbound_driver::KernelFlow;
 use warpbound_ir::{Code, OpIndex};
@@ -16,45 +16,49 @@ use warpbound_ir::{Code, OpIndex};
 use crate::audit::lanes;
 use crate::execute::{NoLabels, RunSeed, Warp};
 
-/// The divergence analysis of a program, and what it rests on.
+/// Divergence analysis of a program, with the reconvergence that it assumes and that is not established.
 pub struct DivergenceClaims<'a> {
     code: &'a Code,
     launch: LaunchContext,
-    /// What is claimed.
+    /// The claims.
     pub divergence: Divergence,
-    /// Branches behind which the lanes may not meet where the claims take it for granted.
-    pub apart: Vec<MissedReconvergence>,
+    /// Branches after which lanes may pass the reconvergence point that the claims assume.
+    pub missed_reconvergence: Vec<MissedReconvergence>,
 }
 
 impl<'a> DivergenceClaims<'a> {
-    /// Analyses a program whose control flow is known. A planted fault may change what the analysis is
-    /// told of the code, and what it is told of control dependence.
+    /// Analyses a program whose control flow is known. For planted faults, `analysed_code` replaces the code that the
+    /// divergence analysis reads and `plant` changes the control dependences.
     pub fn run(
         code: &'a Code,
         launch: LaunchContext,
         flow: &KernelFlow,
-        told: Option<&Code>,
+        analysed_code: Option<&Code>,
         plant: impl FnOnce(&mut Dependence),
     ) -> DivergenceClaims<'a> {
-        let mut dependence = Dependence::run(&flow.thread);
-        let apart = apart(code, &flow.thread, &flow.warp, &dependence);
+        let mut dependence = Dependence::compute(&flow.thread);
+        let missed_reconvergence =
+            find_missed_reconvergence(code, &flow.thread, &flow.warp, &dependence);
         plant(&mut dependence);
-        let told = told.unwrap_or(code);
+        let analysed_code = analysed_code.unwrap_or(code);
         DivergenceClaims {
             code,
             launch,
-            divergence: Divergence::run(told, &flow.thread, &dependence, &launch),
-            apart,
+            divergence: Divergence::analyse(analysed_code, &flow.thread, &dependence, &launch),
+            missed_reconvergence,
         }
     }
 
-    /// Whether the claims about values, and those about presence, rest on what is known of the machine.
-    pub fn rest_on(&self) -> (bool, bool) {
-        let values = !self.apart.iter().any(|apart| apart.for_values);
-        (values, self.apart.is_empty())
+    /// Whether lanes reconverge as the claims about values assume, and as the claims about presence assume.
+    pub fn has_reconvergence_as_assumed(&self) -> (bool, bool) {
+        let for_values = self
+            .missed_reconvergence
+            .iter()
+            .any(|missed| missed.for_values);
+        (!for_values, self.missed_reconvergence.is_empty())
     }
 
-    /// What happens in a run that no claim allows.
+    /// Executes a run and returns the claims that it contradicts.
     pub fn check(&self, run: RunSeed) -> BrokenClaim {
         let mut items: BTreeMap<OpIndex, Vec<&OpDivergence>> = BTreeMap::new();
         for item in &self.divergence.items {
@@ -65,18 +69,18 @@ impl<'a> DivergenceClaims<'a> {
             let Some(top) = event.before.top() else {
                 return;
             };
-            let waiting = event.before.pending().iter();
-            let live = waiting.fold(top.mask, |all, stage| all | stage.mask);
-            let asked = items.get(&top.next.op).into_iter().flatten();
-            for item in asked {
-                let what = format!("{:?} {}", item.kind, item.at.0);
+            let pending = event.before.pending().iter();
+            let live = pending.fold(top.mask, |all, entry| all | entry.mask);
+            let items_here = items.get(&top.next.op).into_iter().flatten();
+            for item in items_here {
+                let name = format!("{:?} {}", item.kind, item.at.0);
                 if item.divergent.is_empty() {
                     broken.tested += usize::from(!top.mask.is_power_of_two());
                     for &cell in &item.cells {
                         let mut found = lanes(top.mask).map(|l| event.cells[l][cell.index()]);
                         let first = found.next();
                         if found.any(|value| Some(value) != first) {
-                            let text = format!("{what}: {cell} is not uniform");
+                            let text = format!("{name}: {cell} is not uniform");
                             broken.values.push(text);
                         }
                     }
@@ -86,7 +90,7 @@ impl<'a> DivergenceClaims<'a> {
                     if top.mask != live {
                         broken
                             .presence
-                            .push(format!("{what}: some lanes are missing"));
+                            .push(format!("{name}: some lanes are missing"));
                     }
                 }
             }
@@ -95,13 +99,13 @@ impl<'a> DivergenceClaims<'a> {
     }
 }
 
-/// What a run does that no claim allows.
+/// Claims that a run contradicts, as text.
 #[derive(Clone, Debug, Default)]
 pub struct BrokenClaim {
-    /// Lanes find different values.
+    /// Cells claimed uniform whose values differ between lanes.
     pub values: Vec<String>,
-    /// Lanes are missing.
+    /// Operations claimed to run with all live lanes that ran with fewer.
     pub presence: Vec<String>,
-    /// Claims that were put to the test with more than one lane.
+    /// Number of claims that were tested with more than one lane.
     pub tested: usize,
 }

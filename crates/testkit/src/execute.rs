@@ -1,5 +1,8 @@
-//! A concrete warp. Each operation without a meaning is an unknown but fixed function
-//! of what it reads. Control flow follows the SIMT rules exactly.
+//! Concrete execution of one warp with an activation stack (`warp-cfg-2023` 2), the oracle of the analyses.
+//!
+//! Control flow follows the stack rules exactly. An operation without a meaning is an uninterpreted function of its
+//! inputs: its result is a hash of the run's seed, its address and the values that it reads. A run is therefore a
+//! deterministic function of its [`RunSeed`].
 
 use std::collections::BTreeSet;
 
@@ -16,61 +19,61 @@ use crate::audit::lanes;
 
 pub use warpbound_driver::audit::Point;
 
-/// Runs stop when this many entries are pending.
+/// Maximum number of pending stack entries of a run.
 const MAX_DEPTH: usize = 32;
 
-/// Machines that are wrong on purpose, to show that the checks bite.
+/// Planted faults of the machine, to show that the checks catch them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PlantedFault {
-    /// SYNC, BRK, CONT and RET take the lanes out of the tagged entry as well.
+    /// SYNC, BRK, CONT and RET remove the lanes from the tagged entry as well.
     LosesTaggedEntry,
-    /// They leave the entries above the tagged one as they are.
+    /// SYNC, BRK, CONT and RET leave the entries above the tagged one unchanged.
     KeepsEntriesAbove,
     /// EXIT removes lanes from the running entry only.
     ExitKeepsPending,
 }
 
-/// What makes one run differ from another.
+/// Parameters that determine a run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunSeed {
     /// Seed of all uninterpreted functions.
     pub seed: u64,
-    /// Lanes that are live at the start.
+    /// Live lanes at the start.
     pub lanes: Mask,
-    /// The number in its block of the thread in lane 0.
+    /// Index in the block of the thread in lane 0.
     pub first_thread: u32,
-    /// The fall-through side of a divergent branch runs first; random when `None`.
+    /// Whether the fall-through side of a divergent branch runs first; random when `None`.
     pub fall_through_first: Option<bool>,
-    /// Stop after this many warp steps.
+    /// Number of warp steps after which the run is cut off.
     pub max_steps: usize,
-    /// The machine is wrong in this way.
+    /// Planted fault of the machine.
     pub fault: Option<PlantedFault>,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
     /// All lanes exited.
     Finished,
-    /// The limit of steps or of stack entries was reached.
+    /// Limit of steps or of stack entries reached.
     Cut,
-    /// A pop found no entry.
+    /// Pop without an entry of the tag.
     Underflow(Tag),
-    /// A lane would execute what has no operation or no concrete meaning.
+    /// Next operation missing or without a concrete control effect.
     Stuck,
 }
 
-/// How to label points: what a call does to the label.
+/// Labels of program points, such as calling contexts, and the effect of a call on them.
 pub trait Labels {
-    /// The label type.
+    /// Type of labels.
     type Label: Copy + PartialEq;
-    /// Label of the kernel itself.
+    /// Returns the label of the kernel itself.
     fn start(&self) -> Self::Label;
-    /// Label inside `callee` when called from `site`.
+    /// Returns the label inside `callee` when it is called from `site`.
     fn call(&mut self, caller: Self::Label, site: OpIndex, callee: OpIndex) -> Self::Label;
 }
 
-/// Labels of runs that need none.
+/// Empty labels.
 pub struct NoLabels;
 
 impl Labels for NoLabels {
@@ -79,21 +82,21 @@ impl Labels for NoLabels {
     fn call(&mut self, _: (), _: OpIndex, _: OpIndex) {}
 }
 
-/// One executed warp step, as observers see it.
+/// One executed warp step, as shown to observers.
 pub struct WarpEvent<'a, C> {
-    /// The stack before the step; its top is the operation executed.
+    /// Stack before the step; its top entry has the executed operation.
     pub before: &'a ActivationStack<Point<C>>,
-    /// The stack after it.
+    /// Stack after the step.
     pub after: &'a ActivationStack<Point<C>>,
-    /// Lanes for which the condition held.
+    /// Active lanes whose condition held.
     pub taken: Mask,
-    /// The running entry was left by all its lanes.
+    /// Whether all lanes of the running entry left it.
     pub exhausted: bool,
     /// Cell values before the step: `cells[lane][cell]`.
     pub cells: &'a [Vec<u64>],
 }
 
-/// A warp.
+/// State of a warp in a concrete run.
 pub struct Warp<'a, L: Labels> {
     code: &'a Code,
     launch: &'a LaunchContext,
@@ -102,17 +105,18 @@ pub struct Warp<'a, L: Labels> {
     stack: ActivationStack<Point<L::Label>>,
     cells: Vec<Vec<u64>>,
     steps: usize,
-    /// Functions outside the file that were issued.
+    /// Number of functions outside the file that the warp executed.
     external_callees: u64,
-    /// Results of warp-wide operations per lane, in order: recorded, or replayed.
+    /// Results of warp-wide operations of each lane: recorded in order of execution, or replayed from the end.
     votes: Vec<Vec<u64>>,
+    /// Lane whose warp-wide results are replayed.
     replay: Option<usize>,
-    /// The kernel is given small numbers.
-    small: bool,
+    /// Whether the kernel's inputs are small numbers.
+    has_small_inputs: bool,
 }
 
 impl<'a, L: Labels> Warp<'a, L> {
-    /// A warp at the start of `code`.
+    /// Creates a warp at the start of `code`.
     pub fn new(code: &'a Code, launch: &'a LaunchContext, run: RunSeed, labels: L) -> Self {
         let start = Point {
             op: code.entry,
@@ -123,13 +127,14 @@ impl<'a, L: Labels> Warp<'a, L> {
             code,
             launch,
             stack: ActivationStack::new(start, run.lanes),
-            // What registers hold at the start differs in every lane.
+            // Registers are not initialised: each lane starts with other values, so that they agree in no cell by
+            // default.
             cells: (0..width)
                 .map(|lane| {
                     (0..Cell::COUNT)
                         .map(|cell| {
                             let value = mix(&[run.seed, 1, lane as u64, cell as u64]);
-                            normal(cell, value, run.seed)
+                            reduce_to_cell(cell, value, run.seed)
                         })
                         .collect()
                 })
@@ -140,8 +145,9 @@ impl<'a, L: Labels> Warp<'a, L> {
             external_callees: 0,
             votes: vec![Vec::new(); width],
             replay: None,
-            // In most runs: else few loops end. Never where it jumps through a pointer, which must name a function.
-            small: !mix(&[run.seed, 10]).is_multiple_of(4)
+            // Small inputs in most runs, since with random words few loops end. Never with indirect jumps, whose
+            // pointers must be addresses of functions.
+            has_small_inputs: !mix(&[run.seed, 10]).is_multiple_of(4)
                 && !code
                     .ops
                     .iter()
@@ -149,7 +155,8 @@ impl<'a, L: Labels> Warp<'a, L> {
         }
     }
 
-    /// The same lane alone: one live lane, warp-wide results replayed from `recorded`.
+    /// Creates a warp with `lane` as its only live lane, whose warp-wide results are replayed from `recorded`: it must
+    /// execute the same operations as that lane in its full warp.
     pub fn solo(
         code: &'a Code,
         launch: &'a LaunchContext,
@@ -168,22 +175,24 @@ impl<'a, L: Labels> Warp<'a, L> {
         warp
     }
 
-    /// Warp-wide results that each lane received, in order.
+    /// Returns the warp-wide results that each lane received, in order.
     pub fn votes(&self) -> &[Vec<u64>] {
         &self.votes
     }
 
-    /// Warp steps executed.
+    /// Returns the number of executed warp steps.
     pub fn steps(&self) -> usize {
         self.steps
     }
 
-    /// Functions outside the file that the warp issued: one after the other where its lanes call different ones.
+    /// Returns the number of functions outside the file that the warp executed: one after the other where lanes call
+    /// different ones.
     pub fn external_callees(&self) -> u64 {
         self.external_callees
     }
 
-    /// Runs to an end, showing each step to `observe`.
+    /// Runs to the end or to a limit; calls `observe` for each step after its control effect and before its data
+    /// effect.
     pub fn run(&mut self, mut observe: impl FnMut(&WarpEvent<'_, L::Label>)) -> Ending {
         loop {
             let Some(top) = self.stack.top().copied() else {
@@ -197,12 +206,12 @@ impl<'a, L: Labels> Warp<'a, L> {
             let Some(op) = self.code.get(top.next.op) else {
                 return Ending::Stuck;
             };
-            let taken = self.condition(op, top.mask);
+            let taken = self.lanes_taken(op, top.mask);
             let before = self.stack.clone();
             let external = self.is_external(op, taken);
-            let outcome = self.control(op, top.next, top.mask, taken);
-            let leaves = matches!(op.control, ControlEffect::Unwind(_) | ControlEffect::Exit) || external;
-            let exhausted = leaves && taken == top.mask;
+            let outcome = self.apply_control_effect(op, top.next, top.mask, taken);
+            let removes_lanes = matches!(op.control, ControlEffect::Unwind(_) | ControlEffect::Exit) || external;
+            let exhausted = removes_lanes && taken == top.mask;
             match outcome {
                 Some(Ok(())) => observe(&WarpEvent {
                     before: &before,
@@ -216,14 +225,14 @@ impl<'a, L: Labels> Warp<'a, L> {
             }
             let calls_outside = matches!(op.control, ControlEffect::Call(ControlTarget::External(_)));
             if external || calls_outside {
-                self.external_callees += self.callees(op, taken);
+                self.external_callees += self.count_callees(op, taken);
                 self.clobber(top.next.op, taken);
             }
-            self.data(op, top.next.op, taken);
+            self.apply_data_effect(op, top.next.op, taken);
         }
     }
 
-    fn condition(&self, op: &Op, active: Mask) -> Mask {
+    fn lanes_taken(&self, op: &Op, active: Mask) -> Mask {
         let holds = |lane: &usize| {
             let cells = &self.cells[*lane];
             let guard = op.condition.guard.is_none_or(|p| cells[p.index()] == 1);
@@ -234,7 +243,7 @@ impl<'a, L: Labels> Warp<'a, L> {
         lanes(active).filter(holds).fold(0, |m, lane| m | 1 << lane)
     }
 
-    fn control(
+    fn apply_control_effect(
         &mut self,
         op: &Op,
         here: Point<L::Label>,
@@ -247,17 +256,17 @@ impl<'a, L: Labels> Warp<'a, L> {
             ControlEffect::Next => self.stack.advance(next),
             ControlEffect::Jump(ControlTarget::Op(to)) => {
                 let to = point(*to, here.label);
-                self.split(vec![(to, taken), (next, active & !taken)]);
+                self.diverge(vec![(to, taken), (next, active & !taken)]);
             }
-            // A function outside the file: its lanes return to the entry that PRET pushed.
+            // A function outside the file returns to the entry that PRET pushed.
             ControlEffect::Indirect { .. } if self.is_external(op, taken) => {
-                return Some(self.stack.unwind(Tag::Ret, taken, next));
+                return Some(self.stack.pop(Tag::Ret, taken, next));
             }
             ControlEffect::Indirect { base, anchor, .. } => {
                 let mut ways: Vec<(Point<L::Label>, Mask)> = vec![(next, active & !taken)];
                 for lane in lanes(taken) {
                     let to = self.indirect_target(*base, *anchor, lane)?;
-                    // A jump to a function behind a PRET is a call.
+                    // An indirect jump to a function after a PRET is a call.
                     let is_call = self.code.function_at(to).is_some() && self.return_is_pushed();
                     let label = if is_call {
                         self.labels.call(here.label, here.op, to)
@@ -270,18 +279,18 @@ impl<'a, L: Labels> Warp<'a, L> {
                         None => ways.push((to, 1 << lane)),
                     }
                 }
-                self.split(ways);
+                self.diverge(ways);
             }
             ControlEffect::Call(ControlTarget::Op(callee)) => {
                 let label = self.labels.call(here.label, here.op, *callee);
                 self.stack.push(Tag::Ret, next, point(*callee, label));
             }
-            // It returns with all its lanes and the stack as it was.
+            // An external function returns with all lanes and an unchanged stack.
             ControlEffect::Call(ControlTarget::External(_)) => self.stack.advance(next),
             ControlEffect::Push(token, ControlTarget::Op(to)) => {
-                self.stack.push(tag(*token)?, point(*to, here.label), next);
+                self.stack.push(tag_of_token(*token)?, point(*to, here.label), next);
             }
-            ControlEffect::Unwind(token) => return Some(self.unwind(tag(*token)?, taken, next)),
+            ControlEffect::Unwind(token) => return Some(self.unwind(tag_of_token(*token)?, taken, next)),
             ControlEffect::Exit if self.run.fault == Some(PlantedFault::ExitKeepsPending) => {
                 self.leave_running(taken, next);
             }
@@ -306,11 +315,11 @@ impl<'a, L: Labels> Warp<'a, L> {
                 self.leave_running(taken, next);
                 Ok(())
             }
-            _ => self.stack.unwind(tag, taken, next),
+            _ => self.stack.pop(tag, taken, next),
         }
     }
 
-    /// What no machine does: lanes leave the running entry and no other.
+    /// Removes lanes from the running entry and from no other (planted fault).
     fn leave_running(&mut self, taken: Mask, next: Point<L::Label>) {
         let Some(top) = self.stack.top().copied() else {
             return;
@@ -321,11 +330,11 @@ impl<'a, L: Labels> Warp<'a, L> {
             mask: top.mask & !taken,
             ..top
         });
-        self.stack = ActivationStack::from_stages(stages);
+        self.stack = ActivationStack::from_entries(stages);
     }
 
-    /// Sends lanes several ways, in an order that the run chooses.
-    fn split(&mut self, mut ways: Vec<(Point<L::Label>, Mask)>) {
+    /// Splits the running entry among several targets, in an order determined by the run.
+    fn diverge(&mut self, mut ways: Vec<(Point<L::Label>, Mask)>) {
         ways.retain(|(_, mask)| *mask != 0);
         if let [(to, _)] = ways[..] {
             self.stack.advance(to);
@@ -346,7 +355,8 @@ impl<'a, L: Labels> Warp<'a, L> {
         self.stack.diverge(&ways);
     }
 
-    /// A jump to an absolute address leaves the file, and so does a call of what is no code of the file.
+    /// Whether an indirect jump leaves the file: to an absolute address, or by a call whose targets are no code of the
+    /// file.
     fn is_external(&self, op: &Op, taken: Mask) -> bool {
         let ControlEffect::Indirect {
             base,
@@ -360,7 +370,7 @@ impl<'a, L: Labels> Warp<'a, L> {
         !relative || self.return_is_pushed() && lanes(taken).all(nowhere)
     }
 
-    /// A return entry was pushed for the next jump.
+    /// Whether the topmost pushed entry is a return entry, as for an indirect call.
     fn return_is_pushed(&self) -> bool {
         self.stack.topmost_tag() == Some(Tag::Ret)
     }
@@ -371,8 +381,8 @@ impl<'a, L: Labels> Warp<'a, L> {
         self.code.at(CodeAddr(u32::try_from(addr).ok()?))
     }
 
-    /// Different pointers that the lanes `taken` call.
-    fn callees(&self, op: &Op, taken: Mask) -> u64 {
+    /// Number of distinct pointers through which the lanes `taken` call.
+    fn count_callees(&self, op: &Op, taken: Mask) -> u64 {
         let base = match op.control {
             ControlEffect::Indirect { base, .. } => base,
             _ => None,
@@ -381,19 +391,19 @@ impl<'a, L: Labels> Warp<'a, L> {
         lanes(taken).map(pointer).collect::<BTreeSet<_>>().len() as u64
     }
 
-    /// A function outside the file may leave anything in any cell.
+    /// Overwrites all cells of the lanes `taken`: a function outside the file may change any of them.
     fn clobber(&mut self, at: OpIndex, taken: Mask) {
         for lane in lanes(taken) {
             for cell in 0..Cell::COUNT {
                 let old = self.cells[lane][cell];
                 let new = mix(&[self.run.seed, 8, at.0.into(), lane as u64, cell as u64, old]);
-                self.cells[lane][cell] = normal(cell, new, self.run.seed);
+                self.cells[lane][cell] = reduce_to_cell(cell, new, self.run.seed);
             }
         }
     }
 
-    /// What a lane reads as its place in x, y or z, where the block is known.
-    fn place_of_thread(&self, value: ValueDependence, lane: usize) -> Option<u64> {
+    /// Value of SR_TID.X, SR_TID.Y or SR_TID.Z in a lane; `None` for other operations or an unknown block shape.
+    fn thread_index_value(&self, value: ValueDependence, lane: usize) -> Option<u64> {
         let ValueDependence::Special(register @ 33..=35) = value else {
             return None;
         };
@@ -405,8 +415,8 @@ impl<'a, L: Labels> Warp<'a, L> {
             .map(u64::from)
     }
 
-    /// The data effect, in the lanes `taken`.
-    fn data(&mut self, op: &Op, at: OpIndex, taken: Mask) {
+    /// Applies the data effect of an operation in the lanes `taken`.
+    fn apply_data_effect(&mut self, op: &Op, at: OpIndex, taken: Mask) {
         if op.writes.is_empty() {
             return;
         }
@@ -432,7 +442,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                         global_is_stable: true,
                         ..*self.launch
                     };
-                    if !special_is_uniform(register, &agrees) {
+                    if !is_warp_uniform(register, &agrees) {
                         inputs.push(id);
                     }
                 }
@@ -450,16 +460,16 @@ impl<'a, L: Labels> Warp<'a, L> {
                     let meaning = op.meaning.as_ref();
                     match meaning.and_then(|meaning| meaning.value_of(cell)) {
                         Some(value) => {
-                            u64::from(evaluate(value, cells, self.code, seed, self.small))
+                            u64::from(evaluate(value, cells, self.code, seed, self.has_small_inputs))
                         }
                         None => {
                             inputs.push(i);
                             let unknown = mix(&inputs);
                             inputs.pop();
                             let is_given = matches!(op.value, ValueDependence::Special(_) | ValueDependence::Load(_));
-                            let value = given(unknown, is_given && self.small);
-                            let own = self.place_of_thread(op.value, lane);
-                            own.unwrap_or(normal(cell.index(), value, seed ^ place))
+                            let value = reduce_input(unknown, is_given && self.has_small_inputs);
+                            let own = self.thread_index_value(op.value, lane);
+                            own.unwrap_or(reduce_to_cell(cell.index(), value, seed ^ place))
                         }
                     }
                 })
@@ -471,18 +481,18 @@ impl<'a, L: Labels> Warp<'a, L> {
     }
 }
 
-/// Counts the threads of a block, x fastest, to the one of this number.
+/// Index (x, y, z) of thread `number` of a block, found by enumeration with x fastest.
 ///
-/// Source: CUDA C++ Programming Guide, thread hierarchy: the thread (x, y, z) of a block of Dx times Dy times Dz is that of
-/// number x + y Dx + z Dx Dy.
+/// Source: CUDA C++ Programming Guide, thread hierarchy: thread (x, y, z) of a block of Dx times Dy times Dz has number
+/// x + y Dx + z Dx Dy.
 fn place([dx, dy, dz]: [u32; 3], number: u32) -> Option<[u32; 3]> {
     let all = (0..dz).flat_map(|z| (0..dy).flat_map(move |y| (0..dx).map(move |x| [x, y, z])));
     all.into_iter().nth(number as usize)
 }
 
-/// Written out a second time on purpose: which special registers a warp shares is a fact of the
-/// machine that the analysis must not define for its own oracle.
-fn special_is_uniform(register: u8, launch: &LaunchContext) -> bool {
+/// Whether all lanes of a warp read the same value of a special register. A second definition on purpose: the analysis
+/// must not define the machine for its own oracle.
+fn is_warp_uniform(register: u8, launch: &LaunchContext) -> bool {
     let rows = |n: u64| n > 0 && n.is_multiple_of(u64::from(launch.warp_width));
     match (register, launch.block) {
         (3 | 37 | 38 | 39 | 40 | 50, _) => true,
@@ -492,7 +502,7 @@ fn special_is_uniform(register: u8, launch: &LaunchContext) -> bool {
     }
 }
 
-fn tag(token: StackToken) -> Option<Tag> {
+fn tag_of_token(token: StackToken) -> Option<Tag> {
     Some(match token {
         StackToken::Sync => Tag::Sync,
         StackToken::Brk => Tag::Brk,
@@ -502,8 +512,9 @@ fn tag(token: StackToken) -> Option<Tag> {
     })
 }
 
-/// Predicates hold 0 or 1, the more often 1 the less likely loops end; registers hold 32 bits.
-fn normal(cell: usize, value: u64, salt: u64) -> u64 {
+/// Reduces a random value to the range of a cell: predicates to 0 or 1, with a probability that depends on `salt`;
+/// other cells to 32 bits.
+fn reduce_to_cell(cell: usize, value: u64, salt: u64) -> u64 {
     let is_predicate = (256..264).contains(&cell);
     if is_predicate {
         u64::from(value % 8 < 1 + mix(&[salt, 6]) % 7)
@@ -512,13 +523,13 @@ fn normal(cell: usize, value: u64, salt: u64) -> u64 {
     }
 }
 
-/// What a kernel is given: sizes and places that it can count through, or anything.
-fn given(value: u64, small: bool) -> u64 {
+/// Reduces a random input of a kernel to a number below 40 if inputs are small, so that loops over it end.
+fn reduce_input(value: u64, small: bool) -> u64 {
     if small { value % 40 } else { value }
 }
 
-/// The value of an expression in one lane; constant memory that the binary does not fix is an
-/// uninterpreted function of its address.
+/// Value of an expression in one lane. Constant memory that the binary does not define is an uninterpreted function of
+/// its address.
 fn evaluate(expr: &Expr, cells: &[u64], code: &Code, seed: u64, small: bool) -> u32 {
     let eval = |e: &Expr| evaluate(e, cells, code, seed, small);
     match expr {
@@ -528,17 +539,17 @@ fn evaluate(expr: &Expr, cells: &[u64], code: &Code, seed: u64, small: bool) -> 
             let address = eval(address);
             let unknown = mix(&[seed, 7, (*bank).into(), address.into()]);
             code.constant(*bank, address.into())
-                .or_else(|| some_function(code, *bank, unknown))
-                .unwrap_or(given(unknown, small) as u32)
+                .or_else(|| random_function_address(code, *bank, unknown))
+                .unwrap_or(reduce_input(unknown, small) as u32)
         }
-        // No generated program asks for it.
+        // No generated program reads it.
         Expr::ThreadId => 0,
         Expr::Special(register) => mix(&[seed, 9, (*register).into()]) as u32,
         Expr::Unary(op, a) => op.apply(eval(a)),
         Expr::Binary(op, a, b) => op.apply(eval(a), eval(b)).unwrap_or(0),
         Expr::Ternary(op, a, b, c) => op.apply(eval(a), eval(b), eval(c)),
         Expr::Float(op, operands, half) => {
-            let mut words = [0; FloatOp::MOST_WORDS];
+            let mut words = [0; FloatOp::MAX_WORDS];
             for (word, operand) in words.iter_mut().zip(operands) {
                 *word = eval(operand);
             }
@@ -547,8 +558,9 @@ fn evaluate(expr: &Expr, cells: &[u64], code: &Code, seed: u64, small: bool) -> 
     }
 }
 
-/// A random word of a bank that the binary fixes is most likely an index into a table of functions.
-fn some_function(code: &Code, bank: u8, random: u64) -> Option<u32> {
+/// Returns the address of a random function that a constant bank of the binary holds: a random read of such a bank is
+/// most likely a look-up in a table of functions. `None` if the bank is undefined or holds no such address.
+fn random_function_address(code: &Code, bank: u8, random: u64) -> Option<u32> {
     let (_, bytes) = code.constants.iter().find(|(b, _)| *b == bank)?;
     let is_function = |word: &u32| {
         let at = code.at(CodeAddr(*word));
@@ -565,7 +577,7 @@ fn some_function(code: &Code, bank: u8, random: u64) -> Option<u32> {
         .copied()
 }
 
-/// A hash of several numbers (splitmix64 steps).
+/// Hashes several numbers (SplitMix64 steps).
 pub fn mix(parts: &[u64]) -> u64 {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     for &part in parts {

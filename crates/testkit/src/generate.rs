@@ -1,6 +1,9 @@
-//! Random programs: structured ones as a compiler writes them, and unstructured ones.
+//! Random programs for the audits: structured ones, as a compiler emits them, and unstructured ones.
+//!
+//! A program is a deterministic function of the random generator: seeds in failure reports reproduce it, so the order
+//! of random draws must not change.
 
-mod place;
+mod thread_index;
 mod shapes;
 
 use smallvec::SmallVec;
@@ -10,38 +13,39 @@ use warpbound_ir::{
 };
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 
-pub use place::by_place;
-pub use shapes::{chosen_targets, scattered_call, two_calls, two_headers, unwound_from_outside};
+pub use thread_index::by_thread_index;
+pub use shapes::{selected_targets, divergent_external_call, two_calls, two_headers, unwound_from_outside};
 
-/// Number of general registers and of predicates that random programs use.
+/// Numbers of general registers and of predicates that random programs use.
 const REGISTERS: u8 = 6;
 const PREDICATES: u8 = 3;
-/// Offset added to table words by indirect jumps, to exercise the anchor.
+/// Offset that indirect jumps add to table words, so that tests cover a non-zero anchor.
 const ANCHOR: i64 = 16;
 
+/// Label of an operation, bound when the operation is emitted.
 #[derive(Clone, Copy)]
 struct Label(usize);
 
-/// Writes a program operation by operation.
-struct Writer<'r> {
+/// Assembler of a random program, operation by operation.
+struct ProgramWriter<'r> {
     rng: &'r mut fastrand::Rng,
     ops: Vec<Op>,
     labels: Vec<Option<OpIndex>>,
-    /// Operations whose target is a label: (operation, label).
+    /// Operations with a label as target: (operation, label).
     patches: Vec<(usize, Label)>,
-    /// Jump-table words to fill: (byte offset in bank 2, label).
+    /// Labels of the words of the jump table in constant bank 2.
     table: Vec<Label>,
     /// Operations that write the address of a label: (operation, label).
     pointers: Vec<(usize, Label)>,
     functions: Vec<Label>,
 }
 
-/// A structured program: nested conditionals, loops, switches and calls with the reconvergence
-/// instructions that compilers insert around them, or without.
+/// Generates a structured program: nested conditionals, loops, switches and calls, with or without the reconvergence
+/// instructions that compilers insert around them.
 pub fn structured(rng: &mut fastrand::Rng) -> Code {
-    let mut w = Writer::new(rng);
+    let mut w = ProgramWriter::new(rng);
     let functions = w.rng.usize(0..4);
-    w.functions = (0..functions).map(|_| w.label()).collect();
+    w.functions = (0..functions).map(|_| w.new_label()).collect();
     let depth = w.rng.usize(1..4);
     w.data(3);
     w.body(depth, functions, 0);
@@ -49,7 +53,7 @@ pub fn structured(rng: &mut fastrand::Rng) -> Code {
     for f in 0..functions {
         w.bind(w.functions[f]);
         let depth = w.rng.usize(0..3);
-        // A function calls those before it; now and then itself, behind an early return.
+        // A function calls those with lower numbers, and sometimes itself after an early return.
         let recursive = w.rng.u8(0..6) == 0;
         if recursive || w.rng.bool() {
             let p = w.predicate();
@@ -62,12 +66,12 @@ pub fn structured(rng: &mut fastrand::Rng) -> Code {
     w.finish()
 }
 
-/// A program of random blocks that jump, push and pop at random; most that analyses accept
-/// reconverge in ways no compiler would produce.
+/// Generates a program of random blocks that jump, push and pop at random. Most programs that the analyses accept
+/// reconverge as no compiler's code would.
 pub fn unstructured(rng: &mut fastrand::Rng) -> Code {
-    let mut w = Writer::new(rng);
+    let mut w = ProgramWriter::new(rng);
     let blocks = w.rng.usize(3..9);
-    let labels: Vec<Label> = (0..blocks).map(|_| w.label()).collect();
+    let labels: Vec<Label> = (0..blocks).map(|_| w.new_label()).collect();
     let tokens = [StackToken::Sync, StackToken::Brk, StackToken::Cont];
     for _ in 0..w.rng.usize(0..3) {
         let token = tokens[w.rng.usize(0..3)];
@@ -76,7 +80,7 @@ pub fn unstructured(rng: &mut fastrand::Rng) -> Code {
     }
     for &label in &labels {
         w.bind(label);
-        w.block_data();
+        w.emit_block_data();
         let to = labels[w.rng.usize(0..blocks)];
         let token = tokens[w.rng.usize(0..3)];
         let when = match w.rng.u8(0..8) {
@@ -92,7 +96,7 @@ pub fn unstructured(rng: &mut fastrand::Rng) -> Code {
             8 => {
                 let n = w.rng.usize(2..4);
                 let ways = (0..n).map(|_| labels[w.rng.usize(0..blocks)]).collect();
-                w.scatter(ways);
+                w.indirect_jump(ways);
             }
             _ => {}
         }
@@ -101,13 +105,13 @@ pub fn unstructured(rng: &mut fastrand::Rng) -> Code {
     w.finish()
 }
 
-/// A program of functions of random blocks: pushes and pops of any token anywhere, also of entries of the
-/// caller; guarded returns; direct and indirect calls of any function, recursion included; guarded indirect jumps,
-/// to the operation behind them as well. About half of these programs are refused.
+/// Generates a program of functions of random blocks: pushes and pops of any token anywhere, also of entries of the
+/// caller; guarded returns; direct and indirect calls of any function, recursion included; guarded indirect jumps, also
+/// to the next operation. The analyses refuse about half of these programs.
 pub fn exotic(rng: &mut fastrand::Rng) -> Code {
-    let mut w = Writer::new(rng);
+    let mut w = ProgramWriter::new(rng);
     let functions = w.rng.usize(0..4);
-    w.functions = (0..functions).map(|_| w.label()).collect();
+    w.functions = (0..functions).map(|_| w.new_label()).collect();
     w.exotic_function(false);
     w.control(ExecCondition::ALWAYS, ControlEffect::Exit);
     for function in 0..functions {
@@ -118,11 +122,11 @@ pub fn exotic(rng: &mut fastrand::Rng) -> Code {
     w.finish()
 }
 
-impl<'r> Writer<'r> {
+impl<'r> ProgramWriter<'r> {
     fn exotic_function(&mut self, may_return: bool) {
         const TOKENS: [StackToken; 3] = [StackToken::Sync, StackToken::Brk, StackToken::Cont];
         let blocks = self.rng.usize(2..7);
-        let labels: Vec<Label> = (0..blocks).map(|_| self.label()).collect();
+        let labels: Vec<Label> = (0..blocks).map(|_| self.new_label()).collect();
         let mut pushed = vec![];
         for _ in 0..self.rng.usize(0..3) {
             let token = TOKENS[self.rng.usize(0..3)];
@@ -130,10 +134,10 @@ impl<'r> Writer<'r> {
             self.push(token, to);
             pushed.push(token);
         }
-        self.begin_chain();
+        self.start_chain();
         for &label in &labels {
             self.bind(label);
-            self.block_data();
+            self.emit_block_data();
             let to = labels[self.rng.usize(0..blocks)];
             let when = match self.rng.u8(0..8) {
                 0 => ExecCondition::ALWAYS,
@@ -149,7 +153,7 @@ impl<'r> Writer<'r> {
                     self.control(when, ControlEffect::Unwind(token));
                 }
                 7 => self.control(when, ControlEffect::Exit),
-                8 => self.guarded_scatter(&labels),
+                8 => self.guarded_indirect_jump(&labels),
                 9..=11 if !self.functions.is_empty() => {
                     let callee = self.functions[self.rng.usize(0..self.functions.len())];
                     self.call(callee);
@@ -159,7 +163,7 @@ impl<'r> Writer<'r> {
                         .map(|_| self.functions[self.rng.usize(0..self.functions.len())])
                         .collect();
                     self.push(StackToken::Ret, to);
-                    self.scatter(callees);
+                    self.indirect_jump(callees);
                 }
                 13 if may_return => self.control(when, ControlEffect::Unwind(StackToken::Ret)),
                 15 => self.unknown_call(to),
@@ -169,7 +173,7 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// A call through a register that holds no address of this code; it returns to `to`.
+    /// Emits a call through a register that holds no address of this code; it returns to `to`.
     fn unknown_call(&mut self, to: Label) {
         let guard = match self.rng.bool() {
             true => ExecCondition::ALWAYS,
@@ -185,16 +189,16 @@ impl<'r> Writer<'r> {
         self.control(guard, control);
     }
 
-    /// An indirect jump, perhaps guarded, perhaps to the operation behind it as well.
-    fn guarded_scatter(&mut self, labels: &[Label]) {
+    /// Emits an indirect jump, in half of the cases guarded, in half of them also to the next operation.
+    fn guarded_indirect_jump(&mut self, labels: &[Label]) {
         let mut ways: Vec<Label> = (0..self.rng.usize(2..4))
             .map(|_| labels[self.rng.usize(0..labels.len())])
             .collect();
-        let after = self.label();
+        let after = self.new_label();
         if self.rng.bool() {
             ways.push(after);
         }
-        self.scatter(ways);
+        self.indirect_jump(ways);
         if self.rng.bool() {
             let guard = self.predicate();
             if let Some(op) = self.ops.last_mut() {
@@ -205,7 +209,7 @@ impl<'r> Writer<'r> {
     }
 
     fn new(rng: &'r mut fastrand::Rng) -> Self {
-        Writer {
+        ProgramWriter {
             rng,
             ops: Vec::new(),
             labels: Vec::new(),
@@ -216,7 +220,7 @@ impl<'r> Writer<'r> {
         }
     }
 
-    fn label(&mut self) -> Label {
+    fn new_label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
     }
@@ -225,8 +229,8 @@ impl<'r> Writer<'r> {
         self.labels[label.0] = Some(OpIndex(self.ops.len() as u32));
     }
 
-    fn here(&mut self) -> Label {
-        let label = self.label();
+    fn bind_new_label(&mut self) -> Label {
+        let label = self.new_label();
         self.bind(label);
         label
     }
@@ -278,8 +282,8 @@ impl<'r> Writer<'r> {
         self.control(ExecCondition::ALWAYS, ControlEffect::Call(ControlTarget::Op(OpIndex(0))));
     }
 
-    /// A step of a chain `R = f(R)` and a predicate computed from it: what a loop needs to end some
-    /// time. Chains that begin with a constant agree.
+    /// Emits a step of a chain `R = f(R)` and a predicate computed from it. A loop guarded by it ends in most runs,
+    /// since the predicate changes from round to round. Chains that begin with a constant agree.
     fn fresh_predicate(&mut self) -> ExecCondition {
         let mut condition = self.predicate();
         condition.cc_test = CcTest::TRUE;
@@ -293,8 +297,9 @@ impl<'r> Writer<'r> {
         condition
     }
 
-    /// Makes the chain of [`Writer::fresh_predicate`] agree, often.
-    fn begin_chain(&mut self) {
+    /// Starts the chain of [`ProgramWriter::fresh_predicate`] with a constant in half of the cases, so that lanes agree
+    /// on it.
+    fn start_chain(&mut self) {
         if self.rng.bool() {
             let chain = Cell::gpr(REGISTERS + 1);
             self.write(ExecCondition::ALWAYS, &[], &[chain], ValueDependence::Function);
@@ -314,8 +319,8 @@ impl<'r> Writer<'r> {
         });
     }
 
-    /// The data operations of a block: a few, now and then with a pair of guarded writes.
-    fn block_data(&mut self) {
+    /// Emits the data operations of a block: up to two, and in one block of six a pair of guarded writes.
+    fn emit_block_data(&mut self) {
         let count = self.rng.usize(0..3);
         self.data(count);
         if self.rng.u8(0..6) == 0 {
@@ -323,7 +328,7 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// `count` data operations.
+    /// Emits `count` data operations.
     fn data(&mut self, count: usize) {
         for _ in 0..count {
             let condition = if self.rng.u8(0..4) == 0 {
@@ -351,7 +356,7 @@ impl<'r> Writer<'r> {
                 10 => (vec![a], vec![d, Cell::CC], ValueDependence::Function),
                 _ => (vec![a], vec![d], ValueDependence::Lane),
             };
-            // Constants make agreement, which random reads soon lose.
+            // Constants restore agreement, which random reads soon destroy.
             let reads = if self.rng.u8(0..3) == 0 {
                 vec![]
             } else {
@@ -361,10 +366,10 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// A jump to one of `ways`: by a clamped index into a table of bank 2, or through a chosen pointer.
-    fn scatter(&mut self, ways: Vec<Label>) {
+    /// Emits a jump to one of `ways`: by a clamped index into a table in bank 2, or through a selected pointer.
+    fn indirect_jump(&mut self, ways: Vec<Label>) {
         match self.rng.u8(0..3) {
-            0 => self.choose_pointer(&ways),
+            0 => self.select_pointer(&ways),
             _ => self.load_pointer(ways),
         }
         self.jump_to_pointer();
@@ -411,10 +416,11 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// A sequence of statements; `callable` functions may be called.
+    /// Emits a sequence of statements, which may call the first `callable` functions. `loops` is the number of
+    /// enclosing loops.
     fn body(&mut self, depth: usize, callable: usize, loops: usize) {
         for _ in 0..self.rng.usize(1..4) {
-            self.block_data();
+            self.emit_block_data();
             self.statement(depth, callable, loops);
         }
     }
@@ -432,7 +438,7 @@ impl<'r> Writer<'r> {
             }
             return;
         }
-        let (end, other) = (self.label(), self.label());
+        let (end, other) = (self.new_label(), self.new_label());
         let p = self.predicate();
         let always = ExecCondition::ALWAYS;
         let (sync, brk, cont) = (
@@ -465,16 +471,16 @@ impl<'r> Writer<'r> {
             }
             // do-while without and with reconvergence
             4 if loops < 2 => {
-                self.begin_chain();
-                let head = self.here();
+                self.start_chain();
+                let head = self.bind_new_label();
                 self.body(depth - 1, callable, loops + 1);
                 let again = self.fresh_predicate();
                 self.jump(again, head);
             }
             5 if loops < 2 => {
-                self.begin_chain();
+                self.start_chain();
                 self.push(StackToken::Sync, end);
-                let head = self.here();
+                let head = self.bind_new_label();
                 self.body(depth - 1, callable, loops + 1);
                 let again = self.fresh_predicate();
                 self.jump(again, head);
@@ -482,15 +488,15 @@ impl<'r> Writer<'r> {
             }
             // loop left by BRK, also out of an SSY region
             6 if loops < 2 => {
-                self.begin_chain();
+                self.start_chain();
                 self.push(StackToken::Brk, end);
-                let head = self.here();
+                let head = self.bind_new_label();
                 self.body(depth - 1, callable, loops + 1);
                 let p = self.fresh_predicate();
                 if self.rng.bool() {
                     self.control(p, brk);
                 } else {
-                    let join = self.label();
+                    let join = self.new_label();
                     self.push(StackToken::Sync, join);
                     self.jump(p, other);
                     self.data(1);
@@ -503,7 +509,7 @@ impl<'r> Writer<'r> {
             }
             // loop with continue
             7 if loops < 2 => {
-                let head = self.here();
+                let head = self.bind_new_label();
                 self.push(StackToken::Cont, other);
                 self.body(depth - 1, callable, loops + 1);
                 self.control(p, cont.clone());
@@ -516,32 +522,32 @@ impl<'r> Writer<'r> {
             // switch
             8 => {
                 let n = self.rng.usize(2..5);
-                let ways: Vec<Label> = (0..n).map(|_| self.label()).collect();
+                let ways: Vec<Label> = (0..n).map(|_| self.new_label()).collect();
                 self.push(StackToken::Brk, end);
-                self.scatter(ways.clone());
+                self.indirect_jump(ways.clone());
                 for way in ways {
                     self.bind(way);
                     self.body(depth - 1, callable, loops);
-                    // Now and then a case falls through into the next one.
+                    // One case of four falls through into the next one.
                     if self.rng.u8(0..4) != 0 {
                         self.control(always, brk.clone());
                     }
                 }
                 self.control(always, brk);
             }
-            // call of a function behind a pointer
+            // call through a pointer
             9 if callable > 0 => {
                 let n = self.rng.usize(1..3);
                 let ways = (0..n)
                     .map(|_| self.functions[self.rng.usize(0..callable)])
                     .collect();
-                // PRET before the clamp: what lies between belongs to the caller.
+                // PRET before the clamp: the operations in between belong to the caller.
                 self.push(StackToken::Ret, end);
-                self.scatter(ways);
+                self.indirect_jump(ways);
             }
-            // a stack entry that is pushed again in each round and popped once
+            // a stack entry that each round pushes again and that is popped once
             10 if loops == 0 => {
-                let head = self.here();
+                let head = self.bind_new_label();
                 self.push(StackToken::Sync, end);
                 self.data(2);
                 let again = self.fresh_predicate();
@@ -558,7 +564,7 @@ impl<'r> Writer<'r> {
     }
 
     fn finish(mut self) -> Code {
-        // A label bound at the very end must name an operation.
+        // A label bound at the end must name an operation.
         self.control(ExecCondition::ALWAYS, ControlEffect::Exit);
         // Addresses as on Maxwell: groups of a control word and three operations.
         let addr = |i: usize| CodeAddr((i / 3 * 32 + i % 3 * 8 + 8) as u32);
@@ -576,7 +582,7 @@ impl<'r> Writer<'r> {
         }
         let place = |label: &Label| addr(self.labels[label.0].unwrap_or_default().index());
         for (op, label) in &self.pointers {
-            shapes::point(&mut self.ops[*op], place(label));
+            shapes::set_pointer(&mut self.ops[*op], place(label));
         }
         let words = self
             .table

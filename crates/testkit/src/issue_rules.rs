@@ -1,25 +1,28 @@
-//! The rules of issue, checked on the events of a run with time: a second reading of the control words.
+//! Issue rules of Maxwell and Pascal, checked on the events of a timed run: a second implementation of control words,
+//! independent of the simulator's.
 
 use std::collections::{BTreeMap, HashMap};
 
 use warpbound_ir::OpIndex;
-use warpbound_isa::nvidia::{Latency, Program};
-use warpbound_machine::{Parameter, MachineConfig};
+use warpbound_isa::nvidia::{Instr, Latency, Program};
+use warpbound_machine::{MachineConfig, Parameter};
 use warpbound_simulate::timed::{AccessKind, Event, EventListener, WarpPlace};
 
-/// How many problems of a kind are told.
-const MOST_TOLD: usize = 5;
+/// Maximum number of violations that are kept for a rule.
+const MAX_PER_RULE: usize = 5;
 
-/// Hears the events of a run and notes what breaks a rule:
+/// Event listener that checks the issue rules:
 ///
-/// - a scheduler issues once in a cycle, or a pair of one warp whose first has the code 16;
-/// - a warp keeps the distance that its control word names, and the least that its class needs;
-/// - it waits for the scoreboards that memory accesses hold;
-/// - it passes no barrier of its block before all others of the block came to it, or ended;
-/// - a pipe takes instructions no faster than it can;
-/// - no SM holds more than it has room for.
+/// - a scheduler issues one instruction a cycle, or a pair of one warp whose first instruction has code 16 (dual
+///   issue);
+/// - a warp issues no earlier than the control word and the class of its last instruction allow;
+/// - a warp waits for the scoreboards that its control word names, while its memory accesses hold them;
+/// - a warp passes a barrier of its block only after all other warps of the block have arrived or ended;
+/// - a pipe accepts instructions no faster than its throughput;
+/// - an SM holds no more warps and blocks than its capacity;
+/// - a memory access takes at least its latency, and hits no more often than it looks up.
 ///
-/// That cycles add up and that what begins also ends is checked by [`crate::ledger`].
+/// [`crate::cycle_accounting`] checks that cycles add up and that what begins also ends.
 pub struct IssueRules<'a> {
     program: &'a Program,
     machine: &'a MachineConfig,
@@ -27,14 +30,17 @@ pub struct IssueRules<'a> {
     schedulers: HashMap<(u32, u32), Scheduler>,
     blocks: HashMap<u64, Block>,
     /// Warps and blocks that each SM holds.
-    held: HashMap<u32, (u64, u64)>,
-    /// What broke a rule, by rule.
-    problems: BTreeMap<Rule, Vec<String>>,
-    /// Issues that were checked.
+    resident: HashMap<u32, (u64, u64)>,
+    /// Violations by rule.
+    violations: BTreeMap<Rule, Vec<String>>,
+    /// Number of issues that were checked.
     pub issues: u64,
 }
 
-/// What is checked.
+/// A broken rule and its description.
+type Violation = (Rule, String);
+
+/// Rules that are checked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rule {
     Events,
@@ -43,31 +49,33 @@ enum Rule {
     Barriers,
     Schedulers,
     Pipes,
-    Room,
+    Capacity,
     Memory,
 }
 
 struct Warp {
+    /// Cycle of the last issue and the issued instruction.
     last: Option<(u64, usize)>,
-    /// Until when memory accesses hold the scoreboards.
-    holds: [u64; 6],
+    /// Cycle in which memory accesses release each scoreboard.
+    scoreboard_releases: [u64; 6],
 }
 
 #[derive(Default)]
 struct Scheduler {
-    /// The last issue: cycle, slot, whether it was the first of a pair that may have a second.
+    /// Last issue: cycle, warp slot, and whether a second instruction of the warp may be issued with it.
     last: Option<(u64, u32, bool)>,
-    /// When a pipe of its own took an instruction last.
+    /// Cycle in which each pipe of this scheduler last accepted an instruction.
     pipes: HashMap<&'static str, u64>,
 }
 
 struct Block {
-    /// How often each warp came to a barrier, and when it did last; `None` has ended.
+    /// For each warp, the number of barriers at which it arrived and the cycle of the last one; `None` for a warp that
+    /// has ended.
     arrivals: Vec<Option<(u64, u64)>>,
 }
 
 impl<'a> IssueRules<'a> {
-    /// For a run of a program on a machine.
+    /// Rules for a run of a program on a machine.
     pub fn new(program: &'a Program, machine: &'a MachineConfig) -> IssueRules<'a> {
         IssueRules {
             program,
@@ -75,116 +83,40 @@ impl<'a> IssueRules<'a> {
             warps: HashMap::new(),
             schedulers: HashMap::new(),
             blocks: HashMap::new(),
-            held: HashMap::new(),
-            problems: BTreeMap::new(),
+            resident: HashMap::new(),
+            violations: BTreeMap::new(),
             issues: 0,
         }
     }
 
-    /// What broke a rule: a few problems for each.
-    pub fn all_problems(&self) -> Vec<String> {
-        self.problems.values().flatten().cloned().collect()
+    /// Returns the violations, a few for each rule.
+    pub fn all_violations(&self) -> Vec<String> {
+        self.violations.values().flatten().cloned().collect()
     }
 
-    fn note(&mut self, rule: Rule, cycle: u64, what: String) {
-        let told = self.problems.entry(rule).or_default();
-        if told.len() < MOST_TOLD {
-            told.push(format!("cycle {cycle}: {what}"));
+    fn report(&mut self, rule: Rule, cycle: u64, violation: String) {
+        let kept = self.violations.entry(rule).or_default();
+        if kept.len() < MAX_PER_RULE {
+            kept.push(format!("cycle {cycle}: {violation}"));
         }
     }
 
+    /// Checks one issue against all rules and updates the state of its warp, scheduler and block.
     fn issue(&mut self, cycle: u64, place: WarpPlace, at: OpIndex) {
         self.issues += 1;
         let at = at.index();
-        let Some(instr) = self.program.instrs.get(at) else {
-            return self.note(Rule::Events, cycle, format!("there is no instruction {at}"));
+        let program = self.program;
+        let Some(instr) = program.instrs.get(at) else {
+            return self.report(Rule::Events, cycle, format!("there is no instruction {at}"));
         };
-        let address = instr.addr;
         let Some(warp) = self.warps.get(&(place.sm, place.slot)) else {
-            return self.note(Rule::Events, cycle, format!("{place:?} has not begun"));
+            return self.report(Rule::Events, cycle, format!("{place:?} has not begun"));
         };
-        let mut wrong = Vec::new();
-        // What the instruction before demands.
-        if let Some((before, last)) = warp.last {
-            let last = &self.program.instrs[last];
-            let code = last.control.usched;
-            let named = match code {
-                1..=15 => code,
-                17..=27 => code - 16,
-                29 => 6,
-                30 => 8,
-                16 => 0,
-                _ => 1,
-            };
-            let class = self
-                .program
-                .timing(last)
-                .map_or(1, |timing| timing.min_wait);
-            let least = if code == 16 {
-                0
-            } else {
-                named.max(class).max(1)
-            };
-            if cycle < before + u64::from(least) {
-                wrong.push((
-                    Rule::Distance,
-                    format!(
-                        "{address} comes {} cycles behind {}, which demands {least}",
-                        cycle - before,
-                        last.addr
-                    ),
-                ));
-            }
-        }
-        for (number, &until) in warp.holds.iter().enumerate() {
-            if instr.control.wait_mask >> number & 1 == 1 && cycle < until {
-                wrong.push((
-                    Rule::Scoreboards,
-                    format!("{address} does not wait for scoreboard {number} until {until}"),
-                ));
-            }
-        }
-        let barrier_before = warp
-            .last
-            .is_some_and(|(_, last)| self.is_full_barrier(last));
-        if barrier_before && let Some(block) = self.blocks.get(&place.block) {
-            let own = block.arrivals.get(place.warp as usize).copied().flatten();
-            let own = own.map_or(0, |(count, _)| count);
-            let behind = |&(count, last): &(u64, u64)| count < own || count == own && last > cycle;
-            if block.arrivals.iter().flatten().any(behind) {
-                wrong.push((
-                    Rule::Barriers,
-                    format!("{address}: the barrier before is not open"),
-                ));
-            }
-        }
-        let scheduler = self
-            .schedulers
-            .entry((place.sm, place.scheduler))
-            .or_default();
-        let mut is_second = false;
-        if let Some((last, slot, pairs)) = scheduler.last {
-            is_second = last == cycle && slot == place.slot && pairs;
-            if last == cycle && !is_second {
-                wrong.push((
-                    Rule::Schedulers,
-                    format!("{address}: the scheduler has issued in this cycle"),
-                ));
-            }
-        }
-        let pairs = instr.control.usched == 16 && !is_second;
-        scheduler.last = Some((cycle, place.slot, pairs));
-        // Instructions of fixed latency that have one pipe only.
-        if let Some(timing) = self.program.timing(instr)
-            && timing.latency == Latency::Fixed
-            && let [pipe @ "fxu"] = timing.pipes.as_slice()
-        {
-            let apart = self.machine[Parameter::OccupancyFxu];
-            let before = scheduler.pipes.insert(pipe, cycle);
-            if before.is_some_and(|before| cycle < before + apart) {
-                wrong.push((Rule::Pipes, format!("{address}: {pipe} is busy")));
-            }
-        }
+        let mut violations = Vec::new();
+        violations.extend(self.check_distance(cycle, warp, instr));
+        violations.extend(check_scoreboards(cycle, warp, instr));
+        violations.extend(self.check_barrier(cycle, warp, &place, instr));
+        violations.extend(self.check_scheduler(cycle, &place, instr));
         if let Some(warp) = self.warps.get_mut(&(place.sm, place.slot)) {
             warp.last = Some((cycle, at));
         }
@@ -194,16 +126,109 @@ impl<'a> IssueRules<'a> {
         {
             *arrivals = (arrivals.0 + 1, cycle);
         }
-        for (rule, what) in wrong {
-            self.note(
+        for (rule, violation) in violations {
+            self.report(
                 rule,
                 cycle,
-                format!("warp {} of block {}: {what}", place.warp, place.block),
+                format!("warp {} of block {}: {violation}", place.warp, place.block),
             );
         }
     }
 
-    /// A barrier at which the whole block waits.
+    /// Checks the distance from the warp's last issue.
+    fn check_distance(&self, cycle: u64, warp: &Warp, instr: &Instr) -> Option<Violation> {
+        let (before, last) = warp.last?;
+        let last = self.program.instrs.get(last)?;
+        // Stall cycles that the control word of the previous instruction requires (docs/timing-model.md, "distance"; 29
+        // and 30 are YIELD6 and YIELD8).
+        let code = last.control.usched;
+        let stall = match code {
+            1..=15 => code,
+            17..=27 => code - 16,
+            29 => 6,
+            30 => 8,
+            16 => 0,
+            _ => 1,
+        };
+        let class_minimum = self
+            .program
+            .timing(last)
+            .map_or(1, |timing| timing.min_wait);
+        // Code 16 pairs the two instructions: they may issue in one cycle.
+        let least = match code {
+            16 => 0,
+            _ => stall.max(class_minimum).max(1),
+        };
+        (cycle < before + u64::from(least)).then(|| {
+            let violation = format!(
+                "{} issues {} cycles after {}, which requires {least}",
+                instr.addr,
+                cycle - before,
+                last.addr
+            );
+            (Rule::Distance, violation)
+        })
+    }
+
+    /// Checks that the barrier of the warp's last instruction, if it was one, is open.
+    fn check_barrier(
+        &self,
+        cycle: u64,
+        warp: &Warp,
+        place: &WarpPlace,
+        instr: &Instr,
+    ) -> Option<Violation> {
+        let (_, last) = warp.last?;
+        if !self.is_full_barrier(last) {
+            return None;
+        }
+        let block = self.blocks.get(&place.block)?;
+        let own = block.arrivals.get(place.warp as usize).copied().flatten();
+        let own = own.map_or(0, |(count, _)| count);
+        // A warp that has not arrived at this barrier, or arrives later than this cycle.
+        let is_missing = |&(count, last): &(u64, u64)| count < own || count == own && last > cycle;
+        let violation = format!("{}: the preceding barrier is not open", instr.addr);
+        let mut arrivals = block.arrivals.iter().flatten();
+        arrivals
+            .any(is_missing)
+            .then_some((Rule::Barriers, violation))
+    }
+
+    /// Checks that the scheduler and the pipe of an instruction are free, and records the issue in both.
+    fn check_scheduler(&mut self, cycle: u64, place: &WarpPlace, instr: &Instr) -> Vec<Violation> {
+        let mut violations = Vec::new();
+        let address = instr.addr;
+        let scheduler = self
+            .schedulers
+            .entry((place.sm, place.scheduler))
+            .or_default();
+        let mut is_second = false;
+        if let Some((last, slot, may_pair)) = scheduler.last {
+            is_second = last == cycle && slot == place.slot && may_pair;
+            if last == cycle && !is_second {
+                violations.push((
+                    Rule::Schedulers,
+                    format!("{address}: the scheduler has already issued in this cycle"),
+                ));
+            }
+        }
+        let may_pair = instr.control.usched == 16 && !is_second;
+        scheduler.last = Some((cycle, place.slot, may_pair));
+        // Only instructions of fixed latency with a single pipe: the events do not say which of several pipes was used.
+        if let Some(timing) = self.program.timing(instr)
+            && timing.latency == Latency::Fixed
+            && let [pipe @ "fxu"] = timing.pipes.as_slice()
+        {
+            let occupancy = self.machine[Parameter::OccupancyFxu];
+            let before = scheduler.pipes.insert(pipe, cycle);
+            if before.is_some_and(|before| cycle < before + occupancy) {
+                violations.push((Rule::Pipes, format!("{address}: {pipe} is busy")));
+            }
+        }
+        violations
+    }
+
+    /// Whether the instruction is a barrier of the whole block.
     fn is_full_barrier(&self, at: usize) -> bool {
         let instr = self.program.instrs.get(at);
         let text = instr.and_then(|instr| {
@@ -213,16 +238,63 @@ impl<'a> IssueRules<'a> {
         text.is_some_and(|text| text.trim_end() == "BAR.SYNC 0x0")
     }
 
-    /// A load holds the scoreboard of its instruction until it is done.
-    fn hold(&mut self, place: WarpPlace, at: OpIndex, kind: AccessKind, done: u64) {
+    /// Keeps the scoreboard that a load or an atomic operation raises until the access is done.
+    fn hold_scoreboard(&mut self, place: WarpPlace, at: OpIndex, kind: AccessKind, done: u64) {
         let instr = self.program.instrs.get(at.index());
         let scoreboard = instr.and_then(|instr| instr.control.write_sb);
         let warp = self.warps.get_mut(&(place.sm, place.slot));
         if let (Some(scoreboard), Some(warp)) = (scoreboard, warp)
             && kind != AccessKind::Store
-            && let Some(hold) = warp.holds.get_mut(usize::from(scoreboard))
+            && let Some(hold) = warp.scoreboard_releases.get_mut(usize::from(scoreboard))
         {
             *hold = done.max(*hold);
+        }
+    }
+}
+
+/// Checks that an instruction waits for the scoreboards that its control word names.
+fn check_scoreboards(cycle: u64, warp: &Warp, instr: &Instr) -> Vec<Violation> {
+    let held = (0u32..).zip(warp.scoreboard_releases);
+    held.filter(|&(number, until)| instr.control.wait_mask >> number & 1 == 1 && cycle < until)
+        .map(|(number, until)| {
+            let violation = format!(
+                "{} does not wait for scoreboard {number} until {until}",
+                instr.addr
+            );
+            (Rule::Scoreboards, violation)
+        })
+        .collect()
+}
+
+impl IssueRules<'_> {
+    /// Adds a block to its SM and checks the SM's capacity.
+    fn begin_block(&mut self, cycle: u64, sm: u32, number: u64, warps: u32) {
+        let block = Block {
+            arrivals: vec![Some((0, 0)); warps as usize],
+        };
+        self.blocks.insert(number, block);
+        let resident = self.resident.entry(sm).or_default();
+        resident.0 += u64::from(warps);
+        resident.1 += 1;
+        let resident = *resident;
+        let warps = self.machine[Parameter::SmWarps];
+        let blocks = self.machine[Parameter::SmBlocks];
+        if resident.0 > warps || resident.1 > blocks {
+            let violation = format!("SM {sm} holds {resident:?} warps and blocks");
+            self.report(Rule::Capacity, cycle, violation);
+        }
+    }
+
+    /// Removes a warp from its SM; its block no longer waits for it at barriers.
+    fn end_warp(&mut self, warp: &WarpPlace) {
+        self.warps.remove(&(warp.sm, warp.slot));
+        if let Some(block) = self.blocks.get_mut(&warp.block)
+            && let Some(arrivals) = block.arrivals.get_mut(warp.warp as usize)
+        {
+            *arrivals = None;
+        }
+        if let Some(resident) = self.resident.get_mut(&warp.sm) {
+            resident.0 -= 1;
         }
     }
 }
@@ -232,31 +304,11 @@ impl EventListener for IssueRules<'_> {
         match *event {
             Event::BlockBegins {
                 sm, number, warps, ..
-            } => {
-                let block = Block {
-                    arrivals: vec![Some((0, 0)); warps as usize],
-                };
-                self.blocks.insert(number, block);
-                let held = self.held.entry(sm).or_default();
-                held.0 += u64::from(warps);
-                held.1 += 1;
-                let most = (
-                    self.machine[Parameter::SmWarps],
-                    self.machine[Parameter::SmBlocks],
-                );
-                let held = *held;
-                if held.0 > most.0 || held.1 > most.1 {
-                    self.note(
-                        Rule::Room,
-                        cycle,
-                        format!("SM {sm} holds {held:?} warps and blocks"),
-                    );
-                }
-            }
+            } => self.begin_block(cycle, sm, number, warps),
             Event::Issue { warp, at, .. } => {
                 self.warps.entry((warp.sm, warp.slot)).or_insert(Warp {
                     last: None,
-                    holds: [0; 6],
+                    scoreboard_releases: [0; 6],
                 });
                 self.issue(cycle, warp, at);
             }
@@ -268,11 +320,11 @@ impl EventListener for IssueRules<'_> {
                 conflicts,
                 done,
             } => {
-                self.hold(warp, at, kind, done);
+                self.hold_scoreboard(warp, at, kind, done);
                 let least = self.machine[Parameter::SharedLatency]
                     + self.machine[Parameter::SharedConflict] * u64::from(conflicts);
                 if done <= cycle + least || conflicts >= transactions {
-                    self.note(
+                    self.report(
                         Rule::Memory,
                         cycle,
                         format!(
@@ -293,34 +345,23 @@ impl EventListener for IssueRules<'_> {
                 sectors,
                 ..
             } => {
-                self.hold(warp, at, kind, done);
+                self.hold_scoreboard(warp, at, kind, done);
                 if l1_hits > l1_lookups || l2_hits > l2_lookups || l1_lookups > sectors {
-                    self.note(
+                    self.report(
                         Rule::Memory,
                         cycle,
-                        format!("{event:?} finds more than it looks for"),
+                        format!("{event:?} hits more than it looks up"),
                     );
                 }
                 if kind == AccessKind::Load && l1_hits + l2_lookups != sectors {
-                    self.note(Rule::Memory, cycle, format!("{event:?} loses sectors"));
+                    self.report(Rule::Memory, cycle, format!("{event:?} loses sectors"));
                 }
             }
-            Event::WarpEnds { warp } => {
-                self.warps.remove(&(warp.sm, warp.slot));
-                let block = self.blocks.get_mut(&warp.block);
-                if let Some(arrivals) =
-                    block.and_then(|block| block.arrivals.get_mut(warp.warp as usize))
-                {
-                    *arrivals = None;
-                }
-                if let Some(held) = self.held.get_mut(&warp.sm) {
-                    held.0 -= 1;
-                }
-            }
+            Event::WarpEnds { warp } => self.end_warp(&warp),
             Event::BlockEnds { sm, number, .. } => {
                 self.blocks.remove(&number);
-                if let Some(held) = self.held.get_mut(&sm) {
-                    held.1 -= 1;
+                if let Some(resident) = self.resident.get_mut(&sm) {
+                    resident.1 -= 1;
                 }
             }
             _ => {}

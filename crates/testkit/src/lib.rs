@@ -1,5 +1,8 @@
-//! Oracles for the analyses: random programs, a concrete warp, and the
-//! audit that compares what a warp does with what the analyses claim.
+//! Oracles for tests: random programs, concrete warps and lanes, audits of all claims of the analyses, reference
+//! implementations of instructions and of the repository's kernels, and checks of timed runs.
+//!
+//! An oracle shares no code with what it checks: it is a second implementation of a definition (an algorithm, a manual,
+//! the paper's rules), written to be plain rather than fast.
 
 pub mod audit;
 pub mod divergence;

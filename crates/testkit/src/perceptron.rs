@@ -1,28 +1,28 @@
-//! Handwritten digits and a perceptron of three layers that tells them apart, computed in `f64`: the reference for
+//! Handwritten digits and a three-layer perceptron that classifies them, computed in `f64`: the reference for
 //! `kernels/cuda/perceptron.cu`, after Adalbert, Carle, Rochange, "PasTiS" (ERTS 2022), section V.
 
 use std::path::Path;
 
-use warpbound_load::NpyArray;
+use warpbound_launch::{NpyArray};
 
 use crate::kernels::LaunchNumber;
 
-/// Pixels of an image on each side.
+/// Width and height of an image, in pixels.
 pub const SIDE: usize = 8;
 
-/// The brightest pixel.
-pub const BRIGHTEST: u8 = 16;
+/// Maximum brightness of a pixel.
+pub const MAX_BRIGHTNESS: u8 = 16;
 
-/// Pixels of an enlarged image on each side: as many as those of MNIST have.
+/// Width and height of an enlarged image, in pixels: those of MNIST.
 pub const LARGE_SIDE: usize = 28;
 
-/// Digits, and so outputs.
+/// Number of classes: digits, and outputs of the network.
 pub const CLASSES: usize = 10;
 
-/// Images.
+/// Number of images.
 pub const IMAGES: usize = 1797;
 
-/// The images and what they show.
+/// Images with their labels.
 pub struct Digits {
     /// `IMAGES` times `SIDE` rows of `SIDE` pixels of 0 to `BRIGHTEST`.
     pixels: Vec<u8>,
@@ -31,7 +31,7 @@ pub struct Digits {
 }
 
 impl Digits {
-    /// Reads `digits.images.npy` and `digits.labels.npy` of a directory.
+    /// Reads `digits.images.npy` and `digits.labels.npy` from a directory.
     ///
     /// # Errors
     ///
@@ -39,15 +39,15 @@ impl Digits {
     pub fn read(dir: &Path) -> Result<Digits, String> {
         let pixels: Vec<u8> = read(&dir.join("digits.images.npy"), &[IMAGES, SIDE, SIDE])?;
         let labels: Vec<u8> = read(&dir.join("digits.labels.npy"), &[IMAGES])?;
-        Digits::of(pixels, labels)
+        Digits::from_parts(pixels, labels)
     }
 
-    /// Images and labels.
+    /// Images with their labels, checked.
     ///
     /// # Errors
     ///
-    /// What is wrong with them.
-    pub fn of(pixels: Vec<u8>, labels: Vec<u8>) -> Result<Digits, String> {
+    /// A wrong number of images or labels, a pixel brighter than [`BRIGHTEST`], or a label that is not a class.
+    pub fn from_parts(pixels: Vec<u8>, labels: Vec<u8>) -> Result<Digits, String> {
         if labels.len() != IMAGES || pixels.len() != IMAGES * SIDE * SIDE {
             return Err(format!(
                 "{} pixels and {} labels are not {IMAGES} images",
@@ -55,16 +55,16 @@ impl Digits {
                 labels.len()
             ));
         }
-        if pixels.iter().any(|&pixel| pixel > BRIGHTEST) {
-            return Err(format!("a pixel is brighter than {BRIGHTEST}"));
+        if pixels.iter().any(|&pixel| pixel > MAX_BRIGHTNESS) {
+            return Err(format!("a pixel is brighter than {MAX_BRIGHTNESS}"));
         }
         if labels.iter().any(|&label| usize::from(label) >= CLASSES) {
-            return Err("a label is no digit".to_owned());
+            return Err("a label is not a digit".to_owned());
         }
         Ok(Digits { pixels, labels })
     }
 
-    /// Writes the two files.
+    /// Writes the two files to a directory.
     ///
     /// # Errors
     ///
@@ -83,25 +83,26 @@ impl Digits {
         &self.labels
     }
 
-    /// What a network with so many inputs gets of each image, dark 0 to bright 1; `None` when there is none of the size.
+    /// Returns the images as inputs of a network with `inputs` inputs, from dark 0 to bright 1: original size for 64,
+    /// enlarged for 784, else `None`.
     pub fn inputs(&self, inputs: usize) -> Option<Vec<Vec<f32>>> {
         let scale: fn(&[u8]) -> Vec<f32> = match inputs {
             64 => |image| image.iter().map(|&p| f32::from(p) / 16.0).collect(),
-            784 => enlarged,
+            784 => enlarge,
             _ => return None,
         };
         Some(self.pixels.chunks(SIDE * SIDE).map(scale).collect())
     }
 }
 
-/// Whether training leaves an image out, to see what it is worth: every fifth.
+/// Whether an image is held out from training, as test data: every fifth.
 pub fn is_held_out(image: usize) -> bool {
     image % 5 == 4
 }
 
-/// An image enlarged by bilinear interpolation between the middles of pixels; the border goes on outside.
-fn enlarged(image: &[u8]) -> Vec<f32> {
-    // The middle of pixel i lies at (2 i + 1) / 7 of a small pixel, that is (4 i - 5) / 14 behind the first middle.
+/// Enlarges an image by bilinear interpolation between the centres of pixels; the border is extended outwards.
+fn enlarge(image: &[u8]) -> Vec<f32> {
+    // The centre of pixel i lies at (2 i + 1) / 7 of a small pixel, that is (4 i - 5) / 14 after the first centre.
     let parts = |i: usize| {
         let at = (4 * i as i64 - 5).clamp(0, 14 * (SIDE as i64 - 1)) as usize;
         let low = (at / 14).min(SIDE - 2);
@@ -117,7 +118,7 @@ fn enlarged(image: &[u8]) -> Vec<f32> {
                     sum += high * wide * usize::from(pixel);
                 }
             }
-            out.push((sum as f64 / (14.0 * 14.0 * f64::from(BRIGHTEST))) as f32);
+            out.push((sum as f64 / (14.0 * 14.0 * f64::from(MAX_BRIGHTNESS))) as f32);
         }
     }
     out
@@ -126,10 +127,10 @@ fn enlarged(image: &[u8]) -> Vec<f32> {
 /// A dense layer.
 #[derive(Clone, Debug)]
 pub struct Dense {
-    /// How many numbers come in.
-    pub wide: usize,
-    /// How many go out.
-    pub narrow: usize,
+    /// Number of inputs.
+    pub inputs: usize,
+    /// Number of outputs.
+    pub outputs: usize,
     /// `wide` rows of `narrow` weights.
     pub weights: Vec<f32>,
     /// `narrow` numbers.
@@ -137,15 +138,15 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// The weighted sums with their biases, before any activation; and for each the sum of the terms' magnitudes, from
-    /// which errors of other ways to add follow.
+    /// Returns each weighted sum with its bias, before activation, and the sum of the magnitudes of its terms, which
+    /// bounds the error of any other order of addition (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2).
     pub fn sums(&self, inputs: &[f64]) -> Vec<(f64, f64)> {
         let mut sums: Vec<(f64, f64)> = self
             .biases
             .iter()
             .map(|&bias| (bias.into(), f64::from(bias).abs()))
             .collect();
-        for (row, &input) in self.weights.chunks(self.narrow).zip(inputs) {
+        for (row, &input) in self.weights.chunks(self.outputs).zip(inputs) {
             for ((sum, magnitude), &weight) in sums.iter_mut().zip(row) {
                 let term = f64::from(weight) * input;
                 *sum += term;
@@ -156,18 +157,18 @@ impl Dense {
     }
 }
 
-/// A perceptron of three layers.
+/// Three-layer perceptron.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// The layers, in the order of the data.
+    /// The layers, from input to output.
     pub layers: [Dense; 3],
 }
 
 impl Network {
-    /// Numbers between the layers, inputs first, of the networks that the repository has.
+    /// Layer widths, inputs first, of the networks in the repository.
     pub const SIZES: [[usize; 4]; 2] = [[64, 128, 64, CLASSES], [784, 128, 64, CLASSES]];
 
-    /// Reads the network of these sizes from its directory in `dir`.
+    /// Reads the network of these layer widths from its directory in `dir`.
     ///
     /// # Errors
     ///
@@ -176,8 +177,8 @@ impl Network {
         let dir = dir.join(Network::name(sizes));
         let layer = |number: usize, wide: usize, narrow: usize| {
             Ok::<_, String>(Dense {
-                wide,
-                narrow,
+                inputs: wide,
+                outputs: narrow,
                 weights: read(&dir.join(format!("weights{number}.npy")), &[wide, narrow])?,
                 biases: read(&dir.join(format!("biases{number}.npy")), &[narrow])?,
             })
@@ -195,20 +196,20 @@ impl Network {
     /// The file and what is wrong with it.
     pub fn write(&self, dir: &Path) -> Result<(), String> {
         let [first, second, third] = &self.layers;
-        let sizes = [first.wide, second.wide, third.wide, third.narrow];
+        let sizes = [first.inputs, second.inputs, third.inputs, third.outputs];
         let dir = dir.join(Network::name(sizes));
         std::fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
         for (number, layer) in (1..).zip(&self.layers) {
             let weights = dir.join(format!("weights{number}.npy"));
-            write(&weights, &[layer.wide, layer.narrow], &layer.weights)?;
+            write(&weights, &[layer.inputs, layer.outputs], &layer.weights)?;
             let biases = dir.join(format!("biases{number}.npy"));
-            write(&biases, &[layer.narrow], &layer.biases)?;
+            write(&biases, &[layer.outputs], &layer.biases)?;
         }
         Ok(())
     }
 
-    /// What the last layer gives for an input. The paper has ReLU behind all three layers; `is_last_active` says
-    /// whether the last one has it.
+    /// Returns the outputs of the last layer. The paper has a ReLU after all three layers; `is_last_active` selects it
+    /// for the last one.
     pub fn outputs(&self, inputs: &[f32], is_last_active: bool) -> Vec<f64> {
         let mut numbers: Vec<f64> = inputs.iter().map(|&n| n.into()).collect();
         for (number, layer) in self.layers.iter().enumerate() {
@@ -222,13 +223,13 @@ impl Network {
         numbers
     }
 
-    /// The directory of a network.
+    /// Name of the directory of a network.
     fn name([a, b, c, d]: [usize; 4]) -> String {
         format!("{a}-{b}-{c}-{d}")
     }
 }
 
-/// The first of the highest outputs: the digit.
+/// Returns the class with the highest output; of equal ones, the first.
 pub fn class_of(outputs: &[f64]) -> usize {
     let mut best = 0;
     for (class, output) in outputs.iter().enumerate() {
@@ -242,7 +243,7 @@ pub fn class_of(outputs: &[f64]) -> usize {
 fn read<T: LaunchNumber>(path: &Path, shape: &[usize]) -> Result<Vec<T>, String> {
     let fault = |what: String| format!("{}: {what}", path.display());
     let contents = std::fs::read(path).map_err(|error| fault(error.to_string()))?;
-    let array = NpyArray::of_npy(&contents).map_err(|error| fault(error.to_string()))?;
+    let array = NpyArray::from_npy(&contents).map_err(|error| fault(error.to_string()))?;
     let expected: Vec<u64> = shape.iter().map(|&size| size as u64).collect();
     if array.element != T::ELEMENT || array.shape != expected {
         return Err(fault(format!(
@@ -253,7 +254,7 @@ fn read<T: LaunchNumber>(path: &Path, shape: &[usize]) -> Result<Vec<T>, String>
         )));
     }
     let numbers = array.bytes.chunks(T::ELEMENT.size());
-    Ok(numbers.map(T::of_bytes).collect())
+    Ok(numbers.map(T::from_bytes).collect())
 }
 
 fn write<T: LaunchNumber>(path: &Path, shape: &[usize], numbers: &[T]) -> Result<(), String> {
@@ -271,9 +272,9 @@ mod tests {
 
     #[test]
     fn enlarging_keeps_flat_images_and_straight_slopes() {
-        assert!(enlarged(&[12; 64]).iter().all(|&p| p == 0.75));
+        assert!(enlarge(&[12; 64]).iter().all(|&p| p == 0.75));
         let slope: Vec<u8> = (0..64).map(|at| 2 * (at % 8)).collect();
-        let large = enlarged(&slope);
+        let large = enlarge(&slope);
         for (at, &found) in large.iter().enumerate() {
             let middle = ((at % 28) as f64 + 0.5) * 8.0 / 28.0 - 0.5;
             let expected = middle.clamp(0.0, 7.0) * 2.0 / 16.0;

@@ -1,10 +1,10 @@
-//! Many random programs, audited.
+//! Campaigns over random programs: generation, analysis and audit of several runs of each.
 
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use warpbound_analyse::LaunchContext;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_ir::Code;
 use warpbound_simt::concrete::Mask;
 use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, WarpModel, StackDomain};
@@ -12,36 +12,36 @@ use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, WarpMo
 use crate::audit::Analysed;
 use crate::execute::{Ending, RunSeed, mix};
 use crate::generate::{
-    by_place, exotic, structured, two_headers, unstructured, unwound_from_outside,
+    by_thread_index, exotic, structured, two_headers, unstructured, unwound_from_outside,
 };
 
-/// Totals of a campaign.
+/// Totals of a campaign over random programs of the activation-stack model.
 #[derive(Clone, Debug, Default)]
-pub struct Campaign {
-    /// Programs analysed.
+pub struct WarpCampaign {
+    /// Number of programs analysed.
     pub programs: usize,
-    /// Programs that the analyses refused at full precision.
+    /// Number of programs refused at full precision.
     pub refused: usize,
-    /// Programs that were refused with a domain switched off.
-    pub refused_with_less: usize,
-    /// Why those of full precision were, and how often.
+    /// Number of programs refused with a domain or a limit reduced.
+    pub refused_at_reduced_precision: usize,
+    /// Reasons of the refusals at full precision, with their numbers.
     pub refusals: BTreeMap<String, usize>,
-    /// Runs.
+    /// Number of runs.
     pub runs: usize,
-    /// Runs in which the warp diverged.
+    /// Number of runs in which the warp diverged.
     pub diverged: usize,
-    /// Runs that ended within the step limit.
+    /// Number of runs that ended within the step limit.
     pub finished: usize,
-    /// Runs whose executed instructions were compared with a bound.
+    /// Number of runs whose executed instructions were compared with a bound.
     pub bounded: usize,
-    /// Bound divided by executed instructions, for each of those.
+    /// Bound divided by executed instructions, for each of these runs.
     pub ratios: Vec<f64>,
-    /// Everything that must not happen, with the program's seed.
+    /// Violations and mismatches, with the seed of the program.
     pub problems: Vec<String>,
 }
 
-impl Campaign {
-    /// The median of the ratios; 0 without any.
+impl WarpCampaign {
+    /// Returns the median of the ratios; 0 if there are none.
     pub fn median_ratio(&self) -> f64 {
         let mut sorted = self.ratios.clone();
         sorted.sort_by(f64::total_cmp);
@@ -49,22 +49,22 @@ impl Campaign {
     }
 }
 
-/// Runs are cut after this many warp steps.
+/// Warp steps after which a run is cut off.
 const MAX_STEPS: usize = 2_000;
 
 /// Runs of each program.
 const RUNS_PER_PROGRAM: usize = 10;
 
-/// Audits `runs` runs of random programs.
-pub fn campaign(seed: u64, runs: usize) -> Campaign {
-    let mut total = Campaign::default();
+/// Audits at least `runs` runs of random programs, [`RUNS_PER_PROGRAM`] of each.
+pub fn campaign(seed: u64, runs: usize) -> WarpCampaign {
+    let mut total = WarpCampaign::default();
     let mut program = 0;
     while total.runs < runs {
         program += 1;
         let program_seed = mix(&[seed, program]);
         let mut rng = fastrand::Rng::with_seed(program_seed);
         let (kind, code) = match rng.u8(0..10) {
-            9 => ("placed", by_place(&mut rng)),
+            9 => ("placed", by_thread_index(&mut rng)),
             0..=1 => ("unstructured", unstructured(&mut rng)),
             2..=3 => ("exotic", exotic(&mut rng)),
             4 if rng.bool() => ("two-headed", two_headers(&mut rng)),
@@ -72,17 +72,17 @@ pub fn campaign(seed: u64, runs: usize) -> Campaign {
             _ => ("structured", structured(&mut rng)),
         };
         let name = format!("{kind} program {program_seed:#x}");
-        total.audit(&name, &code, &mut rng, RUNS_PER_PROGRAM);
+        total.audit_program(&name, &code, &mut rng, RUNS_PER_PROGRAM);
     }
     total
 }
 
-impl Campaign {
-    /// Audits `runs` runs of one program for a random launch, order of divergence, precision, and limit of
-    /// calling contexts. Returns whether the program was accepted.
-    pub fn audit(&mut self, name: &str, code: &Code, rng: &mut Rng, runs: usize) -> bool {
+impl WarpCampaign {
+    /// Audits `runs` runs of one program with a random launch, divergence order, precision and limit of calling
+    /// contexts. Returns whether the analyses accepted the program.
+    pub fn audit_program(&mut self, name: &str, code: &Code, rng: &mut Rng, runs: usize) -> bool {
         let launch = LaunchContext {
-            // Seldom so narrow that nothing can diverge.
+            // Width 1, in which nothing diverges, is rare.
             warp_width: [1, 2, 3, 4, 8, 8, 32, 32, 64, 64][rng.usize(0..10)],
             block: rng
                 .bool()
@@ -116,7 +116,7 @@ impl Campaign {
         let analysed = match Analysed::run(code, launch, &model, &limits) {
             Ok(analysed) => analysed,
             Err(_) if less => {
-                self.refused_with_less += 1;
+                self.refused_at_reduced_precision += 1;
                 return false;
             }
             Err(refusal) => {
@@ -135,7 +135,7 @@ impl Campaign {
             .map_or(1, |[x, y, z]| (x * y * z).div_ceil(launch.warp_width));
         for _ in 0..runs {
             let number = rng.u32(0..warps);
-            let all = warp_of(&launch, number);
+            let all = live_lanes_of_warp(&launch, number);
             let run = RunSeed {
                 first_thread: number * launch.warp_width,
                 seed: rng.u64(..),
@@ -168,14 +168,14 @@ impl Campaign {
     }
 }
 
-/// The lanes of the first warp that hold a thread.
-pub fn first_warp(launch: &LaunchContext) -> Mask {
-    warp_of(launch, 0)
+/// Returns the lanes of the first warp that hold a thread.
+pub fn live_lanes_of_first_warp(launch: &LaunchContext) -> Mask {
+    live_lanes_of_warp(launch, 0)
 }
 
-/// The lanes of a warp of the block that hold a thread. Counted here and not asked of the launch: how many there are is a
-/// claim.
-pub fn warp_of(launch: &LaunchContext, number: u32) -> Mask {
+/// Returns the lanes of warp `number` of the block that hold a thread. The number of live lanes is a claim of the
+/// analyses, so it is counted here and not taken from the launch.
+pub fn live_lanes_of_warp(launch: &LaunchContext, number: u32) -> Mask {
     let threads = launch.block.map_or(u32::MAX, |[x, y, z]| x * y * z);
     let first = number * launch.warp_width;
     let lanes = (0..launch.warp_width).filter(|&lane| first + lane < threads);

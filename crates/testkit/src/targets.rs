@@ -1,4 +1,5 @@
-//! The compiler's own record of where SYNC, BRK and BRX go, against what the analysis finds.
+//! Comparison of the targets of SYNC, BRK and BRX in the thread-level CFG with the compiler's own record of them
+//! (section `.nv.info`, indirect branch targets).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,22 +10,22 @@ use warpbound_isa::StackToken;
 use warpbound_load::{IndirectBranch, IndirectKind, Kernel};
 use warpbound_simt::warp::Via;
 
-/// Result of one comparison.
+/// Result of the comparison for one kernel.
 #[derive(Clone, Debug, Default)]
 pub struct TargetsCheck {
-    /// Instructions whose targets are recorded and found equal.
+    /// Number of instructions whose recorded targets equal those of the analysis.
     pub equal: usize,
     /// Recorded instructions that no thread reaches.
     pub unreachable: Vec<CodeAddr>,
-    /// Everything that differs.
+    /// Differences, one line each.
     pub differences: Vec<String>,
-    /// The file records no targets, though the code has such instructions (compilers before CUDA 11).
+    /// Whether the file records no targets although the code has such instructions (compilers before CUDA 11).
     pub has_no_record: bool,
 }
 
-/// Compares the record of `kernel` with `thread`.
+/// Compares the compiler's record in `kernel` with the thread-level CFG.
 pub fn compare(kernel: &Kernel, code: &Code, thread: &ThreadCfg) -> TargetsCheck {
-    let found = found(code, thread);
+    let found = reached_targets(code, thread);
     let mut check = TargetsCheck {
         has_no_record: kernel.indirect_branches.is_empty() && !found.is_empty(),
         ..TargetsCheck::default()
@@ -37,20 +38,21 @@ pub fn compare(kernel: &Kernel, code: &Code, thread: &ThreadCfg) -> TargetsCheck
         let Some(op) = code.at(*at) else {
             check
                 .differences
-                .push(format!("{at}: a record about no instruction"));
+                .push(format!("{at}: a record without an instruction"));
             continue;
         };
         recorded.insert(op);
         if *kind != IndirectKind::Branch {
             continue;
         }
-        let theirs: BTreeSet<OpIndex> = targets.iter().filter_map(|&t| code.at(t)).collect();
+        let recorded_targets: BTreeSet<OpIndex> =
+            targets.iter().filter_map(|&t| code.at(t)).collect();
         match found.get(&op) {
             None => check.unreachable.push(*at),
-            Some(ours) if *ours == theirs => check.equal += 1,
-            Some(ours) => check
-                .differences
-                .push(format!("{at}: found {ours:?}, recorded {theirs:?}")),
+            Some(ours) if *ours == recorded_targets => check.equal += 1,
+            Some(ours) => check.differences.push(format!(
+                "{at}: found {ours:?}, recorded {recorded_targets:?}"
+            )),
         }
     }
     for op in found.keys().filter(|op| !recorded.contains(op)) {
@@ -60,14 +62,19 @@ pub fn compare(kernel: &Kernel, code: &Code, thread: &ThreadCfg) -> TargetsCheck
     check
 }
 
-/// Targets of the SYNC, BRK and BRX that threads reach, over all calling contexts.
-fn found(code: &Code, thread: &ThreadCfg) -> BTreeMap<OpIndex, BTreeSet<OpIndex>> {
+/// Returns the targets of the reachable SYNC, BRK and BRX instructions, joined over all calling contexts.
+fn reached_targets(code: &Code, thread: &ThreadCfg) -> BTreeMap<OpIndex, BTreeSet<OpIndex>> {
     let mut found: BTreeMap<OpIndex, BTreeSet<OpIndex>> = BTreeMap::new();
     for id in thread.space.ids().filter(|&id| thread.is_reached(id)) {
         let last = thread.space.block(id).last;
         let Some(op) = code.get(last) else { continue };
         let is_jump = matches!(op.control, ControlEffect::Indirect { .. });
-        if !is_jump && !matches!(op.control, ControlEffect::Unwind(StackToken::Sync | StackToken::Brk)) {
+        if !is_jump
+            && !matches!(
+                op.control,
+                ControlEffect::Unwind(StackToken::Sync | StackToken::Brk)
+            )
+        {
             continue;
         }
         let targets = found.entry(last).or_default();

@@ -5,7 +5,7 @@ use std::fs;
 use warpbound_bound::StatedCounts;
 use warpbound_driver::audit::{HeaderMaximum, PathOrder};
 use warpbound_driver::{BoundOptions, Session};
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 use warpbound_testkit::kernels::TestLaunch;
 
 /// Iterations of the outer loop of `loop_repush_break`.
@@ -30,7 +30,7 @@ fn launch() -> LaunchFile {
         .input("in", &leaves_one_by_one())
         .scratch("out", &[0i32; 64])
         .value("n", OUTER as i32)
-        .done()
+        .finish()
 }
 
 /// What the worst warp issues, and the bound from what the run shows of its loops.
@@ -50,11 +50,11 @@ fn issued_and_bound(file: &str) -> (u64, i128) {
         .watch(&prepared, &claims, &launch, PathOrder::TakenFirst, 1_000_000)
         .expect("the launch suits the kernel");
     assert_eq!(watched.fault, None);
-    let seen = watched.seen;
+    let seen = watched.observations;
     assert!(seen.violations.is_empty(), "{:?}", seen.violations);
     let of_loop = |most: &Option<HeaderMaximum>| most.map(|most| most.count);
     let bounds: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
-    let totals: Vec<Option<u64>> = seen.totals.iter().map(of_loop).collect();
+    let totals: Vec<Option<u64>> = seen.max_totals.iter().map(of_loop).collect();
     assert_eq!(bounds, [Some(OUTER as u64), Some(32)]);
     assert_eq!(totals, [Some(OUTER as u64), Some(32 * OUTER as u64)]);
     let counts = StatedCounts {

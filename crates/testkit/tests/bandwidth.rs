@@ -12,7 +12,7 @@ use std::thread;
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{Hooks, Session, TimedOptions};
-use warpbound_load::{LaunchFile, ParamValue};
+use warpbound_launch::{LaunchFile, ParamValue};
 use warpbound_machine::{GpuModel, Parameter, Selection};
 
 /// The most that half of the rates without a tolerance of their own may be off: no number of a machine is set to meet one of them.
@@ -212,7 +212,7 @@ fn others() -> Vec<(Parameter, u64)> {
 /// The simulated rate, that of the best kernel if there are several.
 fn simulate(series: &Series, rate: &Rate, chip: &str) -> f64 {
     let device = GpuModel::built_in(&rate.machine).expect("a machine");
-    let picked = device.pick(Selection::default());
+    let picked = device.select(Selection::default());
     let mut clock = picked[Parameter::Clock];
     let mut set = others();
     if let Some(megahertz) = rate.clock {
@@ -423,7 +423,7 @@ fn rates_grow_with_sms() {
             problems.push(format!("{line}, {best:.2} on fewer"));
         }
         let device = GpuModel::built_in(machine).expect("a machine");
-        let memory = device.pick(Selection::default())[Parameter::DramBandwidth] as f64 / 1000.0;
+        let memory = device.select(Selection::default())[Parameter::DramBandwidth] as f64 / 1000.0;
         // SMs that leave half of the memory idle are not in each other's way.
         if 2.0 * last < memory / 2.0 && rate < PROPORTION * last {
             problems.push(format!("{line}, {last:.2} on half as many"));

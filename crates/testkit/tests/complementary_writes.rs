@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use warpbound_analyse::LaunchContext;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::CodeAddr;
 use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Op, OpIndex, ControlTarget, ValueDependence};
 use warpbound_isa::instr::CcTest;
@@ -233,7 +233,7 @@ fn halves_of_different_predicates_are_caught() {
             fault: None,
         };
         let findings = analysed.audit(run, 4, true);
-        let agreement = |violation: &String| violation.contains("said to agree");
+        let agreement = |violation: &String| violation.contains("claimed to agree");
         findings.violations.iter().any(agreement)
     });
     assert!(caught);

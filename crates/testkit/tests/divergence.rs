@@ -1,7 +1,7 @@
 //! Random programs: what lanes find against the divergence analysis.
 
 use smallvec::SmallVec;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Dependence, LaunchContext};
 use warpbound_base::CodeAddr;
 use warpbound_driver::KernelFlow;
@@ -75,7 +75,7 @@ fn campaign(
             told
         });
         let claims = DivergenceClaims::run(&code, launch, &flow, told.as_ref(), plant);
-        let (values, presence) = claims.rest_on();
+        let (values, presence) = claims.has_reconvergence_as_assumed();
         for (count, holds) in total.programs.iter_mut().zip([true, values, presence]) {
             *count += usize::from(holds);
         }
@@ -212,7 +212,7 @@ fn values_of_different_rounds_are_found_behind_a_loop() {
     };
     let flow = KernelFlow::run(&code, &launch, &model, &Limits::default()).expect("it is followed");
     let claims = DivergenceClaims::run(&code, launch, &flow, None, |_| {});
-    assert_eq!(claims.rest_on(), (true, true), "{:?}", claims.apart);
+    assert_eq!(claims.has_reconvergence_as_assumed(), (true, true), "{:?}", claims.missed_reconvergence);
     let blind = DivergenceClaims::run(&code, launch, &flow, None, |dependence| {
         dependence.controllers.iter_mut().for_each(Vec::clear);
     });

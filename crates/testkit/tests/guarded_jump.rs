@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use warpbound_analyse::LaunchContext;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::CodeAddr;
 use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Expr, Meaning, Op, OpIndex, ControlTarget, ValueDependence};
 use warpbound_simt::warp::WarpModel;

@@ -3,10 +3,10 @@
 use std::fs;
 
 use warpbound_bound::{Never, StatedCounts};
-use warpbound_driver::audit::{BrokenStatement, Claim, Claims, HeaderMaximum, PathOrder, Seen, StatedFacts};
+use warpbound_driver::audit::{BrokenStatement, Claim, Claims, HeaderMaximum, PathOrder, AuditObservations, StatedFacts};
 use warpbound_driver::{Kernel, BoundOptions, Session};
 use warpbound_ir::{Cell, Op, OpIndex, ValueDependence};
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 use warpbound_simt::Tag;
 use warpbound_simt::warp::Via;
 use warpbound_testkit::kernels::{self, TestLaunch};
@@ -20,7 +20,7 @@ fn session(file: &str) -> Session {
 }
 
 /// Runs a launch with what `plant` makes of the claims, to its end.
-fn watch(file: &str, launch: &LaunchFile, plant: impl Fn(&mut Claims<'_>)) -> (Seen, StatedFacts) {
+fn watch(file: &str, launch: &LaunchFile, plant: impl Fn(&mut Claims<'_>)) -> (AuditObservations, StatedFacts) {
     let session = session(file);
     let kernel: &Kernel = session.launched_grid(None, launch).expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
@@ -39,10 +39,10 @@ fn watch(file: &str, launch: &LaunchFile, plant: impl Fn(&mut Claims<'_>)) -> (S
     );
     let watched = watched.expect("the launch suits the kernel");
     assert_eq!(watched.fault, None, "{file}");
-    let seen = watched.seen;
+    let seen = watched.observations;
     let of_loop = |most: &Option<_>| Some(most.map_or(0, |most: HeaderMaximum| most.count));
     let loops: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
-    let totals: Vec<Option<u64>> = seen.totals.iter().map(of_loop).collect();
+    let totals: Vec<Option<u64>> = seen.max_totals.iter().map(of_loop).collect();
     let counts = StatedCounts {
         bounds: &loops,
         totals: &totals,
@@ -69,7 +69,7 @@ fn nested() -> (&'static str, LaunchFile) {
         .input("in", &numbers)
         .scratch("out", &[0i32; 100])
         .value("n", 9i32);
-    ("nested_loops.sm_61.cubin", launch.done())
+    ("nested_loops.sm_61.cubin", launch.finish())
 }
 
 /// Branches that part the lanes, and barriers.
@@ -77,7 +77,7 @@ fn sorting() -> (&'static str, LaunchFile) {
     let numbers: Vec<i32> = (0..512).map(|n| n * 7919 % 512).collect();
     let kernel = "void bitonic::block<int>(int*)";
     let launch = TestLaunch::of(kernel, [2, 1, 1], [256, 1, 1]).scratch("numbers", &numbers);
-    ("bitonic_sort.sm_62.cubin", launch.done())
+    ("bitonic_sort.sm_62.cubin", launch.finish())
 }
 
 fn matrices() -> (&'static str, LaunchFile) {
@@ -87,7 +87,7 @@ fn matrices() -> (&'static str, LaunchFile) {
         .input("b", &numbers)
         .scratch("product", &[0i32; 121])
         .value("n", 11i32);
-    ("matmul_int.sm_61.cubin", launch.done())
+    ("matmul_int.sm_61.cubin", launch.finish())
 }
 
 /// An EXIT in the middle, and lanes that find numbers of their own.
@@ -97,7 +97,7 @@ fn early() -> (&'static str, LaunchFile) {
         .input("in", &numbers)
         .scratch("out", &[0i32; 200])
         .value("n", 70i32);
-    ("early_exit.sm_61.cubin", launch.done())
+    ("early_exit.sm_61.cubin", launch.finish())
 }
 
 /// Angles of which some take a call that reduces them, by the compiler that writes addresses of variables into instructions.
@@ -130,8 +130,8 @@ fn nothing_is_found_where_nothing_is_planted() {
         assert!(seen.violations.is_empty(), "{file}: {:?}", seen.violations);
         let warps = launch.block.iter().product::<u32>().div_ceil(32);
         let blocks: u32 = launch.grid.iter().product();
-        assert_eq!(seen.finished, u64::from(warps * blocks), "{file}");
-        assert_eq!(stated.broken(&seen), [], "{file}");
+        assert_eq!(seen.ended_warps, u64::from(warps * blocks), "{file}");
+        assert_eq!(stated.violated(&seen), [], "{file}");
         let (bound, worst) = (stated.bound.expect("a bound"), seen.worst.expect("a warp"));
         assert!(bound >= worst.issued.into(), "{file}");
     }
@@ -233,7 +233,7 @@ fn thread_numbers_said_to_agree() {
         PathOrder::TakenFirst,
         MOST_INSTRUCTIONS,
     );
-    let seen = watched.expect("the launch suits the kernel").seen;
+    let seen = watched.expect("the launch suits the kernel").observations;
     let agreements = seen
         .violations
         .keys()
@@ -251,7 +251,7 @@ fn fact_one_too_small() {
         let bound = less.loops[number].as_mut().expect("a number");
         *bound -= 1;
         let less_by_one = *bound;
-        let broken = less.broken(&seen);
+        let broken = less.violated(&seen);
         let [
             BrokenStatement::Fact {
                 number: told,
@@ -281,13 +281,13 @@ fn bound_one_too_small() {
         bound: Some(worst.issued.into()),
         ..stated
     };
-    assert_eq!(exact.broken(&seen), []);
+    assert_eq!(exact.violated(&seen), []);
     let bound = u128::from(worst.issued) - 1;
     let less = StatedFacts {
         bound: Some(bound),
         ..exact
     };
-    assert_eq!(less.broken(&seen), [BrokenStatement::Bound { bound, worst }]);
+    assert_eq!(less.violated(&seen), [BrokenStatement::Bound { bound, worst }]);
 }
 
 /// What is planted in totals: one less than a thread ran a header in its whole run.
@@ -295,8 +295,8 @@ fn bound_one_too_small() {
 fn total_one_too_small() {
     let (file, launch) = nested();
     let (seen, stated) = watch(file, &launch, nothing);
-    assert!(seen.totals.iter().flatten().count() >= 2, "two loops ran");
-    for (number, most) in seen.totals.iter().enumerate() {
+    assert!(seen.max_totals.iter().flatten().count() >= 2, "two loops ran");
+    for (number, most) in seen.max_totals.iter().enumerate() {
         let Some(most) = *most else {
             continue;
         };
@@ -309,12 +309,12 @@ fn total_one_too_small() {
             stated: most.count - 1,
             most,
         };
-        assert_eq!(less.broken(&seen), [broken]);
+        assert_eq!(less.violated(&seen), [broken]);
     }
     // The inner loop runs once for each iteration of the outer one, so that its total is no bound of an entry.
     let (entry, total) = (
         seen.most[1].expect("it ran"),
-        seen.totals[1].expect("it ran"),
+        seen.max_totals[1].expect("it ran"),
     );
     assert!(total.count > entry.count, "{total:?} {entry:?}");
 }
@@ -336,8 +336,8 @@ fn never_of_what_a_thread_does() {
         let run = |order| session.watch(&prepared, &claims, &launch, order, MOST_INSTRUCTIONS);
         let seen = run(PathOrder::TakenFirst)
             .expect("the launch suits the kernel")
-            .seen;
-        let broken = StatedFacts::default().broken(&seen);
+            .observations;
+        let broken = StatedFacts::default().violated(&seen);
         let numbers = broken.into_iter().map(|broken| match broken {
             BrokenStatement::Never { number, .. } => number,
             other => panic!("{other:?}"),

@@ -4,8 +4,8 @@ use std::num::NonZero;
 
 use warpbound_driver::audit::PathOrder;
 use warpbound_driver::{FunctionalRun, RunOptions, Session};
-use warpbound_load::LaunchFile;
-use warpbound_testkit::kernels::{self, Reference};
+use warpbound_launch::{LaunchFile};
+use warpbound_testkit::kernels::{self, KernelReference};
 
 /// What the older compiler built.
 const OLDER: &str = "nvrtc11.sm_61";
@@ -13,11 +13,11 @@ const OLDER: &str = "nvrtc11.sm_61";
 /// Launches of each kernel.
 const LAUNCHES: u64 = 4;
 
-fn session(reference: &Reference) -> Session {
+fn session(reference: &KernelReference) -> Session {
     built(reference, "sm_61").expect("the cubin is in the repository")
 }
 
-fn built(reference: &Reference, build: &str) -> Option<Session> {
+fn built(reference: &KernelReference, build: &str) -> Option<Session> {
     let file = format!("{}.{build}.cubin", reference.source);
     let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
     let contents = std::fs::read(path).ok()?;
@@ -26,7 +26,7 @@ fn built(reference: &Reference, build: &str) -> Option<Session> {
 
 fn run(
     session: &Session,
-    reference: &Reference,
+    reference: &KernelReference,
     launch: &LaunchFile,
     options: &RunOptions,
 ) -> Result<FunctionalRun, String> {
@@ -89,7 +89,7 @@ fn threads_change_no_fault() {
 fn the_order_of_lanes_that_part_changes_no_result() {
     let mut older = 0;
     let all = kernels::all().into_iter();
-    for reference in all.chain(kernels::of_older_compiler()) {
+    for reference in all.chain(kernels::of_nvrtc_11_8()) {
         // Not every source is one for both compilers.
         let sessions = ["sm_61", OLDER].map(|build| built(&reference, build));
         older += usize::from(sessions[1].is_some());

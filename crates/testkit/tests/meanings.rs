@@ -3,8 +3,8 @@
 use warpbound_ir::{Cell, Expr, Meaning, meaning_of};
 use warpbound_isa::{Arch, View};
 use warpbound_testkit::instructions::census::{FLOATS, document};
-use warpbound_testkit::instructions::reference::{Inputs, file_of, outputs};
-use warpbound_testkit::instructions::variants::{Shape, decoded, shapes};
+use warpbound_testkit::instructions::reference::{InstrInputs, file_of, outputs};
+use warpbound_testkit::instructions::variants::{FormVariants, decode_word, form_variants};
 
 /// At least so many random inputs for each form, and one at least for each of its modifiers.
 const INPUTS: u64 = 10_000;
@@ -50,7 +50,7 @@ impl Random {
         }
     }
 
-    fn inputs(&mut self) -> Inputs {
+    fn inputs(&mut self) -> InstrInputs {
         let mut registers: [u32; 16] = std::array::from_fn(|_| self.word());
         // Operands that are alike, or opposites.
         match self.next() % 8 {
@@ -59,7 +59,7 @@ impl Random {
             2 => registers[3] = registers[1],
             _ => {}
         }
-        Inputs {
+        InstrInputs {
             registers,
             predicates: std::array::from_fn(|_| self.next() >> 20 & 1 == 1),
             flags: (self.next() >> 20) as u32 & 15,
@@ -69,7 +69,7 @@ impl Random {
     }
 }
 
-fn evaluate(expr: &Expr, inputs: &Inputs) -> u32 {
+fn evaluate(expr: &Expr, inputs: &InstrInputs) -> u32 {
     let eval = |e: &Expr| evaluate(e, inputs);
     match expr {
         Expr::Const(n) => *n,
@@ -96,7 +96,7 @@ fn cells(expr: &Expr, found: &mut Vec<Cell>) {
     }
 }
 
-fn checked(view: &View, meaning: &Meaning, inputs: &Inputs, text: &str) {
+fn checked(view: &View, meaning: &Meaning, inputs: &InstrInputs, text: &str) {
     let Meaning::Set(writes) = meaning else {
         unreachable!("{text}: {meaning:?}");
     };
@@ -117,7 +117,7 @@ fn checked(view: &View, meaning: &Meaning, inputs: &Inputs, text: &str) {
 
 /// What the meaning reads and writes is what flow analyses are told.
 fn cells_are_known(arch: Arch, word: u64, meaning: &Meaning, text: &str) {
-    let program = decoded(arch, word).expect("a group");
+    let program = decode_word(arch, word).expect("a group");
     let effects = program.effects(&program.instrs[0]);
     let reads: Vec<Cell> = effects.reads.iter().map(|&reg| reg.into()).collect();
     let writes: Vec<Cell> = effects.writes.iter().map(|&reg| reg.into()).collect();
@@ -135,7 +135,7 @@ fn cells_are_known(arch: Arch, word: u64, meaning: &Meaning, text: &str) {
 }
 
 /// How many choices of modifiers have a meaning.
-fn check(arch: Arch, shape: &Shape) -> u64 {
+fn check(arch: Arch, shape: &FormVariants) -> u64 {
     let mut random = Random(0x1234_5678_9abc_def1 ^ shape.count());
     let mut with_meaning = Vec::new();
     for number in 0..shape.count() {
@@ -161,7 +161,7 @@ fn check(arch: Arch, shape: &Shape) -> u64 {
             let Some(meaning) = meaning_of(&view) else {
                 continue;
             };
-            let program = decoded(arch, word).expect("a group");
+            let program = decode_word(arch, word).expect("a group");
             let text = program.text(&program.instrs[0], Default::default());
             let text = text.unwrap_or_default();
             cells_are_known(arch, word, &meaning, &text);
@@ -177,7 +177,7 @@ fn check(arch: Arch, shape: &Shape) -> u64 {
 fn check_file(file: &str) {
     let mut forms = 0;
     for arch in [Arch::Sm61, Arch::Sm50] {
-        for shape in shapes(arch) {
+        for shape in form_variants(arch) {
             if file_of(shape.mnemonic) == Some(file) {
                 forms += u64::from(check(arch, &shape) > 0);
             }
@@ -210,7 +210,7 @@ fn video() {
 #[test]
 fn no_meaning_is_without_a_reference() {
     let mut missing = Vec::new();
-    for shape in shapes(Arch::Sm61) {
+    for shape in form_variants(Arch::Sm61) {
         let is_tested = file_of(shape.mnemonic).is_some() || FLOATS.contains(&shape.mnemonic);
         // A load from constant memory: what is loaded is compared by runs of kernels.
         if is_tested || shape.mnemonic == "LDC" {
@@ -240,8 +240,8 @@ fn the_table_in_docs_is_up_to_date() {
 /// The comparison bites: a reference of another instruction differs.
 #[test]
 fn a_wrong_meaning_is_found() {
-    let shapes = shapes(Arch::Sm61);
-    let shape = shapes.iter().find(|shape| shape.mnemonic == "IADD3");
+    let shapes = form_variants(Arch::Sm61);
+    let shape = form_variants.iter().find(|shape| shape.mnemonic == "IADD3");
     let shape = shape.expect("it exists");
     let view = shape
         .view(Arch::Sm61, shape.word(0, &mut || 5))

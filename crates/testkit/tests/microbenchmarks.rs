@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{Hooks, Session, TimedOptions};
-use warpbound_load::{NpyArray, ElementType, LaunchFile, ParamValue};
+use warpbound_launch::{NpyArray, ElementType, LaunchFile, ParamValue};
 use warpbound_machine::GpuModel;
 
 /// `published.toml`.
@@ -232,7 +232,7 @@ fn figures_fit_launches_and_kernels() {
 #[test]
 fn rings_of_constants() {
     let contents = std::fs::read(folder().join("rings.npy")).expect("it is there");
-    let array = NpyArray::of_npy(&contents).expect("an array");
+    let array = NpyArray::from_npy(&contents).expect("an array");
     let words: Vec<u32> = array
         .bytes
         .chunks_exact(4)

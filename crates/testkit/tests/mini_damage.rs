@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
-use warpbound_driver::{MiniLaunchFile, Machine, BoundOptions, Session};
+use warpbound_driver::{BoundOptions, Session, mini};
 use warpbound_ir::lift;
 use warpbound_isa::{Program, mini};
 use warpbound_load::Image;
@@ -55,8 +55,8 @@ fn used(text: &str) {
         return;
     };
     let kernels = session.kernels(None).unwrap_or_default();
-    let machine = Machine::built_in(Machine::DEFAULT).expect("the machine");
-    let mut launch = MiniLaunchFile::parse("launch", "threads = 6\nmemory = 32\nmax_cycles = 2000\n")
+    let machine = mini::Machine::built_in(mini::Machine::DEFAULT).expect("the machine");
+    let mut launch = mini::LaunchFile::parse("launch", "threads = 6\nmemory = 32\nmax_cycles = 2000\n")
         .expect("a launch");
     for name in ["a", "b", "c", "v", "n", "from", "to"] {
         launch.constants.insert(name.to_owned(), 3);
@@ -169,7 +169,7 @@ proptest! {
     #[test]
     fn damaged_launches(bytes in few(byte()), lines in few(any::<u8>())) {
         let text = damaged(LAUNCH, &bytes, &lines);
-        match MiniLaunchFile::parse("launch", &String::from_utf8_lossy(&text)) {
+        match mini::LaunchFile::parse("launch", &String::from_utf8_lossy(&text)) {
             Ok(launch) => prop_assert_eq!(launch.words().len(), launch.memory as usize),
             Err(diagnostic) => assert_line(&diagnostic),
         }
@@ -178,7 +178,7 @@ proptest! {
     #[test]
     fn damaged_machines(bytes in few(byte()), lines in few(any::<u8>())) {
         let text = damaged(MACHINE, &bytes, &lines);
-        match Machine::parse("machine", &String::from_utf8_lossy(&text)) {
+        match mini::Machine::parse("machine", &String::from_utf8_lossy(&text)) {
             Ok(machine) => prop_assert!((1..=64).contains(&machine.warp_width) && machine.warps >= 1),
             Err(diagnostic) => assert_line(&diagnostic),
         }
@@ -186,10 +186,10 @@ proptest! {
 
     #[test]
     fn random_text_as_launch_and_machine(text in "(\\PC|\n){0,80}") {
-        if let Err(diagnostic) = MiniLaunchFile::parse("launch", &text) {
+        if let Err(diagnostic) = mini::LaunchFile::parse("launch", &text) {
             assert_line(&diagnostic);
         }
-        let machine = Machine::parse("machine", &text);
+        let machine = mini::Machine::parse("machine", &text);
         assert_line(&machine.expect_err("no text of this length is a machine"));
     }
 }

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
-use warpbound_driver::{MiniLaunchFile, Machine, Session};
-use warpbound_machine::{AfterBarrier, Latency, Policy};
+use warpbound_driver::{Session, mini};
+use warpbound_machine::mini::{AfterBarrier, Latency, Policy};
 use warpbound_simt::warp::DivergenceOrder;
-use warpbound_simulate::{Simulation, Start};
+use warpbound_simulate::mini::{Simulation, Start};
 use warpbound_testkit::execute::mix;
-use warpbound_testkit::mini::audit::{Case, Subject};
-use warpbound_testkit::mini::campaign::{case, tangled_case};
+use warpbound_testkit::mini::audit::{BlockCase, Subject};
+use warpbound_testkit::mini::campaign::{case, unstructured_case};
 use warpbound_testkit::mini::generate::{Generated, PARAMS};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/msimt");
@@ -77,21 +77,21 @@ fn read(path: &Path) -> String {
 }
 
 /// The launch of a file, the program beside it, and the machine.
-fn parts(path: &Path) -> (MiniLaunchFile, String, Machine) {
-    let launch = MiniLaunchFile::parse("launch", &read(path)).expect("a launch");
+fn parts(path: &Path) -> (mini::LaunchFile, String, mini::Machine) {
+    let launch = mini::LaunchFile::parse("launch", &read(path)).expect("a launch");
     let name = path.file_name().expect("a name").to_string_lossy();
     let program = name.split('.').next().unwrap_or_default();
     let text = read(&path.with_file_name(format!("{program}.msimt")));
-    let machine = launch.machine.as_deref().unwrap_or(Machine::DEFAULT);
+    let machine = launch.machine.as_deref().unwrap_or(mini::Machine::DEFAULT);
     let machine = match machine.ends_with(".toml") {
-        true => Machine::parse("machine", &read(&path.with_file_name(machine))),
-        false => Machine::built_in(machine),
+        true => mini::Machine::parse("machine", &read(&path.with_file_name(machine))),
+        false => mini::Machine::built_in(machine),
     };
     (launch, text, machine.expect("a machine"))
 }
 
 /// What our machine does, perhaps another one than the launch names.
-fn ours(path: &Path, change: impl FnOnce(&mut Machine)) -> Outcome {
+fn ours(path: &Path, change: impl FnOnce(&mut mini::Machine)) -> Outcome {
     let (launch, text, mut machine) = parts(path);
     change(&mut machine);
     let subject = Subject::new(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -115,7 +115,7 @@ fn ours(path: &Path, change: impl FnOnce(&mut Machine)) -> Outcome {
 }
 
 /// The launches for which the two differ.
-fn differences(launches: &[PathBuf], theirs: &[Outcome], change: fn(&mut Machine)) -> Vec<String> {
+fn differences(launches: &[PathBuf], theirs: &[Outcome], change: fn(&mut mini::Machine)) -> Vec<String> {
     let both = launches.iter().zip(theirs);
     both.filter_map(|(path, theirs)| {
         let ours = ours(path, change);
@@ -137,7 +137,7 @@ fn examples() -> Vec<PathBuf> {
 }
 
 /// Writes a program, a machine and a launch with the one memory `words`.
-fn write(folder: &Path, name: &str, text: &str, case: &Case, words: &[u32]) -> PathBuf {
+fn write(folder: &Path, name: &str, text: &str, case: &BlockCase, words: &[u32]) -> PathBuf {
     let file = |end: &str, contents: &str| {
         let path = folder.join(format!("{name}{end}"));
         std::fs::write(&path, contents).expect("a scratch file");
@@ -158,7 +158,7 @@ fn write(folder: &Path, name: &str, text: &str, case: &Case, words: &[u32]) -> P
     file(".toml", &launch)
 }
 
-fn machine_file(machine: &Machine) -> String {
+fn machine_file(machine: &mini::Machine) -> String {
     let latency = |latency: Latency| {
         let (least, most) = (latency.least.0, latency.most.0);
         format!("{{ cycles = [{least}, {most}], source = \"random\" }}")
@@ -191,7 +191,7 @@ fn machine_file(machine: &Machine) -> String {
 }
 
 /// Writes launches of random programs.
-fn random_launches(folder: &TempDir, case: fn(u64) -> (Generated, Case)) -> Vec<PathBuf> {
+fn random_launches(folder: &TempDir, case: fn(u64) -> (Generated, BlockCase)) -> Vec<PathBuf> {
     (0..LAUNCHES)
         .map(|number| {
             let (generated, case) = case(mix(&[20261123, number]));
@@ -203,7 +203,7 @@ fn random_launches(folder: &TempDir, case: fn(u64) -> (Generated, Case)) -> Vec<
 }
 
 /// The launches and what the interpreter says, when the machine says the same.
-fn same(folder: &TempDir, case: fn(u64) -> (Generated, Case)) -> (Vec<PathBuf>, Vec<Outcome>) {
+fn same(folder: &TempDir, case: fn(u64) -> (Generated, BlockCase)) -> (Vec<PathBuf>, Vec<Outcome>) {
     let launches = random_launches(folder, case);
     let theirs = theirs(&launches);
     let ended = |outcome: &&Outcome| matches!(outcome, Outcome::Ended { .. });
@@ -226,7 +226,7 @@ fn random_programs_take_the_same_cycles_and_leave_the_same_memory() {
     let folder = TempDir::new().expect("a scratch folder");
     let (launches, theirs) = same(&folder, case);
     // Another machine is noticed, whatever is other about it.
-    let changes: [fn(&mut Machine); 7] = [
+    let changes: [fn(&mut mini::Machine); 7] = [
         |machine| {
             machine.policy = match machine.policy {
                 Policy::Greedy => Policy::RoundRobin,
@@ -259,7 +259,7 @@ fn random_programs_take_the_same_cycles_and_leave_the_same_memory() {
 #[test]
 fn tangled_programs_take_the_same_cycles_and_leave_the_same_memory() {
     let folder = TempDir::new().expect("a scratch folder");
-    same(&folder, tangled_case);
+    same(&folder, unstructured_case);
 }
 
 /// What random programs do not come to: faults, and rules that only matter at the edge.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use warpbound_driver::{MiniLaunchFile, Machine, Session};
+use warpbound_driver::{Session, mini};
 
 /// Cycles of TriangleSum with 4 and with 16 threads, on the paper's machine with one line replaced.
 fn cycles(line: &str, other: &str) -> [u64; 2] {
@@ -11,12 +11,12 @@ fn cycles(line: &str, other: &str) -> [u64; 2] {
     let read = |name: &str| std::fs::read_to_string(root.join(name)).expect(name);
     let text = read("machine/mini-simt/paper-2014.toml");
     assert!(text.contains(line), "{line}");
-    let machine = Machine::parse("machine", &text.replace(line, other)).expect("a machine");
+    let machine = mini::Machine::parse("machine", &text.replace(line, other)).expect("a machine");
     let program = read("kernels/msimt/triangle_sum.msimt");
     let session = Session::open("triangle_sum.msimt", program.as_bytes()).expect("a program");
     ["4x1", "16x4"].map(|name| {
         let file = format!("kernels/msimt/triangle_sum.{name}.toml");
-        let launch = MiniLaunchFile::parse(&file, &read(&file)).expect("a launch");
+        let launch = mini::LaunchFile::parse(&file, &read(&file)).expect("a launch");
         let kernel = session.launched(None, &launch).expect("one kernel");
         let report = session.run(kernel, &launch, &machine, None, None);
         report.expect("a run").cycles

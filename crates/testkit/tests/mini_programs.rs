@@ -1,11 +1,11 @@
 //! Random mini-SIMT programs: what the machine does, against everything that is said of it.
 
-use warpbound_analyse::outline::{ProfiledWarp, WarpProfiler, Region, RegionCost, Undecided};
+use warpbound_analyse::warp_profile::{ProfiledWarp, WarpProfiler, Region, RegionCost, Undecided};
 use warpbound_ir::OpIndex;
-use warpbound_machine::{Latency, Policy};
+use warpbound_machine::mini::{Latency, Policy};
 use warpbound_simt::warp::DivergenceOrder;
-use warpbound_testkit::mini::audit::{Case, Findings, Planted, Subject, audit};
-use warpbound_testkit::mini::campaign::{campaign, case, parted_case, tangled_case};
+use warpbound_testkit::mini::audit::{BlockCase, BlockFindings, PlantedError, Subject, audit};
+use warpbound_testkit::mini::campaign::{campaign, case, split_loop_entry_case, unstructured_case};
 use warpbound_testkit::mini::generate::{Generated, MEMORY};
 
 #[test]
@@ -39,7 +39,7 @@ fn nothing_that_is_said_of_random_programs_is_wrong() {
 /// come become active in the loop, and belong to the epoch of the last part.
 #[test]
 fn nothing_that_is_said_of_loops_entered_in_parts_is_wrong() {
-    let total = campaign(parted_case, 20261126, 2_000, None);
+    let total = campaign(split_loop_entry_case, 20261126, 2_000, None);
     println!(
         "{} runs ({} did not end), {} deadlocks as claimed, outlines {:?}, median {:.3}",
         total.runs,
@@ -57,7 +57,7 @@ fn nothing_that_is_said_of_loops_entered_in_parts_is_wrong() {
 /// The same for programs whose branches and jumps go anywhere.
 #[test]
 fn nothing_that_is_said_of_tangled_programs_is_wrong() {
-    let total = campaign(tangled_case, 20261125, 2_500, None);
+    let total = campaign(unstructured_case, 20261125, 2_500, None);
     println!(
         "{} runs ({} did not end), {} warps diverged, {} programs unbounded",
         total.runs, total.stuck, total.diverged, total.unbounded
@@ -70,12 +70,12 @@ fn nothing_that_is_said_of_tangled_programs_is_wrong() {
 #[test]
 fn planted_faults_are_found() {
     for (planted, says) in [
-        (Planted::BoundLessOne, "more than"),
-        (Planted::ShorterMemory, "more than the bound"),
-        (Planted::DroppedEdge, "no step from node"),
-        (Planted::AgreementTooMany, "lanes do not agree"),
-        (Planted::NothingDiverges, "which no agreement denies"),
-        (Planted::OtherOrder, "no step from node"),
+        (PlantedError::LowLoopBound, "more than"),
+        (PlantedError::ShortMemoryLatency, "more than the bound"),
+        (PlantedError::DroppedEdge, "no step from node"),
+        (PlantedError::ExtraAgreement, "lanes do not agree"),
+        (PlantedError::NoDivergence, "which no agreement denies"),
+        (PlantedError::SwappedOrder, "no step from node"),
     ] {
         let total = campaign(case, 20261122, 400, Some(planted));
         assert!(
@@ -119,7 +119,7 @@ E: sync
     let findings = audit(
         &generated,
         &subject,
-        &Case {
+        &BlockCase {
             threads: 4,
             constants: vec![4, 50, 0],
             memories: vec![(0..MEMORY).map(|at| at + 1).collect()],
@@ -130,7 +130,7 @@ E: sync
 }
 
 /// A launch of one program with one memory, on a machine of 4 lanes a warp.
-fn small_case(threads: u32, constants: &[u32], memory: u64) -> Case {
+fn small_case(threads: u32, constants: &[u32], memory: u64) -> BlockCase {
     let (_, case) = case(1);
     let mut machine = case.machine.clone();
     machine.warp_width = 4;
@@ -143,7 +143,7 @@ fn small_case(threads: u32, constants: &[u32], memory: u64) -> Case {
     for (at, word) in words.iter_mut().enumerate().take(8) {
         *word = at as u32 % 4;
     }
-    Case {
+    BlockCase {
         machine,
         threads,
         constants: constants.to_vec(),
@@ -273,7 +273,7 @@ out:    sync
     let bounded = |_: Region, _: u32| {
         Some(RegionCost {
             issues: 1,
-            waits: 0,
+            stalls: 0,
         })
     };
     for order in [
@@ -297,7 +297,7 @@ out:    sync
     }
 }
 
-fn audit_text(text: &str, facts: &[(&str, u64)], case: &Case) -> Findings {
+fn audit_text(text: &str, facts: &[(&str, u64)], case: &BlockCase) -> BlockFindings {
     let generated = Generated {
         text: text.to_owned(),
         facts: facts

@@ -2,23 +2,23 @@
 //! monotone`).
 
 use warpbound_driver::{Session, StartCaches, TimedOptions};
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 use warpbound_machine::{GpuModel, Selection};
 use warpbound_testkit::kernels;
-use warpbound_testkit::monotone::{Compared, compare, is_lone};
+use warpbound_testkit::monotone::{SlowEndRuns, compare_at_slow_end, is_single_warp};
 
 /// Every sixth kernel with a launch of a single warp, and what came of it.
 fn compared(
     (machine, chip): (&str, &str),
     caches: StartCaches,
     [from, to]: [Selection; 2],
-) -> Vec<(String, Compared)> {
+) -> Vec<(String, SlowEndRuns)> {
     let lone = kernels::all().into_iter().filter_map(|reference| {
         let mut launches = (0..6).map(reference.launch);
-        let launch: LaunchFile = launches.find(is_lone)?;
+        let launch: LaunchFile = launches.find(is_single_warp)?;
         Some((reference, launch))
     });
-    let run = |(reference, launch): (kernels::Reference, LaunchFile)| {
+    let run = |(reference, launch): (kernels::KernelReference, LaunchFile)| {
         let file = format!("{}.{chip}.cubin", reference.source);
         let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
         let contents = std::fs::read(path).expect("the cubin is in the repository");
@@ -27,11 +27,11 @@ fn compared(
         let prepared = session.prepare(kernel.expect("it has the kernel"));
         let options = TimedOptions {
             caches: Some(caches),
-            pick: from,
+            selection: from,
             ..TimedOptions::new(GpuModel::built_in(machine).expect("it comes with the tool"))
         };
         let prepared = prepared.expect("it decodes");
-        let compared = compare(&session, &prepared, &launch, &options, to).expect("it runs");
+        let compared = compare_at_slow_end(&session, &prepared, &launch, &options, to).expect("it runs");
         (reference.kernel.to_owned(), compared)
     };
     lone.step_by(6).map(run).collect()
@@ -46,7 +46,7 @@ fn no_number_is_faster_at_its_slow_end() {
             for (kernel, compared) in compared(machine, caches, ends) {
                 runs += compared.runs;
                 slower += compared.slower;
-                let broken: Vec<_> = compared.faster.iter().filter(|f| f.is_broken()).collect();
+                let broken: Vec<_> = compared.faster.iter().filter(|f| f.is_violation()).collect();
                 assert!(broken.is_empty(), "{kernel} on {machine:?}: {broken:?}");
             }
         }
@@ -60,6 +60,6 @@ fn the_comparison_bites() {
     let machine = ("jetson-tx2", "sm_62");
     let compared = compared(machine, StartCaches::Cold, [Selection::Slow, Selection::Fast]);
     let faster = compared.iter().flat_map(|(_, compared)| &compared.faster);
-    let broken = faster.filter(|faster| faster.is_broken()).count();
+    let broken = faster.filter(|faster| faster.is_violation()).count();
     assert!(broken > 50, "{broken}");
 }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::loops::Loops;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::values::{AbstractValue, Values};
 use warpbound_driver::{KernelFlow, Session};
 use warpbound_ir::{Code, ControlEffect, Expr, Meaning, Op};
 use warpbound_simt::warp::{CellSet, WarpModel};
-use warpbound_testkit::random::Campaign;
+use warpbound_testkit::random::WarpCampaign;
 use warpbound_testkit::targets::compare;
 
 fn cubins() -> Vec<PathBuf> {
@@ -74,10 +74,10 @@ fn targets_are_those_that_the_compiler_recorded() {
 
 #[test]
 fn no_run_of_a_kernel_contradicts_the_analyses() {
-    let mut total = Campaign::default();
+    let mut total = WarpCampaign::default();
     let mut rng = fastrand::Rng::with_seed(61);
     for_each_kernel(|name, prepared| {
-        total.audit(name, &prepared.code, &mut rng, 10);
+        total.audit_program(name, &prepared.code, &mut rng, 10);
     });
     println!(
         "{} kernels, {} runs, {} diverged, {} bounded, median ratio {:.2}",
@@ -114,7 +114,7 @@ fn code_without_meanings_has_the_same_flow() {
         assert_eq!(registers, indirect, "{name}");
         *if indirect { &mut with } else { &mut without } += 1;
         let graph = |code: &Code| {
-            let thread = ThreadCfg::run(code, &Limits::default()).ok()?;
+            let thread = ThreadCfg::build(code, &Limits::default()).ok()?;
             let loops = Loops::of_thread(code, &thread);
             Some((thread.steps, thread.indirect, loops.sites))
         };

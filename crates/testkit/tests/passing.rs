@@ -4,15 +4,15 @@
 use std::fs;
 
 use warpbound_analyse::LaunchContext;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_driver::{BoundOptions, Session};
 use warpbound_ir::{BinaryOp, Code, Expr, Meaning};
-use warpbound_simt::counts::Family;
+use warpbound_simt::counts::RowFamily;
 use warpbound_simt::warp::WarpModel;
 use warpbound_testkit::audit::Analysed;
 use warpbound_testkit::execute::{RunSeed, mix};
-use warpbound_testkit::generate::by_place;
-use warpbound_testkit::random::warp_of;
+use warpbound_testkit::generate::by_thread_index;
+use warpbound_testkit::random::live_lanes_of_warp;
 
 /// Rows narrower than a warp, as wide, wider, and none of these evenly; several warps, the last one not full.
 const BLOCKS: [[u32; 3]; 9] = [
@@ -56,7 +56,7 @@ fn audit(plant: &Plant<'_>) -> Caught {
     let mut caught = Caught::default();
     for program in 0..PROGRAMS {
         let mut rng = fastrand::Rng::with_seed(mix(&[31, program]));
-        let code = by_place(&mut rng);
+        let code = by_thread_index(&mut rng);
         let mut analysed_code = code.clone();
         if let Some(change) = plant.code {
             change(&mut analysed_code);
@@ -89,7 +89,7 @@ fn audit(plant: &Plant<'_>) -> Caught {
         let threads: u32 = block.iter().product();
         for number in 0..threads.div_ceil(launch.warp_width).min(4) {
             for run in 0..2 {
-                let all = warp_of(&launch, number);
+                let all = live_lanes_of_warp(&launch, number);
                 let run = RunSeed {
                     seed: mix(&[37, program, number.into(), run]),
                     lanes: all,
@@ -135,7 +135,7 @@ fn one_lane_less_than_pass() {
             limit.lanes = limit.lanes.saturating_sub(1);
         }
         for row in &mut analysed.claims.flow.counts.rows {
-            if row.family == Family::Passing {
+            if row.family == RowFamily::GuardedLanes {
                 row.constant = (row.constant - 1).max(0);
             }
         }

@@ -27,15 +27,15 @@ fn session(chip: &str) -> Session {
 
 /// What the three launches give for some images, rows of outputs.
 fn outputs<F: Float>(session: &Session, network: &Network, images: &[Vec<f32>]) -> Vec<Vec<f64>> {
-    let held = |numbers: &[f32]| -> Vec<F> { numbers.iter().map(|&n| F::of(n.into())).collect() };
+    let held = |numbers: &[f32]| -> Vec<F> { numbers.iter().map(|&n| F::from_f64(n.into())).collect() };
     let mut numbers: Vec<F> = images.iter().flat_map(|image| held(image)).collect();
     for layer in &network.layers {
         let layer = DenseLayer {
-            wide: layer.wide,
-            narrow: layer.narrow,
+            inputs: layer.inputs,
+            outputs: layer.outputs,
             weights: held(&layer.weights),
             biases: held(&layer.biases),
-            is_active: true,
+            has_relu: true,
         };
         let launch = layer.launch(&numbers);
         let kernel = session.launched_grid(None, &launch).expect("it is there");
@@ -47,11 +47,11 @@ fn outputs<F: Float>(session: &Session, network: &Network, images: &[Vec<f32>]) 
         numbers = found
             .bytes
             .chunks(size_of::<F>())
-            .map(F::of_bytes)
+            .map(F::from_bytes)
             .collect();
     }
-    let rows = numbers.chunks(network.layers[2].narrow);
-    rows.map(|row| row.iter().map(|n| n.wide()).collect())
+    let rows = numbers.chunks(network.layers[2].outputs);
+    rows.map(|row| row.iter().map(|n| n.to_f64()).collect())
         .collect()
 }
 
@@ -61,9 +61,9 @@ fn most_error(network: &Network, image: &[f32], unit: f64) -> f64 {
     let mut errors = vec![0.0; numbers.len()];
     for layer in &network.layers {
         let sums = layer.sums(&numbers);
-        let roundings = 2.0 * (layer.wide + 3) as f64 * unit;
+        let roundings = 2.0 * (layer.inputs + 3) as f64 * unit;
         let mut next: Vec<f64> = sums.iter().map(|&(_, size)| roundings * size).collect();
-        for (row, error) in layer.weights.chunks(layer.narrow).zip(&errors) {
+        for (row, error) in layer.weights.chunks(layer.outputs).zip(&errors) {
             for (sum, &weight) in next.iter_mut().zip(row) {
                 *sum += f64::from(weight).abs() * error;
             }

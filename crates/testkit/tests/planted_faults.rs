@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use warpbound_analyse::LaunchContext;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_ir::{Code, ExecCondition, ControlEffect, ValueDependence};
 use warpbound_isa::instr::{MemorySpace, StackToken};
-use warpbound_simt::counts::{CountInput, CountSystem, CountVar, CountKind, Factor, Family};
+use warpbound_simt::counts::{CountInput, CountSystem, CountVar, CountKind, Factor, RowFamily};
 use warpbound_simt::warp::{DivergenceOrder, WarpModel, Via};
 use warpbound_simt::{EntryId, Tag};
-use warpbound_testkit::audit::{Analysed, Findings};
+use warpbound_testkit::audit::{Analysed, WarpFindings};
 use warpbound_testkit::execute::{PlantedFault, RunSeed, mix};
 use warpbound_testkit::generate::{
     exotic, structured, two_headers, unstructured, unwound_from_outside,
@@ -62,12 +62,12 @@ impl Caught {
         self.mismatches + claims + self.others == 0
     }
 
-    fn add(&mut self, findings: &Findings) {
+    fn add(&mut self, findings: &WarpFindings) {
         self.mismatches += findings.mismatches.len();
         for violation in &findings.violations {
             if violation.contains("is no edge") || violation.contains("not on the edge") {
                 self.edges += 1;
-            } else if violation.contains("said to agree") {
+            } else if violation.contains("claimed to agree") {
                 self.agreements += 1;
             } else if violation.contains("bound None") {
                 self.unbounded += 1;
@@ -115,9 +115,9 @@ fn audit(plant: &Plant<'_>) -> Caught {
         if let Some(launch) = plant.runs_with {
             analysed.claims.launch = launch;
         }
-        analysed.less = plant.less;
-        analysed.less_total = plant.less_total;
-        analysed.denies_a_step = plant.denies_a_step;
+        analysed.loop_bound_decrement = plant.less;
+        analysed.loop_total_decrement = plant.less_total;
+        analysed.denies_taken_step = plant.denies_a_step;
         for run in 0..RUNS {
             let run = RunSeed {
                 seed: mix(&[13, program, run]),
@@ -247,7 +247,7 @@ fn totals_taken_for_the_warp_where_lanes_come_back() {
         let shared = analysed.claims.flow.loops.shared_returns.clone();
         let all = counts(analysed, true, &shared);
         let rows = all.rows.into_iter();
-        let totals = rows.filter(|row| row.family == Family::TotalTogether);
+        let totals = rows.filter(|row| row.family == RowFamily::TotalLockstep);
         analysed.claims.flow.counts.rows.extend(totals);
     };
     let caught = audit(&Plant {
@@ -266,7 +266,7 @@ fn warp_counts_not_tied_to_thread_counts() {
             .flow
             .counts
             .rows
-            .retain(|row| row.family != Family::ThreadFlow);
+            .retain(|row| row.family != RowFamily::ThreadFlow);
     };
     let caught = audit(&Plant {
         results: Some(&untie),
@@ -279,7 +279,7 @@ fn warp_counts_not_tied_to_thread_counts() {
 fn lanes_that_arrive_over_another_step_forgotten() {
     let forget = |analysed: &mut Analysed<'_>| {
         for row in &mut analysed.claims.flow.counts.rows {
-            if row.family == Family::ThreadFlow {
+            if row.family == RowFamily::ThreadFlow {
                 let mut lanes = 0;
                 row.terms.retain(|(_, factor)| {
                     lanes += usize::from(matches!(factor, Factor::Number(n) if *n < 0));
@@ -305,7 +305,7 @@ fn counts(
         true => None,
         false => analysed.claims.flow.warp.state(node),
     };
-    CountSystem::run(&CountInput {
+    CountSystem::build(&CountInput {
         lanes: analysed.claims.launch.live_lanes(),
         limits: &analysed.claims.flow.limits,
         entry: analysed.claims.flow.thread.entry,
@@ -329,7 +329,7 @@ fn every_loop_said_to_iterate_together() {
                 .claims
                 .flow
                 .counts
-                .together
+                .lockstep
                 .iter()
                 .all(|&together| together)
         );
@@ -347,7 +347,7 @@ fn loops_that_iterate_together_entered_by_walking_only() {
         let variables = &analysed.claims.flow.counts.variables;
         let resumes = |var: &CountVar| matches!(&variables[var.0], CountKind::WarpStep(_, step) if step.via != Via::Walk);
         for row in &mut analysed.claims.flow.counts.rows {
-            if row.family == Family::LoopTogether {
+            if row.family == RowFamily::LoopLockstep {
                 row.terms.retain(|(var, factor)| {
                     !(matches!(factor, Factor::TimesBound(..)) && resumes(var))
                 });
@@ -389,7 +389,7 @@ fn pushes_not_counted() {
             .counts
             .rows
             .iter_mut()
-            .filter(|row| row.family == Family::Pops)
+            .filter(|row| row.family == RowFamily::Pops)
         {
             row.terms
                 .retain(|(_, factor)| !matches!(factor, Factor::Number(n) if *n < 0));
@@ -431,7 +431,7 @@ fn call_strings_off_and_pops_not_tied_to_pushes() {
             .flow
             .counts
             .rows
-            .retain(|row| row.family != Family::Pops);
+            .retain(|row| row.family != RowFamily::Pops);
     };
     let caught = audit(&Plant {
         results: Some(&merge),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warpbound_driver::{Hooks, Session, TimedOptions, TimedRun};
 use warpbound_isa::{Program, nvidia};
-use warpbound_load::{LaunchFile, StartCaches};
+use warpbound_launch::{LaunchFile, StartCaches};
 use warpbound_machine::{GpuModel, Parameter, Provenance};
 use warpbound_simulate::timed::{AccessKind, Event, EventListener};
 use warpbound_testkit::kernels;
@@ -148,7 +148,7 @@ fn few_numbers_are_fitted() {
         let device = GpuModel::built_in(name).expect("it comes with the tool");
         let fitted = Parameter::ALL
             .iter()
-            .filter(|&&parameter| device.figure(parameter).standing == Provenance::Fitted);
+            .filter(|&&parameter| device.range(parameter).provenance == Provenance::Fitted);
         let fitted: Vec<&str> = fitted.map(|parameter| parameter.name()).collect();
         let expected: &[&str] = match name {
             "jetson-tx2" => &["launch.kernel"],

@@ -1,15 +1,15 @@
 //! Shapes that a rule of the analyses exists for: a rule that is left out or too bold contradicts runs of these.
 
 use warpbound_analyse::LaunchContext;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_ir::Code;
 use warpbound_simt::warp::WarpModel;
 use warpbound_testkit::audit::{Analysed, CALL_COST};
 use warpbound_testkit::execute::{Ending, RunSeed};
 use warpbound_testkit::generate::{
-    chosen_targets, scattered_call, two_calls, two_headers, unwound_from_outside,
+    selected_targets, divergent_external_call, two_calls, two_headers, unwound_from_outside,
 };
-use warpbound_testkit::random::{Campaign, first_warp};
+use warpbound_testkit::random::{WarpCampaign, live_lanes_of_first_warp};
 
 const WARP: LaunchContext = LaunchContext {
     warp_width: 32,
@@ -29,12 +29,12 @@ fn analyse(code: &Code) -> Analysed<'_> {
 }
 
 /// Audits 80 programs of a shape.
-fn audit(shape: fn(&mut fastrand::Rng) -> Code, seed: u64) -> Campaign {
-    let mut total = Campaign::default();
+fn audit(shape: fn(&mut fastrand::Rng) -> Code, seed: u64) -> WarpCampaign {
+    let mut total = WarpCampaign::default();
     for number in 0..80 {
         let mut rng = fastrand::Rng::with_seed(seed + number);
         let code = shape(&mut rng);
-        total.audit(&format!("program {number}"), &code, &mut rng, 12);
+        total.audit_program(&format!("program {number}"), &code, &mut rng, 12);
     }
     let shown: Vec<&String> = total.problems.iter().take(5).collect();
     assert!(
@@ -54,7 +54,7 @@ fn lockstep_needs_every_header() {
     let apart = (100..180).filter(|&seed| {
         let code = two_headers(&mut fastrand::Rng::with_seed(seed));
         let flow = &analyse(&code).claims.flow;
-        let mut loops = flow.loops.loops.iter().zip(&flow.counts.together);
+        let mut loops = flow.loops.loops.iter().zip(&flow.counts.lockstep);
         loops.any(|(counted, together)| counted.headers.len() > 1 && !together)
     });
     assert!(apart.count() > 40);
@@ -69,7 +69,7 @@ fn an_entry_unwound_to_from_outside_enters_the_loop() {
 /// Fails if a join keeps the values of one side, or a guarded write is taken as certain.
 #[test]
 fn all_targets_that_guards_and_joins_choose_are_followed() {
-    let total = audit(chosen_targets, 300);
+    let total = audit(selected_targets, 300);
     assert!(total.diverged > 200);
 }
 
@@ -93,11 +93,11 @@ fn calls_that_share_a_context_close_no_loop() {
 /// Fails if a call of several functions outside the file is charged once.
 #[test]
 fn every_function_that_lanes_call_outside_the_file_is_charged() {
-    let code = scattered_call();
+    let code = divergent_external_call();
     let analysed = analyse(&code);
     let run = RunSeed {
         seed: 7,
-        lanes: first_warp(&WARP),
+        lanes: live_lanes_of_first_warp(&WARP),
         first_thread: 0,
         fall_through_first: None,
         max_steps: 100,
@@ -130,7 +130,7 @@ fn a_block_of_several_warps_has_a_full_one() {
             ..WARP
         };
         assert_eq!(launch.live_lanes(), lanes, "{block:?}");
-        assert_eq!(u64::from(first_warp(&launch).count_ones()), lanes);
+        assert_eq!(u64::from(live_lanes_of_first_warp(&launch).count_ones()), lanes);
     }
     assert_eq!(WARP.live_lanes(), 32);
 }

@@ -3,7 +3,7 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{Hooks, Session, TimedOptions};
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 use warpbound_machine::{GpuModel, Parameter};
 
 /// Kernel of `microbenchmarks.cu`, type of its values, instructions of a link of its chain, and the guide's results in a cycle

@@ -2,10 +2,10 @@
 
 use warpbound_driver::{Hooks, Prepared, Session, TimedOptions, TimedRun};
 use warpbound_isa::Program;
-use warpbound_load::{LaunchFile, StartCaches};
-use warpbound_machine::{GpuModel, Parameter, Selection, Unit, WarpPolicy};
+use warpbound_launch::{LaunchFile, StartCaches};
+use warpbound_machine::{GpuModel, Parameter, Selection, Unit, SchedulerPolicy};
 use warpbound_simulate::timed::{Event, Interlock, EventListener, Stall};
-use warpbound_testkit::kernels::{self, Reference};
+use warpbound_testkit::kernels::{self, KernelReference};
 use warpbound_testkit::issue_rules::IssueRules;
 
 /// Launches of each kernel.
@@ -21,7 +21,7 @@ const MACHINES: [(&str, &str); 3] = [
 /// Sources that use what a chip has not.
 const IMPOSSIBLE: [(&str, &str); 2] = [("f16_arithmetic", "sm_50"), ("integer_mix", "sm_50")];
 
-fn session(reference: &Reference, chip: &str) -> Session {
+fn session(reference: &KernelReference, chip: &str) -> Session {
     let file = format!("{}.{chip}.cubin", reference.source);
     let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
     let contents = std::fs::read(path).expect("the cubin is in the repository");
@@ -34,7 +34,7 @@ fn options(machine: &str) -> TimedOptions {
 
 fn run(
     session: &Session,
-    reference: &Reference,
+    reference: &KernelReference,
     launch: &LaunchFile,
     options: &TimedOptions,
 ) -> Result<TimedRun, String> {
@@ -54,19 +54,19 @@ fn ways(chip: &str, machine: &str) -> Vec<TimedOptions> {
     let typical = options(machine);
     let other = match chip {
         "sm_62" => TimedOptions {
-            scheduler: Some(WarpPolicy::RunToBarrier),
-            pick: Selection::Seed(7),
+            scheduler: Some(SchedulerPolicy::RunToBarrier),
+            selection: Selection::Seed(7),
             caches: Some(StartCaches::Warm),
             ..options(machine)
         },
         "sm_61" => TimedOptions {
-            scheduler: Some(WarpPolicy::Lrr),
-            pick: Selection::Most,
+            scheduler: Some(SchedulerPolicy::Lrr),
+            selection: Selection::Most,
             ..options(machine)
         },
         _ => TimedOptions {
-            scheduler: Some(WarpPolicy::Oldest),
-            pick: Selection::Least,
+            scheduler: Some(SchedulerPolicy::Oldest),
+            selection: Selection::Least,
             interlock: Interlock::Scoreboard,
             ..options(machine)
         },
@@ -74,7 +74,7 @@ fn ways(chip: &str, machine: &str) -> Vec<TimedOptions> {
     vec![typical, other]
 }
 
-fn all_launches() -> impl Iterator<Item = (Reference, LaunchFile, &'static str, &'static str)> {
+fn all_launches() -> impl Iterator<Item = (KernelReference, LaunchFile, &'static str, &'static str)> {
     kernels::all().into_iter().flat_map(|reference| {
         (0..LAUNCHES).flat_map(move |number| {
             let possible =
@@ -122,7 +122,7 @@ fn the_referee_finds_nothing() {
         };
         for mut options in ways(chip, machine) {
             options.interlock = Interlock::ControlWords;
-            let picked = options.machine.pick(options.pick);
+            let picked = options.machine.select(options.selection);
             let mut referee = IssueRules::new(program, &picked);
             if session
                 .time(&prepared, &launch, &options, &mut referee)
@@ -132,7 +132,7 @@ fn the_referee_finds_nothing() {
             }
             issues += referee.issues;
             let name = |what| format!("{} on {machine}: {what}", reference.kernel);
-            problems.extend(referee.all_problems().iter().map(name));
+            problems.extend(referee.all_violations().iter().map(name));
         }
     }
     assert!(issues > 1_000_000, "{issues} issues");
@@ -174,7 +174,7 @@ fn the_referee_bites() {
         panic!("it is for a GPU");
     };
     let options = options("gtx1080");
-    let picked = options.machine.pick(Selection::Typical);
+    let picked = options.machine.select(Selection::Typical);
     for (reason, rule) in [
         (Stall::Dependency, "which demands"),
         (Stall::Memory, "does not wait for scoreboard"),
@@ -189,7 +189,7 @@ fn the_referee_bites() {
         session
             .time(&prepared, &launch, &options, &mut hasty)
             .expect("it runs");
-        let problems = hasty.referee.all_problems();
+        let problems = hasty.referee.all_violations();
         let named = problems.iter().any(|problem| problem.contains(rule));
         assert!(named, "{rule}: {problems:?}");
     }
@@ -231,18 +231,18 @@ fn untouched_numbers_change_nothing() {
             _ => Interlock::ControlWords,
         };
         let mut options = TimedOptions {
-            pick,
+            selection: pick,
             interlock,
             ..options(machine)
         };
-        let picked = options.machine.pick(pick);
+        let picked = options.machine.select(pick);
         let mut silent = warpbound_simulate::timed::Silent;
         let Ok(first) = session.time(&prepared, &launch, &options, &mut silent) else {
             continue;
         };
         for &parameter in Parameter::ALL {
-            let figure = options.machine.figure(parameter);
-            if first.touched.contains(&parameter) || random.u32(0..4) > 0 {
+            let figure = options.machine.range(parameter);
+            if first.used_parameters.contains(&parameter) || random.u32(0..4) > 0 {
                 continue;
             }
             // Counts of cycles may have any value.

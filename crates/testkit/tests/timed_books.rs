@@ -1,6 +1,6 @@
 //! Real runs with time: every cycle of every warp is accounted for.
 
-use warpbound_driver::{Parameter, Session, TimedOptions, WarpPolicy};
+use warpbound_driver::{Parameter, Session, TimedOptions, SchedulerPolicy};
 use warpbound_simulate::timed::Interlock;
 use warpbound_testkit::kernels;
 use warpbound_testkit::cycle_accounting::CycleAccounting;
@@ -9,10 +9,10 @@ use warpbound_testkit::cycle_accounting::CycleAccounting;
 #[test]
 fn cycles_of_warps_add_up() {
     let policies = [
-        WarpPolicy::Gto,
-        WarpPolicy::Lrr,
-        WarpPolicy::Oldest,
-        WarpPolicy::RunToBarrier,
+        SchedulerPolicy::Gto,
+        SchedulerPolicy::Lrr,
+        SchedulerPolicy::Oldest,
+        SchedulerPolicy::RunToBarrier,
     ];
     let mut mistakes = Vec::new();
     for (number, reference) in kernels::all().iter().enumerate() {
@@ -39,13 +39,13 @@ fn cycles_of_warps_add_up() {
                 ],
                 _ => Vec::new(),
             },
-            ..TimedOptions::new(session.own_device().expect("a machine is for it"))
+            ..TimedOptions::new(session.own_gpu_model().expect("a machine is for it"))
         };
         let mut ledger = CycleAccounting::new();
         let name = &reference.kernel;
         match session.time(&prepared, &launch, &options, &mut ledger) {
             Err(diagnostic) => mistakes.push(diagnostic.to_string()),
-            Ok(finished) => match ledger.close() {
+            Ok(finished) => match ledger.finish() {
                 Ok(issued) => assert_eq!(issued, finished.counts.issued(), "{name}"),
                 Err(what) => mistakes.push(format!("{name}:\n{what}")),
             },

@@ -3,16 +3,16 @@
 
 use std::collections::HashMap;
 
-use warpbound_driver::{Session, TimedOptions, WarpPolicy};
+use warpbound_driver::{Session, TimedOptions, SchedulerPolicy};
 use warpbound_ir::{Cell, Code};
 use warpbound_isa::{Program, nvidia};
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 use warpbound_machine::{GpuModel, Parameter, Selection, SlowEnd, Unit};
 use warpbound_simulate::timed::{Event, Interlock, EventListener, Silent, Stall};
-use warpbound_testkit::kernels::{self, Reference};
+use warpbound_testkit::kernels::{self, KernelReference};
 use warpbound_testkit::cycle_accounting::CycleAccounting;
 
-fn session(reference: &Reference, chip: &str) -> Session {
+fn session(reference: &KernelReference, chip: &str) -> Session {
     let file = format!("{}.{chip}.cubin", reference.source);
     let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
     let contents = std::fs::read(path).expect("the cubin is in the repository");
@@ -24,7 +24,7 @@ fn options(machine: &str) -> TimedOptions {
 }
 
 /// A kernel of ours by its source, the first if there are several.
-fn of_source(source: &str) -> Reference {
+fn of_source(source: &str) -> KernelReference {
     let mut all = kernels::all().into_iter();
     let found = all.find(|reference| reference.source == source);
     found.expect("there is such a kernel")
@@ -32,7 +32,7 @@ fn of_source(source: &str) -> Reference {
 
 /// Runs a launch of a kernel while somebody listens.
 fn run(
-    reference: &Reference,
+    reference: &KernelReference,
     session: &Session,
     launch: &LaunchFile,
     options: &TimedOptions,
@@ -48,13 +48,13 @@ fn run(
 #[test]
 fn books_close_with_other_numbers() {
     let policies = [
-        WarpPolicy::Gto,
-        WarpPolicy::Lrr,
-        WarpPolicy::Oldest,
-        WarpPolicy::RunToBarrier,
-        WarpPolicy::Youngest,
-        WarpPolicy::ContendedUnit,
-        WarpPolicy::Random(5),
+        SchedulerPolicy::Gto,
+        SchedulerPolicy::Lrr,
+        SchedulerPolicy::Oldest,
+        SchedulerPolicy::RunToBarrier,
+        SchedulerPolicy::Youngest,
+        SchedulerPolicy::ContendedUnit,
+        SchedulerPolicy::Random(5),
     ];
     let mut mistakes = Vec::new();
     for (pick, machine) in [
@@ -67,14 +67,14 @@ fn books_close_with_other_numbers() {
         for (number, reference) in kernels::all().iter().enumerate() {
             let options = TimedOptions {
                 scheduler: Some(policies[number % policies.len()]),
-                pick,
+                selection: pick,
                 ..options(machine)
             };
             let launch = (reference.launch)(1);
             let mut ledger = CycleAccounting::new();
             let session = session(reference, "sm_61");
             run(reference, &session, &launch, &options, &mut ledger);
-            if let Err(what) = ledger.close() {
+            if let Err(what) = ledger.finish() {
                 mistakes.push(format!(
                     "{} on {machine}, {pick:?}: {what}",
                     reference.kernel
@@ -103,7 +103,7 @@ fn a_lone_warp_gains_nothing_by_longer_latencies() {
             |launch: &LaunchFile| launch.grid == [1; 3] && launch.block.iter().product::<u32>() <= 32;
         Some((reference, launches.find(is_lone)?))
     });
-    let of_the_paper = |(reference, _): &(Reference, LaunchFile)| reference.source == "matmul_int";
+    let of_the_paper = |(reference, _): &(KernelReference, LaunchFile)| reference.source == "matmul_int";
     for (_, (reference, launch)) in (0..)
         .zip(lone)
         .filter(|(number, found)| number % 6 == 0 || of_the_paper(found))
@@ -112,10 +112,10 @@ fn a_lone_warp_gains_nothing_by_longer_latencies() {
         let source = reference.source;
         for pick in [Selection::Typical, Selection::Least, Selection::Seed(3)] {
             let mut options = TimedOptions {
-                pick,
+                selection: pick,
                 ..options("jetson-tx2")
             };
-            let picked = options.machine.pick(pick);
+            let picked = options.machine.select(pick);
             let mut time = |set: &[(Parameter, u64)]| {
                 options.set = [&APART, set].concat();
                 run(&reference, &session, &launch, &options, &mut Silent)
@@ -249,7 +249,7 @@ fn scoreboards_keep_the_latencies() {
         run.expect("it runs");
         least = distances.least;
     }
-    let machine = options("jetson-tx2").machine.pick(Selection::Typical);
+    let machine = options("jetson-tx2").machine.select(Selection::Typical);
     let expected = [
         Parameter::LatencyAlu,
         Parameter::LatencyPredicate,
@@ -315,7 +315,7 @@ fn kernels_without_barriers_ask_for_no_number_of_them() {
     let run = session.time(&prepared, &launch, &options("jetson-tx2"), &mut Silent);
     let run = run.expect("it runs");
     for parameter in [Parameter::BarrierLatency, Parameter::BarrierThreads] {
-        assert!(!run.touched.contains(&parameter), "{}", parameter.name());
+        assert!(!run.used_parameters.contains(&parameter), "{}", parameter.name());
     }
 }
 
@@ -331,5 +331,5 @@ fn surfaces_ask_for_the_number_of_units() {
     let prepared = session.prepare(kernel.expect("it has the kernel"));
     let prepared = prepared.expect("it decodes");
     let run = session.time(&prepared, &launch, &options("jetson-tx2"), &mut Silent);
-    assert!(run.expect("it runs").touched.contains(&Parameter::L1Units));
+    assert!(run.expect("it runs").used_parameters.contains(&Parameter::L1Units));
 }

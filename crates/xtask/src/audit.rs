@@ -1,8 +1,8 @@
-//! `cargo xtask audit`: concrete warps against every claim of the analyses.
+//! `cargo xtask audit`: concrete warps compared with every claim of the analyses.
 
 use anyhow::{Context, bail};
 use warpbound_driver::Session;
-use warpbound_testkit::random::{Campaign, campaign};
+use warpbound_testkit::random::{WarpCampaign, campaign};
 
 use crate::repository::{Repository, files_with_extension};
 
@@ -10,16 +10,16 @@ pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- audit [--runs COUNT] [--seed NUMBER]
 
 Runs warps through random programs (half of the runs) and through the control flow
-of kernels/built (the other half), in random launches and both orders of divergence, and compares
-  - the trace of lanes in the warp with their traces alone,
-  - each step, stack, relation of groups and agreement with what the analyses claim,
+of kernels/built (the other half), in random launches and both divergence orders, and compares
+  - the traces of lanes in the warp with their traces alone,
+  - each step, stack, group relation and agreement with the claims of the analyses,
   - the executed instructions with the bound for the run's own loop bounds.
-Prints totals and fails if anything contradicts.
+Prints totals and fails on any contradiction.
 
   --runs COUNT     runs in all (100000)
   --seed NUMBER    start of the random sequence (1)";
 
-/// Problems printed.
+/// Number of problems that are printed.
 const SHOWN: usize = 20;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -46,7 +46,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     Ok(())
 }
 
-fn audit_kernels(repository: &Repository, seed: u64, runs: usize) -> anyhow::Result<Campaign> {
+fn audit_kernels(repository: &Repository, seed: u64, runs: usize) -> anyhow::Result<WarpCampaign> {
     let mut sessions = Vec::new();
     for path in files_with_extension(&repository.built_kernels(), "cubin")? {
         let name = path
@@ -57,7 +57,7 @@ fn audit_kernels(repository: &Repository, seed: u64, runs: usize) -> anyhow::Res
         let session = Session::open(&name, &std::fs::read(&path)?)?;
         sessions.push((name, session));
     }
-    let mut total = Campaign::default();
+    let mut total = WarpCampaign::default();
     let mut rng = fastrand::Rng::with_seed(seed);
     // Several launches of each kernel, so that all of them get a share of the runs.
     while total.runs < runs {
@@ -65,18 +65,18 @@ fn audit_kernels(repository: &Repository, seed: u64, runs: usize) -> anyhow::Res
             for kernel in session.kernels(None)? {
                 let prepared = session.prepare(kernel)?;
                 let name = format!("{name} {}", kernel.demangled());
-                total.audit(&name, &prepared.code, &mut rng, 20);
+                total.audit_program(&name, &prepared.code, &mut rng, 20);
             }
         }
     }
     Ok(total)
 }
 
-fn print(what: &str, total: &Campaign) {
-    println!("{what}:");
+fn print(title: &str, total: &WarpCampaign) {
+    println!("{title}:");
     println!(
-        "  {} programs, {} refused with a domain off, {} refused:",
-        total.programs, total.refused_with_less, total.refused
+        "  {} programs, {} refused with a domain switched off, {} refused:",
+        total.programs, total.refused_at_reduced_precision, total.refused
     );
     for (reason, count) in &total.refusals {
         println!("    {count:>6}  {reason}");

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use warpbound_bound::StatedCounts;
 use warpbound_driver::audit::{BrokenStatement, Claims, HeaderMaximum, PathOrder, StatedFacts};
 use warpbound_driver::{BoundOptions, Session};
-use warpbound_testkit::kernels::{self, Reference};
+use warpbound_testkit::kernels::{self, KernelReference};
 
 use crate::repository::{Repository, files_with_extension};
 
@@ -43,8 +43,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         }
     }
     let mut references = kernels::all();
-    references.extend(kernels::of_older_compiler());
-    let wanted = |r: &&Reference| names.is_empty() || names.contains(&r.source);
+    references.extend(kernels::of_nvrtc_11_8());
+    let wanted = |r: &&KernelReference| names.is_empty() || names.contains(&r.source);
     let mut tasks = Vec::new();
     for path in files_with_extension(&repository.built_kernels(), "cubin")? {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -177,7 +177,7 @@ fn median(ratios: &mut [f64]) -> f64 {
 }
 
 /// Audits the launches of one kernel of a cubin.
-fn audit(file: &str, contents: &[u8], reference: &Reference, runs: u64) -> anyhow::Result<Row> {
+fn audit(file: &str, contents: &[u8], reference: &KernelReference, runs: u64) -> anyhow::Result<Row> {
     let session = Session::open(file, contents)?;
     let kernel = session.kernels(Some(reference.kernel))?;
     let kernel = kernel.first().context("there is no such kernel")?;
@@ -202,11 +202,11 @@ fn audit(file: &str, contents: &[u8], reference: &Reference, runs: u64) -> anyho
             _ => PathOrder::TakenLast,
         };
         let watched = session.watch(&prepared, claims, &launch, order, MOST_INSTRUCTIONS)?;
-        let seen = watched.seen;
+        let seen = watched.observations;
         row.runs += 1;
-        row.warps += seen.finished;
+        row.warps += seen.ended_warps;
         row.issued += seen.issued;
-        row.violations += seen.violations.len() as u64 + seen.more_violations;
+        row.violations += seen.violations.len() as u64 + seen.further_violations;
         for violation in seen.violations.keys() {
             row.problem(number, format_args!("op {}: {violation}", violation.at.0));
         }
@@ -217,7 +217,7 @@ fn audit(file: &str, contents: &[u8], reference: &Reference, runs: u64) -> anyho
         // A loop that no thread comes to: any number is true of it.
         let of_loop = |most: &Option<HeaderMaximum>| Some(most.map_or(0, |most| most.count));
         let loops: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
-        let totals: Vec<Option<u64>> = seen.totals.iter().map(of_loop).collect();
+        let totals: Vec<Option<u64>> = seen.max_totals.iter().map(of_loop).collect();
         let counts = StatedCounts {
             bounds: &loops,
             totals: &totals,
@@ -230,7 +230,7 @@ fn audit(file: &str, contents: &[u8], reference: &Reference, runs: u64) -> anyho
             totals,
             bound,
         };
-        for broken in stated.broken(&seen) {
+        for broken in stated.violated(&seen) {
             row.violations += 1;
             if let BrokenStatement::Bound { bound, worst } = broken {
                 row.problem(

@@ -1,25 +1,26 @@
-//! `cargo xtask audit-mini`: the mini-SIMT machine against everything that is said of its programs.
+//! `cargo xtask audit-mini`: the mini-SIMT machine compared with every claim about its programs.
 
 use anyhow::{Context, bail};
-use warpbound_testkit::mini::campaign::{Campaign, campaign, case, parted_case, tangled_case};
+use warpbound_testkit::mini::campaign::{MiniCampaign, campaign, case, split_loop_entry_case, unstructured_case};
 
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- audit-mini [--programs COUNT] [--seed NUMBER]
 
-Makes random mini-SIMT programs, structured ones and as many whose branches go anywhere, each with a random launch (1 to 64 warps of 1 to 64 lanes, latencies of 0 to 200
-cycles, all schedulers, both orders of divergence) and three random memories, runs them, and compares
-  - what each warp issues with a plain interpreter, and the traces of lanes with their traces alone,
-  - each step, stack of frames and agreement with what the analyses claim, and each divergence with the
+Generates random mini-SIMT programs (structured ones, unstructured ones, and loops entered in parts), each with a random
+launch (1 to 64 warps of 1 to 64 lanes, latencies of 0 to 200 cycles, all schedulers, both divergence orders) and three
+random memories, runs them, and compares
+  - the instructions of each warp with a plain interpreter, and the traces of lanes with their traces alone,
+  - each step, stack of frames and agreement with the claims of the analyses, and each divergence with the
     divergence analysis,
-  - cycles and instructions with the bounds of the block, with outlines and without.
-Prints totals and fails if anything contradicts.
+  - cycles and instructions with the bounds of the block, with warp profiles and without.
+Prints totals and fails on any contradiction.
 
   --programs COUNT  programs of each kind (20000)
   --seed NUMBER     start of the random sequence (1)";
 
-/// Problems printed.
+/// Number of problems that are printed.
 const SHOWN: usize = 20;
 
 pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -35,9 +36,9 @@ pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     }
     let structured = campaign(case, seed, programs, None);
     print("structured programs", &structured);
-    let tangled = campaign(tangled_case, seed, programs, None);
-    print("tangled programs", &tangled);
-    let parted = campaign(parted_case, seed, programs, None);
+    let tangled = campaign(unstructured_case, seed, programs, None);
+    print("unstructured programs", &unstructured);
+    let parted = campaign(split_loop_entry_case, seed, programs, None);
     print("loops entered in parts", &parted);
     let problems = [&structured, &tangled, &parted];
     let problems: usize = problems.iter().map(|total| total.problems.len()).sum();
@@ -47,7 +48,7 @@ pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print(title: &str, total: &Campaign) {
+fn print(title: &str, total: &MiniCampaign) {
     let [exact, regions, whole] = total.outlines;
     println!("{title}:");
     println!(
@@ -55,11 +56,11 @@ fn print(title: &str, total: &Campaign) {
         total.programs, total.unbounded
     );
     println!(
-        "  {} runs that ended, {} that did not ({} deadlocks as claimed); {} warps whose lanes parted",
+        "  {} runs that ended, {} that did not ({} deadlocks as claimed); {} warps that diverged",
         total.runs, total.stuck, total.deadlocks, total.diverged
     );
     println!(
-        "  warps known exactly {exact}, but for regions that data decide {regions}, bounded as a whole {whole}"
+        "  warps with an exact profile {exact}, with data-dependent regions {regions}, bounded as a whole {whole}"
     );
     println!(
         "  bound / cycles: median {:.3}, 90 % {:.3}, 99 % {:.1}, most {:.1}",

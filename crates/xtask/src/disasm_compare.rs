@@ -1,4 +1,4 @@
-//! `cargo xtask disasm-compare`: our disassembly against NVIDIA's, word by word.
+//! `cargo xtask disasm-compare`: our disassembly compared with NVIDIA's, word by word.
 
 mod library;
 mod random;
@@ -27,29 +27,28 @@ usage: cargo xtask disasm-compare [--show COUNT]
 
 Disassembles instructions with this project's tables and with oracle/bin/nvdisasm and compares the texts.
 A word that is an instruction for one side only is a difference. Prints counts and the first differences;
-fails if there is a difference. Without arguments: every instruction of kernels/built, where it stands.
+fails if there is a difference. Without arguments: every instruction of kernels/built, at its own address.
 
   DIRECTORY...     instead: every instruction of the files *.cubin below these directories. Equal words are
-                   compared once for each architecture, at a position of their own, where relative targets
-                   come out differently
+                   compared once for each architecture, at an address of their own, so that relative targets
+                   differ from those in the file
   --random COUNT   instead: COUNT random words for each architecture: uniform ones, words of our kernels
                    with a few bits changed, and words of every encoding form with random fields
-  --relocated      instead: the operands that a linker still has to write, in the files *.cubin below these
+  --relocated      instead: the operands with a relocation, in the files *.cubin below these
                    directories, as both print them
   --seed NUMBER    start of the random sequence (1)
-  --show COUNT     how many differences to print (20)
-  --record         compare nothing, but write what nvdisasm prints for a selection of words to
-                   crates/isa/tests/data/spelling.txt, which a test reads. Of the cubins below DIRECTORY
-                   no word is taken, but random ones with the same modifiers";
+  --show COUNT     number of differences to print (20)
+  --record         compare nothing, but write the output of nvdisasm for a selection of words to
+                   crates/isa/tests/data/spelling.txt, which a test reads. The words of the cubins below
+                   DIRECTORY are not copied: random words with the same modifiers are recorded";
 
-/// Words that nvdisasm calls NOP without a guard, whatever the instruction set says about them; no compiler
-/// writes them and we do not follow.
+/// Words that nvdisasm lists as NOP without a guard, against the encoding; no compiler emits them, and we do not imitate it.
 const FILLERS: [u64; 2] = [0, 1 << 63];
 
-/// Words per run of nvdisasm, whole groups.
+/// Number of words per run of nvdisasm, a multiple of a group.
 const BATCH: usize = 60_000;
 
-/// A control word whose slots say nothing special (issue distance 15, no scoreboards, no reuse).
+/// Control word with neutral slots (stall 15, no scoreboards, no reuse).
 const PLAIN_CONTROL: u64 = 0x7ef | 0x7ef << 21 | 0x7ef << 42;
 
 struct Options {
@@ -97,7 +96,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
 }
 
-/// `count` random words on each architecture.
+/// Compares `count` random words on each architecture.
 fn compare_random(
     nvdisasm: &Nvdisasm,
     tally: &mut Tally,
@@ -116,8 +115,8 @@ fn compare_random(
             .map(|(_, form)| form)
             .filter(|form| form.exists_on(arch))
             .collect();
-        // The disassembler lists nothing while one word is rejected. Apart from the others those cost it one
-        // run instead of two.
+        // The disassembler lists nothing if it rejects one word. Batches of words that it rejects need one run, mixed
+        // batches two.
         let mut apart: [Vec<Slotted>; 2] = Default::default();
         let mut left = count;
         while left > 0 {
@@ -165,13 +164,13 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             "--record" => options.record = true,
             "--relocated" => options.relocated = true,
             other if other.starts_with('-') => {
-                bail!("disasm-compare does not know the argument {other:?}")
+                bail!("unknown argument {other:?}")
             }
             directory => options.directories.push(PathBuf::from(directory)),
         }
     }
     if options.random.is_some() && (options.record || !options.directories.is_empty()) {
-        bail!("--random goes neither with --record nor with directories");
+        bail!("--random excludes --record and directories");
     }
     Ok(options)
 }
@@ -179,7 +178,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
 /// Title, SM number and code of a kernel.
 type KernelCode = (String, u32, Vec<u8>);
 
-/// Every code section of kernels/built.
+/// Returns every code section of kernels/built.
 fn built_code(repository: &Repository) -> anyhow::Result<Vec<KernelCode>> {
     let mut kernels = Vec::new();
     for file in cubin::cubins_below(&[repository.built_kernels()])? {
@@ -188,7 +187,7 @@ fn built_code(repository: &Repository) -> anyhow::Result<Vec<KernelCode>> {
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default();
         let (sm, sections) = cubin::code_sections(&cubin::read(&file)?)
-            .with_context(|| format!("{name} is no cubin"))?;
+            .with_context(|| format!("{name} is not a cubin"))?;
         kernels.extend(
             sections
                 .into_iter()
@@ -198,7 +197,7 @@ fn built_code(repository: &Repository) -> anyhow::Result<Vec<KernelCode>> {
     Ok(kernels)
 }
 
-/// The instruction words of a code section, control words left out, with bits 20:17 of their slots.
+/// Returns the instruction words of a code section with bits 20:17 of their slots of the control words.
 fn instruction_words(code: &[u8]) -> impl Iterator<Item = Slotted> {
     let (groups, _) = code.as_chunks::<32>();
     groups.iter().flat_map(|group| {
@@ -214,7 +213,7 @@ fn instruction_words(code: &[u8]) -> impl Iterator<Item = Slotted> {
 /// A word and bits 20:17 of its slot of the control word.
 type Slotted = (u64, u8);
 
-/// One word on which the two disagree.
+/// A word on which the two disassemblers disagree.
 struct Difference {
     title: String,
     sm: u32,
@@ -309,14 +308,14 @@ impl Tally {
     }
 }
 
-/// `@!P0 FADD.FTZ R0, ...` gives `FADD.FTZ`.
+/// Returns opcode and modifiers: `FADD.FTZ` of `@!P0 FADD.FTZ R0, ...`.
 fn opcode_with_modifiers(text: &str) -> &str {
     text.split_whitespace()
         .find(|token| !token.starts_with('@'))
         .unwrap_or_default()
 }
 
-/// `@!P0 FADD.FTZ R0, ...` gives `FADD`.
+/// Returns the opcode: `FADD` of `@!P0 FADD.FTZ R0, ...`.
 fn opcode(text: &str) -> &str {
     opcode_with_modifiers(text)
         .split('.')

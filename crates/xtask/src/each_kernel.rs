@@ -1,4 +1,4 @@
-//! The kernels of the files that a command was given.
+//! Iteration over the kernels of the files given to a command.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{FileSource, Kernel, Library, Selection, Session};
 
-/// Does something with each kernel of the images that `selection` leaves, in the order of the files. Returns
-/// what is wrong with the images and kernels that cannot be read.
+/// Calls `work` for each kernel of the selected images, in the order of the files. Returns the diagnostics of the images and
+/// kernels that cannot be read.
 pub(crate) fn each_kernel(
     files: &[PathBuf],
     selection: &Selection,
@@ -17,7 +17,7 @@ pub(crate) fn each_kernel(
     for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let library = Library::open(&name, FileSource::new(File::open(path)?)?)?;
-        // A library need not have the architecture.
+        // A library without the selected architecture is not an error.
         let images = library.select(selection).unwrap_or_default();
         for item in library.kernels(&images, None) {
             let read = item.and_then(|(session, index)| {
@@ -26,7 +26,7 @@ pub(crate) fn each_kernel(
             });
             match read {
                 Ok((session, index)) => work(&session, session.kernel_at(index)?)?,
-                Err(why) => unreadable.push(why),
+                Err(diagnostic) => unreadable.push(diagnostic),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask expressions`: random expressions of CUDA C against Rust.
+//! `cargo xtask expressions`: random expressions of CUDA C, compared with their values in Rust.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,16 +13,16 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask expressions [--count N] [--seed S] [--threads T] [--record]
 
 Compiles N (default 400) random expressions of CUDA C with NVRTC for sm_61, as kernels of 20, runs each with T (default
-128) random and edge values, and compares the results with what the expressions are worth in Rust. Needs oracle/lib,
+128) random and edge values, and compares the results with the values of the expressions in Rust. Needs oracle/lib,
 which `cargo xtask oracle` fetches.
 
-  --seed S    the seed of the first kernel (default 1); the others have those behind it
+  --seed S    seed of the first kernel (default 1); the others have the following seeds
   --record    also write the kernels to kernels/expressions/, where a test runs them again";
 
-/// Expressions of a kernel.
+/// Number of expressions of a kernel.
 const OF_A_KERNEL: usize = 20;
 
-/// Without contraction; the results of sums and products are those of IEEE 754.
+/// Compiler options: without contraction, so that IEEE 754 defines the results of sums and products.
 const OPTIONS: [&str; 2] = ["-arch=sm_61", "--fmad=false"];
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -35,14 +35,14 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                 .with_context(|| format!("{argument} takes a number"))?;
             value
                 .parse()
-                .with_context(|| format!("{value:?} is no number"))
+                .with_context(|| format!("{value:?} is not a number"))
         };
         match argument.as_str() {
             "--count" => count = usize::try_from(number()?)?,
             "--seed" => seed = number()?,
             "--threads" => threads = usize::try_from(number()?)?.clamp(1, 1 << 16),
             "--record" => record = true,
-            other => bail!("expressions does not know the argument {other:?}"),
+            other => bail!("unknown argument {other:?}"),
         }
     }
     let nvrtc = Nvrtc::load(&repository.oracle().join("lib"), Release::Cuda12)?;

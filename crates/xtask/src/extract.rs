@@ -1,4 +1,4 @@
-//! `cargo xtask extract`: take the cubins out of libraries.
+//! `cargo xtask extract`: extract the cubins of libraries.
 
 use std::fs::{self, File};
 use std::path::PathBuf;

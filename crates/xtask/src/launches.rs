@@ -5,10 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::{Context, bail, ensure};
-use warpbound_load::{
-    NpyArray, ElementType, LaunchBuffer, LaunchFile, ImageBinding, LaunchPointer, TextureBinding, ParamValue,
-    PointerPlace, StartCaches,
-};
+use warpbound_launch::{NpyArray, ElementType, LaunchBuffer, LaunchFile, ImageBinding, LaunchPointer, TextureBinding, ParamValue, PointerLocation, StartCaches};
 use warpbound_testkit::kernels;
 
 use crate::repository::Repository;
@@ -40,7 +37,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let (mut files, mut launches) = (Files::new(), 0);
     for reference in kernels::all()
         .into_iter()
-        .chain(kernels::of_older_compiler())
+        .chain(kernels::of_nvrtc_11_8())
     {
         for number in 0..LAUNCHES {
             let name = format!("{}.{}.{number}", reference.source, short(reference.kernel));
@@ -137,7 +134,7 @@ fn written(name: &str, kernel: &str, launch: &LaunchFile) -> anyhow::Result<File
                 bytes,
                 ..
             } => writeln!(text, "bytes = {bytes:?}")?,
-            ParamValue::Same { buffer, offset } => {
+            ParamValue::Alias { buffer, offset } => {
                 let other = launch.params.get(*buffer).context("no such parameter")?;
                 writeln!(text, "same_as = {}", quoted(&other.name))?;
                 if *offset > 0 {
@@ -205,10 +202,10 @@ fn write_pointer(
     text: &mut String,
 ) -> anyhow::Result<()> {
     let buffer = |number: usize| launch.buffers().nth(number).map(|(name, _)| name);
-    let place = match pointer.place {
-        PointerPlace::Param(position) => launch.params.get(position).map(|p| p.name.as_str()),
-        PointerPlace::Buffer(number) => buffer(number),
-        PointerPlace::Variable(number) => launch.variables.get(number).map(|v| v.name.as_str()),
+    let place = match pointer.location {
+        PointerLocation::Param(position) => launch.params.get(position).map(|p| p.name.as_str()),
+        PointerLocation::Buffer(number) => buffer(number),
+        PointerLocation::Variable(number) => launch.variables.get(number).map(|v| v.name.as_str()),
     };
     let place = place.context("no such place")?;
     writeln!(text, "\n[[pointer]]\nin = {}", quoted(place))?;
@@ -328,12 +325,12 @@ fn write_buffer(
 
 /// A number that reads as the same bytes.
 fn spelled(element: ElementType, bytes: &[u8]) -> String {
-    match element.float(bytes) {
+    match element.to_f64(bytes) {
         Some(value) if value.is_finite() => format!("{value:?}"),
         Some(value) if value.is_nan() => "\"nan\"".to_owned(),
         Some(value) => format!("\"{value}\""),
-        None if element == ElementType::U64 => quoted(&element.spell(bytes)),
-        None => element.spell(bytes),
+        None if element == ElementType::U64 => quoted(&element.format_value(bytes)),
+        None => element.format_value(bytes),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask life-ranges`: registers read and written, against NVIDIA's disassembler.
+//! `cargo xtask life-ranges`: registers read and written, compared with NVIDIA's disassembler.
 
 mod marks;
 mod record;
@@ -24,14 +24,14 @@ Compares the registers and predicates that every instruction reads and writes (c
 table of life ranges of oracle/bin/nvdisasm (-plr): `v` usage, `^` assignment, `x` both. Prints counts and
 the first differences; fails if there is one. Cubins: kernels/built and the files *.cubin below DIRECTORY.
 
-  --every NUMBER  of the cubins below DIRECTORY only every NUMBERth (1)
-  --forms COUNT   instead: COUNT random words of every encoding form that only goes on to the next
-                  instruction, on each architecture, put into a cubin of ours
+  --every NUMBER  only every NUMBERth of the cubins below DIRECTORY (1)
+  --forms COUNT   instead: COUNT random words of every encoding form without control flow, on each
+                  architecture, inserted into a cubin of kernels/built
   --record        also write the marks to crates/isa/tests/data/life_ranges.txt, which a test reads
   --seed NUMBER   start of the random sequence (1)
-  --show COUNT    how many differences to print (20)
+  --show COUNT    number of differences to print (20)
 
-isa/nvidia/README.md lists what the table leaves out; those registers are not compared.";
+isa/nvidia/README.md lists the registers that the table omits; they are not compared.";
 
 struct Options {
     directories: Vec<PathBuf>,
@@ -101,18 +101,18 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             "--seed" => options.seed = number()?,
             "--show" => options.show = usize::try_from(number()?)?,
             other if other.starts_with('-') => {
-                bail!("life-ranges does not know the argument {other:?}")
+                bail!("unknown argument {other:?}")
             }
             directory => options.directories.push(PathBuf::from(directory)),
         }
     }
     if options.record && options.forms.is_none() {
-        bail!("--record goes with --forms");
+        bail!("--record requires --forms");
     }
     Ok(options)
 }
 
-/// Every instruction of a cubin; files of other architectures are passed over.
+/// Compares every instruction of a cubin; files of other architectures are skipped.
 fn compare(nvdisasm: &Nvdisasm, tally: &mut Tally, contents: &[u8]) -> anyhow::Result<()> {
     let Some((sm, sections)) = cubin::code_sections(contents) else {
         return Ok(());
@@ -137,7 +137,7 @@ fn compare(nvdisasm: &Nvdisasm, tally: &mut Tally, contents: &[u8]) -> anyhow::R
                 Some(marks) => tally.instruction(&program, instr, marks),
                 None if matches!(program.mnemonic(instr), Some("NOP" | "EXIT")) => {
                     tally
-                        .leave_out("padding and ends that are never reached, which are not listed");
+                        .leave_out("unreachable padding and EXIT, which are not listed");
                 }
                 None => bail!("{}: no marks at {}", section.name, instr.addr),
             }
@@ -146,7 +146,7 @@ fn compare(nvdisasm: &Nvdisasm, tally: &mut Tally, contents: &[u8]) -> anyhow::R
     Ok(())
 }
 
-/// How the two may disagree about one register.
+/// Kinds of disagreement about one register.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Kind {
     WeMissRead,
@@ -167,19 +167,19 @@ struct Difference {
 #[derive(Default)]
 struct Tally {
     cubins: usize,
-    /// Code sections for which the tool prints no table.
+    /// Number of code sections for which the tool prints no table.
     unlisted: usize,
     compared: usize,
-    /// Registers that both name as read, as written.
+    /// Numbers of registers that both name as read, and as written.
     reads: usize,
     writes: usize,
-    /// What a rule of the README leaves out, by rule.
+    /// Number of exceptions by rule of the README.
     left_out: BTreeMap<&'static str, usize>,
     forms: BTreeSet<(u32, warpbound_isa::nvidia::FormId)>,
     differences: Vec<Difference>,
     /// Whether to keep the marks.
     keep: bool,
-    /// Every word that was compared, when they are kept.
+    /// Every compared word with its marks, if they are kept.
     marked: record::Marked,
 }
 
@@ -187,7 +187,7 @@ impl Tally {
     fn instruction(&mut self, program: &Program, instr: &Instr, marks: &Marks) {
         let effects = program.effects(instr);
         if let InstrFlow::Call(_) | InstrFlow::Indirect { .. } = effects.flow {
-            self.leave_out("calls and indirect jumps, marked with what the code they reach uses");
+            self.leave_out("calls and indirect jumps, marked with the registers of the code that they reach");
             return;
         }
         let mut reads: BTreeSet<Reg> = effects.reads.iter().copied().collect();
@@ -236,7 +236,7 @@ impl Tally {
         }
     }
 
-    /// Counts something that is not compared, under the rule that says why.
+    /// Counts an exception under its rule.
     fn leave_out(&mut self, rule: &'static str) {
         *self.left_out.entry(rule).or_default() += 1;
     }
@@ -280,8 +280,8 @@ impl Tally {
     }
 }
 
-/// Why a difference is none; the rules with their reasons stand in isa/nvidia/README.md. Except for the
-/// condition code, all are about registers that only we name.
+/// Returns the rule that explains a difference, if there is one; isa/nvidia/README.md gives the reasons. Except for the
+/// condition code, all rules are about registers that only we name.
 fn rule(
     program: &Program,
     instr: &Instr,
@@ -310,13 +310,13 @@ fn rule(
         .access
         .is_some_and(|access| matches!(access.space, MemorySpace::Texture | MemorySpace::Surface));
     if text.contains("INVALID") || text.contains("???") {
-        Some("registers of a size that is none")
+        Some("registers of an invalid size")
     } else if kind == Kind::OnlyWeRead && stays_in_part && effects.writes.contains(&register) {
         Some("the old value of a register that is written in part")
     } else if matches!(register, Reg::Pred(_)) && all_predicates {
         Some("the predicates that PR stands for")
     } else if kind == Kind::OnlyWeRead && texture {
-        Some("coordinates of textures and surfaces beyond the marked ones")
+        Some("coordinates of textures and surfaces after the marked ones")
     } else {
         None
     }

@@ -1,15 +1,17 @@
 //! Maintenance commands of the repository: `cargo xtask COMMAND [ARGUMENT...]`.
 //!
-//! This file is only the table of commands. Each command has a module of its own with
-//! `HELP`, what `--help` prints for it, and `run`, which gets the arguments after the command's name.
+//! This file contains only the table of commands. Each command has its own module with `HELP`, the text that `--help` prints,
+//! and `run`, which takes the arguments after the command's name.
 
 mod audit;
 mod audit_kernels;
 mod audit_mini;
+mod compare_results;
 mod containers;
 mod cubin;
 mod disasm_compare;
 mod each_kernel;
+mod evidence;
 mod expressions;
 mod extract;
 mod kernels;
@@ -30,15 +32,15 @@ use std::process::ExitCode;
 
 use repository::Repository;
 
-/// One maintenance command.
+/// A maintenance command.
 struct Command {
-    /// What is typed after `cargo xtask`.
+    /// Name on the command line.
     name: &'static str,
-    /// One line for the list of commands.
+    /// One-line summary for the list of commands.
     summary: &'static str,
-    /// The text of `cargo xtask NAME --help`.
+    /// Text of `cargo xtask NAME --help`.
     help: &'static str,
-    /// Does the work; the error becomes one line on standard error.
+    /// Runs the command; an error becomes one line on standard error.
     run: fn(&Repository, &[String]) -> anyhow::Result<()>,
 }
 
@@ -63,13 +65,13 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "containers",
-        summary: "pack cubins into the files with cubins inside that tests read",
+        summary: "pack cubins into the containers that tests read",
         help: containers::HELP,
         run: containers::run,
     },
     Command {
         name: "extract",
-        summary: "take the cubins out of libraries",
+        summary: "extract the cubins of libraries",
         help: extract::HELP,
         run: extract::run,
     },
@@ -87,13 +89,13 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "monotone",
-        summary: "run single warps with each number of the machine at its slow end: none may be faster",
+        summary: "run single warps with each parameter of the machine at its slow end: none may be faster",
         help: monotone::HELP,
         run: monotone::run,
     },
     Command {
         name: "listing-speed",
-        summary: "instructions listed per second, beside NVIDIA's disassembler",
+        summary: "instructions listed per second, compared with NVIDIA's disassembler",
         help: listing_speed::HELP,
         run: listing_speed::run,
     },
@@ -117,31 +119,43 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "audit",
-        summary: "concrete warps against every claim of the analyses",
+        summary: "compare concrete warps with every claim of the analyses",
         help: audit::HELP,
         run: audit::run,
     },
     Command {
         name: "audit-kernels",
-        summary: "kernels with a reference, run without time, against every claim and their bounds",
+        summary: "compare functional runs of kernels with a reference with every claim and their bounds",
         help: audit_kernels::HELP,
         run: audit_kernels::run,
     },
     Command {
         name: "expressions",
-        summary: "random expressions of CUDA C, compiled and run, against Rust",
+        summary: "compile and run random expressions of CUDA C and compare them with Rust",
         help: expressions::HELP,
         run: expressions::run,
     },
     Command {
         name: "audit-mini",
-        summary: "the mini-SIMT machine against all that is said of its programs",
+        summary: "compare the mini-SIMT machine with every claim about its programs",
         help: audit_mini::HELP,
         run: audit_mini::run,
     },
     Command {
+        name: "evidence",
+        summary: "measure the figures of docs/evidence.md again and write them",
+        help: evidence::HELP,
+        run: evidence::run,
+    },
+    Command {
+        name: "compare-results",
+        summary: "two builds of warpbound on the same command lines: equal results, but for renamed words",
+        help: compare_results::HELP,
+        run: compare_results::run,
+    },
+    Command {
         name: "train-perceptron",
-        summary: "the weights of the digit perceptrons in kernels/data/perceptron",
+        summary: "train the digit perceptrons in kernels/data/perceptron",
         help: train_perceptron::HELP,
         run: train_perceptron::run,
     },
@@ -167,7 +181,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         for command in COMMANDS {
             println!("  {:<16} {}", command.name, command.summary);
         }
-        println!("\n`cargo xtask COMMAND --help` says more about one command.");
+        println!("\n`cargo xtask COMMAND --help` describes one command.");
         return Ok(());
     }
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {

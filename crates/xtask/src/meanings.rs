@@ -1,4 +1,4 @@
-//! `cargo xtask meanings`: which instructions have a meaning.
+//! `cargo xtask meanings`: instructions with a meaning.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use warpbound_driver::{Kernel, Selection, Session, Sm};
-use warpbound_testkit::instructions::census::{document, is_known};
+use warpbound_testkit::instructions::census::{document, is_executable};
 
 use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};
@@ -15,13 +15,13 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask meanings
        cargo run --release -p warpbound-xtask -- meanings --count [--sm SM] [FILE...]
 
-Writes docs/instructions.md: for each instruction how many of its modifiers have a meaning, and what it was compared with.
+Writes docs/instructions.md: for each instruction the share of its modifiers with a meaning, and its reference.
 
-  --count     write nothing; count the instructions and kernels of the files (kernels/built) that have a meaning, and say
-              which instructions have none
+  --count     write nothing; count the instructions and kernels of the files (kernels/built) that have a meaning, and list
+              the instructions without one
   --sm SM     only images for this architecture";
 
-/// Of the instructions without a meaning, how many are named.
+/// Number of instructions without a meaning that are named.
 const SHOWN: usize = 40;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -34,7 +34,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                 let sm = rest.next().context("--sm without a value")?;
                 selection.sm = Some(sm.parse::<Sm>().map_err(anyhow::Error::msg)?);
             }
-            flag if flag.starts_with('-') => bail!("meanings does not know {flag:?}"),
+            flag if flag.starts_with('-') => bail!("unknown argument {flag:?}"),
             file => files.push(PathBuf::from(file)),
         }
     }
@@ -64,7 +64,7 @@ struct Counts {
     known_kernels: usize,
     instructions: usize,
     known: usize,
-    /// Opcodes with modifiers of instructions without a meaning.
+    /// Opcodes with modifiers of instructions without a meaning, with their numbers.
     missing: BTreeMap<String, usize>,
 }
 
@@ -72,12 +72,12 @@ impl Counts {
     fn kernel(&mut self, session: &Session, kernel: &Kernel) -> anyhow::Result<()> {
         let prepared = session.prepare(kernel)?;
         let ops = &prepared.code.ops;
-        let known = ops.iter().filter(|op| is_known(op)).count();
+        let known = ops.iter().filter(|op| is_executable(op)).count();
         self.kernels += 1;
         self.known_kernels += usize::from(known == ops.len());
         self.instructions += ops.len();
         self.known += known;
-        for (place, _) in ops.iter().enumerate().filter(|(_, op)| !is_known(op)) {
+        for (place, _) in ops.iter().enumerate().filter(|(_, op)| !is_executable(op)) {
             let text = prepared.program.text(place).unwrap_or_default();
             *self.missing.entry(opcode(&text)).or_default() += 1;
         }
@@ -100,7 +100,7 @@ impl Counts {
     }
 }
 
-/// The opcode with its modifiers, without guard and operands; with `.CC` where an operand says so.
+/// Returns the opcode with its modifiers, without guard and operands; with `.CC` if an operand has it.
 fn opcode(text: &str) -> String {
     let mut words = text
         .split_whitespace()

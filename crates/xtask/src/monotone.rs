@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use warpbound_base::Diagnostic;
 use warpbound_driver::{GpuModel, Selection, Session, StartCaches, TimedOptions};
-use warpbound_load::LaunchFile;
-use warpbound_testkit::monotone::{Compared, compare, is_lone};
+use warpbound_launch::{LaunchFile};
+use warpbound_testkit::monotone::{SlowEndRuns, compare_at_slow_end, is_single_warp};
 
 use crate::repository::{Repository, files_with_extension};
 
@@ -133,7 +133,7 @@ fn lone_launches(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<
             contents.map_err(|error| Diagnostic::new(error.to_string()))
         };
         let grid = LaunchFile::parse(&name, &text, &files).map_err(|d| anyhow::anyhow!("{d}"))?;
-        if is_lone(&grid) {
+        if is_single_warp(&grid) {
             launches.push(Lone { name, grid });
         }
     }
@@ -147,7 +147,7 @@ impl Lone {
         repository: &Repository,
         (machine, chip): &(GpuModel, &str),
         picks: &[Selection],
-    ) -> anyhow::Result<Option<Vec<(StartCaches, Selection, Compared)>>> {
+    ) -> anyhow::Result<Option<Vec<(StartCaches, Selection, SlowEndRuns)>>> {
         let source = self.name.split('.').next().unwrap_or_default();
         let builds = [chip.to_string(), format!("nvrtc11.{chip}")];
         let cubin = |build: String| {
@@ -173,10 +173,10 @@ impl Lone {
             for &pick in picks {
                 let options = TimedOptions {
                     caches: Some(caches),
-                    pick,
+                    selection: pick,
                     ..TimedOptions::new(machine.clone())
                 };
-                let compared = compare(&session, &prepared, &self.grid, &options, Selection::Slow);
+                let compared = compare_at_slow_end(&session, &prepared, &self.grid, &options, Selection::Slow);
                 all.push((caches, pick, compared.map_err(told)?));
             }
         }
@@ -203,7 +203,7 @@ impl Total {
         &mut self,
         launch: &Lone,
         machine: &str,
-        done: anyhow::Result<Option<Vec<(StartCaches, Selection, Compared)>>>,
+        done: anyhow::Result<Option<Vec<(StartCaches, Selection, SlowEndRuns)>>>,
     ) {
         self.done += 1;
         let all = match done {
@@ -222,11 +222,11 @@ impl Total {
             self.slower += compared.slower;
             self.faster += compared.faster.len();
             for faster in compared.faster {
-                let broken = faster.is_broken();
+                let broken = faster.is_violation();
                 self.broken += usize::from(broken);
                 let [from, to] = faster.values;
                 let [before, after] = faster.cycles;
-                let explained = match faster.shared {
+                let explained = match faster.contention_limit {
                     Some(most) if broken => format!(", more than the {most} of a shared slice"),
                     Some(most) => format!(", a shared slice, at most {most}"),
                     None => String::new(),
@@ -234,7 +234,7 @@ impl Total {
                 self.lines.push(format!(
                     "{} on {machine}, {caches:?}, {pick:?}: {} {from} -> {to}: {before} -> {after} cycles{explained}\n",
                     launch.name,
-                    faster.number.name(),
+                    faster.parameter.name(),
                 ));
             }
         }

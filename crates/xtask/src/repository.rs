@@ -1,16 +1,16 @@
-//! Where things lie in the repository.
+//! Paths in the repository.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// The checkout the command works on.
+/// Checkout on which a command works.
 pub(crate) struct Repository {
     root: PathBuf,
 }
 
 impl Repository {
-    /// The nearest directory at or above the current one that holds `kernels/cuda` and `Cargo.lock`.
+    /// Finds the nearest directory at or above the current one that contains `kernels/cuda` and `Cargo.lock`.
     pub(crate) fn find() -> anyhow::Result<Self> {
         let here = std::env::current_dir().context("the current directory cannot be read")?;
         here.ancestors()
@@ -21,38 +21,38 @@ impl Repository {
             .context("not inside a checkout of warpbound")
     }
 
-    /// The top directory, absolute.
+    /// Absolute path of the top directory.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Sources of our own kernels.
+    /// Directory of the sources of our own kernels.
     pub(crate) fn kernel_sources(&self) -> PathBuf {
         self.root.join("kernels/cuda")
     }
 
-    /// Cubins built from them.
+    /// Directory of the cubins built from them.
     pub(crate) fn built_kernels(&self) -> PathBuf {
         self.root.join("kernels/built")
     }
 
-    /// Launch files of them, with what they compute.
+    /// Directory of their launch files, with expected results.
     pub(crate) fn launches(&self) -> PathBuf {
         self.root.join("kernels/launches")
     }
 
-    /// Kernels of random expressions; see the command `expressions`.
+    /// Directory of the kernels of random expressions; see the command `expressions`.
     pub(crate) fn expressions(&self) -> PathBuf {
         self.root.join("kernels/expressions")
     }
 
-    /// Third-party tools, never committed; see the command `oracle`.
+    /// Directory of third-party tools, which are never committed; see the command `oracle`.
     pub(crate) fn oracle(&self) -> PathBuf {
         self.root.join("oracle")
     }
 }
 
-/// The files directly in `dir` whose names end in `.extension`, sorted by name.
+/// Returns the files directly in `dir` with the extension, sorted by name.
 pub(crate) fn files_with_extension(dir: &Path, extension: &str) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))? {

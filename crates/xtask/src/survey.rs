@@ -1,4 +1,4 @@
-//! `cargo xtask survey`: kernels of many files, their bounds, times, and the compiler's branch targets.
+//! `cargo xtask survey`: bounds and times of the kernels of many files, and the compiler's branch targets.
 
 mod growth;
 
@@ -19,21 +19,21 @@ pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- survey [--turns N] [--sm SM] [--every N] [--time-limit SECONDS] [FILE...]
 
 Bounds every kernel of the files (cubins of kernels/built) with a bound of 10 for each loop and compares the
-targets of SYNC, BRK and BRX with those that the compiler recorded. Prints what has no bound, the share that has
-one of those that end and call nothing outside their file, what differs, and the distribution of the times that
-the warp-level graph and the whole bound take, on one core, also by blocks, loops and divergent branches. Fails if a
-target differs. The libraries of
-`cargo xtask oracle --libraries` are oracle/libraries/*.so.* and oracle/libraries/cu1[12]/*.
+targets of SYNC, BRK and BRX with those that the compiler recorded. Prints the kernels without a bound, the share with a
+bound of those that end and call no function outside their file, the differences, and the distribution of the times of
+the warp-level graph and of the whole bound, on one core, also by blocks, loops and divergent branches. Fails if a
+target differs. The libraries of `cargo xtask oracle --libraries` are oracle/libraries/*.so.* and
+oracle/libraries/cu1[12]/*.
 
   --turns N   measure each kernel N times and take the median (9; 1 where files are given)
   --sm SM     only images for this architecture
   --every N   only each Nth kernel
-  --time-limit SECONDS   give a kernel up after so long; what is given up depends on the machine";
+  --time-limit SECONDS   give a kernel up after this time; the result depends on the machine";
 
-/// Begin of the reason for a kernel that does not end.
+/// Beginning of the reason for a kernel that does not end.
 const NEVER_ENDS: &str = "infinite loop";
 
-/// Of the slowest and the refused kernels, how many are named.
+/// Number of slowest and of refused kernels that are named.
 const SHOWN: usize = 10;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -54,7 +54,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                 let limit = Duration::try_from_secs_f64(value()?.parse()?)?;
                 options.time_limit = Some(limit);
             }
-            flag if flag.starts_with('-') => bail!("survey does not know {flag:?}"),
+            flag if flag.starts_with('-') => bail!("unknown argument {flag:?}"),
             file => files.push(PathBuf::from(file)),
         }
     }
@@ -63,7 +63,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         files = files_with_extension(&repository.built_kernels(), "cubin")?;
     }
     if every == 0 {
-        bail!("--every needs a number from 1 on");
+        bail!("--every needs a number of at least 1");
     }
     let (mut survey, mut count) = (Survey::default(), 0usize);
     let unreadable = each_kernel(&files, &selection, |session, kernel| {
@@ -86,18 +86,18 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 #[derive(Default)]
 struct Survey {
     bounded: usize,
-    /// Kernels that end and call nothing outside their file, and those of them with a bound.
+    /// Numbers of kernels that end and call no function outside their file, and of those with a bound.
     ending: usize,
     ending_bounded: usize,
     /// Kernels without a bound, by reason.
     others: BTreeMap<String, Vec<String>>,
-    /// Kernels whose worst path stays under the bound, or that have none.
+    /// Kernels whose worst path is below the bound or unknown.
     gaps: Vec<String>,
     divergence_edges: usize,
     equal: usize,
     unreachable: Vec<String>,
     differences: Vec<String>,
-    /// Times with the number of instructions and the name of the kernel.
+    /// Times, with number of instructions and name of the kernel.
     cfg: Vec<(Duration, usize, String)>,
     bound: Vec<(Duration, usize, String)>,
     growth: Growth,
@@ -149,7 +149,7 @@ impl Survey {
             }
         } else {
             let reason = report.reason.unwrap_or_default();
-            // The callees that nobody knows are named by the place of the call.
+            // Reasons about unknown callees differ by the address of the call only.
             let kind = match reason.split_once(" at 0x") {
                 Some((kind, _)) => kind.to_owned(),
                 None => reason,
@@ -168,7 +168,7 @@ impl Survey {
         Ok(())
     }
 
-    /// Counts a kernel, or an image, that is no use.
+    /// Counts an unreadable kernel or image.
     fn unreadable(&mut self, why: String) {
         self.ending += 1;
         let names = self.others.entry("cannot be read".to_owned());
@@ -217,7 +217,7 @@ fn print_some(names: &[String]) {
     }
 }
 
-/// The median time of `work`, and its last result.
+/// Returns the median time of `work` and its last result.
 fn timed<R>(turns: usize, work: impl Fn() -> R) -> (Duration, R) {
     let turn = || {
         let start = Instant::now();

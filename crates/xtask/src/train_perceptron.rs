@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, anyhow, bail};
 use warpbound_testkit::perceptron::{
-    BRIGHTEST, CLASSES, Dense, Digits, IMAGES, Network, SIDE, class_of, is_held_out,
+    MAX_BRIGHTNESS, CLASSES, Dense, Digits, IMAGES, Network, SIDE, class_of, is_held_out,
 };
 
 use crate::repository::Repository;
@@ -73,7 +73,7 @@ fn of_csv(text: &str) -> anyhow::Result<Digits> {
         pixels.extend(numbers);
         labels.push(label);
     }
-    Digits::of(pixels, labels).map_err(|what| anyhow!("{what} (pixels are 0 to {BRIGHTEST})"))
+    Digits::from_parts(pixels, labels).map_err(|what| anyhow!("{what} (pixels are 0 to {MAX_BRIGHTNESS})"))
 }
 
 /// A layer in training: numbers in `f64`, and Adam's two averages of each gradient.
@@ -158,8 +158,8 @@ impl Layer {
         let (weights, biases) = self.numbers.split_at(self.wide * self.narrow);
         let round = |numbers: &[f64]| numbers.iter().map(|&n| n as f32).collect();
         Dense {
-            wide: self.wide,
-            narrow: self.narrow,
+            inputs: self.wide,
+            outputs: self.narrow,
             weights: round(weights),
             biases: round(biases),
         }

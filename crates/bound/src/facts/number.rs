@@ -10,10 +10,10 @@ pub(super) const MISSING: &str = "?";
 
 /// The largest number that a fact may state, 2^40: sums of costs and multiples of bounds then stay far from
 /// the limits of the integer program's coefficients, and a slip of the keyboard is found.
-pub(super) const MOST: u64 = 1 << 40;
+pub(super) const MAX_NUMBER: u64 = 1 << 40;
 
 /// A number of a facts file, or the mark of a missing one.
-pub(super) enum Number {
+pub(super) enum FactNumber {
     Missing,
     Whole(u64),
     TooLarge(String),
@@ -21,23 +21,23 @@ pub(super) enum Number {
     Other(String),
 }
 
-impl Number {
+impl FactNumber {
     /// The number, `None` where it is missing.
     pub(super) fn value(self, key: &str) -> Result<Option<u64>, String> {
         match self {
-            Number::Missing => Ok(None),
-            Number::Whole(n) if n <= MOST => Ok(Some(n)),
-            Number::Whole(n) => Err(format!("`{key}` is {n}, over the limit of {MOST}")),
-            Number::TooLarge(n) => Err(format!("`{key}` is {n}, over the limit of {MOST}")),
-            Number::Other(what) => Err(format!(
+            FactNumber::Missing => Ok(None),
+            FactNumber::Whole(n) if n <= MAX_NUMBER => Ok(Some(n)),
+            FactNumber::Whole(n) => Err(format!("`{key}` is {n}, over the limit of {MAX_NUMBER}")),
+            FactNumber::TooLarge(n) => Err(format!("`{key}` is {n}, over the limit of {MAX_NUMBER}")),
+            FactNumber::Other(what) => Err(format!(
                 "`{key}` is {what}, not a whole number or \"{MISSING}\""
             )),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Number, D::Error> {
+impl<'de> Deserialize<'de> for FactNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FactNumber, D::Error> {
         deserializer.deserialize_any(NumberVisitor)
     }
 }
@@ -46,53 +46,53 @@ impl<'de> Deserialize<'de> for Number {
 struct NumberVisitor;
 
 impl<'de> Visitor<'de> for NumberVisitor {
-    type Value = Number;
+    type Value = FactNumber;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a whole number or \"{MISSING}\"")
     }
 
-    fn visit_i64<E>(self, n: i64) -> Result<Number, E> {
-        Ok(u64::try_from(n).map_or_else(|_| Number::Other(n.to_string()), Number::Whole))
+    fn visit_i64<E>(self, n: i64) -> Result<FactNumber, E> {
+        Ok(u64::try_from(n).map_or_else(|_| FactNumber::Other(n.to_string()), FactNumber::Whole))
     }
 
-    fn visit_u64<E>(self, n: u64) -> Result<Number, E> {
-        Ok(Number::Whole(n))
+    fn visit_u64<E>(self, n: u64) -> Result<FactNumber, E> {
+        Ok(FactNumber::Whole(n))
     }
 
-    fn visit_i128<E>(self, n: i128) -> Result<Number, E> {
+    fn visit_i128<E>(self, n: i128) -> Result<FactNumber, E> {
         Ok(match n < 0 {
-            true => Number::Other(n.to_string()),
-            false => Number::TooLarge(n.to_string()),
+            true => FactNumber::Other(n.to_string()),
+            false => FactNumber::TooLarge(n.to_string()),
         })
     }
 
-    fn visit_u128<E>(self, n: u128) -> Result<Number, E> {
-        Ok(Number::TooLarge(n.to_string()))
+    fn visit_u128<E>(self, n: u128) -> Result<FactNumber, E> {
+        Ok(FactNumber::TooLarge(n.to_string()))
     }
 
-    fn visit_f64<E>(self, x: f64) -> Result<Number, E> {
-        Ok(Number::Other(format!("{x:?}")))
+    fn visit_f64<E>(self, x: f64) -> Result<FactNumber, E> {
+        Ok(FactNumber::Other(format!("{x:?}")))
     }
 
-    fn visit_bool<E>(self, b: bool) -> Result<Number, E> {
-        Ok(Number::Other(b.to_string()))
+    fn visit_bool<E>(self, b: bool) -> Result<FactNumber, E> {
+        Ok(FactNumber::Other(b.to_string()))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Number, E> {
+    fn visit_str<E>(self, text: &str) -> Result<FactNumber, E> {
         Ok(match text == MISSING {
-            true => Number::Missing,
-            false => Number::Other(format!("{text:?}")),
+            true => FactNumber::Missing,
+            false => FactNumber::Other(format!("{text:?}")),
         })
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Number, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<FactNumber, A::Error> {
         while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Number::Other("a list".to_owned()))
+        Ok(FactNumber::Other("a list".to_owned()))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Number, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FactNumber, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Number::Other("a table or a date".to_owned()))
+        Ok(FactNumber::Other("a table or a date".to_owned()))
     }
 }

@@ -290,8 +290,8 @@ fn totals_are_facts() {
     assert!(violated.stdout.contains(line), "{}", violated.stdout);
 }
 
-/// A step that is never taken lowers the bound: here both loops run once, so that no step back to a header is taken. If one
-/// is taken, the audit says so.
+/// A step that is never taken lowers the bound: here both loops run once, so that no step back to a header is taken.
+/// If one is taken, the audit says so.
 #[test]
 fn steps_that_are_never_taken_are_facts() {
     let numbers = ["bound = 19", "bound = 19"];

@@ -1,11 +1,11 @@
-//! What the analyses claim of every step of a warp, and whether one step is as they claim.
+//! Claims of the analyses about each step of a warp, and the check of a step against them.
 
 use std::fmt;
 
 use warpbound_analyse::LaunchContext;
-use warpbound_analyse::agreement::{Halves, Used, apply};
+use warpbound_analyse::agreement::{GuardedWrites, UsedAssumptions, apply_data_effect};
 use warpbound_analyse::context::ContextId;
-use warpbound_analyse::space::ContextBlock;
+use warpbound_analyse::program_space::ContextBlock;
 use warpbound_bound::{Never, NeverIndex};
 use warpbound_ir::{Cell, Code, OpIndex};
 use warpbound_simt::concrete::{ActivationStack, Mask, StackEntry};
@@ -16,10 +16,10 @@ use warpbound_simt::{EntrySite, EntryId, NodeId, Tag};
 use super::loops::LoopIndex;
 use crate::KernelFlow;
 
-/// So many of the uppermost entries of a stack are compared with each other: recursion without end would take for ever.
-const DEEPEST: usize = 32;
+/// Maximum of the topmost stack entries that are compared pairwise: the stacks of deep recursion would take too long.
+const MAX_DEPTH: usize = 32;
 
-/// A program point with a label that observers attach (a calling context).
+/// Program point with a label that observers attach, such as a calling context.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Point<C> {
     /// The operation.
@@ -28,28 +28,28 @@ pub struct Point<C> {
     pub label: C,
 }
 
-/// A point in a calling context.
+/// Program point in a calling context.
 pub type ClaimPoint = Point<ContextId>;
 
-/// What kind of claim a warp contradicts.
+/// Kind of claim.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Claim {
-    /// The nodes of the graph are all that is executed.
+    /// Warps execute only nodes of the graph.
     Node,
-    /// The lanes of a group hold equal values in a cell.
+    /// The lanes of a group hold equal values in a cell (`warp-cfg-2023` 3.3).
     Agreement,
-    /// The entries on the stack and their order.
+    /// Only entries of the stack graph are on the stack, in its order (3.1).
     Stack,
-    /// How groups of lanes lie to each other.
+    /// Relations between groups of lanes (3.2).
     Relation,
-    /// The steps of the graph are all that is done.
+    /// Warps take only edges of the graph.
     Edge,
-    /// What instructions make of the activation stack.
+    /// Effects of instructions on the activation stack.
     Machine,
 }
 
 impl Claim {
-    /// A name for reports.
+    /// Returns the name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Claim::Node => "node",
@@ -62,14 +62,14 @@ impl Claim {
     }
 }
 
-/// A warp did something that the analyses exclude.
+/// Step of a warp that contradicts a claim.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Violation {
-    /// What is contradicted.
+    /// Kind of the claim.
     pub claim: Claim,
-    /// The operation that the warp was about to execute.
+    /// Operation that the warp was about to execute.
     pub at: OpIndex,
-    /// One clause.
+    /// Description, one clause.
     pub what: String,
 }
 
@@ -79,67 +79,68 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Everything that is claimed of the warps of a launch.
+/// Claims about the warps of a launch.
 pub struct Claims<'a> {
-    /// The program.
+    /// Code of the kernel.
     pub code: &'a Code,
-    /// The launch.
+    /// Facts of the launch that the analyses used.
     pub launch: LaunchContext,
-    /// Its control flow.
+    /// Control flow of the kernel.
     pub flow: KernelFlow,
-    /// For each operation, the first one of its block.
+    /// First operation of the block, by operation.
     first: Vec<OpIndex>,
-    /// For each node, on which cells the active lanes agree before each operation of its block.
-    active: Vec<Vec<CellSet>>,
-    /// Which loops a node is in and heads.
+    /// Cells on which the active lanes agree, by node and by operation of its block, before the operation.
+    active_agreement: Vec<Vec<CellSet>>,
+    /// Loops by header node.
     pub(crate) loops: LoopIndex,
-    /// The user's statements about blocks and steps that no thread executes, and their number.
+    /// The user's `never` statements about blocks and edges, and their number.
     never: NeverIndex,
-    statements: usize,
+    never_statements: usize,
 }
 
 impl<'a> Claims<'a> {
-    /// The claims of `flow` about `code`.
+    /// Collects the claims of `flow` about `code`.
     pub fn new(code: &'a Code, launch: LaunchContext, flow: KernelFlow) -> Self {
         let mut claims = Claims {
             code,
             launch,
             flow,
             first: Vec::new(),
-            active: Vec::new(),
+            active_agreement: Vec::new(),
             loops: LoopIndex::default(),
             never: NeverIndex::default(),
-            statements: 0,
+            never_statements: 0,
         };
         claims.refresh();
         claims
     }
 
-    /// Adds what no thread does, as a user states it.
+    /// Adds the user's `never` statements.
     #[must_use]
     pub fn with_never(mut self, never: &[Never]) -> Self {
         self.never = NeverIndex::new(never);
-        self.statements = never.len();
+        self.never_statements = never.len();
         self
     }
 
-    /// The number of statements of what no thread does.
+    /// Returns the number of `never` statements.
     pub(crate) fn never_count(&self) -> usize {
-        self.statements
+        self.never_statements
     }
 
-    /// The numbers of the statements that a thread contradicts which comes to a node, from another if it does not begin there.
-    pub fn contradicted(
+    /// Returns the numbers of the `never` statements that a thread violates when it goes `from` one node `to` another;
+    /// `None` is the start of the thread.
+    pub fn violated_never(
         &self,
         from: Option<NodeId>,
         to: NodeId,
     ) -> impl Iterator<Item = usize> + use<'_> {
         let found = (!self.never.is_empty())
-            .then(|| self.flow.contradicted(self.code, &self.never, from, to));
+            .then(|| self.flow.violated_never(self.code, &self.never, from, to));
         found.into_iter().flatten()
     }
 
-    /// Computes again what is derived from the public parts, after a test has changed them.
+    /// Recomputes derived data after a test has changed the public fields.
     pub fn refresh(&mut self) {
         let KernelFlow { thread, warp, .. } = &self.flow;
         let agreements = |node| {
@@ -147,42 +148,41 @@ impl<'a> Claims<'a> {
             let Some(mut state) = warp.state(node).cloned() else {
                 return list;
             };
-            let (mut halves, mut used) = (Halves::default(), Used::default());
+            let (mut halves, mut used) = (GuardedWrites::default(), UsedAssumptions::default());
             for op in thread.space.block(node).ops() {
                 list.push(*state.agreement(ACTIVE));
                 if let Some(op) = self.code.get(op) {
-                    apply(&mut state, op, &self.launch, &mut halves, &mut used);
+                    apply_data_effect(&mut state, op, &self.launch, &mut halves, &mut used);
                 }
             }
             list
         };
-        self.active = thread.space.ids().map(agreements).collect();
-        let mut first = OpIndex::default();
+        self.active_agreement = thread.space.ids().map(agreements).collect();
+        let mut block_starts = OpIndex::default();
         let first_of = |op| {
             if thread.space.blocks.starting_at(op).is_some() {
-                first = op;
+                block_starts = op;
             }
-            first
+            block_starts
         };
         let ops = (0..self.code.ops.len() as u32).map(OpIndex);
         self.first = ops.map(first_of).collect();
         self.loops = LoopIndex::of(&self.flow);
     }
 
-    /// Claims that the active lanes agree on a cell whenever they are about to execute an operation, which a test does
-    /// to see that it is noticed.
+    /// Adds the claim that the active lanes agree on a cell before an operation: a planted fault that tests use.
     pub fn claim_agreement(&mut self, at: OpIndex, cell: Cell) {
         for node in self.flow.thread.space.ids() {
             let first = self.flow.thread.space.block(node).first;
             let nth = at.index().checked_sub(first.index());
-            let list = self.active.get_mut(node.index());
+            let list = self.active_agreement.get_mut(node.index());
             if let Some(set) = nth.and_then(|nth| list?.get_mut(nth)) {
                 set.insert(cell.index());
             }
         }
     }
 
-    /// The node that begins at a point.
+    /// Returns the node that starts at a point.
     pub fn node_of(&self, point: ClaimPoint) -> Option<NodeId> {
         let space = &self.flow.thread.space;
         let block = space.blocks.starting_at(point.op)?;
@@ -190,13 +190,13 @@ impl<'a> Claims<'a> {
         space.find(ContextBlock { block, context })
     }
 
-    /// The node in whose block a point lies.
+    /// Returns the node whose block contains a point.
     pub fn node_around(&self, point: ClaimPoint) -> Option<NodeId> {
         let op = *self.first.get(point.op.index())?;
         self.node_of(Point { op, ..point })
     }
 
-    /// The operation behind it lies in the same block.
+    /// Whether the next operation lies in the same block.
     pub(crate) fn is_inside(&self, op: OpIndex) -> bool {
         self.first
             .get(op.index() + 1)
@@ -208,12 +208,12 @@ impl<'a> Claims<'a> {
             pushed_by: self.node_around(stage.pushed_by)?,
             resume: self.node_of(stage.next)?,
             tag: stage.tag,
-            meets: None,
+            reconvergence: None,
         })
     }
 
-    /// Checks what is claimed of a warp that is about to execute the top of its stack. `agree` tells whether lanes hold
-    /// equal values in a cell.
+    /// Checks the claims about the state of a warp that is about to execute the top of its stack. `agree` returns
+    /// whether lanes hold equal values in a cell.
     pub fn check_state(
         &self,
         stack: &ActivationStack<ClaimPoint>,
@@ -230,12 +230,12 @@ impl<'a> Claims<'a> {
         let node = self.node_around(top.next);
         let state = node.and_then(|here| Some((here, self.flow.warp.state(here)?)));
         let Some((here, state)) = state else {
-            let what = "no node of the graph that a warp executes lies here".to_owned();
-            return tell(Claim::Node, what);
+            let message = "no node of the graph that a warp executes lies here".to_owned();
+            return tell(Claim::Node, message);
         };
         let first = self.flow.thread.space.block(here).first;
         let nth = top.next.op.index() - first.index();
-        let Some(agreed) = self.active.get(here.index()).and_then(|l| l.get(nth)) else {
+        let Some(agreed) = self.active_agreement.get(here.index()).and_then(|l| l.get(nth)) else {
             let what = "no operation of the node's block lies here".to_owned();
             return tell(Claim::Node, what);
         };
@@ -244,7 +244,7 @@ impl<'a> Claims<'a> {
             cells.filter(|&cell| !agree(cell, mask)).collect()
         };
         for cell in disagreed(agreed, top.mask) {
-            let what = format!("the active lanes are said to agree on {cell}");
+            let what = format!("the active lanes are claimed to agree on {cell}");
             tell(Claim::Agreement, what);
         }
         if nth > 0 {
@@ -257,32 +257,32 @@ impl<'a> Claims<'a> {
             let slot = id.and_then(|id| state.stack().slot(id));
             let (Some(id), Some(slot)) = (id, slot) else {
                 let what = format!(
-                    "a {} is on the stack, which is said not to be",
-                    spell(stage)
+                    "a {} is on the stack, which is claimed to be impossible",
+                    entry_text(stage)
                 );
                 return tell(Claim::Stack, what);
             };
             ids.push(id);
-            if ids.len() > DEEPEST {
+            if ids.len() > MAX_DEPTH {
                 continue;
             }
             groups.push((slot, stage.mask));
             for cell in disagreed(state.agreement(slot), stage.mask) {
-                let lanes = spell(stage);
-                let what = format!("the lanes of a {lanes} are said to agree on {cell}");
+                let lanes = entry_text(stage);
+                let what = format!("the lanes of a {lanes} are claimed to agree on {cell}");
                 tell(Claim::Agreement, what);
             }
         }
         check_nesting(stack, &mut tell);
         if !state.stack().contains(&ids) {
-            let what = "entries lie on the stack in an order that is said not to be".to_owned();
+            let what = "the entries on the stack have an order that is claimed to be impossible".to_owned();
             tell(Claim::Stack, what);
         }
         check_relations(state, &groups, &mut tell);
     }
 
-    /// Checks the step that a warp has taken from the last operation of a block. `exhausted`: the running entry was left
-    /// by all its lanes.
+    /// Checks the step that a warp has taken from the last operation of a block. `exhausted`: all lanes have left the
+    /// running entry.
     pub fn check_step(
         &self,
         before: &ActivationStack<ClaimPoint>,
@@ -296,7 +296,7 @@ impl<'a> Claims<'a> {
         let at = top.next.op;
         let mut tell = |claim, what| found.push(Violation { claim, at, what });
         let Some(here) = self.node_around(top.next) else {
-            // Told when the warp came here.
+            // `check_state` has reported it.
             return;
         };
         if self.flow.thread.space.block(here).last != at {
@@ -305,7 +305,7 @@ impl<'a> Claims<'a> {
         let next = after.top();
         let to = next.and_then(|next| self.node_of(next.next));
         let place = match next {
-            Some(next) => self.spell_op(next.next.op),
+            Some(next) => self.op_address(next.next.op),
             None => "the end".to_owned(),
         };
         if next.is_some() && to.is_none() {
@@ -313,7 +313,7 @@ impl<'a> Claims<'a> {
             return tell(Claim::Edge, what);
         }
         let via = if exhausted && to.is_some() {
-            // The stage that runs now, as it was before it became NIL.
+            // The entry that runs now, as it was before the pop made it the active one.
             let stage = before.pending().get(after.pending().len()).or(before.top());
             match stage.and_then(|stage| self.entry_id(stage)) {
                 Some(id) => Via::Resume(id),
@@ -331,7 +331,7 @@ impl<'a> Claims<'a> {
                 match self.entry_id(stage) {
                     Some(id) => pushed.push(id),
                     None => {
-                        let what = format!("it pushes a {}, which is no entry", spell(stage));
+                        let what = format!("it pushes a {}, which is no entry", entry_text(stage));
                         tell(Claim::Stack, what);
                     }
                 }
@@ -339,13 +339,13 @@ impl<'a> Claims<'a> {
         }
         let steps = self.flow.warp.steps.get(here.index());
         let steps = || steps.into_iter().flatten();
-        let leads = |step: &&_| leads(step, to, via);
+        let matches_edge = |step: &&_| leads(step, to, via);
         let known = steps()
-            .filter(leads)
+            .filter(matches_edge)
             .any(|step| pushed.iter().all(|id| step.pushes.contains(id)));
         let how = match via {
-            Via::Walk => "on foot",
-            Via::Resume(_) => "by taking up lanes that wait",
+            Via::Walk => "by active lanes",
+            Via::Resume(_) => "by resuming pending lanes",
         };
         if !known {
             let with = match pushed.len() {
@@ -355,9 +355,9 @@ impl<'a> Claims<'a> {
             let what = format!("the step to {place} {how}{with} is no edge");
             tell(Claim::Edge, what);
         }
-        // Pushes are counted on edges: an edge without the push must not stand for one with it.
+        // Count rows count pushes by edge, so an edge without the push must not stand for one with it.
         let exact = steps()
-            .filter(leads)
+            .filter(matches_edge)
             .any(|step| pushed.is_empty() == step.pushes.is_empty());
         if known && !exact {
             let what = format!("the pushes of the step to {place} are not on the edge");
@@ -365,7 +365,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    fn spell_op(&self, op: OpIndex) -> String {
+    fn op_address(&self, op: OpIndex) -> String {
         match self.code.get(op) {
             Some(op) => op.addr.to_string(),
             None => format!("#{}", op.0),
@@ -377,16 +377,17 @@ fn leads(step: &warpbound_simt::warp::WarpStep, to: Option<NodeId>, via: Via) ->
     step.to == to && step.via == via
 }
 
-fn spell(stage: &StackEntry<ClaimPoint>) -> String {
+fn entry_text(stage: &StackEntry<ClaimPoint>) -> String {
     match stage.tag {
-        Tag::Nil => "group of lanes that wait for others".to_owned(),
+        Tag::Nil => "group of pending lanes".to_owned(),
         tag => format!("{} entry", tag.name()),
     }
 }
 
-/// The invariant that `StackGraph::filter` rests on.
+/// Checks the nesting of lanes that `StackGraph::filter` relies on: a pending group is disjoint from the lanes above
+/// it, a tagged entry contains them.
 fn check_nesting(stack: &ActivationStack<ClaimPoint>, tell: &mut dyn FnMut(Claim, String)) {
-    let deeper = stack.pending().len().saturating_sub(DEEPEST);
+    let deeper = stack.pending().len().saturating_sub(MAX_DEPTH);
     for (depth, lower) in stack.pending().iter().enumerate().skip(deeper) {
         let above = stack.pending().iter().skip(depth + 1).chain(stack.top());
         let nested = |upper: &StackEntry<ClaimPoint>| match lower.tag {
@@ -394,7 +395,7 @@ fn check_nesting(stack: &ActivationStack<ClaimPoint>, tell: &mut dyn FnMut(Claim
             _ => upper.mask & !lower.mask == 0,
         };
         if !above.into_iter().all(nested) {
-            let what = format!("the lanes of a {} are not nested", spell(lower));
+            let what = format!("the lanes of a {} are not nested", entry_text(lower));
             tell(Claim::Stack, what);
         }
     }
@@ -413,12 +414,12 @@ fn check_relations(
             let claimed = state.groups().get(a, b);
             let holds = [
                 (GroupRelation::SUBSET, lanes_a & !lanes_b == 0, "within"),
-                (GroupRelation::DISJOINT, lanes_a & lanes_b == 0, "apart from"),
+                (GroupRelation::DISJOINT, lanes_a & lanes_b == 0, "disjoint from"),
                 (GroupRelation::EXCEEDS, lanes_a & !lanes_b != 0, "not within"),
             ];
             for (relation, holds, words) in holds {
                 if claimed.has(relation) && !holds {
-                    let what = format!("group {a} of lanes is said to be {words} group {b}");
+                    let what = format!("group {a} of lanes is claimed to be {words} group {b}");
                     tell(Claim::Relation, what);
                 }
             }

@@ -1,4 +1,4 @@
-//! How often each lane executes the headers of loops, counted as loop facts count.
+//! Header executions of loops by each lane, counted as loop facts define them.
 
 use std::cmp::Reverse;
 
@@ -9,24 +9,24 @@ use warpbound_simt::{NodeId, Tag};
 use super::claims::Claims;
 use crate::KernelFlow;
 
-/// Loops by node.
+/// Index from nodes to the loops that they head.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LoopIndex {
-    /// For each node, the loops whose header it is.
+    /// Numbers of the loops whose header a node is, by node.
     headed: Vec<Vec<usize>>,
 }
 
 impl LoopIndex {
     pub(crate) fn of(flow: &KernelFlow) -> LoopIndex {
-        let mut headed = vec![Vec::new(); flow.thread.space.len()];
+        let mut loops_of_header = vec![Vec::new(); flow.thread.space.len()];
         for (number, counted) in flow.loops.loops.iter().enumerate() {
             for header in &counted.headers {
-                if let Some(list) = headed.get_mut(header.index()) {
+                if let Some(list) = loops_of_header.get_mut(header.index()) {
                     list.push(number);
                 }
             }
         }
-        LoopIndex { headed }
+        LoopIndex { headed: loops_of_header }
     }
 
     fn headed_by(&self, node: NodeId) -> &[usize] {
@@ -34,40 +34,40 @@ impl LoopIndex {
     }
 }
 
-/// Header executions of a lane.
+/// Header executions of a loop by a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HeaderCount {
-    /// Those since it entered the loop.
+    /// Executions since the lane entered the loop.
     pub since_entry: u64,
-    /// All of them.
+    /// Executions in the whole run.
     pub total: u64,
 }
 
-/// The header executions of one lane since it entered each loop.
+/// Counter of the header executions of one lane.
 #[derive(Clone, Debug)]
 pub struct LoopCounter {
-    /// For each loop of the graph.
-    running: Vec<u64>,
-    /// For each fact, all header executions so far.
+    /// Executions since the last entry, by loop of the graph.
+    since_entry: Vec<u64>,
+    /// Executions so far, by loop fact.
     totals: Vec<u64>,
-    /// Counts saved at calls into shared contexts.
+    /// Counts saved at calls into shared contexts, with the calling nodes.
     frames: Vec<(NodeId, Vec<u64>)>,
     at: Option<NodeId>,
 }
 
 impl LoopCounter {
-    /// A lane before it begins.
+    /// Creates the counter of a lane before its first node.
     pub fn new(claims: &Claims<'_>) -> LoopCounter {
         LoopCounter {
-            running: vec![0; claims.flow.loops.loops.len()],
+            since_entry: vec![0; claims.flow.loops.loops.len()],
             totals: vec![0; claims.flow.loops.sites.len()],
             frames: Vec::new(),
             at: None,
         }
     }
 
-    /// The lane comes to a node; from which other, if it does not begin there. `seen` gets the number of the fact, and the
-    /// counts, of each loop whose header that is.
+    /// Moves the lane to a node and returns its previous node, if any. `seen` receives the fact number and the counts
+    /// of each loop whose header the node is.
     pub fn count(
         &mut self,
         claims: &Claims<'_>,
@@ -78,7 +78,7 @@ impl LoopCounter {
         let from = before.map(|from| self.shared_call_frames(claims, from, node));
         for &number in claims.loops.headed_by(node) {
             let counted = claims.flow.loops.loops.get(number);
-            let (Some(counted), Some(running)) = (counted, self.running.get_mut(number)) else {
+            let (Some(counted), Some(running)) = (counted, self.since_entry.get_mut(number)) else {
                 continue;
             };
             let inside = from.is_some_and(|from| counted.body.binary_search(&from).is_ok());
@@ -96,8 +96,8 @@ impl LoopCounter {
         before
     }
 
-    /// A call into a shared context suspends the loops around it; its return goes on with them. Returns
-    /// where the lane comes from: behind such a return, the call.
+    /// Suspends the loops around a call into a shared context and resumes them at its return. Returns the node that the
+    /// lane comes from; after such a return, this is the call.
     fn shared_call_frames(&mut self, claims: &Claims<'_>, from: NodeId, to: NodeId) -> NodeId {
         let space = &claims.flow.thread.space;
         if space.shared_calls.is_empty() {
@@ -108,7 +108,7 @@ impl LoopCounter {
             Some(ControlEffect::Call(_) | ControlEffect::Push(StackToken::Ret, _))
                 if space.shared_calls.contains_key(&from) =>
             {
-                self.frames.push((from, self.running.clone()));
+                self.frames.push((from, self.since_entry.clone()));
                 from
             }
             Some(ControlEffect::Unwind(StackToken::Ret)) => {
@@ -124,7 +124,7 @@ impl LoopCounter {
                 };
                 let callee = space.shared_calls.get(&pusher).map(|call| call.callee);
                 let is_callee = |node: NodeId| Some(space.block(node).first) == callee;
-                let loops = claims.flow.loops.loops.iter().zip(&mut self.running);
+                let loops = claims.flow.loops.loops.iter().zip(&mut self.since_entry);
                 for ((counted, running), saved) in loops.zip(saved) {
                     let callee_inside = counted.body.iter().any(|&node| is_callee(node));
                     if !callee_inside && counted.body.binary_search(&pusher).is_ok() {
@@ -138,20 +138,20 @@ impl LoopCounter {
     }
 }
 
-/// The most header executions that were seen of a loop, and the first thread that did them.
+/// Observed maximum of header executions of a loop, and the first thread with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HeaderMaximum {
-    /// Header executions, for one entry of the loop or in the whole run.
+    /// Header executions per entry of the loop, or in the whole run.
     pub count: u64,
-    /// The thread's number in its block.
+    /// Number of the thread in its block.
     pub thread: u32,
-    /// The block.
+    /// Index of the block.
     pub block: [u32; 3],
 }
 
 impl HeaderMaximum {
-    /// Of equal ones the first thread, whoever came first.
-    pub(crate) fn order(&self) -> impl Ord + use<> {
+    /// Returns the sort key: among equal counts, the thread with the least index is the greatest.
+    pub(crate) fn sort_key(&self) -> impl Ord + use<> {
         let [x, y, z] = self.block;
         (self.count, Reverse(([z, y, x], self.thread)))
     }

@@ -1,48 +1,50 @@
-//! Runs of a kernel against everything that is claimed of it.
+//! Audit: executions of a kernel compared with all claims about it.
 //!
-//! The simulator knows no analysis. What its warps do is compared, instruction by instruction, with the warp-level graph,
-//! the stacks and the agreements that the analyses claim ([`Claims`], [`Watch`]), and in the end with the facts that a user
-//! states and with the bound ([`Stated`]).
+//! The simulator uses no analysis, so it is an independent oracle. [`ClaimMonitor`] compares each instruction of its
+//! warps with the warp-level graph, the stacks and the agreements of the analyses ([`Claims`]). After each run, the
+//! observed loop counts and instructions are compared with the user's facts and with the bound ([`StatedFacts`]).
 
 mod claims;
 mod loops;
 mod vary;
-mod watch;
+mod monitor;
 
 use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::Never;
 use warpbound_isa::Program;
-use warpbound_load::{LaunchFile, Kernel};
+use warpbound_load::{Kernel};
+use warpbound_launch::{LaunchFile};
 use warpbound_report::KernelBound;
 use warpbound_report::audit::{AuditFault, AuditReport, AuditedLoop, Finding};
 use warpbound_report::bound::Origin;
-use warpbound_simulate::functional::{Size, launch_with};
+use warpbound_simulate::functional::{launch_with};
+use warpbound_launch::{Size};
 
-use crate::functional::{MOST_INSTRUCTIONS, limits};
+use crate::runs::functional::MAX_INSTRUCTIONS;
 use crate::prepared::Prepared;
 use crate::{BoundOptions, Session};
 
 pub use claims::{Claim, Claims, ClaimPoint, Point, Violation};
 pub use loops::{HeaderCount, LoopCounter, HeaderMaximum};
-pub use warpbound_simulate::functional::PathOrder;
-pub use watch::{Seen, ClaimMonitor, WarpId, WorstWarp};
+pub use warpbound_launch::{PathOrder};
+pub use monitor::{AuditObservations, ClaimMonitor, WarpId, WorstWarp};
 
-/// Findings and faults that a report shows.
+/// Maximum of findings, and of distinct faults, in a report.
 const SHOWN: usize = 20;
 
-/// A run that nobody has tried may issue so many times the instructions of the launch as given.
-const LONGER: u64 = 16;
+/// Limit of a varied run, as a multiple of the instructions of the given launch: random contents may not terminate.
+const MAX_LENGTH_RATIO: u64 = 16;
 
-/// Which runs an audit does.
+/// Runs of an audit.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditRuns {
-    /// Runs: first the launch as given, then others like it.
+    /// Number of runs: the launch as given, then variations of it.
     pub runs: u64,
-    /// Start of the random sequence of those.
+    /// Seed of the variations.
     pub seed: u64,
-    /// The most warp instructions of the first run.
+    /// Limit of the warp instructions of the first run.
     pub max_instructions: Option<u64>,
 }
 
@@ -56,73 +58,74 @@ impl Default for AuditRuns {
     }
 }
 
-/// A run that was watched.
+/// Result of a monitored run.
 #[derive(Clone, Debug)]
-pub struct Watched {
-    /// What was seen, up to the fault if there was one.
-    pub seen: Seen,
-    /// Why it did not come to its end, and where in the kernel.
+pub struct MonitoredRun {
+    /// Observations up to the end or the fault.
+    pub observations: AuditObservations,
+    /// Fault that ended the run, with its location in the kernel.
     pub fault: Option<Diagnostic>,
 }
 
-/// What a user states of loops, and the bound that follows.
+/// Facts that the user states about loops, and the bound that follows from them.
 #[derive(Clone, Debug, Default)]
 pub struct StatedFacts {
-    /// The bound of each loop, in the order of [`warpbound_analyse::loops::Loops::sites`]: header executions per entry
-    /// and thread.
+    /// Bound of each loop, in the order of [`warpbound_analyse::loops::Loops::sites`]: header executions of a thread
+    /// per entry.
     pub loops: Vec<Option<u64>>,
-    /// The total of each loop: header executions of a thread in its whole run.
+    /// Total of each loop: header executions of a thread in its whole run.
     pub totals: Vec<Option<u64>>,
-    /// Instructions of a warp.
+    /// Bound of the instructions that a warp issues.
     pub bound: Option<u128>,
 }
 
-/// A run is not as stated.
+/// Statement that a run violates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BrokenStatement {
-    /// A thread ran a loop's header more often.
+    /// A thread executed a loop header more often per entry than stated.
     Fact {
-        /// The number of the loop.
+        /// Number of the loop.
         number: usize,
-        /// The statement.
+        /// Stated number.
         stated: u64,
-        /// The event that contradicts it.
+        /// Observation that contradicts it.
         most: HeaderMaximum,
     },
-    /// A thread ran a loop's header more often in its whole run.
+    /// A thread executed a loop header more often in its whole run than stated.
     Total {
-        /// The number of the loop.
+        /// Number of the loop.
         number: usize,
-        /// The statement.
+        /// Stated number.
         stated: u64,
-        /// The event that contradicts it.
+        /// Observation that contradicts it.
         most: HeaderMaximum,
     },
-    /// A thread did what no thread does.
+    /// A thread executed code that the user excluded.
     Never {
-        /// The number of the statement.
+        /// Number of the statement.
         number: usize,
-        /// The first thread that did.
-        who: HeaderMaximum,
+        /// First thread that executed it.
+        thread: HeaderMaximum,
     },
-    /// A warp issued more instructions, although no fact is broken.
+    /// A warp issued more instructions than the bound, although no fact is violated.
     Bound {
         /// The bound.
         bound: u128,
-        /// The event that contradicts it.
+        /// Observation that contradicts it.
         worst: WorstWarp,
     },
 }
 
 impl StatedFacts {
-    /// What a run contradicts. A bound rests on the facts: where one is broken, it is not compared.
-    pub fn broken(&self, seen: &Seen) -> Vec<BrokenStatement> {
+    /// Returns the statements that a run violates. The bound holds under the facts, so it is compared only if none of
+    /// them is violated.
+    pub fn violated(&self, seen: &AuditObservations) -> Vec<BrokenStatement> {
         let pairs = self.loops.iter().zip(&seen.most).enumerate();
         let facts = pairs.filter_map(|(number, (stated, most))| {
             let (stated, most) = ((*stated)?, (*most)?);
-            // Where it only follows from a total that is broken, that says it.
+            // A bound per entry that the stated total implies is reported as a violation of that total only.
             let total = |totals: &[Option<u64>]| totals.get(number).copied().flatten();
-            let all = seen.totals.get(number).copied().flatten();
+            let all = seen.max_totals.get(number).copied().flatten();
             let follows = total(&self.totals)
                 .zip(all)
                 .is_some_and(|(total, all)| stated >= total && all.count > total);
@@ -132,7 +135,7 @@ impl StatedFacts {
                 most,
             })
         });
-        let totals = self.totals.iter().zip(&seen.totals).enumerate();
+        let totals = self.totals.iter().zip(&seen.max_totals).enumerate();
         let totals = totals.filter_map(|(number, (stated, most))| {
             let (stated, most) = ((*stated)?, (*most)?);
             (most.count > stated).then_some(BrokenStatement::Total {
@@ -141,11 +144,11 @@ impl StatedFacts {
                 most,
             })
         });
-        let happened = seen.happened.iter().enumerate();
+        let happened = seen.executed_never.iter().enumerate();
         let happened = happened.filter_map(|(number, who)| {
             Some(BrokenStatement::Never {
                 number,
-                who: (*who)?,
+                thread: (*who)?,
             })
         });
         let mut broken: Vec<BrokenStatement> = facts.chain(totals).chain(happened).collect();
@@ -159,11 +162,11 @@ impl StatedFacts {
 }
 
 impl Session {
-    /// Everything that is claimed of the warps of a kernel.
+    /// Computes the claims of the analyses about the warps of a kernel.
     ///
     /// # Errors
     ///
-    /// Where the kernel is not followed, or the block does not suit it.
+    /// The analyses refuse the kernel, or the block does not suit it.
     pub fn claims<'a>(
         &self,
         prepared: &'a Prepared<'_>,
@@ -180,11 +183,11 @@ impl Session {
         Ok(Claims::new(&prepared.code, launch, flow).with_never(&never))
     }
 
-    /// Runs all blocks of a grid and compares what their warps do with what is claimed.
+    /// Executes all blocks of a grid and compares each step of their warps with the claims.
     ///
     /// # Errors
     ///
-    /// Where the launch does not suit the kernel.
+    /// The launch does not suit the kernel.
     pub fn watch(
         &self,
         prepared: &Prepared<'_>,
@@ -192,22 +195,22 @@ impl Session {
         grid: &LaunchFile,
         order: PathOrder,
         max_instructions: u64,
-    ) -> Result<Watched, Diagnostic> {
-        let (run, mut memory) = self.start(prepared, grid, order, max_instructions)?;
+    ) -> Result<MonitoredRun, Diagnostic> {
+        let (run, mut memory) = self.bind(prepared, grid, order, max_instructions)?;
         let mut watch = ClaimMonitor::new(claims);
         let done = launch_with(&prepared.code, &run, &mut memory, &mut watch);
-        Ok(Watched {
-            seen: watch.finish(),
+        Ok(MonitoredRun {
+            observations: watch.finish(),
             fault: done.err().map(|fault| prepared.fault(&fault)),
         })
     }
 
-    /// Runs a launch, and others like it, and compares with all that is claimed and stated. `ran` gets the number of
-    /// each run that is done.
+    /// Executes a launch and variations of it, and compares them with all claims and statements. `ran` receives the
+    /// number of each completed run.
     ///
     /// # Errors
     ///
-    /// Where the launch does not suit the kernel, or the facts contradict each other.
+    /// The launch does not suit the kernel, or the facts contradict each other.
     pub fn audit(
         &self,
         kernel: &Kernel,
@@ -225,9 +228,9 @@ impl Session {
             let what = Diagnostic::new("only GPU kernels are audited, this one is mini-SIMT");
             return Err(self.locate(what.in_kernel(kernel.demangled())));
         }
-        // Also tells whether the launch suits the kernel.
-        limits::check(kernel, grid)?;
-        self.start(&prepared, grid, PathOrder::default(), 0)?;
+        // Both calls also check that the launch suits the kernel.
+        warpbound_launch::check_limits(kernel, grid)?;
+        self.bind(&prepared, grid, PathOrder::default(), 0)?;
         let bound = self.bound(kernel, &options)?;
         let mut report = self.empty_report(kernel, grid, &bound);
         let claims = match self.claims(&prepared, &options) {
@@ -246,12 +249,12 @@ impl Session {
             },
             bound: &bound,
             findings: BTreeMap::new(),
-            more: 0,
+            further_violations: 0,
             most: vec![0; bound.loops.len()],
             totals: vec![0; bound.loops.len()],
             report: &mut report,
         };
-        let mut limit = runs.max_instructions.unwrap_or(MOST_INSTRUCTIONS);
+        let mut limit = runs.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
         for number in 1..=runs.runs {
             let varied;
             let (launch, order) = match number {
@@ -263,8 +266,8 @@ impl Session {
             };
             let watched = self.watch(&prepared, &claims, launch, order, limit)?;
             if number == 1 {
-                let longer = watched.seen.issued.saturating_add(1000);
-                limit = limit.min(longer.saturating_mul(LONGER));
+                let longer = watched.observations.issued.saturating_add(1000);
+                limit = limit.min(longer.saturating_mul(MAX_LENGTH_RATIO));
             }
             audit.add(number, watched);
             ran(number);
@@ -299,31 +302,31 @@ impl Session {
     }
 }
 
-/// What is known after some runs.
+/// Results accumulated over the runs.
 struct Audit<'a> {
     prepared: &'a Prepared<'a>,
     stated: StatedFacts,
     bound: &'a KernelBound,
-    /// What was found, in the order of the report, with the run and how it is told.
+    /// Findings in the order of the report: statements first, then the bound, then claims by operation.
     findings: BTreeMap<(u8, usize, String), Finding>,
-    /// Findings that no run has kept apart.
-    more: u64,
+    /// Violations beyond the limit of a run, which are only counted.
+    further_violations: u64,
     most: Vec<u64>,
     totals: Vec<u64>,
     report: &'a mut AuditReport,
 }
 
 impl Audit<'_> {
-    fn add(&mut self, run: u64, watched: Watched) {
-        let Watched { seen, fault } = watched;
-        for broken in self.stated.broken(&seen) {
-            let (key, claim, what) = self.tell(broken);
+    fn add(&mut self, run: u64, watched: MonitoredRun) {
+        let MonitoredRun { observations: seen, fault } = watched;
+        for broken in self.stated.violated(&seen) {
+            let (key, claim, what) = self.describe_broken(broken);
             let finding = |what| Finding {
                 claim,
                 run,
                 at: None,
                 source: None,
-                what,
+                message: what,
             };
             self.findings.entry(key).or_insert_with(|| finding(what));
         }
@@ -335,46 +338,46 @@ impl Audit<'_> {
                 run,
                 at: Some(self.prepared.place(*at)),
                 source: self.prepared.source(addr),
-                what: format!("{what}; {}", warp(*who)),
+                message: format!("{what}; {}", warp_text(*who)),
             };
             let key = (2, at.index(), what.clone());
             self.findings.entry(key).or_insert_with(finding);
         }
-        self.more += seen.more_violations;
+        self.further_violations += seen.further_violations;
         for (most, seen) in self.most.iter_mut().zip(&seen.most) {
             *most = (*most).max(seen.map_or(0, |most| most.count));
         }
-        for (most, seen) in self.totals.iter_mut().zip(&seen.totals) {
+        for (most, seen) in self.totals.iter_mut().zip(&seen.max_totals) {
             *most = (*most).max(seen.map_or(0, |most| most.count));
         }
         let report = &mut *self.report;
         report.runs += 1;
         report.warp_instructions += seen.issued;
-        report.warps += seen.finished;
+        report.warps += seen.ended_warps;
         if let Some(worst) = seen.worst
             && report
                 .worst_simulated
                 .is_none_or(|most| most < worst.issued)
         {
             report.worst_simulated = Some(worst.issued);
-            report.worst_at = Some(format!("{}, run {run}", warp(worst.who)));
+            report.worst_at = Some(format!("{}, run {run}", warp_text(worst.who)));
         }
         if let Some(fault) = fault {
             report.faulted += 1;
             report.given_faulted |= run == 1;
             let what = fault.to_string();
             let faults = &mut report.faults;
-            if let Some(known) = faults.iter_mut().find(|known| known.what == what) {
+            if let Some(known) = faults.iter_mut().find(|known| known.message == what) {
                 known.runs += 1;
             } else if faults.len() < SHOWN {
                 let runs = 1;
-                faults.push(AuditFault { run, runs, what });
+                faults.push(AuditFault { run, runs, message: what });
             }
         }
     }
 
-    /// Where a broken statement stands in the report, and its words.
-    fn tell(&self, broken: BrokenStatement) -> ((u8, usize, String), &'static str, String) {
+    /// Returns the position of a violated statement in the report, the kind of statement, and the message.
+    fn describe_broken(&self, broken: BrokenStatement) -> ((u8, usize, String), &'static str, String) {
         match broken {
             BrokenStatement::Fact {
                 number,
@@ -390,7 +393,7 @@ impl Audit<'_> {
                 let what = format!(
                     "fact {id} <= {stated}{from} broken: thread {} of block {} ran {}",
                     most.thread,
-                    spelled(most.block),
+                    index_text(most.block),
                     most.count
                 );
                 ((0, number, String::new()), "fact", what)
@@ -404,24 +407,24 @@ impl Audit<'_> {
                 let what = format!(
                     "fact {id} <= {stated} in total broken: thread {} of block {} ran {}",
                     most.thread,
-                    spelled(most.block),
+                    index_text(most.block),
                     most.count
                 );
                 ((0, number, "total".to_owned()), "fact", what)
             }
-            BrokenStatement::Never { number, who } => {
+            BrokenStatement::Never { number, thread: who } => {
                 let never = self.bound.never.get(number).map_or("?", String::as_str);
                 let what = format!(
-                    "fact never {never} broken: thread {} of block {} came there",
+                    "fact never {never} broken: thread {} of block {} executes it",
                     who.thread,
-                    spelled(who.block)
+                    index_text(who.block)
                 );
                 ((0, number, "never".to_owned()), "fact", what)
             }
             BrokenStatement::Bound { bound, worst } => {
                 let what = format!(
                     "{} issued {} instructions, the bound is {bound}",
-                    warp(worst.who),
+                    warp_text(worst.who),
                     worst.issued
                 );
                 ((1, 0, String::new()), "bound", what)
@@ -431,7 +434,7 @@ impl Audit<'_> {
 
     fn finish(self) {
         let report = self.report;
-        report.violations = self.findings.len() as u64 + self.more;
+        report.violations = self.findings.len() as u64 + self.further_violations;
         report.findings = self.findings.into_values().take(SHOWN).collect();
         if let (Some(bound), Some(worst)) = (report.bound, report.worst_simulated) {
             report.ratio = Some((bound as f64 / worst as f64 * 1000.0).round() / 1000.0);
@@ -444,17 +447,17 @@ impl Audit<'_> {
                 source: about.source.clone(),
                 bound: about.bound,
                 total: about.total,
-                most,
-                most_total,
+                observed: most,
+                observed_total: most_total,
             })
             .collect();
     }
 }
 
-fn spelled([x, y, z]: Size) -> String {
+fn index_text([x, y, z]: Size) -> String {
     format!("({x}, {y}, {z})")
 }
 
-fn warp(who: WarpId) -> String {
-    format!("warp {} of block {}", who.warp, spelled(who.block))
+fn warp_text(who: WarpId) -> String {
+    format!("warp {} of block {}", who.warp, index_text(who.block))
 }

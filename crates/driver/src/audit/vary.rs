@@ -1,25 +1,25 @@
-//! Other launches like a given one.
+//! Variations of a launch: random buffer contents, varied scalars, and the order of diverged lanes.
 
 use fastrand::Rng;
-use warpbound_load::{ElementType, LaunchBuffer, LaunchFile, ParamValue};
-use warpbound_simulate::functional::PathOrder;
+use warpbound_launch::{ElementType, LaunchBuffer, LaunchFile, ParamValue};
+use warpbound_launch::{PathOrder};
 
-/// What a buffer is filled with.
+/// Contents of a buffer.
 #[derive(Clone, Copy, Debug)]
 enum Contents {
     Given,
-    /// What was given, in another order: indices stay indices.
+    /// Permutation of the given elements: valid indices stay valid.
     Shuffled,
     Zeros,
-    /// One small number everywhere.
+    /// The same small number in all elements.
     Equal,
-    /// Numbers of 0 to 7.
+    /// Numbers from 0 to 7.
     Small,
     /// Ascending numbers up to the length of the buffer.
     Sorted,
-    /// The numbers at which computing goes wrong first.
+    /// Numbers at the ends of the type: zeros, extremes, infinities, NaN.
     Edges,
-    /// Any bits.
+    /// Random bits.
     Random,
 }
 
@@ -36,16 +36,16 @@ const KINDS: [Contents; 10] = [
     Contents::Random,
 ];
 
-/// A launch like a given one.
+/// Variation of a launch.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Variation {
     pub(super) launch: LaunchFile,
-    /// Who goes first where lanes part.
+    /// Lanes that continue first after a divergent branch.
     pub(super) order: PathOrder,
 }
 
-/// The launch as given, with other contents of its buffers, and other numbers where it says which; nothing is said of how
-/// it ends. Same seed, same launch.
+/// Returns the launch with other contents of its buffers, and with other values of the scalars that the launch file
+/// allows to vary. It expects no results. Equal seeds give equal variations.
 pub(super) fn variation(given: &LaunchFile, seed: u64) -> Variation {
     let mut rng = Rng::with_seed(seed);
     let mut launch = given.clone();
@@ -65,7 +65,7 @@ pub(super) fn variation(given: &LaunchFile, seed: u64) -> Variation {
             } => *bytes = vary.bytes(rng.u64(..)),
             ParamValue::Buffer(buffer) => vary(buffer, &mut rng),
             ParamValue::Scalar { .. }
-            | ParamValue::Same { .. }
+            | ParamValue::Alias { .. }
             | ParamValue::Texture(_)
             | ParamValue::Surface(_) => {}
         }
@@ -94,33 +94,33 @@ fn fill(element: ElementType, bytes: &mut [u8], contents: Contents, rng: &mut Rn
         }
         Contents::Zeros => bytes.fill(0),
         Contents::Equal => {
-            let number = small(element, rng.u64(0..8));
-            each(bytes, size, || number);
+            let number = small_number(element, rng.u64(0..8));
+            fill_elements(bytes, size, || number);
         }
-        Contents::Small => each(bytes, size, || small(element, rng.u64(0..8))),
+        Contents::Small => fill_elements(bytes, size, || small_number(element, rng.u64(0..8))),
         Contents::Sorted => {
-            // The same in every width that holds it.
+            // At most 100, so that every element type represents the numbers exactly.
             let most = count.min(100);
             let mut numbers: Vec<u64> = (0..count).map(|_| rng.u64(0..=most)).collect();
             numbers.sort_unstable();
             let mut numbers = numbers.into_iter();
-            each(bytes, size, || {
-                small(element, numbers.next().unwrap_or(most))
+            fill_elements(bytes, size, || {
+                small_number(element, numbers.next().unwrap_or(most))
             });
         }
         Contents::Edges => {
             let edges = edges(element);
-            each(bytes, size, || {
+            fill_elements(bytes, size, || {
                 let at = rng.usize(..edges.len());
                 edges.get(at).copied().unwrap_or(0)
             });
         }
-        Contents::Random => each(bytes, size, || rng.u64(..)),
+        Contents::Random => fill_elements(bytes, size, || rng.u64(..)),
     }
 }
 
-/// Fills elements with the low bytes of words.
-fn each(bytes: &mut [u8], size: usize, mut word: impl FnMut() -> u64) {
+/// Fills the elements with the low bytes of successive words.
+fn fill_elements(bytes: &mut [u8], size: usize, mut word: impl FnMut() -> u64) {
     for chunk in bytes.chunks_mut(size) {
         for (to, from) in chunk.iter_mut().zip(word().to_le_bytes()) {
             *to = from;
@@ -128,8 +128,8 @@ fn each(bytes: &mut [u8], size: usize, mut word: impl FnMut() -> u64) {
     }
 }
 
-/// The bits of a small number.
-fn small(element: ElementType, number: u64) -> u64 {
+/// Returns the bits of a small number as an element.
+fn small_number(element: ElementType, number: u64) -> u64 {
     match element {
         ElementType::F16 => half(number),
         ElementType::F32 => (number as f32).to_bits().into(),
@@ -138,7 +138,7 @@ fn small(element: ElementType, number: u64) -> u64 {
     }
 }
 
-/// The bits of a whole number of 0 to 1024 as a float of 16 bits.
+/// Returns the bits of a whole number from 0 to 1024 in the binary16 format.
 fn half(number: u64) -> u64 {
     match number.checked_ilog2() {
         None => 0,
@@ -146,7 +146,7 @@ fn half(number: u64) -> u64 {
     }
 }
 
-/// Bits of the numbers at the ends of a type.
+/// Returns the bits of the numbers at the ends of a type.
 fn edges(element: ElementType) -> Vec<u64> {
     match element {
         ElementType::F32 => {
@@ -188,7 +188,7 @@ fn edges(element: ElementType) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpbound_load::{LaunchParam, StartCaches};
+    use warpbound_launch::{LaunchParam, StartCaches};
 
     fn launch(element: ElementType) -> LaunchFile {
         let bytes = (0..20 * element.size()).map(|n| n as u8).collect();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_says_it_all_and_seeds_differ() {
+    fn variations_are_reproducible_and_seeds_differ() {
         let given = launch(ElementType::S32);
         let all: Vec<Variation> = (0..50).map(|seed| variation(&given, seed)).collect();
         for (seed, one) in (0..).zip(&all) {

@@ -1,13 +1,13 @@
 //! Conversions: F2F, F2I, I2F, I2I.
 
-use super::exact::{self, Exact, Number};
+use super::exact::{self, Exact, Unpacked};
 use super::{Flush, Format, Rounding};
 
 /// To which integer a number is rounded.
 ///
 /// Source: PTX ISA, "cvt", integer rounding modifiers (`.rni .rmi .rpi .rzi`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Integral {
+pub enum IntegralRounding {
     /// The nearest, the even one of two equally near (F2F `.ROUND`, F2I without suffix).
     #[default]
     Nearest,
@@ -19,13 +19,13 @@ pub enum Integral {
     Trunc,
 }
 
-impl Integral {
+impl IntegralRounding {
     /// All, in the order of the encoding (`names rndt` of `isa/nvidia/maxwell.names`).
-    pub const ALL: [Integral; 4] = [
-        Integral::Nearest,
-        Integral::Floor,
-        Integral::Ceil,
-        Integral::Trunc,
+    pub const ALL: [IntegralRounding; 4] = [
+        IntegralRounding::Nearest,
+        IntegralRounding::Floor,
+        IntegralRounding::Ceil,
+        IntegralRounding::Trunc,
     ];
 
     /// The magnitude of the integer for `significand` * 2^`exponent` with the given sign.
@@ -41,10 +41,10 @@ impl Integral {
         let rest = significand - back;
         let half = 1u64.checked_shl(shift - 1).unwrap_or(u64::MAX);
         let away = match self {
-            Integral::Nearest => rest > half || (rest == half && kept & 1 != 0),
-            Integral::Floor => negative && rest != 0,
-            Integral::Ceil => !negative && rest != 0,
-            Integral::Trunc => false,
+            IntegralRounding::Nearest => rest > half || (rest == half && kept & 1 != 0),
+            IntegralRounding::Floor => negative && rest != 0,
+            IntegralRounding::Ceil => !negative && rest != 0,
+            IntegralRounding::Trunc => false,
         };
         u128::from(kept + u64::from(away))
     }
@@ -52,7 +52,7 @@ impl Integral {
 
 /// The integer types of conversions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Integer {
+pub enum IntegerType {
     /// Unsigned, 8 bits.
     U8,
     /// Unsigned, 16 bits.
@@ -71,26 +71,26 @@ pub enum Integer {
     S64,
 }
 
-impl Integer {
+impl IntegerType {
     /// All, in the order of the encoding (`names ifmti` of `isa/nvidia/maxwell.names`).
-    pub const ALL: [Integer; 8] = [
-        Integer::U8,
-        Integer::U16,
-        Integer::U32,
-        Integer::U64,
-        Integer::S8,
-        Integer::S16,
-        Integer::S32,
-        Integer::S64,
+    pub const ALL: [IntegerType; 8] = [
+        IntegerType::U8,
+        IntegerType::U16,
+        IntegerType::U32,
+        IntegerType::U64,
+        IntegerType::S8,
+        IntegerType::S16,
+        IntegerType::S32,
+        IntegerType::S64,
     ];
 
     /// Bits.
     pub const fn width(self) -> u32 {
         match self {
-            Integer::U8 | Integer::S8 => 8,
-            Integer::U16 | Integer::S16 => 16,
-            Integer::U32 | Integer::S32 => 32,
-            Integer::U64 | Integer::S64 => 64,
+            IntegerType::U8 | IntegerType::S8 => 8,
+            IntegerType::U16 | IntegerType::S16 => 16,
+            IntegerType::U32 | IntegerType::S32 => 32,
+            IntegerType::U64 | IntegerType::S64 => 64,
         }
     }
 
@@ -98,7 +98,7 @@ impl Integer {
     pub const fn signed(self) -> bool {
         matches!(
             self,
-            Integer::S8 | Integer::S16 | Integer::S32 | Integer::S64
+            IntegerType::S8 | IntegerType::S16 | IntegerType::S32 | IntegerType::S64
         )
     }
 
@@ -145,7 +145,7 @@ impl Integer {
 /// Source: PTX ISA, "cvt" (`.sat` clamps to MININT..MAXINT of the destination; else the high bits
 /// are chopped).
 #[inline]
-pub fn integer_to_integer(value: i128, to: Integer, saturate: bool) -> u64 {
+pub fn integer_to_integer(value: i128, to: IntegerType, saturate: bool) -> u64 {
     if saturate {
         to.clamp(value)
     } else {
@@ -175,16 +175,16 @@ pub fn integer_to_float(value: i128, to: Format, rounding: Rounding) -> u64 {
 pub fn float_to_integer(
     x: u64,
     from: Format,
-    to: Integer,
-    integral: Integral,
+    to: IntegerType,
+    integral: IntegralRounding,
     flush: Flush,
 ) -> u64 {
-    match Number::unpack(from, flushed(x, from, flush)) {
-        Number::Nan if from != Format::Double && to.width() <= 32 => 0,
-        Number::Nan => to.wrap(1 << (to.width() - 1)),
-        Number::Infinite(true) => to.least() as u64,
-        Number::Infinite(false) => to.greatest() as u64,
-        Number::Finite(x) => {
+    match Unpacked::unpack(from, flushed(x, from, flush)) {
+        Unpacked::Nan if from != Format::Double && to.width() <= 32 => 0,
+        Unpacked::Nan => to.wrap(1 << (to.width() - 1)),
+        Unpacked::Infinite(true) => to.least() as u64,
+        Unpacked::Infinite(false) => to.greatest() as u64,
+        Unpacked::Finite(x) => {
             let magnitude =
                 integral.magnitude(x.negative, x.exponent, x.significand as u64) as i128;
             to.clamp(if x.negative { -magnitude } else { magnitude })
@@ -199,16 +199,16 @@ pub fn float_to_integer(
 pub fn float_to_integral(
     x: u64,
     format: Format,
-    integral: Integral,
+    integral: IntegralRounding,
     flush: Flush,
     saturate: bool,
 ) -> u64 {
     let x = flushed(x, format, flush);
-    let result = match Number::unpack(format, x) {
-        Number::Nan => nan(x, format, format),
-        Number::Infinite(_) => x,
-        Number::Finite(number) if number.exponent >= 0 => x,
-        Number::Finite(number) => {
+    let result = match Unpacked::unpack(format, x) {
+        Unpacked::Nan => nan(x, format, format),
+        Unpacked::Infinite(_) => x,
+        Unpacked::Finite(number) if number.exponent >= 0 => x,
+        Unpacked::Finite(number) => {
             let significand = number.significand as u64;
             let exact = Exact {
                 negative: number.negative,
@@ -243,10 +243,10 @@ pub fn float_to_float(
     saturate: bool,
 ) -> u64 {
     let x = flushed(x, from, flush);
-    let result = match Number::unpack(from, x) {
-        Number::Nan => nan(x, from, to),
-        Number::Infinite(negative) => exact::infinity(to, negative),
-        Number::Finite(number) => flushed(number.round(to, rounding), to, flush),
+    let result = match Unpacked::unpack(from, x) {
+        Unpacked::Nan => nan(x, from, to),
+        Unpacked::Infinite(negative) => exact::infinity(to, negative),
+        Unpacked::Finite(number) => flushed(number.round(to, rounding), to, flush),
     };
     if saturate {
         to.saturated(result)

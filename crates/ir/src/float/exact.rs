@@ -12,27 +12,27 @@ pub(super) struct Exact {
 
 /// What a pattern stands for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Number {
+pub(super) enum Unpacked {
     Nan,
     /// Negative or not.
     Infinite(bool),
     Finite(Exact),
 }
 
-impl Number {
+impl Unpacked {
     #[inline]
-    pub(super) fn unpack(format: Format, bits: u64) -> Number {
+    pub(super) fn unpack(format: Format, bits: u64) -> Unpacked {
         let negative = bits & format.sign() != 0;
         let magnitude = bits & (format.sign() - 1);
         if magnitude > format.infinity() {
-            return Number::Nan;
+            return Unpacked::Nan;
         }
         if magnitude == format.infinity() {
-            return Number::Infinite(negative);
+            return Unpacked::Infinite(negative);
         }
         let field = magnitude >> format.fraction();
         let hidden = u64::from(field != 0) << format.fraction();
-        Number::Finite(Exact {
+        Unpacked::Finite(Exact {
             negative,
             exponent: field.max(1) as i32 - 1 + format.lowest() - format.fraction() as i32,
             significand: u128::from(magnitude & ((1 << format.fraction()) - 1) | hidden),
@@ -41,8 +41,8 @@ impl Number {
 
     fn negative(self) -> bool {
         match self {
-            Number::Nan => false,
-            Number::Infinite(negative) | Number::Finite(Exact { negative, .. }) => negative,
+            Unpacked::Nan => false,
+            Unpacked::Infinite(negative) | Unpacked::Finite(Exact { negative, .. }) => negative,
         }
     }
 }
@@ -175,8 +175,8 @@ pub(super) fn shifted_right_sticky(value: u128, shift: u32) -> u128 {
 pub(super) fn add(from: Format, to: Format, a: u64, b: u64, rounding: Rounding) -> Option<u64> {
     sum(
         to,
-        Number::unpack(from, a),
-        Number::unpack(from, b),
+        Unpacked::unpack(from, a),
+        Unpacked::unpack(from, b),
         rounding,
     )
 }
@@ -189,10 +189,10 @@ pub(super) fn mul(
     scale: i32,
     rounding: Rounding,
 ) -> Option<u64> {
-    match product(Number::unpack(from, a), Number::unpack(from, b)) {
-        Number::Nan => None,
-        Number::Infinite(negative) => Some(infinity(to, negative)),
-        Number::Finite(mut x) => {
+    match product(Unpacked::unpack(from, a), Unpacked::unpack(from, b)) {
+        Unpacked::Nan => None,
+        Unpacked::Infinite(negative) => Some(infinity(to, negative)),
+        Unpacked::Finite(mut x) => {
             x.exponent += scale;
             Some(x.round(to, rounding))
         }
@@ -206,26 +206,26 @@ pub(super) fn fma(
     [a, b, c]: [u64; 3],
     rounding: Rounding,
 ) -> Option<u64> {
-    let product = product(Number::unpack(from, a), Number::unpack(from, b));
-    sum(to, product, Number::unpack(from, c), rounding)
+    let product = product(Unpacked::unpack(from, a), Unpacked::unpack(from, b));
+    sum(to, product, Unpacked::unpack(from, c), rounding)
 }
 
-fn product(a: Number, b: Number) -> Number {
+fn product(a: Unpacked, b: Unpacked) -> Unpacked {
     let negative = a.negative() != b.negative();
     match (a, b) {
-        (Number::Finite(a), Number::Finite(b)) => Number::Finite(a.times(b)),
-        (Number::Nan, _) | (_, Number::Nan) => Number::Nan,
-        (Number::Finite(x), _) | (_, Number::Finite(x)) if x.significand == 0 => Number::Nan,
-        _ => Number::Infinite(negative),
+        (Unpacked::Finite(a), Unpacked::Finite(b)) => Unpacked::Finite(a.times(b)),
+        (Unpacked::Nan, _) | (_, Unpacked::Nan) => Unpacked::Nan,
+        (Unpacked::Finite(x), _) | (_, Unpacked::Finite(x)) if x.significand == 0 => Unpacked::Nan,
+        _ => Unpacked::Infinite(negative),
     }
 }
 
-fn sum(format: Format, a: Number, b: Number, rounding: Rounding) -> Option<u64> {
+fn sum(format: Format, a: Unpacked, b: Unpacked, rounding: Rounding) -> Option<u64> {
     match (a, b) {
-        (Number::Finite(a), Number::Finite(b)) => Some(a.plus(b, rounding).round(format, rounding)),
-        (Number::Nan, _) | (_, Number::Nan) => None,
-        (Number::Infinite(a), Number::Infinite(b)) if a != b => None,
-        (Number::Infinite(negative), _) | (_, Number::Infinite(negative)) => {
+        (Unpacked::Finite(a), Unpacked::Finite(b)) => Some(a.plus(b, rounding).round(format, rounding)),
+        (Unpacked::Nan, _) | (_, Unpacked::Nan) => None,
+        (Unpacked::Infinite(a), Unpacked::Infinite(b)) if a != b => None,
+        (Unpacked::Infinite(negative), _) | (_, Unpacked::Infinite(negative)) => {
             Some(infinity(format, negative))
         }
     }

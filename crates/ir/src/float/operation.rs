@@ -1,7 +1,7 @@
 //! The floating-point operations as meanings name them: functions of 32-bit words.
 
-use super::convert::{self, Integer, Integral};
-use super::special::{self, Special};
+use super::convert::{self, IntegerType, IntegralRounding};
+use super::special::{self, SpecialFunction};
 use super::{Comparison, Flush, Format, Rounding, divide, double, half, single};
 
 /// What a floating-point operation or a conversion is made of, with its modifiers.
@@ -56,7 +56,7 @@ pub enum FloatOp {
     /// [`half::widen`], after [`half::flushed`]
     WidenHalf(Flush),
     /// [`Special::apply`]
-    Special(Special),
+    Special(SpecialFunction),
     /// [`special::reduce_angle`]
     ReduceAngle,
     /// [`special::reduce_exponent`]
@@ -74,20 +74,20 @@ pub enum FloatOp {
     /// [`convert::float_to_integral`]
     ToIntegral {
         format: Format,
-        integral: Integral,
+        integral: IntegralRounding,
         flush: Flush,
         saturate: bool,
     },
     /// [`convert::float_to_integer`]
     ToInteger {
         from: Format,
-        to: Integer,
-        integral: Integral,
+        to: IntegerType,
+        integral: IntegralRounding,
         flush: Flush,
     },
     /// [`convert::integer_to_float`], of the magnitude or the negative number where that is asked for
     FromInteger {
-        from: Integer,
+        from: IntegerType,
         to: Format,
         rounding: Rounding,
         absolute: bool,
@@ -97,7 +97,7 @@ pub enum FloatOp {
 
 impl FloatOp {
     /// The most words that an operation reads.
-    pub const MOST_WORDS: usize = 6;
+    pub const MAX_WORDS: usize = 6;
 
     /// Words that it reads.
     pub const fn words(self) -> usize {
@@ -162,7 +162,7 @@ impl FloatOp {
 
     /// The result, in the low word where it has no more than 32 bits. Words beyond [`FloatOp::words`] do not matter.
     #[inline]
-    pub fn apply(self, words: [u32; FloatOp::MOST_WORDS]) -> u64 {
+    pub fn apply(self, words: [u32; FloatOp::MAX_WORDS]) -> u64 {
         let [a, b, c, ..] = words;
         let wide = |place: usize| u64::from(words[place]) | u64::from(words[place + 1]) << 32;
         let (x, y) = (wide(0), wide(2));

@@ -40,7 +40,7 @@
 //! the modifiers of MUFU's operand act on it. What MUFU `.SIN`, `.COS` or `.EX2` makes of other
 //! operands follows from the form.
 
-use super::exact::{Exact, Number};
+use super::exact::{Exact, Unpacked};
 use super::single::{self, NAN};
 use super::{Flush, Format, Rounding, fixed};
 
@@ -51,7 +51,7 @@ const RANGE_INFINITE: u32 = 0x81 << 23;
 
 /// The functions of MUFU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Special {
+pub enum SpecialFunction {
     /// Cosine of an angle from [`reduce_angle`].
     Cos,
     /// Sine of an angle from [`reduce_angle`].
@@ -72,32 +72,32 @@ pub enum Special {
     Sqrt,
 }
 
-impl Special {
+impl SpecialFunction {
     /// All, in the order of the encoding (`names mufu` of `isa/nvidia/maxwell.names`).
-    pub const ALL: [Special; 9] = [
-        Special::Cos,
-        Special::Sin,
-        Special::Ex2,
-        Special::Lg2,
-        Special::Rcp,
-        Special::Rsq,
-        Special::Rcp64h,
-        Special::Rsq64h,
-        Special::Sqrt,
+    pub const ALL: [SpecialFunction; 9] = [
+        SpecialFunction::Cos,
+        SpecialFunction::Sin,
+        SpecialFunction::Ex2,
+        SpecialFunction::Lg2,
+        SpecialFunction::Rcp,
+        SpecialFunction::Rsq,
+        SpecialFunction::Rcp64h,
+        SpecialFunction::Rsq64h,
+        SpecialFunction::Sqrt,
     ];
 
     /// MUFU, without `.SAT` (which is [`single::saturated`]).
     pub fn apply(self, x: u32) -> u32 {
         match self {
-            Special::Cos => cos(x),
-            Special::Sin => sin(x),
-            Special::Ex2 => ex2(x),
-            Special::Lg2 => lg2(x),
-            Special::Rcp => rcp(x),
-            Special::Rsq => rsq(x),
-            Special::Rcp64h => rcp64h(x),
-            Special::Rsq64h => rsq64h(x),
-            Special::Sqrt => sqrt(x),
+            SpecialFunction::Cos => cos(x),
+            SpecialFunction::Sin => sin(x),
+            SpecialFunction::Ex2 => ex2(x),
+            SpecialFunction::Lg2 => lg2(x),
+            SpecialFunction::Rcp => rcp(x),
+            SpecialFunction::Rsq => rsq(x),
+            SpecialFunction::Rcp64h => rcp64h(x),
+            SpecialFunction::Rsq64h => rsq64h(x),
+            SpecialFunction::Sqrt => sqrt(x),
         }
     }
 }
@@ -138,12 +138,12 @@ pub fn rsq(x: u32) -> u32 {
 /// MUFU.LG2: the binary logarithm; -Inf for ±0, NaN for negative numbers.
 pub fn lg2(x: u32) -> u32 {
     let x = single::flushed(x, Flush::Ftz);
-    match Number::unpack(Format::Single, x.into()) {
-        Number::Nan | Number::Infinite(true) => NAN,
-        Number::Infinite(false) => INFINITY,
-        Number::Finite(x) if x.significand == 0 => SIGN | INFINITY,
-        Number::Finite(x) if x.negative => NAN,
-        Number::Finite(x) => round(fixed::logarithm(x.exponent, x.significand as u32)),
+    match Unpacked::unpack(Format::Single, x.into()) {
+        Unpacked::Nan | Unpacked::Infinite(true) => NAN,
+        Unpacked::Infinite(false) => INFINITY,
+        Unpacked::Finite(x) if x.significand == 0 => SIGN | INFINITY,
+        Unpacked::Finite(x) if x.negative => NAN,
+        Unpacked::Finite(x) => round(fixed::logarithm(x.exponent, x.significand as u32)),
     }
 }
 
@@ -156,10 +156,10 @@ fn round(x: Exact) -> u32 {
 /// for every angle; a fraction of a quarter turn below 2^-23 is cut off.
 pub fn reduce_angle(x: u32) -> u32 {
     let sign = x & SIGN;
-    match Number::unpack(Format::Single, x.into()) {
-        Number::Nan => sign | RANGE_NAN,
-        Number::Infinite(_) => sign | RANGE_INFINITE,
-        Number::Finite(x) => sign | fixed::turned(x.exponent, x.significand as u32),
+    match Unpacked::unpack(Format::Single, x.into()) {
+        Unpacked::Nan => sign | RANGE_NAN,
+        Unpacked::Infinite(_) => sign | RANGE_INFINITE,
+        Unpacked::Finite(x) => sign | fixed::turned(x.exponent, x.significand as u32),
     }
 }
 

@@ -3,29 +3,29 @@
 use smallvec::SmallVec;
 use warpbound_isa::{OperandValue, View};
 
-use super::flags::{Sum, cc_test_named, of_bits};
-use super::operands::{Operands, add, and, flipped, not, or, shl, shr};
+use super::flags::{CarrySum, cc_test_named, set_with_flags};
+use super::operands::{Operands, add, and, logical_not, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp};
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     let modifiers = view.modifiers.as_slice();
     match view.mnemonic {
         "ISETP" => {
-            let (truth, combine) = compared(modifiers, operands)?;
-            both_predicates(truth, combine, operands.predicate(2)?, operands)
+            let (truth, combine) = comparison(modifiers, operands)?;
+            set_predicates(truth, combine, operands.predicate(2)?, operands)
         }
         "ISET" => {
             let (yes, modifiers) = match modifiers {
                 [".BF", rest @ ..] => (1.0f32.to_bits(), rest),
                 rest => (u32::MAX, rest),
             };
-            let (truth, combine) = compared(modifiers, operands)?;
+            let (truth, combine) = comparison(modifiers, operands)?;
             // What a chain of comparisons leaves in the condition code is not known.
             if operands.sets_cc() && view.has(".X") {
                 return None;
             }
-            let truth = combined(combine, truth, operands.predicate(2)?)?;
-            of_bits(mask(truth, yes), false, operands)
+            let truth = combine_predicates(combine, truth, operands.predicate(2)?)?;
+            set_with_flags(mask(truth, yes), false, operands)
         }
         "ICMP" => {
             let (op, modifiers) = modifiers.split_first()?;
@@ -36,14 +36,14 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             };
             let truth = relation(op, signed, operands.word(2)?, Expr::Const(0))?;
             let (a, b) = (operands.word(0)?, operands.word(1)?);
-            operands.result(Expr::ternary(TernaryOp::Select, truth, a, b))
+            operands.set_register(Expr::ternary(TernaryOp::Select, truth, a, b))
         }
         "PSETP" => {
             let [first, second] = modifiers else {
                 return None;
             };
-            let truth = combined(first, operands.predicate(0)?, operands.predicate(1)?)?;
-            both_predicates(truth, second, operands.predicate(2)?, operands)
+            let truth = combine_predicates(first, operands.predicate(0)?, operands.predicate(1)?)?;
+            set_predicates(truth, second, operands.predicate(2)?, operands)
         }
         "CSET" => {
             let (yes, modifiers) = match modifiers {
@@ -53,22 +53,22 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             let [test, combine] = modifiers else {
                 return None;
             };
-            let truth = combined(combine, cc_test_named(test)?, operands.predicate(0)?)?;
-            of_bits(mask(truth, yes), false, operands)
+            let truth = combine_predicates(combine, cc_test_named(test)?, operands.predicate(0)?)?;
+            set_with_flags(mask(truth, yes), false, operands)
         }
         "CSETP" => {
             let [test, combine] = modifiers else {
                 return None;
             };
-            both_predicates(
+            set_predicates(
                 cc_test_named(test)?,
                 combine,
                 operands.predicate(0)?,
                 operands,
             )
         }
-        "P2R" => to_register(modifiers, operands),
-        "R2P" => from_register(operands),
+        "P2R" => predicates_to_register(modifiers, operands),
+        "R2P" => register_to_predicates(operands),
         "PSET" => {
             let (yes, modifiers) = match modifiers {
                 [".BF", rest @ ..] => (1.0f32.to_bits(), rest),
@@ -77,16 +77,16 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             let [first, second] = modifiers else {
                 return None;
             };
-            let truth = combined(first, operands.predicate(0)?, operands.predicate(1)?)?;
-            let truth = combined(second, truth, operands.predicate(2)?)?;
-            of_bits(mask(truth, yes), false, operands)
+            let truth = combine_predicates(first, operands.predicate(0)?, operands.predicate(1)?)?;
+            let truth = combine_predicates(second, truth, operands.predicate(2)?)?;
+            set_with_flags(mask(truth, yes), false, operands)
         }
         _ => None,
     }
 }
 
 /// The comparison of the first two operands, and how it is combined with a predicate.
-fn compared<'m>(modifiers: &[&'m str], operands: &Operands<'_>) -> Option<(Expr, &'m str)> {
+fn comparison<'m>(modifiers: &[&'m str], operands: &Operands<'_>) -> Option<(Expr, &'m str)> {
     let (op, rest) = modifiers.split_first()?;
     let (combine, rest) = rest.split_last()?;
     let (signed, rest) = match rest {
@@ -127,32 +127,32 @@ fn chained_relation(op: &str, signed: bool, operands: &Operands<'_>) -> Option<E
     if a.1 || b.1 {
         return None;
     }
-    let difference = Sum::of(a, (b.0, true), true)?;
+    let difference = CarrySum::of(a, (b.0, true), true)?;
     let (sign, overflow) = difference.sign_and_overflow();
     let less = match signed {
         true => Expr::binary(BinaryOp::Xor, sign, overflow),
         // What is not carried out is borrowed.
-        false => flipped(difference.carry_out()),
+        false => logical_not(difference.carry_out()),
     };
-    related(op, less, difference.is_zero())
+    relation_of(op, less, difference.is_zero())
 }
 
 /// The truth of a comparison, from whether the first is less and whether both are equal.
-pub(super) fn related(op: &str, less: Expr, equal: Expr) -> Option<Expr> {
+pub(super) fn relation_of(op: &str, less: Expr, equal: Expr) -> Option<Expr> {
     Some(match op {
         ".F" => Expr::Const(0),
         ".T" => Expr::Const(1),
         ".LT" => less,
-        ".GE" => flipped(less),
+        ".GE" => logical_not(less),
         ".EQ" => equal,
-        ".NE" => flipped(equal),
+        ".NE" => logical_not(equal),
         ".LE" => or(less, equal),
-        ".GT" => flipped(or(less, equal)),
+        ".GT" => logical_not(or(less, equal)),
         _ => return None,
     })
 }
 
-pub(super) fn combined(op: &str, a: Expr, b: Expr) -> Option<Expr> {
+pub(super) fn combine_predicates(op: &str, a: Expr, b: Expr) -> Option<Expr> {
     Some(match op {
         ".AND" => and(a, b),
         ".OR" => or(a, b),
@@ -162,15 +162,15 @@ pub(super) fn combined(op: &str, a: Expr, b: Expr) -> Option<Expr> {
 }
 
 /// The first predicate gets the truth combined with a third one, the second what its contrary gives.
-pub(super) fn both_predicates(
+pub(super) fn set_predicates(
     truth: Expr,
     combine: &str,
     third: Expr,
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
     let values = [
-        combined(combine, truth.clone(), third.clone())?,
-        combined(combine, flipped(truth), third)?,
+        combine_predicates(combine, truth.clone(), third.clone())?,
+        combine_predicates(combine, logical_not(truth), third)?,
     ];
     let cells = operands.predicates();
     let writes: SmallVec<[(Cell, Expr); 2]> = cells
@@ -192,7 +192,7 @@ const PREDICATES: u8 = 7;
 const FLAGS: u8 = 4;
 
 /// What stands for `PR` or `CC` among the operands: how many bits it has.
-fn all_bits<'o>(mut operands: impl Iterator<Item = &'o warpbound_isa::Operand>) -> Option<u8> {
+fn predicate_count<'o>(mut operands: impl Iterator<Item = &'o warpbound_isa::Operand>) -> Option<u8> {
     operands.find_map(|operand| match operand.value {
         OperandValue::AllPreds => Some(PREDICATES),
         OperandValue::ConditionCode => Some(FLAGS),
@@ -212,14 +212,14 @@ fn byte_at(select: &str) -> Option<u32> {
 }
 
 /// P2R: the register's byte gets the predicates, or the flags, that the mask names.
-fn to_register(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+fn predicates_to_register(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let from = match modifiers {
         [] => 0,
         [select] => byte_at(select)?,
         _ => return None,
     };
-    let count = all_bits(operands.reads.iter().copied())?;
-    let mask = operands.number(2)?;
+    let count = predicate_count(operands.reads.iter().copied())?;
+    let mask = operands.immediate(2)?;
     // Whether bits above are cleared is not known.
     if mask >> count != 0 {
         return None;
@@ -233,12 +233,12 @@ fn to_register(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     };
     let bits = shl(and(bits, Expr::Const(mask)), Expr::Const(from));
     let kept = and(operands.word(1)?, Expr::Const(!(mask << from)));
-    operands.result(or(kept, bits))
+    operands.set_register(or(kept, bits))
 }
 
 /// R2P: the predicates, or the flags, that the mask names get the bits of the register's byte.
-fn from_register(operands: &Operands<'_>) -> Option<Meaning> {
-    let count = all_bits(operands.writes.iter().copied())?;
+fn register_to_predicates(operands: &Operands<'_>) -> Option<Meaning> {
+    let count = predicate_count(operands.writes.iter().copied())?;
     let (value, select) = operands.selected(0)?;
     let from = byte_at(select)?;
     let mask = operands.word(1)?;

@@ -4,7 +4,7 @@ use warpbound_isa::{Operand, OperandValue, View};
 
 use super::float::Modifiers;
 use super::operands::{Operands, and, shr, with_sign, word_of};
-use crate::float::convert::{Integer, Integral};
+use crate::float::convert::{IntegerType, IntegralRounding};
 use crate::float::{FloatOp, Format};
 use crate::{Expr, Meaning};
 
@@ -23,7 +23,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                     format: to,
                     integral,
                     flush,
-                    saturate: modifiers.takes(".SAT"),
+                    saturate: modifiers.take(".SAT"),
                 },
                 Some(_) => return None,
                 None => FloatOp::ToFormat {
@@ -31,17 +31,17 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                     to,
                     rounding: modifiers.rounding(),
                     flush,
-                    saturate: modifiers.takes(".SAT"),
+                    saturate: modifiers.take(".SAT"),
                 },
             };
-            modifiers.done()?;
+            modifiers.finish()?;
             result(op, float_words(operand, from)?, to.width(), operands)
         }
         "F2I" => {
             let flush = modifiers.flush();
             let (to, from) = (integer(modifiers.next()?)?, format(modifiers.next()?)?);
-            let integral = integral(&mut modifiers).unwrap_or(Integral::Nearest);
-            modifiers.done()?;
+            let integral = integral(&mut modifiers).unwrap_or(IntegralRounding::Nearest);
+            modifiers.finish()?;
             let op = FloatOp::ToInteger {
                 from,
                 to,
@@ -53,7 +53,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         "I2F" => {
             let (to, from) = (format(modifiers.next()?)?, integer(modifiers.next()?)?);
             let rounding = modifiers.rounding();
-            modifiers.done()?;
+            modifiers.finish()?;
             let op = FloatOp::FromInteger {
                 from,
                 to,
@@ -70,8 +70,8 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
 /// One register or two get the result.
 fn result(op: FloatOp, words: Vec<Expr>, width: u32, operands: &Operands<'_>) -> Option<Meaning> {
     match width {
-        64 => operands.pair(|half| Expr::Float(op, words.clone().into(), half)),
-        _ => operands.result(Expr::float(op, words)),
+        64 => operands.set_register_pair(|half| Expr::Float(op, words.clone().into(), half)),
+        _ => operands.set_register(Expr::float(op, words)),
     }
 }
 
@@ -84,20 +84,20 @@ fn format(name: &str) -> Option<Format> {
     })
 }
 
-fn integer(name: &str) -> Option<Integer> {
+fn integer(name: &str) -> Option<IntegerType> {
     const NAMES: [&str; 8] = [".U8", ".U16", ".U32", ".U64", ".S8", ".S16", ".S32", ".S64"];
     let number = NAMES.iter().position(|spelled| *spelled == name)?;
-    Integer::ALL.get(number).copied()
+    IntegerType::ALL.get(number).copied()
 }
 
-fn integral(modifiers: &mut Modifiers<'_>) -> Option<Integral> {
+fn integral(modifiers: &mut Modifiers<'_>) -> Option<IntegralRounding> {
     let names = [
-        (".ROUND", Integral::Nearest),
-        (".FLOOR", Integral::Floor),
-        (".CEIL", Integral::Ceil),
-        (".TRUNC", Integral::Trunc),
+        (".ROUND", IntegralRounding::Nearest),
+        (".FLOOR", IntegralRounding::Floor),
+        (".CEIL", IntegralRounding::Ceil),
+        (".TRUNC", IntegralRounding::Trunc),
     ];
-    let found = names.iter().find(|(name, _)| modifiers.takes(name));
+    let found = names.iter().find(|(name, _)| modifiers.take(name));
     found.map(|(_, integral)| *integral)
 }
 
@@ -129,7 +129,7 @@ fn float_words(operand: &Operand, format: Format) -> Option<Vec<Expr>> {
 }
 
 /// The words of an integer.
-fn integer_words(operand: &Operand, kind: Integer) -> Option<Vec<Expr>> {
+fn integer_words(operand: &Operand, kind: IntegerType) -> Option<Vec<Expr>> {
     let count = kind.width().div_ceil(32) as u8;
     let words = match operand.value {
         OperandValue::Int(value) => (0..count)

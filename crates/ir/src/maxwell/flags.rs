@@ -5,7 +5,7 @@
 use smallvec::{SmallVec, smallvec};
 use warpbound_isa::CcTest;
 
-use super::operands::{Operands, add, and, flipped, not, or, shl, shr};
+use super::operands::{Operands, add, and, logical_not, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp};
 
 const ZERO: u32 = 0;
@@ -32,7 +32,7 @@ pub(super) fn overflow() -> Expr {
 }
 
 /// The bits of the condition code for 0, 1 or 2 carries: one in the carry, one in the overflow.
-pub(super) fn two_carries(count: Expr) -> Expr {
+pub(super) fn carry_count_flags(count: Expr) -> Expr {
     let second = shr(count.clone(), Expr::Const(1));
     let first = or(and(count, Expr::Const(1)), second.clone());
     or(
@@ -42,7 +42,7 @@ pub(super) fn two_carries(count: Expr) -> Expr {
 }
 
 /// The condition code that says how two words stand to each other, for [`sign`] and [`zero`].
-pub(super) fn order(less: Expr, equal: Expr) -> Expr {
+pub(super) fn order_flags(less: Expr, equal: Expr) -> Expr {
     or(shl(equal, Expr::Const(ZERO)), shl(less, Expr::Const(SIGN)))
 }
 
@@ -52,34 +52,34 @@ pub(super) fn order(less: Expr, equal: Expr) -> Expr {
 /// zero at once that there is no order. Source: two public translators of shaders, which agree on every test.
 pub fn cc_test(test: CcTest) -> Option<Expr> {
     let xor = |a, b| Expr::binary(BinaryOp::Xor, a, b);
-    let above_zero = || flipped(zero());
+    let above_zero = || logical_not(zero());
     Some(match test.0 {
         0 => Expr::Const(0),
         1 => xor(and(sign(), above_zero()), overflow()),
-        2 => and(flipped(sign()), zero()),
+        2 => and(logical_not(sign()), zero()),
         3 => xor(sign(), or(zero(), overflow())),
-        4 => and(flipped(xor(sign(), overflow())), above_zero()),
+        4 => and(logical_not(xor(sign(), overflow())), above_zero()),
         5 => above_zero(),
-        6 => flipped(xor(sign(), overflow())),
-        7 => flipped(and(sign(), zero())),
+        6 => logical_not(xor(sign(), overflow())),
+        7 => logical_not(and(sign(), zero())),
         8 => and(sign(), zero()),
         9 => xor(sign(), overflow()),
         10 => zero(),
         11 => or(xor(sign(), overflow()), zero()),
-        12 => xor(flipped(sign()), or(zero(), overflow())),
+        12 => xor(logical_not(sign()), or(zero(), overflow())),
         13 => or(sign(), above_zero()),
-        14 => xor(or(flipped(sign()), zero()), overflow()),
+        14 => xor(or(logical_not(sign()), zero()), overflow()),
         15 => Expr::Const(1),
-        16 => flipped(overflow()),
-        17 => flipped(carry()),
-        18 => flipped(sign()),
-        19 => or(zero(), flipped(carry())),
+        16 => logical_not(overflow()),
+        17 => logical_not(carry()),
+        18 => logical_not(sign()),
+        19 => or(zero(), logical_not(carry())),
         20 => and(carry(), above_zero()),
         21 => sign(),
         22 => carry(),
         23 => overflow(),
         30 => or(sign(), zero()),
-        31 => and(flipped(sign()), above_zero()),
+        31 => and(logical_not(sign()), above_zero()),
         _ => return None,
     })
 }
@@ -99,16 +99,16 @@ pub(super) fn cc_test_named(name: &str) -> Option<Expr> {
 
 /// The register gets a value; where it is asked for, the condition code says whether it is 0 and its sign, without carry
 /// and overflow. In a chain it is 0 only when the words before it were.
-pub(super) fn of_bits(value: Expr, chained: bool, operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn set_with_flags(value: Expr, chained: bool, operands: &Operands<'_>) -> Option<Meaning> {
     let register = operands.only_register()?;
     let mut writes: SmallVec<[(Cell, Expr); 2]> = smallvec![];
     writes.extend(register.map(|cell| (cell, value.clone())));
-    writes.extend(flags_of_bits(value, chained, operands));
+    writes.extend(flags_write(value, chained, operands));
     Some(Meaning::Set(writes))
 }
 
 /// What the condition code gets, if it gets anything.
-pub(super) fn flags_of_bits(
+pub(super) fn flags_write(
     value: Expr,
     chained: bool,
     operands: &Operands<'_>,
@@ -116,7 +116,7 @@ pub(super) fn flags_of_bits(
     if !operands.sets_cc() {
         return None;
     }
-    let flags = flags_of(value);
+    let flags = result_flags(value);
     Some((
         Cell::CC,
         match chained {
@@ -137,7 +137,7 @@ pub(super) fn zero() -> Expr {
 }
 
 /// The flags of a result that is no sum: no carry and no overflow (source: a public translator of shaders).
-pub(super) fn flags_of(value: Expr) -> Expr {
+pub(super) fn result_flags(value: Expr) -> Expr {
     let is_zero = Expr::binary(BinaryOp::Eq, value.clone(), Expr::Const(0));
     let sign = shr(value, Expr::Const(31));
     or(
@@ -147,7 +147,7 @@ pub(super) fn flags_of(value: Expr) -> Expr {
 }
 
 /// The sum of two values and a carry of 0 or 1.
-pub(super) struct Sum {
+pub(super) struct CarrySum {
     a: Expr,
     b: Expr,
     carry: Expr,
@@ -155,13 +155,13 @@ pub(super) struct Sum {
     chained: bool,
 }
 
-impl Sum {
+impl CarrySum {
     /// The sum of two signed operands; `extended` adds the carry of the condition code (`.X`).
     pub(super) fn of(
         (a, minus_a): (Expr, bool),
         (b, minus_b): (Expr, bool),
         extended: bool,
-    ) -> Option<Sum> {
+    ) -> Option<CarrySum> {
         // A difference is the sum with all bits turned round and 1 carried in.
         let turned = |value: Expr, minus: bool| if minus { not(value) } else { value };
         let carry = match (extended, minus_a || minus_b) {
@@ -169,7 +169,7 @@ impl Sum {
             (true, _) => carry(),
             (false, minus) => Expr::Const(minus.into()),
         };
-        Some(Sum {
+        Some(CarrySum {
             a: turned(a, minus_a),
             b: turned(b, minus_b),
             carry,
@@ -178,8 +178,8 @@ impl Sum {
     }
 
     /// The sum and 1 (`.PO`).
-    pub(super) fn plus_one(a: Expr, b: Expr) -> Sum {
-        Sum {
+    pub(super) fn plus_one(a: Expr, b: Expr) -> CarrySum {
+        CarrySum {
             a,
             b,
             carry: Expr::Const(1),

@@ -2,10 +2,10 @@
 
 use warpbound_isa::View;
 
-use super::compare::{both_predicates, combined, mask};
-use super::flags::flags_of;
+use super::compare::{set_predicates, combine_predicates, mask};
+use super::flags::result_flags;
 use super::operands::Operands;
-use crate::float::special::Special;
+use crate::float::special::SpecialFunction;
 use crate::float::{Comparison, FloatOp, Flush, Rounding, single};
 use crate::{Cell, Expr, Meaning, TernaryOp};
 
@@ -18,39 +18,39 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     match view.mnemonic {
         "FADD" | "FADD32I" => {
             let (flush, rounding) = (modifiers.flush(), modifiers.rounding());
-            let saturates = modifiers.takes(".SAT");
-            modifiers.done()?;
+            let saturates = modifiers.take(".SAT");
+            modifiers.finish()?;
             let op = FloatOp::AddSingle(rounding, flush);
             let sum = Expr::float(op, [operands.single(0)?, operands.single(1)?]);
-            operands.result(saturated(sum, saturates))
+            operands.set_register(saturated(sum, saturates))
         }
         "FMUL" | "FMUL32I" => {
             let (flush, scale) = (modifiers.flush(), modifiers.scale());
             let rounding = modifiers.rounding();
-            let saturates = modifiers.takes(".SAT");
-            modifiers.done()?;
+            let saturates = modifiers.take(".SAT");
+            modifiers.finish()?;
             let op = FloatOp::MulSingle(scale, rounding, flush);
             let product = Expr::float(op, [operands.single(0)?, operands.single(1)?]);
-            operands.result(saturated(product, saturates))
+            operands.set_register(saturated(product, saturates))
         }
         "FFMA" | "FFMA32I" => {
             let (flush, rounding) = (modifiers.flush(), modifiers.rounding());
-            let saturates = modifiers.takes(".SAT");
-            modifiers.done()?;
+            let saturates = modifiers.take(".SAT");
+            modifiers.finish()?;
             let words = [
                 operands.single(0)?,
                 operands.single(1)?,
                 operands.single(2)?,
             ];
             let sum = Expr::float(FloatOp::FmaSingle(rounding, flush), words);
-            operands.result(saturated(sum, saturates))
+            operands.set_register(saturated(sum, saturates))
         }
         "FMNMX" => {
             let flush = modifiers.flush();
-            modifiers.done()?;
+            modifiers.finish()?;
             let of = |op| Some(Expr::float(op, [operands.single(0)?, operands.single(1)?]));
             let (smaller, larger) = (FloatOp::MinSingle(flush), FloatOp::MaxSingle(flush));
-            operands.result(match operands.predicate(2)? {
+            operands.set_register(match operands.predicate(2)? {
                 Expr::Const(0) => of(larger)?,
                 Expr::Const(_) => of(smaller)?,
                 choice => Expr::ternary(TernaryOp::Select, choice, of(smaller)?, of(larger)?),
@@ -60,28 +60,28 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             // `.GT` is not spelled.
             let comparison = modifiers.comparison().unwrap_or(Comparison::Gt);
             let flush = modifiers.flush();
-            modifiers.done()?;
+            modifiers.finish()?;
             let op = FloatOp::CompareSingle(comparison, flush);
             let truth = Expr::float(op, [operands.single(2)?, Expr::Const(0)]);
             let (a, b) = (operands.single(0)?, operands.single(1)?);
-            operands.result(Expr::ternary(TernaryOp::Select, truth, a, b))
+            operands.set_register(Expr::ternary(TernaryOp::Select, truth, a, b))
         }
         "FSET" | "FSETP" => {
-            let as_float = modifiers.takes(".BF");
+            let as_float = modifiers.take(".BF");
             let comparison = modifiers.comparison()?;
             let op = FloatOp::CompareSingle(comparison, modifiers.flush());
             let truth = Expr::float(op, [operands.single(0)?, operands.single(1)?]);
             set(view, truth, as_float, modifiers, operands)
         }
         "DSET" | "DSETP" => {
-            let as_float = modifiers.takes(".BF");
+            let as_float = modifiers.take(".BF");
             let op = FloatOp::CompareDouble(modifiers.comparison()?);
             let truth = Expr::float(op, doubles::<2>(operands)?);
             set(view, truth, as_float, modifiers, operands)
         }
         "DADD" | "DMUL" | "DFMA" => {
             let rounding = modifiers.rounding();
-            modifiers.done()?;
+            modifiers.finish()?;
             match view.mnemonic {
                 "DADD" => pair(
                     FloatOp::AddDouble(rounding),
@@ -101,10 +101,10 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             }
         }
         "DMNMX" => {
-            modifiers.done()?;
+            modifiers.finish()?;
             let words = doubles::<2>(operands)?;
             let choice = operands.predicate(2)?;
-            operands.pair(|half| {
+            operands.set_register_pair(|half| {
                 let of = |op| Expr::Float(op, words.clone().into(), half);
                 match &choice {
                     Expr::Const(0) => of(FloatOp::MaxDouble),
@@ -121,14 +121,14 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         "MUFU" => {
             let name = modifiers.next()?;
             let function = FUNCTIONS.iter().find(|(spelled, _)| *spelled == name)?.1;
-            let saturates = modifiers.takes(".SAT");
-            modifiers.done()?;
+            let saturates = modifiers.take(".SAT");
+            modifiers.finish()?;
             // The high word of a double is no single that could be clamped.
-            if saturates && matches!(function, Special::Rcp64h | Special::Rsq64h) {
+            if saturates && matches!(function, SpecialFunction::Rcp64h | SpecialFunction::Rsq64h) {
                 return None;
             }
             let value = Expr::float(FloatOp::Special(function), [operands.single(0)?]);
-            operands.result(saturated(value, saturates))
+            operands.set_register(saturated(value, saturates))
         }
         "RRO" => {
             let op = match modifiers.next()? {
@@ -136,7 +136,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 ".EX2" => FloatOp::ReduceExponent,
                 _ => return None,
             };
-            operands.result(Expr::float(op, [operands.single(0)?]))
+            operands.set_register(Expr::float(op, [operands.single(0)?]))
         }
         "FCHK" => {
             let [".DIVIDE"] = view.modifiers.as_slice() else {
@@ -154,16 +154,16 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
 }
 
 /// The functions of MUFU as they are spelled.
-const FUNCTIONS: [(&str, Special); 9] = [
-    (".COS", Special::Cos),
-    (".SIN", Special::Sin),
-    (".EX2", Special::Ex2),
-    (".LG2", Special::Lg2),
-    (".RCP", Special::Rcp),
-    (".RSQ", Special::Rsq),
-    (".RCP64H", Special::Rcp64h),
-    (".RSQ64H", Special::Rsq64h),
-    (".SQRT", Special::Sqrt),
+const FUNCTIONS: [(&str, SpecialFunction); 9] = [
+    (".COS", SpecialFunction::Cos),
+    (".SIN", SpecialFunction::Sin),
+    (".EX2", SpecialFunction::Ex2),
+    (".LG2", SpecialFunction::Lg2),
+    (".RCP", SpecialFunction::Rcp),
+    (".RSQ", SpecialFunction::Rsq),
+    (".RCP64H", SpecialFunction::Rcp64h),
+    (".RSQ64H", SpecialFunction::Rsq64h),
+    (".SQRT", SpecialFunction::Sqrt),
 ];
 
 /// What stands behind a mnemonic, read from the left.
@@ -184,7 +184,7 @@ impl<'m> Modifiers<'m> {
     }
 
     /// Whether the next one is this.
-    pub(super) fn takes(&mut self, name: &str) -> bool {
+    pub(super) fn take(&mut self, name: &str) -> bool {
         let is = self.rest.first() == Some(&name);
         if is {
             self.rest = self.rest.get(1..).unwrap_or_default();
@@ -193,14 +193,14 @@ impl<'m> Modifiers<'m> {
     }
 
     /// Nothing is left.
-    pub(super) fn done(&self) -> Option<()> {
+    pub(super) fn finish(&self) -> Option<()> {
         self.rest.is_empty().then_some(())
     }
 
     /// Of several spellings the one that is next, if any.
     fn one_of<T: Copy>(&mut self, spellings: &[(&str, T)], otherwise: T) -> T {
         for &(name, value) in spellings {
-            if self.takes(name) {
+            if self.take(name) {
                 return value;
             }
         }
@@ -235,7 +235,7 @@ impl<'m> Modifiers<'m> {
     }
 
     pub(super) fn comparison(&mut self) -> Option<Comparison> {
-        let number = COMPARISONS.iter().position(|spelled| self.takes(spelled))?;
+        let number = COMPARISONS.iter().position(|spelled| self.take(spelled))?;
         Comparison::ALL.get(number).copied()
     }
 }
@@ -264,7 +264,7 @@ fn doubles<const N: usize>(operands: &Operands<'_>) -> Option<Vec<Expr>> {
 
 /// Two registers get a result of 64 bits.
 fn pair(op: FloatOp, words: Vec<Expr>, operands: &Operands<'_>) -> Option<Meaning> {
-    operands.pair(|half| Expr::Float(op, words.clone().into(), half))
+    operands.set_register_pair(|half| Expr::Float(op, words.clone().into(), half))
 }
 
 /// FSET, FSETP, DSET, DSETP: a truth combined with a predicate, in a register or in two predicates.
@@ -276,17 +276,17 @@ fn set(
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
     let combine = modifiers.next()?;
-    modifiers.done()?;
+    modifiers.finish()?;
     let third = operands.predicate(2)?;
     if view.mnemonic.ends_with('P') {
-        return both_predicates(truth, combine, third, operands);
+        return set_predicates(truth, combine, third, operands);
     }
     let yes = if as_float { 1.0f32.to_bits() } else { u32::MAX };
-    let value = mask(combined(combine, truth, third)?, yes);
+    let value = mask(combine_predicates(combine, truth, third)?, yes);
     if !operands.sets_cc() {
-        return operands.result(value);
+        return operands.set_register(value);
     }
     let register = operands.only_register()?.map(|cell| (cell, value.clone()));
-    let flags = (Cell::CC, flags_of(value));
+    let flags = (Cell::CC, result_flags(value));
     Some(Meaning::Set(register.into_iter().chain([flags]).collect()))
 }

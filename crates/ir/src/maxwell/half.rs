@@ -6,7 +6,7 @@
 
 use warpbound_isa::{Operand, OperandValue, View};
 
-use super::compare::{both_predicates, combined, mask};
+use super::compare::{set_predicates, combine_predicates, mask};
 use super::float::Modifiers;
 use super::operands::{Operands, SINGLE_SIGN, and, or, shl, shr, with_sign, word_of};
 use crate::float::{Comparison, FloatOp, Flush};
@@ -21,13 +21,13 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         "HSET2" | "HSETP2" => return set(view, modifiers, operands),
         _ => return None,
     };
-    let to_single = modifiers.takes(".F32");
+    let to_single = modifiers.take(".F32");
     let flush = modifiers.flush();
-    let saturates = modifiers.takes(".SAT");
-    modifiers.done()?;
+    let saturates = modifiers.take(".SAT");
+    modifiers.finish()?;
     let (pairs, _) = pairs(operands, count)?;
-    let of = |lane: fn(&Pair) -> &Number| {
-        let numbers: Vec<&Number> = pairs.iter().map(lane).collect();
+    let of = |lane: fn(&HalfPair) -> &Component| {
+        let numbers: Vec<&Component> = pairs.iter().map(lane).collect();
         let value = arithmetic.of(&numbers, flush);
         match saturates {
             true => Expr::float(FloatOp::SaturateHalf, [value]),
@@ -36,37 +36,37 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     };
     let (low, high) = (of(|pair| &pair.low), of(|pair| &pair.high));
     if to_single {
-        let is_half = |pair: &Pair| pair.low == pair.high && matches!(pair.low, Number::Half(_));
+        let is_half = |pair: &HalfPair| pair.low == pair.high && matches!(pair.low, Component::Half(_));
         let widen = FloatOp::WidenHalf(Flush::Keep);
         return pairs
             .iter()
             .all(is_half)
-            .then(|| operands.result(Expr::float(widen, [low])))
+            .then(|| operands.set_register(Expr::float(widen, [low])))
             .flatten();
     }
-    operands.result(or(low, shl(high, Expr::Const(16))))
+    operands.set_register(or(low, shl(high, Expr::Const(16))))
 }
 
 /// A number of an operand: a half in the low bits of a word, or a single.
 #[derive(Clone, PartialEq, Eq)]
-enum Number {
+enum Component {
     Half(Expr),
     Single(Expr),
 }
 
-impl Number {
+impl Component {
     fn widened(&self, flush: Flush) -> Expr {
         match self {
-            Number::Half(half) => Expr::float(FloatOp::WidenHalf(flush), [half.clone()]),
-            Number::Single(single) => single.clone(),
+            Component::Half(half) => Expr::float(FloatOp::WidenHalf(flush), [half.clone()]),
+            Component::Single(single) => single.clone(),
         }
     }
 }
 
 /// What an operand gives to the low half of the result and to the high one.
-struct Pair {
-    low: Number,
-    high: Number,
+struct HalfPair {
+    low: Component,
+    high: Component,
 }
 
 /// An operation on halves, and on singles for a half.
@@ -89,7 +89,7 @@ const FMA: Arithmetic = Arithmetic {
 };
 
 impl Arithmetic {
-    fn of(&self, numbers: &[&Number], flush: Flush) -> Expr {
+    fn of(&self, numbers: &[&Component], flush: Flush) -> Expr {
         match all_halves(numbers) {
             Some(halves) => Expr::float((self.halves)(flush), halves),
             None => {
@@ -100,46 +100,46 @@ impl Arithmetic {
     }
 }
 
-fn all_halves(numbers: &[&Number]) -> Option<Vec<Expr>> {
+fn all_halves(numbers: &[&Component]) -> Option<Vec<Expr>> {
     let halves = numbers.iter().map(|number| match number {
-        Number::Half(half) => Some(half.clone()),
-        Number::Single(_) => None,
+        Component::Half(half) => Some(half.clone()),
+        Component::Single(_) => None,
     });
     halves.collect()
 }
 
 /// HSET2: a mask for each half. HSETP2: a predicate for each half, or with `.H_AND` one for both.
 fn set(view: &View, mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
-    let as_float = modifiers.takes(".BF");
+    let as_float = modifiers.take(".BF");
     let comparison = modifiers.comparison()?;
-    let both = modifiers.takes(".H_AND");
+    let both = modifiers.take(".H_AND");
     let flush = modifiers.flush();
     let combine = modifiers.next()?;
-    modifiers.done()?;
+    modifiers.finish()?;
     let (pairs, next) = pairs(operands, 2)?;
     let third = operands.predicate(next)?;
-    let truth = |lane: fn(&Pair) -> &Number| {
-        let numbers: Vec<&Number> = pairs.iter().map(lane).collect();
-        compared(comparison, &numbers, flush)
+    let truth = |lane: fn(&HalfPair) -> &Component| {
+        let numbers: Vec<&Component> = pairs.iter().map(lane).collect();
+        comparison_result(comparison, &numbers, flush)
     };
     let (low, high) = (truth(|pair| &pair.low), truth(|pair| &pair.high));
     if view.mnemonic == "HSET2" {
         let yes = if as_float { 0x3c00 } else { 0xffff };
-        let low = mask(combined(combine, low, third.clone())?, yes);
-        let high = mask(combined(combine, high, third)?, yes);
-        return operands.result(or(low, shl(high, Expr::Const(16))));
+        let low = mask(combine_predicates(combine, low, third.clone())?, yes);
+        let high = mask(combine_predicates(combine, high, third)?, yes);
+        return operands.set_register(or(low, shl(high, Expr::Const(16))));
     }
     let predicates = operands.predicates();
     if both {
         // What the second predicate gets is not known.
         let first_only = predicates.get(1).is_none_or(Option::is_none);
         return first_only
-            .then(|| both_predicates(and(low, high), combine, third, operands))
+            .then(|| set_predicates(and(low, high), combine, third, operands))
             .flatten();
     }
     let truths = [
-        combined(combine, low, third.clone())?,
-        combined(combine, high, third)?,
+        combine_predicates(combine, low, third.clone())?,
+        combine_predicates(combine, high, third)?,
     ];
     Some(Meaning::Set(
         predicates
@@ -150,7 +150,7 @@ fn set(view: &View, mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Op
     ))
 }
 
-fn compared(comparison: Comparison, numbers: &[&Number], flush: Flush) -> Expr {
+fn comparison_result(comparison: Comparison, numbers: &[&Component], flush: Flush) -> Expr {
     match all_halves(numbers) {
         Some(halves) => Expr::float(FloatOp::CompareHalf(comparison, flush), halves),
         None => {
@@ -161,7 +161,7 @@ fn compared(comparison: Comparison, numbers: &[&Number], flush: Flush) -> Expr {
 }
 
 /// The first operands, and the place of the one behind them: an immediate takes two places, the high half first.
-fn pairs(operands: &Operands<'_>, count: usize) -> Option<(Vec<Pair>, usize)> {
+fn pairs(operands: &Operands<'_>, count: usize) -> Option<(Vec<HalfPair>, usize)> {
     let mut place = 0;
     let mut pairs = Vec::with_capacity(count);
     for _ in 0..count {
@@ -175,8 +175,8 @@ fn pairs(operands: &Operands<'_>, count: usize) -> Option<(Vec<Pair>, usize)> {
             return None;
         };
         place += 1;
-        let half = |bits: u16| Number::Half(Expr::Const(bits.into()));
-        pairs.push(Pair {
+        let half = |bits: u16| Component::Half(Expr::Const(bits.into()));
+        pairs.push(HalfPair {
             low: half(low),
             high: half(high),
         });
@@ -184,21 +184,21 @@ fn pairs(operands: &Operands<'_>, count: usize) -> Option<(Vec<Pair>, usize)> {
     Some((pairs, place))
 }
 
-fn pair(operand: &Operand) -> Option<Pair> {
+fn pair(operand: &Operand) -> Option<HalfPair> {
     const SIGN: u32 = 1 << 15;
     let word = word_of(operand, 0)?;
     // A constant is a single (experiment: for the half 0x2e33 the compiler stores 0x3dc66000).
     if matches!(operand.value, OperandValue::Const { .. }) && operand.select.is_empty() {
-        let single = Number::Single(with_sign(word, operand, SINGLE_SIGN));
-        return Some(Pair {
+        let single = Component::Single(with_sign(word, operand, SINGLE_SIGN));
+        return Some(HalfPair {
             low: single.clone(),
             high: single,
         });
     }
-    let low = || Number::Half(with_sign(word.clone(), operand, SIGN));
+    let low = || Component::Half(with_sign(word.clone(), operand, SIGN));
     let high = || {
         let half = shr(word.clone(), Expr::Const(16));
-        Number::Half(with_sign(half, operand, SIGN))
+        Component::Half(with_sign(half, operand, SIGN))
     };
     let (low, high) = match operand.select {
         // RZ is a pair of zeros.
@@ -207,10 +207,10 @@ fn pair(operand: &Operand) -> Option<Pair> {
         ".H0_H0" => (low(), low()),
         ".H1_H1" => (high(), high()),
         ".F32" => {
-            let single = Number::Single(with_sign(word, operand, SINGLE_SIGN));
+            let single = Component::Single(with_sign(word, operand, SINGLE_SIGN));
             (single.clone(), single)
         }
         _ => return None,
     };
-    Some(Pair { low, high })
+    Some(HalfPair { low, high })
 }

@@ -3,8 +3,8 @@
 use smallvec::smallvec;
 use warpbound_isa::{OperandValue, View};
 
-use super::flags::{Sum, carry, flags_of_bits, order, overflow, sign, two_carries, zero};
-use super::number::{Number, SIGNED};
+use super::flags::{CarrySum, carry, flags_write, order_flags, overflow, sign, carry_count_flags, zero};
+use super::number::{RangedInt, SIGNED};
 use super::operands::{Operands, add, low_half, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp, UnaryOp};
 
@@ -15,16 +15,16 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         "IADD3" => sum_of_three(modifiers, operands),
         "ISCADD" | "ISCADD32I" => {
             let (a, minus) = operands.signed(0)?;
-            let shifted = shl(a, Expr::Const(operands.number(2)?));
+            let shifted = shl(a, Expr::Const(operands.immediate(2)?));
             let b = operands.signed(1)?;
             match modifiers {
-                [] => Sum::of((shifted, minus), b, false)?.result(operands),
-                [".PO"] => Sum::plus_one(shifted, b.0).result(operands),
+                [] => CarrySum::of((shifted, minus), b, false)?.result(operands),
+                [".PO"] => CarrySum::plus_one(shifted, b.0).result(operands),
                 _ => None,
             }
         }
         "LEA" => scaled_address(modifiers, operands),
-        "IMNMX" => extreme(modifiers, operands),
+        "IMNMX" => min_max(modifiers, operands),
         _ => None,
     }
 }
@@ -32,19 +32,19 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
 fn sum(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let (a, b) = (operands.signed(0)?, operands.signed(1)?);
     match modifiers {
-        [] => Sum::of(a, b, false)?.result(operands),
-        [".X"] => Sum::of(a, b, true)?.result(operands),
-        [".PO"] => Sum::plus_one(a.0, b.0).result(operands),
+        [] => CarrySum::of(a, b, false)?.result(operands),
+        [".X"] => CarrySum::of(a, b, true)?.result(operands),
+        [".PO"] => CarrySum::plus_one(a.0, b.0).result(operands),
         // The nearest number of 32 bits with a sign (PTX manual, `add.sat`).
         [".SAT"] if !operands.sets_cc() => {
-            let [x, y] = [&a.0, &b.0].map(|value| Number::word(value.clone(), true));
+            let [x, y] = [&a.0, &b.0].map(|value| RangedInt::word(value.clone(), true));
             let sum = match (a.1, b.1) {
                 (false, false) => x.plus(&y),
                 (false, true) => x.minus(&y),
                 (true, false) => y.minus(&x),
                 (true, true) => None,
             };
-            operands.result(sum?.clamped(SIGNED)?.low())
+            operands.set_register(sum?.clamped(SIGNED)?.low())
         }
         _ => None,
     }
@@ -52,7 +52,7 @@ fn sum(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
 
 /// The smaller of two where the predicate holds, else the larger. Of numbers of 64 bits the high words go first, their
 /// order goes to the condition code, and the low words follow it (experiment: the compiler's minimum of 64 bits).
-fn extreme(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+fn min_max(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let (signed, part) = match modifiers {
         [".U32", rest @ ..] => (false, rest),
         rest => (true, rest),
@@ -72,7 +72,7 @@ fn extreme(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     };
     let plain = either(of(smaller), of(larger))?;
     match part {
-        [] => operands.result(plain),
+        [] => operands.set_register(plain),
         [".XHI"] => {
             let register = operands.only_register()?;
             let mut writes = smallvec![];
@@ -82,7 +82,7 @@ fn extreme(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
                     true => BinaryOp::LtS,
                     false => BinaryOp::LtU,
                 };
-                writes.push((Cell::CC, order(of(less), of(BinaryOp::Eq))));
+                writes.push((Cell::CC, order_flags(of(less), of(BinaryOp::Eq))));
             }
             Some(Meaning::Set(writes))
         }
@@ -92,7 +92,7 @@ fn extreme(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
                 Expr::ternary(TernaryOp::Select, sign(), a.clone(), b.clone()),
                 Expr::ternary(TernaryOp::Select, sign(), b.clone(), a.clone()),
             )?;
-            operands.result(Expr::ternary(
+            operands.set_register(Expr::ternary(
                 TernaryOp::Select,
                 zero(),
                 plain,
@@ -109,7 +109,7 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
     let mut minus = [false; 3];
     for (place, minus) in minus.iter_mut().enumerate() {
         let operand = operands.reads.get(place)?;
-        let (value, part) = operands.unsigned_part(place)?;
+        let (value, part) = operands.part_without_sign(place)?;
         let value = match (value, operand.value) {
             // An immediate of 20 bits, spelled without a sign but used with one.
             (Expr::Const(n), OperandValue::Int(_)) => Expr::Const(((n << 12) as i32 >> 12) as u32),
@@ -133,7 +133,7 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
     match modifiers {
         [".X"] if !negated => sum_with_carries([a, b, c], None, operands),
         [] if !negated => sum_with_carries([a, b, c], Some(0), operands),
-        [] if !operands.sets_cc() => operands.result(add(first, c)),
+        [] if !operands.sets_cc() => operands.set_register(add(first, c)),
         // A difference is the sum with all bits turned round and 1 carried in, by the lowest word only: so compilers
         // subtract numbers of 64 bits (experiment: a + b - c of `long long`).
         [] | [".X"] => {
@@ -149,13 +149,13 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
             // Three of them could carry 3.
             (count < 3).then(|| sum_with_carries(turned, carried, operands))?
         }
-        [".LS"] => operands.result(add(shl(first, Expr::Const(16)), c)),
+        [".LS"] => operands.set_register(add(shl(first, Expr::Const(16)), c)),
         // The sum of the first two has 33 bits: compilers make the high words of products with it, which are right
         // only if its carry is kept (experiment: unsigned division).
         [".RS"] if !minus[0] && !minus[1] => {
             let carry = Expr::ternary(TernaryOp::Carry, a, b, Expr::Const(0));
             let shifted = or(shr(first, Expr::Const(16)), shl(carry, Expr::Const(16)));
-            operands.result(add(shifted, c))
+            operands.set_register(add(shifted, c))
         }
         _ => None,
     }
@@ -189,8 +189,8 @@ fn sum_with_carries(
     let register = operands.only_register()?;
     let mut writes = smallvec![];
     writes.extend(register.map(|cell| (cell, sum.clone())));
-    if let Some((cell, flags)) = flags_of_bits(sum, extended, operands) {
-        writes.push((cell, or(flags, two_carries(carries))));
+    if let Some((cell, flags)) = flags_write(sum, extended, operands) {
+        writes.push((cell, or(flags, carry_count_flags(carries))));
     }
     Some(Meaning::Set(writes))
 }
@@ -200,23 +200,23 @@ fn scaled_address(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning
     let (a, minus) = operands.signed(0)?;
     match modifiers {
         [] => {
-            let shifted = shl(a, Expr::Const(operands.number(2)?));
-            Sum::of((shifted, minus), operands.signed(1)?, false)?.result(operands)
+            let shifted = shl(a, Expr::Const(operands.immediate(2)?));
+            CarrySum::of((shifted, minus), operands.signed(1)?, false)?.result(operands)
         }
         // The high word of minus the pair, shifted; with a carry or its flags it is not known how they chain.
         [".HI"] if minus && !operands.sets_cc() => {
-            let shift = Expr::Const(operands.number(3)?);
+            let shift = Expr::Const(operands.immediate(3)?);
             let borrow = Expr::binary(BinaryOp::Eq, a.clone(), Expr::Const(0));
             let high = add(not(operands.word(2)?), borrow);
             let low = Expr::unary(UnaryOp::Neg, a);
             let high = Expr::ternary(TernaryOp::FunnelLeft, low, high, shift);
-            operands.result(add(high, operands.word(1)?))
+            operands.set_register(add(high, operands.word(1)?))
         }
         [".HI"] | [".HI", ".X"] if !minus => {
-            let shift = Expr::Const(operands.number(3)?);
+            let shift = Expr::Const(operands.immediate(3)?);
             let high = Expr::ternary(TernaryOp::FunnelLeft, a, operands.word(2)?, shift);
             let extended = modifiers.len() == 2;
-            let sum = Sum::of((high, false), operands.signed(1)?, extended)?;
+            let sum = CarrySum::of((high, false), operands.signed(1)?, extended)?;
             let Some(predicate) = operands.predicates().first().copied().flatten() else {
                 return sum.result(operands);
             };

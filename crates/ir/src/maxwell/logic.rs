@@ -2,20 +2,20 @@
 
 use warpbound_isa::View;
 
-use super::flags::{flags_of_bits, of_bits, zero};
-use super::operands::{Operands, add, and, flipped, not, or, shl, shr};
+use super::flags::{flags_write, set_with_flags, zero};
+use super::operands::{Operands, add, and, logical_not, not, or, shl, shr};
 use crate::{BinaryOp, Expr, Meaning, TernaryOp, UnaryOp};
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     let modifiers = view.modifiers.as_slice();
     match (view.mnemonic, modifiers) {
-        ("MOV" | "MOV32I", []) => moved(operands),
+        ("MOV" | "MOV32I", []) => mov(operands),
         ("SEL", []) => {
             let (choice, a, b) = (operands.predicate(2)?, operands.word(0)?, operands.word(1)?);
-            operands.result(Expr::ternary(TernaryOp::Select, choice, a, b))
+            operands.set_register(Expr::ternary(TernaryOp::Select, choice, a, b))
         }
         ("LOP" | "LOP32I", [op, rest @ ..]) => {
-            let (chained, test) = chained(rest);
+            let (chained, test) = split_chained(rest);
             let (a, b) = (operands.bits(0)?, operands.bits(1)?);
             let value = match *op {
                 ".AND" => and(a, b),
@@ -24,13 +24,13 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 ".PASS_B" => b,
                 _ => return None,
             };
-            with_test(value, chained, test, operands)
+            set_with_test(value, chained, test, operands)
         }
         ("LOP3", [".LUT", rest @ ..]) => {
-            let (chained, test) = chained(rest);
-            let table = u8::try_from(operands.number(3)?).ok()?;
+            let (chained, test) = split_chained(rest);
+            let table = u8::try_from(operands.immediate(3)?).ok()?;
             let [a, b, c] = [operands.word(0)?, operands.word(1)?, operands.word(2)?];
-            with_test(
+            set_with_test(
                 Expr::ternary(TernaryOp::Lut(table), a, b, c),
                 chained,
                 test,
@@ -38,8 +38,8 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             )
         }
         ("SHL", rest) => {
-            let amount = amount(operands.word(1)?, rest)?;
-            operands.result(shl(operands.word(0)?, amount))
+            let amount = shift_amount(operands.word(1)?, rest)?;
+            operands.set_register(shl(operands.word(0)?, amount))
         }
         ("SHR", rest) => {
             let (op, rest) = match rest {
@@ -50,8 +50,8 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 [rest @ .., ".BREV"] => (Expr::unary(UnaryOp::Reverse, operands.word(0)?), rest),
                 rest => (operands.word(0)?, rest),
             };
-            let amount = amount(operands.word(1)?, rest)?;
-            operands.result(Expr::binary(op, value, amount))
+            let amount = shift_amount(operands.word(1)?, rest)?;
+            operands.set_register(Expr::binary(op, value, amount))
         }
         ("SHF", [".L", rest @ ..]) => funnel(TernaryOp::FunnelLeft, rest, operands),
         ("SHF", [".R", rest @ ..]) => funnel(TernaryOp::FunnelRight, rest, operands),
@@ -65,23 +65,23 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 [".BREV"] => Expr::unary(UnaryOp::Reverse, operands.word(0)?),
                 _ => return None,
             };
-            of_bits(extracted(a, operands.word(1)?, signed), false, operands)
+            set_with_flags(extract_field(a, operands.word(1)?, signed), false, operands)
         }
         ("BFI", []) => {
             let (position, length) = field(operands.word(1)?);
             let mask = shl(ones(length), position.clone());
             let kept = and(operands.word(2)?, not(mask.clone()));
             let inserted = and(shl(operands.word(0)?, position), mask);
-            of_bits(or(kept, inserted), false, operands)
+            set_with_flags(or(kept, inserted), false, operands)
         }
-        ("POPC", []) => operands.result(Expr::unary(UnaryOp::Popc, operands.bits(0)?)),
+        ("POPC", []) => operands.set_register(Expr::unary(UnaryOp::Popc, operands.bits(0)?)),
         ("FLO", rest) => {
             let (op, rest) = match rest {
                 [".U32", rest @ ..] => (UnaryOp::HighestOne, rest),
-                rest => (UnaryOp::HighestOther, rest),
+                rest => (UnaryOp::HighestNonSign, rest),
             };
             let found = Expr::unary(op, operands.bits(0)?);
-            operands.result(match rest {
+            operands.set_register(match rest {
                 [] => found,
                 // How far to shift the bit to the top.
                 [".SH"] => {
@@ -96,24 +96,24 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             let [a, choice, b] = [operands.word(0)?, operands.word(1)?, operands.word(2)?];
             let choice = match mode {
                 [] => choice,
-                [mode] => digits(mode, choice)?,
+                [mode] => permute_selector(mode, choice)?,
                 _ => return None,
             };
-            operands.result(Expr::ternary(TernaryOp::Permute, a, choice, b))
+            operands.set_register(Expr::ternary(TernaryOp::Permute, a, choice, b))
         }
         _ => None,
     }
 }
 
 /// MOV: the second operand says which lanes of each quad are written.
-fn moved(operands: &Operands<'_>) -> Option<Meaning> {
+fn mov(operands: &Operands<'_>) -> Option<Meaning> {
     let value = operands.word(0)?;
     let lanes = match operands.reads.get(1) {
-        Some(_) => operands.number(1)?,
+        Some(_) => operands.immediate(1)?,
         None => 15,
     };
     if lanes == 15 {
-        return operands.result(value);
+        return operands.set_register(value);
     }
     let place = and(Expr::Special(LANE), Expr::Const(3));
     let written = and(shr(Expr::Const(lanes), place), Expr::Const(1));
@@ -121,7 +121,7 @@ fn moved(operands: &Operands<'_>) -> Option<Meaning> {
         Some(cell) => Expr::Cell(cell),
         None => Expr::Const(0),
     };
-    operands.result(Expr::ternary(TernaryOp::Select, written, value, old))
+    operands.set_register(Expr::ternary(TernaryOp::Select, written, value, old))
 }
 
 /// The special register with the number of the lane.
@@ -129,7 +129,7 @@ const LANE: u8 = 0;
 
 /// The digits of PRMT that a mode makes of the two low bits of its operand, four for each value of them, that of 0 lowest
 /// (PTX manual, `prmt`).
-fn digits(mode: &str, operand: Expr) -> Option<Expr> {
+fn permute_selector(mode: &str, operand: Expr) -> Option<Expr> {
     let by_value: [u32; 4] = match mode {
         ".F4E" => [0x3210, 0x4321, 0x5432, 0x6543],
         ".B4E" => [0x5670, 0x6701, 0x7012, 0x0123],
@@ -151,7 +151,7 @@ fn digits(mode: &str, operand: Expr) -> Option<Expr> {
 }
 
 /// Whether the condition code goes on a chain, and the other modifiers.
-fn chained<'m, 's>(modifiers: &'m [&'s str]) -> (bool, &'m [&'s str]) {
+fn split_chained<'m, 's>(modifiers: &'m [&'s str]) -> (bool, &'m [&'s str]) {
     match modifiers {
         [".X", rest @ ..] => (true, rest),
         rest => (false, rest),
@@ -160,7 +160,7 @@ fn chained<'m, 's>(modifiers: &'m [&'s str]) -> (bool, &'m [&'s str]) {
 
 /// The register gets a value; a predicate before it, whether the value is 0, or is not; the condition code the same and
 /// the sign.
-fn with_test(
+fn set_with_test(
     value: Expr,
     chained: bool,
     test: &[&str],
@@ -168,7 +168,7 @@ fn with_test(
 ) -> Option<Meaning> {
     if test.is_empty() {
         // The predicate is PT, or it gets the constant false: two public translators of shaders differ.
-        return of_bits(value, chained, operands);
+        return set_with_flags(value, chained, operands);
     }
     let own = Expr::binary(BinaryOp::Eq, value.clone(), Expr::Const(0));
     // The words before it count: compilers test numbers of 64 bits so (`xtask expressions`).
@@ -176,10 +176,10 @@ fn with_test(
     let truth = match test {
         [".T"] => Expr::Const(1),
         [".Z"] => is_zero,
-        [".NZ"] => flipped(is_zero),
+        [".NZ"] => logical_not(is_zero),
         _ => return None,
     };
-    let flags = flags_of_bits(value.clone(), chained, operands);
+    let flags = flags_write(value.clone(), chained, operands);
     let register = operands.register()?.map(|cell| (cell, value));
     let predicate = operands.predicates().first().copied().flatten();
     let predicate = predicate.map(|cell| (cell, truth));
@@ -189,7 +189,7 @@ fn with_test(
 }
 
 /// A shift's amount: of it only the low bits with `.W`.
-fn amount(amount: Expr, modifiers: &[&str]) -> Option<Expr> {
+fn shift_amount(amount: Expr, modifiers: &[&str]) -> Option<Expr> {
     match modifiers {
         [] => Some(amount),
         [".W"] => Some(and(amount, Expr::Const(31))),
@@ -221,13 +221,13 @@ fn funnel(op: TernaryOp, modifiers: &[&str], operands: &Operands<'_>) -> Option<
     let (low, high) = (operands.word(0)?, operands.word(2)?);
     let shifted = Expr::ternary(op, low, high.clone(), amount.clone());
     if !signed {
-        return operands.result(shifted);
+        return operands.set_register(shifted);
     }
     // By 32 and more, the sign of the high word comes in.
     let beyond = Expr::binary(BinaryOp::Sub, amount.clone(), Expr::Const(32));
     let far = Expr::binary(BinaryOp::Sar, high, beyond);
     let near = Expr::binary(BinaryOp::LtU, amount, Expr::Const(32));
-    operands.result(Expr::ternary(TernaryOp::Select, near, shifted, far))
+    operands.set_register(Expr::ternary(TernaryOp::Select, near, shifted, far))
 }
 
 /// Position and length of a bit field, from the two low bytes of an operand.
@@ -242,7 +242,7 @@ fn ones(count: Expr) -> Expr {
 }
 
 /// A bit field of a value. With a sign, bits above the top are copies of the sign.
-fn extracted(value: Expr, operand: Expr, signed: bool) -> Expr {
+fn extract_field(value: Expr, operand: Expr, signed: bool) -> Expr {
     let (position, length) = field(operand);
     if !signed {
         return and(shr(value, position), ones(length));

@@ -5,7 +5,7 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::{Operand, OperandValue, View};
 
 use super::operands::{Operands, add, and, shl, shr};
-use crate::{Address, BarrierArrival, Cell, Expr, Half, Meaning, Question, TernaryOp, UnaryOp, Width};
+use crate::{Address, BarrierArrival, Cell, Expr, WordHalf, Meaning, BarrierReduction, TernaryOp, UnaryOp, Width};
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     let (space, loads) = match view.mnemonic {
@@ -21,10 +21,10 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         "BAR" => {
             let arrival = match view.modifiers.as_slice() {
                 [".SYNC"] => BarrierArrival::Wait,
-                [".ARV"] => BarrierArrival::Pass,
-                [".RED", ".POPC"] => BarrierArrival::Ask(Question::Count, operands.predicate(2)?),
-                [".RED", ".AND"] => BarrierArrival::Ask(Question::All, operands.predicate(2)?),
-                [".RED", ".OR"] => BarrierArrival::Ask(Question::Any, operands.predicate(2)?),
+                [".ARV"] => BarrierArrival::Arrive,
+                [".RED", ".POPC"] => BarrierArrival::Reduce(BarrierReduction::Count, operands.predicate(2)?),
+                [".RED", ".AND"] => BarrierArrival::Reduce(BarrierReduction::All, operands.predicate(2)?),
+                [".RED", ".OR"] => BarrierArrival::Reduce(BarrierReduction::Any, operands.predicate(2)?),
                 _ => return None,
             };
             let [number, threads] = barrier(operands)?;
@@ -187,15 +187,15 @@ fn constants(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     };
     let signed = |op, value| Expr::unary(op, value);
     match view.modifiers.as_slice() {
-        [] => operands.result(word(0)),
-        [".64"] => operands.pair(|half| match half {
-            Half::Low => word(0),
-            Half::High => word(4),
+        [] => operands.set_register(word(0)),
+        [".64"] => operands.set_register_pair(|half| match half {
+            WordHalf::Low => word(0),
+            WordHalf::High => word(4),
         }),
-        [".U8"] => operands.result(and(part(3), Expr::Const(0xff))),
-        [".S8"] => operands.result(signed(UnaryOp::SignExtend8, part(3))),
-        [".U16"] => operands.result(and(part(2), Expr::Const(0xffff))),
-        [".S16"] => operands.result(signed(UnaryOp::SignExtend16, part(2))),
+        [".U8"] => operands.set_register(and(part(3), Expr::Const(0xff))),
+        [".S8"] => operands.set_register(signed(UnaryOp::SignExtend8, part(3))),
+        [".U16"] => operands.set_register(and(part(2), Expr::Const(0xffff))),
+        [".S16"] => operands.set_register(signed(UnaryOp::SignExtend16, part(2))),
         _ => None,
     }
 }

@@ -31,7 +31,7 @@ use operands::Operands;
 
 /// What the instruction does to data; `None` when that is not known here.
 pub fn meaning(view: &View) -> Option<Meaning> {
-    let operands = Operands::of(view);
+    let operands = Operands::new(view);
     integer::meaning(view, &operands)
         .or_else(|| products::meaning(view, &operands))
         .or_else(|| resize::meaning(view, &operands))

@@ -11,7 +11,7 @@ pub(super) const UNSIGNED: (i128, i128) = (0, u32::MAX as i128);
 
 /// A number as two's complement of 64 bits, or without sign where it cannot be negative.
 #[derive(Clone)]
-pub(super) struct Number {
+pub(super) struct RangedInt {
     low: Expr,
     /// `None`: follows from the low word, because the range fits 32 bits.
     high: Option<Expr>,
@@ -31,16 +31,16 @@ fn select(choice: Expr, yes: Expr, no: Expr) -> Expr {
     Expr::ternary(TernaryOp::Select, choice, yes, no)
 }
 
-impl Number {
+impl RangedInt {
     /// A word as a number with a sign or without.
-    pub(super) fn word(value: Expr, signed: bool) -> Number {
+    pub(super) fn word(value: Expr, signed: bool) -> RangedInt {
         let (least, most) = match value {
             Expr::Const(n) if signed => ((n as i32).into(), (n as i32).into()),
             Expr::Const(n) => (n.into(), n.into()),
             _ if signed => SIGNED,
             _ => UNSIGNED,
         };
-        Number {
+        RangedInt {
             low: value,
             high: None,
             least,
@@ -49,12 +49,12 @@ impl Number {
     }
 
     /// A word that is known to be so many bits, extended already.
-    pub(super) fn narrow(value: Expr, bits: u32, signed: bool) -> Number {
+    pub(super) fn narrow(value: Expr, bits: u32, signed: bool) -> RangedInt {
         let (least, most) = match signed {
             true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
             false => (0, (1 << bits) - 1),
         };
-        Number {
+        RangedInt {
             low: value,
             high: None,
             least,
@@ -76,8 +76,8 @@ impl Number {
     }
 
     /// `None` where 64 bits do not hold the range.
-    fn of(low: Expr, high: impl FnOnce() -> Expr, least: i128, most: i128) -> Option<Number> {
-        let mut number = Number {
+    fn of(low: Expr, high: impl FnOnce() -> Expr, least: i128, most: i128) -> Option<RangedInt> {
+        let mut number = RangedInt {
             low,
             high: None,
             least,
@@ -98,9 +98,9 @@ impl Number {
         self.low.clone()
     }
 
-    pub(super) fn plus(&self, other: &Number) -> Option<Number> {
+    pub(super) fn plus(&self, other: &RangedInt) -> Option<RangedInt> {
         let carry = || Expr::ternary(TernaryOp::Carry, self.low(), other.low(), Expr::Const(0));
-        Number::of(
+        RangedInt::of(
             add(self.low(), other.low()),
             || add(add(self.high(), other.high()), carry()),
             self.least + other.least,
@@ -108,9 +108,9 @@ impl Number {
         )
     }
 
-    pub(super) fn minus(&self, other: &Number) -> Option<Number> {
+    pub(super) fn minus(&self, other: &RangedInt) -> Option<RangedInt> {
         let borrow = || Expr::binary(BinaryOp::LtU, self.low(), other.low());
-        Number::of(
+        RangedInt::of(
             sub(self.low(), other.low()),
             || sub(sub(self.high(), other.high()), borrow()),
             self.least - other.most,
@@ -118,7 +118,7 @@ impl Number {
         )
     }
 
-    pub(super) fn times(&self, other: &Number) -> Option<Number> {
+    pub(super) fn times(&self, other: &RangedInt) -> Option<RangedInt> {
         let (a, b) = (self, other);
         let corners = [
             a.least * b.least,
@@ -132,7 +132,7 @@ impl Number {
             }
             // As numbers without sign, less 2^32 times the other where one is negative.
             let whole = Expr::binary(BinaryOp::MulHighU, a.low(), b.low());
-            let fixed = |high: Expr, sign: &Number, other: &Number| match sign.least < 0 {
+            let fixed = |high: Expr, sign: &RangedInt, other: &RangedInt| match sign.least < 0 {
                 true => sub(high, and(sar(sign.low(), 31), other.low())),
                 false => high,
             };
@@ -141,7 +141,7 @@ impl Number {
         if self.high.is_some() || other.high.is_some() {
             return None;
         }
-        Number::of(
+        RangedInt::of(
             Expr::binary(BinaryOp::Mul, a.low(), b.low()),
             high,
             *corners.iter().min()?,
@@ -149,12 +149,12 @@ impl Number {
         )
     }
 
-    pub(super) fn negated(&self) -> Option<Number> {
-        Number::word(Expr::Const(0), true).minus(self)
+    pub(super) fn negated(&self) -> Option<RangedInt> {
+        RangedInt::word(Expr::Const(0), true).minus(self)
     }
 
     /// The larger part of it: shifted to the right by 1 to 31.
-    pub(super) fn shifted_right(&self, by: u32) -> Option<Number> {
+    pub(super) fn shifted_right(&self, by: u32) -> Option<RangedInt> {
         let high = self.high();
         let low = or(
             shr(self.low(), Expr::Const(by)),
@@ -164,11 +164,11 @@ impl Number {
             true => sar(high, by),
             false => shr(high, Expr::Const(by)),
         };
-        Number::of(low, rest, self.least >> by, self.most >> by)
+        RangedInt::of(low, rest, self.least >> by, self.most >> by)
     }
 
     /// 1 where it is smaller than the other, else 0.
-    pub(super) fn less(&self, other: &Number) -> Expr {
+    pub(super) fn less(&self, other: &RangedInt) -> Expr {
         let (a, b) = (self, other);
         if a.fits(SIGNED) && b.fits(SIGNED) {
             return Expr::binary(BinaryOp::LtS, a.low(), b.low());
@@ -187,7 +187,7 @@ impl Number {
     }
 
     /// 1 where both are equal, else 0.
-    pub(super) fn equals(&self, other: &Number) -> Expr {
+    pub(super) fn equals(&self, other: &RangedInt) -> Expr {
         let low = Expr::binary(BinaryOp::Eq, self.low(), other.low());
         let both = |range| self.fits(range) && other.fits(range);
         if both(SIGNED) || both(UNSIGNED) {
@@ -197,9 +197,9 @@ impl Number {
     }
 
     /// One of two by a truth, with the range in which the result is known to be.
-    fn choose(choice: Expr, yes: &Number, no: &Number, least: i128, most: i128) -> Option<Number> {
+    fn choose(choice: Expr, yes: &RangedInt, no: &RangedInt, least: i128, most: i128) -> Option<RangedInt> {
         let again = choice.clone();
-        Number::of(
+        RangedInt::of(
             select(choice, yes.low(), no.low()),
             || select(again, yes.high(), no.high()),
             least,
@@ -207,7 +207,7 @@ impl Number {
         )
     }
 
-    pub(super) fn smaller(&self, other: &Number) -> Option<Number> {
+    pub(super) fn smaller(&self, other: &RangedInt) -> Option<RangedInt> {
         if self.most <= other.least {
             return Some(self.clone());
         }
@@ -215,10 +215,10 @@ impl Number {
             return Some(other.clone());
         }
         let (least, most) = (self.least.min(other.least), self.most.min(other.most));
-        Number::choose(self.less(other), self, other, least, most)
+        RangedInt::choose(self.less(other), self, other, least, most)
     }
 
-    pub(super) fn larger(&self, other: &Number) -> Option<Number> {
+    pub(super) fn larger(&self, other: &RangedInt) -> Option<RangedInt> {
         if self.most <= other.least {
             return Some(other.clone());
         }
@@ -226,22 +226,22 @@ impl Number {
             return Some(self.clone());
         }
         let (least, most) = (self.least.max(other.least), self.most.max(other.most));
-        Number::choose(self.less(other), other, self, least, most)
+        RangedInt::choose(self.less(other), other, self, least, most)
     }
 
     /// The nearest number of a range of at most 32 bits.
-    pub(super) fn clamped(&self, (least, most): (i128, i128)) -> Option<Number> {
-        let bound = |n: i128| Number::word(Expr::Const(n as u32), n < 0);
+    pub(super) fn clamped(&self, (least, most): (i128, i128)) -> Option<RangedInt> {
+        let bound = |n: i128| RangedInt::word(Expr::Const(n as u32), n < 0);
         self.larger(&bound(least))?.smaller(&bound(most))
     }
 
     /// Its distance from 0.
-    pub(super) fn magnitude(&self) -> Option<Number> {
+    pub(super) fn magnitude(&self) -> Option<RangedInt> {
         if self.least >= 0 {
             return Some(self.clone());
         }
         if self.high.is_none() && self.fits(SIGNED) {
-            return Some(Number {
+            return Some(RangedInt {
                 low: Expr::unary(UnaryOp::AbsS, self.low()),
                 high: None,
                 least: 0,
@@ -255,23 +255,23 @@ impl Number {
         let one = and(sign, Expr::Const(1));
         let carry = Expr::ternary(TernaryOp::Carry, low.clone(), one.clone(), Expr::Const(0));
         let most = self.most.max(-self.least);
-        Number::of(add(low, one), || add(high, carry), 0, most)
+        RangedInt::of(add(low, one), || add(high, carry), 0, most)
     }
 }
 
 /// A part of a word, extended with its sign or with zeros.
-pub(super) fn part(value: Expr, from: u32, bits: u32, signed: bool) -> Number {
+pub(super) fn extract_part(value: Expr, from: u32, bits: u32, signed: bool) -> RangedInt {
     let moved = match from {
         0 => value,
         from => shr(value, Expr::Const(from)),
     };
     if bits == 32 {
-        return Number::word(moved, signed);
+        return RangedInt::word(moved, signed);
     }
     let extended = match (signed, bits) {
         (false, bits) => and(moved, Expr::Const((1 << bits) - 1)),
         (true, 8) => Expr::unary(UnaryOp::SignExtend8, moved),
         (true, _) => Expr::unary(UnaryOp::SignExtend16, moved),
     };
-    Number::narrow(extended, bits, signed)
+    RangedInt::narrow(extended, bits, signed)
 }

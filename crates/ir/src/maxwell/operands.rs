@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 use warpbound_isa::{Operand, OperandRole, OperandValue, View};
 
-use crate::{BinaryOp, Cell, Expr, Half, Meaning, UnaryOp};
+use crate::{BinaryOp, Cell, Expr, WordHalf, Meaning, UnaryOp};
 
 /// The operands of an instruction by what becomes of them.
 pub(super) struct Operands<'v> {
@@ -12,7 +12,7 @@ pub(super) struct Operands<'v> {
 }
 
 impl<'v> Operands<'v> {
-    pub(super) fn of(view: &'v View) -> Operands<'v> {
+    pub(super) fn new(view: &'v View) -> Operands<'v> {
         let with = |role| view.operands.iter().filter(move |o| o.role == role);
         Operands {
             reads: with(OperandRole::Read).collect(),
@@ -23,7 +23,7 @@ impl<'v> Operands<'v> {
     /// The read operand at a place, with its sign.
     pub(super) fn word(&self, place: usize) -> Option<Expr> {
         let operand = self.reads.get(place)?;
-        let plain = plain(operand).filter(|_| operand.select.is_empty() && !operand.invert)?;
+        let plain = unmodified(operand).filter(|_| operand.select.is_empty() && !operand.invert)?;
         Some(match operand.negate {
             true => Expr::unary(UnaryOp::Neg, plain),
             false => plain,
@@ -33,7 +33,7 @@ impl<'v> Operands<'v> {
     /// The read operand at a place as a bit pattern, which may be turned round.
     pub(super) fn bits(&self, place: usize) -> Option<Expr> {
         let operand = self.reads.get(place)?;
-        let plain = plain(operand).filter(|_| operand.select.is_empty() && !operand.negate)?;
+        let plain = unmodified(operand).filter(|_| operand.select.is_empty() && !operand.negate)?;
         Some(match operand.invert {
             true => Expr::unary(UnaryOp::Not, plain),
             false => plain,
@@ -43,7 +43,7 @@ impl<'v> Operands<'v> {
     /// The read operand at a place and whether a minus stands before it.
     pub(super) fn signed(&self, place: usize) -> Option<(Expr, bool)> {
         let operand = self.reads.get(place)?;
-        let plain = plain(operand).filter(|_| operand.select.is_empty() && !operand.invert)?;
+        let plain = unmodified(operand).filter(|_| operand.select.is_empty() && !operand.invert)?;
         Some((plain, operand.negate))
     }
 
@@ -51,19 +51,19 @@ impl<'v> Operands<'v> {
     pub(super) fn selected(&self, place: usize) -> Option<(Expr, &'static str)> {
         let operand = self.reads.get(place)?;
         Some((
-            plain(operand).filter(|_| !operand.negate && !operand.invert)?,
+            unmodified(operand).filter(|_| !operand.negate && !operand.invert)?,
             operand.select,
         ))
     }
 
     /// The same, whatever stands before it: bars and a minus are left to the caller.
-    pub(super) fn unsigned_part(&self, place: usize) -> Option<(Expr, &'static str)> {
+    pub(super) fn part_without_sign(&self, place: usize) -> Option<(Expr, &'static str)> {
         let operand = self.reads.get(place)?;
         let bare = Operand {
             absolute: false,
             ..**operand
         };
-        Some((plain(&bare)?, operand.select))
+        Some((unmodified(&bare)?, operand.select))
     }
 
     /// A minus stands before the read operand at a place.
@@ -98,7 +98,7 @@ impl<'v> Operands<'v> {
     }
 
     /// Two registers get the halves of a value, and nothing else is written.
-    pub(super) fn pair(&self, value: impl Fn(Half) -> Expr) -> Option<Meaning> {
+    pub(super) fn set_register_pair(&self, value: impl Fn(WordHalf) -> Expr) -> Option<Meaning> {
         let register = self.writes.iter().find_map(|operand| match operand.value {
             OperandValue::Reg(register) => Some(register),
             _ => None,
@@ -113,13 +113,13 @@ impl<'v> Operands<'v> {
         // The last register has none behind it.
         let second = first.checked_add(1).filter(|&second| second < 255)?;
         Some(Meaning::Set(smallvec![
-            (Cell::gpr(first), value(Half::Low)),
-            (Cell::gpr(second), value(Half::High)),
+            (Cell::gpr(first), value(WordHalf::Low)),
+            (Cell::gpr(second), value(WordHalf::High)),
         ]))
     }
 
     /// An integer that is part of the instruction.
-    pub(super) fn number(&self, place: usize) -> Option<u32> {
+    pub(super) fn immediate(&self, place: usize) -> Option<u32> {
         match self.reads.get(place)?.value {
             OperandValue::Int(number) => Some(number as u32),
             _ => None,
@@ -175,7 +175,7 @@ impl<'v> Operands<'v> {
     }
 
     /// The register gets this value, and nothing else is written.
-    pub(super) fn result(&self, value: Expr) -> Option<Meaning> {
+    pub(super) fn set_register(&self, value: Expr) -> Option<Meaning> {
         let register = self.only_register().filter(|_| !self.sets_cc())?;
         Some(Meaning::Set(
             register.map(|cell| (cell, value)).into_iter().collect(),
@@ -212,7 +212,7 @@ pub(super) fn word_of(operand: &Operand, number: u8) -> Option<Expr> {
     })
 }
 
-fn plain(operand: &Operand) -> Option<Expr> {
+fn unmodified(operand: &Operand) -> Option<Expr> {
     if operand.absolute || operand.count > 1 {
         return None;
     }
@@ -254,7 +254,7 @@ pub(super) fn not(a: Expr) -> Expr {
 }
 
 /// 1 for 0 and 0 for 1.
-pub(super) fn flipped(truth: Expr) -> Expr {
+pub(super) fn logical_not(truth: Expr) -> Expr {
     Expr::binary(BinaryOp::Xor, truth, Expr::Const(1))
 }
 

@@ -2,8 +2,8 @@
 
 use warpbound_isa::View;
 
-use super::flags::Sum;
-use super::number::{Number, SIGNED};
+use super::flags::CarrySum;
+use super::number::{RangedInt, SIGNED};
 use super::operands::{Operands, add, and, low_half, or, shl, shr};
 use crate::{BinaryOp, Expr, Meaning, UnaryOp};
 
@@ -11,7 +11,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     let modifiers = view.modifiers.as_slice();
     match view.mnemonic {
         "XMAD" => multiply_halves(modifiers, operands),
-        "IMUL" | "IMUL32I" => operands.result(product(modifiers, operands)?),
+        "IMUL" | "IMUL32I" => operands.set_register(product(modifiers, operands)?),
         "IMAD" | "IMAD32I" => multiply_and_add(modifiers, operands),
         _ => None,
     }
@@ -57,12 +57,12 @@ fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meanin
         "" => third,
         ".CLO" => low_half(third, false),
         ".CHI" => shr(third, Expr::Const(16)),
-        ".CSFU" if signed_a && signed_b && !shifted && !merged => sign_fixed(third, operands)?,
+        ".CSFU" if signed_a && signed_b && !shifted && !merged => sign_correction(third, operands)?,
         ".CSFU" => return None,
         _ => add(third, b_high.clone()),
     };
     let sum = add(product, third);
-    operands.result(match merged {
+    operands.set_register(match merged {
         false => sum,
         true => or(low_half(sum, false), b_high),
     })
@@ -73,7 +73,7 @@ fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meanin
 /// neither had a sign: that is too large by 2^16 for each of the two that is negative, so once for each high half that is
 /// negative where the other operand's low half is not 0. (Experiment: the compiler's high word of a product with sign is
 /// right for all operands only so. It always multiplies the high halves.)
-fn sign_fixed(third: Expr, operands: &Operands<'_>) -> Option<Expr> {
+fn sign_correction(third: Expr, operands: &Operands<'_>) -> Option<Expr> {
     let ((a, a_part), (b, b_part)) = (operands.selected(0)?, operands.selected(1)?);
     if a_part != ".H1" || b_part != ".H1" {
         return None;
@@ -132,9 +132,9 @@ fn multiply_and_add(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meani
         if third.1 || operands.sets_cc() {
             return None;
         }
-        let product = Number::word(product(&[".HI"], operands)?, true);
-        let sum = product.plus(&Number::word(third.0, true))?;
-        return operands.result(sum.clamped(SIGNED)?.low());
+        let product = RangedInt::word(product(&[".HI"], operands)?, true);
+        let sum = product.plus(&RangedInt::word(third.0, true))?;
+        return operands.set_register(sum.clamped(SIGNED)?.low());
     }
     let (extended, rest) = match modifiers {
         [rest @ .., ".X"] => (true, rest),
@@ -147,5 +147,5 @@ fn multiply_and_add(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meani
         return None;
     }
     let product = product(rest, operands)?;
-    Sum::of((product, false), third, extended)?.result(operands)
+    CarrySum::of((product, false), third, extended)?.result(operands)
 }

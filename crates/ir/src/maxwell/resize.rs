@@ -2,8 +2,8 @@
 
 use warpbound_isa::View;
 
-use super::flags::of_bits;
-use super::number::{Number, SIGNED, UNSIGNED, part};
+use super::flags::set_with_flags;
+use super::number::{RangedInt, SIGNED, UNSIGNED, extract_part};
 use super::operands::{Operands, and};
 use crate::{Expr, Meaning, UnaryOp};
 
@@ -31,7 +31,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     };
     let ((to_bits, to_signed), (bits, signed)) = (format(to)?, format(from)?);
     let operand = operands.reads.first()?;
-    let (value, select) = operands.unsigned_part(0)?;
+    let (value, select) = operands.part_without_sign(0)?;
     let at = match (select, bits) {
         ("", _) => 0,
         (".B1", 8) => 8,
@@ -39,7 +39,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         (".B3", 8) => 24,
         _ => return None,
     };
-    let mut value = part(value, at, bits, signed);
+    let mut value = extract_part(value, at, bits, signed);
     if !saturated {
         let mut word = value.low();
         if operand.absolute {
@@ -55,7 +55,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             (_, true) => Expr::unary(UnaryOp::SignExtend16, word),
             (bits, false) => and(word, Expr::Const((1 << bits) - 1)),
         };
-        return of_bits(word, false, operands);
+        return set_with_flags(word, false, operands);
     }
     // Whether the magnitude of the smallest number has 33 bits here, and so on, is not known.
     if bits == 32 && (operand.absolute || operand.negate) {
@@ -75,6 +75,6 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     };
     // Compilers repeat the sign of a short result before they use more of the register than it has: bits above are
     // taken to be copies of the sign, as everywhere.
-    let clamped: Number = value.clamped(range)?;
-    of_bits(clamped.low(), false, operands)
+    let clamped: RangedInt = value.clamped(range)?;
+    set_with_flags(clamped.low(), false, operands)
 }

@@ -9,7 +9,7 @@ use warpbound_isa::{OperandValue, View};
 use super::memory::registers;
 use super::operands::Operands;
 use crate::{
-    AtomicKind, AtomicOp, Cell, Expr, ImageKind, Meaning, Outside, SurfaceAccess, SurfaceWhat,
+    AtomicKind, AtomicOp, Cell, Expr, ImageKind, Meaning, OutOfBounds, SurfaceAccess, SurfaceOp,
     Width,
 };
 
@@ -33,9 +33,9 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         _ => return None,
     };
     let (outside, rest) = match rest {
-        [rest @ .., ".IGN"] => (Outside::Zero, rest),
-        [rest @ .., ".TRAP"] => (Outside::Trap, rest),
-        rest => (Outside::Clamp, rest),
+        [rest @ .., ".IGN"] => (OutOfBounds::Zero, rest),
+        [rest @ .., ".TRAP"] => (OutOfBounds::Trap, rest),
+        rest => (OutOfBounds::Clamp, rest),
     };
     let mut places = operands.reads.iter();
     let base = places.find_map(|operand| match operand.value {
@@ -43,11 +43,11 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         _ => None,
     })?;
     let mut coordinates = SmallVec::new();
-    for number in 0..kind.axes() as u8 {
+    for number in 0..kind.dimensions() as u8 {
         coordinates.push(register(base, number)?);
     }
     let layer = match kind.is_layered() {
-        true => Some(register(base, kind.axes() as u8)?),
+        true => Some(register(base, kind.dimensions() as u8)?),
         false => None,
     };
     // A register, or a word of constant bank 0 by its number.
@@ -67,13 +67,13 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                     return None;
                 };
                 return access(
-                    SurfaceWhat::Load(registers(dest)?.map(|r| r.map(Cell::gpr)).collect()),
+                    SurfaceOp::Load(registers(dest)?.map(|r| r.map(Cell::gpr)).collect()),
                     size(rest)?,
                     (kind, outside, handle, coordinates, layer),
                 );
             };
             let dests = registers(dest)?.map(|register| register.map(Cell::gpr));
-            (SurfaceWhat::Load(dests.collect()), size(rest)?)
+            (SurfaceOp::Load(dests.collect()), size(rest)?)
         }
         name => {
             let values = operands.reads.iter().skip(1).find_map(|operand| {
@@ -82,11 +82,11 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 Some(list.map(value).collect::<SmallVec<[Expr; 4]>>())
             })?;
             match name {
-                "SUST" => (SurfaceWhat::Store(values), size(rest)?),
+                "SUST" => (SurfaceOp::Store(values), size(rest)?),
                 _ => {
                     let (op, kind) = reduction(rest)?;
                     let words = values.into_iter().take(kind.size() / 4).collect();
-                    (SurfaceWhat::Reduce(op, kind, words), Width::Words)
+                    (SurfaceOp::Reduce(op, kind, words), Width::Words)
                 }
             }
         }
@@ -94,18 +94,18 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     access(what, width, (kind, outside, handle, coordinates, layer))
 }
 
-type Place = (ImageKind, Outside, Expr, SmallVec<[Expr; 3]>, Option<Expr>);
+type Place = (ImageKind, OutOfBounds, Expr, SmallVec<[Expr; 3]>, Option<Expr>);
 
-fn access(what: SurfaceWhat, width: Width, place: Place) -> Option<Meaning> {
+fn access(what: SurfaceOp, width: Width, place: Place) -> Option<Meaning> {
     let (kind, outside, handle, coordinates, layer) = place;
     Some(Meaning::Surface(Box::new(SurfaceAccess {
-        what,
+        op: what,
         width,
         kind,
         handle,
         coordinates,
         layer,
-        outside,
+        out_of_bounds: outside,
     })))
 }
 

@@ -50,7 +50,7 @@ impl Lane {
             Expr::Unary(op, a) => op.apply(eval(a)),
             Expr::Binary(op, a, b) => op.apply(eval(a), eval(b)).expect("no division"),
             Expr::Float(op, words, half) => {
-                let mut values = [0; FloatOp::MOST_WORDS];
+                let mut values = [0; FloatOp::MAX_WORDS];
                 for (value, word) in values.iter_mut().zip(words) {
                     *value = eval(word);
                 }

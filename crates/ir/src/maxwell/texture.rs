@@ -9,19 +9,19 @@ use smallvec::{SmallVec, smallvec};
 use warpbound_isa::{Operand, OperandValue, View};
 
 use super::operands::{Operands, and};
-use crate::{BinaryOp, Cell, Expr, ImageKind, Meaning, TextureRead, TextureWhat};
+use crate::{BinaryOp, Cell, Expr, ImageKind, Meaning, TextureRead, TextureOp};
 
 /// Registers one after the other, of which each is taken once.
-struct Group {
+struct RegisterSequence {
     /// `None` is RZ, of which all are.
     next: Option<u8>,
     left: u8,
 }
 
-impl Group {
-    fn of(operand: &Operand) -> Option<Group> {
+impl RegisterSequence {
+    fn of(operand: &Operand) -> Option<RegisterSequence> {
         match operand.value {
-            OperandValue::Reg(next) => Some(Group {
+            OperandValue::Reg(next) => Some(RegisterSequence {
                 next,
                 left: operand.count.max(1),
             }),
@@ -42,14 +42,14 @@ impl Group {
         Some(Expr::Cell(Cell::gpr(register)))
     }
 
-    fn several(&mut self, count: usize) -> Option<SmallVec<[Expr; 3]>> {
+    fn take_many(&mut self, count: usize) -> Option<SmallVec<[Expr; 3]>> {
         (0..count).map(|_| self.take()).collect()
     }
 }
 
 /// What the modifiers say; `None` for one that has no meaning here.
 #[derive(Default)]
-struct Flags {
+struct TextureModifiers {
     /// `.B`: the handle is in a register.
     bindless: bool,
     offsets: bool,
@@ -61,9 +61,9 @@ struct Flags {
     clamps: bool,
 }
 
-impl Flags {
-    fn of(modifiers: &[&str]) -> Option<Flags> {
-        let mut flags = Flags::default();
+impl TextureModifiers {
+    fn of(modifiers: &[&str]) -> Option<TextureModifiers> {
+        let mut flags = TextureModifiers::default();
         for name in modifiers.iter().flat_map(|text| text.split('.').skip(1)) {
             match name {
                 "B" => flags.bindless = true,
@@ -88,7 +88,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         component = [".R", ".G", ".B", ".A"].iter().position(|c| c == first)? as u8;
         modifiers = rest;
     }
-    let flags = Flags::of(modifiers)?;
+    let flags = TextureModifiers::of(modifiers)?;
     // A predicate that is written belongs to sparse textures.
     if operands.predicates().iter().any(Option::is_some) {
         return None;
@@ -109,7 +109,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             _ => None,
         })
         .collect();
-    let mut groups = operands.reads.iter().filter_map(|o| Group::of(o));
+    let mut groups = operands.reads.iter().filter_map(|o| RegisterSequence::of(o));
     let mut first = groups.next()?;
     let second = groups.next();
     let short = matches!(view.mnemonic, "TEXS" | "TLDS" | "TLD4S");
@@ -132,26 +132,26 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         return Some(Meaning::TextureSize {
             handle,
             level: first.take()?,
-            dests: by_mask(operands, *numbers.last()?)?,
+            dests: masked_dests(operands, *numbers.last()?)?,
         });
     }
     let mut second = second?;
     if short {
-        let dests = pairs(view, operands, &words)?;
-        return swizzled(
+        let dests = short_form_dests(view, operands, &words)?;
+        return short_form(
             view, &flags, component, constant?, first, second, &words, dests,
         );
     }
     let kind = kind(words.first()?)?;
     let gradient = view.mnemonic == "TXD";
     let what = match view.mnemonic {
-        "TEX" | "TXD" => TextureWhat::Sample,
-        "TLD" => TextureWhat::Texel,
-        "TLD4" => TextureWhat::Gather(component),
+        "TEX" | "TXD" => TextureOp::Sample,
+        "TLD" => TextureOp::Texel,
+        "TLD4" => TextureOp::Gather(component),
         _ => return None,
     };
     // Compilers write no level without it that could be out of range.
-    if what == TextureWhat::Texel && flags.level && !flags.clamps {
+    if what == TextureOp::Texel && flags.level && !flags.clamps {
         return None;
     }
     let handle = match constant {
@@ -164,14 +164,14 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         true => Some(first.take()?),
         false => None,
     };
-    let coordinates = first.several(kind.axes())?;
+    let coordinates = first.take_many(kind.dimensions())?;
     let mut level = None;
     let mut offsets = SmallVec::new();
     if gradient {
         if kind.is_layered() || flags.offsets {
             let word = first.take()?;
             if flags.offsets {
-                offsets = digits(&word, 16, 4, kind.axes());
+                offsets = signed_fields(&word, 16, 4, kind.dimensions());
             }
             layer = kind.is_layered().then_some(word);
         }
@@ -185,75 +185,75 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         if flags.offsets {
             let word = second.take()?;
             offsets = match what {
-                TextureWhat::Gather(_) => digits_of_gather(&word, kind.axes()),
-                _ => digits(&word, 0, 4, kind.axes()),
+                TextureOp::Gather(_) => gather_offsets(&word, kind.dimensions()),
+                _ => signed_fields(&word, 0, 4, kind.dimensions()),
             };
         }
     }
     Some(Meaning::Texture(Box::new(TextureRead {
-        what,
+        op: what,
         kind,
         handle,
         coordinates,
         layer: layer.map(short_layer),
         level,
         offsets,
-        dests: by_mask(operands, *numbers.last()?)?,
+        dests: masked_dests(operands, *numbers.last()?)?,
     })))
 }
 
 /// The short forms, whose two groups of two registers hold different things for each combination.
 #[allow(clippy::too_many_arguments)]
-fn swizzled(
+fn short_form(
     view: &View,
-    flags: &Flags,
+    flags: &TextureModifiers,
     component: u8,
     handle: Expr,
-    mut a: Group,
-    mut b: Group,
+    mut a: RegisterSequence,
+    mut b: RegisterSequence,
     words: &[&str],
     dests: SmallVec<[(u8, Cell); 4]>,
 ) -> Option<Meaning> {
     let (what, kind) = match view.mnemonic {
-        "TEXS" => (TextureWhat::Sample, kind(words.first()?)?),
-        "TLDS" => (TextureWhat::Texel, kind(words.first()?)?),
-        _ => (TextureWhat::Gather(component), ImageKind::D2),
+        "TEXS" => (TextureOp::Sample, kind(words.first()?)?),
+        "TLDS" => (TextureOp::Texel, kind(words.first()?)?),
+        _ => (TextureOp::Gather(component), ImageKind::D2),
     };
     let mut layer = None;
     let mut level = None;
     let mut offsets = SmallVec::new();
     let coordinates = match (what, kind, flags.level, flags.offsets) {
-        (TextureWhat::Sample, ImageKind::D2, false, false)
-        | (TextureWhat::Gather(_), ImageKind::D2, false, false) => smallvec![a.take()?, b.take()?],
-        (TextureWhat::Sample, ImageKind::D2, true, false) => {
+        (TextureOp::Sample, ImageKind::D2, false, false)
+        | (TextureOp::Gather(_), ImageKind::D2, false, false) => smallvec![a.take()?, b.take()?],
+        (TextureOp::Sample, ImageKind::D2, true, false) => {
             level = Some(b.take()?);
-            a.several(2)?
+            a.take_many(2)?
         }
-        (TextureWhat::Sample, ImageKind::Layered2, false, false) => {
+        (TextureOp::Sample, ImageKind::Layered2, false, false) => {
             layer = Some(a.take()?);
             smallvec![a.take()?, b.take()?]
         }
-        (TextureWhat::Sample | TextureWhat::Texel, ImageKind::D3, false, false) => {
+        (TextureOp::Sample | TextureOp::Texel, ImageKind::D3, false, false) => {
             smallvec![a.take()?, a.take()?, b.take()?]
         }
-        (TextureWhat::Texel, ImageKind::D1, false, false) => smallvec![a.take()?],
-        (TextureWhat::Texel, ImageKind::D2, false, false) => smallvec![a.take()?, b.take()?],
-        (TextureWhat::Texel, ImageKind::D2, false, true) => {
-            offsets = digits(&b.take()?, 0, 4, 2);
-            a.several(2)?
+        (TextureOp::Texel, ImageKind::D1, false, false) => smallvec![a.take()?],
+        (TextureOp::Texel, ImageKind::D2, false, false) => smallvec![a.take()?, b.take()?],
+        (TextureOp::Texel, ImageKind::D2, false, true) => {
+            offsets = signed_fields(&b.take()?, 0, 4, 2);
+            a.take_many(2)?
         }
-        (TextureWhat::Texel, ImageKind::Layered2, false, false) => {
+        (TextureOp::Texel, ImageKind::Layered2, false, false) => {
             layer = Some(a.take()?);
-            b.several(2)?
+            b.take_many(2)?
         }
-        (TextureWhat::Gather(_), ImageKind::D2, false, true) => {
-            offsets = digits_of_gather(&b.take()?, 2);
-            a.several(2)?
+        (TextureOp::Gather(_), ImageKind::D2, false, true) => {
+            offsets = gather_offsets(&b.take()?, 2);
+            a.take_many(2)?
         }
         _ => return None,
     };
     Some(Meaning::Texture(Box::new(TextureRead {
-        what,
+        op: what,
         kind,
         handle,
         coordinates,
@@ -281,25 +281,25 @@ fn short_layer(word: Expr) -> Expr {
 }
 
 /// A signed number of some bits inside a word.
-fn digit(word: &Expr, first: u32, bits: u32) -> Expr {
+fn signed_field(word: &Expr, first: u32, bits: u32) -> Expr {
     let high = Expr::binary(BinaryOp::Shl, word.clone(), Expr::Const(32 - first - bits));
     Expr::binary(BinaryOp::Sar, high, Expr::Const(32 - bits))
 }
 
 /// Signed numbers of some bits, one behind the other.
-fn digits(word: &Expr, first: u32, bits: u32, count: usize) -> SmallVec<[Expr; 3]> {
+fn signed_fields(word: &Expr, first: u32, bits: u32, count: usize) -> SmallVec<[Expr; 3]> {
     let places = (0..).map(|n| first + bits * n).take(count);
-    places.map(|place| digit(word, place, bits)).collect()
+    places.map(|place| signed_field(word, place, bits)).collect()
 }
 
 /// Signed numbers of 6 bits in the bytes of a word.
-fn digits_of_gather(word: &Expr, count: usize) -> SmallVec<[Expr; 3]> {
+fn gather_offsets(word: &Expr, count: usize) -> SmallVec<[Expr; 3]> {
     let places = (0..).map(|n| 8 * n).take(count);
-    places.map(|place| digit(word, place, 6)).collect()
+    places.map(|place| signed_field(word, place, 6)).collect()
 }
 
 /// The components of a mask go to registers one after the other.
-fn by_mask(operands: &Operands<'_>, mask: u32) -> Option<SmallVec<[(u8, Cell); 4]>> {
+fn masked_dests(operands: &Operands<'_>, mask: u32) -> Option<SmallVec<[(u8, Cell); 4]>> {
     let first = operands.register()?;
     let components = (0..4u8).filter(|component| mask >> component & 1 == 1);
     let Some(cell) = first else {
@@ -317,7 +317,7 @@ fn by_mask(operands: &Operands<'_>, mask: u32) -> Option<SmallVec<[(u8, Cell); 4
 
 /// The components of the short forms: the first two go to the register of the lower bits and the one behind it, the
 /// others to the register that is printed first and the one behind that.
-fn pairs(
+fn short_form_dests(
     view: &View,
     operands: &Operands<'_>,
     words: &[&str],

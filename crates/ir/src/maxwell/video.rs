@@ -7,19 +7,19 @@
 
 use warpbound_isa::View;
 
-use super::compare::{both_predicates, related};
-use super::number::{Number, SIGNED, UNSIGNED, part};
+use super::compare::{set_predicates, relation_of};
+use super::number::{RangedInt, SIGNED, UNSIGNED, extract_part};
 use super::operands::{Operands, add, and, or, shl};
 use crate::{BinaryOp, Expr, Meaning};
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    let mut modifiers = Modifiers {
+    let mut modifiers = VideoModifiers {
         rest: view.modifiers.as_slice(),
     };
     match view.mnemonic {
         "VADD" => sum(&mut modifiers, operands),
         "VABSDIFF" => difference(&mut modifiers, operands),
-        "VMNMX" => extreme(&mut modifiers, operands),
+        "VMNMX" => min_max(&mut modifiers, operands),
         "VSHL" | "VSHR" => shifted(view.mnemonic == "VSHL", &mut modifiers, operands),
         "VSET" => comparison(&mut modifiers, operands),
         "VSETP" => predicate(&mut modifiers, operands),
@@ -31,11 +31,11 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
 }
 
 /// Modifiers that are yet to be read, in the order of printing.
-struct Modifiers<'m> {
+struct VideoModifiers<'m> {
     rest: &'m [&'static str],
 }
 
-impl Modifiers<'_> {
+impl VideoModifiers<'_> {
     /// Takes the next one if it is this.
     fn take(&mut self, modifier: &str) -> bool {
         let found = self.rest.first() == Some(&modifier);
@@ -52,12 +52,12 @@ impl Modifiers<'_> {
     }
 
     /// Bits and sign of both operands; what is not spelled is 32 bits, with the signs that are given.
-    fn formats(&mut self, operands: &Operands<'_>, signs: [bool; 2]) -> Option<[Format; 2]> {
-        let whole = |signed| Format { bits: 32, signed };
-        let Some(first) = self.rest.first().and_then(|text| Format::named(text)) else {
+    fn formats(&mut self, operands: &Operands<'_>, signs: [bool; 2]) -> Option<[IntFormat; 2]> {
+        let whole = |signed| IntFormat { bits: 32, signed };
+        let Some(first) = self.rest.first().and_then(|text| IntFormat::named(text)) else {
             // An immediate has 16 bits.
-            let second = match operands.number(1) {
-                Some(_) => Format {
+            let second = match operands.immediate(1) {
+                Some(_) => IntFormat {
                     bits: 16,
                     signed: signs[1],
                 },
@@ -66,18 +66,18 @@ impl Modifiers<'_> {
             return Some([whole(signs[0]), second]);
         };
         self.next();
-        Some([first, Format::named(self.next()?)?])
+        Some([first, IntFormat::named(self.next()?)?])
     }
 }
 
 #[derive(Clone, Copy)]
-struct Format {
+struct IntFormat {
     bits: u32,
     signed: bool,
 }
 
-impl Format {
-    fn named(text: &str) -> Option<Format> {
+impl IntFormat {
+    fn named(text: &str) -> Option<IntFormat> {
         let (signed, bits) = match text.split_at_checked(2)? {
             (".U", bits) => (false, bits),
             (".S", bits) => (true, bits),
@@ -89,12 +89,12 @@ impl Format {
             "32" => 32,
             _ => return None,
         };
-        Some(Format { bits, signed })
+        Some(IntFormat { bits, signed })
     }
 
     /// The part of an operand that is meant, extended.
-    fn of(self, operands: &Operands<'_>, place: usize) -> Option<Number> {
-        let (value, select) = operands.unsigned_part(place)?;
+    fn of(self, operands: &Operands<'_>, place: usize) -> Option<RangedInt> {
+        let (value, select) = operands.part_without_sign(place)?;
         let from = match (select, self.bits) {
             ("", _) => 0,
             (".B1", 8) => 8,
@@ -110,18 +110,18 @@ impl Format {
                 true => n as i16 as u32,
                 false => n & 0xffff,
             };
-            return Some(Number::word(Expr::Const(value), self.signed));
+            return Some(RangedInt::word(Expr::Const(value), self.signed));
         }
-        Some(part(value, from, self.bits, self.signed))
+        Some(extract_part(value, from, self.bits, self.signed))
     }
 }
 
 /// The operation's value clamped, combined with the third operand, and written.
-fn finish(
-    value: Number,
+fn write_result(
+    value: RangedInt,
     signed: bool,
     saturated: bool,
-    modifiers: &Modifiers<'_>,
+    modifiers: &VideoModifiers<'_>,
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
     let after = match modifiers.rest {
@@ -150,12 +150,12 @@ fn finish(
         };
         or(and(third.clone(), Expr::Const(!(mask << at))), part)
     };
-    operands.result(match after {
+    operands.set_register(match after {
         "" => value.low(),
         ".ACC" => add(value.low(), third),
         ".MIN" | ".MAX" if !value.fits(range) => return None,
-        ".MIN" => value.smaller(&Number::word(third, signed))?.low(),
-        ".MAX" => value.larger(&Number::word(third, signed))?.low(),
+        ".MIN" => value.smaller(&RangedInt::word(third, signed))?.low(),
+        ".MAX" => value.larger(&RangedInt::word(third, signed))?.low(),
         ".MRG_16H" => inserted(16, 0xffff),
         ".MRG_16L" => inserted(0, 0xffff),
         ".MRG_8B0" => inserted(0, 0xff),
@@ -165,15 +165,15 @@ fn finish(
 }
 
 fn both(
-    modifiers: &mut Modifiers<'_>,
+    modifiers: &mut VideoModifiers<'_>,
     operands: &Operands<'_>,
     signs: [bool; 2],
-) -> Option<[Number; 2]> {
+) -> Option<[RangedInt; 2]> {
     let [first, second] = modifiers.formats(operands, signs)?;
     Some([first.of(operands, 0)?, second.of(operands, 1)?])
 }
 
-fn sum(modifiers: &mut Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+fn sum(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
     let signed = !modifiers.take(".UD");
     let [a, b] = both(modifiers, operands, [true; 2])?;
     let saturated = modifiers.take(".SAT");
@@ -183,18 +183,18 @@ fn sum(modifiers: &mut Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning
         (true, false) => b.minus(&a),
         (true, true) => None,
     };
-    finish(value?, signed, saturated, modifiers, operands)
+    write_result(value?, signed, saturated, modifiers, operands)
 }
 
-fn difference(modifiers: &mut Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+fn difference(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
     let signed = modifiers.take(".SD");
     let [a, b] = both(modifiers, operands, [true; 2])?;
     let saturated = modifiers.take(".SAT");
     let value = a.minus(&b)?.magnitude()?;
-    finish(value, signed, saturated, modifiers, operands)
+    write_result(value, signed, saturated, modifiers, operands)
 }
 
-fn extreme(modifiers: &mut Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+fn min_max(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
     let signed = !modifiers.take(".UD");
     let [a, b] = both(modifiers, operands, [true; 2])?;
     let value = match modifiers.take(".MX") {
@@ -202,11 +202,11 @@ fn extreme(modifiers: &mut Modifiers<'_>, operands: &Operands<'_>) -> Option<Mea
         false => a.smaller(&b)?,
     };
     let saturated = modifiers.take(".SAT");
-    finish(value, signed, saturated, modifiers, operands)
+    write_result(value, signed, saturated, modifiers, operands)
 }
 
 /// A shift by at most 32, or with `.W` by the low five bits.
-fn shifted(left: bool, modifiers: &mut Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+fn shifted(left: bool, modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
     let signed = !modifiers.take(".UD");
     let [format, amount_format] = modifiers.formats(operands, [true, false])?;
     let amount = amount_format.of(operands, 1)?.low();
@@ -219,10 +219,10 @@ fn shifted(left: bool, modifiers: &mut Modifiers<'_>, operands: &Operands<'_>) -
     if left {
         // How many bits are kept for the comparison with the bounds is not known.
         let ranged = matches!(modifiers.rest, [".MIN" | ".MAX"]);
-        let value = Number::word(shl(a.low(), amount), signed);
+        let value = RangedInt::word(shl(a.low(), amount), signed);
         return match saturated || ranged {
             true => None,
-            false => finish(value, signed, false, modifiers, operands),
+            false => write_result(value, signed, false, modifiers, operands),
         };
     }
     let op = match format.signed {
@@ -232,30 +232,30 @@ fn shifted(left: bool, modifiers: &mut Modifiers<'_>, operands: &Operands<'_>) -
     // No value leaves the range of the operand.
     let value = Expr::binary(op, a.low(), amount);
     let value = match format.bits {
-        32 => Number::word(value, format.signed),
-        bits => Number::narrow(value, bits, format.signed),
+        32 => RangedInt::word(value, format.signed),
+        bits => RangedInt::narrow(value, bits, format.signed),
     };
-    finish(value, signed, saturated, modifiers, operands)
+    write_result(value, signed, saturated, modifiers, operands)
 }
 
-fn comparison(modifiers: &mut Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+fn comparison(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
     let op = modifiers.next()?;
     let [a, b] = both(modifiers, operands, [true; 2])?;
-    let truth = related(op, a.less(&b), a.equals(&b))?;
-    let value = Number::narrow(truth, 1, false);
-    finish(value, false, false, modifiers, operands)
+    let truth = relation_of(op, a.less(&b), a.equals(&b))?;
+    let value = RangedInt::narrow(truth, 1, false);
+    write_result(value, false, false, modifiers, operands)
 }
 
-fn predicate(modifiers: &mut Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+fn predicate(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
     let op = modifiers.next()?;
     let [a, b] = both(modifiers, operands, [true; 2])?;
     let combine = modifiers.next()?;
-    let truth = related(op, a.less(&b), a.equals(&b))?;
-    both_predicates(truth, combine, operands.predicate(2)?, operands)
+    let truth = relation_of(op, a.less(&b), a.equals(&b))?;
+    set_predicates(truth, combine, operands.predicate(2)?, operands)
 }
 
 /// The product and the third operand; it has a sign if any of the operands has one or a minus.
-fn product_and_sum(modifiers: &mut Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+fn product_and_sum(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
     let [first, second] = modifiers.formats(operands, [true; 2])?;
     let (minus_product, minus_third) = (operands.is_negated(0), operands.is_negated(2));
     let plus_one = modifiers.take(".PO");
@@ -277,14 +277,14 @@ fn product_and_sum(modifiers: &mut Modifiers<'_>, operands: &Operands<'_>) -> Op
         true => product.negated()?,
         false => product,
     };
-    let (third, _) = operands.unsigned_part(2)?;
-    let third = Number::word(third, signed);
+    let (third, _) = operands.part_without_sign(2)?;
+    let third = RangedInt::word(third, signed);
     let mut value = match minus_third {
         true => product.minus(&third)?,
         false => product.plus(&third)?,
     };
     if plus_one {
-        value = value.plus(&Number::word(Expr::Const(1), signed))?;
+        value = value.plus(&RangedInt::word(Expr::Const(1), signed))?;
     }
     if scale > 0 {
         value = value.shifted_right(scale)?;
@@ -292,7 +292,7 @@ fn product_and_sum(modifiers: &mut Modifiers<'_>, operands: &Operands<'_>) -> Op
     if saturated {
         value = value.clamped(if signed { SIGNED } else { UNSIGNED })?;
     }
-    operands.result(value.low())
+    operands.set_register(value.low())
 }
 
 /// VABSDIFF4 of all bytes in their order: the low bytes of the distances, or the sum of them and the third operand.
@@ -309,14 +309,14 @@ fn differences_of_bytes(modifiers: &[&str], operands: &Operands<'_>) -> Option<M
         [".ACC"] => true,
         _ => return None,
     };
-    if operands.number(1).is_some() {
+    if operands.immediate(1).is_some() {
         return None;
     }
     let (a, b, third) = (operands.word(0)?, operands.word(1)?, operands.word(2)?);
     let mut result = if accumulated { third } else { Expr::Const(0) };
     for at in [0, 8, 16, 24] {
         let [first, second] = [(&a, signs[0]), (&b, signs[1])]
-            .map(|(value, signed)| part(value.clone(), at, 8, signed));
+            .map(|(value, signed)| extract_part(value.clone(), at, 8, signed));
         let distance = first.minus(&second)?.magnitude()?;
         let byte = and(distance.low(), Expr::Const(0xff));
         result = match (accumulated, at) {
@@ -325,7 +325,7 @@ fn differences_of_bytes(modifiers: &[&str], operands: &Operands<'_>) -> Option<M
             (false, at) => or(result, shl(byte, Expr::Const(at))),
         };
     }
-    operands.result(result)
+    operands.set_register(result)
 }
 
 /// IDP: products of bytes, or of halves and bytes, added to the third operand (PTX manual, `dp4a`, `dp2a`).
@@ -339,17 +339,17 @@ fn dot_product(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
         ".2A.HI" => (16, 16),
         _ => return None,
     };
-    let (a_format, b_format) = (Format::named(a_format)?, Format::named(b_format)?);
+    let (a_format, b_format) = (IntFormat::named(a_format)?, IntFormat::named(b_format)?);
     if a_format.bits != width || b_format.bits != 8 {
         return None;
     }
     let (a, b) = (operands.word(0)?, operands.word(1)?);
     let mut result = operands.word(2)?;
     for number in 0..32 / width {
-        let first = part(a.clone(), number * width, width, a_format.signed);
-        let second = part(b.clone(), b_from + number * 8, 8, b_format.signed);
+        let first = extract_part(a.clone(), number * width, width, a_format.signed);
+        let second = extract_part(b.clone(), b_from + number * 8, 8, b_format.signed);
         let product = Expr::binary(BinaryOp::Mul, first.low(), second.low());
         result = add(result, product);
     }
-    operands.result(result)
+    operands.set_register(result)
 }

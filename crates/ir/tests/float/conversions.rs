@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 use num_traits::Signed;
 use warpbound_ir::float::convert::{
-    Integer, Integral, float_to_float, float_to_integer, float_to_integral, integer_to_float,
+    IntegerType, IntegralRounding, float_to_float, float_to_integer, float_to_integral, integer_to_float,
     integer_to_integer,
 };
 use warpbound_ir::float::{Flush, Format, Rounding};
@@ -99,16 +99,16 @@ fn nans_between_formats() {
     }
 }
 
-fn rounding_of(integral: Integral) -> Rounding {
+fn rounding_of(integral: IntegralRounding) -> Rounding {
     match integral {
-        Integral::Nearest => Rounding::Nearest,
-        Integral::Floor => Rounding::Down,
-        Integral::Ceil => Rounding::Up,
-        Integral::Trunc => Rounding::Zero,
+        IntegralRounding::Nearest => Rounding::Nearest,
+        IntegralRounding::Floor => Rounding::Down,
+        IntegralRounding::Ceil => Rounding::Up,
+        IntegralRounding::Trunc => Rounding::Zero,
     }
 }
 
-fn whole(number: &Dyadic, integral: Integral) -> BigInt {
+fn whole(number: &Dyadic, integral: IntegralRounding) -> BigInt {
     let (low, rest) = number.floor(0);
     choose(low, &rest, 0, rounding_of(integral))
 }
@@ -146,12 +146,12 @@ fn to_integers() {
         for x in all {
             for flush in [Flush::Keep, Flush::Ftz] {
                 let value = Value::of(from, apply(from, x, flush));
-                for integral in Integral::ALL {
+                for integral in IntegralRounding::ALL {
                     let exact = match &value {
                         Value::Finite { number, .. } => Some(whole(number, integral)),
                         _ => None,
                     };
-                    for to in Integer::ALL {
+                    for to in IntegerType::ALL {
                         let (least, greatest) = limits(to);
                         let expected = match (&value, &exact) {
                             (_, Some(exact)) => exact.clamp(&least, &greatest).clone(),
@@ -174,7 +174,7 @@ fn to_integers() {
     }
 }
 
-fn limits(to: Integer) -> (BigInt, BigInt) {
+fn limits(to: IntegerType) -> (BigInt, BigInt) {
     let all: BigInt = BigInt::from(1) << to.width();
     if to.signed() {
         let half: BigInt = all / 2;
@@ -184,7 +184,7 @@ fn limits(to: Integer) -> (BigInt, BigInt) {
     }
 }
 
-fn as_big(bits: u64, to: Integer) -> BigInt {
+fn as_big(bits: u64, to: IntegerType) -> BigInt {
     if to.signed() {
         BigInt::from(bits as i64)
     } else {
@@ -200,7 +200,7 @@ fn to_integral_numbers() {
         for x in all {
             for flush in [Flush::Keep, Flush::Ftz] {
                 let operand = apply(format, x, flush);
-                for integral in Integral::ALL {
+                for integral in IntegralRounding::ALL {
                     let expected = match Value::of(format, operand) {
                         Value::Nan => continue,
                         Value::Infinite { .. } => operand,
@@ -248,7 +248,7 @@ fn integers(seed: u64) -> Vec<u64> {
 #[test]
 fn from_integers() {
     for bits in integers(23) {
-        for from in Integer::ALL {
+        for from in IntegerType::ALL {
             let value = from.read(bits);
             let (least, greatest) = limits(from);
             let big = BigInt::from(value);
@@ -274,8 +274,8 @@ fn from_integers() {
 fn from_integers_as_the_host() {
     for bits in integers(24) {
         let nearest = Rounding::Nearest;
-        let unsigned = Integer::U64.read(bits);
-        let signed = Integer::S64.read(bits);
+        let unsigned = IntegerType::U64.read(bits);
+        let signed = IntegerType::S64.read(bits);
         let single = |x| integer_to_float(x, Format::Single, nearest) as u32;
         assert_eq!(single(unsigned), (bits as f32).to_bits());
         assert_eq!(single(signed), (bits as i64 as f32).to_bits());
@@ -288,9 +288,9 @@ fn from_integers_as_the_host() {
 #[test]
 fn between_integers() {
     for bits in integers(25) {
-        for from in Integer::ALL {
+        for from in IntegerType::ALL {
             let value = from.read(bits);
-            for to in Integer::ALL {
+            for to in IntegerType::ALL {
                 let (least, greatest) = limits(to);
                 let big = BigInt::from(value);
                 let clamped = as_big(integer_to_integer(value, to, true), to);

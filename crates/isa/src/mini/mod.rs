@@ -1,4 +1,4 @@
-//! mini-SIMT: text to instructions, driven by the rows of `isa/mini-simt/`.
+//! mini-SIMT (`abstract-cta-2014`, section 4): an assembler driven by the rows of `isa/mini-simt/`.
 
 mod parse;
 mod program;

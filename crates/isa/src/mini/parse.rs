@@ -1,4 +1,4 @@
-//! Text to instructions.
+//! Parser of mini-SIMT text: tokens of a line, then the syntax items of the mnemonic's table row, in order.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use warpbound_base::Diagnostic;
 use super::program::{Instr, Operand, Program, Slot};
 use super::table::{SyntaxItem, Table};
 
-/// Most variables of a kernel: as many as there are general registers.
+/// Maximum number of variables of a kernel: `ir` maps each to one general register.
 const MOST_VARIABLES: usize = 255;
 
-/// The thread's number, which can only be read.
+/// Thread number within the block; read-only.
 const TID: &str = "Tid";
 
-/// A word, number or sign of a line.
+/// Word, number or punctuation of a line.
 #[derive(Clone, Copy)]
 struct Token<'a> {
     text: &'a str,
-    /// From 1.
+    /// Column, from 1.
     column: u32,
 }
 
@@ -56,27 +56,27 @@ struct Parser<'a> {
     line: u32,
     variables: BTreeMap<&'a str, VariableUse>,
     labels: BTreeMap<&'a str, u32>,
-    /// Labels that instructions name: instruction, slot, name, place in the text.
+    /// Label operands to resolve at the end: instruction, slot, label, (line, column).
     targets: Vec<(usize, usize, &'a str, (u32, u32))>,
 }
 
-/// What is known of a variable.
+/// Definition and first use of a variable.
 struct VariableUse {
     index: u8,
-    /// It is a launch constant, or some instruction writes it.
+    /// Whether it is a launch constant, or some instruction writes it.
     is_defined: bool,
     /// Line and column where it is first read.
     first_read: Option<(u32, u32)>,
 }
 
 impl<'a> Parser<'a> {
-    fn error(&self, column: u32, what: impl Into<String>) -> Diagnostic {
-        self.error_at((self.line, column), what)
+    fn error(&self, column: u32, message: impl Into<String>) -> Diagnostic {
+        self.error_at((self.line, column), message)
     }
 
-    fn error_at(&self, (line, column): (u32, u32), what: impl Into<String>) -> Diagnostic {
+    fn error_at(&self, (line, column): (u32, u32), message: impl Into<String>) -> Diagnostic {
         let line = self.first_line.saturating_add(line);
-        Diagnostic::new(what).at(format_args!("line {line}, column {column}"))
+        Diagnostic::new(message).at(format_args!("line {line}, column {column}"))
     }
 
     fn parse_line(&mut self, line: &'a str) -> Result<(), Diagnostic> {
@@ -88,7 +88,7 @@ impl<'a> Parser<'a> {
         {
             return self.parse_directive(*directive, rest);
         }
-        while let [name, colon, behind @ ..] = rest
+        while let [name, colon, after @ ..] = rest
             && colon.text == ":"
         {
             self.check_name(*name)?;
@@ -97,7 +97,7 @@ impl<'a> Parser<'a> {
                 return Err(self.error(name.column, format!("second label {}", name.text)));
             }
             self.program.labels.push((name.text.to_owned(), here));
-            rest = behind;
+            rest = after;
         }
         match rest {
             [] => Ok(()),
@@ -108,9 +108,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn parse_directive(&mut self, directive: Token<'a>, rest: &[Token<'a>]) -> Result<(), Diagnostic> {
+    fn parse_directive(
+        &mut self,
+        directive: Token<'a>,
+        rest: &[Token<'a>],
+    ) -> Result<(), Diagnostic> {
         match directive.text {
-            // The file was cut into kernels at the lines that begin with `.kernel`.
+            // `load` splits the file into kernels at lines that begin with `.kernel`.
             "kernel" if self.line == 0 => Ok(()),
             "kernel" => Err(self.error(
                 directive.column,
@@ -132,8 +136,8 @@ impl<'a> Parser<'a> {
                     }
                     self.check_name(*token)?;
                     if self.variables.contains_key(token.text) {
-                        let what = format!("second launch constant {}", token.text);
-                        return Err(self.error(token.column, what));
+                        let message = format!("second launch constant {}", token.text);
+                        return Err(self.error(token.column, message));
                     }
                     self.variable_index(*token, true)?;
                     self.program.params = self.program.variables.len();
@@ -147,18 +151,18 @@ impl<'a> Parser<'a> {
     }
 
     fn check_name(&self, token: Token<'a>) -> Result<(), Diagnostic> {
-        let what = match token.text {
+        let message = match token.text {
             TID => format!("{TID} is the number of the thread and cannot be changed"),
             text if is_name(text) => return Ok(()),
-            text => format!("{text:?} is no name"),
+            text => format!("{text:?} is not a name"),
         };
-        Err(self.error(token.column, what))
+        Err(self.error(token.column, message))
     }
 
     fn variable_index(&mut self, token: Token<'a>, defines: bool) -> Result<u8, Diagnostic> {
         if self.variables.len() >= MOST_VARIABLES && !self.variables.contains_key(token.text) {
-            let what = format!("more than {MOST_VARIABLES} variables");
-            return Err(self.error(token.column, what));
+            let message = format!("more than {MOST_VARIABLES} variables");
+            return Err(self.error(token.column, message));
         }
         let here = (self.line, token.column);
         let fresh = self.program.variables.len() as u8;
@@ -193,31 +197,33 @@ impl<'a> Parser<'a> {
             .hint(format!("there are {}", names.join(", ")))
         };
         let row = table.find(mnemonic.text).ok_or_else(unknown)?;
-        let places = &table.rows[row].syntax;
+        let syntax = &table.rows[row].syntax;
         let mut slots = SmallVec::new();
         let mut rest = operands.iter().copied().peekable();
-        for place in places {
+        for item in syntax {
             let Some(token) = rest.next() else {
-                let what = format!("{} is missing", expectation(*place));
-                return Err(self.error(end, what));
+                let message = format!("{} is missing", expectation(*item));
+                return Err(self.error(end, message));
             };
-            let wrong = || {
-                let what = format!("{} is expected, not {:?}", expectation(*place), token.text);
-                self.error(token.column, what)
+            let unexpected = || {
+                let message = format!("{} is expected, not {:?}", expectation(*item), token.text);
+                self.error(token.column, message)
             };
-            slots.push(match place {
+            slots.push(match item {
                 SyntaxItem::Text(text) if *text == token.text => continue,
-                SyntaxItem::Text(_) => return Err(wrong()),
-                SyntaxItem::Operator => Slot::Operator(table.operation(token.text).ok_or_else(wrong)?),
+                SyntaxItem::Text(_) => return Err(unexpected()),
+                SyntaxItem::Operator => {
+                    Slot::Operator(table.operation(token.text).ok_or_else(unexpected)?)
+                }
                 SyntaxItem::Branch if token.text == TID => {
-                    let what = format!("{TID} cannot decide a branch");
+                    let message = format!("{TID} cannot decide a branch");
                     return Err(self
-                        .error(token.column, what)
+                        .error(token.column, message)
                         .hint("copy it into a variable with const"));
                 }
                 SyntaxItem::Write | SyntaxItem::Branch => {
                     self.check_name(token)?;
-                    let writes = *place == SyntaxItem::Write;
+                    let writes = *item == SyntaxItem::Write;
                     let variable = self.variable_index(token, writes)?;
                     if writes {
                         Slot::Write(variable)
@@ -235,7 +241,7 @@ impl<'a> Parser<'a> {
                 SyntaxItem::Read => Slot::Read(match token.text {
                     TID => Operand::Tid,
                     "-" => {
-                        let digits = rest.next().ok_or_else(wrong)?;
+                        let digits = rest.next().ok_or_else(unexpected)?;
                         let value = parse_number(digits.text).and_then(i64::checked_neg);
                         self.number_operand(digits, value)?
                     }
@@ -243,13 +249,13 @@ impl<'a> Parser<'a> {
                         self.number_operand(token, parse_number(text))?
                     }
                     text if is_name(text) => Operand::Variable(self.variable_index(token, false)?),
-                    _ => return Err(wrong()),
+                    _ => return Err(unexpected()),
                 }),
             });
         }
         if let Some(token) = rest.next() {
-            let what = format!("{:?} is too much", token.text);
-            return Err(self.error(token.column, what));
+            let message = format!("{:?} is too much", token.text);
+            return Err(self.error(token.column, message));
         }
         self.program.instrs.push(Instr {
             row,
@@ -264,15 +270,15 @@ impl<'a> Parser<'a> {
         let word = value.filter(|v| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(v));
         word.map(|value| Operand::Number(value as u32))
             .ok_or_else(|| {
-                let what = format!("{:?} is no number of 32 bits", token.text);
-                self.error(token.column, what)
+                let message = format!("{:?} is not a 32-bit number", token.text);
+                self.error(token.column, message)
             })
     }
 
     fn finish(mut self) -> Result<Program, Diagnostic> {
-        for &(instr, slot, name, place) in &self.targets {
+        for &(instr, slot, name, location) in &self.targets {
             let Some(&to) = self.labels.get(name) else {
-                return Err(self.error_at(place, format!("unknown label {name}")));
+                return Err(self.error_at(location, format!("unknown label {name}")));
             };
             if let Some(slot) = self
                 .program
@@ -289,9 +295,9 @@ impl<'a> Parser<'a> {
             .filter(|(_, known)| !known.is_defined)
             .filter_map(|(name, known)| Some((known.first_read?, *name)))
             .min();
-        if let Some((place, name)) = undefined {
+        if let Some((location, name)) = undefined {
             return Err(self
-                .error_at(place, format!("unknown variable {name}"))
+                .error_at(location, format!("unknown variable {name}"))
                 .hint("no instruction writes it; launch constants are declared with .param"));
         }
         if self.program.instrs.is_empty() {
@@ -301,8 +307,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn expectation(place: SyntaxItem) -> String {
-    match place {
+fn expectation(item: SyntaxItem) -> String {
+    match item {
         SyntaxItem::Write | SyntaxItem::Branch => "a variable".to_owned(),
         SyntaxItem::Read => "a number or a variable".to_owned(),
         SyntaxItem::Label => "a label".to_owned(),
@@ -316,7 +322,7 @@ fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A decimal or hexadecimal number.
+/// Parses a decimal or hexadecimal number.
 fn parse_number(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
         Some(digits) => i64::from_str_radix(digits, 16).ok(),
@@ -324,7 +330,11 @@ fn parse_number(text: &str) -> Option<i64> {
     }
 }
 
-/// The tokens of a line without its comment; the column and character that begin none.
+/// Splits a line into tokens, its comment left out.
+///
+/// # Errors
+///
+/// Returns column and value of the first character that begins no token.
 fn tokens(line: &str) -> Result<Vec<Token<'_>>, (u32, char)> {
     let line = line.split(';').next().unwrap_or(line);
     let mut tokens = Vec::new();
@@ -346,12 +356,12 @@ fn tokens(line: &str) -> Result<Vec<Token<'_>>, (u32, char)> {
         } else {
             return Err((column, first));
         };
-        let (text, behind) = rest.split_at(length);
+        let (text, after) = rest.split_at(length);
         if !first.is_whitespace() {
             tokens.push(Token { text, column });
         }
         column += text.chars().count() as u32;
-        rest = behind;
+        rest = after;
     }
     Ok(tokens)
 }

@@ -1,45 +1,45 @@
-//! The instructions of one kernel.
+//! Decoded program of one mini-SIMT kernel.
 
 use std::fmt::Write as _;
 
 use smallvec::SmallVec;
 use warpbound_base::Diagnostic;
 
-use super::table::{Operation, SyntaxItem, Row, Table, table};
+use super::table::{Operation, Row, SyntaxItem, Table, table};
 use crate::mini::parse;
 
-/// An operand that is read.
+/// Source operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operand {
-    /// A number, as its 32 bits.
+    /// Constant, as its 32 bits.
     Number(u32),
-    /// A variable, as an index into [`Program::variables`].
+    /// Variable, as an index into [`Program::variables`].
     Variable(u8),
-    /// The number of the thread in its block.
+    /// Number of the thread in its block.
     Tid,
 }
 
-/// What stands at one place of an instruction.
+/// Operand slot of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
-    /// A variable that is written.
+    /// Variable that is written.
     Write(u8),
-    /// Something that is read.
+    /// Operand that is read.
     Read(Operand),
-    /// The variable that decides a branch.
+    /// Variable that decides a branch.
     Branch(u8),
-    /// The position of an instruction; that behind the last is the end of the kernel.
+    /// Position of the target instruction; the position after the last instruction is the end of the kernel.
     Label(u32),
-    /// What is computed.
+    /// Operation to compute.
     Operator(Operation),
 }
 
-/// One instruction.
+/// Decoded instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Instr {
     /// Index of its row in the table.
     pub(crate) row: usize,
-    /// What stands at its places, texts left out.
+    /// Operand slots in the order of the syntax, literal text left out.
     pub slots: SmallVec<[Slot; 4]>,
     /// Line in the text of the kernel, from 0.
     pub line: u32,
@@ -47,11 +47,11 @@ pub struct Instr {
     pub column: u32,
 }
 
-/// The instructions of one kernel; the address of an instruction is its position.
+/// Instructions of one kernel; the address of an instruction is its position.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(crate) table: &'static Table,
-    /// The instructions.
+    /// Instructions in program order.
     pub instrs: Vec<Instr>,
     /// Names of the variables, launch constants first.
     pub variables: Vec<String>,
@@ -62,38 +62,42 @@ pub struct Program {
 }
 
 impl Program {
-    /// Reads the text of one kernel, which begins with its `.kernel` line; lines of diagnostics are counted
+    /// Parses the text of one kernel, which begins with its `.kernel` line; lines of diagnostics are counted
     /// from `first_line`.
     ///
     /// # Errors
     ///
-    /// One line naming line, column and cause, where the text is no kernel.
+    /// Names line, column and cause if the text is not a valid kernel.
     pub fn decode(text: &[u8], first_line: u32) -> Result<Program, Diagnostic> {
         parse::parse(table()?, text, first_line)
     }
 
-    /// The row of an instruction.
+    /// Table row of an instruction.
     pub fn row(&self, instr: &Instr) -> &'static Row {
-        // Instructions are made with rows of the table.
+        // In range: the parser takes row indices from this table only.
         &self.table.rows[instr.row]
     }
 
-    /// The instruction spelled out.
+    /// Assembly text of an instruction.
     pub fn text(&self, instr: &Instr) -> String {
         let row = self.row(instr);
         let mut text = row.mnemonic.to_owned();
         let mut slots = instr.slots.iter();
-        for place in &row.syntax {
-            if *place != SyntaxItem::Text(",") {
+        for item in &row.syntax {
+            if *item != SyntaxItem::Text(",") {
                 text.push(' ');
             }
-            // Writing to a string cannot fail.
-            let _ = match (place, place.literal()) {
+            // Writing to a `String` cannot fail.
+            let _ = match (item, item.literal()) {
                 (_, Some(own)) => write!(text, "{own}"),
                 _ => match slots.next() {
-                    Some(Slot::Write(v) | Slot::Branch(v)) => write!(text, "{}", self.variable_name(*v)),
+                    Some(Slot::Write(v) | Slot::Branch(v)) => {
+                        write!(text, "{}", self.variable_name(*v))
+                    }
                     Some(Slot::Read(Operand::Number(n))) => write!(text, "{}", *n as i32),
-                    Some(Slot::Read(Operand::Variable(v))) => write!(text, "{}", self.variable_name(*v)),
+                    Some(Slot::Read(Operand::Variable(v))) => {
+                        write!(text, "{}", self.variable_name(*v))
+                    }
                     Some(Slot::Read(Operand::Tid)) => write!(text, "Tid"),
                     Some(Slot::Label(to)) => write!(text, "{}", self.position_name(*to)),
                     Some(Slot::Operator(o)) => write!(text, "{}", self.table.spelling(*o)),
@@ -104,7 +108,7 @@ impl Program {
         text
     }
 
-    /// The labels of a position.
+    /// Labels of a position.
     pub fn labels(&self, position: u32) -> impl Iterator<Item = &str> {
         let first = self.labels.partition_point(|(_, at)| *at < position);
         self.labels
@@ -114,13 +118,13 @@ impl Program {
             .map(|(name, _)| name.as_str())
     }
 
-    /// A position as people name it: its label, or the nearest label before it and the distance.
+    /// Display name of a position: its label, or `label+distance` from the nearest label before it, or `#position`.
     pub fn position_name(&self, position: u32) -> String {
         if let Some(label) = self.labels(position).next() {
             return label.to_owned();
         }
-        let behind = self.labels.partition_point(|(_, at)| *at <= position);
-        let nearest = behind.checked_sub(1).and_then(|last| {
+        let after = self.labels.partition_point(|(_, at)| *at <= position);
+        let nearest = after.checked_sub(1).and_then(|last| {
             let (_, at) = self.labels.get(last)?;
             Some((self.labels(*at).next()?, position - at))
         });
@@ -130,7 +134,7 @@ impl Program {
         }
     }
 
-    /// The name of a variable.
+    /// Name of a variable.
     pub fn variable_name(&self, index: u8) -> &str {
         self.variables.get(usize::from(index)).map_or("?", |v| v)
     }

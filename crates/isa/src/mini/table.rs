@@ -1,4 +1,4 @@
-//! The files `instructions.tsv` and `operators.tsv`.
+//! Instruction and operator tables: `isa/mini-simt/instructions.tsv` and `operators.tsv`.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use warpbound_base::Diagnostic;
 static INSTRUCTIONS: &str = include_str!("../../../../isa/mini-simt/instructions.tsv");
 static OPERATORS: &str = include_str!("../../../../isa/mini-simt/operators.tsv");
 
-/// What stands at a place of an instruction's text.
+/// One element of an instruction's syntax.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SyntaxItem {
     /// A variable that is written.
@@ -16,32 +16,32 @@ pub(crate) enum SyntaxItem {
     Read,
     /// The variable that decides a branch.
     Branch,
-    /// Where a branch goes.
+    /// The label that a branch targets.
     Label,
     /// An operator of `operators.tsv`.
     Operator,
-    /// This text.
+    /// Literal text.
     Text(&'static str),
 }
 
-/// What an instruction does to the control flow.
+/// Control-flow kind of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlowKind {
-    /// Goes on with the next instruction.
+    /// Falls through to the next instruction.
     Next,
-    /// Goes to the label.
+    /// Jumps to the label in all lanes.
     Jump,
-    /// Goes to the label in lanes in which the branch variable is zero.
+    /// Branches to the label in lanes in which the branch variable is zero.
     IfZero,
-    /// Goes to the label in lanes in which the branch variable is not zero.
+    /// Branches to the label in lanes in which the branch variable is not zero.
     IfNotZero,
-    /// Lanes that branches have sent different ways meet.
+    /// Reconverges lanes that diverged at a branch.
     Sync,
     /// Waits for other warps of the block.
     Barrier,
 }
 
-/// What `binop` computes; the meaning of each is written in `ir`.
+/// Operation of `binop`; its meaning is defined in `ir`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum Operation {
@@ -65,55 +65,55 @@ pub enum Operation {
     Max,
 }
 
-/// One instruction of the set.
+/// Row of the instruction table.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// How it is spelled.
+    /// Mnemonic as programs are printed.
     pub mnemonic: &'static str,
-    /// Another spelling that is understood.
+    /// Alternative mnemonic that the parser accepts.
     pub(crate) alias: Option<&'static str>,
     pub(crate) syntax: Vec<SyntaxItem>,
-    /// What it does to the control flow.
+    /// Control flow.
     pub flow: FlowKind,
-    /// What it writes comes from memory.
+    /// Whether the written value is loaded from memory.
     pub loads: bool,
 }
 
-/// All instructions and operators.
+/// Tables of all instructions and operators.
 #[derive(Debug)]
 pub struct Table {
-    /// The instructions, in the order of the file.
+    /// Instructions, in the order of the file.
     pub rows: Vec<Row>,
-    /// The operators: spelling and operation.
+    /// Operators: spelling and operation.
     pub operators: Vec<(&'static str, Operation)>,
 }
 
 impl Table {
-    /// The row of a mnemonic.
+    /// Index of the row with a mnemonic or alias.
     pub(crate) fn find(&self, mnemonic: &str) -> Option<usize> {
         self.rows
             .iter()
             .position(|row| row.mnemonic == mnemonic || row.alias == Some(mnemonic))
     }
 
-    /// The operation of an operator.
+    /// Operation with a spelling.
     pub(crate) fn operation(&self, spelling: &str) -> Option<Operation> {
         let (_, operation) = self.operators.iter().find(|(s, _)| *s == spelling)?;
         Some(*operation)
     }
 
-    /// The spelling of an operation.
+    /// Spelling of an operation.
     pub(crate) fn spelling(&self, operation: Operation) -> &'static str {
         let found = self.operators.iter().find(|(_, o)| *o == operation);
         found.map_or("?", |(spelling, _)| spelling)
     }
 }
 
-/// The table, read once.
+/// Returns the table, which is parsed on first use.
 ///
 /// # Errors
 ///
-/// The line of the table that cannot be read.
+/// Names the line of the table that cannot be read.
 pub fn table() -> Result<&'static Table, Diagnostic> {
     static TABLE: OnceLock<Result<Table, String>> = OnceLock::new();
     TABLE
@@ -144,13 +144,13 @@ fn parse_row(line: &'static str) -> Option<Row> {
     let mut column = || columns.next();
     let mnemonic = column()?;
     let also = column().filter(|&name| name != "-");
-    let places = column()?;
+    let syntax = column()?;
     let row = Row {
         mnemonic,
         alias: also,
-        syntax: match places {
+        syntax: match syntax {
             "-" => Vec::new(),
-            places => places.split(' ').map(parse_syntax_item).collect(),
+            syntax => syntax.split(' ').map(parse_syntax_item).collect(),
         },
         flow: match column()? {
             "next" => FlowKind::Next,

@@ -1,7 +1,7 @@
 use super::span::Span;
 use std::fmt;
 
-/// An instruction-set architecture: chips with the same encoding and timing classes.
+/// Instruction-set architecture: chips with the same encoding and timing classes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Arch {
     /// First Maxwell: sm_50.
@@ -18,7 +18,7 @@ impl Arch {
     /// Every architecture, oldest first.
     pub const ALL: [Arch; 4] = [Arch::Sm50, Arch::Sm52, Arch::Sm60, Arch::Sm61];
 
-    /// The architecture of an SM number as binaries record it (`61` for sm_61); `None` for any
+    /// Architecture of an SM number as recorded in binaries (`61` for sm_61); `None` for any
     /// number outside Maxwell and Pascal.
     pub fn from_sm(sm: u32) -> Option<Arch> {
         match sm {
@@ -30,7 +30,7 @@ impl Arch {
         }
     }
 
-    /// The SM number that names the architecture (the lower one where two chips share it).
+    /// SM number that names the architecture (the lower one where two chips share it).
     pub const fn sm(self) -> u32 {
         match self {
             Arch::Sm50 => 50,
@@ -50,7 +50,7 @@ impl Arch {
     }
 }
 
-/// A set of architectures.
+/// Set of architectures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Archs(u8);
 
@@ -58,12 +58,12 @@ impl Archs {
     /// Every architecture.
     pub(crate) const ALL: Archs = Archs(0b1111);
 
-    /// True if the architecture is in the set.
+    /// Whether the set contains the architecture.
     pub(crate) const fn has(self, arch: Arch) -> bool {
         self.0 >> arch.index() & 1 == 1
     }
 
-    /// `all`, `52+` (from sm_52 on) or a list `50,52`; `None` for anything else.
+    /// Parses `all`, `52+` (from sm_52 on) or a list `50,52`; `None` for anything else.
     pub(crate) const fn parse(file: &str, text: Span) -> Option<Archs> {
         if text.equals(file, "all") {
             return Some(Archs::ALL);

@@ -1,39 +1,39 @@
-//! Which bits of a form's words say what: for those who walk through all that a form can say.
+//! Bits of a form's operands and modifiers, for generators that enumerate the words of a form.
 
 use super::form::{Form, GUARD, GUARD_NOT};
-use super::template::{RegisterCount, Field, Item, ItemKind, Piece};
+use super::template::{Field, Item, ItemKind, Piece, RegisterCount};
 
-/// What bits of an operand say.
+/// Content of an operand's bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OperandKind {
-    /// The number of a general register; 255 is RZ.
+    /// Number of a general register; 255 is RZ.
     Register,
-    /// The number of a predicate; 7 is PT.
+    /// Number of a predicate; 7 is PT.
     Predicate,
-    /// An immediate: an integer or the top of a float.
+    /// Immediate: an integer or the top bits of a float.
     Immediate,
-    /// The bank of a constant.
+    /// Bank of a constant.
     Bank,
-    /// The offset of a constant or an address.
+    /// Offset of a constant or an address.
     Offset,
-    /// A code address.
+    /// Code address.
     Target,
 }
 
-/// The bits of one operand, or of a part of it.
+/// Bits of one operand, or of a part of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OperandBits {
-    /// What they say.
+    /// Content of the bits.
     pub kind: OperandKind,
-    /// It is written.
+    /// Whether the operand is written.
     pub written: bool,
-    /// It is left out where it is RZ or PT.
+    /// Whether the text leaves the operand out if it is RZ or PT.
     pub optional: bool,
     field: Field,
 }
 
 impl OperandBits {
-    /// The word with these bits set to a value; what does not fit is cut off.
+    /// Returns `word` with these bits set to `value`, truncated to their width.
     pub fn put(&self, word: u64, value: u64) -> u64 {
         self.field.put(word, value)
     }
@@ -45,7 +45,8 @@ impl OperandBits {
 }
 
 impl Form {
-    /// The operands' bits, in order of printing. Where two operands share bits, a written one comes last.
+    /// Bits of all operands, in order of printing, written ones last: where two operands share bits, putting values
+    /// in this order leaves the written one as chosen.
     pub fn operand_bits(&self) -> Vec<OperandBits> {
         let mut out = Vec::new();
         for item in self.template.items() {
@@ -58,7 +59,9 @@ impl Form {
                 });
             };
             match &item.kind {
-                ItemKind::Reg(field) | ItemKind::RegPair(field) => push(OperandKind::Register, field),
+                ItemKind::Reg(field) | ItemKind::RegPair(field) => {
+                    push(OperandKind::Register, field)
+                }
                 ItemKind::Pred(field) => push(OperandKind::Predicate, field),
                 ItemKind::PredSet(_) | ItemKind::CcTest(_) => {}
                 ItemKind::Unsigned(field)
@@ -80,7 +83,9 @@ impl Form {
                         push(OperandKind::Offset, offset);
                     }
                 }
-                ItemKind::Relative(field) | ItemKind::Absolute(field) => push(OperandKind::Target, field),
+                ItemKind::Relative(field) | ItemKind::Absolute(field) => {
+                    push(OperandKind::Target, field)
+                }
                 ItemKind::RegTarget { base, offset } => {
                     push(OperandKind::Register, base);
                     push(OperandKind::Target, offset);
@@ -91,7 +96,7 @@ impl Form {
         out
     }
 
-    /// The bits that choose modifiers, signs, selected parts and tests of the condition code; the guard apart.
+    /// Bits that choose modifiers, signs, selected parts and tests of the condition code, without the guard.
     pub fn modifier_bits(&self) -> u64 {
         let mut bits = 0u128;
         for piece in self.template.pieces() {

@@ -1,4 +1,4 @@
-//! Classes of instructions, by which runs are counted, and bytes of accesses.
+//! Statistics classes of instructions, and access sizes in bytes.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -9,10 +9,10 @@ use crate::instr::MemorySpace;
 
 static CLASSES: &str = include_str!("../../../../isa/nvidia/maxwell.classes");
 
-/// Class of the words that are no instruction, and of what no other class has.
+/// Class of words that are not an instruction, and of opcodes without a class of their own.
 pub(crate) const OTHER: &str = "other";
 
-/// Class and opcode, as the file has them.
+/// Pairs of class and opcode, in the order of the file.
 pub fn classes() -> impl Iterator<Item = (&'static str, &'static str)> {
     let rows = CLASSES.lines().filter(|line| !line.starts_with('#'));
     rows.filter_map(|line| line.split_once(':'))
@@ -20,7 +20,7 @@ pub fn classes() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 impl Program {
-    /// The class of an instruction, as people name it: `integer`, `load/store`.
+    /// Statistics class of an instruction: `integer`, `load/store`.
     pub fn class(&self, instr: &Instr) -> &'static str {
         static TABLE: OnceLock<HashMap<&str, &str>> = OnceLock::new();
         let table = TABLE.get_or_init(|| classes().map(|(class, name)| (name, class)).collect());
@@ -29,8 +29,8 @@ impl Program {
             .unwrap_or(OTHER)
     }
 
-    /// Bytes that each lane loads or stores; those of the registers where a texture or surface knows the format.
-    /// `None` for what accesses no memory.
+    /// Bytes that each lane loads or stores; for textures and surfaces without a size modifier, the bytes of the data
+    /// registers. `None` for an instruction that accesses no memory.
     pub fn access_bytes(&self, instr: &Instr) -> Option<u32> {
         let access = self.effects(instr).access?;
         if !access.loads && !access.stores {

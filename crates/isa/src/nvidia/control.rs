@@ -1,28 +1,28 @@
-/// What the 21 bits of one slot of a control word say about an instruction.
+/// One slot of a control word: the 21 bits of scheduling information for one instruction.
 ///
-/// Layout (experiments with NVIDIA's disassembler): 4:0 scheduling code, 7:5 write scoreboard,
+/// Layout (experiments with NVIDIA's disassembler; maxas): 4:0 scheduling code, 7:5 write scoreboard,
 /// 10:8 read scoreboard, 16:11 wait mask, 19:17 reuse of operands A, B, C, 20 coupled flag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct ControlWord {
-    /// The 5-bit scheduling code, 0..=31.
+    /// Scheduling code of 5 bits, 0..=31.
     pub usched: u8,
-    /// Scoreboard released when the result is written; `None` is the code 7.
+    /// Scoreboard released when the result is written; `None` is code 7.
     pub write_sb: Option<u8>,
-    /// Scoreboard released when the sources have been read; `None` is the code 7.
+    /// Scoreboard released when the sources have been read; `None` is code 7.
     pub read_sb: Option<u8>,
-    /// Bit i: wait until scoreboard i counts zero before issue.
+    /// Scoreboards to wait for: bit i delays issue until scoreboard i is zero.
     pub wait_mask: u8,
-    /// Bit 0, 1, 2: keep operand A, B, C in the reuse cache. For instructions of variable
-    /// latency the same bits mean something else and nothing is reused.
+    /// Operand reuse: bits 0, 1, 2 keep operands A, B, C in the reuse cache. For instructions of variable
+    /// latency the same bits have another meaning and nothing is reused.
     pub reuse: u8,
-    /// Bit 20; 0 in all compiler output seen.
+    /// Coupled flag, bit 20; 0 in all compiler output seen.
     pub coupled: bool,
 }
 
 impl ControlWord {
-    /// The control bits of slot `slot` (0, 1 or 2) of a control word.
+    /// Decodes slot `slot` (0, 1 or 2) of a control word.
     pub fn of_slot(word: u64, slot: u32) -> ControlWord {
-        // Of every instruction all of this is read: plain shifts take a fraction of the time.
+        // Every field is decoded for every instruction, so plain shifts instead of `Bits::field`, which is slower.
         let bits = word.checked_shr(21 * slot).unwrap_or(0) as u32;
         let field = |hi: u32, lo: u32| (bits >> lo & ((1 << (hi - lo + 1)) - 1)) as u8;
         let scoreboard = |code: u8| (code != 7).then_some(code);
@@ -36,16 +36,16 @@ impl ControlWord {
         }
     }
 
-    /// The instruction issues together with the next one of its warp (code 16, the only one that
+    /// Whether the instruction issues together with the next one of its warp (code 16, the only one that
     /// NVIDIA's disassembler prints as a pair in braces).
     pub fn dual_issue(self) -> bool {
         self.usched == 16
     }
 
-    /// The fewest cycles from this issue to the warp's next one, as far as the code says.
+    /// Lower bound on the cycles from this issue to the warp's next one.
     ///
-    /// Codes 1..=15 and 17..=27 name their distance; 29 and 30 read YIELD6 and YIELD8 and give
-    /// 6 and 8; for 0, 16, 28 and 31 the code gives no lower bound (0).
+    /// Codes 1..=15 and 17..=27 encode the distance; 29 and 30 (YIELD6, YIELD8) give 6 and 8;
+    /// 0, 16, 28 and 31 give no lower bound (0).
     pub fn min_distance(self) -> u8 {
         match self.usched {
             n @ 1..=15 => n,
@@ -56,8 +56,8 @@ impl ControlWord {
         }
     }
 
-    /// The distance in cycles to the warp's next issue where the code fixes one ("stall");
-    /// `None` for codes that wait on events (0, 28..=31), `Some(0)` for dual issue.
+    /// Stall count: the distance in cycles to the warp's next issue where the code fixes one;
+    /// `None` for codes that wait for events (0, 28..=31), `Some(0)` for dual issue.
     pub fn stall(self) -> Option<u8> {
         match self.usched {
             16 => Some(0),
@@ -66,7 +66,7 @@ impl ControlWord {
         }
     }
 
-    /// The scheduler is invited to switch to another warp: codes below 16 and 29..=31.
+    /// Whether the code is a yield hint to the scheduler to switch to another warp: codes below 16 and 29..=31.
     pub fn yields(self) -> bool {
         self.usched < 16 || self.usched >= 29
     }

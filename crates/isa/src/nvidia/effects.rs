@@ -1,23 +1,28 @@
-//! What an instruction reads, writes and does to the control flow.
+//! Effects of an instruction: reads, writes, control flow, memory access.
+//!
+//! Effects over-approximate: reads and writes may name more cells than the hardware touches, never fewer. Flow
+//! analyses are sound on them without the meaning of the instruction.
 
 use super::form::{FlowKind, Form, Origin};
 use super::names::Names;
 use super::operand::{self, OperandRole, OperandValue};
 use super::program::{Instr, Program};
 use super::template::{Item, ItemKind, Piece};
-use crate::instr::{MemoryEffect, CcTest, Effects, InstrFlow, Guard, Reg, ValueSource, BranchTarget};
+use crate::instr::{
+    BranchTarget, CcTest, Effects, Guard, InstrFlow, MemoryEffect, Reg, ValueSource,
+};
 use warpbound_base::Bits;
 
 impl Program {
-    /// Everything analyses need of an instruction.
+    /// Returns reads, writes, control flow and memory access of an instruction.
     ///
-    /// `writes` happen only in lanes where guard and condition-code test hold; the others keep
-    /// the old value, which callers add where it matters. A word that is no instruction has
-    /// [`Flow::Unsupported`] and claims nothing else.
+    /// `writes` happen only in lanes where guard and condition-code test hold; other lanes keep
+    /// the old value, which callers account for. A word that is not an instruction has
+    /// [`InstrFlow::Unsupported`] and no other effects.
     ///
     /// Reads may name more registers than the hardware reads (texture coordinates are always
-    /// taken as the largest vector); writes name every register that may be written, and where a
-    /// register may keep its old value although the condition holds it is among the reads too.
+    /// taken as the largest vector). Writes name every register that may be written; a register
+    /// that may keep its old value although the condition holds is among the reads as well.
     pub fn effects(&self, instr: &Instr) -> Effects {
         match self.form(instr) {
             Some(form) => form_effects(form, self.names(), instr),
@@ -28,12 +33,13 @@ impl Program {
         }
     }
 
-    /// [`Program::effects`] as far as they are about the control flow: of an instruction that the next one always
-    /// follows, only the guard and whether it is a barrier. That is most instructions, and takes a fraction of the
-    /// time.
+    /// Returns [`Program::effects`], but for an instruction that always falls through only the guard and whether it is
+    /// a barrier. Most instructions do, and decoding no operands takes a fraction of the time.
     pub fn control_effects(&self, instr: &Instr) -> Effects {
         match self.form(instr) {
-            Some(form) if form.effects.flow == FlowKind::Next && form.effects.refuse_bit.is_none() => {
+            Some(form)
+                if form.effects.flow == FlowKind::Next && form.effects.refuse_bit.is_none() =>
+            {
                 Effects::control_only(operand::guard(form, instr.bits()), form.effects.barrier)
             }
             _ => self.effects(instr),
@@ -42,7 +48,7 @@ impl Program {
 }
 
 impl Effects {
-    /// Nothing but going on.
+    /// Effects of an instruction that only falls through.
     fn control_only(guard: Guard, barrier: bool) -> Effects {
         Effects {
             guard,
@@ -93,7 +99,9 @@ fn form_effects(form: &Form, names: &Names, instr: &Instr) -> Effects {
                 let operand = operand::operand(item, names, word, instr.addr);
                 match operand.value {
                     OperandValue::CcTest(test) => out.cc_test = test,
-                    OperandValue::Target(_) | OperandValue::RegTarget { .. } => target = Some(operand.value),
+                    OperandValue::Target(_) | OperandValue::RegTarget { .. } => {
+                        target = Some(operand.value)
+                    }
                     _ => {}
                 }
                 add_operand_cells(item, names, &operand, word, &mut out);
@@ -109,7 +117,7 @@ fn form_effects(form: &Form, names: &Names, instr: &Instr) -> Effects {
     }
     restrict_pred_mask(form, word, &mut out);
     if let Some(range) = does.quad_mask {
-        // Lanes left out of the quad mask keep the old value.
+        // Lanes outside the quad mask keep the old value, so the result depends on it and on the lane.
         if word.field(range) != (1 << range.width()) - 1 {
             out.source = ValueSource::Lane;
             out.reads.extend(out.writes.clone());
@@ -133,12 +141,18 @@ fn source(form: &Form, word: u128) -> ValueSource {
         Origin::Memory => ValueSource::Memory,
         Origin::Lane => ValueSource::Lane,
         Origin::Uniform => ValueSource::Uniform,
-        Origin::Special(field) => ValueSource::Special(word.field(field.0) as u8),
+        Origin::Special(field) => ValueSource::Special(word.field(*field) as u8),
     }
 }
 
-/// Registers of an operand.
-fn add_operand_cells(item: &Item, names: &Names, operand: &operand::Operand, word: u128, out: &mut Effects) {
+/// Adds the cells of an operand to the reads and writes.
+fn add_operand_cells(
+    item: &Item,
+    names: &Names,
+    operand: &operand::Operand,
+    word: u128,
+    out: &mut Effects,
+) {
     let mut cells = Vec::new();
     match operand.value {
         OperandValue::Reg(first) => push_registers(first, operand.count, &mut cells),
@@ -166,7 +180,7 @@ fn add_operand_cells(item: &Item, names: &Names, operand: &operand::Operand, wor
     }
 }
 
-/// `count` registers from `first` on; the file ends at R254.
+/// Adds `count` registers from `first` on. R255 is RZ and no register, hence the saturation.
 fn push_registers(first: Option<u8>, count: u8, cells: &mut Vec<Reg>) {
     if let Some(first) = first {
         let last = first.saturating_add(count);
@@ -174,9 +188,10 @@ fn push_registers(first: Option<u8>, count: u8, cells: &mut Vec<Reg>) {
     }
 }
 
-/// An instruction that writes all predicates at once (R2P) writes those its mask names. With an
-/// immediate mask and no byte select that is exact; otherwise any of them may keep its old value,
-/// so all are read as well. The condition code in their place is written in part, too.
+/// Restricts the writes of an instruction that writes all predicates at once (R2P) to those in its mask.
+///
+/// With an immediate mask and no byte select that is exact. Otherwise any predicate may keep its old value,
+/// so all count as read too; so does the condition code in their place, of which the mask selects bits.
 fn restrict_pred_mask(form: &Form, word: u128, out: &mut Effects) {
     let writes_all = |item: &Item| item.writes && matches!(item.kind, ItemKind::PredSet(_));
     if !form.template.items().any(writes_all) {

@@ -1,4 +1,4 @@
-//! The file `maxwell.forms`: one row per encoding form.
+//! Encoding forms: the rows of `maxwell.forms` (format: `isa/nvidia/README.md`).
 
 use super::arch::{Arch, Archs};
 use super::names::{self, TimingId};
@@ -7,11 +7,11 @@ use super::template::{Field, Piece, Template};
 use crate::instr::{MemorySpace, StackToken};
 use warpbound_base::BitRange;
 
-/// Names a row of the form table.
+/// Index of a row of the form table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FormId(pub(crate) u16);
 
-/// What the written value depends on beyond the operands.
+/// Dependence of the written value on anything besides the operands.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Origin {
     #[default]
@@ -19,12 +19,9 @@ pub(crate) enum Origin {
     Memory,
     Lane,
     Uniform,
-    Special(FieldOf),
+    /// Special register, with its number in this field.
+    Special(BitRange),
 }
-
-/// A field that only the row's second column names.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct FieldOf(pub(crate) BitRange);
 
 /// Control-flow kind of a row; the target comes from the operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -41,59 +38,58 @@ pub(crate) enum FlowKind {
     Unsupported,
 }
 
-/// What a row does beside reading and writing its operands.
+/// Effects of a form besides reading and writing its operands: the second column of the row.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct RowEffects {
     pub(crate) origin: Origin,
     pub(crate) flow: FlowKind,
-    /// Space, loads, stores.
+    /// Memory access: space, whether it loads, whether it stores.
     pub(crate) access: Option<(MemorySpace, bool, bool)>,
     pub(crate) barrier: bool,
     pub(crate) reads_cc: bool,
     pub(crate) unguarded: bool,
-    /// The bits are no instruction although a less specific row matches.
+    /// Whether the word is not an instruction although a less specific row matches.
     pub(crate) illegal: bool,
-    /// A bit that gives the control flow a meaning no analysis follows.
+    /// Bit that, if set, makes the control flow unsupported by the analyses.
     pub(crate) refuse_bit: Option<u8>,
     /// Bits that must be zero for the word to be an instruction.
     pub(crate) zero_bits: Option<BitRange>,
-    /// Lanes of a quad that the instruction writes, where the form has such a mask.
+    /// Mask of the lanes of a quad that the instruction writes, if the form has one.
     pub(crate) quad_mask: Option<BitRange>,
 }
 
-/// One row: an encoding form.
+/// Encoding form: one row of the table.
 #[derive(Clone, Debug)]
 pub struct Form {
     /// Bits that must equal [`Form::value`].
     pub mask: u64,
-    /// The fixed bits.
+    /// Values of the fixed bits.
     pub value: u64,
     archs: Archs,
     pub(crate) timing: Vec<TimingChoice>,
     pub(crate) effects: RowEffects,
     pub(crate) template: Template,
-    /// Spelled fields: some of their values may be no instruction.
+    /// Fields printed by a list of names; a value without a name makes the word illegal.
     pub(crate) name_fields: Vec<(super::names::NamesId, Field)>,
 }
 
 impl Form {
-    /// The opcode name, without modifiers: `FFMA`.
+    /// Opcode name, without modifiers: `FFMA`.
     pub fn mnemonic(&self) -> &'static str {
         self.template.mnemonic
     }
 
-    /// Whether the row stands for an instruction; otherwise it names words that are none although
-    /// a less specific row matches them.
+    /// Whether the row encodes an instruction; otherwise it excludes words that a less specific row matches.
     pub fn is_instruction(&self) -> bool {
         !self.effects.illegal
     }
 
-    /// Tells if the architecture has the form.
+    /// Whether the architecture has the form.
     pub fn exists_on(&self, arch: Arch) -> bool {
         self.archs.has(arch)
     }
 
-    /// Reads a row; the error says which column is not understood.
+    /// Parses a row; the error names the column that cannot be parsed.
     pub(crate) fn parse(head: &Head) -> Result<Form, String> {
         let mut columns = head.line().splitn(3, '|').skip(1);
         let (Some(does), Some(template)) = (columns.next(), columns.next()) else {
@@ -130,10 +126,10 @@ fn name_fields(template: &Template) -> Vec<(super::names::NamesId, Field)> {
     out
 }
 
-/// A condition on a field, and the class.
+/// Condition on a field, and the timing class if it holds.
 type TimingChoice = (Option<(BitRange, u64)>, TimingId);
 
-/// `xu;11:10=3:dconv`: the class, then exceptions `bits=value:class`; the last that holds wins.
+/// Parses `xu;11:10=3:dconv`: the class, then exceptions `bits=value:class`; the last that holds wins.
 fn parse_timing(text: &'static str) -> Option<Vec<TimingChoice>> {
     let known = names::timing_id;
     let mut out = Vec::new();
@@ -175,7 +171,7 @@ fn parse_effect(word: &str, does: &mut RowEffects) -> Option<()> {
         "lane" => does.origin = Origin::Lane,
         "memory" => does.origin = Origin::Memory,
         "uniform" => does.origin = Origin::Uniform,
-        "special" => does.origin = Origin::Special(FieldOf(parse_range(value)?)),
+        "special" => does.origin = Origin::Special(parse_range(value)?),
         "rcc" => does.reads_cc = true,
         "refuse" => does.refuse_bit = Some(value.parse().ok()?),
         "zero" => does.zero_bits = Some(parse_range(value)?),
@@ -229,8 +225,8 @@ fn parse_token(name: &str) -> Option<StackToken> {
     })
 }
 
-/// The guard of every guarded form: predicate 18:16, negation 19.
+/// Guard predicate of every guarded form, bits 18:16; its negation is [`GUARD_NOT`].
 pub(crate) const GUARD: BitRange = BitRange { hi: 18, lo: 16 };
 
-/// Negation of the guard.
+/// Negation bit of the guard.
 pub(crate) const GUARD_NOT: u8 = 19;

@@ -1,4 +1,4 @@
-//! From a word to its form.
+//! Decoding: the form of an instruction word.
 
 use super::arch::Arch;
 use super::form::{Form, FormId};
@@ -8,24 +8,23 @@ use super::template::Field;
 use std::sync::OnceLock;
 use warpbound_base::Bits;
 
-/// The instruction table of Maxwell and Pascal.
+/// Instruction table of Maxwell and Pascal.
 ///
-/// The compiler has read of the rows what tells words apart. The rest of a row is read when a word comes upon it:
-/// a short listing needs few of them, and would else spend most of its time here.
+/// Masks and values of the rows are parsed at compile time ([`super::rows`]). The rest of a row is parsed when a word
+/// first matches it: a short listing needs few rows, and parsing all of them would take most of its time.
 #[derive(Debug)]
 pub struct Table {
-    /// Which row, and which of its columns, is not understood in place of a form: a fault in the data files inside
-    /// this program, which a test rules out.
+    /// Parsed rows. An error names row and column; it is a fault in the compiled-in data files, which a test excludes.
     forms: [OnceLock<Result<Box<Form>, String>>; ROWS],
     archs: [ArchTable; 4],
 }
 
-/// The table for one architecture.
+/// Part of the table that depends on the architecture.
 #[derive(Debug)]
 pub(crate) struct ArchTable {
     arch: Arch,
     names: Names,
-    /// Of each row the fields with values that are no instruction.
+    /// For each row, the fields with values that are not an instruction.
     partial_fields: [OnceLock<Vec<(NamesId, Field)>>; ROWS],
 }
 
@@ -38,16 +37,19 @@ impl ArchTable {
         }
     }
 
-    /// Spellings and counts.
+    /// Names, register counts and timing classes.
     pub(crate) fn names(&self) -> &Names {
         &self.names
     }
 
-    /// Tells if the row that matches does not exclude the word by a field's value.
+    /// Whether a word that matches the row's mask has only legal field values.
     fn accepts(&self, row: usize, form: &Form, word: u64) -> bool {
         let word = u128::from(word);
         !form.effects.illegal
-            && form.effects.zero_bits.is_none_or(|range| word.field(range) == 0)
+            && form
+                .effects
+                .zero_bits
+                .is_none_or(|range| word.field(range) == 0)
             && self.partial_fields.get(row).is_some_and(|holes| {
                 let holes = holes.get_or_init(|| partial_fields(form, &self.names));
                 let mut fields = holes.iter();
@@ -69,8 +71,8 @@ impl Table {
         }
     }
 
-    /// Reads all that is read only when it is needed; the error says what is not understood. Only a fault in
-    /// the data files inside this program makes it fail, which a test rules out.
+    /// Parses everything that is otherwise parsed on demand; the error names the row or list that cannot be parsed.
+    /// Fails only on a fault in the compiled-in data files, which a test excludes.
     pub fn check(&self) -> Result<(), String> {
         for arch in Arch::ALL {
             self.for_arch(arch).names().check()?;
@@ -83,25 +85,25 @@ impl Table {
         Ok(())
     }
 
-    /// The row of that number, read now at the latest.
+    /// Returns the row with index `row`, parsed on first use.
     fn row(&self, row: usize) -> Option<Result<&Form, &String>> {
         let (form, head) = (self.forms.get(row)?, HEADS.get(row)?);
         let form = form.get_or_init(|| Form::parse(head).map(Box::new));
         Some(form.as_ref().map(|form| &**form))
     }
 
-    /// The rows, in the order of the file.
+    /// All rows, in the order of the file.
     pub fn forms(&self) -> impl Iterator<Item = (FormId, &Form)> {
         let ids = (0..ROWS).map(|at| FormId(at as u16));
         ids.filter_map(|id| Some((id, self.form(id)?)))
     }
 
-    /// The row of that id; ids come from this table, so `None` does not happen.
+    /// Row with an id. Never `None`: ids come from this table.
     pub fn form(&self, id: FormId) -> Option<&Form> {
         self.row(usize::from(id.0))?.ok()
     }
 
-    /// The table for an architecture.
+    /// Part of the table for an architecture.
     pub(crate) fn for_arch(&self, arch: Arch) -> &ArchTable {
         let [sm50, sm52, sm60, sm61] = &self.archs;
         match arch {
@@ -112,13 +114,13 @@ impl Table {
         }
     }
 
-    /// The form that encodes `word` on `arch`: the most specific mask that matches. `None` when
+    /// Finds the form that encodes `word` on `arch`: the most specific mask that matches. `None` if
     /// no row matches or a field has a value that the chip does not accept.
     pub fn find(&self, arch: Arch, word: u64) -> Option<FormId> {
         self.find_in(self.for_arch(arch), word)
     }
 
-    /// [`Table::find`] without the search for the architecture.
+    /// [`Table::find`] with the architecture already looked up.
     pub(crate) fn find_in(&self, on: &ArchTable, word: u64) -> Option<FormId> {
         let id = FormId(rows::find(on.arch, word)?);
         let form = self.form(id)?;
@@ -134,7 +136,7 @@ fn partial_fields(form: &Form, names: &Names) -> Vec<(NamesId, Field)> {
         .collect()
 }
 
-/// The table.
+/// Returns the table.
 pub fn table() -> &'static Table {
     static TABLE: Table = Table::new();
     &TABLE
@@ -144,7 +146,7 @@ pub fn table() -> &'static Table {
 mod tests {
     use super::{Arch, Table};
 
-    /// A listing of a small file takes little longer than the start of the program.
+    /// Keeps the startup time of listings of small files low.
     #[test]
     fn only_what_is_needed_is_read() {
         let table = Table::new();

@@ -1,4 +1,4 @@
-//! The file `maxwell.names`: spellings, register counts, timing classes.
+//! Value lists of `maxwell.names`: spellings, register counts, timing classes.
 
 use super::arch::{Arch, Archs};
 use super::span::{Lines, Span};
@@ -19,12 +19,12 @@ pub(crate) struct CountId(usize);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TimingId(usize);
 
-/// The entries by kind and name, those of one name in the order of the file: the first one defines what the others
-/// change for some architectures. Found by the compiler.
+/// Entries sorted by kind and name at compile time; entries with the same name stay in the order of the file: the
+/// first defines the list, later ones override values for some architectures.
 static ENTRIES: [Entry; COUNT] = sorted();
 const COUNT: usize = count();
 
-/// One entry: a line and the indented ones that continue it, comments between them included.
+/// One entry: a line and the indented lines that continue it, including comments between them.
 #[derive(Clone, Copy)]
 struct Entry {
     kind: EntryKind,
@@ -41,7 +41,7 @@ enum EntryKind {
 }
 
 impl Entry {
-    /// Kind, name and architectures from the first line.
+    /// Parses kind, name and architectures from the first line.
     const fn parse(line: Span) -> Option<Entry> {
         let (kind, rest) = line.word(NAMES);
         let (name, words) = rest.word(NAMES);
@@ -71,7 +71,7 @@ impl Entry {
         }
     }
 
-    /// True if the entry stands before the other in [`ENTRIES`].
+    /// Whether the entry sorts before `other` in [`ENTRIES`].
     const fn is_before(&self, other: &Entry) -> bool {
         let (a, b) = (self.kind as u8, other.kind as u8);
         a < b || a == b && self.name.is_before(other.name, NAMES)
@@ -81,7 +81,7 @@ impl Entry {
         (self.kind, self.name.text(NAMES))
     }
 
-    /// The words, comments left out.
+    /// Words of the entry, comments left out.
     fn words(&self) -> impl Iterator<Item = &'static str> + use<> {
         let lines = self.words.text(NAMES).lines();
         let lines = lines.filter(|line| !line.starts_with('#'));
@@ -109,7 +109,7 @@ const fn sorted() -> [Entry; COUNT] {
     let mut read = 0;
     while let Some(line) = lines.next() {
         if line.begins_with(NAMES, b' ') {
-            // Reading is in the order of the file; sorting comes later.
+            // Continues the last entry: entries are in file order until they are sorted below.
             entries[read - 1].words.end = line.end;
             continue;
         }
@@ -120,6 +120,7 @@ const fn sorted() -> [Entry; COUNT] {
         }
         read += 1;
     }
+    // Insertion sort: stable, and `const fn` has no `sort_by_key`.
     let mut at = 1;
     while at < COUNT {
         let mut to = at;
@@ -132,30 +133,30 @@ const fn sorted() -> [Entry; COUNT] {
     entries
 }
 
-/// The place of the first entry of that name.
+/// Index of the first entry with a kind and name.
 fn find(kind: EntryKind, name: &str) -> Option<usize> {
     let at = ENTRIES.partition_point(|entry| entry.key() < (kind, name));
     let entry = ENTRIES.get(at)?;
     (entry.key() == (kind, name)).then_some(at)
 }
 
-/// The spelling list of that name.
+/// Spelling list with a name.
 pub(crate) fn names_id(name: &str) -> Option<NamesId> {
     find(EntryKind::Names, name).map(NamesId)
 }
 
-/// The register-count list of that name.
+/// Register-count list with a name.
 pub(crate) fn count_id(name: &str) -> Option<CountId> {
     find(EntryKind::Count, name).map(CountId)
 }
 
-/// The timing class of that name.
+/// Timing class with a name.
 pub(crate) fn timing_id(name: &str) -> Option<TimingId> {
     find(EntryKind::Timing, name).map(TimingId)
 }
 
-/// All that the file defines as one architecture has it. A list is read when one of its values is asked for: a short
-/// listing needs few of them.
+/// Lists of the file with the overrides of one architecture. A list is parsed when one of its values is first needed:
+/// a short listing needs few of them.
 #[derive(Debug)]
 pub(crate) struct Names {
     arch: Arch,
@@ -164,7 +165,7 @@ pub(crate) struct Names {
     timings: [OnceLock<Option<Timing>>; COUNT],
 }
 
-/// The values of lists, by the place of their first entry; empty where a word is not understood.
+/// Values of lists, by the index of their first entry; empty if a word cannot be parsed.
 type Lists<T> = [OnceLock<Vec<T>>; COUNT];
 
 impl Names {
@@ -177,7 +178,7 @@ impl Names {
         }
     }
 
-    /// Reads all lists; the error names the first that is not understood.
+    /// Parses all lists; the error names the first that cannot be parsed.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (at, entry) in ENTRIES.iter().enumerate() {
             let (kind, name) = entry.key();
@@ -196,7 +197,7 @@ impl Names {
         Ok(())
     }
 
-    /// The number of lists read so far.
+    /// Number of lists parsed so far.
     #[cfg(test)]
     pub(crate) fn lists_read(&self) -> usize {
         let names = self.names.iter().filter(|list| list.get().is_some());
@@ -204,7 +205,7 @@ impl Names {
         names.count() + counts.count()
     }
 
-    /// The entries of the list that begins there, as far as they are meant for the architecture.
+    /// Entries of the list whose first entry is `at`, those that apply to the architecture.
     fn entries(&self, at: usize) -> impl Iterator<Item = &'static Entry> {
         let key = ENTRIES.get(at).map(Entry::key);
         let all = ENTRIES.iter().skip(at);
@@ -212,7 +213,7 @@ impl Names {
             .filter(|entry| entry.archs.has(self.arch))
     }
 
-    /// The values of a list: those of its first entry, and what the others put in their places.
+    /// Values of a list: those of its first entry, with the overrides `value=word` of the others applied.
     fn list<T>(&self, at: usize, read: fn(&'static str) -> Option<T>) -> Option<Vec<T>> {
         let mut entries = self.entries(at);
         let mut values = entries
@@ -232,7 +233,7 @@ impl Names {
         Some(self.names.get(id.0)?.get_or_init(read))
     }
 
-    /// The spelling of `value`; `None` when the value is not an instruction.
+    /// Spelling of `value`; `None` if the value is not an instruction.
     pub(crate) fn text(&self, id: NamesId, value: u64) -> Option<&'static str> {
         let list = self.names(id)?;
         list.get(usize::try_from(value).ok()?).copied().flatten()
@@ -244,7 +245,8 @@ impl Names {
             .is_none_or(|list| list.iter().any(Option::is_none))
     }
 
-    /// The register count for `value`; the largest of the list when it is too short.
+    /// Register count for `value`; for a value outside the list its largest count, so that reads and writes name no
+    /// register too few.
     pub(crate) fn count(&self, id: CountId, value: u64) -> u8 {
         let read = || self.list(id.0, parse_count).unwrap_or_default();
         let Some(list) = self.counts.get(id.0).map(|list| list.get_or_init(read)) else {
@@ -256,14 +258,14 @@ impl Names {
             .unwrap_or_else(|| list.iter().copied().max().unwrap_or(4))
     }
 
-    /// The timing class as this architecture has it.
+    /// Timing class on this architecture.
     pub(crate) fn timing(&self, id: TimingId) -> Option<&Timing> {
         let read = || Timing::parse(&self.entries(id.0).last()?.words().collect::<Vec<_>>());
         self.timings.get(id.0)?.get_or_init(read).as_ref()
     }
 }
 
-/// `-` is no text, `!` is not an instruction.
+/// Parses a spelling: `-` is empty text, `!` (`None`) is not an instruction.
 fn parse_spelling(word: &'static str) -> Option<Option<&'static str>> {
     Some(match word {
         "-" => Some(""),
@@ -272,7 +274,7 @@ fn parse_spelling(word: &'static str) -> Option<Option<&'static str>> {
     })
 }
 
-/// A number of registers.
+/// Parses a number of registers.
 fn parse_count(word: &'static str) -> Option<u8> {
     word.parse().ok()
 }

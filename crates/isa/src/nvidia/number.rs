@@ -1,12 +1,12 @@
-//! Numbers as NVIDIA's disassembler spells them.
+//! Number formats of NVIDIA's disassembler (12.4).
 
-/// Signed hexadecimal: `0x10`, `-0x8`.
+/// Appends a signed hexadecimal number: `0x10`, `-0x8`.
 pub(crate) fn push_hex(out: &mut String, n: i64) {
     out.push_str(if n < 0 { "-0x" } else { "0x" });
     push_hex_digits(out, n.unsigned_abs(), 1);
 }
 
-/// Hexadecimal digits, at least `least` of them.
+/// Appends hexadecimal digits, at least `least` of them.
 pub(crate) fn push_hex_digits(out: &mut String, n: u64, least: u32) {
     let digits = (64 - n.leading_zeros()).div_ceil(4).max(least);
     for place in (0..digits).rev() {
@@ -19,7 +19,7 @@ pub(crate) fn push_hex_digits(out: &mut String, n: u64, least: u32) {
     }
 }
 
-/// Decimal digits.
+/// Appends decimal digits.
 pub(crate) fn push_decimal(out: &mut String, n: u8) {
     let digit = |d: u8| char::from(b'0' + d % 10);
     if n >= 100 {
@@ -31,7 +31,7 @@ pub(crate) fn push_decimal(out: &mut String, n: u8) {
     out.push(digit(n));
 }
 
-/// An immediate of 16 bits.
+/// Formats an immediate in IEEE binary16.
 pub(crate) fn format_half(bits: u16) -> String {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let exponent = i32::from(bits >> 10 & 0x1f);
@@ -45,7 +45,7 @@ pub(crate) fn format_half(bits: u16) -> String {
     format_float(sign * value)
 }
 
-/// An immediate of 32 bits.
+/// Formats an immediate in IEEE binary32.
 pub(crate) fn format_single(bits: u32) -> String {
     let value = f32::from_bits(bits);
     if value.is_nan() {
@@ -54,7 +54,7 @@ pub(crate) fn format_single(bits: u32) -> String {
     format_float(value.into())
 }
 
-/// An immediate of 64 bits; the only one where quiet and signalling NaNs are told apart.
+/// Formats an immediate in IEEE binary64, the only format in which quiet and signalling NaNs differ.
 pub(crate) fn format_double(bits: u64) -> String {
     let value = f64::from_bits(bits);
     if value.is_nan() {
@@ -64,12 +64,12 @@ pub(crate) fn format_double(bits: u64) -> String {
     format_float(value)
 }
 
-/// Signed words carry a blank behind them.
+/// Formats a special value with its sign and the trailing blank that the disassembler prints.
 fn format_special(word: &str, negative: bool) -> String {
     format!("{}{word} ", if negative { '-' } else { '+' })
 }
 
-/// `%.20g` of C below 10^9, `%.20e` from there on.
+/// Formats a float as C's `%.20g` below 10^9 and as `%.20e` from there on.
 fn format_float(value: f64) -> String {
     if value.is_infinite() {
         return format_special("INF", value < 0.0);
@@ -104,7 +104,7 @@ fn strip_zeros(text: &str) -> &str {
     }
 }
 
-/// C prints the exponent with a sign and at least two digits.
+/// Rewrites Rust's exponent as C prints it: with a sign and at least two digits.
 fn pad_exponent(text: &str) -> String {
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -114,7 +114,9 @@ fn pad_exponent(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{format_double, format_half, push_decimal, push_hex, push_hex_digits, format_single};
+    use super::{
+        format_double, format_half, format_single, push_decimal, push_hex, push_hex_digits,
+    };
 
     #[test]
     fn integers() {

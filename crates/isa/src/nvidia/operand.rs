@@ -1,50 +1,50 @@
-//! A decoded instruction as values: what a lifter or a printer works on.
+//! Operands of a decoded instruction as values, for lifting and printing.
 
 use super::form::{Form, GUARD, GUARD_NOT};
 use super::names::Names;
-use super::template::{Cond, RegisterCount, Field, FloatFormat, Item, ItemKind, Piece};
-use crate::instr::{CcTest, Guard, BranchTarget};
+use super::template::{Cond, Field, FloatFormat, Item, ItemKind, Piece, RegisterCount};
+use crate::instr::{BranchTarget, CcTest, Guard};
 use warpbound_base::{Bits, CodeAddr};
 
-/// Whether an instruction reads or writes an operand.
+/// Role of an operand: source or destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum OperandRole {
     /// Source.
     Read,
     /// Destination.
     Write,
-    /// Destination that keeps part of its old value.
+    /// Destination that may keep part of its old value.
     ReadWrite,
 }
 
-/// What an operand is.
+/// Value of an operand, as encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OperandValue {
     /// General register; `None` is RZ. [`Operand::count`] registers from here on.
     Reg(Option<u8>),
-    /// Two register groups, one after the other (compare-and-swap): the first register;
+    /// Two consecutive register groups (compare-and-swap), by their first register;
     /// each group has [`Operand::count`] registers.
     RegPair(Option<u8>),
-    /// Predicate; `None` is PT. `negated` is the `!` before it.
+    /// Predicate.
     Pred {
-        /// Its number.
+        /// Predicate number; `None` is PT.
         pred: Option<u8>,
-        /// `!` before it.
+        /// Whether it is negated (`!`).
         negated: bool,
     },
     /// All predicates `P0`..`P6` as a bit set (`PR`).
     AllPreds,
-    /// The condition code as an operand (`CC` in place of `PR`).
+    /// Condition code as an operand (`CC` in place of `PR`).
     ConditionCode,
-    /// A test of the condition code; printed only when it is not the test that always holds.
+    /// Test of the condition code; not printed if it always holds.
     CcTest(CcTest),
-    /// An integer immediate, sign-extended where the form says so.
+    /// Integer immediate, sign-extended where the form says so.
     Int(i64),
-    /// An immediate in IEEE binary16; the bits of it.
+    /// Immediate in IEEE binary16, as its bits.
     Half(u16),
-    /// An immediate in IEEE binary32; the bits of it.
+    /// Immediate in IEEE binary32, as its bits.
     Single(u32),
-    /// An immediate in IEEE binary64; the bits of it.
+    /// Immediate in IEEE binary64, as its bits.
     Double(u64),
     /// `c[bank][offset]`.
     Const {
@@ -69,65 +69,65 @@ pub enum OperandValue {
         /// Byte offset.
         offset: i64,
     },
-    /// Where a control transfer goes.
+    /// Target of a control transfer.
     Target(BranchTarget),
-    /// A code address in a register: BRX, JMX.
+    /// Code address in a register: BRX, JMX.
     RegTarget {
         /// Address register; `None` is RZ.
         base: Option<u8>,
         /// Offset as encoded.
         offset: i64,
     },
-    /// A fixed word, such as a texture dimension or a special register name.
+    /// Fixed word, such as a texture dimension or a special register name.
     Word(&'static str),
 }
 
-/// One operand with its modifiers.
+/// Operand with its modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operand {
-    /// What it is.
+    /// Value as encoded, before modifiers.
     pub value: OperandValue,
-    /// Read or written.
+    /// Whether it is read or written.
     pub role: OperandRole,
-    /// `-` before it (or `.NEG` behind an immediate).
+    /// Whether it is negated: `-R0`, or `.NEG` after an immediate.
     pub negate: bool,
-    /// Bars around it (or `.ABS` behind an immediate).
+    /// Whether its absolute value is taken: `|R0|`, or `.ABS` after an immediate.
     pub absolute: bool,
-    /// `~` before it (or `.INV` behind an immediate).
+    /// Whether its bits are inverted: `~R0`, or `.INV` after an immediate.
     pub invert: bool,
-    /// Which part of it is used: `.H1`, `.B2`, `.H0_H0`; empty for all.
+    /// Part that is used: `.H1`, `.B2`, `.H0_H0`; empty for all of it.
     pub select: &'static str,
-    /// Registers it spans: 2 for 64 bits, 4 for 128 bits; may be 0.
+    /// Number of registers: 2 for 64 bits, 4 for 128 bits; may be 0.
     pub count: u8,
-    /// Writing it also sets the condition code.
+    /// Whether writing it also sets the condition code.
     pub sets_cc: bool,
-    /// The operand slot (0, 1, 2: A, B, C) through which a source register is read, where the reuse cache serves it.
+    /// Operand slot (0, 1, 2: A, B, C) through which a source register is read, if the reuse cache covers it.
     pub slot: Option<u8>,
-    /// Whether the spelling shows it; an operand left out stays in its place here.
+    /// Whether the text shows it; operands that the text leaves out are listed all the same.
     pub shown: bool,
 }
 
-/// A decoded instruction, spelled out.
+/// Decoded instruction: opcode, modifiers, guard and operands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct View {
     /// Opcode name: `FFMA`.
     pub mnemonic: &'static str,
-    /// Modifiers in order of printing, each with its dot: `.FTZ`.
+    /// Modifiers in order of printing, with the dot: `.FTZ`.
     pub modifiers: Vec<&'static str>,
     /// Guard predicate.
     pub guard: Guard,
-    /// Operands in order of printing, those left out of the spelling included.
+    /// Operands in order of printing, including those that the text leaves out.
     pub operands: Vec<Operand>,
 }
 
 impl View {
-    /// Whether the modifier (with its dot) is present.
+    /// Whether a modifier (with its dot) is present.
     pub fn has(&self, modifier: &str) -> bool {
         self.modifiers.contains(&modifier)
     }
 }
 
-/// Guard of a word of this form.
+/// Decodes the guard of a word of a form.
 pub(crate) fn guard(form: &Form, word: u128) -> Guard {
     if form.effects.unguarded {
         return Guard::ALWAYS;
@@ -138,19 +138,19 @@ pub(crate) fn guard(form: &Form, word: u128) -> Guard {
     }
 }
 
-/// `None` for PT.
+/// Decodes a predicate number; `None` for PT.
 pub(crate) fn pred_number(code: u64) -> Option<u8> {
     u8::try_from(code & 7).ok().filter(|&p| p != 7)
 }
 
-/// `None` for RZ.
+/// Decodes a register number; `None` for RZ.
 pub(crate) fn reg_number(field: &Field, word: u128) -> Option<u8> {
     u8::try_from(field.get(word) & 0xff)
         .ok()
         .filter(|&r| r != 255)
 }
 
-/// The spelled-out instruction.
+/// Decodes an instruction of a form.
 pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> View {
     let template = &form.template;
     let modifiers = template
@@ -171,7 +171,7 @@ pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> Vi
         .filter_map(|piece| match piece {
             Piece::Item(item) => Some(operand(item, names, word, addr)),
             Piece::Name { .. } => Some(word_operand(modifier(piece, names, word))),
-            // A register that needs no field: the word says which.
+            // A fixed register has no field.
             Piece::Literal("RZ") => Some(word_operand("RZ")),
             Piece::Literal(_) | Piece::Flag { .. } => None,
         })
@@ -184,7 +184,7 @@ pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> Vi
     }
 }
 
-/// The text of a modifier piece; empty for operands.
+/// Text of a modifier piece; empty for operands.
 pub(crate) fn modifier(piece: &Piece, names: &Names, word: u128) -> &'static str {
     match piece {
         Piece::Literal(text) => text,
@@ -220,10 +220,10 @@ fn word_operand(text: &'static str) -> Operand {
     }
 }
 
-/// The bit of [`crate::Instr::bits`] that keeps operand A in the reuse cache.
+/// Bit of [`crate::Instr::bits`] that keeps operand A in the reuse cache; B and C follow.
 const FIRST_REUSE_BIT: u8 = 81;
 
-/// Number of registers an item spans in this word.
+/// Number of registers of an operand.
 pub(crate) fn count(item: &Item, names: &Names, word: u128) -> u8 {
     if item.wide.holds(word) {
         return 2;
@@ -234,7 +234,7 @@ pub(crate) fn count(item: &Item, names: &Names, word: u128) -> u8 {
     }
 }
 
-/// The operand an item stands for in this word.
+/// Decodes an operand with its modifiers.
 pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) -> Operand {
     let value = value(item, word, addr);
     let unmodified = item.unmodified.is_some_and(|bits| word & bits == 0);
@@ -309,17 +309,21 @@ fn value(item: &Item, word: u128, addr: CodeAddr) -> OperandValue {
             base: reg_number(base, word),
             offset: offset.signed(word) as i32,
         },
-        ItemKind::Memory { base, offset } | ItemKind::Address { base, offset } => OperandValue::Memory {
-            base: reg_number(base, word),
-            offset: offset
-                .as_ref()
-                .map_or(0, |offset| match reg_number(base, word) {
-                    Some(_) => offset.signed(word).wrapping_mul(item.scale.into()),
-                    // An absolute address is unsigned.
-                    None => (offset.get(word) as i64).wrapping_mul(item.scale.into()),
-                }),
-        },
-        ItemKind::Relative(field) => OperandValue::Target(relative_target(addr, field.signed(word))),
+        ItemKind::Memory { base, offset } | ItemKind::Address { base, offset } => {
+            OperandValue::Memory {
+                base: reg_number(base, word),
+                offset: offset
+                    .as_ref()
+                    .map_or(0, |offset| match reg_number(base, word) {
+                        Some(_) => offset.signed(word).wrapping_mul(item.scale.into()),
+                        // An absolute address is unsigned.
+                        None => (offset.get(word) as i64).wrapping_mul(item.scale.into()),
+                    }),
+            }
+        }
+        ItemKind::Relative(field) => {
+            OperandValue::Target(relative_target(addr, field.signed(word)))
+        }
         ItemKind::Absolute(field) => OperandValue::Target(BranchTarget::Absolute(field.get(word))),
         ItemKind::ConstTarget { bank, offset } => OperandValue::Target(BranchTarget::Constant {
             bank: bank.get(word) as u8,
@@ -332,7 +336,7 @@ fn value(item: &Item, word: u128, addr: CodeAddr) -> OperandValue {
     }
 }
 
-/// Word index to byte offset: a 14-bit field counts words and is printed as a signed 16-bit number.
+/// Decodes the byte offset of a constant: a 14-bit field counts words and is printed as a signed 16-bit number.
 fn const_offset(field: &Field, word: u128) -> i32 {
     (field.signed(word) * 4) as i32
 }
@@ -341,7 +345,7 @@ fn float(format: FloatFormat, field: &Field, raw_half: bool, word: u128) -> Oper
     let bits = field.get(word);
     let width = field.width();
     match format {
-        // A conversion takes the low 16 bits of its 20-bit immediate as they are.
+        // A conversion takes the low 16 bits of its 20-bit immediate; other forms encode the top bits of a half.
         FloatFormat::Half if raw_half => OperandValue::Half(bits as u16),
         FloatFormat::Half => OperandValue::Half((bits << 16u32.saturating_sub(width)) as u16),
         FloatFormat::Single => OperandValue::Single((bits << 32u32.saturating_sub(width)) as u32),
@@ -349,7 +353,7 @@ fn float(format: FloatFormat, field: &Field, raw_half: bool, word: u128) -> Oper
     }
 }
 
-/// Relative targets count from the position after the instruction.
+/// Decodes a relative target, which counts from the address after the instruction.
 pub(crate) fn relative_target(addr: CodeAddr, offset: i64) -> BranchTarget {
     match addr.offset(offset.saturating_add(8)) {
         Some(target) => BranchTarget::Code(target),

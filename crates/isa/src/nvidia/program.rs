@@ -1,4 +1,4 @@
-//! The instructions of one code section.
+//! Decoded instructions of one code section.
 
 use super::arch::Arch;
 use super::control::ControlWord;
@@ -12,43 +12,46 @@ use warpbound_base::{Bits, CodeAddr, Diagnostic};
 /// Bytes of a group: a control word and three instructions.
 const GROUP: usize = 32;
 
-/// One decoded instruction.
+/// Decoded instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Instr {
-    /// Its address (never that of a control word).
+    /// Address (never that of a control word).
     pub addr: CodeAddr,
-    /// The instruction word.
+    /// Instruction word.
     pub word: u128,
-    /// Its slot of the control word.
+    /// Slot of the control word.
     pub control: ControlWord,
-    /// Its encoding form; `None` for a word that is no instruction of the architecture.
+    /// Encoding form; `None` for a word that is not an instruction of the architecture.
     pub form: Option<FormId>,
 }
 
 impl Instr {
-    /// What the rows of the table speak about: the word in bits 63:0, and above it, from bit 64
-    /// on, the slot of the control word as far as its bits spell something (19:17 and 20).
+    /// Bits in the numbering of the table's rows: the word in bits 63:0, and from bit 64 on the slot of the
+    /// control word, only the bits that the text depends on (19:17 and 20).
     pub(crate) fn bits(&self) -> u128 {
         let spelled = u128::from(self.control.reuse) | u128::from(self.control.coupled) << 3;
         self.word | spelled << 81
     }
 }
 
-/// The decoded instructions of one code section, in address order.
+/// Decoded instructions of one code section, in address order.
 #[derive(Clone, Debug)]
 pub struct Program {
     arch: Arch,
     table: &'static Table,
     arch_table: &'static ArchTable,
-    /// All instructions, control words left out.
+    /// All instructions, without control words.
     pub instrs: Vec<Instr>,
 }
 
 impl Program {
     /// Decodes a code section: 32-byte groups of a control word and three instructions.
     ///
-    /// Words that are no instruction are kept with `form: None`. Fails when the code is not a
-    /// whole number of groups or longer than 4 GiB.
+    /// Words that are not an instruction are kept with `form: None`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the code is not a whole number of groups or longer than 4 GiB.
     pub fn decode(arch: Arch, code: &[u8]) -> Result<Program, Diagnostic> {
         let table = table();
         let on = table.for_arch(arch);
@@ -85,12 +88,12 @@ impl Program {
         })
     }
 
-    /// The architecture the code was decoded for.
+    /// Architecture that the code was decoded for.
     pub fn arch(&self) -> Arch {
         self.arch
     }
 
-    /// The index of the instruction at an address. The address of a control word means the first
+    /// Index of the instruction at an address. The address of a control word stands for the first
     /// slot of its group. `None` outside the code or between words.
     pub fn index_of(&self, addr: CodeAddr) -> Option<usize> {
         let addr = canonical(addr).0 as usize;
@@ -105,36 +108,35 @@ impl Program {
         (index < self.instrs.len()).then_some(index)
     }
 
-    /// The instruction at an address, found as [`Program::index_of`] finds it.
+    /// Instruction at an address, as [`Program::index_of`] finds it.
     pub fn at(&self, addr: CodeAddr) -> Option<&Instr> {
         self.instrs.get(self.index_of(addr)?)
     }
 
-    /// The index of the next instruction in address order; `None` after the last.
+    /// Index of the next instruction in address order; `None` after the last.
     pub fn next(&self, index: usize) -> Option<usize> {
         index
             .checked_add(1)
             .filter(|&next| next < self.instrs.len())
     }
 
-    /// The row of the instruction's encoding form.
+    /// Encoding form of the instruction.
     pub fn form(&self, instr: &Instr) -> Option<&'static Form> {
         self.table.form(instr.form?)
     }
 
-    /// Opcode name; `None` for a word that is no instruction.
+    /// Opcode name; `None` for a word that is not an instruction.
     pub fn mnemonic(&self, instr: &Instr) -> Option<&'static str> {
         Some(self.form(instr)?.mnemonic())
     }
 
-    /// The instruction spelled out: opcode, modifiers, operands. `None` for a word that is no
-    /// instruction.
+    /// Opcode, modifiers and operands. `None` for a word that is not an instruction.
     pub fn view(&self, instr: &Instr) -> Option<View> {
         let form = self.form(instr)?;
         Some(operand::view(form, self.names(), instr.bits(), instr.addr))
     }
 
-    /// Timing class; `None` for a word that is no instruction.
+    /// Timing class; `None` for a word that is not an instruction.
     pub fn timing(&self, instr: &Instr) -> Option<&'static Timing> {
         let form = self.form(instr)?;
         let (_, class) = form.timing.iter().rev().find(|(condition, _)| {
@@ -148,8 +150,8 @@ impl Program {
     }
 }
 
-/// The same point of the code as a slot address: the control word of a group (a multiple of 32)
-/// stands for the first slot after it.
+/// Returns the canonical address of a point in the code: the address of a control word (a multiple of 32)
+/// stands for the first instruction slot after it.
 pub fn canonical(addr: CodeAddr) -> CodeAddr {
     if addr.0.is_multiple_of(GROUP as u32) {
         CodeAddr(addr.0 | 8)

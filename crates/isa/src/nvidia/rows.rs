@@ -1,21 +1,24 @@
-//! The rows of `maxwell.forms`, and which of them a word may belong to, found by the compiler: a short listing
-//! would else spend a good part of its time here.
+//! Decoding index over `maxwell.forms`, built at compile time: building it at run time would take a good part of the
+//! time of a short listing.
+//!
+//! Words are bucketed by their top 13 bits; a bucket lists the rows that can match such a word, in order of decreasing
+//! mask size, so that the first match is the most specific row.
 
 use super::arch::{Arch, Archs};
 use super::span::{Lines, Span};
 
 static FORMS: &str = include_str!("../../../../isa/nvidia/maxwell.forms");
 
-/// Words are bucketed by this many top bits.
+/// Number of top bits of a word that select its bucket.
 const INDEX_BITS: u32 = 13;
 
 /// Number of rows.
 pub(crate) const ROWS: usize = count();
 
-/// The rows, in the order of the file.
+/// First columns of all rows, in the order of the file.
 pub(crate) static HEADS: [Head; ROWS] = heads();
 
-/// The first column of a row, which says the words that it is for, and the places of the others.
+/// First column of a row (mask, value, architectures), and the spans of the timing column and the whole line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
     pub(crate) mask: u64,
@@ -26,17 +29,17 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// The whole row.
+    /// Text of the whole row.
     pub(crate) fn line(&self) -> &'static str {
         self.line.text(FORMS)
     }
 
-    /// The timing class, not looked up yet.
+    /// Text of the timing column.
     pub(crate) fn timing(&self) -> &'static str {
         self.timing.text(FORMS)
     }
 
-    /// `value/mask archs timing` before the first bar.
+    /// Parses `value/mask archs timing` before the first bar.
     const fn parse(line: Span) -> Option<Head> {
         let (column, _) = line.split(FORMS, b'|');
         let (bits, rest) = column.word(FORMS);
@@ -94,16 +97,16 @@ const fn heads() -> [Head; ROWS] {
     heads
 }
 
-/// The rows that match some words with the same top bits, most specific mask first.
+/// Candidate rows of all buckets, one bucket after the other, within a bucket the most specific mask first.
 static CANDIDATES: [u16; LENGTH] = candidates();
 
-/// Where each bucket begins among the candidates, and the end of the last.
+/// Index in [`CANDIDATES`] at which each bucket begins, and the end of the last.
 static STARTS: [u16; BUCKETS + 1] = starts();
 
 const BUCKETS: usize = 1 << INDEX_BITS;
 const LENGTH: usize = STARTS[BUCKETS] as usize;
 
-/// The row that a word belongs to on an architecture: of those that match, the one with the most specific mask.
+/// Finds the row that matches a word on an architecture: among all matches, the one with the most specific mask.
 pub(crate) fn find(arch: Arch, word: u64) -> Option<u16> {
     let bucket = (word >> (64 - INDEX_BITS)) as usize;
     let range = match STARTS.get(bucket..) {
@@ -118,12 +121,13 @@ pub(crate) fn find(arch: Arch, word: u64) -> Option<u16> {
     })
 }
 
-/// The bits of a row's mask or value that choose a bucket.
+/// Bits of a row's mask or value that select a bucket.
 const fn bucket_bits(bits: u64) -> usize {
     (bits >> (64 - INDEX_BITS)) as usize
 }
 
-/// The bucket after this one of those that a row can match: every subset of the free bits, in ascending order.
+/// Returns the next bucket, in ascending order, that a row can match: enumerates all subsets of the bits that the
+/// row's mask leaves free.
 const fn next_bucket(head: &Head, bucket: usize) -> Option<usize> {
     let free = !bucket_bits(head.mask) & (BUCKETS - 1);
     let subset = bucket & free;
@@ -155,6 +159,7 @@ const fn starts() -> [u16; BUCKETS + 1] {
 const fn candidates() -> [u16; LENGTH] {
     let mut candidates = [0; LENGTH];
     let mut free = STARTS;
+    // One pass per mask size, largest first: `const fn` cannot sort by key.
     let mut bits = 65;
     while bits > 0 {
         bits -= 1;

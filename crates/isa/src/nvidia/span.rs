@@ -1,9 +1,9 @@
-//! Parts of the data files, found by the compiler.
+//! Text spans of the data files, for parsing at compile time.
 //!
-//! All here is evaluated at compile time, where a part is a place in the file: slices would have to be relocated at
-//! each start of the program. A fault in a file is an error of the build that shows the line.
+//! Spans are byte offsets and not slices: tables of slices would have to be relocated at each start of the program. A
+//! fault in a file is a build error that shows the line.
 
-/// A part of a file: where it begins and where it ends, in bytes.
+/// Part of a file, as byte offsets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) start: u32,
@@ -13,7 +13,7 @@ pub(crate) struct Span {
 impl Span {
     pub(crate) const EMPTY: Span = Span { start: 0, end: 0 };
 
-    /// The part of that file.
+    /// Text of the span in its file.
     pub(crate) const fn text(self, file: &'static str) -> &'static str {
         let (head, _) = file.split_at(self.end as usize);
         head.split_at(self.start as usize).1
@@ -23,7 +23,7 @@ impl Span {
         (self.end - self.start) as usize
     }
 
-    /// The byte at a place of the file, if it belongs to the part; a blank otherwise.
+    /// Byte at an offset of the file if the span contains it, otherwise a blank.
     const fn byte(self, file: &str, at: u32) -> u8 {
         if at < self.end {
             file.as_bytes()[at as usize]
@@ -32,7 +32,8 @@ impl Span {
         }
     }
 
-    /// The part up to a byte and the part after it; the whole and an empty one where it does not occur.
+    /// Splits at the first occurrence of a byte, which belongs to neither part; if there is none, returns the whole
+    /// span and an empty one.
     pub(crate) const fn split(self, file: &str, byte: u8) -> (Span, Span) {
         let mut at = self.start;
         while at < self.end && file.as_bytes()[at as usize] != byte {
@@ -51,7 +52,7 @@ impl Span {
         )
     }
 
-    /// The first word and what follows it; words stand between blanks.
+    /// Splits off the first word; words are separated by blanks.
     pub(crate) const fn word(self, file: &str) -> (Span, Span) {
         let mut start = self.start;
         while start < self.end && file.as_bytes()[start as usize] == b' ' {
@@ -64,7 +65,7 @@ impl Span {
         .split(file, b' ')
     }
 
-    /// True if the part is that text.
+    /// Whether the span's text is `text`.
     pub(crate) const fn equals(self, file: &str, text: &str) -> bool {
         let text = text.as_bytes();
         let mut at = 0;
@@ -74,18 +75,18 @@ impl Span {
         at == text.len() && self.len() == text.len()
     }
 
-    /// True if the part begins with that byte.
+    /// Whether the span begins with a byte.
     pub(crate) const fn begins_with(self, file: &str, byte: u8) -> bool {
         self.len() > 0 && self.byte(file, self.start) == byte
     }
 
-    /// True if the part has nothing but blanks.
+    /// Whether the span has only blanks.
     pub(crate) const fn is_blank(self, file: &str) -> bool {
         let (word, _) = self.word(file);
         word.len() == 0
     }
 
-    /// The number that the digits are; `None` for anything else.
+    /// Parses an unsigned number; `None` for anything else.
     pub(crate) const fn number(self, file: &str, radix: u32) -> Option<u64> {
         let mut number = 0u64;
         let mut at = self.start;
@@ -103,7 +104,7 @@ impl Span {
         Some(number)
     }
 
-    /// True if the part stands before the other in the order of bytes.
+    /// Whether the span's text sorts before the other's, in byte order.
     pub(crate) const fn is_before(self, other: Span, file: &str) -> bool {
         let bytes = file.as_bytes();
         let mut at = 0;
@@ -121,7 +122,7 @@ impl Span {
     }
 }
 
-/// The lines of a file, one after the other.
+/// Iterator over the lines of a file.
 pub(crate) struct Lines {
     file: &'static str,
     at: u32,
@@ -132,7 +133,7 @@ impl Lines {
         Lines { file, at: 0 }
     }
 
-    /// The next line that is neither blank nor a comment.
+    /// Returns the next line that is neither blank nor a comment.
     pub(crate) const fn next(&mut self) -> Option<Span> {
         while (self.at as usize) < self.file.len() {
             let rest = Span {

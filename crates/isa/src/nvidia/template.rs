@@ -1,20 +1,21 @@
-//! The last column of a form row: how the instruction is spelled and what its operands are.
+//! Templates: the last column of a form row, with the text and the operands of an instruction (syntax:
+//! `isa/nvidia/README.md`).
 
 use super::names::{self, CountId, NamesId};
 
-/// Highest bit a row may name: 63:0 are the instruction word, 84:64 its slot of the control word.
+/// Highest bit that a row may refer to: 63:0 are the instruction word, 84:64 its slot of the control word.
 const LAST_BIT: u8 = 84;
 
-/// A value scattered over one or more bit ranges, most significant first: `48+38:36`.
+/// Bit field scattered over one or more ranges, most significant first: `48+38:36`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Field {
-    /// The most significant range; most fields have no other.
+    /// Most significant range; most fields have no other.
     first: Part,
     more: Vec<Part>,
     width: u32,
 }
 
-/// One range, prepared for reading.
+/// Range of a field, as shift and mask.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Part {
     lo: u8,
@@ -37,7 +38,7 @@ impl Part {
         })
     }
 
-    /// `lo` is at most [`LAST_BIT`], so no bit of it is lost.
+    /// Value of the range. `lo` is at most [`LAST_BIT`], so `& 127` changes nothing; it spares the overflow check.
     fn get(self, word: u128) -> u64 {
         (word >> (self.lo & 127)) as u64 & self.mask
     }
@@ -56,20 +57,20 @@ impl Field {
         (width <= 64).then_some(Field { first, more, width })
     }
 
-    /// The unsigned value.
+    /// Unsigned value.
     pub(crate) fn get(&self, word: u128) -> u64 {
         self.more.iter().fold(self.first.get(word), |value, part| {
             value << (part.width & 63) | part.get(word)
         })
     }
 
-    /// The value as a two's complement number.
+    /// Value as a two's complement number.
     pub(crate) fn signed(&self, word: u128) -> i64 {
         let shift = 64 - self.width;
         ((self.get(word) << shift) as i64) >> shift
     }
 
-    /// The bits it takes its value from.
+    /// Mask of the field's bits.
     pub(crate) fn bits(&self) -> u128 {
         let of = |part: &Part| u128::from(part.mask) << part.lo;
         self.more
@@ -77,7 +78,7 @@ impl Field {
             .fold(of(&self.first), |bits, part| bits | of(part))
     }
 
-    /// The word with a value in these bits, as far as they are bits of the word.
+    /// Returns `word` with the field set to `value`; bits of the field outside the word are dropped.
     pub(crate) fn put(&self, word: u64, value: u64) -> u64 {
         let mut rest = value;
         let mut word = u128::from(word);
@@ -94,13 +95,13 @@ impl Field {
         self.width
     }
 
-    /// Lowest bit of the last range: tells which register slot the field is.
+    /// Lowest bit of the least significant range; it identifies the operand slot of a register field.
     pub(crate) fn low_bit(&self) -> u8 {
         self.more.last().unwrap_or(&self.first).lo
     }
 }
 
-/// A conjunction of bits: `52&!51`. The default one never holds.
+/// Conjunction of bits: `52&!51`. The default never holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Cond {
     mask: u128,
@@ -128,7 +129,7 @@ impl Cond {
         Some(Cond { mask, value })
     }
 
-    /// The bits it depends on, if it does not hold when all of them are clear.
+    /// Bits that it depends on, if it is false when all of them are clear.
     fn set_bits(self) -> Option<u128> {
         match (self.mask, self.value) {
             (_, 0) => None,
@@ -136,25 +137,25 @@ impl Cond {
         }
     }
 
-    /// The bits it depends on.
+    /// Bits that it depends on.
     pub(crate) fn bits(&self) -> u128 {
         self.mask
     }
 
-    /// Whether all bits are as named.
+    /// Whether the condition holds.
     pub(crate) fn holds(&self, word: u128) -> bool {
         word & self.mask == self.value
     }
 }
 
-/// How many registers an operand spans.
+/// Number of registers of an operand: fixed, or looked up by a field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum RegisterCount {
     Fixed(u8),
     Listed(CountId, Field),
 }
 
-/// Which floating-point format an immediate has.
+/// Floating-point format of an immediate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FloatFormat {
     Half,
@@ -162,11 +163,11 @@ pub(crate) enum FloatFormat {
     Double,
 }
 
-/// What an operand item encodes.
+/// Kind of an operand item; each corresponds to a letter of the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ItemKind {
     Reg(Field),
-    /// Two consecutive register groups named by one field (compare-and-swap).
+    /// Two consecutive register groups selected by one field (compare-and-swap).
     RegPair(Field),
     Pred(Field),
     /// All predicates (`PR`), or `CC` when the bit is set.
@@ -192,7 +193,7 @@ pub(crate) enum ItemKind {
         base: Field,
         offset: Option<Field>,
     },
-    /// `R+offset` without brackets of its own.
+    /// `R+offset`, without brackets.
     Address {
         base: Field,
         offset: Option<Field>,
@@ -213,7 +214,7 @@ pub(crate) enum ItemKind {
     },
 }
 
-/// An operand item with its attributes.
+/// Operand item with its attributes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Item {
     pub(crate) writes: bool,
@@ -222,42 +223,41 @@ pub(crate) struct Item {
     pub(crate) abs: Cond,
     pub(crate) inv: Cond,
     pub(crate) not: Cond,
-    /// When all these bits are clear, none of `neg`, `abs`, `inv`, `cc`, `rmw` and `e=` holds: the common
-    /// case, found without looking at each.
+    /// Bits such that none of `neg`, `abs`, `inv`, `cc`, `rmw` and `e=` holds if all are clear: a fast test for the
+    /// common case. `None` if there are no such bits.
     pub(crate) unmodified: Option<u128>,
     /// Writing the operand also sets the condition code (printed `.CC`).
     pub(crate) cc: Cond,
-    /// The old value is kept in part, so that the operand is read as well.
+    /// Part of the old value is kept, so the operand is read as well.
     pub(crate) rmw: Cond,
-    /// The address takes two registers.
+    /// The address takes two registers (attribute `e=`).
     pub(crate) wide: Cond,
     pub(crate) signed: Cond,
     pub(crate) select: Option<(NamesId, Field)>,
     pub(crate) format: Option<Field>,
     pub(crate) count: RegisterCount,
-    /// Not printed when it is PT or RZ.
+    /// Not printed if it is PT or RZ.
     pub(crate) optional: bool,
-    /// Not printed when it has this value.
+    /// Not printed if it has this value.
     pub(crate) omit: Option<u64>,
-    /// A predicate number stored inverted (PT is 0).
+    /// The predicate number is stored inverted (PT is 0).
     pub(crate) flip: bool,
-    /// The disassembler spells register 255 as an error here.
+    /// The disassembler prints register 255 as an error here (attribute `bad`).
     pub(crate) no_zero: bool,
     pub(crate) scale: u8,
     /// An address of RZ alone is printed as a number.
     pub(crate) bare: bool,
-    /// The bit that keeps this operand in the reuse cache; `None` for what is no source register.
+    /// Bit that keeps this operand in the reuse cache; `None` unless it is a source register.
     pub(crate) reuse: Option<u8>,
-    /// A constant operand is printed with a blank between bank and offset when a part of it is
-    /// selected.
+    /// A constant operand is printed with a blank between bank and offset.
     pub(crate) gap: Cond,
 }
 
-/// One piece of spelling.
+/// Piece of a template: literal text, text chosen by bits, or an operand.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Piece {
     Literal(&'static str),
-    /// Text printed when the bit is set.
+    /// Text printed if the bit is set.
     Flag {
         text: &'static str,
         bit: u8,
@@ -268,23 +268,23 @@ pub(crate) enum Piece {
         names: NamesId,
         field: Field,
         reads_cc: bool,
-        /// Not printed when this holds.
+        /// Not printed if this holds.
         hide: Cond,
     },
     Item(Box<Item>),
 }
 
-/// A parsed spelling: the opcode with its modifiers, then the operands.
+/// Parsed template: the opcode with its modifiers, then the operands.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Template {
     pub(crate) mnemonic: &'static str,
-    /// What follows the mnemonic up to the first blank.
+    /// Pieces between the mnemonic and the first blank.
     pub(crate) opcode: Vec<Piece>,
     pub(crate) operands: Vec<Vec<Piece>>,
 }
 
 impl Template {
-    /// Reads a spelling; the error says which part is not understood.
+    /// Parses a template; the error names the part that cannot be parsed.
     pub(crate) fn parse(text: &'static str) -> Result<Template, String> {
         let (opcode, operands) = split_opcode(text);
         let end = opcode.find(['.', '{', '[']).unwrap_or(opcode.len());
@@ -353,8 +353,8 @@ fn split_operands(text: &'static str) -> Vec<&'static str> {
     out
 }
 
-/// The text before a byte and after it. Most of the time that reading a row takes is spent here, and the texts are
-/// so short that a plain loop is faster than `split_once`.
+/// Splits at the first occurrence of a byte. Parsing a row spends most of its time here, and the texts are so short
+/// that a plain loop is faster than `split_once`.
 fn split(text: &str, byte: u8) -> Option<(&str, &str)> {
     let at = text.bytes().position(|b| b == byte)?;
     Some((text.get(..at)?, text.get(at + 1..)?))
@@ -386,7 +386,7 @@ fn parse_pieces(text: &'static str) -> Result<Vec<Piece>, String> {
 fn parse_piece(text: &'static str) -> Option<Piece> {
     let mut words = text.split_ascii_whitespace();
     let head = words.next()?;
-    // Names are of small letters, and nearly all operands begin otherwise.
+    // Lists of names are in lower case; nearly all operand letters are not, which spares the lookup.
     let names = match head.starts_with(|c: char| c.is_ascii_lowercase()) {
         true => names::names_id(head),
         false => None,
@@ -490,8 +490,8 @@ fn parse_item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Opti
     Some(item)
 }
 
-/// Bits 19:17 of the control slot belong to operands A, B and C, by default told apart by the
-/// field that names the register.
+/// Default reuse bit of an operand, by the position of its register field: bits 19:17 of the control slot belong to
+/// operands A, B and C.
 fn reuse_bit(kind: &ItemKind) -> Option<u8> {
     let ItemKind::Reg(field) = kind else {
         return None;

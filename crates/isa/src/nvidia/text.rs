@@ -1,4 +1,4 @@
-//! Printing instructions the way NVIDIA's disassembler (12.4) does.
+//! Disassembler: prints instructions as NVIDIA's disassembler (12.4) does.
 
 use super::form::Form;
 use super::names::{self, Names};
@@ -7,42 +7,41 @@ use super::operand::{self, Operand, OperandValue};
 use super::program::{Instr, Program};
 use super::template::{Item, ItemKind, Piece};
 use super::timing::Latency;
-use crate::instr::{CcTest, Guard, BranchTarget};
+use crate::instr::{BranchTarget, CcTest, Guard};
 use warpbound_base::{Bits, CodeAddr};
 
-/// How code addresses are printed.
+/// Style of printed code addresses.
 #[derive(Clone, Copy, Default)]
 pub enum TargetStyle<'a> {
-    /// As hexadecimal numbers, what the disassembler prints for raw code.
+    /// Hexadecimal numbers, as for raw code.
     #[default]
     Hex,
-    /// Through the caller's lookup; addresses without a label are printed in hexadecimal.
+    /// Labels from the caller's lookup; addresses without a label are printed in hexadecimal.
     Labels(&'a dyn Fn(CodeAddr) -> Option<String>),
 }
 
-/// An operand that the linker or the driver still has to write.
+/// Operand that the linker or the driver fills in.
 #[derive(Clone, Debug)]
 pub struct Relocated {
     /// Address of the instruction.
     pub addr: CodeAddr,
-    /// Lowest bit of the operand's field; `None` where it is not known which operand is meant.
+    /// Lowest bit of the operand's field; `None` if the operand is unknown.
     pub low_bit: Option<u8>,
-    /// The text in place of the operand: `32@lo(table)`.
+    /// Text printed in place of the operand: `32@lo(table)`.
     pub text: String,
 }
 
 impl Program {
-    /// The instruction as text, without a final semicolon: `@!P0 FADD.FTZ R0, R1.reuse, -R2`.
+    /// Assembly text of an instruction, without a final semicolon: `@!P0 FADD.FTZ R0, R1.reuse, -R2`.
     ///
-    /// `None` for a word that is no instruction.
+    /// `None` for a word that is not an instruction.
     pub fn text(&self, instr: &Instr, style: TargetStyle<'_>) -> Option<String> {
         let mut out = String::new();
         self.write_text(instr, style, None, &mut out).then_some(out)
     }
 
-    /// Appends what [`Program::text`] returns, with what stands for a relocated operand in its place; where no
-    /// operand is known to be meant, it stands behind the text. `false`, and nothing is written, for a word
-    /// that is no instruction.
+    /// Appends the text of an instruction, with the text of a relocated operand in its place, or after the
+    /// instruction if the operand is unknown. Returns `false` and writes nothing for a word that is not an instruction.
     pub fn write_text(
         &self,
         instr: &Instr,
@@ -53,7 +52,7 @@ impl Program {
         let Some(form) = self.form(instr) else {
             return false;
         };
-        // Bits 19:17 of the control slot mean operand reuse for fixed latencies only.
+        // Bits 19:17 of the control slot mean operand reuse only for instructions of fixed latency.
         let reuses = instr.control.reuse != 0
             && matches!(
                 self.timing(instr).map(|timing| timing.latency),
@@ -75,10 +74,10 @@ impl Program {
     }
 
     /// Appends a listing of the whole program as the disassembler prints raw code: a line with address and
-    /// text for each instruction, the texts below each other. A word that is no instruction is shown
-    /// as `??? 0x0123456789abcdef`. `relocated` are operands in the order of their addresses.
+    /// text for each instruction, the texts aligned. A word that is not an instruction is shown
+    /// as `??? 0x0123456789abcdef`. `relocated` must be sorted by address.
     pub fn write_listing(&self, relocated: &[Relocated], out: &mut String) {
-        /// Bytes of most lines.
+        /// Typical length of a line in bytes.
         const LINE: usize = 80;
         out.reserve(self.instrs.len() * LINE);
         let mut relocated = relocated.iter().peekable();
@@ -101,8 +100,8 @@ impl Program {
         }
     }
 
-    /// Every instruction with its word and text, in address order: what a comparison with another
-    /// disassembler needs. Text is `None` for words that are no instruction.
+    /// Address, word and text of every instruction, in address order, for comparison with another
+    /// disassembler. The text is `None` for words that are not an instruction.
     pub fn listing(&self) -> impl Iterator<Item = (CodeAddr, u64, Option<String>)> {
         self.instrs.iter().map(|instr| {
             (
@@ -121,7 +120,7 @@ struct TextWriter<'a> {
     word: u128,
     reuses: bool,
     style: TargetStyle<'a>,
-    /// Taken when the operand is written that it stands for.
+    /// Relocated operand, until it has been printed.
     relocated: Option<&'a Relocated>,
 }
 
@@ -131,7 +130,7 @@ impl<'a> TextWriter<'a> {
     }
 
     fn finish(&mut self) {
-        // Some immediates carry a blank behind them.
+        // Special float values end with a blank.
         self.out.truncate(self.out.trim_end_matches(' ').len());
         if let Some(relocated) = self.relocated {
             self.push(" (*\"");
@@ -144,7 +143,7 @@ impl<'a> TextWriter<'a> {
         number::push_hex(self.out, n);
     }
 
-    /// `c[0x3]`.
+    /// Appends a bank: `c[0x3]`.
     fn push_bank(&mut self, bank: u8) {
         self.push("c[");
         self.push_hex(bank.into());
@@ -167,7 +166,7 @@ impl<'a> TextWriter<'a> {
         }
         let mut separator = " ";
         for pieces in &form.template.operands {
-            // Nearly all operands are an item and nothing else.
+            // Fast path: nearly all operands are a single item.
             if let [Piece::Item(item)] = pieces.as_slice() {
                 let operand = operand::operand(item, self.names, self.word, self.instr.addr);
                 if operand.shown {
@@ -188,7 +187,7 @@ impl<'a> TextWriter<'a> {
         }
     }
 
-    /// An operand is left out when its item is, or when its words are empty.
+    /// Whether an operand is printed: its item is shown, or its text is not empty.
     fn is_shown(&self, pieces: &[Piece]) -> bool {
         let word = self.word;
         pieces.iter().any(|piece| match piece {
@@ -210,7 +209,7 @@ impl<'a> TextWriter<'a> {
         }
     }
 
-    /// The text in place of the operand, where that is the relocated one.
+    /// Takes the text of the relocated operand if `item` is that operand.
     fn take_relocated(&mut self, item: &Item) -> Option<&'a str> {
         let relocated = self.relocated?;
         let field = match &item.kind {
@@ -224,7 +223,9 @@ impl<'a> TextWriter<'a> {
             | ItemKind::ConstTarget { offset: field, .. }
             | ItemKind::ConstIndexed { offset: field, .. }
             | ItemKind::RegTarget { offset: field, .. } => field,
-            ItemKind::Memory { offset, .. } | ItemKind::Address { offset, .. } => offset.as_ref()?,
+            ItemKind::Memory { offset, .. } | ItemKind::Address { offset, .. } => {
+                offset.as_ref()?
+            }
             ItemKind::Reg(_)
             | ItemKind::RegPair(_)
             | ItemKind::Pred(_)
@@ -240,7 +241,7 @@ impl<'a> TextWriter<'a> {
         Some(&relocated.text)
     }
 
-    /// An operand with what stands for its relocated part.
+    /// Appends an operand with the text of its relocated part.
     fn push_relocated(&mut self, item: &Item, operand: &Operand, text: &str) {
         match operand.value {
             OperandValue::Const { .. } => {
@@ -253,7 +254,8 @@ impl<'a> TextWriter<'a> {
                     self.push("|");
                 }
             }
-            OperandValue::ConstIndexed { .. } | OperandValue::Target(BranchTarget::Constant { .. }) => {
+            OperandValue::ConstIndexed { .. }
+            | OperandValue::Target(BranchTarget::Constant { .. }) => {
                 self.push("c[");
                 self.push(text);
                 self.push("]");
@@ -288,21 +290,7 @@ impl<'a> TextWriter<'a> {
         match operand.value {
             OperandValue::Reg(None) if item.no_zero => self.push("???255"),
             OperandValue::Reg(reg) => self.push_register(item, operand, reg),
-            OperandValue::RegPair(first) => {
-                let second = first.map(|r| u16::from(r) + u16::from(operand.count));
-                match (first, second) {
-                    (Some(_), Some(second)) if second < 255 => {
-                        self.push_reg(first);
-                        self.push(", ");
-                        self.push_reg(u8::try_from(second).ok());
-                    }
-                    (Some(_), _) => {
-                        self.push_reg(first);
-                        self.push(", ???255");
-                    }
-                    _ => self.push("???255, ???255"),
-                }
-            }
+            OperandValue::RegPair(first) => self.push_register_pair(first, operand.count),
             OperandValue::Pred { pred, negated } => {
                 if negated {
                     self.push("!");
@@ -320,21 +308,14 @@ impl<'a> TextWriter<'a> {
                 self.push_suffixes(operand);
             }
             OperandValue::Half(bits) => self.push_immediate(operand, &number::format_half(bits)),
-            OperandValue::Single(bits) => self.push_immediate(operand, &number::format_single(bits)),
-            OperandValue::Double(bits) => self.push_immediate(operand, &number::format_double(bits)),
+            OperandValue::Single(bits) => {
+                self.push_immediate(operand, &number::format_single(bits))
+            }
+            OperandValue::Double(bits) => {
+                self.push_immediate(operand, &number::format_double(bits))
+            }
             OperandValue::Const { bank, offset } => {
-                self.push_signs(operand);
-                self.push_bank(bank);
-                if item.gap.holds(self.word) {
-                    self.push(" ");
-                }
-                self.push("[");
-                self.push_hex(offset.into());
-                self.push("]");
-                self.push(operand.select);
-                if operand.absolute {
-                    self.push("|");
-                }
+                self.push_constant(item, operand, bank, offset);
             }
             OperandValue::ConstIndexed { bank, base, offset } => {
                 self.push_bank(bank);
@@ -364,6 +345,39 @@ impl<'a> TextWriter<'a> {
                 }
             }
             OperandValue::Word(word) => self.push(word),
+        }
+    }
+
+    /// Appends the first registers of two consecutive groups of `count` registers each.
+    fn push_register_pair(&mut self, first: Option<u8>, count: u8) {
+        let second = first.map(|r| u16::from(r) + u16::from(count));
+        match (first, second) {
+            (Some(_), Some(second)) if second < 255 => {
+                self.push_reg(first);
+                self.push(", ");
+                self.push_reg(u8::try_from(second).ok());
+            }
+            (Some(_), _) => {
+                self.push_reg(first);
+                self.push(", ???255");
+            }
+            _ => self.push("???255, ???255"),
+        }
+    }
+
+    /// Appends a constant with its modifiers: `-c[0x3][0x10].H1`.
+    fn push_constant(&mut self, item: &Item, operand: &Operand, bank: u8, offset: i32) {
+        self.push_signs(operand);
+        self.push_bank(bank);
+        if item.gap.holds(self.word) {
+            self.push(" ");
+        }
+        self.push("[");
+        self.push_hex(offset.into());
+        self.push("]");
+        self.push(operand.select);
+        if operand.absolute {
+            self.push("|");
         }
     }
 
@@ -438,7 +452,7 @@ impl<'a> TextWriter<'a> {
         self.push(name.unwrap_or("?"));
     }
 
-    /// `R4+0x10`, `R4`, `0x10`, `RZ`.
+    /// Appends an address: `R4+0x10`, `R4`, `0x10`, `RZ`.
     fn push_address(&mut self, base: Option<u8>, offset: i64) {
         match (base, offset) {
             (Some(_), 0) | (None, 0) => self.push_reg(base),

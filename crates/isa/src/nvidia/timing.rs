@@ -1,13 +1,13 @@
-/// Whether a result arrives after a fixed number of cycles or must be waited for.
+/// Latency kind of a form: fixed, or variable and protected by scoreboards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Latency {
-    /// Fixed: protected by issue distance only.
+    /// Fixed latency: protected by issue distance only.
     Fixed,
-    /// Fixed on chips with a full-rate unit, through a scoreboard elsewhere; compilers do both.
+    /// Fixed on chips with a full-rate unit, through a scoreboard elsewhere; compilers use both.
     Either,
-    /// Variable: write and read scoreboards.
+    /// Variable latency: write and read scoreboards.
     ScoreboardReadWrite,
-    /// Variable, no result register: read scoreboard only.
+    /// Variable latency without a result register: read scoreboard only.
     ScoreboardRead,
     /// Branch unit and dependency barriers.
     Branch,
@@ -16,9 +16,9 @@ pub enum Latency {
 /// Timing class of a form, from the machine descriptions inside NVIDIA's tools.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timing {
-    /// How the result is protected.
+    /// Latency kind.
     pub latency: Latency,
-    /// Least legal issue distance to the warp's next instruction, in cycles.
+    /// Minimum legal issue distance to the warp's next instruction, in cycles.
     pub min_wait: u8,
     /// Queue of the variable-latency path (`xu`, `tex`, `shm`, …); empty for fixed latency.
     pub queue: &'static str,

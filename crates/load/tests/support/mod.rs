@@ -60,7 +60,7 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
     assert_eq!(kernels.len() + image.refused().len(), names.len());
     for refused in image.refused() {
         assert!(names.iter().any(|name| *name == *refused.name));
-        assert_refusal(&refused.why);
+        assert_refusal(&refused.error);
     }
     for kernel in kernels.iter().chain(image.device_functions()) {
         let inside = |address: CodeAddr| (address.0 as usize) < kernel.code().len();

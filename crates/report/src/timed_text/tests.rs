@@ -1,11 +1,11 @@
-//! The text of a made-up run.
+//! Tests of the text of a constructed report.
 
 use super::*;
 use crate::functional::Issued;
 use crate::table::WIDTH;
 use crate::timed::{
-    LineTime, MemoryTraffic, OccupancyReport, Sensitivity, SharedCount, SmReport, Spread,
-    TriedNumber,
+    LineTime, MemoryTraffic, OccupancyReport, SearchedParameter, Sensitivity, SharedCount,
+    SmReport, Spread,
 };
 
 fn stalls() -> Stalls {
@@ -48,15 +48,21 @@ fn rerun(value: u64, cycles: u64, of: u64) -> Rerun {
     }
 }
 
-fn number(name: &str, value: u64, least: u64, most: u64, standing: &'static str) -> UnpublishedNumber {
+fn number(
+    name: &str,
+    value: u64,
+    least: u64,
+    most: u64,
+    standing: &'static str,
+) -> UnpublishedNumber {
     UnpublishedNumber {
         name: name.to_owned(),
-        value: Taken::Number(value),
+        value: ParameterValue::Number(value),
         least: Some(least),
         most: Some(most),
         unit: Some("cycles"),
-        standing,
-        source: "Nobody says how long this takes; between the shortest that any paper on the \
+        provenance: standing,
+        source: "No source states the duration; between the shortest that any paper on the \
                  architecture states for something like it and twice the longest"
             .to_owned(),
     }
@@ -75,9 +81,9 @@ fn sample() -> TimedReport {
         machine_title: "NVIDIA GeForce GTX 1080".to_owned(),
         machine_sms: 20,
         scheduler: "gto".to_owned(),
-        pick: "typical".to_owned(),
+        selection: "typical".to_owned(),
         set: Vec::new(),
-        tried: None,
+        selection_search: None,
         caches: "cold",
         interlock: "control-words",
         cycles: of,
@@ -97,7 +103,7 @@ fn sample() -> TimedReport {
             most_warps: 64,
             resident_warps: 58.3,
             achieved: 0.911,
-            theoretical: Theoretical {
+            theoretical: TheoreticalOccupancy {
                 blocks: 8,
                 warps: 64,
                 occupancy: 1.0,
@@ -159,11 +165,11 @@ fn sample() -> TimedReport {
         assumptions: vec![
             UnpublishedNumber {
                 name: "scheduler.policy".to_owned(),
-                value: Taken::Choice("gto".to_owned()),
+                value: ParameterValue::Choice("gto".to_owned()),
                 least: None,
                 most: None,
                 unit: None,
-                standing: "assumed",
+                provenance: "assumed",
                 source: "no source".to_owned(),
             },
             number("launch.kernel", 1_350, 0, 5_000, "fitted"),
@@ -188,7 +194,7 @@ fn sample() -> TimedReport {
     }
 }
 
-/// Only names of kernels, and rarely instructions, are longer.
+/// Only lines with names of kernels may be longer.
 #[test]
 fn text_fits_a_terminal() {
     let report = sample();
@@ -204,7 +210,7 @@ fn text_fits_a_terminal() {
     }
 }
 
-/// First the answer, then where the cycles went, then memory, then what all that rests on.
+/// The order is cycles, stall reasons, memory, sensitivities, unpublished parameters.
 #[test]
 fn text_answers_first() {
     let report = sample();
@@ -218,23 +224,23 @@ fn text_answers_first() {
         "\n\n    memory ",
         "    sensitive to ",
         "    no other cycles with the least or the most of issue.wake\n",
-        "    4 things that no source states (--stats says why)\n",
+        "    4 parameters without a published source (--stats gives the reasons)\n",
         "    scheduler.policy gto, launch.kernel 1350 (0 to 5000), issue.wake 0 (0 to 2), launch.end 0\n",
     ];
     let at = |part: &str| short.find(part).unwrap_or_else(|| panic!("{part}"));
     assert!(order.map(at).is_sorted(), "{short}");
-    // Nothing was fetched in vain.
+    // Stall reasons without cycles are omitted.
     assert!(!short.contains("instruction fetch"), "{short}");
     for part in [
         "    and 5 lines with ",
         "memory 75 %",
-        "        Nobody says how long",
+        "        No source states the",
     ] {
         assert!(!short.contains(part) && long.contains(part), "{part}");
     }
 }
 
-/// The farthest changes by single numbers, whichever end of their range makes them.
+/// The spread is the largest decrease and increase over both ends of all ranges.
 #[test]
 fn cycles_have_a_spread() {
     let mut report = sample();
@@ -256,13 +262,13 @@ fn times_have_a_fitting_unit() {
     assert_eq!(shown, ["0.870 us", "250.0 us", "3.500 ms", "1.999 s"]);
 }
 
-/// Who has set numbers is told which, in lines that fit; else nothing is said of it.
+/// Parameters that the user set are listed in lines that fit; without them there is no such line.
 #[test]
 fn numbers_that_were_set_are_named() {
     let mut report = sample();
     let without = report.text(false);
     report.set = vec![
-        SetNumber {
+        ParameterOverride {
             name: "dram.bandwidth".to_owned(),
             value: 1_000_000,
             instead_of: 45_923,
@@ -276,11 +282,11 @@ fn numbers_that_were_set_are_named() {
     assert_ne!(text, without);
 }
 
-/// With the slow end of each number: what became of those that have none.
+/// With the slow end of each parameter, the outcome of the search over those without one is reported.
 #[test]
 fn numbers_that_were_tried_are_named() {
     let mut report = sample();
-    report.pick = "slow".to_owned();
+    report.selection = "slow".to_owned();
     let said = |report: &TimedReport| {
         let text = report.text(false);
         let begin = text.find("with the slow end of each number");
@@ -289,21 +295,21 @@ fn numbers_that_were_tried_are_named() {
         lines.map(str::trim).collect::<Vec<&str>>().join(" ")
     };
     assert_eq!(said(&report), "");
-    let number = |name: &str, value| TriedNumber {
+    let number = |name: &str, value| SearchedParameter {
         name: name.to_owned(),
         value,
         typical: 4,
         others: 2,
     };
-    report.tried = Some(SelectionSearch {
+    report.selection_search = Some(SelectionSearch {
         numbers: vec![number("l2.slices", 4)],
-        left_out: Vec::new(),
+        skipped: Vec::new(),
     });
     let typical = "with the slow end of each number; of 1 number without one, tried one by one, the slowest value is the typical one";
     assert!(said(&report).starts_with(typical), "{}", said(&report));
-    report.tried = Some(SelectionSearch {
+    report.selection_search = Some(SelectionSearch {
         numbers: vec![number("l2.slices", 2), number("l1.units", 4)],
-        left_out: vec!["l1.bytes".to_owned()],
+        skipped: vec!["l1.bytes".to_owned()],
     });
     let two = "with the slow end of each number; of 2 numbers without one, tried one by one, the slowest value: l2.slices 2; typical, as the run is long: l1.bytes";
     assert!(said(&report).starts_with(two), "{}", said(&report));

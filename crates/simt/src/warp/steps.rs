@@ -1,55 +1,57 @@
-//! What a warp may do next (Algorithm 1 of the paper).
+//! Successors of an abstract warp state (`warp-cfg-2023` 3.4, Algorithm 1).
+//!
+//! For each control operation the rules follow the concrete ones of [`crate::concrete`] and [`crate::frames`], with
+//! an unknown condition: it holds in all active lanes, in none, or, where it may differ, in some.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    AgreementDomain, KnownCondition, ControlOp, DivergenceOrder, MayUnderflow, ReconvergencePoint, WarpModel, WarpStep,
-    Via, WarpState,
+    AgreementDomain, ControlOp, DivergenceOrder, KnownCondition, MayUnderflow, ReconvergencePoint,
+    Via, WarpModel, WarpState, WarpStep,
 };
 use crate::bitset::BitSet;
 use crate::groups::{ACTIVE, Halting};
-use crate::{EntrySite, EntryId, EntryTable, NodeId, Tag};
+use crate::{EntryId, EntrySite, EntryTable, NodeId, Tag};
 
 impl WarpState {
-    /// All steps of a warp that executes `op` under `condition` as the last instruction of `here`;
-    /// `next` is the node after it (Algorithm 1 of the paper). `emit` receives each step with the
-    /// state it leads to (none when the warp finishes).
+    /// Computes all steps of a warp that executes `op` under `condition` as the last instruction of a node;
+    /// `position` is that node and the node after it in memory. `emit` receives each step with its successor state
+    /// (`None` if the warp finishes).
+    ///
+    /// # Errors
+    ///
+    /// [`MayUnderflow`] if some stack of this state may have no entry for SYNC, BRK, CONT or RET.
     pub fn step(
         self,
         op: &ControlOp,
         condition: KnownCondition,
-        places: (NodeId, Option<NodeId>),
+        position: (NodeId, Option<NodeId>),
         model: &WarpModel,
         entries: &mut EntryTable,
         emit: &mut dyn FnMut(WarpStep, Option<WarpState>),
     ) -> Result<(), MayUnderflow> {
-        let (here, next) = places;
+        let (here, next) = position;
         let condition = match (condition, model.may_diverge) {
-            (KnownCondition::Open { .. }, false) => KnownCondition::Agreed,
+            (KnownCondition::MayDiffer { .. }, false) => KnownCondition::Agreed,
             (given, _) => given,
         };
         let mut state = self;
-        // Lanes that go on at the same place, whatever the condition says for each, stay together.
-        let sides_part = match op {
-            ControlOp::FallThrough => false,
-            ControlOp::Jump(target) | ControlOp::Branch { target, .. } => next != Some(*target),
-            ControlOp::Scatter { targets, .. } => next.is_none_or(|n| !targets.contains(&n)),
-            _ => true,
-        };
-        if let KnownCondition::Open {
-            decides: Some(cell),
+        let sides_differ = op.sides_differ(next);
+        if let KnownCondition::MayDiffer {
+            deciding_cell: Some(cell),
         } = condition
-            && sides_part
+            && sides_differ
             && model.agreement != AgreementDomain::Off
         {
-            // Within each side of the split the deciding cell has one value.
+            // Only lanes with the same value of the deciding cell continue together, on either side.
             state.agree[ACTIVE].insert(cell);
         }
         let may_hold = condition != KnownCondition::Never;
         let may_fail = condition != KnownCondition::Always;
-        let may_split = matches!(condition, KnownCondition::Open { .. });
-        // Walking changes nothing that could be dropped, so these states need not be reduced again.
-        state.limit(model);
+        let may_split = matches!(condition, KnownCondition::MayDiffer { .. });
+        // A step along an edge adds no fact by which an entry could turn out infeasible, so the states emitted here
+        // need no `drop_infeasible_entries`.
+        state.apply_domain_limits(model);
         match (op, next) {
             (ControlOp::FallThrough, Some(next)) => {
                 emit(WarpStep::walk(next), Some(state));
@@ -65,122 +67,41 @@ impl WarpState {
         if !may_hold {
             return Ok(());
         }
-        let mut out = |step: WarpStep, mut to: WarpState| {
-            if to.reduce(model) {
-                emit(step, Some(to));
-            }
+        let mut successors = Successors {
+            here,
+            next,
+            may_split,
+            model,
+            entries,
+            emit,
         };
         match op {
             ControlOp::FallThrough => {}
-            ControlOp::Jump(target) => {
-                out(WarpStep::walk(*target), state.clone());
-                if let (Some(next), true) = (next, may_split) {
-                    for (first, waits) in orders(model, *target, next) {
-                        let waiting = entries.intern(nil(here, waits, None));
-                        let step = WarpStep::walk(first).pushing(&[waiting]);
-                        out(step, state.diverged(&[waiting]));
-                    }
-                }
+            ControlOp::Jump(target) => successors.jump(&state, *target),
+            ControlOp::Branch {
+                target,
+                reconvergence,
+            } => successors.branch(&state, *target, *reconvergence, sides_differ),
+            ControlOp::Reconverge => successors.reconverge(&state),
+            ControlOp::IndirectJump { targets, agreed } => {
+                successors.indirect_jump(&state, targets, *agreed);
             }
-            ControlOp::Branch { target, meet } => {
-                out(WarpStep::walk(*target), state.clone());
-                if let (Some(next), true) = (next, may_split && sides_part) {
-                    let (framed, frame) = state.framed(here, *meet, entries);
-                    let bases = framed.into_iter().map(|base| (base, None));
-                    for (base, frame) in bases.chain(frame.map(|(id, base)| (base, Some(id)))) {
-                        for (first, waits) in orders(model, *target, next) {
-                            let waiting = entries.intern(nil(here, waits, meet.map(|m| m.at)));
-                            let pushes: SmallVec<[EntryId; 2]> =
-                                frame.into_iter().chain([waiting]).collect();
-                            let step = WarpStep::walk(first).pushing(&pushes);
-                            out(step, base.diverged(&[waiting]));
-                        }
-                    }
-                }
-            }
-            ControlOp::Meet => {
-                let (met, passing) = state.meeting_at(here, entries);
-                if let (Some(passing), Some(next)) = (passing, next) {
-                    out(WarpStep::walk(next), passing);
-                }
-                if let Some(met) = met {
-                    // Lanes that wait for their turn stand on the frame they belong to, so there is one.
-                    let keeps = |entry: EntrySite| entry.tag == Tag::Frame && entry.meets == Some(here);
-                    let (halted, _) = met.halted(Some(&keeps), Halting::All, entries);
-                    halted.resumptions(model, entries, emit);
-                }
-            }
-            ControlOp::Scatter { targets, agreed } => {
-                for &target in targets {
-                    out(WarpStep::walk(target), state.clone());
-                }
-                let mut ways = targets.clone();
-                if may_split {
-                    ways.extend(next);
-                }
-                ways.sort_unstable();
-                ways.dedup();
-                let splits = model.may_diverge && (!agreed || may_split) && ways.len() > 1;
-                for &first in ways.iter().filter(|_| splits) {
-                    let waiting: Vec<EntryId> = ways
-                        .iter()
-                        .filter(|&&way| way != first)
-                        .map(|&resume| entries.intern(nil(here, resume, None)))
-                        .collect();
-                    out(
-                        WarpStep::walk(first).pushing(&waiting),
-                        state.diverged(&waiting),
-                    );
-                }
-            }
-            ControlOp::Push { tag, resume } => {
-                let id = entries.intern(EntrySite {
-                    pushed_by: here,
-                    resume: *resume,
-                    tag: *tag,
-                    meets: None,
-                });
-                if let Some(next) = next {
-                    out(WarpStep::walk(next).pushing(&[id]), state.pushed(id));
-                }
-            }
+            ControlOp::Push { tag, resume } => successors.push(&state, *tag, *resume, next),
             ControlOp::Call { resume, callee } => {
-                let id = entries.intern(EntrySite {
-                    pushed_by: here,
-                    resume: *resume,
-                    tag: Tag::Ret,
-                    meets: None,
-                });
-                out(WarpStep::walk(*callee).pushing(&[id]), state.pushed(id));
+                successors.push(&state, Tag::Ret, *resume, Some(*callee));
             }
-            ControlOp::Unwind(tag) => {
-                let has_tag = |entry: EntrySite| entry.tag == *tag;
-                let halted = |halting| match state.halted(Some(&has_tag), halting, entries) {
-                    (_, true) => Err(MayUnderflow { tag: *tag }),
-                    (halted, false) => Ok(halted),
-                };
-                if let (Some(next), true) = (next, may_split) {
-                    out(WarpStep::walk(next), halted(Halting::Some)?);
-                }
-                halted(Halting::All)?.resumptions(model, entries, emit);
-            }
-            ControlOp::Exit => {
-                if let (Some(next), true) = (next, may_split) {
-                    let (others, _) = state.halted(None, Halting::Some, entries);
-                    out(WarpStep::walk(next), others);
-                }
-                let (halted, _) = state.halted(None, Halting::All, entries);
-                halted.resumptions(model, entries, emit);
-            }
+            ControlOp::Pop(tag) => successors.pop(&state, *tag)?,
+            ControlOp::Exit => successors.exit(&state),
         }
         Ok(())
     }
 
-    /// This state parted by what is on top: stacks whose topmost frame meets at `at`, and the others.
+    /// Partitions this state by its stacks: those with a frame on top that reconverges at `at`, or a side pending on
+    /// one, and the others.
     ///
-    /// Of the others none has such a frame at all: all ways from the branch of a frame lead through its meeting
-    /// point, so one that lies deeper meets later (`SOUNDNESS.md`).
-    fn meeting_at(
+    /// The others have no such frame at all: all paths from the branch of a frame lead through its reconvergence
+    /// point, so frames reconverge from the top (SOUNDNESS 3.3).
+    fn partition_by_top_frame(
         &self,
         at: NodeId,
         entries: &EntryTable,
@@ -188,75 +109,233 @@ impl WarpState {
         let frame: BitSet = (1..self.stack.slots())
             .filter(|&slot| {
                 let id = self.stack.id(slot);
-                id.is_some_and(|id| entries.get(id).meets == Some(at))
+                id.is_some_and(|id| entries.get(id).reconvergence == Some(at))
             })
             .collect();
         if !self.stack.top().intersects(&frame) {
-            return (None, self.without(&frame));
+            return (None, self.without_slots(&frame));
         }
-        let mut met = self.clone();
-        met.stack.keep_top(&frame);
-        (met.without(&BitSet::new()), self.without(&frame))
+        let mut on_top = self.clone();
+        on_top.stack.keep_top(&frame);
+        (
+            on_top.without_slots(&BitSet::new()),
+            self.without_slots(&frame),
+        )
     }
 
-    /// The stacks without these slots; `None` when there are none.
-    fn without(&self, slots: &BitSet) -> Option<WarpState> {
+    /// The state restricted to stacks without these slots; `None` if there are none.
+    fn without_slots(&self, slots: &BitSet) -> Option<WarpState> {
         let mut state = self.clone();
-        if let Some(moves) = state.stack.restrict(slots) {
+        if let Some(moves) = state.stack.remove_slots(slots) {
             state.remap(&moves);
         }
         (!state.stack.is_infeasible()).then_some(state)
     }
 
-    /// What a branch that sends lanes apart finds below them: the topmost frame meets at `meet` already (or no
-    /// frame is needed); or else a frame is pushed.
-    fn framed(
+    /// The states in which a divergent branch at `here` splits the active lanes: those whose topmost frame already
+    /// reconverges at the branch's point (all, if it has none), and the others after the push of a frame.
+    fn with_frame(
         &self,
         here: NodeId,
-        meet: Option<ReconvergencePoint>,
+        reconvergence: Option<ReconvergencePoint>,
         entries: &mut EntryTable,
     ) -> (Option<WarpState>, Option<(EntryId, WarpState)>) {
-        let Some(meet) = meet else {
+        let Some(point) = reconvergence else {
             return (Some(self.clone()), None);
         };
-        let (met, others) = self.meeting_at(meet.at, entries);
+        let (framed, others) = self.partition_by_top_frame(point.at, entries);
         let frame = entries.intern(EntrySite {
             pushed_by: here,
-            resume: meet.resume,
+            resume: point.resume,
             tag: Tag::Frame,
-            meets: Some(meet.at),
+            reconvergence: Some(point.at),
         });
-        (met, others.map(|state| (frame, state.pushed(frame))))
+        (framed, others.map(|state| (frame, state.after_push(frame))))
     }
 }
 
-/// Lanes that a branch leaves waiting.
-fn nil(pushed_by: NodeId, resume: NodeId, meets: Option<NodeId>) -> EntrySite {
+impl ControlOp {
+    /// Whether lanes for which the condition holds continue elsewhere than the others, which continue at `next`.
+    /// If not, they stay together, whatever the condition is in each lane.
+    fn sides_differ(&self, next: Option<NodeId>) -> bool {
+        match self {
+            ControlOp::FallThrough => false,
+            ControlOp::Jump(target) | ControlOp::Branch { target, .. } => next != Some(*target),
+            ControlOp::IndirectJump { targets, .. } => next.is_none_or(|n| !targets.contains(&n)),
+            _ => true,
+        }
+    }
+}
+
+/// Emitter of the steps in which the condition of a control operation holds in all active lanes or in some.
+struct Successors<'a> {
+    /// Node that ends with the operation.
+    here: NodeId,
+    /// Node after it in memory.
+    next: Option<NodeId>,
+    /// Whether the condition may hold in some active lanes only.
+    may_split: bool,
+    model: &'a WarpModel,
+    entries: &'a mut EntryTable,
+    emit: &'a mut (dyn FnMut(WarpStep, Option<WarpState>) + 'a),
+}
+
+impl Successors<'_> {
+    /// Emits a step, unless its state has no feasible stack.
+    fn emit(&mut self, step: WarpStep, mut state: WarpState) {
+        if state.drop_infeasible_entries(self.model) {
+            (self.emit)(step, Some(state));
+        }
+    }
+
+    fn jump(&mut self, state: &WarpState, target: NodeId) {
+        self.emit(WarpStep::walk(target), state.clone());
+        if let (Some(next), true) = (self.next, self.may_split) {
+            for (first, deferred) in side_orders(self.model, target, next) {
+                let pending = self.entries.intern(nil_entry(self.here, deferred, None));
+                let step = WarpStep::walk(first).pushing(&[pending]);
+                self.emit(step, state.after_divergence(&[pending]));
+            }
+        }
+    }
+
+    fn branch(
+        &mut self,
+        state: &WarpState,
+        target: NodeId,
+        reconvergence: Option<ReconvergencePoint>,
+        sides_differ: bool,
+    ) {
+        self.emit(WarpStep::walk(target), state.clone());
+        if let (Some(next), true) = (self.next, self.may_split && sides_differ) {
+            let (framed, pushed) = state.with_frame(self.here, reconvergence, self.entries);
+            let framed = framed.into_iter().map(|base| (base, None));
+            let pushed = pushed.map(|(frame, base)| (base, Some(frame)));
+            for (base, frame) in framed.chain(pushed) {
+                for (first, deferred) in side_orders(self.model, target, next) {
+                    let at = reconvergence.map(|point| point.at);
+                    let pending = self.entries.intern(nil_entry(self.here, deferred, at));
+                    let pushes: SmallVec<[EntryId; 2]> =
+                        frame.into_iter().chain([pending]).collect();
+                    let step = WarpStep::walk(first).pushing(&pushes);
+                    self.emit(step, base.after_divergence(&[pending]));
+                }
+            }
+        }
+    }
+
+    fn reconverge(&mut self, state: &WarpState) {
+        let here = self.here;
+        let (framed, others) = state.partition_by_top_frame(here, self.entries);
+        if let (Some(others), Some(next)) = (others, self.next) {
+            self.emit(WarpStep::walk(next), others);
+        }
+        if let Some(framed) = framed {
+            // Pending lanes of a side lie on the frame of their branch, so there is a frame to pop to.
+            let is_target =
+                |entry: EntrySite| entry.tag == Tag::Frame && entry.reconvergence == Some(here);
+            let (halted, _) = framed.after_halt(Some(&is_target), Halting::All, self.entries);
+            halted.emit_resumptions(self.model, self.entries, self.emit);
+        }
+    }
+
+    fn indirect_jump(&mut self, state: &WarpState, targets: &[NodeId], agreed: bool) {
+        for &target in targets {
+            self.emit(WarpStep::walk(target), state.clone());
+        }
+        let mut sides = targets.to_vec();
+        if self.may_split {
+            sides.extend(self.next);
+        }
+        sides.sort_unstable();
+        sides.dedup();
+        if !self.model.may_diverge || (agreed && !self.may_split) || sides.len() <= 1 {
+            return;
+        }
+        // No document gives the order of the sides, so each may run first and the others follow in any order.
+        for &first in &sides {
+            let pending: Vec<EntryId> = sides
+                .iter()
+                .filter(|&&side| side != first)
+                .map(|&resume| self.entries.intern(nil_entry(self.here, resume, None)))
+                .collect();
+            self.emit(
+                WarpStep::walk(first).pushing(&pending),
+                state.after_divergence(&pending),
+            );
+        }
+    }
+
+    /// Emits the push of an entry; the lanes continue at `next`.
+    fn push(&mut self, state: &WarpState, tag: Tag, resume: NodeId, next: Option<NodeId>) {
+        let id = self.entries.intern(EntrySite {
+            pushed_by: self.here,
+            resume,
+            tag,
+            reconvergence: None,
+        });
+        if let Some(next) = next {
+            self.emit(WarpStep::walk(next).pushing(&[id]), state.after_push(id));
+        }
+    }
+
+    fn pop(&mut self, state: &WarpState, tag: Tag) -> Result<(), MayUnderflow> {
+        let has_tag = |entry: EntrySite| entry.tag == tag;
+        let after = |halting, entries: &EntryTable| match state.after_halt(
+            Some(&has_tag),
+            halting,
+            entries,
+        ) {
+            (_, true) => Err(MayUnderflow { tag }),
+            (halted, false) => Ok(halted),
+        };
+        if let (Some(next), true) = (self.next, self.may_split) {
+            let others = after(Halting::Some, self.entries)?;
+            self.emit(WarpStep::walk(next), others);
+        }
+        after(Halting::All, self.entries)?.emit_resumptions(self.model, self.entries, self.emit);
+        Ok(())
+    }
+
+    fn exit(&mut self, state: &WarpState) {
+        if let (Some(next), true) = (self.next, self.may_split) {
+            let (others, _) = state.after_halt(None, Halting::Some, self.entries);
+            self.emit(WarpStep::walk(next), others);
+        }
+        let (halted, _) = state.after_halt(None, Halting::All, self.entries);
+        halted.emit_resumptions(self.model, self.entries, self.emit);
+    }
+}
+
+/// The entry of lanes that a divergent branch leaves pending.
+fn nil_entry(pushed_by: NodeId, resume: NodeId, reconvergence: Option<NodeId>) -> EntrySite {
     EntrySite {
         pushed_by,
         resume,
         tag: Tag::Nil,
-        meets,
+        reconvergence,
     }
 }
 
-/// Which side of a branch may run first, and which waits.
-fn orders(
+/// Possible orders of the two sides of a divergent branch: the one that runs first, and the pending one.
+fn side_orders(
     model: &WarpModel,
     target: NodeId,
     next: NodeId,
 ) -> impl Iterator<Item = (NodeId, NodeId)> + use<> {
-    let taken = model.order != DivergenceOrder::FallThroughFirst;
-    let other = model.order != DivergenceOrder::TakenFirst && target != next;
+    let taken_first = model.order != DivergenceOrder::FallThroughFirst;
+    // With equal sides both orders are the same step.
+    let other_first = model.order != DivergenceOrder::TakenFirst && target != next;
     [
-        taken.then_some((target, next)),
-        other.then_some((next, target)),
+        taken_first.then_some((target, next)),
+        other_first.then_some((next, target)),
     ]
     .into_iter()
     .flatten()
 }
 
 impl WarpStep {
+    /// The active lanes continue at `to`.
     fn walk(to: NodeId) -> WarpStep {
         WarpStep {
             to: Some(to),
@@ -265,6 +344,7 @@ impl WarpStep {
         }
     }
 
+    /// The warp finishes.
     pub(super) fn finish() -> WarpStep {
         WarpStep {
             to: None,
@@ -273,6 +353,7 @@ impl WarpStep {
         }
     }
 
+    /// This step with the push of `entries`.
     fn pushing(mut self, entries: &[EntryId]) -> WarpStep {
         self.pushes = SmallVec::from_slice(entries);
         self

@@ -6,20 +6,21 @@ use warpbound_isa::instr::MemorySpace;
 use super::Counts;
 use super::block::{Block, ExecContext};
 use super::fault::{Fault, FaultKind};
-use super::lanes::{LANES, Mask, LaneValues, lanes_of};
-use super::listen::{AccessKind, MemoryAccess, ExecutionListener};
-use super::memory::{GlobalAccess, write_word, access_size, window, read_word};
-use super::program::{MemoryOperand, ValueSlot, Dest};
+use super::lanes::{LANES, LaneValues, Mask, lanes_of};
+use super::listen::{AccessKind, ExecutionListener, MemoryAccess};
+use super::memory::{GlobalAccess, access_size, read_word, space_of, write_word};
+use super::program::{Dest, MemoryOperand, ValueSlot};
 
-/// Bytes in a row around an address, and the address of the first: one for all lanes in most cases.
+/// Contiguous bytes that contain an address. In most cases one window serves all lanes of an access.
 struct Window<B> {
     space: MemorySpace,
+    /// Address of the first byte.
     base: u64,
     bytes: B,
 }
 
 impl<B: AsRef<[u8]>> Window<B> {
-    /// Where the bytes of an access begin, when all of them are inside.
+    /// Index of the first byte of an access; `None` if the access is not inside.
     #[inline(always)]
     fn start(&self, address: u64, size: usize) -> Option<usize> {
         let start = address.wrapping_sub(self.base);
@@ -28,19 +29,20 @@ impl<B: AsRef<[u8]>> Window<B> {
     }
 }
 
-/// An access by the lanes of a warp.
+/// A memory operation that a warp executes.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
-    /// The warp in its block.
-    pub(super) number: usize,
-    /// The operation.
+    /// Index of the warp in its block.
+    pub(super) warp_index: usize,
+    /// Index of the operation.
     pub(super) at: u32,
     pub(super) access: &'a MemoryOperand,
     pub(super) taken: Mask,
 }
 
 impl Request<'_> {
-    fn accessed<'a>(
+    /// The access as listeners observe it.
+    fn memory_access<'a>(
         &self,
         kind: AccessKind,
         size: usize,
@@ -57,67 +59,76 @@ impl Request<'_> {
 }
 
 impl Block<'_> {
-    /// Makes the local memory of a warp before its first access.
+    /// Allocates the local memory of a warp before its first access.
     fn ensure_local(&mut self, request: Request<'_>) {
-        let local = &mut self.warps[request.number].local;
-        if local.is_empty() && matches!(request.access.space, MemorySpace::Local | MemorySpace::Generic) {
+        let local = &mut self.warps[request.warp_index].local;
+        if local.is_empty()
+            && matches!(
+                request.access.space,
+                MemorySpace::Local | MemorySpace::Generic
+            )
+        {
             local.resize(self.launch.local as usize * LANES, 0);
         }
     }
 
+    /// Executes a load. Each combination of width and count has a [`Block::gather`] of its own, with constant sizes.
     pub(super) fn load(
         &mut self,
         request: Request<'_>,
         dests: &[Option<u16>],
-        world: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
     ) -> Result<(), Fault> {
         self.ensure_local(request);
         let width = request.access.width;
         match (width, dests.len()) {
             (Width::Words, 1) => {
-                let rows = self.gather(request, world, words::<4, 1>)?;
+                let rows = self.gather(request, context, words::<4, 1>)?;
                 self.write_registers(request, dests, &rows);
             }
             (Width::Words, 2) => {
-                let rows = self.gather(request, world, words::<8, 2>)?;
+                let rows = self.gather(request, context, words::<8, 2>)?;
                 self.write_registers(request, dests, &rows);
             }
             (Width::Words, _) => {
-                let rows = self.gather(request, world, words::<16, 4>)?;
+                let rows = self.gather(request, context, words::<16, 4>)?;
                 self.write_registers(request, dests, &rows);
             }
             (Width::U16 | Width::S16, _) => {
                 let read = |bytes: &[u8; 2]| [read_word(width, bytes)];
-                let rows = self.gather(request, world, read)?;
+                let rows = self.gather(request, context, read)?;
                 self.write_registers(request, dests, &rows);
             }
             (Width::U8 | Width::S8, _) => {
                 let read = |bytes: &[u8; 1]| [read_word(width, bytes)];
-                let rows = self.gather(request, world, read)?;
+                let rows = self.gather(request, context, read)?;
                 self.write_registers(request, dests, &rows);
             }
         }
         Ok(())
     }
 
-    /// What the lanes find, a row for each word.
+    /// Reads `SIZE` bytes per lane; returns lane values for each word.
     #[inline]
     fn gather<const SIZE: usize, const WORDS: usize>(
         &self,
         request: Request<'_>,
-        world: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
         read: impl Fn(&[u8; SIZE]) -> [u32; WORDS],
     ) -> Result<[LaneValues; WORDS], Fault> {
-        let addresses = self.addresses(request.number, request.access);
+        let addresses = self.addresses(request.warp_index, request.access);
         let ExecContext {
             memory,
             counts,
             listener,
             ..
-        } = world;
-        listener.access(&request.accessed(AccessKind::Load, SIZE, &addresses));
+        } = context;
+        listener.access(&request.memory_access(AccessKind::Load, SIZE, &addresses));
         let mut rows = [[0; LANES]; WORDS];
-        if matches!(request.access.space, MemorySpace::Global | MemorySpace::Generic) {
+        if matches!(
+            request.access.space,
+            MemorySpace::Global | MemorySpace::Generic
+        ) {
             for lane in lanes_of(request.taken) {
                 memory.record_read(addresses[lane], SIZE);
             }
@@ -131,6 +142,7 @@ impl Block<'_> {
         for lane in lanes_of(request.taken) {
             let address = addresses[lane];
             self.check_alignment(request, address, SIZE, lane)?;
+            // The local memory of each lane is a window of its own.
             let known = window.start(address, SIZE);
             let start = match known.filter(|_| window.space != MemorySpace::Local) {
                 Some(start) => Some(start),
@@ -153,37 +165,44 @@ impl Block<'_> {
         Ok(rows)
     }
 
-    fn write_registers(&mut self, request: Request<'_>, dests: &[Option<u16>], rows: &[LaneValues]) {
+    /// Writes loaded words to registers.
+    fn write_registers(
+        &mut self,
+        request: Request<'_>,
+        dests: &[Option<u16>],
+        rows: &[LaneValues],
+    ) {
         for (dest, row) in dests.iter().zip(rows) {
             if let Some(dest) = dest {
-                self.warps[request.number].write(Dest::Register(*dest), row, request.taken);
+                self.warps[request.warp_index].write(Dest::Register(*dest), row, request.taken);
             }
         }
     }
 
+    /// Executes a store. Of lanes that write the same address, the highest wins (CUDA leaves the choice open).
     pub(super) fn store(
         &mut self,
         request: Request<'_>,
         values: &[ValueSlot],
-        world: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
     ) -> Result<(), Fault> {
         self.ensure_local(request);
         let each = access_size(request.access.width);
         let size = each * values.len();
-        let addresses = self.addresses(request.number, request.access);
+        let addresses = self.addresses(request.warp_index, request.access);
         let ExecContext {
             memory, listener, ..
-        } = world;
+        } = context;
         let memory = &mut **memory;
-        listener.access(&request.accessed(AccessKind::Store, size, &addresses));
+        listener.access(&request.memory_access(AccessKind::Store, size, &addresses));
         let mut rows = [[0; LANES]; 4];
         for (row, &value) in rows.iter_mut().zip(values) {
-            *row = *self.rows(request.number).get(value);
+            *row = *self.rows(request.warp_index).get(value);
         }
         for lane in lanes_of(request.taken) {
             let address = addresses[lane];
             self.check_alignment(request, address, size, lane)?;
-            let (space, base) = window::space_of(request.access.space, address);
+            let (space, base) = space_of(request.access.space, address);
             let Some(bytes) = self.bytes_mut(request, (space, address - base), size, lane, memory)
             else {
                 return Err(self.out_of_bounds(request, address, lane, memory));
@@ -203,36 +222,37 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Lanes act one after the other, the lowest first.
+    /// Executes an atomic operation, lane after lane in ascending order (CUDA leaves the order open).
     pub(super) fn atomic(
         &mut self,
         request: Request<'_>,
         (op, kind): (AtomicOp, AtomicKind),
         dests: &[Option<u16>],
         operands: &[ValueSlot],
-        world: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
     ) -> Result<(), Fault> {
         self.ensure_local(request);
         let size = kind.size();
-        let addresses = self.addresses(request.number, request.access);
+        let addresses = self.addresses(request.warp_index, request.access);
         let ExecContext {
             memory,
             counts,
             listener,
             ..
-        } = world;
+        } = context;
         let memory = &mut **memory;
-        listener.access(&request.accessed(AccessKind::Atomic, size, &addresses));
+        listener.access(&request.memory_access(AccessKind::Atomic, size, &addresses));
         let mut rows = [[0; LANES]; 4];
         for (row, &operand) in rows.iter_mut().zip(operands) {
-            *row = *self.rows(request.number).get(operand);
+            *row = *self.rows(request.warp_index).get(operand);
         }
-        let wide =
-            |low: &LaneValues, high: &LaneValues, lane: usize| u64::from(low[lane]) | u64::from(high[lane]) << 32;
+        let wide = |low: &LaneValues, high: &LaneValues, lane: usize| {
+            u64::from(low[lane]) | u64::from(high[lane]) << 32
+        };
         for lane in lanes_of(request.taken) {
             let address = addresses[lane];
             self.check_alignment(request, address, size, lane)?;
-            let (space, base) = window::space_of(request.access.space, address);
+            let (space, base) = space_of(request.access.space, address);
             if space == MemorySpace::Shared {
                 self.note_unwritten(request, address - base, size, lane, counts);
             }
@@ -264,7 +284,7 @@ impl Block<'_> {
             if space == MemorySpace::Shared {
                 self.shared.mark_written(address - base, size);
             }
-            let rows = &mut self.warps[request.number].rows;
+            let rows = &mut self.warps[request.warp_index].rows;
             for (word, dest) in dests.iter().enumerate() {
                 if let Some(row) = dest {
                     rows[usize::from(*row)][lane] = (old >> (32 * word)) as u32;
@@ -274,9 +294,10 @@ impl Block<'_> {
         Ok(())
     }
 
+    /// Byte address per lane.
     #[inline]
-    fn addresses(&self, number: usize, access: &MemoryOperand) -> [u64; LANES] {
-        let rows = self.rows(number);
+    fn addresses(&self, warp_index: usize, access: &MemoryOperand) -> [u64; LANES] {
+        let rows = self.rows(warp_index);
         let low = rows.get(access.low);
         let mut addresses = [0; LANES];
         match access.high {
@@ -294,6 +315,7 @@ impl Block<'_> {
         addresses
     }
 
+    /// Checks that an address is a multiple of the access size, a power of 2.
     #[inline(always)]
     fn check_alignment(
         &self,
@@ -310,10 +332,10 @@ impl Block<'_> {
             address,
             size: size as u32,
         };
-        Err(self.lane_fault(request.at, request.number, lane, kind))
+        Err(self.lane_fault(request.at, request.warp_index, lane, kind))
     }
 
-    /// The bytes around an address; none where there is nothing.
+    /// The window that contains an address; empty if the address is unmapped.
     #[inline]
     fn window<'m>(
         &'m self,
@@ -322,13 +344,13 @@ impl Block<'_> {
         lane: usize,
         memory: &'m impl GlobalAccess,
     ) -> Window<&'m [u8]> {
-        let (space, base) = window::space_of(request.access.space, address);
+        let (space, base) = space_of(request.access.space, address);
         let (base, bytes) = match space {
             MemorySpace::Global => memory.bytes_around(address).unwrap_or_default(),
             MemorySpace::Shared => (base, self.shared.bytes.as_slice()),
             MemorySpace::Local => {
                 let each = self.launch.local as usize;
-                let local = &self.warps[request.number].local;
+                let local = &self.warps[request.warp_index].local;
                 let own = local.get(lane * each..(lane + 1) * each);
                 (base, own.unwrap_or_default())
             }
@@ -337,7 +359,7 @@ impl Block<'_> {
         Window { space, base, bytes }
     }
 
-    /// The bytes of an access at an address in a memory; `None` where some of them do not exist.
+    /// The bytes of an access at an address of a memory space; `None` if some are out of bounds.
     #[inline]
     fn bytes_mut<'m>(
         &'m mut self,
@@ -352,7 +374,7 @@ impl Block<'_> {
             MemorySpace::Shared => self.shared.bytes.as_mut_slice(),
             MemorySpace::Local => {
                 let each = self.launch.local as usize;
-                let local = &mut self.warps[request.number].local;
+                let local = &mut self.warps[request.warp_index].local;
                 local.get_mut(lane * each..(lane + 1) * each)?
             }
             _ => return None,
@@ -361,6 +383,7 @@ impl Block<'_> {
         bytes.get_mut(start..start.checked_add(size)?)
     }
 
+    /// Notes a read of shared memory that no thread has written.
     #[inline]
     fn note_unwritten(
         &self,
@@ -371,11 +394,12 @@ impl Block<'_> {
         counts: &mut Counts,
     ) {
         if !self.shared.is_written(address, size) {
-            let thread = self.warps[request.number].thread_index(self.program.registers, lane);
+            let thread = self.warps[request.warp_index].thread_index(self.program.registers, lane);
             counts.note_unwritten(request.at, self.index, thread, address);
         }
     }
 
+    /// Returns the fault of an access out of bounds.
     #[cold]
     fn out_of_bounds(
         &self,
@@ -384,7 +408,7 @@ impl Block<'_> {
         lane: usize,
         memory: &impl GlobalAccess,
     ) -> Fault {
-        let (space, base) = window::space_of(request.access.space, address);
+        let (space, base) = space_of(request.access.space, address);
         let near = match space {
             MemorySpace::Global => memory.describe_address(address),
             MemorySpace::Shared => Some(format!("it has {} bytes", self.launch.shared)),
@@ -396,11 +420,11 @@ impl Block<'_> {
             address: address - base,
             context: near,
         };
-        self.lane_fault(request.at, request.number, lane, kind)
+        self.lane_fault(request.at, request.warp_index, lane, kind)
     }
 }
 
-/// The words of some bytes.
+/// Splits bytes into little-endian words.
 #[inline(always)]
 fn words<const SIZE: usize, const WORDS: usize>(bytes: &[u8; SIZE]) -> [u32; WORDS] {
     let mut words = [0; WORDS];

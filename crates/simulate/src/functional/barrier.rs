@@ -1,27 +1,30 @@
-//! Warps that wait for each other.
+//! Barriers of a block.
+//!
+//! A barrier opens when the expected number of threads has arrived. Whole warps count, as on Pascal: a warp with
+//! diverged lanes arrives with all its threads.
 
-use warpbound_ir::{OpIndex, Question};
+use warpbound_ir::{OpIndex, BarrierReduction};
 
 use super::Counts;
 use super::block::Block;
-use super::fault::{Fault, FaultKind, BarrierWait};
+use super::fault::{BarrierWait, Fault, FaultKind};
 use super::lanes::LANES;
 use super::warp::{ArrivedThreads, Warp};
 
 impl Block<'_> {
-    /// Counts a warp's threads at a barrier at which it does not wait.
-    pub(super) fn arrive(&mut self, number: usize, barrier: u32, threads: Option<u32>) {
-        let own = self.thread_count(&self.warps[number]);
-        let wanted = threads.unwrap_or(self.launch.block.iter().product());
-        match self.passed.iter_mut().find(|p| p.barrier == barrier) {
-            Some(passed) => passed.threads += own,
-            None => self.passed.push(ArrivedThreads {
+    /// Counts the threads of a warp that arrives at a barrier without waiting (`barrier.arrive`).
+    pub(super) fn arrive(&mut self, warp_index: usize, barrier: u32, threads: Option<u32>) {
+        let own = self.thread_count(&self.warps[warp_index]);
+        let expected = threads.unwrap_or(self.launch.block.iter().product());
+        match self.arrived.iter_mut().find(|p| p.barrier == barrier) {
+            Some(arrived) => arrived.threads += own,
+            None => self.arrived.push(ArrivedThreads {
                 barrier,
                 threads: own,
-                expected: wanted,
+                expected,
             }),
         }
-        // With nobody there to wait, the barrier opens and begins anew.
+        // If no warp waits, enough arrivals complete the barrier: it is reset for its next use.
         let waiting: u32 = self
             .warps
             .iter()
@@ -29,87 +32,90 @@ impl Block<'_> {
             .map(|warp| self.thread_count(warp))
             .sum();
         if waiting == 0 {
-            self.passed
+            self.arrived
                 .retain(|p| p.barrier != barrier || p.threads < p.expected);
         }
     }
 
-    /// Threads that have passed a barrier since it opened last.
+    /// Threads that arrived at a barrier without waiting since it was last reset.
     fn arrived_at(&self, barrier: u32) -> u32 {
-        let passed = self.passed.iter().filter(|p| p.barrier == barrier);
-        passed.map(|p| p.threads).sum()
+        let arrived = self.arrived.iter().filter(|a| a.barrier == barrier);
+        arrived.map(|a| a.threads).sum()
     }
 
-    /// What the warps at a barrier are answered.
+    /// Result of the reduction over the threads that wait at a barrier; `None` if there is no reduction.
     fn reduce(&self, barrier: u32) -> Option<u32> {
         let waits = self.warps.iter().filter_map(|warp| warp.barrier_wait);
-        let asks = waits.filter(|wait| wait.barrier == barrier);
-        let mut found: Option<(Question, u32, u32)> = None;
-        for (question, yes, all) in asks.filter_map(|wait| wait.reduction) {
+        let waits_here = waits.filter(|wait| wait.barrier == barrier);
+        let mut found: Option<(BarrierReduction, u32, u32)> = None;
+        for (question, holds, all) in waits_here.filter_map(|wait| wait.reduction) {
             let sum = found.get_or_insert((question, 0, 0));
-            sum.1 += yes;
+            sum.1 += holds;
             sum.2 += all;
         }
-        found.map(|(question, yes, all)| match question {
-            Question::Count => yes,
-            Question::All => (yes == all).into(),
-            Question::Any => (yes > 0).into(),
+        found.map(|(question, holds, all)| match question {
+            BarrierReduction::Count => holds,
+            BarrierReduction::All => (holds == all).into(),
+            BarrierReduction::Any => (holds > 0).into(),
         })
     }
 
-    /// Lets warps go that wait at a barrier with enough others. Whole warps count; those that have left are not waited
-    /// for at a barrier of the whole block, which is noted.
+    /// Unblocks the warps at each barrier that has enough arrivals. A barrier of the whole block does not wait for
+    /// exited threads; such a release is noted.
     pub(crate) fn release(&mut self, counts: &mut Counts) {
-        for number in 0..self.warps.len() {
-            let Some(wait) = self.warps[number].barrier_wait else {
+        for warp_index in 0..self.warps.len() {
+            let Some(wait) = self.warps[warp_index].barrier_wait else {
                 continue;
             };
-            let at_it = |warp: &&Warp| warp.barrier_wait.is_some_and(|w| w.barrier == wait.barrier);
+            let waits_here =
+                |warp: &&Warp| warp.barrier_wait.is_some_and(|w| w.barrier == wait.barrier);
             let arrived: u32 = self
                 .warps
                 .iter()
-                .filter(at_it)
+                .filter(waits_here)
                 .map(|warp| self.thread_count(warp))
                 .sum::<u32>()
                 + self.arrived_at(wait.barrier);
-            let gone: u32 = self
+            let exited: u32 = self
                 .warps
                 .iter()
                 .filter(|warp| warp.stack.top().is_none())
                 .map(|warp| self.thread_count(warp))
                 .sum();
             let all = self.launch.block.iter().product::<u32>();
-            let wanted = wait.threads.unwrap_or(all - gone);
-            if arrived < wanted {
+            let expected = wait.threads.unwrap_or(all - exited);
+            if arrived < expected {
                 continue;
             }
-            if wait.threads.is_none() && gone != 0 {
-                counts.note_exited_threads(wait.at, self.index, gone);
+            if wait.threads.is_none() && exited != 0 {
+                counts.note_exited_threads(wait.at, self.index, exited);
             }
-            let answer = self.reduce(wait.barrier);
-            self.passed.retain(|passed| passed.barrier != wait.barrier);
+            let result = self.reduce(wait.barrier);
+            self.arrived
+                .retain(|arrived| arrived.barrier != wait.barrier);
             for warp in &mut self.warps {
                 if warp.barrier_wait.is_some_and(|w| w.barrier == wait.barrier) {
                     warp.barrier_wait = None;
-                    warp.barrier_result = answer.unwrap_or(warp.barrier_result);
+                    warp.barrier_result = result.unwrap_or(warp.barrier_result);
                 }
             }
         }
     }
 
-    /// Threads of a warp.
+    /// Number of threads of a warp.
     fn thread_count(&self, warp: &Warp) -> u32 {
         let all = self.launch.block.iter().product::<u32>();
         (all - warp.first_thread).min(LANES as u32)
     }
 
+    /// Returns the fault of a block whose warps are all exited or blocked.
     pub(crate) fn deadlock(&self) -> Fault {
         let waiting = self.warps.iter().zip(0u32..);
         let waiters: Vec<BarrierWait> = waiting
-            .filter_map(|(warp, number)| {
+            .filter_map(|(warp, warp_index)| {
                 let wait = warp.barrier_wait?;
                 Some(BarrierWait {
-                    warp: number,
+                    warp: warp_index,
                     at: OpIndex(wait.at),
                     barrier: wait.barrier,
                     threads: wait.threads,

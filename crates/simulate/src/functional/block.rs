@@ -1,36 +1,43 @@
-//! One block of threads.
+//! Execution of one block of threads.
 
 use warpbound_base::CodeAddr;
 use warpbound_ir::{OpIndex, VoteMode};
+use warpbound_launch::{Launch, PathOrder, Size};
 use warpbound_simt::Tag;
 
 use super::access::Request;
 use super::fault::{Fault, FaultKind};
-use super::images::Issued;
-use super::lanes::{LANES, Mask, LaneValues, binary, float, gather, lanes_of, spread, ternary, unary};
+use super::images::WarpOp;
+use super::lanes::{
+    LANES, LaneValues, Mask, binary, float, gather, lanes_of, spread, ternary, unary,
+};
 use super::memory::{GlobalAccess, SharedMemory};
-use super::program::{ValueSlot, CompiledOp, Effect, Flow, Program, Step, ClockRegister};
+use super::program::{
+    BarrierEffect, ClockRegister, CompiledOp, Effect, Flow, Program, ShuffleEffect, Step,
+    ValueSlot, VoteEffect,
+};
 use super::warp::{ArrivedThreads, Rows, Wait, Warp};
-use super::{Counts, Issue, Launch, ExecutionListener, PathOrder, Size};
+use super::{Counts, ExecutionListener, Issue};
 
-/// What is around a block while it runs.
+/// State of the launch that a block reads and changes while it executes.
 pub(crate) struct ExecContext<'a, M, L> {
     pub(crate) memory: &'a mut M,
     pub(crate) counts: &'a mut Counts,
-    /// Instructions that the warps of the grid may still issue.
+    /// Remaining instructions that the warps of the grid may issue.
     pub(crate) budget: &'a mut u64,
     pub(crate) listener: &'a mut L,
 }
 
+/// A block of threads under execution.
 pub(crate) struct Block<'a> {
     pub(super) program: &'a Program<'a>,
     pub(super) launch: &'a Launch,
     pub(super) index: Size,
     pub(crate) warps: Vec<Warp>,
     pub(super) shared: SharedMemory,
-    /// Threads that were at barriers without waiting.
-    pub(super) passed: Vec<ArrivedThreads>,
-    /// Rows that are the same in all its warps: its place in the grid, then those of [`Told`].
+    /// Arrivals at barriers of threads that do not wait.
+    pub(super) arrived: Vec<ArrivedThreads>,
+    /// Values of [`ValueSlot::Block`]: the block index, then [`ClockRegister`]s.
     block_values: [LaneValues; 3 + ClockRegister::COUNT],
     scratch: Vec<LaneValues>,
 }
@@ -40,14 +47,14 @@ impl<'a> Block<'a> {
         let threads = launch.block.iter().product::<u32>();
         let entry = program.code.entry.0;
         let warps = (0..threads.div_ceil(LANES as u32))
-            .map(|number| Warp::new(program, entry, number, launch.block));
+            .map(|warp_index| Warp::new(program, entry, warp_index, launch.block));
         Block {
             warps: warps.collect(),
-            passed: Vec::new(),
+            arrived: Vec::new(),
             shared: SharedMemory::new(launch.shared),
             block_values: {
                 let [x, y, z] = index;
-                [x, y, z, 0, 0, 0, 0, 0, 0].map(|number| [number; LANES])
+                [x, y, z, 0, 0, 0, 0, 0, 0].map(|value| [value; LANES])
             },
             scratch: vec![[0; LANES]; program.scratch],
             program,
@@ -56,24 +63,25 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Runs to the end.
+    /// Executes the block until all warps have exited.
     pub(super) fn run(
         mut self,
-        world: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
     ) -> Result<(), Fault> {
         loop {
-            let mut moved = false;
-            for number in 0..self.warps.len() {
-                while self.warps[number].barrier_wait.is_none()
-                    && let Some(top) = self.warps[number].stack.top()
+            let mut progress = false;
+            for warp_index in 0..self.warps.len() {
+                while self.warps[warp_index].barrier_wait.is_none()
+                    && let Some(top) = self.warps[warp_index].stack.top()
                 {
                     let (at, active) = (top.next, top.mask as Mask);
-                    moved = true;
-                    self.step(number, at, active, world)?;
+                    progress = true;
+                    self.step(warp_index, at, active, context)?;
                 }
             }
-            self.release(world.counts);
-            if !moved {
+            self.release(context.counts);
+            // Every warp has exited or is blocked at a barrier that stays closed.
+            if !progress {
                 return match self.warps.iter().any(|warp| warp.barrier_wait.is_some()) {
                     false => Ok(()),
                     true => Err(self.deadlock()),
@@ -82,11 +90,12 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Tells what only a run with time knows, before a warp's next instruction.
-    pub(crate) fn set_clock_register(&mut self, told: ClockRegister, value: u32) {
-        self.block_values[3 + told as usize] = [value; LANES];
+    /// Sets the value of a clock register for the next instruction of a warp.
+    pub(crate) fn set_clock_register(&mut self, register: ClockRegister, value: u32) {
+        self.block_values[3 + register as usize] = [value; LANES];
     }
 
+    /// Returns a fault of this block at an operation.
     pub(crate) fn fault(&self, at: u32, kind: FaultKind) -> Fault {
         Fault {
             at: OpIndex(at),
@@ -96,38 +105,39 @@ impl<'a> Block<'a> {
         }
     }
 
+    /// Returns a fault of one thread at an operation.
     #[cold]
     pub(super) fn lane_fault(&self, at: u32, warp: usize, lane: usize, kind: FaultKind) -> Fault {
-        let place = self.warps[warp].thread_index(self.program.registers, lane);
+        let thread = self.warps[warp].thread_index(self.program.registers, lane);
         Fault {
-            thread: Some(place),
+            thread: Some(thread),
             ..self.fault(at, kind)
         }
     }
 
-    /// Executes the next instruction of a warp.
+    /// Executes the instruction `at` of a warp in its `active` lanes and advances its activation stack.
     #[inline]
     pub(crate) fn step(
         &mut self,
-        number: usize,
+        warp_index: usize,
         at: u32,
         active: Mask,
-        world: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
     ) -> Result<(), Fault> {
         let program = self.program;
         let Some(op) = program.ops.get(at as usize) else {
             return Err(self.fault(at, FaultKind::PastLastInstruction));
         };
-        if *world.budget == 0 {
+        if *context.budget == 0 {
             let limit = self.launch.max_instructions;
             return Err(self.fault(at, FaultKind::InstructionLimit(limit)));
         }
-        *world.budget -= 1;
+        *context.budget -= 1;
         let taken = match op.guard {
             _ if op.never => 0,
             None => active,
             Some((predicate, negated)) => {
-                let holds = self.warps[number].predicates[usize::from(predicate & 7)];
+                let holds = self.warps[warp_index].predicates[usize::from(predicate & 7)];
                 active & if negated { !holds } else { holds }
             }
         };
@@ -135,9 +145,9 @@ impl<'a> Block<'a> {
             None => taken,
             Some((steps, row)) => {
                 for (to, step) in steps {
-                    self.eval_step(number, at, usize::from(*to), step, active)?;
+                    self.eval_step(warp_index, at, usize::from(*to), step, active)?;
                 }
-                taken & gather(self.rows(number).get(*row))
+                taken & gather(self.rows(warp_index).get(*row))
             }
         };
         let issue = Issue {
@@ -145,23 +155,24 @@ impl<'a> Block<'a> {
             at: OpIndex(at),
             active,
             taken,
-            warp: &self.warps[number],
+            warp: &self.warps[warp_index],
             registers: program.registers,
         };
-        if !world.listener.issue(&issue) {
+        if !context.listener.issue(&issue) {
             return Err(self.fault(at, FaultKind::Stopped));
         }
-        world.counts.count(at, active, taken);
+        context.counts.count(at, active, taken);
         if taken != 0 {
-            self.execute(number, at, op, taken, world)?;
+            self.execute(warp_index, at, op, taken, context)?;
         }
-        self.update_stack(number, at, op, active, taken, world.counts)
+        self.update_stack(warp_index, at, op, active, taken, context.counts)
     }
 
+    /// Applies the control effect of an instruction to the warp's activation stack (`warp-cfg-2023` 2).
     #[inline]
     fn update_stack(
         &mut self,
-        number: usize,
+        warp_index: usize,
         at: u32,
         op: &CompiledOp,
         active: Mask,
@@ -170,7 +181,7 @@ impl<'a> Block<'a> {
     ) -> Result<(), Fault> {
         let next = at + 1;
         let others = active & !taken;
-        let stack = &mut self.warps[number].stack;
+        let stack = &mut self.warps[warp_index].stack;
         match &op.flow {
             Flow::Next => stack.advance(next),
             Flow::Jump(to) => match (taken, others) {
@@ -198,11 +209,18 @@ impl<'a> Block<'a> {
                 if taken != 0 && others != 0 {
                     counts.diverge(at);
                 }
-                let done = stack.unwind(*tag, taken.into(), next);
+                let done = stack.pop(*tag, taken.into(), next);
                 done.map_err(|e| self.fault(at, FaultKind::MissingStackEntry(e.tag.name())))?;
             }
             Flow::Indirect(base, anchor) => {
-                return self.branch_indirect(number, at, (*base, *anchor), active, taken, counts);
+                return self.branch_indirect(
+                    warp_index,
+                    at,
+                    (*base, *anchor),
+                    active,
+                    taken,
+                    counts,
+                );
             }
             _ if taken == 0 => stack.advance(next),
             Flow::External(name) => {
@@ -213,18 +231,18 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// An indirect jump: lanes that go to the same place stay together.
+    /// Executes an indirect jump; lanes with the same target stay converged.
     fn branch_indirect(
         &mut self,
-        number: usize,
+        warp_index: usize,
         at: u32,
         (base, anchor): (ValueSlot, i64),
         active: Mask,
         taken: Mask,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
-        let base = *self.rows(number).get(base);
-        let mut ways: Vec<(u32, u64)> = Vec::new();
+        let base = *self.rows(warp_index).get(base);
+        let mut targets: Vec<(u32, u64)> = Vec::new();
         for lane in lanes_of(taken) {
             let address = i64::from(base[lane] as i32).wrapping_add(anchor);
             let target = u32::try_from(address)
@@ -232,58 +250,60 @@ impl<'a> Block<'a> {
                 .and_then(|address| self.program.code.at(CodeAddr(address)));
             let Some(target) = target else {
                 let kind = FaultKind::InvalidJumpTarget(address);
-                return Err(self.lane_fault(at, number, lane, kind));
+                return Err(self.lane_fault(at, warp_index, lane, kind));
             };
-            match ways.iter_mut().find(|(to, _)| *to == target.0) {
+            match targets.iter_mut().find(|(to, _)| *to == target.0) {
                 Some((_, lanes)) => *lanes |= 1 << lane,
-                None => ways.push((target.0, 1 << lane)),
+                None => targets.push((target.0, 1 << lane)),
             }
         }
         let others = active & !taken;
         if others != 0 {
-            match ways.iter_mut().find(|(to, _)| *to == at + 1) {
+            match targets.iter_mut().find(|(to, _)| *to == at + 1) {
                 Some((_, lanes)) => *lanes |= u64::from(others),
-                None => ways.push((at + 1, others.into())),
+                None => targets.push((at + 1, others.into())),
             }
         }
         if self.launch.order == PathOrder::TakenLast {
-            ways.reverse();
+            targets.reverse();
         }
-        let stack = &mut self.warps[number].stack;
-        match ways.as_slice() {
+        let stack = &mut self.warps[warp_index].stack;
+        match targets.as_slice() {
             [(to, _)] => stack.advance(*to),
-            ways => {
+            targets => {
                 counts.diverge(at);
-                stack.diverge(ways);
+                stack.diverge(targets);
             }
         }
         Ok(())
     }
 
+    /// The values that an operation of a warp can read.
     #[inline(always)]
-    pub(super) fn rows(&self, number: usize) -> Rows<'_> {
+    pub(super) fn rows(&self, warp_index: usize) -> Rows<'_> {
         Rows {
-            warp: &self.warps[number].rows,
+            warp: &self.warps[warp_index].rows,
             grid: &self.program.grid_values,
             block: &self.block_values,
             scratch: &self.scratch,
         }
     }
 
+    /// Evaluates the steps of an operation in the `taken` lanes and applies its effect.
     #[inline]
     fn execute(
         &mut self,
-        number: usize,
+        warp_index: usize,
         at: u32,
         op: &CompiledOp,
         taken: Mask,
-        world: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
     ) -> Result<(), Fault> {
         for (to, step) in &op.steps {
-            self.eval_step(number, at, usize::from(*to), step, taken)?;
+            self.eval_step(warp_index, at, usize::from(*to), step, taken)?;
         }
         let request = |access| Request {
-            number,
+            warp_index,
             at,
             access,
             taken,
@@ -291,14 +311,14 @@ impl<'a> Block<'a> {
         match &op.effect {
             Effect::Write(writes) => {
                 for &(to, from) in writes {
-                    let row = *self.rows(number).get(from);
-                    self.warps[number].write(to, &row, taken);
+                    let row = *self.rows(warp_index).get(from);
+                    self.warps[warp_index].write(to, &row, taken);
                 }
             }
             Effect::Load { dests, access } => {
-                self.load(request(access), dests, world)?;
+                self.load(request(access), dests, context)?;
             }
-            Effect::Store { values, access } => self.store(request(access), values, world)?,
+            Effect::Store { values, access } => self.store(request(access), values, context)?,
             Effect::Atomic {
                 dests,
                 op,
@@ -307,90 +327,30 @@ impl<'a> Block<'a> {
                 access,
             } => {
                 let what = (*op, *kind);
-                self.atomic(request(access), what, dests, operands, world)?;
+                self.atomic(request(access), what, dests, operands, context)?;
             }
-            Effect::Shuffle {
-                dest,
-                in_range,
-                mode,
-                value,
-                lane,
-                limit,
-            } => {
-                let rows = self.rows(number);
-                let [value, lane, limit] = [value, lane, limit].map(|&at| rows.get(at));
-                let (mut result, mut found) = ([0; LANES], 0);
-                for own in 0..LANES {
-                    let (from, in_range) = mode.source(own as u32, lane[own], limit[own]);
-                    result[own] = value[from as usize % LANES];
-                    found |= Mask::from(in_range) << own;
-                }
-                let warp = &mut self.warps[number];
-                if let Some(to) = dest {
-                    warp.write(*to, &result, taken);
-                }
-                if let Some(to) = in_range {
-                    warp.write(*to, &spread(found), taken);
-                }
-            }
-            Effect::Vote {
-                ballot,
-                result,
-                mode,
-                predicate,
-            } => {
-                let yes = gather(self.rows(number).get(*predicate)) & taken;
-                let answer = match mode {
-                    VoteMode::All => yes == taken,
-                    VoteMode::Any => yes != 0,
-                    VoteMode::Same => yes == taken || yes == 0,
-                };
-                let warp = &mut self.warps[number];
-                if let Some(to) = ballot {
-                    warp.write(*to, &[yes; LANES], taken);
-                }
-                if let Some(to) = result {
-                    warp.write(*to, &[answer.into(); LANES], taken);
-                }
-            }
+            Effect::Shuffle(shuffle) => self.shuffle(warp_index, shuffle, taken),
+            Effect::Vote(vote) => self.vote(warp_index, vote, taken),
             Effect::Texture(_) | Effect::TextureSize(..) | Effect::Surface(_) => {
-                self.image(Issued { number, at, taken }, &op.effect, world.memory)?;
-            }
-            Effect::Barrier {
-                number: barrier,
-                threads,
-                waits,
-                question,
-            } => {
-                let lane = taken.trailing_zeros() as usize % LANES;
-                let rows = self.rows(number);
-                let barrier = rows.get(*barrier)[lane];
-                // None is all of the block, also where that is known only now.
-                let threads = threads.map(|threads| rows.get(threads)[lane]);
-                let threads = threads.filter(|&threads| threads != 0);
-                let asks = question.map(|(question, predicate)| {
-                    let yes = gather(rows.get(predicate)) & taken;
-                    (question, yes.count_ones(), taken.count_ones())
-                });
-                if *waits {
-                    self.warps[number].barrier_wait = Some(Wait {
-                        barrier,
-                        threads,
+                self.execute_image_op(
+                    WarpOp {
+                        warp_index,
                         at,
-                        reduction: asks,
-                    });
-                } else {
-                    self.arrive(number, barrier, threads);
-                }
+                        taken,
+                    },
+                    &op.effect,
+                    context.memory,
+                )?;
             }
+            Effect::Barrier(barrier) => self.barrier(warp_index, at, barrier, taken),
             Effect::BarrierResult(dest, truth) => {
-                let warp = &mut self.warps[number];
-                let answer = warp.barrier_result;
+                let warp = &mut self.warps[warp_index];
+                let result = warp.barrier_result;
                 if let Some(to) = dest {
-                    warp.write(*to, &[answer; LANES], taken);
+                    warp.write(*to, &[result; LANES], taken);
                 }
                 if let Some(to) = truth {
-                    warp.write(*to, &[u32::from(answer != 0); LANES], taken);
+                    warp.write(*to, &[u32::from(result != 0); LANES], taken);
                 }
             }
             Effect::Trap => return Err(self.fault(at, FaultKind::Trap)),
@@ -400,25 +360,92 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Makes the scratch row of a step.
+    /// Exchanges values between lanes. The value of an inactive source lane is read as it is (PTX leaves it
+    /// undefined).
+    #[inline]
+    fn shuffle(&mut self, warp_index: usize, shuffle: &ShuffleEffect, taken: Mask) {
+        let rows = self.rows(warp_index);
+        let [value, lane, limit] =
+            [shuffle.value, shuffle.lane, shuffle.limit].map(|slot| rows.get(slot));
+        let (mut result, mut in_range) = ([0; LANES], 0);
+        for own in 0..LANES {
+            let (source, is_in_range) = shuffle.mode.source(own as u32, lane[own], limit[own]);
+            result[own] = value[source as usize % LANES];
+            in_range |= Mask::from(is_in_range) << own;
+        }
+        let warp = &mut self.warps[warp_index];
+        if let Some(to) = shuffle.dest {
+            warp.write(to, &result, taken);
+        }
+        if let Some(to) = shuffle.in_range {
+            warp.write(to, &spread(in_range), taken);
+        }
+    }
+
+    /// Reduces a predicate over the `taken` lanes.
+    #[inline]
+    fn vote(&mut self, warp_index: usize, vote: &VoteEffect, taken: Mask) {
+        let ballot = gather(self.rows(warp_index).get(vote.predicate)) & taken;
+        let result = match vote.mode {
+            VoteMode::All => ballot == taken,
+            VoteMode::Any => ballot != 0,
+            VoteMode::Same => ballot == taken || ballot == 0,
+        };
+        let warp = &mut self.warps[warp_index];
+        if let Some(to) = vote.ballot {
+            warp.write(to, &[ballot; LANES], taken);
+        }
+        if let Some(to) = vote.result {
+            warp.write(to, &[result.into(); LANES], taken);
+        }
+    }
+
+    /// Arrives at a barrier; blocks the warp if it waits. The barrier number and the number of threads are those of the
+    /// first taken lane.
+    #[inline]
+    fn barrier(&mut self, warp_index: usize, at: u32, barrier: &BarrierEffect, taken: Mask) {
+        let lane = taken.trailing_zeros() as usize % LANES;
+        let rows = self.rows(warp_index);
+        let number = rows.get(barrier.number)[lane];
+        // A count of 0 means all of the block, also if it is computed at run time.
+        let threads = barrier.threads.map(|threads| rows.get(threads)[lane]);
+        let threads = threads.filter(|&threads| threads != 0);
+        let reduction = barrier.question.map(|(question, predicate)| {
+            let holds = gather(rows.get(predicate)) & taken;
+            (question, holds.count_ones(), taken.count_ones())
+        });
+        if barrier.waits {
+            self.warps[warp_index].barrier_wait = Some(Wait {
+                barrier: number,
+                threads,
+                at,
+                reduction,
+            });
+        } else {
+            self.arrive(warp_index, number, threads);
+        }
+    }
+
+    /// Evaluates a step into scratch slot `to`. Only steps that can fault depend on `taken`.
     #[inline]
     fn eval_step(
         &mut self,
-        number: usize,
+        warp_index: usize,
         at: u32,
         to: usize,
         step: &Step,
         taken: Mask,
     ) -> Result<(), Fault> {
-        let (done, rest) = self.scratch.split_at_mut(to);
-        let (Some((row, behind)), warp) = (rest.split_first_mut(), &self.warps[number]) else {
+        // A step reads earlier scratch slots only.
+        let (earlier, rest) = self.scratch.split_at_mut(to);
+        let (Some((row, next)), warp) = (rest.split_first_mut(), &self.warps[warp_index]) else {
             return Ok(());
         };
         let rows = Rows {
             warp: &warp.rows,
             grid: &self.program.grid_values,
             block: &self.block_values,
-            scratch: done,
+            scratch: earlier,
         };
         match step {
             Step::Copy(a) => *row = *rows.get(*a),
@@ -429,7 +456,7 @@ impl<'a> Block<'a> {
                 *row = ternary(*op, rows.get(*a), rows.get(*b), rows.get(*c));
             }
             Step::Float { op, words, wide } => {
-                let high = behind.first_mut().filter(|_| *wide);
+                let high = next.first_mut().filter(|_| *wide);
                 let [a, b, c, d, e, f] = words;
                 let words = [
                     rows.get(*a),
@@ -454,7 +481,7 @@ impl<'a> Block<'a> {
                             address: addresses[lane].into(),
                             context: Some(format!("it has {} bytes", bytes.len())),
                         };
-                        return Err(self.lane_fault(at, number, lane, kind));
+                        return Err(self.lane_fault(at, warp_index, lane, kind));
                     };
                     row[lane] = u32::from_le_bytes(*word);
                 }
@@ -470,7 +497,7 @@ mod tests {
 
     use super::*;
 
-    /// What a block takes for each of its threads: 4 bytes for each register, and no more than 64 beside them.
+    /// A block takes 4 bytes per register of each thread, and at most 64 bytes more per thread.
     #[test]
     fn memory_of_a_thread() {
         const REGISTERS: u8 = 40;
@@ -501,7 +528,7 @@ mod tests {
         };
         let program = Program::untimed(&code, &launch);
         let mut block = Block::new(&program, &launch, [0; 3]);
-        // Branches that part the lanes, one by one, as deep as nests get.
+        // Nested divergent branches, each of which splits off one lane.
         for warp in &mut block.warps {
             for lane in 0..8u32 {
                 let all = Mask::MAX << lane;

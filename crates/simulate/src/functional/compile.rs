@@ -1,11 +1,11 @@
-//! From operations to steps: what is the same in all lanes of the grid is computed once, the rest is a list of steps on
-//! rows.
+//! Compilation of operations to steps and effects. Values that are equal in all lanes of the grid are computed here,
+//! once; the others by steps on lane values.
 
 use std::collections::HashMap;
 
 use warpbound_ir::{
-    Address, BarrierArrival, Cell, Code, ControlEffect, Expr, Meaning, Op, SurfaceAccess, SurfaceWhat, ControlTarget,
-    TextureRead, ValueDependence, Width, cc_test,
+    Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, Op,
+    SurfaceAccess, SurfaceOp, TextureRead, ValueDependence, Width, cc_test,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 use warpbound_simt::Tag;
@@ -13,26 +13,27 @@ use warpbound_simt::Tag;
 use super::Launch;
 use super::lanes::{LANES, LaneValues};
 use super::program::{
-    MemoryOperand, ValueSlot, CompiledOp, Dest, Effect, Flow, ExtraRegister, Step, SurfaceEffect, SurfaceOperation, TextureEffect,
-    ClockRegister,
+    BarrierEffect, ClockRegister, CompiledOp, Dest, Effect, ExtraRegister, Flow, MemoryOperand,
+    ShuffleEffect, Step, SurfaceEffect, SurfaceOperation, TextureEffect, ValueSlot, VoteEffect,
 };
 use super::steps::{Operand, Steps};
 
+/// Compiler of the operations of one launch.
 pub(super) struct Compiler<'a> {
     pub(super) launch: &'a Launch,
-    /// Somebody tells the time.
+    /// Whether a simulation with time defines the clock registers.
     pub(super) timed: bool,
     pub(super) registers: usize,
     pub(super) grid_values: Vec<LaneValues>,
-    /// The rows that are the same in all lanes, by their value.
+    /// Indices in `grid_values` of the constants, by their value.
     pub(super) constant_slots: HashMap<u32, u16>,
     pub(super) scratch: usize,
-    /// Some operation reads what a block is told.
+    /// Whether some operation reads a [`ClockRegister`].
     pub(super) reads_clock: bool,
 }
 
 impl Compiler<'_> {
-    /// General registers that a code names.
+    /// Number of general registers that a code names.
     pub(super) fn register_count(code: &Code) -> usize {
         let named = |op: &Op| {
             let cells = op.reads.iter().chain(&op.writes).copied();
@@ -42,6 +43,7 @@ impl Compiler<'_> {
         code.ops.iter().map(named).max().unwrap_or(0)
     }
 
+    /// Compiles an operation; one that is not modelled becomes [`Effect::Unsupported`].
     pub(super) fn compile_op(&mut self, op: &Op) -> CompiledOp {
         let condition = op.condition;
         let mut steps = Steps::default();
@@ -57,13 +59,19 @@ impl Compiler<'_> {
             },
             _ => None,
         };
-        let test = condition.tests_cc().then(|| self.compile_cc_test(condition.cc_test));
+        let test = condition
+            .tests_cc()
+            .then(|| self.compile_cc_test(condition.cc_test));
         let (effect, flow) = match test {
-            // It asks for what is not modelled.
+            // The test is not modelled.
             Some(None) => (Effect::Unsupported, Flow::Unsupported),
             _ => {
                 let effect = effect.unwrap_or(match op.value {
-                    ValueDependence::Special(register) if ClockRegister::from_number(register).is_some() => Effect::NeedsTime,
+                    ValueDependence::Special(register)
+                        if ClockRegister::from_number(register).is_some() =>
+                    {
+                        Effect::NeedsTime
+                    }
                     _ => Effect::Unsupported,
                 });
                 (effect, self.compile_flow(&op.control))
@@ -81,7 +89,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The row of a test of the condition code, and the steps that make it.
+    /// Compiles a test of the condition code: its steps, and the slot of its result.
     fn compile_cc_test(&mut self, test: CcTest) -> Option<(Vec<(u16, Step)>, ValueSlot)> {
         let mut steps = Steps::default();
         let row = self.compile_expr(&cc_test(test)?, &mut steps)?;
@@ -89,6 +97,7 @@ impl Compiler<'_> {
         Some((steps.list, self.slot_of(row)))
     }
 
+    /// Compiles a control effect.
     fn compile_flow(&mut self, control: &ControlEffect) -> Flow {
         let tag = |token: StackToken| match token {
             StackToken::Sync => Some(Tag::Sync),
@@ -128,28 +137,10 @@ impl Compiler<'_> {
         }
     }
 
+    /// Compiles the meaning of an operation; `None` if some part is not modelled.
     fn compile_effect(&mut self, meaning: &Meaning, steps: &mut Steps) -> Option<Effect> {
         Some(match meaning {
-            Meaning::Set(writes) => {
-                let mut list: Vec<(Dest, ValueSlot)> = Vec::with_capacity(writes.len());
-                for (cell, value) in writes {
-                    let value = self.compile_expr(value, steps)?;
-                    list.push((self.dest(*cell)?, self.slot_of(value)));
-                }
-                // What an earlier write changes is read before.
-                for number in 1..list.len() {
-                    let (written, rest) = list.split_at_mut(number);
-                    let from = &mut rest[0].1;
-                    let changed = |&(dest, _): &(Dest, ValueSlot)| match (dest, *from) {
-                        (Dest::Register(row), ValueSlot::Warp(read)) => row == read,
-                        _ => false,
-                    };
-                    if written.iter().any(changed) {
-                        *from = steps.push(Step::Copy(*from), 1);
-                    }
-                }
-                Effect::Write(list)
-            }
+            Meaning::Set(writes) => Effect::Write(self.compile_writes(writes, steps)?),
             Meaning::Load {
                 dests,
                 width,
@@ -189,64 +180,49 @@ impl Compiler<'_> {
                 value,
                 lane,
                 limit,
-            } => {
-                let [value, lane, limit] = [value, lane, limit].map(|e| self.compile_expr(e, steps));
-                Effect::Shuffle {
-                    dest: self.optional_dest(*dest)?,
-                    in_range: self.optional_dest(*in_range)?,
-                    mode: *mode,
-                    value: self.slot_of(value?),
-                    lane: self.slot_of(lane?),
-                    limit: self.slot_of(limit?),
-                }
-            }
+            } => Effect::Shuffle(ShuffleEffect {
+                value: self.compile_slot(value, steps)?,
+                lane: self.compile_slot(lane, steps)?,
+                limit: self.compile_slot(limit, steps)?,
+                dest: self.optional_dest(*dest)?,
+                in_range: self.optional_dest(*in_range)?,
+                mode: *mode,
+            }),
             Meaning::Vote {
                 ballot,
                 result,
                 mode,
                 predicate,
-            } => {
-                let predicate = self.compile_expr(predicate, steps)?;
-                Effect::Vote {
-                    ballot: self.optional_dest(*ballot)?,
-                    result: self.optional_dest(*result)?,
-                    mode: *mode,
-                    predicate: self.slot_of(predicate),
-                }
-            }
+            } => Effect::Vote(VoteEffect {
+                predicate: self.compile_slot(predicate, steps)?,
+                ballot: self.optional_dest(*ballot)?,
+                result: self.optional_dest(*result)?,
+                mode: *mode,
+            }),
             Meaning::Texture(read) => self.compile_texture(read, steps)?,
             Meaning::TextureSize { handle, dests, .. } => {
-                let handle = self.compile_expr(handle, steps)?;
-                Effect::TextureSize(self.slot_of(handle), self.component_registers(dests)?)
+                let handle = self.compile_slot(handle, steps)?;
+                Effect::TextureSize(handle, self.component_registers(dests)?)
             }
             Meaning::Surface(access) => self.compile_surface(access, steps)?,
             Meaning::Barrier {
                 number,
                 threads,
                 arrival,
-            } => {
-                let number = self.compile_expr(number, steps)?;
-                let threads = match threads {
+            } => Effect::Barrier(BarrierEffect {
+                number: self.compile_slot(number, steps)?,
+                threads: match threads {
                     Expr::Const(0) => None,
-                    threads => {
-                        let threads = self.compile_expr(threads, steps)?;
-                        Some(self.slot_of(threads))
+                    threads => Some(self.compile_slot(threads, steps)?),
+                },
+                waits: *arrival != BarrierArrival::Arrive,
+                question: match arrival {
+                    BarrierArrival::Reduce(question, predicate) => {
+                        Some((*question, self.compile_slot(predicate, steps)?))
                     }
-                };
-                let question = match arrival {
-                    BarrierArrival::Ask(question, predicate) => {
-                        let predicate = self.compile_expr(predicate, steps)?;
-                        Some((*question, self.slot_of(predicate)))
-                    }
-                    BarrierArrival::Wait | BarrierArrival::Pass => None,
-                };
-                Effect::Barrier {
-                    number: self.slot_of(number),
-                    threads,
-                    waits: *arrival != BarrierArrival::Pass,
-                    question,
-                }
-            }
+                    BarrierArrival::Wait | BarrierArrival::Arrive => None,
+                },
+            }),
             Meaning::BarrierResult { dest, truth } => {
                 Effect::BarrierResult(self.optional_dest(*dest)?, self.optional_dest(*truth)?)
             }
@@ -254,12 +230,39 @@ impl Compiler<'_> {
         })
     }
 
+    /// Compiles simultaneous writes of cells to sequential ones.
+    fn compile_writes(
+        &mut self,
+        writes: &[(Cell, Expr)],
+        steps: &mut Steps,
+    ) -> Option<Vec<(Dest, ValueSlot)>> {
+        let mut list: Vec<(Dest, ValueSlot)> = Vec::with_capacity(writes.len());
+        for (cell, value) in writes {
+            let value = self.compile_slot(value, steps)?;
+            list.push((self.dest(*cell)?, value));
+        }
+        // All values are those before the operation: a register that an earlier write changes is copied first.
+        for index in 1..list.len() {
+            let (earlier, rest) = list.split_at_mut(index);
+            let from = &mut rest[0].1;
+            let overwrites = |&(dest, _): &(Dest, ValueSlot)| match (dest, *from) {
+                (Dest::Register(written), ValueSlot::Warp(read)) => written == read,
+                _ => false,
+            };
+            if earlier.iter().any(overwrites) {
+                *from = steps.push(Step::Copy(*from), 1);
+            }
+        }
+        Some(list)
+    }
+
+    /// Compiles a texture read.
     fn compile_texture(&mut self, read: &TextureRead, steps: &mut Steps) -> Option<Effect> {
-        let handle = self.compile_expr(&read.handle, steps)?;
+        let handle = self.compile_slot(&read.handle, steps)?;
         Some(Effect::Texture(Box::new(TextureEffect {
-            operation: read.what,
+            operation: read.op,
             kind: read.kind,
-            handle: self.slot_of(handle),
+            handle,
             coordinates: self.compile_exprs(&read.coordinates, steps)?,
             layer: self.compile_exprs(read.layer.as_slice(), steps)?.pop(),
             offsets: self.compile_exprs(&read.offsets, steps)?,
@@ -267,27 +270,30 @@ impl Compiler<'_> {
         })))
     }
 
+    /// Compiles a surface access.
     fn compile_surface(&mut self, access: &SurfaceAccess, steps: &mut Steps) -> Option<Effect> {
-        let handle = self.compile_expr(&access.handle, steps)?;
+        let handle = self.compile_slot(&access.handle, steps)?;
         Some(Effect::Surface(Box::new(SurfaceEffect {
-            operation: match &access.what {
-                SurfaceWhat::Load(dests) => SurfaceOperation::Load(self.register_rows(dests)?),
-                SurfaceWhat::Store(values) => SurfaceOperation::Store(self.compile_exprs(values, steps)?),
-                SurfaceWhat::Reduce(op, kind, values) => {
+            operation: match &access.op {
+                SurfaceOp::Load(dests) => SurfaceOperation::Load(self.register_rows(dests)?),
+                SurfaceOp::Store(values) => {
+                    SurfaceOperation::Store(self.compile_exprs(values, steps)?)
+                }
+                SurfaceOp::Reduce(op, kind, values) => {
                     SurfaceOperation::Reduce(*op, *kind, self.compile_exprs(values, steps)?)
                 }
             },
             width: access.width,
             size: access.size(),
             kind: access.kind,
-            handle: self.slot_of(handle),
+            handle,
             coordinates: self.compile_exprs(&access.coordinates, steps)?,
             layer: self.compile_exprs(access.layer.as_slice(), steps)?.pop(),
-            outside: access.outside,
+            outside: access.out_of_bounds,
         })))
     }
 
-    /// Components of a result and the rows that get them.
+    /// Components of a result and their destination registers.
     fn component_registers(&self, dests: &[(u8, Cell)]) -> Option<Vec<(u8, u16)>> {
         let row = |&(component, cell): &(u8, Cell)| match self.register_slot(cell)? {
             ValueSlot::Warp(row) => Some((component, row)),
@@ -296,15 +302,19 @@ impl Compiler<'_> {
         dests.iter().map(row).collect()
     }
 
-    fn compile_exprs(&mut self, values: &[Expr], steps: &mut Steps) -> Option<Vec<ValueSlot>> {
-        let mut rows = Vec::with_capacity(values.len());
-        for value in values {
-            let value = self.compile_expr(value, steps)?;
-            rows.push(self.slot_of(value));
-        }
-        Some(rows)
+    /// Compiles an expression to a slot; `None` if it is not modelled.
+    fn compile_slot(&mut self, expr: &Expr, steps: &mut Steps) -> Option<ValueSlot> {
+        let operand = self.compile_expr(expr, steps)?;
+        Some(self.slot_of(operand))
     }
 
+    /// Compiles a list of expressions to slots.
+    fn compile_exprs(&mut self, values: &[Expr], steps: &mut Steps) -> Option<Vec<ValueSlot>> {
+        let slots = values.iter().map(|value| self.compile_slot(value, steps));
+        slots.collect()
+    }
+
+    /// Compiles the address of a memory access.
     fn memory_operand(
         &mut self,
         space: MemorySpace,
@@ -312,23 +322,18 @@ impl Compiler<'_> {
         address: &Address,
         steps: &mut Steps,
     ) -> Option<MemoryOperand> {
-        let low = self.compile_expr(&address.low, steps)?;
-        let high = match &address.high {
-            None => None,
-            Some(high) => {
-                let high = self.compile_expr(high, steps)?;
-                Some(self.slot_of(high))
-            }
-        };
         Some(MemoryOperand {
             space,
             width,
-            low: self.slot_of(low),
-            high,
+            low: self.compile_slot(&address.low, steps)?,
+            high: match &address.high {
+                None => None,
+                Some(high) => Some(self.compile_slot(high, steps)?),
+            },
         })
     }
 
-    /// The rows of general registers.
+    /// Indices of destination registers; `None` elements are discarded results.
     fn register_rows(&self, cells: &[Option<Cell>]) -> Option<Vec<Option<u16>>> {
         let row = |cell: &Option<Cell>| match cell {
             None => Some(None),
@@ -340,7 +345,7 @@ impl Compiler<'_> {
         cells.iter().map(row).collect()
     }
 
-    /// What gets a row, if there is a cell.
+    /// Destination of an optional cell; `None` if the cell is not modelled.
     fn optional_dest(&self, cell: Option<Cell>) -> Option<Option<Dest>> {
         match cell {
             None => Some(None),
@@ -348,6 +353,7 @@ impl Compiler<'_> {
         }
     }
 
+    /// Destination of a cell; `None` if the cell is not modelled.
     fn dest(&self, cell: Cell) -> Option<Dest> {
         if cell.is_predicate() {
             return Some(Dest::Predicate((cell.index() - 256) as u8));
@@ -358,7 +364,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The row of a cell that is no predicate.
+    /// Slot of a cell other than a predicate.
     pub(super) fn register_slot(&self, cell: Cell) -> Option<ValueSlot> {
         let index = match cell {
             Cell::CC => self.registers + ExtraRegister::Cc.index(),
@@ -368,8 +374,8 @@ impl Compiler<'_> {
         u16::try_from(index).ok().map(ValueSlot::Warp)
     }
 
-    /// A special register that a run without time can tell (numbers: fact table of S2R); `None` for those that depend
-    /// on time, or on what is not modelled.
+    /// Slot of a special register (numbers: `sr` in `isa/nvidia/maxwell.names`); `None` for registers that are not
+    /// modelled, and for clock registers in a simulation without time.
     pub(super) fn special_register(&mut self, register: u8) -> Option<ValueSlot> {
         let row: LaneValues = match register {
             0 => std::array::from_fn(|lane| lane as u32),
@@ -378,27 +384,27 @@ impl Compiler<'_> {
                 return u16::try_from(own).ok().map(ValueSlot::Warp);
             }
             37..=39 => return Some(ValueSlot::Block(register - 37)),
-            // The masks of the lanes that stand to the own one as the name says: EQ, LT, LE, GT, GE.
+            // SR_EQMASK, SR_LTMASK, SR_LEMASK, SR_GTMASK, SR_GEMASK.
             56 => std::array::from_fn(|lane| 1 << lane),
             57 => std::array::from_fn(|lane| (1 << lane) - 1),
             58 => std::array::from_fn(|lane| u32::MAX >> (31 - lane)),
             59 => std::array::from_fn(|lane| (u32::MAX << lane) << 1),
             60 => std::array::from_fn(|lane| u32::MAX << lane),
             _ => {
-                let told = ClockRegister::from_number(register).filter(|_| self.timed)?;
+                let clock = ClockRegister::from_number(register).filter(|_| self.timed)?;
                 self.reads_clock = true;
-                return Some(ValueSlot::Block(3 + told as u8));
+                return Some(ValueSlot::Block(3 + clock as u8));
             }
         };
-        let place = self.grid_values.iter().position(|known| *known == row);
-        let place = place.unwrap_or(self.grid_values.len());
-        if place == self.grid_values.len() {
+        let index = self.grid_values.iter().position(|known| *known == row);
+        let index = index.unwrap_or(self.grid_values.len());
+        if index == self.grid_values.len() {
             self.grid_values.push(row);
         }
-        Some(ValueSlot::Grid(place as u16))
+        Some(ValueSlot::Grid(index as u16))
     }
 
-    /// A row for an operand.
+    /// Slot of an operand; constants are shared by value.
     pub(super) fn slot_of(&mut self, operand: Operand) -> ValueSlot {
         match operand {
             Operand::Slot(at) => at,

@@ -1,54 +1,54 @@
-//! What the warps of a grid did.
+//! Execution counts of a launch, and notes on probable mistakes of the kernel.
 
 use warpbound_ir::OpIndex;
 
 use super::Size;
 
-/// What the warps of a grid did. Lists have a number for each operation.
+/// Execution counts of a launch, summed over its warps. Each list has one number per operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counts {
-    /// How often a warp issued it.
+    /// Issues by a warp.
     pub issues: Vec<u64>,
-    /// How many lanes were active, over all its issues.
+    /// Active lanes, summed over all issues.
     pub active: Vec<u64>,
-    /// In how many of them its condition held.
+    /// Active lanes in which the execution condition was true, summed over all issues.
     pub executed: Vec<u64>,
-    /// After how many of its issues lanes went different ways.
+    /// Issues after which lanes diverged.
     pub divergences: Vec<u64>,
-    /// What looks like a mistake of the kernel, in the order in which it happened first.
+    /// Probable mistakes of the kernel, in the order of their first occurrence.
     pub notes: Vec<Note>,
 }
 
-/// Something that looks like a mistake but did not end the run: where it happened first, and how often.
+/// A probable mistake of the kernel that did not stop the launch: its first occurrence, and its count.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Note {
     /// The operation.
     pub at: OpIndex,
-    /// The block.
+    /// Index of the block.
     pub block: Size,
-    /// What happened.
+    /// Kind of the mistake.
     pub kind: NoteKind,
-    /// How often it happened at this operation.
+    /// Occurrences at this operation.
     pub times: u64,
 }
 
-/// What looks like a mistake.
+/// Kinds of probable mistakes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoteKind {
-    /// A thread reads shared memory that nobody in its block has written; it gets 0.
+    /// A thread reads shared memory that no thread of its block has written; the value is 0.
     Unwritten {
         /// The thread.
         thread: Size,
-        /// The address.
+        /// The byte address.
         address: u64,
     },
-    /// Warps pass a barrier of the whole block although so many threads have left the kernel before: Pascal does not wait
-    /// for them, CUDA forbids it.
+    /// Warps pass a barrier of the whole block after this number of threads has exited. Pascal does not wait for exited
+    /// threads; CUDA forbids such a barrier.
     ExitedThreads(u32),
 }
 
 impl Counts {
-    /// Nothing done.
+    /// Returns counts of zero.
     pub(crate) fn new(operations: usize) -> Counts {
         Counts {
             issues: vec![0; operations],
@@ -59,12 +59,12 @@ impl Counts {
         }
     }
 
-    /// Instructions that warps have issued.
+    /// Number of issued warp instructions.
     pub fn issued(&self) -> u64 {
         self.issues.iter().sum()
     }
 
-    /// Adds what was done later.
+    /// Adds the counts and notes of a later part of the launch.
     pub(super) fn add(&mut self, later: &Counts) {
         let lists = [
             (&mut self.issues, &later.issues),
@@ -82,6 +82,7 @@ impl Counts {
         }
     }
 
+    /// Counts one issue.
     #[inline(always)]
     pub(super) fn count(&mut self, at: u32, active: u32, taken: u32) {
         let at = at as usize;

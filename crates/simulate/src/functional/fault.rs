@@ -1,3 +1,5 @@
+//! Faults: errors of a kernel that stop a functional launch, and their messages.
+
 use std::fmt;
 
 use warpbound_ir::OpIndex;
@@ -5,97 +7,97 @@ use warpbound_isa::instr::MemorySpace;
 
 use super::Size;
 
-/// Why a launch cannot go on.
+/// An error that stops a launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     /// The operation.
     pub at: OpIndex,
-    /// The block.
+    /// Index of the block.
     pub block: Size,
-    /// The thread of the block, when it is about one.
+    /// Index of the thread in its block, if the fault concerns one thread.
     pub thread: Option<Size>,
-    /// What happened.
+    /// Kind of the fault.
     pub kind: FaultKind,
 }
 
-/// What stops a launch.
+/// Kinds of faults.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FaultKind {
-    /// What the operation means is not known yet.
+    /// The meaning of the operation is not modelled.
     Unsupported,
-    /// The operation reads a clock, or where its warp is.
+    /// The operation reads a clock or the number of an SM or warp slot, which only a simulation with time defines.
     NeedsTime,
-    /// The program stops itself.
+    /// The program executed a trap.
     Trap,
-    /// An access outside the memory.
+    /// An access out of bounds of its memory.
     OutOfBounds {
-        /// Which memory.
+        /// Memory space.
         space: MemorySpace,
-        /// The address.
+        /// Byte address.
         address: u64,
-        /// What the next buffer below is and how far behind its end the access ends, when there is one.
+        /// Position relative to the last buffer that starts below the address, or the size of the memory.
         context: Option<String>,
     },
-    /// An access at an address that is no multiple of its size.
+    /// An access at an address that is not a multiple of its size.
     Misaligned {
-        /// Which memory.
+        /// Memory space.
         space: MemorySpace,
-        /// The address.
+        /// Byte address.
         address: u64,
-        /// The size in bytes.
+        /// Size of the access in bytes.
         size: u32,
     },
     /// The launch binds no texture, or no surface, to an object.
     UnknownObject {
-        /// Texture or surface.
+        /// Expected object: texture or surface.
         space: MemorySpace,
-        /// The low word of the object.
+        /// Low word of the object.
         handle: u32,
-        /// What the object is instead.
-        other: Option<String>,
+        /// The object of the other kind that has this handle.
+        bound_as: Option<String>,
     },
-    /// A texture or a surface that is not what the instruction asks for.
+    /// A texture or surface of another kind than the instruction expects.
     WrongKind {
-        /// Its name.
+        /// Name of the object.
         name: String,
-        /// What it is.
+        /// Kind of the object.
         actual: &'static str,
-        /// What is asked for.
+        /// Kind that the instruction expects.
         expected: &'static str,
     },
-    /// An access outside a surface by an instruction that may not go there.
+    /// An access out of bounds of a surface, by an instruction that traps then.
     OutsideSurface {
-        /// The surface.
+        /// Name of the surface.
         name: String,
         /// Byte, row, slice.
-        place: [i32; 3],
-        /// The layer, where there are some.
+        position: [i32; 3],
+        /// Layer, for a layered surface.
         layer: Option<u32>,
-        /// Bytes of the access.
+        /// Size of the access in bytes.
         size: u32,
-        /// What the surface has.
+        /// Size of the surface.
         bounds: String,
     },
-    /// SYNC, BRK, CONT or RET without an entry on the stack.
+    /// SYNC, BRK, CONT or RET without an entry of its tag on the activation stack.
     MissingStackEntry(&'static str),
-    /// Warps wait at barriers and nobody else can come.
+    /// All warps that have not exited are blocked at barriers that no other warp can reach.
     Deadlock(Vec<BarrierWait>),
-    /// An indirect jump to an address at which no instruction stands.
+    /// An indirect jump to an address without an instruction.
     InvalidJumpTarget(i64),
-    /// Control goes to code that the file does not contain.
+    /// A jump or call to code outside the file.
     ExternalCode(String),
-    /// The listener has heard enough.
+    /// The listener stopped the launch.
     Stopped,
-    /// More instructions than allowed.
+    /// The launch issued more instructions than its limit.
     InstructionLimit(u64),
-    /// The code ends without an EXIT.
+    /// Execution continues past the last instruction.
     PastLastInstruction,
-    /// A block takes more than an SM has.
+    /// A block needs more resources than an SM has.
     BlockTooLarge,
 }
 
 impl Fault {
-    /// A fault of no instruction.
+    /// Returns a fault of the launch as a whole.
     pub(crate) fn of_launch(kind: FaultKind) -> Fault {
         Fault {
             at: OpIndex(0),
@@ -105,27 +107,27 @@ impl Fault {
         }
     }
 
-    /// It is that the launch issued more instructions than it may.
+    /// Whether the launch exceeded its instruction limit.
     pub fn is_instruction_limit(&self) -> bool {
         matches!(self.kind, FaultKind::InstructionLimit(_))
     }
 }
 
-/// A warp that waits at a barrier.
+/// A warp blocked at a barrier.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BarrierWait {
-    /// Its number in the block.
+    /// Index of the warp in its block.
     pub warp: u32,
     /// The operation.
     pub at: OpIndex,
-    /// The barrier.
+    /// Number of the barrier.
     pub barrier: u32,
-    /// For how many threads it waits; `None` is all of the block.
+    /// Expected number of threads; `None` for all of the block.
     pub threads: Option<u32>,
 }
 
-/// How many of the waiting warps a message names.
-const MOST_WAITERS: usize = 8;
+/// Number of blocked warps that a message lists.
+const MAX_LISTED_WARPS: usize = 8;
 
 impl fmt::Display for BarrierWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -139,93 +141,7 @@ impl fmt::Display for BarrierWait {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            FaultKind::Unsupported => {
-                f.write_str("what this instruction means is not known yet")?;
-            }
-            FaultKind::NeedsTime => {
-                f.write_str("clocks and the numbers of SMs and warps need a run with time")?;
-            }
-            FaultKind::Trap => f.write_str("the kernel stops itself (trap)")?,
-            FaultKind::OutOfBounds {
-                space,
-                address,
-                context: near,
-            } => {
-                write!(
-                    f,
-                    "address 0x{address:x} is outside the {} memory",
-                    name(*space)
-                )?;
-                if let Some(near) = near {
-                    write!(f, " ({near})")?;
-                }
-            }
-            FaultKind::Misaligned {
-                space,
-                address,
-                size,
-            } => write!(
-                f,
-                "address 0x{address:x} of the {} memory is no multiple of {size}",
-                name(*space)
-            )?,
-            FaultKind::UnknownObject {
-                space,
-                handle,
-                other,
-            } => {
-                write!(f, "0x{handle:x} is no {} of the launch", name(*space))?;
-                if let Some(other) = other {
-                    write!(f, " but {other}")?;
-                }
-            }
-            FaultKind::WrongKind { name, actual: is, expected: wanted } => {
-                write!(f, "{name} is {is}, the instruction asks for {wanted}")?;
-            }
-            FaultKind::OutsideSurface {
-                name,
-                place: [byte, row, slice],
-                layer,
-                size,
-                bounds,
-            } => {
-                write!(f, "{size} bytes at byte {byte}, row {row}, slice {slice}")?;
-                if let Some(layer) = layer {
-                    write!(f, " of layer {layer}")?;
-                }
-                write!(f, " are outside the surface {name}, which has {bounds}")?;
-            }
-            FaultKind::MissingStackEntry(tag) => {
-                write!(f, "there is no {tag} entry on the stack")?;
-            }
-            FaultKind::Deadlock(waiters) => {
-                f.write_str("nobody can come to the barriers at which warps wait: ")?;
-                for (place, waiter) in waiters.iter().take(MOST_WAITERS).enumerate() {
-                    let comma = if place == 0 { "" } else { ", " };
-                    write!(f, "{comma}{waiter}")?;
-                }
-                if waiters.len() > MOST_WAITERS {
-                    write!(f, " and {} more", waiters.len() - MOST_WAITERS)?;
-                }
-            }
-            FaultKind::InvalidJumpTarget(address) => {
-                write!(f, "there is no instruction at 0x{address:x}")?;
-            }
-            FaultKind::ExternalCode(name) => {
-                write!(f, "goes to {name}, which is not in the file")?
-            }
-            FaultKind::Stopped => f.write_str("the run was stopped")?,
-            FaultKind::InstructionLimit(limit) => {
-                write!(
-                    f,
-                    "the warps have issued {limit} instructions without coming to an end"
-                )?;
-            }
-            FaultKind::PastLastInstruction => f.write_str("execution runs past the last instruction")?,
-            FaultKind::BlockTooLarge => f.write_str("a block takes more than an SM has")?,
-        }
-        f.write_str(", in ")?;
+        write!(f, "{}, in ", self.kind)?;
         if let Some([x, y, z]) = self.thread {
             write!(f, "thread ({x}, {y}, {z}) of ")?;
         }
@@ -234,7 +150,104 @@ impl fmt::Display for Fault {
     }
 }
 
-fn name(space: MemorySpace) -> &'static str {
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FaultKind::Unsupported => {
+                f.write_str("the meaning of this instruction is not known yet")
+            }
+            FaultKind::NeedsTime => {
+                f.write_str("clocks and the numbers of SMs and warps need a run with time")
+            }
+            FaultKind::Trap => f.write_str("the kernel stops itself (trap)"),
+            FaultKind::OutOfBounds {
+                space,
+                address,
+                context,
+            } => {
+                let name = space_name(*space);
+                write!(f, "address 0x{address:x} is outside the {name} memory")?;
+                match context {
+                    None => Ok(()),
+                    Some(context) => write!(f, " ({context})"),
+                }
+            }
+            FaultKind::Misaligned {
+                space,
+                address,
+                size,
+            } => {
+                let name = space_name(*space);
+                write!(
+                    f,
+                    "address 0x{address:x} of the {name} memory is no multiple of {size}"
+                )
+            }
+            FaultKind::UnknownObject {
+                space,
+                handle,
+                bound_as,
+            } => {
+                write!(f, "0x{handle:x} is no {} of the launch", space_name(*space))?;
+                match bound_as {
+                    None => Ok(()),
+                    Some(object) => write!(f, " but {object}"),
+                }
+            }
+            FaultKind::WrongKind {
+                name,
+                actual,
+                expected,
+            } => write!(f, "{name} is {actual}, the instruction expects {expected}"),
+            FaultKind::OutsideSurface {
+                name,
+                position: [byte, row, slice],
+                layer,
+                size,
+                bounds,
+            } => {
+                write!(f, "{size} bytes at byte {byte}, row {row}, slice {slice}")?;
+                if let Some(layer) = layer {
+                    write!(f, " of layer {layer}")?;
+                }
+                write!(f, " are outside the surface {name}, which has {bounds}")
+            }
+            FaultKind::MissingStackEntry(tag) => write!(f, "there is no {tag} entry on the stack"),
+            FaultKind::Deadlock(waits) => write_deadlock(f, waits),
+            FaultKind::InvalidJumpTarget(address) => {
+                write!(f, "there is no instruction at 0x{address:x}")
+            }
+            FaultKind::ExternalCode(name) => write!(f, "goes to {name}, which is not in the file"),
+            FaultKind::Stopped => f.write_str("the run was stopped"),
+            FaultKind::InstructionLimit(limit) => {
+                write!(
+                    f,
+                    "the warps have issued {limit} instructions without terminating"
+                )
+            }
+            FaultKind::PastLastInstruction => {
+                f.write_str("execution runs past the last instruction")
+            }
+            FaultKind::BlockTooLarge => f.write_str("a block takes more than an SM has"),
+        }
+    }
+}
+
+/// Writes the message of a deadlock with the first of its blocked warps.
+fn write_deadlock(f: &mut fmt::Formatter<'_>, waits: &[BarrierWait]) -> fmt::Result {
+    f.write_str("no other warp can arrive at the barriers at which warps wait: ")?;
+    for (index, wait) in waits.iter().take(MAX_LISTED_WARPS).enumerate() {
+        let comma = if index == 0 { "" } else { ", " };
+        write!(f, "{comma}{wait}")?;
+    }
+    match waits.len().checked_sub(MAX_LISTED_WARPS) {
+        None | Some(0) => Ok(()),
+        Some(more) => write!(f, " and {more} more"),
+    }
+}
+
+/// Name of a memory space in messages.
+fn space_name(space: MemorySpace) -> &'static str {
     match space {
         MemorySpace::Global => "global",
         MemorySpace::Shared => "shared",

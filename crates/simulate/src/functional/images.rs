@@ -1,33 +1,34 @@
-//! Reads and writes of textures and surfaces by a warp.
+//! Execution of texture and surface instructions by a warp.
 
-use warpbound_ir::{ImageKind, TextureWhat};
+use warpbound_ir::{AtomicKind, AtomicOp, ImageKind, TextureOp};
 use warpbound_isa::instr::MemorySpace;
 
 use super::block::Block;
 use super::fault::{Fault, FaultKind};
 use super::lanes::{LANES, Mask, lanes_of};
-use super::memory::{GlobalAccess, write_word, read_word};
-use super::program::{ValueSlot, Dest, Effect, SurfaceEffect, SurfaceOperation, TextureEffect};
-use super::surface::{Landing, Surface};
-use super::texture::{Place, Texels, Texture};
+use super::memory::{GlobalAccess, read_word, write_word};
+use super::program::{Dest, Effect, SurfaceEffect, SurfaceOperation, TextureEffect, ValueSlot};
+use super::surface::{SurfaceAddress, resolve};
+use super::texture::{Sampler, TexelCoordinates, TexelSource};
+use warpbound_launch::{Surface, Texture};
 
-/// The operation that a warp executes.
+/// An operation that a warp executes.
 #[derive(Clone, Copy)]
-pub(super) struct Issued {
-    /// The warp in its block.
-    pub(super) number: usize,
+pub(super) struct WarpOp {
+    /// Index of the warp in its block.
+    pub(super) warp_index: usize,
     pub(super) at: u32,
     pub(super) taken: Mask,
 }
 
 /// Texels in global memory.
-struct Bytes<'m, G>(&'m mut G);
+struct GlobalTexels<'m, G>(&'m mut G);
 
-impl<G: GlobalAccess> Texels for Bytes<'_, G> {
-    /// The address.
-    type Missing = u64;
+impl<G: GlobalAccess> TexelSource for GlobalTexels<'_, G> {
+    /// Address of the missing texel.
+    type Error = u64;
 
-    fn texel(&mut self, address: u64, size: usize) -> Result<[u8; 16], u64> {
+    fn read_texel(&mut self, address: u64, size: usize) -> Result<[u8; 16], u64> {
         self.0.record_read(address, size);
         let (first, bytes) = self.0.bytes_around(address).ok_or(address)?;
         let found = address
@@ -43,64 +44,66 @@ impl<G: GlobalAccess> Texels for Bytes<'_, G> {
 }
 
 impl Block<'_> {
-    /// What an operation on textures or surfaces does. Apart from the others, which are more frequent.
+    /// Executes a texture or surface operation. Never inlined: it would slow down the frequent operations.
     #[inline(never)]
-    pub(super) fn image(
+    pub(super) fn execute_image_op(
         &mut self,
-        issued: Issued,
+        issued: WarpOp,
         effect: &Effect,
         memory: &mut impl GlobalAccess,
     ) -> Result<(), Fault> {
         match effect {
             Effect::Texture(effect) => self.read_texture(issued, effect, memory),
-            Effect::TextureSize(handle, dests) => self.size_texture(issued, *handle, dests),
+            Effect::TextureSize(handle, dests) => self.read_texture_size(issued, *handle, dests),
             Effect::Surface(effect) => self.access_surface(issued, effect, memory),
             _ => Err(self.fault(issued.at, FaultKind::Unsupported)),
         }
     }
 
+    /// Executes a texture read.
     fn read_texture(
         &mut self,
-        issued: Issued,
+        issued: WarpOp,
         effect: &TextureEffect,
         memory: &mut impl GlobalAccess,
     ) -> Result<(), Fault> {
         let mut results = [[0; LANES]; 4];
         for lane in lanes_of(issued.taken) {
-            let rows = self.rows(issued.number);
-            let word = |at: &ValueSlot| rows.get(*at)[lane];
-            let texture = self.texture(issued, lane, word(&effect.handle))?;
-            let mut place = Place {
-                coordinates: [0; 3],
+            let rows = self.rows(issued.warp_index);
+            let word = |slot: &ValueSlot| rows.get(*slot)[lane];
+            let texture = self.texture_by_handle(issued, lane, word(&effect.handle))?;
+            let mut coordinates = TexelCoordinates {
+                words: [0; 3],
                 offsets: [0; 3],
                 layer: effect.layer.as_ref().map_or(0, word),
             };
-            for (to, from) in place.coordinates.iter_mut().zip(&effect.coordinates) {
+            for (to, from) in coordinates.words.iter_mut().zip(&effect.coordinates) {
                 *to = word(from);
             }
-            for (to, from) in place.offsets.iter_mut().zip(&effect.offsets) {
+            for (to, from) in coordinates.offsets.iter_mut().zip(&effect.offsets) {
                 *to = word(from) as i32;
             }
-            let is = texture.image.kind;
-            let texel = effect.operation == TextureWhat::Texel;
-            if !texture.image.serves(effect.kind) || texture.linear_memory && !texel {
-                let wanted = match texel {
+            let is_fetch = effect.operation == TextureOp::Texel;
+            if !texture.image.accepts(effect.kind) || texture.linear_memory && !is_fetch {
+                let expected = match is_fetch {
                     true => effect.kind.name(),
-                    false => sampled(effect.kind),
+                    false => sampled_kind_name(effect.kind),
                 };
-                let is = if texture.linear_memory {
-                    "linear memory"
-                } else {
-                    is.name()
+                let actual = match texture.linear_memory {
+                    true => "linear memory",
+                    false => texture.image.kind.name(),
                 };
-                let kind = wrong_kind(&texture.name, is, wanted);
-                return Err(self.lane_fault(issued.at, issued.number, lane, kind));
+                let kind = wrong_kind(&texture.name, actual, expected);
+                return Err(self.image_fault(issued, lane, kind));
             }
-            let mut texels = Bytes(memory);
+            let mut texels = GlobalTexels(memory);
+            let sampler = Sampler { texture };
             let found = match effect.operation {
-                TextureWhat::Sample => texture.sample(&place, &mut texels),
-                TextureWhat::Texel => texture.fetch(&place, &mut texels),
-                TextureWhat::Gather(component) => texture.gather(&place, component, &mut texels),
+                TextureOp::Sample => sampler.sample(&coordinates, &mut texels),
+                TextureOp::Texel => sampler.fetch(&coordinates, &mut texels),
+                TextureOp::Gather(component) => {
+                    sampler.gather(&coordinates, component, &mut texels)
+                }
             };
             let found = found.map_err(|address| {
                 let kind = FaultKind::OutOfBounds {
@@ -108,195 +111,228 @@ impl Block<'_> {
                     address,
                     context: memory.describe_address(address),
                 };
-                self.lane_fault(issued.at, issued.number, lane, kind)
+                self.image_fault(issued, lane, kind)
             })?;
-            for (row, number) in results.iter_mut().zip(found) {
-                row[lane] = number.bits();
+            for (row, component) in results.iter_mut().zip(found) {
+                row[lane] = component.bits();
             }
         }
-        self.put_components(issued, &effect.dests, &results);
+        self.write_components(issued, &effect.dests, &results);
         Ok(())
     }
 
-    fn size_texture(
+    /// Executes a query of a texture's size.
+    fn read_texture_size(
         &mut self,
-        issued: Issued,
+        issued: WarpOp,
         handle: ValueSlot,
         dests: &[(u8, u16)],
     ) -> Result<(), Fault> {
         let mut results = [[0; LANES]; 4];
         for lane in lanes_of(issued.taken) {
-            let handle = self.rows(issued.number).get(handle)[lane];
-            // Surfaces are asked in the same way.
+            let handle = self.rows(issued.warp_index).get(handle)[lane];
+            // The same instruction queries surfaces.
             let surface = self.launch.surfaces.iter().find(|s| s.handle == handle);
             let image = match surface {
                 Some(surface) => &surface.image,
-                None => &self.texture(issued, lane, handle)?.image,
+                None => &self.texture_by_handle(issued, lane, handle)?.image,
             };
             let [width, height, depth] = image.size;
-            let deep = match image.kind.is_layered() {
+            let depth = match image.kind.is_layered() {
                 true => image.layers,
                 false => depth,
             };
-            for (row, number) in results.iter_mut().zip([width, height, deep, 1]) {
-                row[lane] = number;
+            for (row, size) in results.iter_mut().zip([width, height, depth, 1]) {
+                row[lane] = size;
             }
         }
-        self.put_components(issued, dests, &results);
+        self.write_components(issued, dests, &results);
         Ok(())
     }
 
-    fn put_components(&mut self, issued: Issued, dests: &[(u8, u16)], rows: &[[u32; LANES]; 4]) {
+    /// Writes components of the results to their destination registers.
+    fn write_components(&mut self, issued: WarpOp, dests: &[(u8, u16)], rows: &[[u32; LANES]; 4]) {
         for &(component, dest) in dests {
             let row = &rows[usize::from(component & 3)];
-            self.warps[issued.number].write(Dest::Register(dest), row, issued.taken);
+            self.warps[issued.warp_index].write(Dest::Register(dest), row, issued.taken);
         }
     }
 
+    /// Executes a surface access, lane after lane in ascending order.
     fn access_surface(
         &mut self,
-        issued: Issued,
+        issued: WarpOp,
         effect: &SurfaceEffect,
         memory: &mut impl GlobalAccess,
     ) -> Result<(), Fault> {
-        let size = effect.size;
         for lane in lanes_of(issued.taken) {
-            let rows = self.rows(issued.number);
-            let word = |at: &ValueSlot| rows.get(*at)[lane];
-            let surface = self.surface(issued, lane, word(&effect.handle))?;
-            let mut place = [0; 3];
-            for (to, from) in place.iter_mut().zip(&effect.coordinates) {
-                *to = word(from) as i32;
-            }
-            let layer = effect.layer.as_ref().map_or(0, word);
-            if surface.image.kind != effect.kind {
-                let kind = wrong_kind(&surface.name, surface.image.kind.name(), effect.kind.name());
-                return Err(self.lane_fault(issued.at, issued.number, lane, kind));
-            }
-            let fail = |kind| Err(self.lane_fault(issued.at, issued.number, lane, kind));
-            let address = match surface.landing(place, layer, size as u64, effect.outside) {
-                Landing::At(address) => Some(address),
-                Landing::Nowhere => None,
-                Landing::Trap => {
-                    return fail(FaultKind::OutsideSurface {
-                        name: surface.name.clone(),
-                        place,
-                        layer: effect.layer.is_some().then_some(layer),
-                        size: size as u32,
-                        bounds: surface.image.describe(),
-                    });
+            let address = self.surface_address(issued, effect, lane)?;
+            let accessed = match &effect.operation {
+                SurfaceOperation::Load(dests) => {
+                    let bytes = match address {
+                        None => Ok([0; 16]),
+                        Some(address) => GlobalTexels(memory).read_texel(address, effect.size),
+                    };
+                    bytes.map(|bytes| {
+                        let registers = &mut self.warps[issued.warp_index].rows;
+                        for (dest, word) in dests.iter().zip(bytes.chunks_exact(4)) {
+                            if let Some(dest) = dest {
+                                registers[usize::from(*dest)][lane] = read_word(effect.width, word);
+                            }
+                        }
+                    })
                 }
-                Landing::Misaligned => {
-                    return fail(FaultKind::Misaligned {
-                        space: MemorySpace::Surface,
-                        address: place[0] as u64,
-                        size: size as u32,
-                    });
+                SurfaceOperation::Store(values) => {
+                    let Some(address) = address else {
+                        continue;
+                    };
+                    let rows = self.rows(issued.warp_index);
+                    let bytes = memory.bytes_mut(address, effect.size).ok_or(address);
+                    bytes.map(|bytes| {
+                        for (part, value) in bytes.chunks_mut(4).zip(values) {
+                            write_word(part, rows.get(*value)[lane]);
+                        }
+                    })
+                }
+                SurfaceOperation::Reduce(op, kind, operands) => {
+                    let Some(address) = address else {
+                        continue;
+                    };
+                    let rows = self.rows(issued.warp_index);
+                    let word = |index| operands.get(index).map_or(0, |slot| rows.get(*slot)[lane]);
+                    let operand = u64::from(word(0)) | u64::from(word(1)) << 32;
+                    memory.record_read(address, effect.size);
+                    match memory.bytes_mut(address, effect.size) {
+                        None => Err(address),
+                        Some(bytes) => match reduce(bytes, *op, *kind, operand) {
+                            Some(()) => Ok(()),
+                            None => {
+                                let kind = FaultKind::Unsupported;
+                                return Err(self.image_fault(issued, lane, kind));
+                            }
+                        },
+                    }
                 }
             };
-            let mut values = [0; 4];
-            if let SurfaceOperation::Store(from) | SurfaceOperation::Reduce(_, _, from) = &effect.operation {
-                for (value, from) in values.iter_mut().zip(from) {
-                    *value = word(from);
-                }
-            }
-            let missing = |block: &Block<'_>, memory: &dyn Fn() -> Option<String>, address| {
+            accessed.map_err(|address| {
                 let kind = FaultKind::OutOfBounds {
                     space: MemorySpace::Surface,
                     address,
-                    context: memory(),
+                    context: memory.describe_address(address),
                 };
-                block.lane_fault(issued.at, issued.number, lane, kind)
-            };
-            match &effect.operation {
-                SurfaceOperation::Load(dests) => {
-                    let found = match address {
-                        None => [0; 16],
-                        Some(address) => match Bytes(memory).texel(address, size) {
-                            Ok(found) => found,
-                            Err(at) => return Err(missing(self, &|| memory.describe_address(at), at)),
-                        },
-                    };
-                    let own = &mut self.warps[issued.number].rows;
-                    for (dest, part) in dests.iter().zip(found.chunks_exact(4)) {
-                        if let Some(dest) = dest {
-                            own[usize::from(*dest)][lane] = read_word(effect.width, part);
-                        }
-                    }
-                }
-                SurfaceOperation::Store(from) => {
-                    let Some(address) = address else {
-                        continue;
-                    };
-                    let Some(bytes) = memory.bytes_mut(address, size) else {
-                        return Err(missing(self, &|| memory.describe_address(address), address));
-                    };
-                    for (part, value) in bytes.chunks_mut(4).zip(values).take(from.len()) {
-                        write_word(part, value);
-                    }
-                }
-                SurfaceOperation::Reduce(op, kind, _) => {
-                    let Some(address) = address else {
-                        continue;
-                    };
-                    memory.record_read(address, size);
-                    let Some(bytes) = memory.bytes_mut(address, size) else {
-                        return Err(missing(self, &|| memory.describe_address(address), address));
-                    };
-                    let mut old = [0; 8];
-                    for (to, from) in old.iter_mut().zip(bytes.iter()) {
-                        *to = *from;
-                    }
-                    let operand = u64::from(values[0]) | u64::from(values[1]) << 32;
-                    let Some(new) = op.apply(*kind, u64::from_le_bytes(old), operand, 0) else {
-                        return fail(FaultKind::Unsupported);
-                    };
-                    for (to, from) in bytes.iter_mut().zip(new.to_le_bytes()) {
-                        *to = from;
-                    }
-                }
-            }
+                self.image_fault(issued, lane, kind)
+            })?;
         }
         Ok(())
     }
 
-    fn texture(&self, issued: Issued, lane: usize, handle: u32) -> Result<&Texture, Fault> {
+    /// Address of a lane's surface access; `None` if the access is discarded.
+    fn surface_address(
+        &self,
+        issued: WarpOp,
+        effect: &SurfaceEffect,
+        lane: usize,
+    ) -> Result<Option<u64>, Fault> {
+        let rows = self.rows(issued.warp_index);
+        let word = |slot: &ValueSlot| rows.get(*slot)[lane];
+        let surface = self.surface_by_handle(issued, lane, word(&effect.handle))?;
+        let mut position = [0; 3];
+        for (to, from) in position.iter_mut().zip(&effect.coordinates) {
+            *to = word(from) as i32;
+        }
+        let layer = effect.layer.as_ref().map_or(0, word);
+        let size = effect.size as u32;
+        let (bound, expected) = (surface.image.kind, effect.kind);
+        let kind = if bound == expected {
+            match resolve(surface, position, layer, size.into(), effect.outside) {
+                SurfaceAddress::InBounds(address) => return Ok(Some(address)),
+                SurfaceAddress::Discarded => return Ok(None),
+                SurfaceAddress::OutOfBounds => FaultKind::OutsideSurface {
+                    name: surface.name.clone(),
+                    position,
+                    layer: effect.layer.is_some().then_some(layer),
+                    size,
+                    bounds: surface.image.describe(),
+                },
+                SurfaceAddress::Misaligned => FaultKind::Misaligned {
+                    space: MemorySpace::Surface,
+                    address: position[0] as u64,
+                    size,
+                },
+            }
+        } else {
+            wrong_kind(&surface.name, bound.name(), expected.name())
+        };
+        Err(self.image_fault(issued, lane, kind))
+    }
+
+    #[cold]
+    fn image_fault(&self, issued: WarpOp, lane: usize, kind: FaultKind) -> Fault {
+        self.lane_fault(issued.at, issued.warp_index, lane, kind)
+    }
+
+    /// The texture bound to a handle.
+    fn texture_by_handle(
+        &self,
+        issued: WarpOp,
+        lane: usize,
+        handle: u32,
+    ) -> Result<&Texture, Fault> {
         let textures = &self.launch.textures;
         textures.iter().find(|t| t.handle == handle).ok_or_else(|| {
             let surface = self.launch.surfaces.iter().find(|s| s.handle == handle);
             let kind = FaultKind::UnknownObject {
                 space: MemorySpace::Texture,
                 handle,
-                other: surface.map(|surface| format!("the surface {}", surface.name)),
+                bound_as: surface.map(|surface| format!("the surface {}", surface.name)),
             };
-            self.lane_fault(issued.at, issued.number, lane, kind)
+            self.image_fault(issued, lane, kind)
         })
     }
 
-    fn surface(&self, issued: Issued, lane: usize, handle: u32) -> Result<&Surface, Fault> {
+    /// The surface bound to a handle.
+    fn surface_by_handle(
+        &self,
+        issued: WarpOp,
+        lane: usize,
+        handle: u32,
+    ) -> Result<&Surface, Fault> {
         let surfaces = &self.launch.surfaces;
         surfaces.iter().find(|s| s.handle == handle).ok_or_else(|| {
             let texture = self.launch.textures.iter().find(|t| t.handle == handle);
             let kind = FaultKind::UnknownObject {
                 space: MemorySpace::Surface,
                 handle,
-                other: texture.map(|texture| format!("the texture {}", texture.name)),
+                bound_as: texture.map(|texture| format!("the texture {}", texture.name)),
             };
-            self.lane_fault(issued.at, issued.number, lane, kind)
+            self.image_fault(issued, lane, kind)
         })
     }
 }
 
-fn wrong_kind(name: &str, is: &'static str, wanted: &'static str) -> FaultKind {
+/// Applies an atomic reduction to the bytes of a surface element; `None` if the operation has no such type.
+fn reduce(bytes: &mut [u8], op: AtomicOp, kind: AtomicKind, operand: u64) -> Option<()> {
+    let mut old = [0; 8];
+    for (to, from) in old.iter_mut().zip(bytes.iter()) {
+        *to = *from;
+    }
+    let new = op.apply(kind, u64::from_le_bytes(old), operand, 0)?;
+    for (to, from) in bytes.iter_mut().zip(new.to_le_bytes()) {
+        *to = from;
+    }
+    Some(())
+}
+
+fn wrong_kind(name: &str, actual: &'static str, expected: &'static str) -> FaultKind {
     FaultKind::WrongKind {
         name: name.to_owned(),
-        actual: is,
-        expected: wanted,
+        actual,
+        expected,
     }
 }
 
-/// What a filtered read asks for.
-fn sampled(kind: ImageKind) -> &'static str {
+/// Name of the texture kind that a sampled read expects.
+fn sampled_kind_name(kind: ImageKind) -> &'static str {
     match kind {
         ImageKind::D1 => "a 1D array",
         ImageKind::D2 => "a 1D or 2D array",

@@ -1,20 +1,21 @@
-//! Rows of 32 values, one for each lane, and what is done with them.
+//! Operations on values of all 32 lanes of a warp.
 
 use warpbound_ir::float::single::{self, Scale};
 use warpbound_ir::float::{FloatOp, Flush, Rounding};
-use warpbound_ir::{BinaryOp, Half, TernaryOp, UnaryOp};
+use warpbound_ir::{BinaryOp, WordHalf, TernaryOp, UnaryOp};
 
 /// Lanes of a warp.
 pub(super) const LANES: usize = 32;
 
-/// The lanes of a warp as bits, or what is true in each.
+/// A set of lanes, or a truth value per lane: bit n is lane n.
 pub(super) type Mask = u32;
 
-/// A value for each lane.
+/// One 32-bit value per lane.
 pub(super) type LaneValues = [u32; LANES];
 
+/// Applies a unary operation in all lanes.
 pub(super) fn unary(op: UnaryOp, a: &LaneValues) -> LaneValues {
-    // One loop for each operation, so that the compiler can make vector instructions of it.
+    // One loop per operation, so that the compiler can vectorize each.
     macro_rules! all {
         ($($op:ident)*) => {
             match op {
@@ -22,9 +23,10 @@ pub(super) fn unary(op: UnaryOp, a: &LaneValues) -> LaneValues {
             }
         };
     }
-    all!(Neg Not AbsS Popc HighestOne HighestOther Reverse SignExtend8 SignExtend16)
+    all!(Neg Not AbsS Popc HighestOne HighestNonSign Reverse SignExtend8 SignExtend16)
 }
 
+/// Applies a binary operation in all lanes; a division by zero gives 0.
 pub(super) fn binary(op: BinaryOp, a: &LaneValues, b: &LaneValues) -> LaneValues {
     macro_rules! all {
         ($($op:ident)*) => {
@@ -39,6 +41,7 @@ pub(super) fn binary(op: BinaryOp, a: &LaneValues, b: &LaneValues) -> LaneValues
          MinU MaxU MinS MaxS)
 }
 
+/// Applies a ternary operation in all lanes.
 pub(super) fn ternary(op: TernaryOp, a: &LaneValues, b: &LaneValues, c: &LaneValues) -> LaneValues {
     macro_rules! all {
         ($($op:ident)*) => {
@@ -55,8 +58,8 @@ pub(super) fn ternary(op: TernaryOp, a: &LaneValues, b: &LaneValues, c: &LaneVal
     all!(Select Carry FunnelRight FunnelLeft Permute)
 }
 
-/// A floating-point operation: its low words, and its high ones where they are wanted. Words beyond those that it reads
-/// do not matter.
+/// Applies a floating-point operation in all lanes; stores the low words of the results in `low` and, if given, the
+/// high words in `high`. The operation ignores `words` past its operand count.
 pub(super) fn float(
     op: FloatOp,
     words: [&LaneValues; FloatOp::MOST_WORDS],
@@ -64,7 +67,8 @@ pub(super) fn float(
     high: Option<&mut LaneValues>,
 ) {
     let [a, b, c, ..] = words;
-    // The frequent operations have loops of their own, in which nothing is decided again for each lane.
+    // Frequent operations have loops of their own with constant rounding and flush modes, so that no lane branches on
+    // them and the loops vectorize.
     macro_rules! each_flush {
         ($flush:ident, |$lane:ident, $known:ident| $value:expr) => {
             match $flush {
@@ -119,19 +123,19 @@ pub(super) fn float(
             for lane in 0..LANES {
                 let words = [a[lane], b[lane], c[lane], d[lane], e[lane], f[lane]];
                 let value = op.apply(words);
-                low[lane] = Half::Low.of(value);
-                high[lane] = Half::High.of(value);
+                low[lane] = WordHalf::Low.of(value);
+                high[lane] = WordHalf::High.of(value);
             }
         }
     }
 }
 
-/// 1 in the lanes of a mask, else 0.
+/// Expands a mask to lane values: 1 in its lanes, else 0.
 pub(super) fn spread(mask: Mask) -> LaneValues {
     std::array::from_fn(|lane| mask >> lane & 1)
 }
 
-/// The lanes in which a value is not 0.
+/// Mask of the lanes whose value is not 0.
 pub(super) fn gather(row: &LaneValues) -> Mask {
     let mut mask = 0;
     for (lane, &value) in row.iter().enumerate() {
@@ -140,7 +144,7 @@ pub(super) fn gather(row: &LaneValues) -> Mask {
     mask
 }
 
-/// The lanes of a mask, ascending.
+/// Iterates over the lanes of a mask, ascending.
 pub(super) fn lanes_of(mut mask: Mask) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = mask.trailing_zeros() as usize;

@@ -1,4 +1,4 @@
-//! Listeners: whoever wants to know what warps do while they do it.
+//! Listeners: observers of the instructions and memory accesses of a launch.
 
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::instr::MemorySpace;
@@ -9,80 +9,80 @@ use super::lanes::{LANES, LaneValues, spread};
 use super::program::ExtraRegister;
 use super::warp::Warp;
 
-/// Hears of every instruction before it takes effect.
+/// Observer of a launch, called before each instruction takes effect.
 pub trait ExecutionListener {
-    /// A warp issues an instruction; false ends the launch.
+    /// Observes an instruction that a warp issues; `false` stops the launch.
     #[inline(always)]
     fn issue(&mut self, _issue: &Issue<'_>) -> bool {
         true
     }
 
-    /// The instruction that was issued last is about to access memory.
+    /// Observes a memory access of the instruction issued last, before it takes effect.
     #[inline(always)]
     fn access(&mut self, _access: &MemoryAccess<'_>) {}
 
-    /// All warps of a block have come to their end.
+    /// Observes that all warps of a block have exited.
     fn block_done(&mut self, _block: Size) {}
 }
 
-/// Nobody listens.
+/// Listener that ignores all events.
 #[derive(Clone, Copy, Debug)]
 pub struct NoListener;
 
 impl ExecutionListener for NoListener {}
 
-/// What an access does.
+/// Kind of a memory access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AccessKind {
-    /// Reads.
+    /// A read.
     Load,
-    /// Writes.
+    /// A write.
     Store,
-    /// Both at once, for each lane.
+    /// An atomic read-modify-write per lane.
     Atomic,
 }
 
-/// An access to memory by the lanes of a warp.
+/// A memory access by the lanes of a warp.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryAccess<'a> {
-    /// The memory that the instruction names; a generic address may be of any.
+    /// Memory space of the instruction; a generic address may refer to several.
     pub space: MemorySpace,
-    /// What it does.
+    /// Kind of the access.
     pub kind: AccessKind,
-    /// Bytes of a lane.
+    /// Bytes per lane.
     pub size: u32,
-    /// An address for each lane, in bytes.
+    /// Byte address per lane.
     pub addresses: &'a [u64; LANES],
-    /// The lanes that take part.
+    /// Mask of the lanes that take part.
     pub taken: u32,
 }
 
 /// A warp about to execute an instruction.
 pub struct Issue<'a> {
-    /// The block.
+    /// Index of the block.
     pub block: Size,
     /// The operation.
     pub at: OpIndex,
-    /// The active lanes.
+    /// Mask of the active lanes.
     pub active: u32,
-    /// Those of them in which the condition holds.
+    /// Mask of the active lanes in which the execution condition is true.
     pub taken: u32,
     pub(super) warp: &'a Warp,
     pub(super) registers: usize,
 }
 
 impl Issue<'_> {
-    /// The number of the warp's first thread in its block.
+    /// Linear index of the warp's first thread in its block.
     pub fn first_thread(&self) -> u32 {
         self.warp.first_thread
     }
 
-    /// The activation stack: points are operations.
+    /// Activation stack of the warp; points are operation indices.
     pub fn stack(&self) -> &ActivationStack<u32> {
         &self.warp.stack
     }
 
-    /// What a cell holds in each lane: 0 or 1 in predicates, 0 in registers that the code does not name.
+    /// Value of a cell in each lane: 0 or 1 for predicates, 0 for registers that the code does not name.
     pub fn cell(&self, cell: Cell) -> LaneValues {
         if cell.is_predicate() {
             let number = cell.index() - 256;

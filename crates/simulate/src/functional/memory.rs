@@ -1,91 +1,21 @@
-//! Memories: bytes at addresses.
+//! Memories as blocks access them.
 
 use warpbound_ir::Width;
+use warpbound_isa::instr::MemorySpace;
+use warpbound_launch::{GlobalMemory, window};
 
-/// Bytes of global memory that a kernel may access.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Buffer {
-    /// The name that people know it by.
-    pub name: String,
-    /// The address of the first byte.
-    pub address: u64,
-    /// The bytes.
-    pub bytes: Vec<u8>,
-}
-
-/// The global memory: buffers at ascending addresses, with room between them that nobody may access.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct GlobalMemory {
-    buffers: Vec<Buffer>,
-}
-
-impl GlobalMemory {
-    /// Where the first buffer begins; addresses have more than 32 bits, so that code that forgets the high word is
-    /// noticed.
-    const FIRST_ADDRESS: u64 = 0x7_0000_0000;
-
-    /// Buffers begin at multiples of this, as `cudaMalloc` places them.
-    const ALIGNMENT: u64 = 512;
-
-    /// Adds a buffer; its address.
-    pub fn add(&mut self, name: impl Into<String>, bytes: Vec<u8>) -> u64 {
-        let address = match self.buffers.last() {
-            None => GlobalMemory::FIRST_ADDRESS,
-            Some(last) => {
-                let end = last.address + last.bytes.len() as u64;
-                end.next_multiple_of(GlobalMemory::ALIGNMENT) + GlobalMemory::ALIGNMENT
-            }
-        };
-        self.buffers.push(Buffer {
-            name: name.into(),
-            address,
-            bytes,
-        });
-        address
-    }
-
-    /// The buffers, by address.
-    pub fn buffers(&self) -> &[Buffer] {
-        &self.buffers
-    }
-
-    /// Writes bytes, all of them in one buffer; `false` where there is none.
-    pub fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
-        let Some(buffer) = self.buffer_index(address).and_then(|p| self.buffers.get_mut(p)) else {
-            return false;
-        };
-        let start = (address - buffer.address) as usize;
-        let room = start
-            .checked_add(bytes.len())
-            .and_then(|end| buffer.bytes.get_mut(start..end));
-        room.map(|room| room.copy_from_slice(bytes)).is_some()
-    }
-
-    /// The buffer around an address.
-    #[inline]
-    pub(super) fn buffer(&self, address: u64) -> Option<&Buffer> {
-        self.buffers.get(self.buffer_index(address)?)
-    }
-
-    #[inline]
-    fn buffer_index(&self, address: u64) -> Option<usize> {
-        let behind = self.buffers.partition_point(|b| b.address <= address);
-        behind.checked_sub(1)
-    }
-}
-
-/// Global memory as blocks see it.
+/// Global memory as one block accesses it: the memory itself, or a view with private writes (`parallel`).
 pub(crate) trait GlobalAccess {
-    /// Bytes around an address, the address of the first before them; `None` where there are none.
+    /// The contiguous bytes that contain an address, with the address of the first; `None` if unmapped.
     fn bytes_around(&self, address: u64) -> Option<(u64, &[u8])>;
 
-    /// Somebody reads there; sizes are powers of 2, at most 16, that divide the address.
+    /// Records a read; `size` is a power of 2, at most 16, and divides `address`.
     fn record_read(&mut self, address: u64, size: usize);
 
-    /// The bytes of an access that writes all of them; `None` when not all of them are in one buffer.
+    /// The bytes of an access that writes all of them; `None` if they are not all in one buffer.
     fn bytes_mut(&mut self, address: u64, size: usize) -> Option<&mut [u8]>;
 
-    /// Which buffer lies before an address, and how far behind its beginning the address is.
+    /// Describes an address, for messages, by the last buffer that starts at or before it.
     fn describe_address(&self, address: u64) -> Option<String>;
 }
 
@@ -101,8 +31,7 @@ impl GlobalAccess for GlobalMemory {
 
     #[inline]
     fn bytes_mut(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
-        let place = self.buffer_index(address)?;
-        let buffer = self.buffers.get_mut(place)?;
+        let buffer = self.buffer_mut(address)?;
         let start = usize::try_from(address - buffer.address).ok()?;
         buffer.bytes.get_mut(start..start.checked_add(size)?)
     }
@@ -118,12 +47,12 @@ impl GlobalAccess for GlobalMemory {
     }
 }
 
-/// The memory of a block, and which of its bytes somebody has written.
+/// Shared memory of a block, with the set of bytes that have been written.
 pub(super) struct SharedMemory {
     pub(super) bytes: Vec<u8>,
-    /// A bit for each byte of a word.
+    /// Per word, a bit for each written byte.
     written: Vec<u8>,
-    /// Bytes that nobody has written.
+    /// Number of bytes not written yet.
     unwritten: u32,
 }
 
@@ -136,7 +65,7 @@ impl SharedMemory {
         }
     }
 
-    /// Notes that somebody writes there; sizes are powers of 2 that divide the address.
+    /// Marks bytes as written; `size` is a power of 2 that divides `address`.
     #[inline]
     pub(super) fn mark_written(&mut self, address: u64, size: usize) {
         if self.unwritten == 0 {
@@ -149,7 +78,7 @@ impl SharedMemory {
         }
     }
 
-    /// Whether all bytes there have been written.
+    /// Whether all bytes of an access have been written.
     #[inline]
     pub(super) fn is_written(&self, address: u64, size: usize) -> bool {
         if self.unwritten == 0 {
@@ -161,7 +90,7 @@ impl SharedMemory {
     }
 }
 
-/// The words of an access, and which bytes of each it touches.
+/// Range of the words of an access, and the mask of the bytes it touches in each.
 #[inline]
 fn words(address: u64, size: usize) -> (std::ops::Range<usize>, u8) {
     let first = address as usize / 4;
@@ -172,33 +101,20 @@ fn words(address: u64, size: usize) -> (std::ops::Range<usize>, u8) {
     }
 }
 
-/// Where generic addresses reach the memory of the block and of the thread: windows of 16 MiB in the lowest 4 GiB, as the
-/// code that compilers write expects. It takes the low 24 bits for the address inside, tells global memory by a high word
-/// other than 0, and takes nothing but the low word of the bases on sm_50. The bases stand in the constants of a launch.
-pub(crate) mod window {
-    use warpbound_isa::instr::MemorySpace;
-
-    /// The memory of the block.
-    pub(crate) const SHARED: u64 = 0x0100_0000;
-    /// The memory of the thread.
-    pub(crate) const LOCAL: u64 = 0x0200_0000;
-    /// Bytes of a window.
-    pub(crate) const SIZE: u64 = 1 << 24;
-
-    /// Which memory an address belongs to, and the address of its first byte: a generic address may be of any.
-    #[inline]
-    pub(crate) fn space_of(space: MemorySpace, address: u64) -> (MemorySpace, u64) {
-        let in_window = |base: u64| address.wrapping_sub(base) < SIZE;
-        match space {
-            MemorySpace::Generic if in_window(SHARED) => (MemorySpace::Shared, SHARED),
-            MemorySpace::Generic if in_window(LOCAL) => (MemorySpace::Local, LOCAL),
-            MemorySpace::Generic => (MemorySpace::Global, 0),
-            space => (space, 0),
-        }
+/// Memory space of an address, and the address of the first byte of that space. Resolves generic addresses by their
+/// windows.
+#[inline]
+pub(crate) fn space_of(space: MemorySpace, address: u64) -> (MemorySpace, u64) {
+    let in_window = |base: u64| address.wrapping_sub(base) < window::SIZE;
+    match space {
+        MemorySpace::Generic if in_window(window::SHARED) => (MemorySpace::Shared, window::SHARED),
+        MemorySpace::Generic if in_window(window::LOCAL) => (MemorySpace::Local, window::LOCAL),
+        MemorySpace::Generic => (MemorySpace::Global, 0),
+        space => (space, 0),
     }
 }
 
-/// Bytes that one access of a lane takes for each cell.
+/// Bytes of memory per cell of an access.
 pub(super) fn access_size(width: Width) -> usize {
     match width {
         Width::U8 | Width::S8 => 1,
@@ -207,7 +123,7 @@ pub(super) fn access_size(width: Width) -> usize {
     }
 }
 
-/// What a cell gets of some bytes.
+/// Reads a cell from memory bytes, with the zero or sign extension of the width.
 #[inline]
 pub(super) fn read_word(width: Width, bytes: &[u8]) -> u32 {
     match (width, bytes) {
@@ -220,7 +136,7 @@ pub(super) fn read_word(width: Width, bytes: &[u8]) -> u32 {
     }
 }
 
-/// Puts a cell into bytes.
+/// Writes the low bytes of a cell to memory bytes.
 #[inline]
 pub(super) fn write_word(bytes: &mut [u8], value: u32) {
     for (byte, new) in bytes.iter_mut().zip(value.to_le_bytes()) {

@@ -1,7 +1,9 @@
-//! What a grid of threads computes: all blocks of a launch, one after the other, warp by warp, without time.
+//! Functional simulation of a launch, without time: executes all blocks one after the other (`pastis-2022` 4, the
+//! instruction set simulator).
 //!
-//! The lanes of a warp are executed together, operation by operation, on rows of 32 values; where they part, the
-//! activation stack of `simt` says who goes on. A warp runs until it comes to a barrier or to its end.
+//! Each operation is compiled once per launch to steps on values of 32 lanes, and then executed for all lanes of a warp
+//! together. Where lanes diverge, the activation stack of `simt` selects those that continue. A warp runs until it
+//! waits at a barrier or exits.
 
 mod access;
 mod barrier;
@@ -23,98 +25,30 @@ mod warp;
 use std::num::NonZero;
 
 use warpbound_ir::{Code, OpIndex};
+use warpbound_launch::{GlobalMemory, Launch, Size};
 
 pub use counts::{Counts, Note, NoteKind};
-pub use fault::{Fault, FaultKind, BarrierWait};
-pub use listen::{AccessKind, MemoryAccess, Issue, ExecutionListener, NoListener};
-pub use memory::{Buffer, GlobalMemory};
-pub use surface::Surface;
-pub use texture::{AddressMode, Filter, TexelArray, TexelElement, Texture};
+pub use fault::{BarrierWait, Fault, FaultKind};
+pub use listen::{AccessKind, ExecutionListener, Issue, MemoryAccess, NoListener};
 
 pub(crate) use block::{Block, ExecContext};
-pub(crate) use memory::window;
-pub(crate) use program::{Program, ClockRegister};
+pub(crate) use memory::space_of;
+pub(crate) use program::{ClockRegister, Program};
 
-/// An operation that cannot be run yet.
-pub use crate::compiled::UnsupportedOp;
-
-/// Threads in x, y and z.
-pub type Size = [u32; 3];
-
-/// A launch of a grid.
-#[derive(Clone, Debug)]
-pub struct Launch {
-    /// Blocks.
-    pub grid: Size,
-    /// Threads of a block, at most 1024.
-    pub block: Size,
-    /// Bytes of shared memory of a block, static and dynamic.
-    pub shared: u32,
-    /// Bytes of local memory of a thread.
-    pub local: u32,
-    /// Constant banks: number, bytes.
-    pub constants: Vec<(u8, Vec<u8>)>,
-    /// Textures, by their handles.
-    pub textures: Vec<Texture>,
-    /// Surfaces, by their handles.
-    pub surfaces: Vec<Surface>,
-    /// The most instructions that the warps of the grid may issue together.
-    pub max_instructions: u64,
-    /// Who goes first where lanes part.
-    pub order: PathOrder,
-}
-
-/// Who goes first after a branch at which the lanes of a warp part. Experiments see those that jump; no document says so.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum PathOrder {
-    /// The lanes that jump.
-    #[default]
-    TakenFirst,
-    /// The lanes that fall through.
-    TakenLast,
-}
-
-impl Launch {
-    /// The block with so many before it.
-    pub(crate) fn block_at(&self, number: u64) -> Size {
-        let [width, height, _] = self.grid.map(u64::from);
-        let x = number % width.max(1);
-        let y = number / width.max(1) % height.max(1);
-        let z = number / width.max(1) / height.max(1);
-        [x as u32, y as u32, z as u32]
-    }
-
-    /// The blocks in the order in which they run.
-    fn blocks(&self) -> impl Iterator<Item = Size> + use<> {
-        let [width, height, depth] = self.grid;
-        (0..depth)
-            .flat_map(move |z| (0..height).flat_map(move |y| (0..width).map(move |x| [x, y, z])))
-    }
-
-    /// Where the launch block of the constants tells the windows of generic addresses: byte offsets of the low words of
-    /// shared and local memory, and of the high ones (experiments with the compiler's output).
-    pub const WINDOWS_AT: [(usize, u32); 4] = [
-        (0x0, memory::window::SHARED as u32),
-        (0x4, memory::window::LOCAL as u32),
-        (0x100, (memory::window::SHARED >> 32) as u32),
-        (0x104, (memory::window::LOCAL >> 32) as u32),
-    ];
-}
-
-/// Runs all blocks of a launch.
+/// Executes all blocks of a launch.
 ///
 /// # Errors
 ///
-/// For an operation that cannot be run yet when a warp comes to it, and for what a kernel must not do.
+/// If a warp reaches an unsupported operation, or if the kernel makes an error, see [`FaultKind`].
 pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result<Counts, Fault> {
     launch_with(code, launch, memory, &mut NoListener)
 }
 
-/// Runs all blocks of a launch while somebody listens.
+/// Executes all blocks of a launch and reports each instruction to a listener.
 ///
 /// # Errors
 ///
-/// As [`launch`]; and when the listener has heard enough.
+/// As [`launch`]; also if the listener stops the launch.
 pub fn launch_with(
     code: &Code,
     launch: &Launch,
@@ -137,8 +71,8 @@ pub fn launch_with(
     Ok(counts)
 }
 
-/// Runs all blocks of a launch on several threads, with the result of one: what buffers hold, what is counted and which
-/// fault ends the run do not depend on their number. `done` hears after each block how many have come to their end.
+/// Executes all blocks of a launch on several host threads. Buffers, counts and fault do not depend on the number of
+/// threads. After each block, `done` receives the number of finished blocks.
 ///
 /// # Errors
 ///
@@ -151,12 +85,18 @@ pub fn launch_on(
     done: &mut dyn FnMut(u64),
 ) -> Result<Counts, Fault> {
     if threads.get() > 1 {
-        return parallel::run(&Program::untimed(code, launch), launch, memory, threads, done);
+        return parallel::run(
+            &Program::untimed(code, launch),
+            launch,
+            memory,
+            threads,
+            done,
+        );
     }
     launch_with(code, launch, memory, &mut Progress { done, blocks: 0 })
 }
 
-/// Listens for blocks only.
+/// Listener that reports the number of finished blocks.
 struct Progress<'a> {
     done: &'a mut dyn FnMut(u64),
     blocks: u64,
@@ -169,7 +109,7 @@ impl ExecutionListener for Progress<'_> {
     }
 }
 
-/// The operations of a code that cannot be run yet, ascending.
+/// The operations of a code that cannot be executed without time, ascending.
 pub fn unsupported_ops(code: &Code, launch: &Launch) -> Vec<OpIndex> {
     Program::untimed(code, launch).unsupported_ops()
 }

@@ -1,8 +1,9 @@
-//! Blocks at the same time, with the result of one after the other.
+//! Parallel execution of blocks with the result of sequential execution, by speculation and validation.
 //!
-//! Each block of a round runs on its own view of the memory as it was before the round. Then, in the order of the grid:
-//! when a block has read no word that an earlier block of the round wrote, what it wrote is what it would have written
-//! in its turn, and is taken over; otherwise it runs again, alone. So the number of threads changes nothing but the time.
+//! Each block of a round executes speculatively on a private view of the memory before the round. Then, in grid order,
+//! each block is validated: if it has read no word that an earlier block of the round wrote, its writes equal those of
+//! sequential execution and are committed; otherwise it is executed again, alone. Results therefore do not depend on
+//! the number of threads.
 
 use std::num::NonZero;
 use std::sync::Mutex;
@@ -15,15 +16,16 @@ use super::memory::GlobalAccess;
 use super::program::Program;
 use super::{Counts, Fault, GlobalMemory, Launch, NoListener, Size};
 
-/// Blocks of a round for each thread: enough that threads seldom wait for each other at its end.
-const BLOCKS_EACH: usize = 8;
+/// Blocks per round and thread: enough that threads seldom idle at the end of a round.
+const BLOCKS_PER_THREAD: usize = 8;
 
-/// Instructions after which a block of a round gives up, many times those of the longest so far: what it reads may be
-/// stale, so that it could wait for ever for what an earlier block writes.
-const PATIENCE: u64 = 16;
-const LEAST_PATIENCE: u64 = 1 << 20;
+/// Instruction budget of a speculative block, as a multiple of the longest block so far. A budget is needed because its
+/// reads may be stale: it could spin for ever on a value that an earlier block of the round writes.
+const BUDGET_FACTOR: u64 = 16;
+/// Least instruction budget of a speculative block.
+const MIN_BUDGET: u64 = 1 << 20;
 
-/// Runs all blocks of a grid; `done` hears after each how many are done.
+/// Executes all blocks of a launch; `done` receives the number of finished blocks after each.
 pub(super) fn run(
     program: &Program<'_>,
     launch: &Launch,
@@ -34,33 +36,35 @@ pub(super) fn run(
     let operations = program.ops.len();
     let mut counts = Counts::new(operations);
     let mut left = launch.max_instructions;
-    let mut longest = LEAST_PATIENCE;
+    let mut longest = MIN_BUDGET;
     let mut finished = 0;
     let mut blocks = launch.blocks();
     loop {
-        let round: Vec<Size> = blocks.by_ref().take(threads.get() * BLOCKS_EACH).collect();
+        let round: Vec<Size> = blocks
+            .by_ref()
+            .take(threads.get() * BLOCKS_PER_THREAD)
+            .collect();
         if round.is_empty() {
             return Ok(counts);
         }
-        let patience = left.min(longest.saturating_mul(PATIENCE));
+        let patience = left.min(longest.saturating_mul(BUDGET_FACTOR));
         let mut written: FxHashMap<u64, u64> = FxHashMap::default();
-        for (index, tried) in round
-            .iter()
-            .zip(together(program, launch, memory, &round, threads, patience))
-        {
+        for (index, tried) in round.iter().zip(run_round(
+            program, launch, memory, &round, threads, patience,
+        )) {
             let block = Block::new(program, launch, *index);
             let before = left;
             match tried {
-                Some(tried) if tried.is_current(&written) && tried.issued(left) => {
+                Some(tried) if tried.is_valid(&written) && tried.fits_budget(left) => {
                     counts.add(&tried.counts);
                     left -= tried.counts.issued();
                     tried.outcome?;
-                    note(&mut written, &tried.pages);
-                    apply(tried.pages, memory);
+                    record_writes(&mut written, &tried.pages);
+                    commit(tried.pages, memory);
                 }
                 _ => {
-                    // Alone, on a view only to learn what it writes.
-                    let mut view = View::of(memory);
+                    // Executed alone; the view only records its writes.
+                    let mut view = MemoryView::of(memory);
                     let outcome = block.run(&mut ExecContext {
                         memory: &mut view,
                         counts: &mut counts,
@@ -69,8 +73,8 @@ pub(super) fn run(
                     });
                     let pages = view.pages;
                     outcome?;
-                    note(&mut written, &pages);
-                    apply(pages, memory);
+                    record_writes(&mut written, &pages);
+                    commit(pages, memory);
                 }
             }
             longest = longest.max(before - left);
@@ -80,17 +84,17 @@ pub(super) fn run(
     }
 }
 
-/// What a block did on its view.
-struct Tried {
+/// Result of a block's speculative execution on its view.
+struct SpeculativeRun {
     outcome: Result<(), Fault>,
     counts: Counts,
     pages: FxHashMap<u64, Page>,
     read: FxHashMap<u64, u64>,
 }
 
-impl Tried {
-    /// Whether nobody wrote a word that it read.
-    fn is_current(&self, written: &FxHashMap<u64, u64>) -> bool {
+impl SpeculativeRun {
+    /// Whether no earlier block of the round wrote a word that this block read.
+    fn is_valid(&self, written: &FxHashMap<u64, u64>) -> bool {
         let (fewer, more) = match self.read.len() < written.len() {
             true => (&self.read, written),
             false => (written, &self.read),
@@ -100,29 +104,30 @@ impl Tried {
             .all(|(page, words)| more.get(page).is_none_or(|others| words & others == 0))
     }
 
-    /// Whether it came to its end, or to a fault of its own, with no more instructions than are left.
-    fn issued(&self, left: u64) -> bool {
+    /// Whether it finished or faulted by itself within the remaining instructions of the launch.
+    fn fits_budget(&self, left: u64) -> bool {
         let gave_up = matches!(&self.outcome, Err(fault) if fault.is_instruction_limit());
         !gave_up && self.counts.issued() <= left
     }
 }
 
-/// Runs the blocks of a round, each on a view of its own.
-fn together(
+/// Executes the blocks of a round on all threads, each on a view of its own.
+fn run_round(
     program: &Program<'_>,
     launch: &Launch,
     memory: &GlobalMemory,
     round: &[Size],
     threads: NonZero<usize>,
     patience: u64,
-) -> Vec<Option<Tried>> {
+) -> Vec<Option<SpeculativeRun>> {
     let next = AtomicUsize::new(0);
-    let results: Vec<Mutex<Option<Tried>>> = round.iter().map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Option<SpeculativeRun>>> =
+        round.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
         while let at = next.fetch_add(1, Ordering::Relaxed)
             && let (Some(index), Some(result)) = (round.get(at), results.get(at))
         {
-            let mut view = View::of(memory);
+            let mut view = MemoryView::of(memory);
             let mut counts = Counts::new(program.ops.len());
             let mut left = patience;
             let block = Block::new(program, launch, *index);
@@ -132,7 +137,7 @@ fn together(
                 budget: &mut left,
                 listener: &mut NoListener,
             });
-            let tried = Tried {
+            let tried = SpeculativeRun {
                 outcome,
                 counts,
                 pages: view.pages,
@@ -155,18 +160,18 @@ fn together(
         .collect()
 }
 
-/// Words written on each page.
-fn note(written: &mut FxHashMap<u64, u64>, pages: &FxHashMap<u64, Page>) {
+/// Adds the words written on each page.
+fn record_writes(written: &mut FxHashMap<u64, u64>, pages: &FxHashMap<u64, Page>) {
     for (&at, page) in pages {
         *written.entry(at).or_default() |= page.words;
     }
 }
 
-/// Takes over what a block wrote.
-fn apply(pages: FxHashMap<u64, Page>, memory: &mut GlobalMemory) {
+/// Copies the bytes that a block wrote to the memory.
+fn commit(pages: FxHashMap<u64, Page>, memory: &mut GlobalMemory) {
     for (at, page) in pages {
         for byte in page.written_bytes() {
-            let address = at * PAGE as u64 + byte as u64;
+            let address = at * PAGE_SIZE as u64 + byte as u64;
             if let (Some([to]), Some(from)) = (memory.bytes_mut(address, 1), page.bytes.get(byte)) {
                 *to = *from;
             }
@@ -174,23 +179,23 @@ fn apply(pages: FxHashMap<u64, Page>, memory: &mut GlobalMemory) {
     }
 }
 
-/// Bytes of a page: a bit of a word for each of its words of memory.
-const PAGE: usize = 256;
+/// Bytes per page: 64 words, so that a 64-bit mask has one bit per word.
+const PAGE_SIZE: usize = 256;
 
-/// A page that a block has written to.
+/// A page that a block has written.
 struct Page {
-    /// What its block sees, from the address on at which the buffer is.
+    /// Contents as the block sees them, from the start of the page to the end of the page or of the buffer.
     bytes: Vec<u8>,
-    /// A bit for each byte that was written.
-    written: [u64; PAGE / 64],
-    /// A bit for each word of which a byte was written.
+    /// Mask of the written bytes.
+    written: [u64; PAGE_SIZE / 64],
+    /// Mask of the words with a written byte.
     words: u64,
-    /// The same where all four were.
-    whole: u64,
+    /// Mask of the words with all four bytes written.
+    full_words: u64,
 }
 
 impl Page {
-    /// Notes that an access writes its bytes.
+    /// Marks the bytes of an access as written.
     fn write(&mut self, byte: usize, size: usize) {
         let (part, first) = (byte / 64, byte % 64);
         if let Some(written) = self.written.get_mut(part) {
@@ -199,26 +204,27 @@ impl Page {
             let words = words(byte, size);
             let is_whole = *written >> (first & !3) & 15 == 15;
             self.words |= words;
-            self.whole |= if is_whole { words } else { 0 };
+            self.full_words |= if is_whole { words } else { 0 };
         }
     }
 
+    /// Indices of the written bytes, ascending.
     fn written_bytes(&self) -> impl Iterator<Item = usize> {
-        (0..PAGE).filter(|byte| self.written[byte / 64] >> (byte % 64) & 1 == 1)
+        (0..PAGE_SIZE).filter(|byte| self.written[byte / 64] >> (byte % 64) & 1 == 1)
     }
 }
 
-/// The memory as it was, and what a block has written since.
-struct View<'a> {
+/// Private view of the memory: its state before the round, and the pages that the block has written since.
+struct MemoryView<'a> {
     memory: &'a GlobalMemory,
     pages: FxHashMap<u64, Page>,
-    /// For each page, the words that were read before the block itself had written them.
+    /// Per page, the mask of the words that were read before the block had written them.
     read: FxHashMap<u64, u64>,
 }
 
-impl<'a> View<'a> {
-    fn of(memory: &'a GlobalMemory) -> View<'a> {
-        View {
+impl<'a> MemoryView<'a> {
+    fn of(memory: &'a GlobalMemory) -> MemoryView<'a> {
+        MemoryView {
             memory,
             pages: FxHashMap::default(),
             read: FxHashMap::default(),
@@ -226,33 +232,36 @@ impl<'a> View<'a> {
     }
 }
 
-/// The page of an address, and the byte on it.
-fn place(address: u64) -> (u64, usize) {
-    (address / PAGE as u64, (address % PAGE as u64) as usize)
+/// Page number of an address, and its byte offset in the page.
+fn page_of(address: u64) -> (u64, usize) {
+    (
+        address / PAGE_SIZE as u64,
+        (address % PAGE_SIZE as u64) as usize,
+    )
 }
 
-/// The words of an access on its page.
+/// Mask of the words of an access in its page.
 fn words(byte: usize, size: usize) -> u64 {
     (u64::MAX >> (64 - size.div_ceil(4).clamp(1, 64))) << (byte / 4)
 }
 
-impl GlobalAccess for View<'_> {
+impl GlobalAccess for MemoryView<'_> {
     fn bytes_around(&self, address: u64) -> Option<(u64, &[u8])> {
-        let (page, _) = place(address);
-        let start = page * PAGE as u64;
+        let (page, _) = page_of(address);
+        let start = page * PAGE_SIZE as u64;
         if let Some(own) = self.pages.get(&page) {
             return Some((start, &own.bytes));
         }
-        // Only this page: others may have been written.
+        // Of the buffer, only this page: the block may have written others.
         let (first, bytes) = self.memory.bytes_around(address)?;
         let from = usize::try_from(start.checked_sub(first)?).ok()?;
-        let end = bytes.len().min(from + PAGE);
+        let end = bytes.len().min(from + PAGE_SIZE);
         Some((start, bytes.get(from..end)?))
     }
 
     fn record_read(&mut self, address: u64, size: usize) {
-        let (page, byte) = place(address);
-        let own = self.pages.get(&page).map_or(0, |own| own.whole);
+        let (page, byte) = page_of(address);
+        let own = self.pages.get(&page).map_or(0, |own| own.full_words);
         let words = words(byte, size) & !own;
         if words != 0 {
             *self.read.entry(page).or_default() |= words;
@@ -260,15 +269,15 @@ impl GlobalAccess for View<'_> {
     }
 
     fn bytes_mut(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
-        let (page, byte) = place(address);
+        let (page, byte) = page_of(address);
         if !self.pages.contains_key(&page) {
             let (_, bytes) = self.bytes_around(address)?;
             let bytes = bytes.to_vec();
             let fresh = Page {
                 bytes,
-                written: [0; PAGE / 64],
+                written: [0; PAGE_SIZE / 64],
                 words: 0,
-                whole: 0,
+                full_words: 0,
             };
             self.pages.insert(page, fresh);
         }

@@ -1,11 +1,11 @@
-//! Operations in the form in which a warp executes them.
+//! Operations compiled to the form in which a warp executes them: steps on lane values, then one effect.
 
 use std::collections::HashMap;
 
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{
-    AtomicKind, AtomicOp, BinaryOp, Code, ImageKind, OpIndex, Outside, Question, ShuffleMode,
-    TernaryOp, TextureWhat, UnaryOp, VoteMode, Width,
+    AtomicKind, AtomicOp, BinaryOp, Code, ImageKind, OpIndex, OutOfBounds, BarrierReduction, ShuffleMode,
+    TernaryOp, TextureOp, UnaryOp, VoteMode, Width,
 };
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::Tag;
@@ -14,25 +14,25 @@ use super::Launch;
 use super::compile::Compiler;
 use super::lanes::LaneValues;
 
-/// Where a row is.
+/// Location of a value of all lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum ValueSlot {
-    /// A row of the warp: general registers, then those of [`Own`].
+    /// Of the warp: general registers, then [`ExtraRegister`]s.
     Warp(u16),
-    /// The same in all warps of the grid.
+    /// Common to all warps of the grid.
     Grid(u16),
-    /// The same in all warps of a block: its place in the grid along an axis, then what it is [`Told`].
+    /// Common to all warps of a block: the block index along three axes, then [`ClockRegister`]s.
     Block(u8),
-    /// What a step before in the same operation made.
+    /// Result of an earlier step of the same operation.
     Scratch(u16),
 }
 
-/// The rows of a warp behind its general registers.
+/// Values of a warp that are stored after its general registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ExtraRegister {
     /// The condition code.
     Cc,
-    /// The thread's place in its block along an axis.
+    /// The thread index along an axis.
     ThreadIndex(u8),
 }
 
@@ -47,28 +47,28 @@ impl ExtraRegister {
     }
 }
 
-/// What only a run with time can tell.
+/// Special registers that only a simulation with time can define.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ClockRegister {
-    /// SR_VIRTCFG: how many SMs there are, in bits 28:20.
+    /// SR_VIRTCFG: number of SMs in bits 28:20.
     VirtCfg,
-    /// SR_VIRTID: the SM in bits 28:20, the warp's slot there in bits 14:8.
+    /// SR_VIRTID: index of the SM in bits 28:20, of the warp's slot in bits 14:8.
     VirtId,
-    /// The low word of the clock.
+    /// Low word of the clock in cycles.
     ClockLow,
-    /// Its high word.
+    /// High word of the clock.
     ClockHigh,
-    /// The low word of the time in nanoseconds.
+    /// Low word of the global timer in nanoseconds.
     TimeLow,
-    /// Its high word.
+    /// High word of the global timer.
     TimeHigh,
 }
 
 impl ClockRegister {
     pub(super) const COUNT: usize = 6;
 
-    /// The special register that tells it (numbers: fact table of S2R; fields: what compilers make of `%smid`, `%nsmid` and
-    /// `%warpid`).
+    /// The clock register with this S2R number (numbers: `sr` in `isa/nvidia/maxwell.names`; bit fields: code that
+    /// compilers emit for `%smid`, `%nsmid` and `%warpid`).
     pub(super) fn from_number(register: u8) -> Option<ClockRegister> {
         Some(match register {
             2 => ClockRegister::VirtCfg,
@@ -82,39 +82,39 @@ impl ClockRegister {
     }
 }
 
-/// One step on rows, and the scratch row that gets what it makes.
+/// A computation on lane values, whose result is stored in a scratch slot.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    /// A row as it is.
+    /// The value of a slot.
     Copy(ValueSlot),
-    /// 1 where a predicate holds, else 0.
+    /// 1 in lanes where a predicate is true, else 0.
     Predicate(u8),
     Unary(UnaryOp, ValueSlot),
     Binary(BinaryOp, ValueSlot, ValueSlot),
     Ternary(TernaryOp, ValueSlot, ValueSlot, ValueSlot),
-    /// The low words; and the high ones into the next row.
+    /// Low words; if `wide`, also high words, stored in the next slot.
     Float {
         op: FloatOp,
         words: [ValueSlot; FloatOp::MOST_WORDS],
         wide: bool,
     },
-    /// Words of a constant bank, by its place among those of the launch, at addresses that lanes compute.
+    /// Words of the launch's constant bank with this index, at per-lane byte addresses.
     Constant(u16, ValueSlot),
 }
 
-/// What gets a row.
+/// Destination of a value of all lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Dest {
-    /// A row of the warp.
+    /// A register of the warp.
     Register(u16),
-    /// A predicate: it holds where the row is not 0.
+    /// A predicate: true in lanes where the value is not 0.
     Predicate(u8),
 }
 
-/// What is done with the rows once all steps are.
+/// Effect of an operation on the warp and on memory, after all its steps.
 #[derive(Clone, Debug)]
 pub(super) enum Effect {
-    /// Rows are written one after the other.
+    /// Writes slots to destinations, in order.
     Write(Vec<(Dest, ValueSlot)>),
     Load {
         dests: Vec<Option<u16>>,
@@ -131,54 +131,67 @@ pub(super) enum Effect {
         operands: Vec<ValueSlot>,
         access: MemoryOperand,
     },
-    Shuffle {
-        dest: Option<Dest>,
-        in_range: Option<Dest>,
-        mode: ShuffleMode,
-        value: ValueSlot,
-        lane: ValueSlot,
-        limit: ValueSlot,
-    },
-    Vote {
-        ballot: Option<Dest>,
-        result: Option<Dest>,
-        mode: VoteMode,
-        predicate: ValueSlot,
-    },
+    Shuffle(ShuffleEffect),
+    Vote(VoteEffect),
     Texture(Box<TextureEffect>),
-    /// The object, and which components of the size go where.
+    /// Texture handle; components of the size and their destination registers.
     TextureSize(ValueSlot, Vec<(u8, u16)>),
     Surface(Box<SurfaceEffect>),
-    /// Barrier number, threads (`None`: all of the block), whether the warp waits, what is asked of which predicate.
-    Barrier {
-        number: ValueSlot,
-        threads: Option<ValueSlot>,
-        waits: bool,
-        question: Option<(Question, ValueSlot)>,
-    },
-    /// What the last question at a barrier was answered with: as a number, and whether it is not 0.
+    Barrier(BarrierEffect),
+    /// Writes the result of the last barrier reduction: the number, and whether it is not 0.
     BarrierResult(Option<Dest>, Option<Dest>),
     Trap,
-    /// It reads what a run without time cannot know.
+    /// Reads a [`ClockRegister`] in a simulation without time.
     NeedsTime,
-    /// What it means is not known.
+    /// The meaning of the operation is not modelled.
     Unsupported,
 }
 
-/// A read of a texture.
+/// An exchange of values between lanes (PTX `shfl`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShuffleEffect {
+    pub(super) dest: Option<Dest>,
+    pub(super) in_range: Option<Dest>,
+    pub(super) mode: ShuffleMode,
+    pub(super) value: ValueSlot,
+    pub(super) lane: ValueSlot,
+    pub(super) limit: ValueSlot,
+}
+
+/// A reduction of a predicate over the active lanes (PTX `vote`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct VoteEffect {
+    pub(super) ballot: Option<Dest>,
+    pub(super) result: Option<Dest>,
+    pub(super) mode: VoteMode,
+    pub(super) predicate: ValueSlot,
+}
+
+/// A barrier of the block: PTX `barrier.sync`, `barrier.arrive` (not `waits`) or `barrier.red` (with a question).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BarrierEffect {
+    pub(super) number: ValueSlot,
+    /// Expected number of threads; `None` for all of the block.
+    pub(super) threads: Option<ValueSlot>,
+    pub(super) waits: bool,
+    /// Reduction over all threads at the barrier, and its predicate.
+    pub(super) question: Option<(BarrierReduction, ValueSlot)>,
+}
+
+/// A texture read.
 #[derive(Clone, Debug)]
 pub(super) struct TextureEffect {
-    pub(super) operation: TextureWhat,
+    pub(super) operation: TextureOp,
     pub(super) kind: ImageKind,
     pub(super) handle: ValueSlot,
     pub(super) coordinates: Vec<ValueSlot>,
     pub(super) layer: Option<ValueSlot>,
     pub(super) offsets: Vec<ValueSlot>,
-    /// Components and rows.
+    /// Components of the result and their destination registers.
     pub(super) dests: Vec<(u8, u16)>,
 }
 
-/// An access to a surface.
+/// A surface access.
 #[derive(Clone, Debug)]
 pub(super) struct SurfaceEffect {
     pub(super) operation: SurfaceOperation,
@@ -188,10 +201,10 @@ pub(super) struct SurfaceEffect {
     pub(super) handle: ValueSlot,
     pub(super) coordinates: Vec<ValueSlot>,
     pub(super) layer: Option<ValueSlot>,
-    pub(super) outside: Outside,
+    pub(super) outside: OutOfBounds,
 }
 
-/// What is done with a place of a surface.
+/// Operation on one element of a surface.
 #[derive(Clone, Debug)]
 pub(super) enum SurfaceOperation {
     Load(Vec<Option<u16>>),
@@ -199,7 +212,7 @@ pub(super) enum SurfaceOperation {
     Reduce(AtomicOp, AtomicKind, Vec<ValueSlot>),
 }
 
-/// An access to memory.
+/// Address operand of a memory access: `high` is `None` for 32-bit addresses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemoryOperand {
     pub(super) space: MemorySpace,
@@ -208,55 +221,58 @@ pub(super) struct MemoryOperand {
     pub(super) high: Option<ValueSlot>,
 }
 
+/// Effect of an operation on the activation stack.
 #[derive(Clone, Debug)]
 pub(super) enum Flow {
     Next,
     Jump(u32),
-    /// To the row's value and the anchor: an address of the code.
+    /// To the code address slot value + anchor.
     Indirect(ValueSlot, i64),
     Push(Tag, u32),
     Call(u32),
     Unwind(Tag),
     Exit,
-    /// Leaves the file.
+    /// To the named code outside the file.
     External(String),
     Unsupported,
 }
 
+/// A compiled operation.
 #[derive(Clone, Debug)]
 pub(super) struct CompiledOp {
-    /// `None`: always. Else the predicate and whether it must not hold.
+    /// Guard: the predicate and whether it is negated; `None` if always true.
     pub(super) guard: Option<(u8, bool)>,
-    /// The guard is `!PT`.
+    /// Whether the guard is `!PT`: no lane takes part.
     pub(super) never: bool,
-    /// The steps that make a row from the condition code, and the row: lanes with 0 do not take part.
+    /// Test of the condition code: its steps and the slot of its result; lanes with 0 do not take part.
     pub(super) cc_test: Option<(Vec<(u16, Step)>, ValueSlot)>,
-    /// Each with the scratch row that gets what it makes.
+    /// Steps, each with the scratch slot of its result.
     pub(super) steps: Vec<(u16, Step)>,
     pub(super) effect: Effect,
     pub(super) flow: Flow,
 }
 
-/// A kernel, ready to be launched.
+/// A kernel compiled for one launch.
 pub(crate) struct Program<'a> {
     pub(super) code: &'a Code,
     pub(super) ops: Vec<CompiledOp>,
-    /// Rows that all warps share.
+    /// Values of [`ValueSlot::Grid`].
     pub(super) grid_values: Vec<LaneValues>,
-    /// General registers of a thread.
+    /// Number of general registers of a thread.
     pub(super) registers: usize,
-    /// The most scratch rows of an operation.
+    /// Largest number of scratch slots of an operation.
     pub(super) scratch: usize,
-    /// Some operation reads what a block is [`Told`].
+    /// Whether some operation reads a [`ClockRegister`].
     pub(crate) reads_clock: bool,
 }
 
 impl<'a> Program<'a> {
+    /// Compiles a kernel for a simulation without time, in which clock registers fault.
     pub(super) fn untimed(code: &'a Code, launch: &Launch) -> Program<'a> {
         Program::compile(code, launch, false)
     }
 
-    /// For a run with time.
+    /// Compiles a kernel for a simulation with time.
     pub(crate) fn timed(code: &'a Code, launch: &Launch) -> Program<'a> {
         Program::compile(code, launch, true)
     }
@@ -282,6 +298,7 @@ impl<'a> Program<'a> {
         }
     }
 
+    /// Operations that fault when executed, ascending.
     pub(super) fn unsupported_ops(&self) -> Vec<OpIndex> {
         let is_unknown = |op: &CompiledOp| {
             matches!(op.effect, Effect::NeedsTime | Effect::Unsupported)

@@ -1,51 +1,55 @@
-//! From expressions to steps on rows, each made once, and none where the result is known.
+//! Compilation of expressions to steps, with constant folding and local value numbering: equal steps of one operation
+//! are evaluated once.
 
 use std::collections::{HashMap, HashSet};
 
 use warpbound_ir::float::FloatOp;
-use warpbound_ir::{BinaryOp, Expr, Half, TernaryOp};
+use warpbound_ir::{BinaryOp, Expr, WordHalf, TernaryOp};
 
 use super::compile::Compiler;
 use super::lanes::{LANES, binary, ternary};
-use super::program::{ValueSlot, Step};
+use super::program::{Step, ValueSlot};
 
-/// An operand while its operation is being compiled.
+/// Result of a compiled expression: a constant, or a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Operand {
     Const(u32),
     Slot(ValueSlot),
 }
 
-/// The steps of one operation, each made once.
+/// The steps of one operation, value-numbered.
 #[derive(Default)]
 pub(super) struct Steps {
     pub(super) list: Vec<(u16, Step)>,
-    /// Scratch rows in use.
+    /// Number of scratch slots in use.
     pub(super) scratch_rows: u16,
     value_numbers: HashMap<(StepKind, [Operand; FloatOp::MOST_WORDS]), ValueSlot>,
-    /// Rows that hold 0 or 1.
+    /// Slots whose lanes are all 0 or 1.
     booleans: HashSet<ValueSlot>,
 }
 
+/// Operator of a step, as part of its value number.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum StepKind {
     Predicate,
     Unary(u32),
     Binary(u32),
     Ternary(u32, u8),
-    /// Its spelling stands for the operation and all that it is made of.
+    /// The debug text of the operation, which contains all its parameters.
     Float(String),
     Constant(u16),
 }
 
 impl Compiler<'_> {
+    /// Compiles an expression; `None` if it is not modelled.
     pub(super) fn compile_expr(&mut self, expr: &Expr, steps: &mut Steps) -> Option<Operand> {
         Some(match expr {
             Expr::Const(value) => Operand::Const(*value),
             Expr::Cell(cell) if cell.is_predicate() => {
                 let number = (cell.index() - 256) as u8;
                 let operand = Operand::Const(number.into());
-                let made = steps.get_or_push(StepKind::Predicate, &[operand], Step::Predicate(number), 1);
+                let made =
+                    steps.get_or_push(StepKind::Predicate, &[operand], Step::Predicate(number), 1);
                 steps.booleans.insert(made);
                 Operand::Slot(made)
             }
@@ -56,17 +60,22 @@ impl Compiler<'_> {
                 Operand::Const(address) => Operand::Const(self.constant_word(*bank, address)?),
                 Operand::Slot(address) => {
                     let banks = &self.launch.constants;
-                    let place = banks.iter().position(|(number, _)| number == bank)? as u16;
-                    let step = Step::Constant(place, address);
+                    let index = banks.iter().position(|(number, _)| number == bank)? as u16;
+                    let step = Step::Constant(index, address);
                     let operands = [Operand::Slot(address)];
-                    Operand::Slot(steps.get_or_push(StepKind::Constant(place), &operands, step, 1))
+                    Operand::Slot(steps.get_or_push(StepKind::Constant(index), &operands, step, 1))
                 }
             },
             Expr::Unary(op, a) => match self.compile_expr(a, steps)? {
                 Operand::Const(a) => Operand::Const(op.apply(a)),
                 Operand::Slot(at) => {
                     let kind = StepKind::Unary(*op as u32);
-                    Operand::Slot(steps.get_or_push(kind, &[Operand::Slot(at)], Step::Unary(*op, at), 1))
+                    Operand::Slot(steps.get_or_push(
+                        kind,
+                        &[Operand::Slot(at)],
+                        Step::Unary(*op, at),
+                        1,
+                    ))
                 }
             },
             Expr::Binary(op, a, b) => {
@@ -89,12 +98,18 @@ impl Compiler<'_> {
         })
     }
 
-    fn compile_binary(&mut self, op: BinaryOp, a: Operand, b: Operand, steps: &mut Steps) -> Operand {
-        let is_truth = |operand: &Operand| match operand {
+    fn compile_binary(
+        &mut self,
+        op: BinaryOp,
+        a: Operand,
+        b: Operand,
+        steps: &mut Steps,
+    ) -> Operand {
+        let is_boolean = |operand: &Operand| match operand {
             Operand::Const(value) => *value <= 1,
             Operand::Slot(at) => steps.booleans.contains(at),
         };
-        let truths = is_truth(&a) && is_truth(&b);
+        let are_boolean = is_boolean(&a) && is_boolean(&b);
         match (op, a, b) {
             (_, Operand::Const(a), Operand::Const(b)) => {
                 return Operand::Const(binary(op, &[a; LANES], &[b; LANES])[0]);
@@ -102,7 +117,7 @@ impl Compiler<'_> {
             (BinaryOp::And, x, Operand::Const(u32::MAX))
             | (BinaryOp::And, Operand::Const(u32::MAX), x) => return x,
             (BinaryOp::And, x, Operand::Const(1)) | (BinaryOp::And, Operand::Const(1), x)
-                if truths =>
+                if are_boolean =>
             {
                 return x;
             }
@@ -136,13 +151,18 @@ impl Compiler<'_> {
                 | BinaryOp::Ne
         );
         let combines = matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
-        if compares || combines && truths {
+        if compares || combines && are_boolean {
             steps.booleans.insert(made);
         }
         Operand::Slot(made)
     }
 
-    fn compile_ternary(&mut self, op: TernaryOp, operands: [Operand; 3], steps: &mut Steps) -> Operand {
+    fn compile_ternary(
+        &mut self,
+        op: TernaryOp,
+        operands: [Operand; 3],
+        steps: &mut Steps,
+    ) -> Operand {
         match (op, operands) {
             (_, [Operand::Const(a), Operand::Const(b), Operand::Const(c)]) => {
                 let row = ternary(op, &[a; LANES], &[b; LANES], &[c; LANES]);
@@ -173,14 +193,14 @@ impl Compiler<'_> {
         &mut self,
         op: FloatOp,
         operands: &[Operand],
-        half: Half,
+        half: WordHalf,
         steps: &mut Steps,
     ) -> Option<Operand> {
         if operands.len() != op.words() {
             return None;
         }
         let zero = self.slot_of(Operand::Const(0));
-        let mut words = [zero; FloatOp::MOST_WORDS];
+        let mut words = [zero; FloatOp::MAX_WORDS];
         for (word, operand) in words.iter_mut().zip(operands) {
             *word = self.slot_of(*operand);
         }
@@ -192,13 +212,15 @@ impl Compiler<'_> {
             steps.booleans.insert(made);
         }
         Some(match (half, made) {
-            (Half::Low, at) => Operand::Slot(at),
-            (Half::High, ValueSlot::Scratch(row)) if wide => Operand::Slot(ValueSlot::Scratch(row + 1)),
-            (Half::High, _) => Operand::Const(0),
+            (WordHalf::Low, at) => Operand::Slot(at),
+            (WordHalf::High, ValueSlot::Scratch(row)) if wide => {
+                Operand::Slot(ValueSlot::Scratch(row + 1))
+            }
+            (WordHalf::High, _) => Operand::Const(0),
         })
     }
 
-    /// A word of a constant bank.
+    /// The word at a byte offset of a constant bank.
     fn constant_word(&self, bank: u8, address: u32) -> Option<u32> {
         let (_, bytes) = self.launch.constants.iter().find(|(n, _)| *n == bank)?;
         let start = address as usize;
@@ -208,11 +230,17 @@ impl Compiler<'_> {
 }
 
 impl Steps {
-    /// The row of a step, which is made when it is not known yet, with so many rows.
-    fn get_or_push(&mut self, kind: StepKind, operands: &[Operand], step: Step, rows: u16) -> ValueSlot {
-        let mut key = [Operand::Const(0); FloatOp::MOST_WORDS];
-        for (place, operand) in key.iter_mut().zip(operands) {
-            *place = *operand;
+    /// Returns the slot of a step; adds the step, with `rows` scratch slots, if it has no value number yet.
+    fn get_or_push(
+        &mut self,
+        kind: StepKind,
+        operands: &[Operand],
+        step: Step,
+        rows: u16,
+    ) -> ValueSlot {
+        let mut key = [Operand::Const(0); FloatOp::MAX_WORDS];
+        for (word, operand) in key.iter_mut().zip(operands) {
+            *word = *operand;
         }
         if let Some(&known) = self.value_numbers.get(&(kind.clone(), key)) {
             return known;
@@ -222,7 +250,7 @@ impl Steps {
         made
     }
 
-    /// Adds a step.
+    /// Adds a step with `rows` scratch slots; returns the first.
     pub(super) fn push(&mut self, step: Step, rows: u16) -> ValueSlot {
         let made = ValueSlot::Scratch(self.scratch_rows);
         self.list.push((self.scratch_rows, step));

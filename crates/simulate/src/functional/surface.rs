@@ -1,77 +1,64 @@
-//! Surfaces: arrays that are read and written by bytes.
+//! Address computation of surface accesses.
 
-use warpbound_ir::Outside;
+use warpbound_ir::OutOfBounds;
 
-use super::texture::TexelArray;
+use warpbound_launch::Surface;
 
-/// A surface as a launch binds it to an object.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Surface {
-    /// The name that messages use.
-    pub name: String,
-    /// The low word of its object.
-    pub handle: u32,
-    /// How texels are arranged.
-    pub image: TexelArray,
-}
-
-/// Where an access goes.
+/// Resolved address of a surface access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Landing {
-    /// To this address.
-    At(u64),
-    /// Nowhere: reads give 0, writes do nothing.
-    Nowhere,
-    /// Outside, where that is not allowed.
-    Trap,
-    /// To a byte that is no multiple of the size of the access.
+pub(super) enum SurfaceAddress {
+    /// Global byte address.
+    InBounds(u64),
+    /// Out of bounds in mode `Zero`: a read gives 0, a write has no effect.
+    Discarded,
+    /// Out of bounds in mode `Trap`, or in mode `Clamp` if a row is shorter than the access.
+    OutOfBounds,
+    /// At a byte offset that is not a multiple of the access size.
     Misaligned,
 }
 
-impl Surface {
-    /// Where an access of some bytes goes. Clamping takes the last place of that size in a row (PTX manual: the nearest
-    /// location, sized appropriately).
-    pub(super) fn landing(
-        &self,
-        [byte, y, z]: [i32; 3],
-        layer: u32,
-        size: u64,
-        outside: Outside,
-    ) -> Landing {
-        let image = &self.image;
-        let row = u64::from(image.size[0]) * image.texel();
-        // A row that is shorter than the access has no place for it.
-        let Some(last) = row.checked_sub(size) else {
-            return match outside {
-                Outside::Zero => Landing::Nowhere,
-                Outside::Clamp | Outside::Trap => Landing::Trap,
-            };
+/// Resolves the address of an access of `size` bytes at a byte offset, row and slice. `Clamp` selects the last aligned
+/// element of that size in a row (PTX `.clamp`: the nearest location, sized appropriately).
+pub(super) fn resolve(
+    surface: &Surface,
+    [byte, y, z]: [i32; 3],
+    layer: u32,
+    size: u64,
+    outside: OutOfBounds,
+) -> SurfaceAddress {
+    let image = &surface.image;
+    let row = u64::from(image.size[0]) * image.texel_size();
+    // A row shorter than the access contains no element to clamp to.
+    let Some(last) = row.checked_sub(size) else {
+        return match outside {
+            OutOfBounds::Zero => SurfaceAddress::Discarded,
+            OutOfBounds::Clamp | OutOfBounds::Trap => SurfaceAddress::OutOfBounds,
         };
-        let last = last / size * size;
-        if !i64::from(byte).rem_euclid(size as i64).eq(&0) {
-            return Landing::Misaligned;
-        }
-        let mut place = [0u64; 4];
-        let wanted = [i64::from(byte), y.into(), z.into(), layer.into()];
-        let most = [
-            last,
-            u64::from(image.size[1]) - 1,
-            u64::from(image.size[2]) - 1,
-            u64::from(image.layers) - 1,
-        ];
-        for ((place, wanted), most) in place.iter_mut().zip(wanted).zip(most) {
-            *place = match (u64::try_from(wanted), outside) {
-                (Ok(inside), _) if inside <= most => inside,
-                (_, Outside::Zero) => return Landing::Nowhere,
-                (_, Outside::Trap) => return Landing::Trap,
-                (Ok(_), Outside::Clamp) => most,
-                (Err(_), Outside::Clamp) => 0,
-            };
-        }
-        let [byte, y, z, layer] = place;
-        let rows = (layer * u64::from(image.size[2]) + z) * u64::from(image.size[1]) + y;
-        Landing::At(image.address + rows * row + byte)
+    };
+    let last = last / size * size;
+    if !i64::from(byte).rem_euclid(size as i64).eq(&0) {
+        return SurfaceAddress::Misaligned;
     }
+    let mut resolved = [0u64; 4];
+    let requested = [i64::from(byte), y.into(), z.into(), layer.into()];
+    let last_index = [
+        last,
+        u64::from(image.size[1]) - 1,
+        u64::from(image.size[2]) - 1,
+        u64::from(image.layers) - 1,
+    ];
+    for ((resolved, requested), last) in resolved.iter_mut().zip(requested).zip(last_index) {
+        *resolved = match (u64::try_from(requested), outside) {
+            (Ok(inside), _) if inside <= last => inside,
+            (_, OutOfBounds::Zero) => return SurfaceAddress::Discarded,
+            (_, OutOfBounds::Trap) => return SurfaceAddress::OutOfBounds,
+            (Ok(_), OutOfBounds::Clamp) => last,
+            (Err(_), OutOfBounds::Clamp) => 0,
+        };
+    }
+    let [byte, y, z, layer] = resolved;
+    let rows = (layer * u64::from(image.size[2]) + z) * u64::from(image.size[1]) + y;
+    SurfaceAddress::InBounds(image.address + rows * row + byte)
 }
 
 #[cfg(test)]
@@ -79,9 +66,9 @@ mod tests {
     use warpbound_ir::ImageKind;
 
     use super::*;
-    use crate::functional::TexelElement;
+    use warpbound_launch::{TexelArray, TexelElement};
 
-    /// Two layers of three rows of 5 texels of 4 bytes, from byte 100 on.
+    /// Two layers of three rows of 5 texels of 4 bytes, at address 100.
     fn surface() -> Surface {
         Surface {
             name: "s".to_owned(),
@@ -98,28 +85,28 @@ mod tests {
     }
 
     #[test]
-    fn places_inside_and_outside() {
-        use Landing::{At, Misaligned, Nowhere, Trap};
-        // Byte, row, layer, size; where zero, clamp and trap lead.
-        for (byte, row, layer, size, landings) in [
-            (0, 0, 0, 4, [At(100); 3]),
-            (16, 2, 1, 4, [At(100 + 60 + 40 + 16); 3]),
-            (19, 0, 0, 1, [At(119); 3]),
-            (20, 0, 0, 4, [Nowhere, At(116), Trap]),
-            (-4, 0, 0, 4, [Nowhere, At(100), Trap]),
-            (i32::MIN, 1, 0, 4, [Nowhere, At(120), Trap]),
-            (0, 3, 0, 4, [Nowhere, At(140), Trap]),
-            (0, -1, 1, 4, [Nowhere, At(160), Trap]),
-            (0, 0, 2, 4, [Nowhere, At(160), Trap]),
+    fn addresses_in_and_out_of_bounds() {
+        use SurfaceAddress::{Discarded, InBounds, Misaligned, OutOfBounds};
+        // Byte, row, layer, size; results of the modes zero, clamp and trap.
+        for (byte, row, layer, size, addresses) in [
+            (0, 0, 0, 4, [InBounds(100); 3]),
+            (16, 2, 1, 4, [InBounds(100 + 60 + 40 + 16); 3]),
+            (19, 0, 0, 1, [InBounds(119); 3]),
+            (20, 0, 0, 4, [Discarded, InBounds(116), OutOfBounds]),
+            (-4, 0, 0, 4, [Discarded, InBounds(100), OutOfBounds]),
+            (i32::MIN, 1, 0, 4, [Discarded, InBounds(120), OutOfBounds]),
+            (0, 3, 0, 4, [Discarded, InBounds(140), OutOfBounds]),
+            (0, -1, 1, 4, [Discarded, InBounds(160), OutOfBounds]),
+            (0, 0, 2, 4, [Discarded, InBounds(160), OutOfBounds]),
             // The last 8 bytes of a row of 20 that begin at a multiple of 8.
-            (16, 0, 0, 8, [Nowhere, At(108), Trap]),
-            (16, 0, 0, 16, [Nowhere, At(100), Trap]),
+            (16, 0, 0, 8, [Discarded, InBounds(108), OutOfBounds]),
+            (16, 0, 0, 16, [Discarded, InBounds(100), OutOfBounds]),
             (2, 0, 0, 4, [Misaligned; 3]),
         ] {
-            let modes = [Outside::Zero, Outside::Clamp, Outside::Trap];
-            for (outside, landing) in modes.into_iter().zip(landings) {
-                let found = surface().landing([byte, row, 0], layer, size, outside);
-                assert_eq!(found, landing, "{byte} {row} {layer} {size} {outside:?}");
+            let modes = [OutOfBounds::Zero, OutOfBounds::Clamp, OutOfBounds::Trap];
+            for (outside, expected) in modes.into_iter().zip(addresses) {
+                let found = resolve(&surface(), [byte, row, 0], layer, size, outside);
+                assert_eq!(found, expected, "{byte} {row} {layer} {size} {outside:?}");
             }
         }
     }

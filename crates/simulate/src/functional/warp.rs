@@ -1,55 +1,55 @@
 //! The state of a warp.
 
-use warpbound_ir::Question;
+use warpbound_ir::BarrierReduction;
 use warpbound_simt::concrete::ActivationStack;
 
 use super::Size;
-use super::lanes::{LANES, Mask, LaneValues, gather};
-use super::program::{ValueSlot, Dest, ExtraRegister, Program};
+use super::lanes::{LANES, LaneValues, Mask, gather};
+use super::program::{Dest, ExtraRegister, Program, ValueSlot};
 
-/// A warp: 4 bytes for each register and thread, 16 more for its place and its condition code, and a hundred or two for
-/// all of its threads.
+/// State of a warp. Its size is 4 bytes per register and thread, 16 bytes per thread for [`ExtraRegister`]s, and one to
+/// two hundred bytes per warp.
 pub(crate) struct Warp {
     pub(crate) stack: ActivationStack<u32>,
-    /// The number of its first thread in the block.
+    /// Linear index of its first thread in the block.
     pub(super) first_thread: u32,
-    /// General registers, then the rows of [`Own`].
+    /// General registers, then [`ExtraRegister`]s.
     pub(super) rows: Vec<LaneValues>,
     pub(super) predicates: [Mask; 8],
-    /// Local memory of the lanes, one behind the other; empty until somebody uses it.
+    /// Local memory of the lanes, lane after lane; allocated at the first access.
     pub(super) local: Vec<u8>,
-    /// The barrier at which it waits.
+    /// Pending barrier, if the warp is blocked.
     pub(crate) barrier_wait: Option<Wait>,
-    /// What the last question at a barrier was answered with.
+    /// Result of the last barrier reduction.
     pub(super) barrier_result: u32,
 }
 
-/// A warp waits at a barrier.
+/// Barrier at which a warp is blocked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Wait {
-    /// The barrier.
+    /// Number of the barrier.
     pub(super) barrier: u32,
-    /// For how many threads; `None` is all that have not left.
+    /// Expected number of threads; `None` for all that have not exited.
     pub(super) threads: Option<u32>,
-    /// The instruction.
+    /// Index of the barrier operation.
     pub(super) at: u32,
-    /// What it asks, in how many of its threads that holds, and of how many.
-    pub(super) reduction: Option<(Question, u32, u32)>,
+    /// Reduction: the question, the number of threads whose predicate is true, and the number of all threads.
+    pub(super) reduction: Option<(BarrierReduction, u32, u32)>,
 }
 
-/// Threads that were at a barrier and went on.
+/// Threads that arrived at a barrier without waiting (`barrier.arrive`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ArrivedThreads {
-    /// The barrier.
+    /// Number of the barrier.
     pub(super) barrier: u32,
-    /// How many threads.
+    /// Number of threads that arrived.
     pub(super) threads: u32,
-    /// How many the barrier is for.
+    /// Number of threads that the barrier expects.
     pub(super) expected: u32,
 }
 
 impl Warp {
-    /// A warp at the beginning of a kernel; registers hold 0.
+    /// Returns a warp at the kernel's entry; registers hold 0.
     pub(super) fn new(program: &Program<'_>, entry: u32, number: u32, block: Size) -> Warp {
         let [x, y, _] = block;
         let first = number * LANES as u32;
@@ -75,12 +75,12 @@ impl Warp {
         }
     }
 
-    /// The lane's place in its block.
+    /// Thread index of a lane in its block.
     pub(super) fn thread_index(&self, registers: usize, lane: usize) -> Size {
         [0, 1, 2].map(|axis| self.rows[registers + ExtraRegister::ThreadIndex(axis).index()][lane])
     }
 
-    /// Writes a row in some lanes.
+    /// Writes lane values in the `taken` lanes.
     #[inline(always)]
     pub(super) fn write(&mut self, to: Dest, row: &LaneValues, taken: Mask) {
         match to {
@@ -89,7 +89,7 @@ impl Warp {
         }
     }
 
-    /// Writes a predicate in some lanes.
+    /// Writes a predicate in the `taken` lanes.
     #[inline(always)]
     pub(super) fn write_predicate(&mut self, number: u8, holds: Mask, taken: Mask) {
         let mask = &mut self.predicates[usize::from(number & 7)];
@@ -97,6 +97,7 @@ impl Warp {
     }
 }
 
+/// Replaces the values of the `taken` lanes.
 #[inline(always)]
 fn blend(old: &mut LaneValues, new: &LaneValues, taken: Mask) {
     if taken == Mask::MAX {
@@ -108,7 +109,7 @@ fn blend(old: &mut LaneValues, new: &LaneValues, taken: Mask) {
     }
 }
 
-/// The rows that an operation can read.
+/// The values that an operation can read.
 pub(super) struct Rows<'a> {
     pub(super) warp: &'a [LaneValues],
     pub(super) grid: &'a [LaneValues],

@@ -1,99 +1,96 @@
-//! Accesses of a warp to the memories.
+//! Timing of the memory accesses of a warp: shared memory, local memory and global memory.
 
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;
 
 use super::event::{Event, EventListener};
-use super::global::{Outcome, Request};
-use super::level::LOCAL;
-use super::numbers::{Numbered, Numbers};
-use super::probe::Access;
-use super::row::Unit;
-use super::shared::{most_on_a_word, transactions};
-use super::sm::{Around, Sm, unit_of_path};
+use super::instr_timing::ExecUnit;
+use super::l1_path::{AccessOutcome, WarpAccess};
+use super::l2::{L2Cache, LOCAL_BASE};
+use super::parameters::UsedParameters;
+use super::probe::ProbedAccess;
+use super::shared_memory::same_word_degree;
+use super::sm::{GpuContext, Sm, l1_unit_of};
 use super::warp::Warp;
-use crate::functional::{AccessKind, window};
-
-const SHARED: Numbered = Numbered::of(&[
-    Parameter::SharedLatency,
-    Parameter::SharedConflict,
-    Parameter::SharedTransaction,
-    Parameter::SharedSources,
-]);
+use crate::functional::{AccessKind, space_of};
 
 impl<'r> Sm<'r> {
-    /// When the sources of an access have been read, and when its result is there.
+    /// Executes the access of the instruction just issued, from cycle `start`. Returns the cycles in which its sources have been read
+    /// and in which its result is present.
     pub(super) fn access<L: EventListener>(
         &mut self,
-        begin: u64,
+        start: u64,
         cached: bool,
         warp: &mut Warp,
-        around: &mut Around<'_, 'r, L>,
+        gpu: &mut GpuContext<'_, 'r, L>,
     ) -> (u64, u64) {
-        let Some(access) = around.probe.access else {
+        let Some(access) = gpu.probe.access else {
             // No lane takes part.
-            return (begin + 1, begin + 1);
+            return (start + 1, start + 1);
         };
-        let (mut sources, mut done) = (begin + 1, begin + 1);
-        for (space, lanes) in spaces(&access, &mut around.probe.addresses) {
+        let (mut sources, mut done) = (start + 1, start + 1);
+        for (space, lanes) in split_by_space(&access, &mut gpu.probe.addresses) {
             if lanes == 0 {
                 continue;
             }
-            let access = Access {
+            let access = ProbedAccess {
                 taken: lanes,
                 ..access
             };
-            let (read, there) = match space {
-                MemorySpace::Shared => self.access_shared(begin, access, warp, around),
-                _ => self.access_global(begin, (space, cached), access, warp, around),
+            let (sources_read, completed) = match space {
+                MemorySpace::Shared => self.access_shared(start, access, warp, gpu),
+                _ => self.access_global(start, (space, cached), access, warp, gpu),
             };
-            sources = sources.max(read);
-            done = done.max(there);
+            sources = sources.max(sources_read);
+            done = done.max(completed);
         }
         (sources, done)
     }
 
-    /// The load/store lanes of a warp's sub-partition keep an access until the memory that it is to takes it: what backs up
-    /// there keeps warps from issuing more.
-    fn keep_lsu(&mut self, until: u64, warp: &Warp, numbers: &Numbers) {
-        self.schedulers[warp.place.scheduler as usize].keep(Unit::Lsu, until, numbers);
+    /// Occupies the load/store lanes of the warp's sub-partition until the memory accepts an access: back pressure of a busy memory
+    /// on the issue of further accesses.
+    fn hold_lsu(&mut self, until: u64, warp: &Warp, parameters: &UsedParameters) {
+        let scheduler = &mut self.schedulers[warp.place.scheduler as usize];
+        scheduler.extend_occupancy(ExecUnit::Lsu, until, parameters);
     }
 
-    /// `pastis-2022`, III.B: 22 + base + 2 for each conflict.
+    /// Accesses shared memory. The duration is 22 + base + 2 per conflict (`pastis-2022`, III.B).
     fn access_shared<L: EventListener>(
         &mut self,
-        begin: u64,
-        access: Access,
+        start: u64,
+        access: ProbedAccess,
         warp: &mut Warp,
-        around: &mut Around<'_, 'r, L>,
+        gpu: &mut GpuContext<'_, 'r, L>,
     ) -> (u64, u64) {
-        let numbers = around.numbers;
-        numbers.touch(SHARED);
-        let found = transactions(access.size, &around.probe.addresses, access.taken);
-        let base = numbers.get(match access.size {
+        let parameters = gpu.parameters;
+        let section = *self.shared_section.get(parameters);
+        let addresses = &gpu.probe.addresses;
+        let found = section
+            .banks
+            .transactions(access.size, addresses, access.taken);
+        let base = parameters.get(match access.size {
             16 => Parameter::SharedBase128,
             8 => Parameter::SharedBase64,
             _ => Parameter::SharedBase32,
         });
-        let conflicts = u64::from(found.conflicts) * numbers.peek(Parameter::SharedConflict);
-        let mut occupied = conflicts
-            + u64::from(found.all - found.conflicts) * numbers.peek(Parameter::SharedTransaction);
-        let mut more = 0;
+        let conflicts = u64::from(found.conflicts) * section.conflict;
+        let mut occupied = conflicts + u64::from(found.all - found.conflicts) * section.transaction;
+        let mut atomic = 0;
         if access.kind == AccessKind::Atomic {
-            let threads = u64::from(most_on_a_word(&around.probe.addresses, access.taken))
-                * numbers.get(Parameter::SharedAtomicThread);
-            more = numbers.get(Parameter::SharedAtomic) + threads;
-            occupied += threads;
+            let threads = u64::from(same_word_degree(addresses, access.taken));
+            let serial = threads * parameters.get(Parameter::SharedAtomicThread);
+            atomic = parameters.get(Parameter::SharedAtomic) + serial;
+            occupied += serial;
         }
-        // The memory is taken in the order of issue, and a warp's accesses come behind its own atomic operations.
+        // Accesses are served in the order of issue, those of a warp after its own atomic operations.
         let served = self
-            .shared
-            .reserve(warp.issued, begin, occupied)
-            .max(warp.shared);
-        warp.shared = served + more;
-        self.keep_lsu(served, warp, numbers);
-        let done = served + numbers.peek(Parameter::SharedLatency) + base + conflicts + more;
+            .shared_memory
+            .reserve(warp.last_issue, start, occupied)
+            .max(warp.shared_served);
+        warp.shared_served = served + atomic;
+        self.hold_lsu(served, warp, parameters);
+        let done = served + section.latency + base + conflicts + atomic;
         let event = Event::Shared {
             warp: warp.place,
             at: OpIndex(warp.at),
@@ -102,63 +99,45 @@ impl<'r> Sm<'r> {
             conflicts: found.conflicts,
             done,
         };
-        around.listener.event(warp.issued, &event);
-        let sources = served + numbers.peek(Parameter::SharedSources) + conflicts;
-        (sources, done)
+        gpu.listener.event(warp.last_issue, &event);
+        (served + section.sources + conflicts, done)
     }
 
+    /// Accesses global or local memory.
     fn access_global<L: EventListener>(
         &mut self,
-        begin: u64,
+        start: u64,
         (space, cached): (MemorySpace, bool),
-        access: Access,
+        access: ProbedAccess,
         warp: &mut Warp,
-        around: &mut Around<'_, 'r, L>,
+        gpu: &mut GpuContext<'_, 'r, L>,
     ) -> (u64, u64) {
-        let numbers = around.numbers;
-        let cached =
-            cached || access.kind == AccessKind::Load && numbers.get(Parameter::L1AllLoads) != 0;
-        let request = Request {
+        let parameters = gpu.parameters;
+        let addresses = &gpu.probe.addresses;
+        let is_load = access.kind == AccessKind::Load;
+        let is_atomic = access.kind == AccessKind::Atomic;
+        let cached = cached || is_load && parameters.get(Parameter::L1AllLoads) != 0;
+        let request = WarpAccess {
             kind: access.kind,
             size: access.size,
-            addresses: &around.probe.addresses,
+            addresses,
             taken: access.taken,
-            cached: cached && access.kind != AccessKind::Atomic,
-            contended: access.kind == AccessKind::Atomic
-                && has_twins(&around.probe.addresses, access.taken),
-            unit: unit_of_path(warp, self),
+            cached: cached && !is_atomic,
+            contended: is_atomic && has_equal_addresses(addresses, access.taken),
+            unit: l1_unit_of(warp, self, parameters),
         };
         let outcome = match space {
             MemorySpace::Local => {
-                // Words of the lanes lie beside each other, so that a warp's access to one variable is one line.
-                let each = u64::from(around.launch.local).next_multiple_of(4) * 32;
-                let slot = u64::from(self.number) * self.slots + u64::from(warp.place.slot);
-                let mut outcome = Outcome::default();
-                for word in 0..u64::from(access.size).div_ceil(4) {
-                    let addresses = std::array::from_fn(|lane| {
-                        // Lanes that take no part may hold any number.
-                        let own = match access.taken >> lane & 1 {
-                            1 => around.probe.addresses[lane] + 4 * word,
-                            _ => 0,
-                        };
-                        LOCAL + slot * each + own / 4 * 128 + lane as u64 * 4 + own % 4
-                    });
-                    let word = Request {
-                        size: access.size.min(4),
-                        addresses: &addresses,
-                        ..request
-                    };
-                    outcome.add(&self.path.access(begin, &word, &mut around.level));
-                }
-                outcome
+                let bytes = gpu.launch.local;
+                self.access_local(start, &request, warp, bytes, &mut gpu.l2)
             }
-            _ => self.path.access(begin, &request, &mut around.level),
+            _ => self.l1_path.access(start, &request, &mut gpu.l2),
         };
-        self.keep_lsu(outcome.accepted + 1, warp, numbers);
+        self.hold_lsu(outcome.accepted + 1, warp, parameters);
         let done = outcome.done;
-        if access.kind != AccessKind::Load {
-            warp.stored = warp.stored.max(done);
-            around.stored = around.stored.max(done);
+        if !is_load {
+            warp.stores_done = warp.stores_done.max(done);
+            gpu.stores_done = gpu.stores_done.max(done);
         }
         let event = Event::Global {
             warp: warp.place,
@@ -178,37 +157,74 @@ impl<'r> Sm<'r> {
             tlb_misses: outcome.tlb_misses,
             done,
         };
-        around.listener.event(warp.issued, &event);
-        let sources = outcome.accepted + numbers.get(Parameter::L1Sources);
+        gpu.listener.event(warp.last_issue, &event);
+        let sources = outcome.accepted + parameters.get(Parameter::L1Sources);
         (sources, done)
+    }
+
+    /// Accesses local memory, word by word. The words of the lanes at one offset are consecutive, so that the access of a warp to one
+    /// variable is one line (CUDA C Programming Guide, "Local Memory").
+    fn access_local(
+        &mut self,
+        start: u64,
+        request: &WarpAccess<'_>,
+        warp: &Warp,
+        bytes_per_lane: u32,
+        l2: &mut L2Cache<'_>,
+    ) -> AccessOutcome {
+        let bytes_of_warp = u64::from(bytes_per_lane).next_multiple_of(4) * 32;
+        let slot = u64::from(self.number) * self.slots + u64::from(warp.place.slot);
+        let mut outcome = AccessOutcome::default();
+        for word in 0..u64::from(request.size).div_ceil(4) {
+            let addresses = std::array::from_fn(|lane| {
+                // Addresses of lanes that do not take part are undefined.
+                let offset = match request.taken >> lane & 1 {
+                    1 => request.addresses[lane] + 4 * word,
+                    _ => 0,
+                };
+                let row = offset / 4 * 128;
+                LOCAL_BASE + slot * bytes_of_warp + row + lane as u64 * 4 + offset % 4
+            });
+            let word = WarpAccess {
+                size: request.size.min(4),
+                addresses: &addresses,
+                ..*request
+            };
+            outcome.add(&self.l1_path.access(start, &word, l2));
+        }
+        outcome
     }
 }
 
-/// The memories that an access is to, and the lanes for each; generic addresses become those of their memory.
-fn spaces(access: &Access, addresses: &mut [u64; 32]) -> [(MemorySpace, u32); 3] {
-    let mut found = [(MemorySpace::Shared, 0), (MemorySpace::Local, 0), (MemorySpace::Global, 0)];
+/// Splits the lanes of an access by memory space; addresses of generic accesses become those of their space.
+fn split_by_space(access: &ProbedAccess, addresses: &mut [u64; 32]) -> [(MemorySpace, u32); 3] {
+    let mut lanes = [
+        (MemorySpace::Shared, 0),
+        (MemorySpace::Local, 0),
+        (MemorySpace::Global, 0),
+    ];
     if access.space != MemorySpace::Generic {
-        found[0] = (access.space, access.taken);
-        return found;
+        lanes[0] = (access.space, access.taken);
+        return lanes;
     }
     for (lane, address) in addresses.iter_mut().enumerate() {
         if access.taken >> lane & 1 == 0 {
             continue;
         }
-        let (space, base) = window::space_of(access.space, *address);
+        let (space, base) = space_of(access.space, *address);
         *address -= base;
-        let place = match space {
+        let index = match space {
             MemorySpace::Shared => 0,
             MemorySpace::Local => 1,
             _ => 2,
         };
-        found[place].1 |= 1 << lane;
+        lanes[index].1 |= 1 << lane;
     }
-    found
+    lanes
 }
 
-/// Some lanes want the same address.
-fn has_twins(addresses: &[u64; 32], taken: u32) -> bool {
+/// Whether several lanes have the same address.
+fn has_equal_addresses(addresses: &[u64; 32], taken: u32) -> bool {
     let lanes = || (0..32).filter(|lane| taken >> lane & 1 == 1);
     lanes().any(|lane| lanes().any(|other| other < lane && addresses[other] == addresses[lane]))
 }

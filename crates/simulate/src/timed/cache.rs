@@ -1,39 +1,43 @@
-//! Caches of lines with sectors; the least recently used line makes room.
+//! Set-associative cache of lines with sectors, with least-recently-used replacement.
+//!
+//! Lines are allocated when they are requested; a line carries the cycle in which its data arrives, so that later accesses to a
+//! line in flight wait for it (a hit on a pending miss).
 
-/// Which lines and sectors a cache holds, and from which cycle on.
+/// Set-associative cache: tags, valid and dirty sectors, and arrival times of its lines. It holds no data.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     line_bits: u32,
     sets: u64,
     ways: usize,
-    /// For each set and way, the number of its line plus one; 0 is empty.
+    /// Line number plus one for each set and way; 0 is an empty way.
     tags: Vec<u64>,
     lines: Vec<Line>,
-    uses: u64,
+    /// Number of lookups so far, the clock of replacement.
+    lookups: u64,
 }
 
-/// A line of a cache.
+/// Line of a cache.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Line {
-    /// Sectors that are there or on their way.
+    /// Mask of the sectors that are present or in flight.
     pub(super) valid: u32,
-    /// Sectors that memory does not have yet.
+    /// Mask of the sectors that DRAM does not have yet.
     pub(super) dirty: u32,
-    /// From when on all of them are there.
+    /// Cycle from which all valid sectors are present.
     pub(super) ready: u64,
-    used: u64,
+    last_use: u64,
 }
 
-/// A line that a cache was asked for.
-pub(super) struct Found<'a> {
-    /// The line; it has no sectors when it was not there.
+/// Result of a lookup.
+pub(super) struct CacheLookup<'a> {
+    /// The line; it has no valid sectors if the lookup missed.
     pub(super) line: &'a mut Line,
-    /// Dirty sectors of the line that made room.
-    pub(super) evicted: u32,
+    /// Number of dirty sectors of the line that it replaced.
+    pub(super) evicted_dirty: u32,
 }
 
 impl Cache {
-    /// `line` is a power of two.
+    /// Returns an empty cache; `line` is its line size in bytes, a power of two.
     pub(super) fn new(bytes: u64, line: u64, ways: u64) -> Cache {
         let ways = ways.max(1);
         let sets = (bytes / line.max(1) / ways).max(1);
@@ -44,63 +48,71 @@ impl Cache {
             ways: ways as usize,
             tags: vec![0; all],
             lines: vec![Line::default(); all],
-            uses: 0,
+            lookups: 0,
         }
     }
 
-    /// The line of an address; it gets a place when it has none.
+    /// Looks up the line of an address; a miss allocates it in place of the least recently used line of its set.
     #[inline]
-    pub(super) fn find(&mut self, address: u64) -> Found<'_> {
+    pub(super) fn lookup(&mut self, address: u64) -> CacheLookup<'_> {
         let number = address >> self.line_bits;
         let tag = number + 1;
-        self.uses += 1;
+        self.lookups += 1;
         let first = (number % self.sets) as usize * self.ways;
         let tags = &mut self.tags[first..first + self.ways];
         let lines = &mut self.lines[first..first + self.ways];
         if let Some(way) = tags.iter().position(|&known| known == tag) {
             let line = &mut lines[way];
-            line.used = self.uses;
-            return Found { line, evicted: 0 };
+            line.last_use = self.lookups;
+            return CacheLookup {
+                line,
+                evicted_dirty: 0,
+            };
         }
-        let mut way = 0;
-        for (other, line) in lines.iter().enumerate() {
-            if line.used < lines[way].used {
-                way = other;
+        // Empty ways have never been used and are taken first.
+        let mut victim = 0;
+        for (way, line) in lines.iter().enumerate() {
+            if line.last_use < lines[victim].last_use {
+                victim = way;
             }
         }
-        tags[way] = tag;
-        let line = &mut lines[way];
-        let evicted = line.dirty.count_ones();
+        tags[victim] = tag;
+        let line = &mut lines[victim];
+        let evicted_dirty = line.dirty.count_ones();
         *line = Line {
-            used: self.uses,
+            last_use: self.lookups,
             ..Line::default()
         };
-        Found { line, evicted }
+        CacheLookup {
+            line,
+            evicted_dirty,
+        }
     }
 
-    /// Sectors of the line of an address are no longer there.
-    pub(super) fn drop(&mut self, address: u64, sectors: u32) {
+    /// Invalidates some sectors of the line of an address.
+    pub(super) fn invalidate(&mut self, address: u64, sectors: u32) {
         let number = address >> self.line_bits;
         let first = (number % self.sets) as usize * self.ways;
-        for place in first..first + self.ways {
-            if self.tags[place] == number + 1 {
-                self.lines[place].valid &= !sectors;
+        for way in first..first + self.ways {
+            if self.tags[way] == number + 1 {
+                self.lines[way].valid &= !sectors;
             }
         }
     }
 
-    /// Asks for all of a line: when it is there, or `None` when it is not and comes now; [`Cache::arrives`] says when.
+    /// Requests a whole line. Returns the cycle from which it is present, or `None` if it missed: the line is in flight from now on,
+    /// and the caller sets its arrival with [`Cache::set_ready`].
     #[inline]
-    pub(super) fn whole(&mut self, address: u64) -> Option<u64> {
-        let line = self.find(address).line;
-        let there = line.valid != 0;
+    pub(super) fn request_line(&mut self, address: u64) -> Option<u64> {
+        let line = self.lookup(address).line;
+        let hit = line.valid != 0;
         line.valid = 1;
-        there.then_some(line.ready)
+        hit.then_some(line.ready)
     }
 
-    /// The line that was asked for arrives at a cycle.
-    pub(super) fn arrives(&mut self, address: u64, at: u64) {
-        self.find(address).line.ready = at;
+    /// Sets the cycle in which a line in flight arrives.
+    pub(super) fn set_ready(&mut self, address: u64, at: u64) {
+        self.lookup(address).line.ready = at;
     }
 }
 
@@ -114,44 +126,44 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_line_makes_room() {
+    fn the_least_recently_used_line_is_replaced() {
         let mut cache = small();
         for address in [0, 128] {
-            assert_eq!(cache.whole(address), None);
+            assert_eq!(cache.request_line(address), None);
         }
-        assert_eq!(cache.whole(63), Some(0));
-        // Lines 0, 2 and 4 are in the same set: 2 goes.
-        assert_eq!(cache.whole(256), None);
-        assert_eq!(cache.whole(0), Some(0));
-        assert_eq!(cache.whole(128), None);
-        // The other set is not touched by any of that.
-        assert_eq!(cache.whole(64), None);
-        assert_eq!(cache.whole(64), Some(0));
+        assert_eq!(cache.request_line(63), Some(0));
+        // Lines 0, 2 and 4 are in the same set: 2 is replaced.
+        assert_eq!(cache.request_line(256), None);
+        assert_eq!(cache.request_line(0), Some(0));
+        assert_eq!(cache.request_line(128), None);
+        // The other set is unaffected.
+        assert_eq!(cache.request_line(64), None);
+        assert_eq!(cache.request_line(64), Some(0));
     }
 
     #[test]
-    fn dirty_sectors_leave_with_their_line() {
+    fn dirty_sectors_are_evicted_with_their_line() {
         let mut cache = small();
-        cache.find(0).line.dirty = 0b101;
-        assert_eq!(cache.find(128).evicted, 0);
-        assert_eq!(cache.find(256).evicted, 2);
-        assert_eq!(cache.find(256).line.dirty, 0);
+        cache.lookup(0).line.dirty = 0b101;
+        assert_eq!(cache.lookup(128).evicted_dirty, 0);
+        assert_eq!(cache.lookup(256).evicted_dirty, 2);
+        assert_eq!(cache.lookup(256).line.dirty, 0);
     }
 
     #[test]
-    fn sectors_can_be_dropped() {
+    fn sectors_can_be_invalidated() {
         let mut cache = small();
-        cache.find(0).line.valid = 0b11;
-        cache.drop(32, 0b01);
-        cache.drop(4096, 0b11);
-        assert_eq!(cache.find(0).line.valid, 0b10);
+        cache.lookup(0).line.valid = 0b11;
+        cache.invalidate(32, 0b01);
+        cache.invalidate(4096, 0b11);
+        assert_eq!(cache.lookup(0).line.valid, 0b10);
     }
 
     #[test]
-    fn lines_on_their_way_are_there_later() {
+    fn lines_in_flight_are_present_later() {
         let mut cache = small();
-        assert_eq!(cache.whole(0), None);
-        cache.arrives(0, 77);
-        assert_eq!(cache.whole(0), Some(77));
+        assert_eq!(cache.request_line(0), None);
+        cache.set_ready(0, 77);
+        assert_eq!(cache.request_line(0), Some(77));
     }
 }

@@ -208,7 +208,7 @@ impl Dispatcher {
     }
 
     /// A block of the kernel has ended on the SM that it was assigned to. Says whether the kernel is complete with it.
-    pub fn finished(&mut self, kernel: KernelId, sm: usize) -> bool {
+    pub fn block_finished(&mut self, kernel: KernelId, sm: usize) -> bool {
         let progress = &mut self.kernels[kernel.0];
         debug_assert!(progress.finished < progress.assigned);
         progress.finished += 1;
@@ -224,7 +224,7 @@ impl Dispatcher {
     }
 
     /// Whether all kernels are complete.
-    pub fn done(&self) -> bool {
+    pub fn is_done(&self) -> bool {
         self.streams.iter().all(|queue| queue.kernels.is_empty())
     }
 

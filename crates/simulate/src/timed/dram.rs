@@ -1,100 +1,94 @@
-//! The memory of the GPU: one bus, a latency, and what keeps the bus from moving data all the time.
+//! DRAM of the GPU: one bus with a latency, read and write efficiencies, bus turnaround and refresh.
+//!
+//! Banks and rows are not modelled one by one: the efficiencies are the parts of the bandwidth that streams of reads and of writes
+//! reach (`docs/timing-model.md`).
 
 use warpbound_machine::Parameter;
 
-use super::numbers::{Numbered, Numbers};
+use super::l2::L2Section;
+use super::parameters::{Tracked, UsedParameters};
 use super::server::{MILLI, Server};
 
-const DRAM: Numbered = Numbered::of(&[
-    Parameter::DramBeyond,
-    Parameter::DramBandwidth,
-    Parameter::DramReads,
-    Parameter::DramWrites,
-    Parameter::DramTurnaround,
-    Parameter::DramRefresh,
-    Parameter::DramRefreshInterval,
-]);
+/// Denominator of efficiencies and of the turnaround.
+const PER_MILLE: u64 = 1000;
 
-/// A thousand is all of it.
-const WHOLE: u64 = 1000;
-
-/// The memory: the channels of a GPU taken as one bus, over which addresses are spread evenly.
+/// DRAM: all channels as one bus, over which addresses are spread evenly.
 pub(super) struct Dram {
     bus: Server,
-    /// From the request to its data, where the bus is free.
+    /// Cycles from a request to its data, without contention.
     pub(super) latency: u64,
-    /// Time that a sector takes of the bus when it is read, when it is written, and more when it is written among
-    /// reads, in thousandths of a cycle.
+    /// Bus time of a sector read and of a sector written, and the bus time lost to a turnaround, in thousandths of cycles.
     read: u64,
     write: u64,
-    turn: u64,
-    /// Sectors read for which no write has turned the bus, as many as reads may wait while it is turned: a line of each slice.
+    turnaround: u64,
+    /// Sectors read since the bus was last turned, at most `max_unturned`: each of that many sectors written pays a turnaround.
     unturned: u64,
-    waiting: u64,
-    /// The bus is closed for some cycles in each interval; when that is next.
+    /// Reads that may be queued while the bus is turned: a line for each L2 slice.
+    max_unturned: u64,
+    /// Cycles of a refresh, from one to the next, and the cycle in which the next one starts.
     refresh: u64,
-    interval: u64,
-    next: u64,
+    refresh_interval: u64,
+    next_refresh: u64,
 }
 
 impl Dram {
-    /// `sector` is in bytes.
-    pub(super) fn new(numbers: &Numbers, sector: u64) -> Dram {
-        let peek = |parameter| numbers.peek(parameter);
-        let rate = u128::from(peek(Parameter::DramBandwidth).max(1));
-        let take = |share: u64| {
-            let bytes = u128::from(sector * MILLI * MILLI);
-            (bytes * u128::from(WHOLE) / (rate * u128::from(share.max(1)))) as u64
+    /// Returns the idle DRAM of a machine.
+    pub(super) fn new(parameters: &UsedParameters) -> Tracked<Dram> {
+        let mut reader = parameters.reader();
+        let l2 = L2Section::read(&mut reader);
+        let bandwidth = u128::from(reader.get(Parameter::DramBandwidth).max(1));
+        let bus_time = |efficiency: u64| {
+            let bytes = u128::from(l2.sector * MILLI * MILLI);
+            let bandwidth = bandwidth * u128::from(efficiency.max(1));
+            (bytes * u128::from(PER_MILLE) / bandwidth) as u64
         };
-        let all = take(WHOLE);
-        let interval = peek(Parameter::DramRefreshInterval).max(1);
-        Dram {
+        let refresh_interval = reader.get(Parameter::DramRefreshInterval).max(1);
+        let dram = Dram {
             bus: Server::default(),
-            latency: peek(Parameter::L2Hit) + peek(Parameter::DramBeyond),
-            read: take(peek(Parameter::DramReads)),
-            write: take(peek(Parameter::DramWrites)),
-            turn: all * peek(Parameter::DramTurnaround) / WHOLE,
+            latency: l2.hit + reader.get(Parameter::DramBeyond),
+            read: bus_time(reader.get(Parameter::DramReads)),
+            write: bus_time(reader.get(Parameter::DramWrites)),
+            turnaround: bus_time(PER_MILLE) * reader.get(Parameter::DramTurnaround) / PER_MILLE,
             unturned: 0,
-            waiting: peek(Parameter::L2Slices) * peek(Parameter::L2Line) / sector,
-            refresh: peek(Parameter::DramRefresh),
-            interval,
-            next: interval,
-        }
+            max_unturned: l2.slices * l2.line / l2.sector,
+            refresh: reader.get(Parameter::DramRefresh),
+            refresh_interval,
+            next_refresh: refresh_interval,
+        };
+        reader.track(dram)
     }
 
-    /// Sectors are asked for at a cycle; when they are there.
-    pub(super) fn read(&mut self, numbers: &Numbers, now: u64, at: u64, sectors: u32) -> u64 {
-        numbers.touch(DRAM);
-        self.refresh(now, at);
-        self.unturned = (self.unturned + u64::from(sectors)).min(self.waiting);
-        self.bus
-            .reserve_milli(now, at, self.read * u64::from(sectors))
-            + self.latency
+    /// Reads sectors that are requested in cycle `at`; returns the cycle in which they arrive.
+    pub(super) fn read(&mut self, now: u64, at: u64, sectors: u32) -> u64 {
+        self.refresh_until(now, at);
+        let sectors = u64::from(sectors);
+        self.unturned = (self.unturned + sectors).min(self.max_unturned);
+        self.bus.reserve_milli(now, at, self.read * sectors) + self.latency
     }
 
-    /// Sectors are written back at a cycle; when the bus takes them.
-    pub(super) fn write(&mut self, numbers: &Numbers, now: u64, at: u64, sectors: u32) -> u64 {
-        numbers.touch(DRAM);
-        self.refresh(now, at);
+    /// Writes back sectors in cycle `at`; returns the cycle in which the bus accepts them.
+    pub(super) fn write(&mut self, now: u64, at: u64, sectors: u32) -> u64 {
+        self.refresh_until(now, at);
         let sectors = u64::from(sectors);
         let turned = sectors.min(self.unturned);
         self.unturned -= turned;
-        let milli = self.write * sectors + self.turn * turned;
+        let milli = self.write * sectors + self.turnaround * turned;
         self.bus.reserve_milli(now, at, milli)
     }
 
-    /// The cycle at which sectors would be there that were asked for at a cycle; reserves nothing.
-    pub(super) fn would_read(&self, at: u64, sectors: u32) -> u64 {
+    /// Returns the cycle in which sectors requested in cycle `at` would arrive, without a reservation.
+    pub(super) fn probe_read(&self, at: u64, sectors: u32) -> u64 {
         self.bus.probe(at, self.read * u64::from(sectors)) + self.latency
     }
 
-    /// The refreshes up to a cycle take their time.
-    fn refresh(&mut self, now: u64, at: u64) {
-        while self.next <= at {
-            // Those of the past delay nothing that comes now.
-            self.next += now.saturating_sub(self.next) / self.interval * self.interval;
-            self.bus.reserve(now, self.next, self.refresh);
-            self.next += self.interval;
+    /// Reserves the bus for the refreshes that start up to cycle `at`.
+    fn refresh_until(&mut self, now: u64, at: u64) {
+        while self.next_refresh <= at {
+            // Refreshes before `now` delay no later request and are skipped.
+            let past = now.saturating_sub(self.next_refresh) / self.refresh_interval;
+            self.next_refresh += past * self.refresh_interval;
+            self.bus.reserve(now, self.next_refresh, self.refresh);
+            self.next_refresh += self.refresh_interval;
         }
     }
 }

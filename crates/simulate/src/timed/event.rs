@@ -3,7 +3,9 @@
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 
-use crate::functional::{AccessKind, Size};
+use crate::functional::{AccessKind};
+
+use warpbound_launch::{Size};
 
 /// Hears of everything that happens. Events of one SM come in the order of their cycles.
 pub trait EventListener {

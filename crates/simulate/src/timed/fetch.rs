@@ -1,178 +1,176 @@
-//! Instruction and constant caches of an SM.
+//! Instruction caches and constant caches of an SM; both have two levels and are refilled from the L2 cache.
 
 use warpbound_machine::Parameter;
 
 use super::cache::Cache;
-use super::event::HitLevel as Found;
-use super::level::{BANK, CODE, CONSTANTS, Level};
-use super::numbers::{Numbered, Numbers};
+use super::event::HitLevel;
+use super::l2::{CODE_BASE, CONSTANT_BANK_STRIDE, CONSTANT_BASE, L2Cache};
+use super::parameters::{Tracked, UsedParameters};
 
-const INSTRUCTIONS: Numbered = Numbered::of(&[
-    Parameter::InstructionLine,
-    Parameter::InstructionL1Bytes,
-    Parameter::InstructionL1Ways,
-]);
-const INSTRUCTIONS_BEYOND: Numbered = Numbered::of(&[
-    Parameter::InstructionAhead,
-    Parameter::InstructionL15Bytes,
-    Parameter::InstructionL15Ways,
-]);
-const CONSTANT: Numbered = Numbered::of(&[
-    Parameter::ConstantL1Bytes,
-    Parameter::ConstantL1Line,
-    Parameter::ConstantL1Ways,
-]);
-const CONSTANT_BEYOND: Numbered = Numbered::of(&[
-    Parameter::ConstantL15Bytes,
-    Parameter::ConstantL15Line,
-    Parameter::ConstantL15Ways,
-]);
-
-/// Bytes that arrive in a cycle when lines come one behind the other.
-const STREAM: u64 = 32;
-
-/// The instruction caches of an SM.
-pub(super) struct Instructions {
-    first: Cache,
-    second: Cache,
-    pub(super) line: u64,
+/// Returns an empty cache of the size, line and ways that three parameters have.
+fn cache(parameters: &UsedParameters, shape: [Parameter; 3]) -> Tracked<Cache> {
+    let mut reader = parameters.reader();
+    let [bytes, line, ways] = shape.map(|parameter| reader.get(parameter));
+    reader.track(Cache::new(bytes, line.max(1), ways))
 }
 
-impl Instructions {
-    pub(super) fn new(numbers: &Numbers) -> Instructions {
-        let peek = |parameter| numbers.peek(parameter);
-        let line = peek(Parameter::InstructionLine).max(1);
-        Instructions {
-            first: Cache::new(
-                peek(Parameter::InstructionL1Bytes),
-                line,
-                peek(Parameter::InstructionL1Ways),
+/// Instruction caches of an SM, with sequential prefetching.
+pub(super) struct InstructionCaches {
+    first: Tracked<Cache>,
+    second: Tracked<Cache>,
+    /// Bytes of a line of both caches.
+    pub(super) line: u64,
+    /// Number of lines prefetched after the one in use. Without effect, and not marked, until one of them misses.
+    ahead: Tracked<u64>,
+}
+
+impl InstructionCaches {
+    /// Returns the caches of a machine, empty.
+    pub(super) fn new(parameters: &UsedParameters) -> InstructionCaches {
+        use Parameter as P;
+        let mut ahead = parameters.reader();
+        let lines_ahead = ahead.get(P::InstructionAhead);
+        let mut line = parameters.reader();
+        InstructionCaches {
+            first: cache(
+                parameters,
+                [P::InstructionL1Bytes, P::InstructionLine, P::InstructionL1Ways],
             ),
-            second: Cache::new(
-                peek(Parameter::InstructionL15Bytes),
-                line,
-                peek(Parameter::InstructionL15Ways),
+            second: cache(
+                parameters,
+                [P::InstructionL15Bytes, P::InstructionLine, P::InstructionL15Ways],
             ),
-            line,
+            line: line.get(P::InstructionLine).max(1),
+            ahead: ahead.track(lines_ahead),
         }
     }
 
-    /// The launch has brought the line of an address and those behind it that are fetched ahead.
-    pub(super) fn launch(&mut self, address: u64, ahead: u64) {
+    /// Enters the line of the first instruction and the lines after it that are prefetched: a launch loads them.
+    pub(super) fn preload(&mut self, address: u64) {
         let line = address / self.line * self.line;
-        for number in 0..=ahead {
-            self.second.whole(line + number * self.line);
-            self.first.whole(line + number * self.line);
+        for number in 0..=*self.ahead.unmarked() {
+            let address = line + number * self.line;
+            self.second.unmarked().request_line(address);
+            self.first.unmarked().request_line(address);
         }
     }
 
-    /// The line of an address is needed at a cycle: when it is there, and where it was when that is not the first cache.
+    /// Fetches the line of an address in cycle `at` and prefetches the lines after it. Returns the cycle in which the line is present, and
+    /// the level that it was found in unless that is the first cache.
     pub(super) fn fetch(
         &mut self,
         at: u64,
         address: u64,
-        level: &mut Level<'_>,
-    ) -> (u64, Option<Found>) {
-        level.numbers.touch(INSTRUCTIONS);
+        l2: &mut L2Cache<'_>,
+    ) -> (u64, Option<HitLevel>) {
+        let parameters = l2.parameters;
         let line = address / self.line * self.line;
-        let (there, found) = match self.first.whole(line) {
+        let (ready, found) = match self.first.get_mut(parameters).request_line(line) {
             Some(ready) => (ready.max(at), None),
             None => {
-                let (ready, found) = self.bring(at, line, level);
+                let (ready, found) = self.refill(at, line, l2);
                 (ready, Some(found))
             }
         };
-        let ahead = level.numbers.peek(Parameter::InstructionAhead);
-        for number in 1..=ahead {
+        for number in 1..=*self.ahead.unmarked() {
             let next = line + number * self.line;
-            if self.first.whole(next).is_none() {
-                let (ready, _) = self.bring(at, next, level);
-                self.first
-                    .arrives(next, ready + number * (self.line / STREAM));
+            let first = self.first.get_mut(parameters);
+            if first.request_line(next).is_none() {
+                let (ready, _) = self.refill(at, next, l2);
+                // Lines arrive one after the other.
+                let bandwidth = parameters.get(Parameter::InstructionAheadBandwidth);
+                let transfer = self.line * 1000 / bandwidth.max(1);
+                let first = self.first.get_mut(parameters);
+                first.set_ready(next, ready + number * transfer);
             }
         }
-        (there, found)
+        (ready, found)
     }
 
-    fn bring(&mut self, at: u64, line: u64, level: &mut Level<'_>) -> (u64, Found) {
-        level.numbers.touch(INSTRUCTIONS_BEYOND);
-        let (ready, found) = match self.second.whole(line) {
+    /// Requests a line that missed in the first cache; returns the cycle of its arrival and the level that it was found in.
+    fn refill(&mut self, at: u64, line: u64, l2: &mut L2Cache<'_>) -> (u64, HitLevel) {
+        let parameters = l2.parameters;
+        self.ahead.get(parameters);
+        let second = self.second.get_mut(parameters);
+        let (ready, found) = match second.request_line(line) {
             Some(ready) => {
-                let latency = level.numbers.get(Parameter::InstructionL15Hit);
-                (ready.max(at) + latency, Found::Second)
+                let latency = parameters.get(Parameter::InstructionL15Hit);
+                (ready.max(at) + latency, HitLevel::Second)
             }
             None => {
-                let latency = level.numbers.get(Parameter::InstructionL2Hit);
-                let (ready, had) = level.line_of(at, CODE + line, self.line, latency);
-                self.second.arrives(line, ready);
-                (ready, if had { Found::L2 } else { Found::Dram })
+                let latency = parameters.get(Parameter::InstructionL2Hit);
+                let (ready, hit) = l2.fetch_line(at, CODE_BASE + line, self.line, latency);
+                second.set_ready(line, ready);
+                (ready, if hit { HitLevel::L2 } else { HitLevel::Dram })
             }
         };
-        self.first.arrives(line, ready);
+        self.first.get_mut(parameters).set_ready(line, ready);
         (ready, found)
     }
 }
 
-/// The constant caches of an SM.
-pub(super) struct Constants {
-    first: Cache,
-    second: Cache,
+/// Constant caches of an SM.
+pub(super) struct ConstantCaches {
+    first: Tracked<Cache>,
+    second: Tracked<Cache>,
+    /// Bytes of a line of the second cache.
     line: u64,
 }
 
-impl Constants {
-    pub(super) fn new(numbers: &Numbers) -> Constants {
-        let peek = |parameter| numbers.peek(parameter);
-        Constants {
-            first: Cache::new(
-                peek(Parameter::ConstantL1Bytes),
-                peek(Parameter::ConstantL1Line),
-                peek(Parameter::ConstantL1Ways),
+impl ConstantCaches {
+    /// Returns the caches of a machine, empty.
+    pub(super) fn new(parameters: &UsedParameters) -> ConstantCaches {
+        use Parameter as P;
+        let mut line = parameters.reader();
+        ConstantCaches {
+            first: cache(
+                parameters,
+                [P::ConstantL1Bytes, P::ConstantL1Line, P::ConstantL1Ways],
             ),
-            second: Cache::new(
-                peek(Parameter::ConstantL15Bytes),
-                peek(Parameter::ConstantL15Line),
-                peek(Parameter::ConstantL15Ways),
+            second: cache(
+                parameters,
+                [P::ConstantL15Bytes, P::ConstantL15Line, P::ConstantL15Ways],
             ),
-            line: peek(Parameter::ConstantL15Line).max(1),
+            line: line.get(P::ConstantL15Line).max(1),
         }
     }
 
-    /// A constant is needed at a cycle: when it is there, where a hit in the first cache is at once, and where it was when
-    /// that is not the first cache.
+    /// Reads a constant in cycle `at`. Returns the cycle in which its line is present in the first cache, without the latency of a hit
+    /// there, and the level that it was found in unless that is the first cache.
     #[inline]
-    pub(super) fn need(
+    pub(super) fn read(
         &mut self,
         at: u64,
         bank: u8,
         offset: u32,
-        level: &mut Level<'_>,
-    ) -> (u64, Option<Found>) {
-        level.numbers.touch(CONSTANT);
-        let address = u64::from(bank) * BANK + u64::from(offset);
-        match self.first.whole(address) {
+        l2: &mut L2Cache<'_>,
+    ) -> (u64, Option<HitLevel>) {
+        let address = u64::from(bank) * CONSTANT_BANK_STRIDE + u64::from(offset);
+        match self.first.get_mut(l2.parameters).request_line(address) {
             Some(ready) => (ready.max(at), None),
             None => {
-                let (ready, found) = self.bring(at, address, level);
-                self.first.arrives(address, ready);
+                let (ready, found) = self.refill(at, address, l2);
+                self.first.get_mut(l2.parameters).set_ready(address, ready);
                 (ready, Some(found))
             }
         }
     }
 
-    fn bring(&mut self, at: u64, address: u64, level: &mut Level<'_>) -> (u64, Found) {
-        level.numbers.touch(CONSTANT_BEYOND);
-        match self.second.whole(address) {
+    /// Requests the line of a constant that missed in the first cache; returns the cycle of its arrival and the level that it was found in.
+    fn refill(&mut self, at: u64, address: u64, l2: &mut L2Cache<'_>) -> (u64, HitLevel) {
+        let parameters = l2.parameters;
+        let second = self.second.get_mut(parameters);
+        match second.request_line(address) {
             Some(ready) => {
-                let latency = level.numbers.get(Parameter::ConstantL15Beyond);
-                (ready.max(at) + latency, Found::Second)
+                let latency = parameters.get(Parameter::ConstantL15Beyond);
+                (ready.max(at) + latency, HitLevel::Second)
             }
             None => {
-                let latency = level.numbers.get(Parameter::ConstantL2Beyond);
+                let latency = parameters.get(Parameter::ConstantL2Beyond);
                 let line = address / self.line * self.line;
-                let (ready, had) = level.line_of(at, CONSTANTS + line, self.line, latency);
-                self.second.arrives(address, ready);
-                (ready, if had { Found::L2 } else { Found::Dram })
+                let (ready, hit) = l2.fetch_line(at, CONSTANT_BASE + line, self.line, latency);
+                second.set_ready(address, ready);
+                (ready, if hit { HitLevel::L2 } else { HitLevel::Dram })
             }
         }
     }

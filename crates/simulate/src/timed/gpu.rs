@@ -1,58 +1,50 @@
-//! The GPU: its SMs in the order of time.
+//! GPU: dispatches blocks to SMs and simulates the SMs in the order of time.
+//!
+//! The simulation is event-driven: schedulers and block starts are the events of one queue, so that accesses of different SMs to the
+//! L2 cache and DRAM are made in the order of time. Within a cycle, SMs and their schedulers come in the order of their numbers.
 
 use std::collections::VecDeque;
 
 use warpbound_base::{Cycles, Observed};
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
-use warpbound_machine::{Parameter, BlockResources};
+use warpbound_machine::{BlockResources, Parameter};
 
-use super::dispatch::{Dispatcher, KernelLaunch, KernelId, Priority, Stream};
-use super::due::EventQueue;
+use super::dispatch::{Dispatcher, KernelId, KernelLaunch, Priority, Stream};
 use super::event::{Event, EventListener};
-use super::level::{BANK, CODE, CONSTANTS, Level};
-use super::numbers::{Numbered, Numbers};
+use super::event_queue::EventQueue;
+use super::instr_timing::{Completion, InstrTiming, instr_timings};
+use super::l2::{CODE_BASE, CONSTANT_BANK_STRIDE, CONSTANT_BASE, L2Cache};
+use super::parameters::UsedParameters;
 use super::probe::Probe;
-use super::row::{Work, rows};
-use super::sm::{Around, Sm};
-use super::{Caches, TimedResult, Setup};
-use crate::functional::{Counts, Fault, FaultKind, GlobalMemory, Launch, Program};
+use super::scheduler::NEVER;
+use super::sm::{GpuContext, Sm};
+use super::warp::Tracking;
+use super::{Caches, Interlock, Setup, TimedResult};
+use crate::functional::{Counts, Fault, FaultKind, Program};
+use warpbound_launch::{GlobalMemory, Launch};
 
-const LIMITS: Numbered = Numbered::of(&[
-    Parameter::SmCount,
-    Parameter::SmSchedulers,
-    Parameter::SmWarps,
-    Parameter::SmBlocks,
-    Parameter::SmThreads,
-    Parameter::SmRegisters,
-    Parameter::SmShared,
-    Parameter::RegisterStep,
-    Parameter::WarpStep,
-    Parameter::SharedStep,
-]);
-
-/// Blocks that an SM got and that have not begun.
+/// Blocks that were assigned to an SM and have not started.
 #[derive(Clone, Default)]
-struct Coming {
-    /// When each begins, and its number.
+struct PendingBlocks {
+    /// Cycle of the start and number of each.
     blocks: VecDeque<(u64, u64)>,
-    /// When the last one that the SM got begins or began.
-    last: Option<u64>,
+    /// Start of the block assigned last.
+    last_start: Option<u64>,
 }
 
 struct Gpu<'r> {
     sms: Vec<Sm<'r>>,
-    /// Turns of schedulers and begins of blocks.
-    due: EventQueue,
+    /// Events of SM n: n * `events_per_sm` plus the number of a scheduler, or plus the number of schedulers for block starts.
+    events: EventQueue,
+    events_per_sm: u32,
     dispatcher: Dispatcher,
     kernel: KernelId,
-    /// For each SM.
-    coming: Vec<Coming>,
-    /// Cycles between two blocks that begin on an SM.
-    apart: u64,
-    places: u32,
+    /// By SM.
+    pending: Vec<PendingBlocks>,
 }
 
+/// Simulates a launch; see [`super::run`].
 pub(super) fn run<L: EventListener>(
     code: &Code,
     program: &nvidia::Program,
@@ -61,113 +53,132 @@ pub(super) fn run<L: EventListener>(
     memory: &mut GlobalMemory,
     listener: &mut L,
 ) -> Result<TimedResult, Fault> {
-    let numbers = Numbers::new(&setup.machine);
-    let rows = rows(code, program, &numbers);
+    let parameters = UsedParameters::new(&setup.machine);
+    let timings = instr_timings(code, program, &parameters);
     let compiled = Program::timed(code, launch);
-    let mut level = Level::new(&numbers);
+    let mut l2 = L2Cache::new(&parameters);
     if setup.caches == Caches::Warm {
-        warm(&mut level, code, launch, memory);
+        warm_l2(&mut l2, code, launch, memory);
     }
-    let mut around = Around {
-        numbers: &numbers,
+    let is_depbar =
+        |timing: &InstrTiming| matches!(timing.completion, Completion::Depbar { .. });
+    let mut context = GpuContext {
+        parameters: &parameters,
         setup,
-        tells: compiled.reads_clock,
-        counted: rows
-            .iter()
-            .any(|row| matches!(row.work, Work::Outstanding { .. })),
+        tracking: Tracking {
+            cells: setup.interlock == Interlock::Scoreboard,
+            counts: timings.iter().any(is_depbar),
+        },
         program: &compiled,
         launch,
-        probe: Probe::new(&rows),
-        rows: &rows,
-        level,
+        probe: Probe::new(&timings),
+        timings: &timings,
+        l2,
         memory,
         counts: Counts::new(code.ops.len()),
-        left: launch.max_instructions,
-        stored: 0,
+        budget: launch.max_instructions,
+        stores_done: 0,
         listener,
     };
-    numbers.touch(LIMITS);
-    let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
-    let need = BlockResources::of_block(
-        &setup.machine,
-        threads,
-        setup.registers.into(),
-        launch.shared.into(),
-    );
-    let count = numbers.peek(Parameter::SmCount).max(1) as u32;
-    let entry = code.get(code.entry).map_or(0, |op| op.addr.0.into());
-    let sm = |number| Sm::new(number, entry, &numbers);
-    let mut dispatcher = Dispatcher::new(count as usize, BlockResources::of_sm(&setup.machine));
-    let kernel = dispatcher.submit(KernelLaunch {
-        stream: Stream(1),
-        priority: Priority::Low,
-        blocks: launch.grid.iter().map(|&n| u64::from(n)).product(),
-        need,
-    });
-    let Some(kernel) = kernel else {
-        return Err(Fault::of_launch(FaultKind::BlockTooLarge));
-    };
-    let places = numbers.peek(Parameter::SmSchedulers).max(1) as u32 + 1;
-    let mut gpu = Gpu {
-        sms: (0..count).map(sm).collect(),
-        due: EventQueue::new(count * places),
-        dispatcher,
-        kernel,
-        coming: vec![Coming::default(); count as usize],
-        apart: numbers.peek(Parameter::LaunchBlock),
-        places,
-    };
-    around.listener.event(0, &Event::Launched);
-    let begin = numbers.get(Parameter::LaunchKernel);
-    gpu.dispatch(begin, &numbers);
-    let end = gpu.go(&mut around)?;
-    // Nothing changes where all stores were done before.
-    let end = match around.stored > end && numbers.get(Parameter::LaunchStores) != 0 {
-        true => around.stored,
-        false => end,
-    };
-    let end = end + numbers.get(Parameter::LaunchEnd);
-    around.listener.event(end, &Event::Done);
+    let mut gpu = Gpu::new(code, launch, setup, &parameters)?;
+    context.listener.event(0, &Event::Launched);
+    gpu.dispatch_blocks(parameters.get(Parameter::LaunchKernel), &parameters);
+    let end = gpu.run_to_end(&mut context)?;
+    // `launch.stores` is not used if all stores were done before the last warp ended.
+    let waits_for_stores =
+        context.stores_done > end && parameters.get(Parameter::LaunchStores) != 0;
+    let end = if waits_for_stores { context.stores_done } else { end };
+    let end = end + parameters.get(Parameter::LaunchEnd);
+    context.listener.event(end, &Event::Done);
     Ok(TimedResult {
         cycles: Observed(Cycles(end)),
-        counts: around.counts,
-        touched: numbers.touched(),
+        counts: context.counts,
+        used_parameters: parameters.used(),
     })
 }
 
-/// Constants, code and buffers: what the host has put there last stays.
-fn warm(level: &mut Level<'_>, code: &Code, launch: &Launch, memory: &GlobalMemory) {
+/// Enters the buffers, constant banks and code of a launch into the L2 cache, in this order: what the host wrote last stays.
+fn warm_l2(l2: &mut L2Cache<'_>, code: &Code, launch: &Launch, memory: &GlobalMemory) {
     for buffer in memory.buffers() {
-        level.warm(buffer.address, buffer.bytes.len() as u64);
+        l2.warm(buffer.address, buffer.bytes.len() as u64);
     }
     for (bank, bytes) in &launch.constants {
-        // Addresses in instructions are part of these.
+        // Not a bank of the hardware: the code addresses that instructions contain.
         if *bank == Code::ADDRESS_BANK {
             continue;
         }
-        level.warm(CONSTANTS + u64::from(*bank) * BANK, bytes.len() as u64);
+        let address = CONSTANT_BASE + u64::from(*bank) * CONSTANT_BANK_STRIDE;
+        l2.warm(address, bytes.len() as u64);
     }
     let bytes = code.ops.last().map_or(0, |op| u64::from(op.addr.0) + 8);
-    level.warm(CODE, bytes);
+    l2.warm(CODE_BASE, bytes);
 }
 
 impl<'r> Gpu<'r> {
-    /// Runs all blocks; the cycle behind the last instruction.
-    fn go<L: EventListener>(&mut self, around: &mut Around<'_, 'r, L>) -> Result<u64, Fault> {
+    /// Returns the idle GPU of a machine, with the launch submitted.
+    ///
+    /// # Errors
+    ///
+    /// If a block does not fit on an SM.
+    fn new(
+        code: &Code,
+        launch: &Launch,
+        setup: &Setup,
+        parameters: &UsedParameters,
+    ) -> Result<Gpu<'r>, Fault> {
+        let threads = launch.block.iter().map(|&n| u64::from(n)).product();
+        let (registers, shared) = (setup.registers.into(), launch.shared.into());
+        let mut reader = parameters.reader();
+        let machine = reader.machine(BlockResources::PARAMETERS);
+        let of_sm = BlockResources::of_sm(machine);
+        let of_block = BlockResources::of_block(machine, threads, registers, shared);
+        let resources = reader.track((of_sm, of_block));
+        let (of_sm, of_block) = *resources.get(parameters);
+        let sm_count = parameters.get(Parameter::SmCount).max(1) as u32;
+        let mut dispatcher = Dispatcher::new(sm_count as usize, of_sm);
+        let kernel = dispatcher.submit(KernelLaunch {
+            stream: Stream(1),
+            priority: Priority::Low,
+            blocks: launch.grid.iter().map(|&n| u64::from(n)).product(),
+            need: of_block,
+        });
+        let Some(kernel) = kernel else {
+            return Err(Fault::of_launch(FaultKind::BlockTooLarge));
+        };
+        let events_per_sm = parameters.get(Parameter::SmSchedulers).max(1) as u32 + 1;
+        let entry = code.get(code.entry).map_or(0, |op| op.addr.0.into());
+        Ok(Gpu {
+            sms: (0..sm_count)
+                .map(|number| Sm::new(number, entry, parameters))
+                .collect(),
+            events: EventQueue::new(sm_count * events_per_sm),
+            events_per_sm,
+            dispatcher,
+            kernel,
+            pending: vec![PendingBlocks::default(); sm_count as usize],
+        })
+    }
+
+    /// Runs until no event is left; returns the cycle after the last issue.
+    fn run_to_end<L: EventListener>(
+        &mut self,
+        context: &mut GpuContext<'_, 'r, L>,
+    ) -> Result<u64, Fault> {
         let mut end = 0;
-        while let Some((now, who)) = self.due.pop() {
-            let (sm, place) = ((who / self.places) as usize, who % self.places);
-            if place == self.places - 1 {
-                self.begin(now, sm, around);
+        while let Some((now, event)) = self.events.pop() {
+            let sm = (event / self.events_per_sm) as usize;
+            let scheduler = event % self.events_per_sm;
+            if scheduler == self.events_per_sm - 1 {
+                self.start_blocks(now, sm, context);
                 continue;
             }
-            let place = place as usize;
-            if self.sms[sm].schedulers[place].wakes != now {
-                // It has been woken before.
+            let scheduler = scheduler as usize;
+            if self.sms[sm].schedulers[scheduler].wake != now {
+                // Stale: it has been woken earlier.
                 continue;
             }
             end = now + 1;
-            self.turns(now, sm, place, around)?;
+            self.run_scheduler(now, sm, scheduler, context)?;
         }
         match self.sms.iter().find_map(Sm::deadlock) {
             Some(fault) => Err(fault),
@@ -175,83 +186,92 @@ impl<'r> Gpu<'r> {
         }
     }
 
-    /// A scheduler issues as long as it is the first in time.
-    fn turns<L: EventListener>(
+    /// Runs a scheduler in cycle `now`, and adds the event of its next possible issue.
+    fn run_scheduler<L: EventListener>(
         &mut self,
         now: u64,
         sm: usize,
-        place: usize,
-        around: &mut Around<'_, 'r, L>,
+        scheduler: usize,
+        context: &mut GpuContext<'_, 'r, L>,
     ) -> Result<(), Fault> {
-        let policy = around.setup.policy;
-        around.level.now = now;
-        let turn = self.sms[sm].turn(now, place, around)?;
-        let scheduler = &mut self.sms[sm].schedulers[place];
-        let next = scheduler.earliest(policy).max(now + 1);
-        scheduler.wakes = next;
-        if scheduler.warps() > 0 && next != u64::MAX {
-            self.due.push(next, self.who(sm, place));
+        let policy = context.setup.policy;
+        let event = self.event_of(sm, scheduler);
+        context.l2.now = now;
+        let effects = self.sms[sm].issue_cycle(now, scheduler, context)?;
+        let scheduler = &mut self.sms[sm].schedulers[scheduler];
+        let next = scheduler.earliest_issue(policy).max(now + 1);
+        scheduler.wake = next;
+        if scheduler.warps() > 0 && next != NEVER {
+            self.events.push(next, event);
         }
-        if turn.woke {
-            self.wake(sm, now, around);
+        if effects.wakes_warps {
+            self.wake_schedulers(sm, now, context);
         }
-        if turn.ended {
-            self.dispatcher.finished(self.kernel, sm);
-            self.dispatch(now + 1, around.numbers);
+        if effects.ends_block {
+            self.dispatcher.block_finished(self.kernel, sm);
+            self.dispatch_blocks(now + 1, context.parameters);
         }
         Ok(())
     }
 
-    fn who(&self, sm: usize, place: usize) -> u32 {
-        sm as u32 * self.places + place as u32
+    /// Event of a scheduler.
+    fn event_of(&self, sm: usize, scheduler: usize) -> u32 {
+        sm as u32 * self.events_per_sm + scheduler as u32
     }
 
-    /// Schedulers of an SM whose warps may be ready before they look again.
-    fn wake<L: EventListener>(&mut self, sm: usize, now: u64, around: &Around<'_, 'r, L>) {
-        let policy = around.setup.policy;
-        for place in 0..self.places as usize - 1 {
-            let scheduler = &mut self.sms[sm].schedulers[place];
-            let next = scheduler.earliest(policy);
-            if next == u64::MAX {
+    /// Wakes the schedulers of an SM whose warps may be ready before their next event.
+    fn wake_schedulers<L: EventListener>(
+        &mut self,
+        sm: usize,
+        now: u64,
+        context: &GpuContext<'_, 'r, L>,
+    ) {
+        let policy = context.setup.policy;
+        for number in 0..self.events_per_sm as usize - 1 {
+            let scheduler = &mut self.sms[sm].schedulers[number];
+            let next = scheduler.earliest_issue(policy);
+            if next == NEVER {
                 continue;
             }
             let next = next.max(now + 1);
-            if next < scheduler.wakes {
-                scheduler.wakes = next;
-                let who = self.who(sm, place);
-                self.due.push(next, who);
+            if next < scheduler.wake {
+                scheduler.wake = next;
+                let event = self.event_of(sm, number);
+                self.events.push(next, event);
             }
         }
     }
 
-    /// Gives blocks to SMs.
-    fn dispatch(&mut self, now: u64, numbers: &Numbers) {
-        while let Some(given) = self.dispatcher.assign() {
-            let who = self.who(given.sm, self.places as usize - 1);
-            let coming = &mut self.coming[given.sm];
-            let begin = match coming.last {
+    /// Assigns blocks to SMs from cycle `now`, as far as they fit.
+    fn dispatch_blocks(&mut self, now: u64, parameters: &UsedParameters) {
+        while let Some(assigned) = self.dispatcher.assign() {
+            let event = self.event_of(assigned.sm, self.events_per_sm as usize - 1);
+            let pending = &mut self.pending[assigned.sm];
+            let start = match pending.last_start {
                 None => now,
-                Some(last) => {
-                    numbers.touch(const { Numbered::of(&[Parameter::LaunchBlock]) });
-                    now.max(last + self.apart)
-                }
+                Some(last) => now.max(last + parameters.get(Parameter::LaunchBlock)),
             };
-            coming.last = Some(begin);
-            coming.blocks.push_back((begin, given.block));
-            self.due.push(begin, who);
+            pending.last_start = Some(start);
+            pending.blocks.push_back((start, assigned.block));
+            self.events.push(start, event);
         }
     }
 
-    /// The blocks of an SM that are due begin.
-    fn begin<L: EventListener>(&mut self, now: u64, number: usize, around: &mut Around<'_, 'r, L>) {
-        around.level.now = now;
-        while let Some(&(due, block)) = self.coming[number].blocks.front()
-            && due <= now
+    /// Starts the pending blocks of an SM that are due.
+    fn start_blocks<L: EventListener>(
+        &mut self,
+        now: u64,
+        sm: usize,
+        context: &mut GpuContext<'_, 'r, L>,
+    ) {
+        context.l2.now = now;
+        while let Some(&(start, block)) = self.pending[sm].blocks.front()
+            && start <= now
         {
-            self.coming[number].blocks.pop_front();
-            let index = around.launch.block_at(block);
-            self.sms[number].begin(now, (block, index), around);
+            self.pending[sm].blocks.pop_front();
+            let index = context.launch.block_at(block);
+            self.sms[sm].start_block(now, (block, index), context);
         }
-        self.wake(number, now, around);
+        self.wake_schedulers(sm, now, context);
     }
 }

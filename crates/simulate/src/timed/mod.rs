@@ -6,32 +6,34 @@ mod access;
 mod cache;
 pub mod dispatch;
 mod dram;
-mod due;
+mod event_queue;
 mod event;
 mod fetch;
-mod global;
+mod l1_path;
 mod gpu;
-mod level;
-mod numbers;
+mod l2;
+mod parameters;
 mod probe;
-mod row;
+mod instr_timing;
 mod scheduler;
 mod scoreboard;
 mod server;
-mod shared;
+mod shared_memory;
 mod sm;
 #[cfg(test)]
 mod streams;
+mod tlb;
 mod warp;
-mod window;
+mod mshr;
 
 use warpbound_base::Observed;
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
-use warpbound_machine::{Parameter, MachineConfig, WarpPolicy};
+use warpbound_machine::{Parameter, MachineConfig, SchedulerPolicy};
 
 pub use crate::functional::AccessKind;
-use crate::functional::{Counts, Fault, GlobalMemory, Launch};
+use crate::functional::{Counts, Fault};
+use warpbound_launch::{GlobalMemory, Launch};
 
 pub use event::{Event, HitLevel, EventListener, Silent, Stall, StallCycles, WarpPlace};
 
@@ -41,7 +43,7 @@ pub struct Setup {
     /// The numbers of the machine.
     pub machine: MachineConfig,
     /// Which ready warp issues next.
-    pub policy: WarpPolicy,
+    pub policy: SchedulerPolicy,
     /// What decides when a warp may issue again.
     pub interlock: Interlock,
     /// What is in the second-level cache at the start.
@@ -58,6 +60,13 @@ pub enum Interlock {
     ControlWords,
     /// A scoreboard of all registers, as simulators that do not read control words have it.
     Scoreboard,
+}
+
+impl Named for Interlock {
+    const ALL: &'static [(Interlock, &'static str)] = &[
+        (Interlock::ControlWords, "control-words"),
+        (Interlock::Scoreboard, "scoreboard"),
+    ];
 }
 
 /// What is in the second-level cache at the start.
@@ -78,7 +87,7 @@ pub struct TimedResult {
     /// What its warps did.
     pub counts: Counts,
     /// The numbers of the machine that the run asked for, ascending.
-    pub touched: Vec<Parameter>,
+    pub used_parameters: Vec<Parameter>,
 }
 
 /// Runs all blocks of a launch, cycle by cycle, while somebody listens.

@@ -1,27 +1,27 @@
-//! What an instruction did that its time depends on.
+//! Probe: the facts about an executed instruction that its timing depends on.
 
 use warpbound_ir::Cell;
 use warpbound_isa::instr::MemorySpace;
 
-use super::row::{Row, Work};
-use crate::functional::{AccessKind, MemoryAccess, Issue, ExecutionListener};
+use super::instr_timing::{Completion, InstrTiming};
+use crate::functional::{AccessKind, ExecutionListener, Issue, MemoryAccess};
 
-/// Notes what the instruction that was executed last did.
+/// Listener that records the instruction executed last.
 pub(super) struct Probe<'a> {
-    pub(super) rows: &'a [Row],
-    /// The lanes in which its condition held.
+    pub(super) timings: &'a [InstrTiming],
+    /// Lanes in which its condition was true.
     pub(super) taken: u32,
     /// Its access to memory.
-    pub(super) access: Option<Access>,
-    /// An address for each lane, in bytes, of its access.
+    pub(super) access: Option<ProbedAccess>,
+    /// Byte addresses of that access, per lane.
     pub(super) addresses: [u64; 32],
-    /// The byte offsets of the constants that lanes asked for, each once.
+    /// Byte offsets of the constants that its lanes read, each once.
     pub(super) constants: Vec<u32>,
 }
 
-/// An access to memory.
+/// Access to memory, without the addresses.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Access {
+pub(super) struct ProbedAccess {
     pub(super) space: MemorySpace,
     pub(super) kind: AccessKind,
     pub(super) size: u32,
@@ -29,9 +29,9 @@ pub(super) struct Access {
 }
 
 impl<'a> Probe<'a> {
-    pub(super) fn new(rows: &'a [Row]) -> Probe<'a> {
+    pub(super) fn new(timings: &'a [InstrTiming]) -> Probe<'a> {
         Probe {
-            rows,
+            timings,
             taken: 0,
             access: None,
             addresses: [0; 32],
@@ -45,17 +45,17 @@ impl ExecutionListener for Probe<'_> {
     fn issue(&mut self, issue: &Issue<'_>) -> bool {
         self.taken = issue.taken;
         self.access = None;
-        if let Some(row) = self.rows.get(issue.at.index())
-            && let Work::Constant(_, base, offset) = row.work
+        if let Some(timing) = self.timings.get(issue.at.index())
+            && let Completion::Constant(_, base, offset) = timing.completion
         {
-            self.note_constants(issue, base, offset);
+            self.record_constants(issue, base, offset);
         }
         true
     }
 
     #[inline(always)]
     fn access(&mut self, access: &MemoryAccess<'_>) {
-        self.access = Some(Access {
+        self.access = Some(ProbedAccess {
             space: access.space,
             kind: access.kind,
             size: access.size,
@@ -66,10 +66,11 @@ impl ExecutionListener for Probe<'_> {
 }
 
 impl Probe<'_> {
-    fn note_constants(&mut self, issue: &Issue<'_>, base: Option<Cell>, offset: i32) {
+    /// Records the word offsets that the lanes of an indexed constant access (LDC) read.
+    fn record_constants(&mut self, issue: &Issue<'_>, base: Option<Cell>, offset: i32) {
         self.constants.clear();
-        let row = base.map_or([0; 32], |cell| issue.cell(cell));
-        for (lane, value) in row.iter().enumerate() {
+        let indices = base.map_or([0; 32], |cell| issue.cell(cell));
+        for (lane, value) in indices.iter().enumerate() {
             let address = value.wrapping_add_signed(offset) & !3;
             if issue.taken >> lane & 1 == 1 && !self.constants.contains(&address) {
                 self.constants.push(address);

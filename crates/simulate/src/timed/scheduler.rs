@@ -1,205 +1,222 @@
-//! A warp scheduler and the units of its sub-partition.
+//! Warp scheduler of a sub-partition, and the execution units of the sub-partition.
 
 use smallvec::SmallVec;
-use warpbound_machine::{Parameter, WarpPolicy};
+use warpbound_machine::{Parameter, SchedulerPolicy};
 
-use super::numbers::Numbers;
-use super::row::Unit;
+use super::instr_timing::ExecUnit;
+use super::parameters::UsedParameters;
 
-/// A time that does not come by itself.
+/// Cycle of an event that depends on another warp: a warp at a barrier, a scheduler without ready warps.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// A warp as its scheduler sees it.
+/// Entry of a scheduler for one of its warps.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    /// From when on it can issue, as far as it depends on itself.
+    /// First cycle in which it can issue, as far as that depends on the warp itself.
     ready: u64,
-    /// What its next instruction needs.
-    unit: Unit,
-    /// Which of the warps of the SM it is.
+    /// Unit of its next instruction.
+    unit: ExecUnit,
+    /// Warp slot of the SM.
     slot: u32,
 }
 
-/// A number that looks random (the last steps of SplitMix64).
-fn mixed(number: u64) -> u64 {
+/// Returns a pseudo-random number for a number: one step of SplitMix64 (Steele, Lea, Flood 2014).
+fn splitmix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ number >> 31
 }
 
-/// A warp scheduler and the units of its sub-partition.
+/// Warp scheduler of a sub-partition, and its execution units.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scheduler {
-    /// Its warps, the oldest first.
+    /// Its warps, oldest first.
     warps: Vec<Candidate>,
-    /// From when on an instruction for a unit can issue.
-    open: [u64; Unit::COUNT],
-    /// When a unit has done all that it was given.
-    done: [u64; Unit::COUNT],
-    /// Times at which the last instructions that a unit was given leave it, as many as may queue; of units with a queue.
-    leave: [SmallVec<[u64; 8]>; Unit::COUNT],
-    /// The slot of the warp that issued last, and whether it yields.
+    /// First cycle in which each unit, or its queue, accepts an instruction. `Math` has the earlier cycle of its two pipes.
+    accepts: [u64; ExecUnit::COUNT],
+    /// Cycle in which each unit has finished all instructions dispatched to it.
+    idle: [u64; ExecUnit::COUNT],
+    /// Cycles in which the last instructions leave each queued unit, latest first; as many as the queue has entries.
+    departures: [SmallVec<[u64; 8]>; ExecUnit::COUNT],
+    /// Slot of the warp that issued last, and whether its instruction yields.
     last: Option<(u32, bool)>,
-    /// When it looks at its warps again.
-    pub(super) wakes: u64,
+    /// Cycle of its next event in the event queue; earlier entries of the queue are stale.
+    pub(super) wake: u64,
 }
 
 impl Scheduler {
     pub(super) fn new() -> Scheduler {
         Scheduler {
-            wakes: NEVER,
+            wake: NEVER,
             ..Scheduler::default()
         }
     }
 
-    /// A warp is new and younger than all others.
-    pub(super) fn add(&mut self, slot: u32, ready: u64, unit: Unit) {
+    /// Adds a warp, which is the youngest.
+    pub(super) fn add(&mut self, slot: u32, ready: u64, unit: ExecUnit) {
         self.warps.push(Candidate { ready, unit, slot });
     }
 
-    /// A warp is gone.
+    /// Removes a warp.
     pub(super) fn remove(&mut self, slot: u32) {
         self.warps.retain(|warp| warp.slot != slot);
-        // The next warp in this slot is another one.
+        // The next warp in this slot is another warp: it did not issue last.
         self.last = self.last.filter(|(last, _)| *last != slot);
     }
 
-    /// How many warps it has.
+    /// Number of its warps.
     pub(super) fn warps(&self) -> usize {
         self.warps.len()
     }
 
-    /// When a warp can issue again, and what its next instruction needs.
-    pub(super) fn set(&mut self, slot: u32, ready: u64, unit: Unit) {
+    /// Updates the first cycle in which a warp can issue, and the unit of its next instruction.
+    pub(super) fn update(&mut self, slot: u32, ready: u64, unit: ExecUnit) {
         if let Some(warp) = self.warps.iter_mut().find(|warp| warp.slot == slot) {
             (warp.ready, warp.unit) = (ready, unit);
         }
     }
 
-    /// From when on an instruction for a unit can issue.
-    pub(super) fn open(&self, unit: Unit) -> u64 {
-        self.open[unit as usize]
+    /// First cycle in which a unit, or its queue, accepts an instruction.
+    pub(super) fn accepts(&self, unit: ExecUnit) -> u64 {
+        self.accepts[unit as usize]
     }
 
     #[inline(always)]
-    fn can(&self, warp: &Candidate) -> u64 {
-        warp.ready.max(self.open[warp.unit as usize])
+    fn issue_cycle(&self, warp: &Candidate) -> u64 {
+        warp.ready.max(self.accepts[warp.unit as usize])
     }
 
-    /// When the next warp can issue.
-    pub(super) fn earliest(&self, policy: WarpPolicy) -> u64 {
-        if policy == WarpPolicy::RunToBarrier {
-            return self.runner().map_or(NEVER, |warp| self.can(warp));
+    /// First cycle in which some warp can issue.
+    pub(super) fn earliest_issue(&self, policy: SchedulerPolicy) -> u64 {
+        if policy == SchedulerPolicy::RunToBarrier {
+            let running = self.running_warp();
+            return running.map_or(NEVER, |warp| self.issue_cycle(warp));
         }
-        let times = self.warps.iter().map(|warp| self.can(warp));
-        times.min().unwrap_or(NEVER)
+        let cycles = self.warps.iter().map(|warp| self.issue_cycle(warp));
+        cycles.min().unwrap_or(NEVER)
     }
 
-    /// When a warp can issue.
-    pub(super) fn earliest_of(&self, slot: u32) -> u64 {
+    /// First cycle in which one warp can issue.
+    pub(super) fn earliest_issue_of(&self, slot: u32) -> u64 {
         let warp = self.warps.iter().find(|warp| warp.slot == slot);
-        warp.map_or(NEVER, |warp| self.can(warp))
+        warp.map_or(NEVER, |warp| self.issue_cycle(warp))
     }
 
-    /// The warp that issues at a cycle, by its slot.
-    pub(super) fn choose(&self, now: u64, policy: WarpPolicy) -> Option<u32> {
-        let can = |warp: &&Candidate| self.can(warp) <= now;
-        let oldest = || self.warps.iter().find(can);
-        let chosen = match policy {
-            WarpPolicy::Oldest => oldest(),
-            WarpPolicy::Lrr => {
-                let last = self.last_place().map_or(0, |place| place + 1);
-                let (before, behind) = self.warps.split_at(last.min(self.warps.len()));
-                behind.iter().chain(before).find(can)
+    /// Selects the warp that issues in cycle `now`; returns its slot.
+    pub(super) fn select(&self, now: u64, policy: SchedulerPolicy) -> Option<u32> {
+        let can_issue = |warp: &&Candidate| self.issue_cycle(warp) <= now;
+        let oldest = || self.warps.iter().find(can_issue);
+        let selected = match policy {
+            SchedulerPolicy::Oldest => oldest(),
+            SchedulerPolicy::Lrr => {
+                let next = self.last_position().map_or(0, |position| position + 1);
+                let (before, after) = self.warps.split_at(next.min(self.warps.len()));
+                after.iter().chain(before).find(can_issue)
             }
-            WarpPolicy::Gto => match self.last_place().zip(self.last) {
+            SchedulerPolicy::Gto => match self.last_position().zip(self.last) {
                 None => oldest(),
-                Some((place, (slot, yields))) => {
-                    let last = self.warps.get(place).filter(can);
-                    let other = || self.warps.iter().filter(|w| w.slot != slot).find(can);
+                Some((position, (slot, yields))) => {
+                    let last = self.warps.get(position).filter(can_issue);
+                    let other = || self.warps.iter().filter(|w| w.slot != slot).find(can_issue);
                     match yields {
                         false => last.or_else(oldest),
                         true => other().or(last),
                     }
                 }
             },
-            WarpPolicy::RunToBarrier => self.runner().filter(can),
-            WarpPolicy::Youngest => self.warps.iter().rev().find(can),
-            WarpPolicy::ContendedUnit => {
-                // The first of those with most others.
-                let ready = self.warps.iter().rev().filter(can);
-                ready.max_by_key(|warp| self.others_that_want(warp))
+            SchedulerPolicy::RunToBarrier => self.running_warp().filter(can_issue),
+            SchedulerPolicy::Youngest => self.warps.iter().rev().find(can_issue),
+            SchedulerPolicy::ContendedUnit => {
+                // `max_by_key` returns the last maximum: in reverse, the oldest warp.
+                let ready = self.warps.iter().rev().filter(can_issue);
+                ready.max_by_key(|warp| self.competing_warps(warp))
             }
-            WarpPolicy::Random(seed) => {
-                let ready = self.warps.iter().filter(can);
-                ready.max_by_key(|warp| mixed(mixed(seed ^ now) ^ u64::from(warp.slot)))
+            SchedulerPolicy::Random(seed) => {
+                let ready = self.warps.iter().filter(can_issue);
+                ready.max_by_key(|warp| splitmix(splitmix(seed ^ now) ^ u64::from(warp.slot)))
             }
         };
-        chosen.map(|warp| warp.slot)
+        selected.map(|warp| warp.slot)
     }
 
-    /// Number of other warps that want the unit that the next instruction of a warp needs for theirs, ready or not.
-    fn others_that_want(&self, warp: &Candidate) -> usize {
-        let wants = |other: &&Candidate| {
+    /// Number of other warps, ready or stalled, whose next instruction competes for the unit of a warp's next instruction.
+    fn competing_warps(&self, warp: &Candidate) -> usize {
+        let competes = |other: &&Candidate| {
             other.slot != warp.slot && other.ready != NEVER && other.unit.competes(warp.unit)
         };
-        self.warps.iter().filter(wants).count()
+        self.warps.iter().filter(competes).count()
     }
 
-    fn last_place(&self) -> Option<usize> {
+    /// Position of the warp that issued last.
+    fn last_position(&self) -> Option<usize> {
         let (slot, _) = self.last?;
         self.warps.iter().position(|warp| warp.slot == slot)
     }
 
-    /// The warp that runs to its end or to a barrier.
-    fn runner(&self) -> Option<&Candidate> {
-        let goes_on = |warp: &&Candidate| warp.ready != NEVER;
-        let last = self.last_place().and_then(|place| self.warps.get(place));
-        last.filter(goes_on)
-            .or_else(|| self.warps.iter().find(goes_on))
+    /// Warp that runs until its end or until a barrier (`pastis-2022`, IV.C): the last one, else the oldest that is not at a barrier.
+    fn running_warp(&self) -> Option<&Candidate> {
+        let can_run = |warp: &&Candidate| warp.ready != NEVER;
+        let last = self.last_position();
+        let last = last.and_then(|position| self.warps.get(position));
+        last.filter(can_run)
+            .or_else(|| self.warps.iter().find(can_run))
     }
 
-    /// A warp has issued.
-    pub(super) fn issued(&mut self, slot: u32, yields: bool) {
+    /// Records that a warp has issued.
+    pub(super) fn record_issue(&mut self, slot: u32, yields: bool) {
         self.last = Some((slot, yields));
     }
 
-    /// A warp instruction is given to a unit at a cycle, for which it is as so many; when it begins there.
-    pub(super) fn give(&mut self, unit: Unit, now: u64, times: u64, numbers: &Numbers) -> u64 {
+    /// Dispatches an instruction that occupies `unit` `times` over; returns the cycle in which it starts.
+    pub(super) fn dispatch(
+        &mut self,
+        unit: ExecUnit,
+        now: u64,
+        times: u64,
+        parameters: &UsedParameters,
+    ) -> u64 {
         let unit = match unit {
-            Unit::None => return now,
-            Unit::Math if self.open(Unit::Fmai) <= now => Unit::Fmai,
-            Unit::Math => Unit::Fxu,
+            ExecUnit::Math if self.accepts(ExecUnit::Fmai) <= now => ExecUnit::Fmai,
+            ExecUnit::Math => ExecUnit::Fxu,
             unit => unit,
         };
-        let each = unit.occupancy().map_or(0, |number| numbers.peek(number));
-        let place = unit as usize;
-        let begin = now.max(self.done[place]);
-        let done = begin + each * times;
-        self.done[place] = done;
-        self.open[place] = done;
+        let Some(occupancy) = unit.occupancy() else {
+            return now;
+        };
+        let index = unit as usize;
+        let start = now.max(self.idle[index]);
+        let done = start + parameters.get(occupancy) * times;
+        self.idle[index] = done;
+        self.accepts[index] = done;
         if unit.is_queued() {
-            let queue = numbers.peek(Parameter::OccupancyQueue).max(1) as usize;
-            let leave = &mut self.leave[place];
-            leave.truncate(queue - 1);
-            leave.insert(0, done);
-            self.open[place] = leave.get(queue - 1).copied().unwrap_or(0);
+            let entries = parameters.get(Parameter::OccupancyQueue).max(1) as usize;
+            let departures = &mut self.departures[index];
+            departures.truncate(entries - 1);
+            departures.insert(0, done);
+            self.accepts[index] = departures.get(entries - 1).copied().unwrap_or(0);
         }
-        if matches!(unit, Unit::Fxu | Unit::Fmai) {
-            self.open[Unit::Math as usize] = self.open(Unit::Fxu).min(self.open(Unit::Fmai));
+        if matches!(unit, ExecUnit::Fxu | ExecUnit::Fmai) {
+            let pipes = [ExecUnit::Fxu, ExecUnit::Fmai].map(|pipe| self.accepts(pipe));
+            self.accepts[ExecUnit::Math as usize] = pipes[0].min(pipes[1]);
         }
-        begin
+        start
     }
 
-    /// The instruction that a unit with a queue was given last leaves it no earlier than a cycle.
-    pub(super) fn keep(&mut self, unit: Unit, until: u64, numbers: &Numbers) {
-        let place = unit as usize;
-        let queue = numbers.peek(Parameter::OccupancyQueue).max(1) as usize;
-        if let Some(last) = self.leave[place].first_mut() {
+    /// Extends the occupancy of a queued unit by the last instruction dispatched to it until a cycle.
+    pub(super) fn extend_occupancy(
+        &mut self,
+        unit: ExecUnit,
+        until: u64,
+        parameters: &UsedParameters,
+    ) {
+        let index = unit as usize;
+        if let Some(last) = self.departures[index].first_mut() {
             *last = until.max(*last);
-            self.done[place] = *last;
-            self.open[place] = self.leave[place].get(queue - 1).copied().unwrap_or(0);
+            self.idle[index] = *last;
+            let entries = parameters.get(Parameter::OccupancyQueue).max(1) as usize;
+            let full_until = self.departures[index].get(entries - 1);
+            self.accepts[index] = full_until.copied().unwrap_or(0);
         }
     }
 }
@@ -208,16 +225,16 @@ impl Scheduler {
 mod tests {
     use super::*;
 
-    /// Slots in the order in which they issue, one a cycle, when all of them always can.
-    fn order(policy: WarpPolicy, yields: bool) -> Vec<u32> {
+    /// Returns the slots in the order in which they issue, one per cycle, if all of them can issue in every cycle.
+    fn issue_order(policy: SchedulerPolicy, yields: bool) -> Vec<u32> {
         let mut scheduler = Scheduler::new();
         for slot in [4, 0, 8] {
-            scheduler.add(slot, 0, Unit::None);
+            scheduler.add(slot, 0, ExecUnit::None);
         }
         let mut slots = Vec::new();
         for now in 0..5 {
-            let slot = scheduler.choose(now, policy).unwrap();
-            scheduler.issued(slot, yields);
+            let slot = scheduler.select(now, policy).unwrap();
+            scheduler.record_issue(slot, yields);
             slots.push(slot);
         }
         slots
@@ -225,110 +242,110 @@ mod tests {
 
     #[test]
     fn policies() {
-        assert_eq!(order(WarpPolicy::Lrr, false), [4, 0, 8, 4, 0]);
-        assert_eq!(order(WarpPolicy::Oldest, false), [4, 4, 4, 4, 4]);
-        assert_eq!(order(WarpPolicy::Gto, false), [4, 4, 4, 4, 4]);
-        assert_eq!(order(WarpPolicy::Gto, true), [4, 0, 4, 0, 4]);
+        assert_eq!(issue_order(SchedulerPolicy::Lrr, false), [4, 0, 8, 4, 0]);
+        assert_eq!(issue_order(SchedulerPolicy::Oldest, false), [4, 4, 4, 4, 4]);
+        assert_eq!(issue_order(SchedulerPolicy::Gto, false), [4, 4, 4, 4, 4]);
+        assert_eq!(issue_order(SchedulerPolicy::Gto, true), [4, 0, 4, 0, 4]);
     }
 
-    /// Greedy: a younger warp that has begun goes on although an older one can; then it stalls, and the oldest is next.
+    /// A younger warp that has issued continues although an older one is ready; when it stalls, the oldest is next.
     #[test]
     fn greedy_then_oldest() {
         let mut scheduler = Scheduler::new();
-        scheduler.add(0, 5, Unit::None);
-        scheduler.add(1, 0, Unit::None);
-        scheduler.add(2, 0, Unit::None);
-        assert_eq!(scheduler.choose(0, WarpPolicy::Gto), Some(1));
-        scheduler.issued(1, false);
-        assert_eq!(scheduler.choose(6, WarpPolicy::Gto), Some(1));
-        scheduler.set(1, 9, Unit::None);
-        assert_eq!(scheduler.choose(6, WarpPolicy::Gto), Some(0));
-        assert_eq!(scheduler.choose(6, WarpPolicy::Oldest), Some(0));
+        scheduler.add(0, 5, ExecUnit::None);
+        scheduler.add(1, 0, ExecUnit::None);
+        scheduler.add(2, 0, ExecUnit::None);
+        assert_eq!(scheduler.select(0, SchedulerPolicy::Gto), Some(1));
+        scheduler.record_issue(1, false);
+        assert_eq!(scheduler.select(6, SchedulerPolicy::Gto), Some(1));
+        scheduler.update(1, 9, ExecUnit::None);
+        assert_eq!(scheduler.select(6, SchedulerPolicy::Gto), Some(0));
+        assert_eq!(scheduler.select(6, SchedulerPolicy::Oldest), Some(0));
     }
 
-    /// Among warps that can issue, the youngest does, as long as it can.
+    /// The youngest of the warps that can issue is selected.
     #[test]
     fn youngest() {
-        assert_eq!(order(WarpPolicy::Youngest, true), [8, 8, 8, 8, 8]);
+        assert_eq!(issue_order(SchedulerPolicy::Youngest, true), [8, 8, 8, 8, 8]);
         let mut scheduler = Scheduler::new();
-        scheduler.add(0, 0, Unit::None);
-        scheduler.add(1, 0, Unit::None);
-        scheduler.add(2, 5, Unit::None);
-        assert_eq!(scheduler.choose(0, WarpPolicy::Youngest), Some(1));
-        assert_eq!(scheduler.choose(5, WarpPolicy::Youngest), Some(2));
-        assert_eq!(scheduler.earliest(WarpPolicy::Youngest), 0);
+        scheduler.add(0, 0, ExecUnit::None);
+        scheduler.add(1, 0, ExecUnit::None);
+        scheduler.add(2, 5, ExecUnit::None);
+        assert_eq!(scheduler.select(0, SchedulerPolicy::Youngest), Some(1));
+        assert_eq!(scheduler.select(5, SchedulerPolicy::Youngest), Some(2));
+        assert_eq!(scheduler.earliest_issue(SchedulerPolicy::Youngest), 0);
     }
 
-    /// The warp goes first whose unit most others want, those that wait for something else, too, but none at a barrier.
+    /// The warp is selected whose unit most other warps need next, stalled warps included, but none at a barrier.
     #[test]
     fn contended_unit() {
-        let policy = WarpPolicy::ContendedUnit;
+        let policy = SchedulerPolicy::ContendedUnit;
         let mut scheduler = Scheduler::new();
-        scheduler.add(0, 0, Unit::None);
-        scheduler.add(1, 0, Unit::Fp64);
-        scheduler.add(2, 0, Unit::Lsu);
-        // Nobody wants what another one does: the oldest.
-        assert_eq!(scheduler.choose(0, policy), Some(0));
-        scheduler.add(3, 9, Unit::Lsu);
-        assert_eq!(scheduler.choose(0, policy), Some(2));
-        scheduler.set(3, NEVER, Unit::None);
-        assert_eq!(scheduler.choose(0, policy), Some(0));
-        // Either pipe of arithmetic takes from both.
-        scheduler.add(4, 0, Unit::Fxu);
-        scheduler.add(5, 0, Unit::Math);
-        scheduler.add(6, 0, Unit::Fmai);
-        assert_eq!(scheduler.choose(0, policy), Some(5));
-        assert_eq!(scheduler.earliest(policy), 0);
+        scheduler.add(0, 0, ExecUnit::None);
+        scheduler.add(1, 0, ExecUnit::Fp64);
+        scheduler.add(2, 0, ExecUnit::Lsu);
+        // No two warps need the same unit: the oldest.
+        assert_eq!(scheduler.select(0, policy), Some(0));
+        scheduler.add(3, 9, ExecUnit::Lsu);
+        assert_eq!(scheduler.select(0, policy), Some(2));
+        scheduler.update(3, NEVER, ExecUnit::None);
+        assert_eq!(scheduler.select(0, policy), Some(0));
+        // An instruction for either arithmetic pipe competes with both.
+        scheduler.add(4, 0, ExecUnit::Fxu);
+        scheduler.add(5, 0, ExecUnit::Math);
+        scheduler.add(6, 0, ExecUnit::Fmai);
+        assert_eq!(scheduler.select(0, policy), Some(5));
+        assert_eq!(scheduler.earliest_issue(policy), 0);
     }
 
-    /// Warps that can issue come in any order, the same for the same seed; all of them come.
+    /// Warps that can issue are selected evenly, in an order that depends on the seed alone.
     #[test]
     fn random() {
-        let order = |seed| {
+        let order_of = |seed| {
             let mut scheduler = Scheduler::new();
             for slot in 0..4 {
-                scheduler.add(slot, 0, Unit::None);
+                scheduler.add(slot, 0, ExecUnit::None);
             }
-            scheduler.add(4, 1000, Unit::None);
-            let choose = |now| scheduler.choose(now, WarpPolicy::Random(seed)).unwrap();
-            (0..400).map(choose).collect::<Vec<u32>>()
+            scheduler.add(4, 1000, ExecUnit::None);
+            let select = |now| scheduler.select(now, SchedulerPolicy::Random(seed)).unwrap();
+            (0..400).map(select).collect::<Vec<u32>>()
         };
-        let first = order(1);
-        assert_eq!(first, order(1));
-        assert_ne!(first, order(2));
+        let first = order_of(1);
+        assert_eq!(first, order_of(1));
+        assert_ne!(first, order_of(2));
         for slot in 0..4 {
             let count = first.iter().filter(|&&s| s == slot).count();
             assert!((60..140).contains(&count), "{slot}: {count}");
         }
     }
 
-    /// The warp that gets the slot of one that is gone is young, and not the one that issued last.
+    /// A warp in the slot of a removed warp is young, and not the one that issued last.
     #[test]
-    fn a_slot_is_no_warp() {
-        for policy in [WarpPolicy::Gto, WarpPolicy::RunToBarrier] {
+    fn a_reused_slot_is_another_warp() {
+        for policy in [SchedulerPolicy::Gto, SchedulerPolicy::RunToBarrier] {
             let mut scheduler = Scheduler::new();
-            scheduler.add(0, 0, Unit::None);
-            scheduler.add(4, 0, Unit::None);
-            scheduler.issued(0, false);
+            scheduler.add(0, 0, ExecUnit::None);
+            scheduler.add(4, 0, ExecUnit::None);
+            scheduler.record_issue(0, false);
             scheduler.remove(0);
-            scheduler.add(0, 0, Unit::None);
-            assert_eq!(scheduler.choose(1, policy), Some(4), "{policy:?}");
+            scheduler.add(0, 0, ExecUnit::None);
+            assert_eq!(scheduler.select(1, policy), Some(4), "{policy:?}");
         }
     }
 
-    /// A warp keeps its scheduler although it waits, until it comes to a barrier.
+    /// A stalled warp keeps its scheduler until it arrives at a barrier.
     #[test]
     fn run_to_barrier() {
         let mut scheduler = Scheduler::new();
-        scheduler.add(0, 0, Unit::None);
-        scheduler.add(1, 0, Unit::None);
-        let policy = WarpPolicy::RunToBarrier;
-        assert_eq!(scheduler.choose(0, policy), Some(0));
-        scheduler.issued(0, true);
-        scheduler.set(0, 200, Unit::None);
-        assert_eq!(scheduler.choose(1, policy), None);
-        assert_eq!(scheduler.earliest(policy), 200);
-        scheduler.set(0, NEVER, Unit::None);
-        assert_eq!(scheduler.choose(1, policy), Some(1));
+        scheduler.add(0, 0, ExecUnit::None);
+        scheduler.add(1, 0, ExecUnit::None);
+        let policy = SchedulerPolicy::RunToBarrier;
+        assert_eq!(scheduler.select(0, policy), Some(0));
+        scheduler.record_issue(0, true);
+        scheduler.update(0, 200, ExecUnit::None);
+        assert_eq!(scheduler.select(1, policy), None);
+        assert_eq!(scheduler.earliest_issue(policy), 200);
+        scheduler.update(0, NEVER, ExecUnit::None);
+        assert_eq!(scheduler.select(1, policy), Some(1));
     }
 }

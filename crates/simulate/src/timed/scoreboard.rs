@@ -1,33 +1,37 @@
-//! The six scoreboards of a warp: each counts what is outstanding.
+//! Scoreboards of a warp (`pastis-2022`, II.D; maxas, "Control Codes").
+//!
+//! An instruction of variable latency raises a scoreboard, the completion of its result (write scoreboard) or of the reading of its
+//! sources (read scoreboard) releases it; instructions that depend on it wait until its count is 0, or for `DEPBAR` until it is
+//! small enough. The simulator computes completions when it issues, so a scoreboard is modelled by its release times.
 
 use smallvec::SmallVec;
 
-/// How many a warp has.
-pub(super) const COUNT: usize = 6;
+/// Scoreboards of a warp; control words have 3 bits for the number of one, of which 7 is none.
+pub(super) const SCOREBOARDS: usize = 6;
 
-/// The scoreboards of a warp.
+/// Scoreboards of a warp.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboards {
-    /// When each counts nothing.
-    clear: [u64; COUNT],
-    /// A bit for each whose last one is from memory.
+    /// Cycle in which the count of each reaches 0.
+    release: [u64; SCOREBOARDS],
+    /// Mask of those raised last by a memory access.
     memory: u8,
-    /// When each of the results arrives that they count; empty where no instruction asks how many there are.
+    /// Completion times that each counts; empty if the code has no `DEPBAR`, which waits for counts above 0.
     outstanding: Vec<SmallVec<[u64; 4]>>,
 }
 
 impl Scoreboards {
-    /// `counted` says whether some instruction asks how many are outstanding.
+    /// Returns scoreboards of count 0. With `counted` they answer [`Scoreboards::release_to`].
     pub(super) fn new(counted: bool) -> Scoreboards {
         Scoreboards {
-            outstanding: vec![SmallVec::new(); if counted { COUNT } else { 0 }],
+            outstanding: vec![SmallVec::new(); if counted { SCOREBOARDS } else { 0 }],
             ..Scoreboards::default()
         }
     }
 
-    /// One counts one more at a cycle, which arrives at another.
+    /// Raises a scoreboard in cycle `now`; it is released by this instruction in cycle `done`.
     pub(super) fn raise(&mut self, number: usize, now: u64, done: u64, is_memory: bool) {
-        self.clear[number] = self.clear[number].max(done);
+        self.release[number] = self.release[number].max(done);
         self.memory = self.memory & !(1 << number) | u8::from(is_memory) << number;
         if let Some(outstanding) = self.outstanding.get_mut(number) {
             outstanding.retain(|other| *other > now);
@@ -35,15 +39,16 @@ impl Scoreboards {
         }
     }
 
-    /// When one counts nothing, and whether its last one is from memory.
-    pub(super) fn clear(&self, number: usize) -> (u64, bool) {
-        (self.clear[number], self.memory >> number & 1 == 1)
+    /// Returns the cycle in which the count of a scoreboard is 0, and whether a memory access raised it last.
+    pub(super) fn release(&self, number: usize) -> (u64, bool) {
+        (self.release[number], self.memory >> number & 1 == 1)
     }
 
-    /// When one counts at most so many, and whether its last one is from memory.
-    pub(super) fn at_most(&self, number: usize, most: u8) -> (u64, bool) {
-        let (_, is_memory) = self.clear(number);
+    /// Returns the cycle in which the count of a scoreboard is at most `most`, and whether a memory access raised it last.
+    pub(super) fn release_to(&self, number: usize, most: u8) -> (u64, bool) {
+        let (_, is_memory) = self.release(number);
         let mut times = self.outstanding.get(number).cloned().unwrap_or_default();
+        // Results may complete out of order: the count is `most` when all but the `most` latest have completed.
         times.sort_unstable_by(|a, b| b.cmp(a));
         let time = times.get(usize::from(most)).copied();
         (time.unwrap_or(0), is_memory)
@@ -55,21 +60,21 @@ mod tests {
     use super::Scoreboards;
 
     #[test]
-    fn counts() {
+    fn scoreboards_count_outstanding_results() {
         let mut scoreboards = Scoreboards::new(true);
-        assert_eq!(scoreboards.clear(2), (0, false));
-        assert_eq!(scoreboards.at_most(2, 0), (0, false));
+        assert_eq!(scoreboards.release(2), (0, false));
+        assert_eq!(scoreboards.release_to(2, 0), (0, false));
         scoreboards.raise(2, 1, 30, true);
         scoreboards.raise(2, 2, 50, true);
         scoreboards.raise(2, 3, 40, true);
         scoreboards.raise(3, 3, 90, false);
-        assert_eq!(scoreboards.clear(2), (50, true));
-        assert_eq!(scoreboards.clear(3), (90, false));
-        let waits = [0, 1, 2, 3].map(|most| scoreboards.at_most(2, most).0);
+        assert_eq!(scoreboards.release(2), (50, true));
+        assert_eq!(scoreboards.release(3), (90, false));
+        let waits = [0, 1, 2, 3].map(|most| scoreboards.release_to(2, most).0);
         assert_eq!(waits, [50, 40, 30, 0]);
-        // What has arrived does not count.
+        // Completed results do not count.
         scoreboards.raise(2, 45, 60, true);
-        let waits = [0, 1, 2].map(|most| scoreboards.at_most(2, most).0);
+        let waits = [0, 1, 2].map(|most| scoreboards.release_to(2, most).0);
         assert_eq!(waits, [60, 50, 0]);
     }
 }

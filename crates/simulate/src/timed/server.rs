@@ -1,30 +1,30 @@
-//! A resource that serves one request at a time: a pipe, a port, a slice, the bus of the memory.
+//! Resource that serves one request at a time: a pipe, a port, an L2 slice, the DRAM bus.
 
 use std::collections::VecDeque;
 
-/// Thousandths of a cycle: bandwidths are seldom whole numbers of cycles for each request.
+/// Thousandths of a cycle, the unit of service times: few bandwidths are whole numbers of cycles per request.
 pub(super) const MILLI: u64 = 1000;
 
-/// Serves one request at a time and never idles while a request waits.
+/// Work-conserving server: serves one request at a time and never idles while a request waits.
 ///
-/// Requests are reserved in the order of issue, but reach the resource at times of their own, which need not be in that
-/// order. A reservation therefore takes the first idle time from its arrival on, in pieces where later arrivals were
-/// reserved before: between the arrival of a request and the end of its service the resource is busy throughout, so that
-/// the wait of a request is the service of others.
+/// Reservations are made in the order of issue, but requests need not arrive at the resource in that order. A reservation therefore
+/// takes the first idle time after its arrival, in several pieces if later arrivals were reserved before it. Invariant: between the
+/// arrival of a request and the end of its service the resource is busy throughout, so the waiting time of a request is the service
+/// time of others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Server {
-    /// Busy intervals of the resource, in thousandths of cycles: from and to, ascending; no two touch.
+    /// Busy intervals (start, end) in thousandths of cycles, ascending; no two are adjacent.
     busy: VecDeque<(u64, u64)>,
 }
 
 impl Server {
-    /// Reserves some cycles for a request that arrives at a cycle; returns the cycle in which its service begins, as if it
-    /// were in one piece up to its end. No request arrives before `now` any more.
+    /// Reserves `cycles` for a request that arrives in cycle `at`. Returns the end of its service less `cycles`: the cycle in which
+    /// service starts if it is in one piece. No later reservation has an arrival before `now`.
     pub(super) fn reserve(&mut self, now: u64, at: u64, cycles: u64) -> u64 {
         self.reserve_milli(now, at, cycles * MILLI)
     }
 
-    /// Reserves the time of some bytes, as [`Server::reserve`].
+    /// Reserves the time that `bytes` take at a bandwidth in bytes per 1000 cycles, as [`Server::reserve`].
     pub(super) fn transfer(&mut self, now: u64, at: u64, bytes: u64, per_kilocycle: u64) -> u64 {
         self.reserve_milli(now, at, bytes * MILLI * MILLI / per_kilocycle.max(1))
     }
@@ -37,7 +37,7 @@ impl Server {
             self.busy.pop_front();
         }
         let arrival = at * MILLI;
-        // Most requests arrive in the last busy interval.
+        // Fast path: most requests arrive in the last busy interval.
         if let Some((from, to)) = self.busy.back_mut()
             && *from <= arrival
             && arrival <= *to
@@ -47,25 +47,25 @@ impl Server {
             return begin / MILLI;
         }
         let fit = self.fit(arrival, milli);
-        let run = (fit.begin, fit.run);
+        let merged = (fit.busy_start, fit.busy_end);
         match fit.last - fit.first {
             _ if milli == 0 => {}
-            0 => self.busy.insert(fit.first, run),
-            1 => self.busy[fit.first] = run,
+            0 => self.busy.insert(fit.first, merged),
+            1 => self.busy[fit.first] = merged,
             _ => {
-                self.busy[fit.first] = run;
+                self.busy[fit.first] = merged;
                 self.busy.drain(fit.first + 1..fit.last);
             }
         }
         (fit.end - milli) / MILLI
     }
 
-    /// The cycle in which the service of a request of some thousandths of cycles would begin if it arrived at a cycle.
+    /// Returns what [`Server::reserve_milli`] would return, without a reservation.
     pub(super) fn probe(&self, at: u64, milli: u64) -> u64 {
         (self.fit(at * MILLI, milli).end - milli) / MILLI
     }
 
-    /// Where a request fits that arrives at a time.
+    /// Finds the service time of a request that arrives at a time; all in thousandths of cycles.
     fn fit(&self, at: u64, milli: u64) -> Fit {
         let first = match self.busy.back() {
             Some(&(_, to)) if to < at => self.busy.len(),
@@ -74,17 +74,17 @@ impl Server {
         let mut fit = Fit {
             first,
             last: first,
-            begin: at,
+            busy_start: at,
+            busy_end: at,
             end: at,
-            run: at,
         };
         let mut left = milli;
         while let Some(&(from, to)) = self.busy.get(fit.last)
-            && from <= fit.run + left
+            && from <= fit.busy_end + left
         {
-            let idle = from.saturating_sub(fit.run);
-            fit.begin = fit.begin.min(from);
-            fit.run = to;
+            let idle = from.saturating_sub(fit.busy_end);
+            fit.busy_start = fit.busy_start.min(from);
+            fit.busy_end = to;
             fit.last += 1;
             left -= idle;
             if left == 0 && idle > 0 {
@@ -92,20 +92,20 @@ impl Server {
                 return fit;
             }
         }
-        fit.run += left;
-        fit.end = fit.run;
+        fit.busy_end += left;
+        fit.end = fit.busy_end;
         fit
     }
 }
 
-/// Where a request fits.
+/// Service time of a request among the busy intervals.
 struct Fit {
-    /// The busy intervals that become one with it, from one to before the other.
+    /// Range `first..last` of the busy intervals that the reservation merges into one.
     first: usize,
     last: usize,
-    /// Begin and end of that one interval.
-    begin: u64,
-    run: u64,
+    /// Start and end of the merged interval.
+    busy_start: u64,
+    busy_end: u64,
     /// End of the service of the request.
     end: u64,
 }
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(server.reserve(0, 100, 3), 100);
     }
 
-    /// 64 bytes each cycle: four requests of 32 bytes are served in two cycles.
+    /// 64 bytes per cycle: four requests of 32 bytes are served in two cycles.
     #[test]
     fn bandwidths_are_exact_over_many_requests() {
         let mut server = Server::default();
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(served, [5, 5, 6, 6]);
     }
 
-    /// A reservation for later leaves the time before it to other requests.
+    /// The idle time before a reservation is available to other requests.
     #[test]
     fn a_reservation_ahead_delays_no_earlier_arrival() {
         let mut server = Server::default();
@@ -143,15 +143,15 @@ mod tests {
         assert_eq!(server.reserve(0, 990, 1), 1015);
     }
 
-    /// A million random requests against slots of time: each takes the first idle slots from its arrival on, so that the
-    /// server never idles while a request waits, and serves nothing twice.
+    /// A million random requests against a table of time slots: each takes the first idle slots after its arrival, so that the
+    /// server never idles while a request waits, and serves no two requests at once.
     #[test]
     fn a_server_never_idles_while_a_request_waits() {
         let mut random = fastrand::Rng::with_seed(12);
         for round in 0..20 {
             let lead = 1 << random.u32(0..12);
             let most = 1 << random.u32(0..5);
-            // From half of what the server can do to twice that.
+            // Load from half of the server's capacity to twice that.
             let pace = random.u64(most / 2..=2 * most);
             let mut server = Server::default();
             let mut slots = vec![false; 1 << 16];

@@ -1,135 +1,157 @@
-//! A streaming multiprocessor: its blocks, its warps and what they share.
+//! Streaming multiprocessor: issues the instructions of its warps and computes when they complete (`pastis-2022`, IV.A).
+//!
+//! A warp instruction is executed functionally in the cycle of its issue. Its timing is then computed at once: the cycles in which
+//! its unit starts, its sources have been read and its result is present. They become release times of scoreboards, from which the
+//! first possible issue of the next instruction follows.
 
 use warpbound_ir::OpIndex;
 use warpbound_machine::Parameter;
 use warpbound_simt::concrete::StackEntry;
 
 use super::event::{Event, EventListener, Stall, WarpPlace};
-use super::fetch::{Constants, Instructions};
-use super::global::Path;
-use super::level::Level;
-use super::numbers::{Numbered, Numbers};
+use super::fetch::{ConstantCaches, InstructionCaches};
+use super::instr_timing::{Completion, ExecUnit, InstrTiming};
+use super::l1_path::L1Path;
+use super::l2::L2Cache;
+use super::parameters::{Tracked, UsedParameters};
 use super::probe::Probe;
-use super::row::{Row, Unit, Work};
 use super::scheduler::{NEVER, Scheduler};
-use super::scoreboard::COUNT;
+use super::scoreboard::SCOREBOARDS;
 use super::server::Server;
-use super::warp::Warp;
+use super::shared_memory::SharedSection;
+use super::warp::{Tracking, Warp};
 use super::{Interlock, Setup};
-use crate::functional::{Block, Counts, Fault, GlobalMemory, Launch, Program, Size, ClockRegister, ExecContext};
+use crate::functional::{Block, ClockRegister, Counts, ExecContext, Fault, Program};
+use warpbound_launch::{GlobalMemory, Launch, Size};
 
-/// What all SMs work with.
-pub(super) struct Around<'a, 'r, L> {
-    pub(super) numbers: &'a Numbers,
+/// State of a run that all SMs share.
+pub(super) struct GpuContext<'a, 'r, L> {
+    pub(super) parameters: &'a UsedParameters,
     pub(super) setup: &'a Setup,
     pub(super) program: &'r Program<'r>,
     pub(super) launch: &'r Launch,
-    pub(super) rows: &'a [Row],
-    /// Some instruction reads what a block is told.
-    pub(super) tells: bool,
-    /// Some instruction asks how many results are outstanding.
-    pub(super) counted: bool,
-    pub(super) level: Level<'a>,
+    pub(super) timings: &'a [InstrTiming],
+    pub(super) tracking: Tracking,
+    pub(super) l2: L2Cache<'a>,
     pub(super) memory: &'a mut GlobalMemory,
     pub(super) counts: Counts,
-    pub(super) left: u64,
-    /// When the second level has all that was stored so far.
-    pub(super) stored: u64,
+    /// Warp instructions left before the limit of the launch.
+    pub(super) budget: u64,
+    /// Cycle in which the L2 cache has accepted all stores so far.
+    pub(super) stores_done: u64,
     pub(super) probe: Probe<'a>,
     pub(super) listener: &'a mut L,
 }
 
-impl<L> Around<'_, '_, L> {
-    /// The time of a cycle.
+impl<L> GpuContext<'_, '_, L> {
+    /// Converts a cycle to the time of the global timer.
     fn nanoseconds(&self, cycle: u64) -> u64 {
-        let kilohertz = self.numbers.get(Parameter::Clock).max(1);
+        let kilohertz = self.parameters.get(Parameter::Clock).max(1);
         (u128::from(cycle) * 1_000_000 / u128::from(kilohertz)) as u64
+    }
+
+    /// Unit of an instruction.
+    fn unit_of(&self, at: u32) -> ExecUnit {
+        let timing = self.timings.get(at as usize);
+        timing.map_or(ExecUnit::None, |timing| timing.unit)
     }
 }
 
-/// A block on an SM.
-struct Resident<'r> {
+/// Block resident on an SM.
+struct ResidentBlock<'r> {
     block: Block<'r>,
     number: u64,
     index: Size,
-    /// The slots of its warps, in their order.
+    /// Slots of its warps, in their order.
     slots: Vec<u32>,
-    /// Warps that have not ended.
+    /// Number of warps that have not exited.
     running: usize,
 }
 
-/// A streaming multiprocessor.
+/// Streaming multiprocessor.
 pub(super) struct Sm<'r> {
     pub(super) number: u32,
-    residents: Vec<Option<Resident<'r>>>,
-    /// By slot.
+    residents: Vec<Option<ResidentBlock<'r>>>,
+    /// Warps by slot.
     warps: Vec<Option<Warp>>,
-    /// How many warps it can hold.
+    /// Number of warps that it holds at most.
     pub(super) slots: u64,
     pub(super) schedulers: Vec<Scheduler>,
-    pub(super) shared: Server,
+    pub(super) shared_section: Tracked<SharedSection>,
+    pub(super) shared_memory: Server,
     barrier: Server,
-    pub(super) path: Path,
-    instructions: Instructions,
-    constants: Constants,
+    pub(super) l1_path: L1Path,
+    instructions: InstructionCaches,
+    constants: ConstantCaches,
 }
 
-/// How a warp goes on behind an instruction.
+/// State of a warp after an instruction.
 enum After {
-    /// With the next one, which the instruction may pair with.
-    Goes { pairs: bool },
-    /// It has come to a barrier of its block, where it waits or not.
+    /// It has a next instruction, which may issue in the same cycle with `pairs`.
+    Continues { pairs: bool },
+    /// It has arrived at a barrier of its block, and may wait there.
     Arrives { resident: usize },
-    /// Not at all.
-    Ends,
+    /// It has exited.
+    Exits,
 }
 
-/// What a turn of a scheduler led to.
+/// Effects of a scheduler's issue on other schedulers and on the GPU.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Turn {
-    /// Warps of other schedulers may be ready now.
-    pub(super) woke: bool,
+pub(super) struct IssueEffects {
+    /// Warps of other schedulers may be ready.
+    pub(super) wakes_warps: bool,
     /// A block ended.
-    pub(super) ended: bool,
+    pub(super) ends_block: bool,
+}
+
+/// Times of an instruction after its dispatch, in cycles.
+#[derive(Clone, Copy, Debug)]
+struct InstrTimes {
+    start: u64,
+    /// Its source registers have been read.
+    sources: u64,
+    /// Its result is present.
+    done: u64,
 }
 
 impl<'r> Sm<'r> {
-    /// `entry` is the address of the kernel's first instruction.
-    pub(super) fn new(number: u32, entry: u64, numbers: &Numbers) -> Sm<'r> {
-        let count = |parameter| numbers.peek(parameter) as usize;
+    /// Returns an idle SM; `entry` is the address of the kernel's first instruction.
+    pub(super) fn new(number: u32, entry: u64, parameters: &UsedParameters) -> Sm<'r> {
+        let count = |parameter| parameters.get(parameter) as usize;
         let slots = count(Parameter::SmWarps);
-        let mut instructions = Instructions::new(numbers);
-        instructions.launch(entry, numbers.peek(Parameter::InstructionAhead));
+        let mut instructions = InstructionCaches::new(parameters);
+        instructions.preload(entry);
         Sm {
             number,
             residents: Vec::new(),
             warps: (0..slots).map(|_| None).collect(),
             slots: slots as u64,
             schedulers: vec![Scheduler::new(); count(Parameter::SmSchedulers).max(1)],
-            shared: Server::default(),
+            shared_section: SharedSection::read(parameters),
+            shared_memory: Server::default(),
             barrier: Server::default(),
-            path: Path::new(numbers),
+            l1_path: L1Path::new(parameters),
             instructions,
-            constants: Constants::new(numbers),
+            constants: ConstantCaches::new(parameters),
         }
     }
 
-    /// A block begins at a cycle: its warps take a row of slots, which they give back together when it ends. So the warps of a
-    /// block are spread over the sub-partitions evenly.
-    pub(super) fn begin<L: EventListener>(
+    /// Starts a block in cycle `now`. Its warps get consecutive slots, which are free again when the block ends; slots are assigned to
+    /// sub-partitions in turn, so its warps are spread evenly.
+    pub(super) fn start_block<L: EventListener>(
         &mut self,
         now: u64,
         (number, index): (u64, Size),
-        around: &mut Around<'_, 'r, L>,
+        gpu: &mut GpuContext<'_, 'r, L>,
     ) {
-        let block = Block::new(around.program, around.launch, index);
+        let block = Block::new(gpu.program, gpu.launch, index);
         let count = block.warps.len();
-        let place = self.residents.iter().position(Option::is_none);
-        let resident = place.unwrap_or(self.residents.len());
-        if place.is_none() {
+        let free = self.residents.iter().position(Option::is_none);
+        let resident = free.unwrap_or(self.residents.len());
+        if free.is_none() {
             self.residents.push(None);
         }
-        // All blocks of a launch have as many warps, and the dispatcher gives no more blocks than have room.
+        // All blocks of a launch have the same number of warps, and the dispatcher assigns no more blocks than fit on the SM.
         let first = resident * count;
         let slots: Vec<u32> = (first as u32..).take(count).collect();
         if self.warps.len() < first + count {
@@ -141,8 +163,7 @@ impl<'r> Sm<'r> {
             block: index,
             warps: count as u32,
         };
-        around.listener.event(now, &event);
-        let watches = around.setup.interlock == Interlock::Scoreboard;
+        gpu.listener.event(now, &event);
         for (warp, (&slot, state)) in (0..).zip(slots.iter().zip(&block.warps)) {
             let scheduler = slot % self.schedulers.len() as u32;
             let place = WarpPlace {
@@ -153,13 +174,13 @@ impl<'r> Sm<'r> {
                 warp,
             };
             let top = state.stack.top().map_or((0, 0), next_of);
-            let mut warp = Warp::new(place, resident, top, now, watches, around.counted);
-            self.prepare(&mut warp, now, now, around);
-            let unit = unit_of(around.rows, warp.at);
+            let mut warp = Warp::new(place, resident, top, now, gpu.tracking);
+            self.compute_ready(&mut warp, now, now, gpu);
+            let unit = gpu.unit_of(warp.at);
             self.schedulers[scheduler as usize].add(slot, warp.ready, unit);
             self.warps[slot as usize] = Some(warp);
         }
-        self.residents[resident] = Some(Resident {
+        self.residents[resident] = Some(ResidentBlock {
             block,
             number,
             index,
@@ -168,302 +189,306 @@ impl<'r> Sm<'r> {
         });
     }
 
-    /// A scheduler issues what it can at a cycle.
-    pub(super) fn turn<L: EventListener>(
+    /// Issues the instruction that a scheduler selects in cycle `now`, and the one paired with it (dual issue).
+    pub(super) fn issue_cycle<L: EventListener>(
         &mut self,
         now: u64,
         scheduler: usize,
-        around: &mut Around<'_, 'r, L>,
-    ) -> Result<Turn, Fault> {
-        let mut turn = Turn::default();
-        let policy = around.setup.policy;
-        let Some(slot) = self.schedulers[scheduler].choose(now, policy) else {
-            return Ok(turn);
+        gpu: &mut GpuContext<'_, 'r, L>,
+    ) -> Result<IssueEffects, Fault> {
+        let mut effects = IssueEffects::default();
+        let policy = gpu.setup.policy;
+        let Some(slot) = self.schedulers[scheduler].select(now, policy) else {
+            return Ok(effects);
         };
-        let pairs = self.issue(now, slot, around, &mut turn)?;
-        if pairs && self.schedulers[scheduler].earliest_of(slot) <= now {
-            self.issue(now, slot, around, &mut turn)?;
+        let pairs = self.issue(now, slot, gpu, &mut effects)?;
+        if pairs && self.schedulers[scheduler].earliest_issue_of(slot) <= now {
+            self.issue(now, slot, gpu, &mut effects)?;
         }
-        Ok(turn)
+        Ok(effects)
     }
 
-    /// A warp issues its next instruction; whether that pairs with the one behind it.
+    /// Issues the next instruction of a warp; returns whether the instruction after it may issue in the same cycle.
     fn issue<L: EventListener>(
         &mut self,
         now: u64,
         slot: u32,
-        around: &mut Around<'_, 'r, L>,
-        turn: &mut Turn,
+        gpu: &mut GpuContext<'_, 'r, L>,
+        effects: &mut IssueEffects,
     ) -> Result<bool, Fault> {
-        // The warp changes while the SM does: it is elsewhere meanwhile.
+        // Taken out, as the warp and the rest of the SM change together.
         let mut warps = std::mem::take(&mut self.warps);
         let after = match warps.get_mut(slot as usize) {
-            Some(Some(warp)) => self.execute(now, warp, around),
-            _ => Ok(After::Goes { pairs: false }),
+            Some(Some(warp)) => self.execute(now, warp, gpu),
+            _ => Ok(After::Continues { pairs: false }),
         };
         self.warps = warps;
         match after? {
-            After::Goes { pairs } => return Ok(pairs),
-            After::Arrives { resident } => self.arrive(now, resident, around, turn),
-            After::Ends => {
+            After::Continues { pairs } => return Ok(pairs),
+            After::Arrives { resident } => self.release_barriers(now, resident, gpu, effects),
+            After::Exits => {
                 if let Some(warp) = self.warps.get_mut(slot as usize).and_then(Option::take) {
-                    self.end(now, &warp, around, turn);
+                    self.end_warp(now, &warp, gpu, effects);
                 }
             }
         }
         Ok(false)
     }
 
-    /// A warp executes its next instruction, and its scheduler learns when it can issue the one behind.
+    /// Executes the next instruction of a warp, and updates its entry in the scheduler for the instruction after it.
     fn execute<L: EventListener>(
         &mut self,
         now: u64,
         warp: &mut Warp,
-        around: &mut Around<'_, 'r, L>,
+        gpu: &mut GpuContext<'_, 'r, L>,
     ) -> Result<After, Fault> {
-        let Some(resident) = self
-            .residents
-            .get_mut(warp.resident)
-            .and_then(Option::as_mut)
-        else {
-            return Ok(After::Ends);
+        let resident = self.residents.get_mut(warp.resident);
+        let Some(resident) = resident.and_then(Option::as_mut) else {
+            return Ok(After::Exits);
         };
         let slot = warp.place.slot;
         let scheduler = &mut self.schedulers[warp.place.scheduler as usize];
         let at = warp.at;
-        let rows = around.rows;
-        warp.wait(scheduler.open(unit_of(rows, at)).min(now), Stall::Unit);
+        // The cycles after `ready` are charged to the unit as far as it was occupied, then to the selection of other warps.
+        warp.wait(scheduler.accepts(gpu.unit_of(at)).min(now), Stall::Unit);
         warp.wait(now, Stall::Selection);
-        if around.tells {
-            let block = &mut resident.block;
-            let sms = around.numbers.peek(Parameter::SmCount) as u32;
-            let nanoseconds = around.nanoseconds(now);
-            block.set_clock_register(ClockRegister::VirtCfg, sms << 20);
-            block.set_clock_register(ClockRegister::VirtId, self.number << 20 | slot << 8);
-            block.set_clock_register(ClockRegister::ClockLow, now as u32);
-            block.set_clock_register(ClockRegister::ClockHigh, (now >> 32) as u32);
-            block.set_clock_register(ClockRegister::TimeLow, nanoseconds as u32);
-            block.set_clock_register(ClockRegister::TimeHigh, (nanoseconds >> 32) as u32);
+        if gpu.program.reads_clock {
+            set_clock_registers(&mut resident.block, now, self.number, slot, gpu);
         }
         let number = warp.place.warp as usize;
-        let mut world = ExecContext {
-            memory: &mut *around.memory,
-            counts: &mut around.counts,
-            budget: &mut around.left,
-            listener: &mut around.probe,
+        let mut context = ExecContext {
+            memory: &mut *gpu.memory,
+            counts: &mut gpu.counts,
+            budget: &mut gpu.budget,
+            listener: &mut gpu.probe,
         };
-        resident.block.step(number, at, warp.active, &mut world)?;
+        resident.block.step(number, at, warp.active, &mut context)?;
         let event = Event::Issue {
             warp: warp.place,
             at: OpIndex(at),
             active: warp.active,
-            taken: around.probe.taken,
-            waited: warp.waited,
+            taken: gpu.probe.taken,
+            waited: warp.stalls,
         };
-        around.listener.event(now, &event);
-        // Whoever executed it has found that it exists.
-        let Some(row) = rows.get(at as usize) else {
-            return Ok(After::Ends);
+        gpu.listener.event(now, &event);
+        // It exists, as it has been executed.
+        let Some(timing) = gpu.timings.get(at as usize) else {
+            return Ok(After::Exits);
         };
-        scheduler.issued(slot, row.yields);
-        around.numbers.touch(row.touches);
+        scheduler.record_issue(slot, timing.yields);
         let state = &resident.block.warps[number];
         let next = state.stack.top().map(next_of);
         let waits = state.barrier_wait.is_some();
         warp.restart(now);
-        self.work(now, row, warp, around);
+        self.time_instruction(now, timing, warp, gpu);
         let Some(next) = next else {
-            return Ok(After::Ends);
+            return Ok(After::Exits);
         };
         (warp.at, warp.active) = next;
-        if row.jumps && warp.at != at + 1 {
-            let more = around.numbers.get(Parameter::IssueJump);
-            warp.wait(warp.ready + more, Stall::Fetch);
+        if timing.branches && warp.at != at + 1 {
+            let redirect = gpu.parameters.get(Parameter::IssueJump);
+            warp.wait(warp.ready + redirect, Stall::Fetch);
         }
         let (ready, unit) = match waits {
-            // It is ready when the barrier opens.
-            true => (NEVER, Unit::None),
+            // The release of the barrier makes it ready.
+            true => (NEVER, ExecUnit::None),
             false => {
-                self.prepare(warp, now, now, around);
-                (warp.ready, unit_of(rows, warp.at))
+                self.compute_ready(warp, now, now, gpu);
+                (warp.ready, gpu.unit_of(warp.at))
             }
         };
-        self.schedulers[warp.place.scheduler as usize].set(slot, ready, unit);
+        self.schedulers[warp.place.scheduler as usize].update(slot, ready, unit);
         let resident = warp.resident;
-        Ok(match waits || row.arrives {
+        Ok(match waits || timing.arrives {
             true => After::Arrives { resident },
-            false => After::Goes { pairs: row.pairs },
+            false => After::Continues {
+                pairs: timing.dual_issues,
+            },
         })
     }
 
-    /// An instruction begins its work at a cycle: when its sources have been read, when its result is there, and when its
-    /// warp may issue the next one.
-    fn work<L: EventListener>(
+    /// Computes the times of an instruction issued in cycle `now`, and raises its scoreboards.
+    #[inline]
+    fn time_instruction<L: EventListener>(
         &mut self,
         now: u64,
-        row: &Row,
+        timing: &InstrTiming,
         warp: &mut Warp,
-        around: &mut Around<'_, 'r, L>,
+        gpu: &mut GpuContext<'_, 'r, L>,
     ) {
-        let numbers = around.numbers;
-        let distance = match around.setup.interlock {
-            Interlock::ControlWords => u64::from(row.distance),
+        let parameters = gpu.parameters;
+        let delay = timing.issue.get(parameters);
+        let stall = match gpu.setup.interlock {
+            Interlock::ControlWords => u64::from(delay.stall),
             Interlock::Scoreboard => 1,
         };
-        // The cycle of the issue itself; none in front of the second of a pair.
-        warp.wait(now + distance.min(1), Stall::Issue);
+        // The cycle of the issue itself; the first instruction of a pair has none.
+        warp.wait(now + stall.min(1), Stall::Issue);
         warp.wait(
-            now + distance + u64::from(row.bank_cycles),
+            now + stall + u64::from(delay.bank_conflicts),
             Stall::Dependency,
         );
         let scheduler = &mut self.schedulers[warp.place.scheduler as usize];
-        let times = match around.probe.access {
-            Some(access) if row.unit == Unit::Lsu => u64::from(access.size / 4).max(1),
+        let times = match gpu.probe.access {
+            // One pass for each word of 32 bits.
+            Some(access) if timing.unit == ExecUnit::Lsu => u64::from(access.size / 4).max(1),
             _ => 1,
         };
-        let begin = scheduler.give(row.unit, now, times, numbers);
-        let (sources, done) = match row.work {
-            Work::Fixed => (begin, begin + 1),
-            Work::Takes(latency) => {
-                // Shuffles go through the exchange of shared memory, one warp in a cycle.
-                let begin = match latency {
-                    Parameter::LatencyShuffle => self.shared.reserve(now, begin, 1),
-                    _ => begin,
-                };
-                let done = begin + numbers.get(latency);
-                (
-                    done.min(begin + numbers.get(Parameter::SharedSources)),
-                    done,
-                )
-            }
-            Work::Access { cached } => self.access(begin, cached, warp, around),
-            Work::Constant(bank, ..) => {
-                let mut done = begin + 1;
-                // One after the other: the cache has one port.
-                let offsets = std::mem::take(&mut around.probe.constants);
-                for (number, &offset) in (0..).zip(&offsets) {
-                    let there = self.constant(now, begin + number, (bank, offset), around);
-                    done = done.max(there + numbers.get(Parameter::ConstantL1Hit));
-                }
-                around.probe.constants = offsets;
-                (begin + numbers.get(Parameter::SharedSources), done)
-            }
-            Work::Texture => {
-                numbers.touch(const { Numbered::of(&[Parameter::L1Units]) });
-                let cycles = numbers.get(Parameter::TextureOccupancy);
-                let begin = self
-                    .path
-                    .texture(now, begin, unit_of_path(warp, self), cycles);
-                let sources = begin + numbers.get(Parameter::L1Sources);
-                (sources, begin + numbers.get(Parameter::TextureHit))
-            }
-            Work::Fence { device } => {
-                let fence = match device {
-                    true => warp.stored.max(now) + numbers.get(Parameter::FenceDevice),
-                    false => now + numbers.get(Parameter::FenceBlock),
-                };
-                warp.wait(fence, Stall::Barrier);
-                (fence, fence)
-            }
-            Work::Outstanding {
-                scoreboard,
-                most,
-                none_of,
-            } => {
-                let (until, is_memory) = warp.scoreboards.at_most(scoreboard.into(), most);
-                warp.wait(until, reason(is_memory));
-                clear(warp, none_of, 0);
-                (now, now)
-            }
-        };
-        if let Some(scoreboard) = row.read_sb {
-            warp.scoreboards
-                .raise(scoreboard.into(), now, sources, row.is_memory);
+        let start = scheduler.dispatch(timing.unit, now, times, parameters);
+        let times = self.complete(now, start, timing.completion, warp, gpu);
+        let is_memory = timing.is_memory;
+        if let Some(scoreboard) = timing.read_sb {
+            let scoreboards = &mut warp.scoreboards;
+            scoreboards.raise(scoreboard.into(), now, times.sources, is_memory);
         }
-        if let Some(scoreboard) = row.write_sb {
-            warp.scoreboards
-                .raise(scoreboard.into(), now, done, row.is_memory);
+        if let Some(scoreboard) = timing.write_sb {
+            let scoreboards = &mut warp.scoreboards;
+            scoreboards.raise(scoreboard.into(), now, times.done, is_memory);
         }
-        if row.drains {
-            clear(warp, u8::MAX, 0);
-            let more = numbers.get(Parameter::IssueDrain);
-            warp.wait(warp.ready + more, Stall::Dependency);
+        if timing.drains {
+            wait_for_scoreboards(warp, u8::MAX, 0);
+            let drain = parameters.get(Parameter::IssueDrain);
+            warp.wait(warp.ready + drain, Stall::Dependency);
         }
-        if around.setup.interlock == Interlock::Scoreboard {
-            for cell in &row.writes {
-                let done = match row.work {
-                    Work::Fixed if cell.is_predicate() => {
-                        begin + numbers.get(Parameter::LatencyPredicate)
-                    }
-                    Work::Fixed if *cell == warpbound_ir::Cell::CC => {
-                        begin + numbers.get(Parameter::LatencyCarry)
-                    }
-                    Work::Fixed => begin + numbers.get(Parameter::LatencyAlu),
-                    _ => done,
-                };
-                warp.cells[cell.index()] = (done, row.is_memory);
-            }
+        if gpu.setup.interlock == Interlock::Scoreboard {
+            write_cells(timing, times, warp, parameters);
         }
     }
 
-    /// When a warp can issue its next instruction, as far as that depends on itself; it asks for it from a cycle on that is
-    /// not before now.
-    fn prepare<L: EventListener>(
+    /// Computes the times of an instruction that starts in cycle `start`. Fences and `DEPBAR` delay the warp themselves.
+    #[inline]
+    fn complete<L: EventListener>(
+        &mut self,
+        now: u64,
+        start: u64,
+        completion: Completion,
+        warp: &mut Warp,
+        gpu: &mut GpuContext<'_, 'r, L>,
+    ) -> InstrTimes {
+        let parameters = gpu.parameters;
+        let mut times = InstrTimes {
+            start,
+            sources: start,
+            done: start + 1,
+        };
+        match completion {
+            Completion::Fixed => {}
+            Completion::Latency(latency) => {
+                let mut start = start;
+                if latency == Parameter::LatencyShuffle {
+                    // Shuffles use the exchange network of shared memory.
+                    let cycles = parameters.get(Parameter::OccupancyShuffle);
+                    start = self.shared_memory.reserve(now, start, cycles);
+                }
+                times.done = start + parameters.get(latency);
+                let sources = start + parameters.get(Parameter::SharedSources);
+                times.sources = times.done.min(sources);
+                times.start = start;
+            }
+            Completion::Memory { cached } => {
+                (times.sources, times.done) = self.access(start, cached, warp, gpu);
+            }
+            Completion::Constant(bank, ..) => {
+                // The cache serves one address at a time.
+                let offsets = std::mem::take(&mut gpu.probe.constants);
+                for (number, &offset) in (0..).zip(&offsets) {
+                    let replay = match number {
+                        0 => 0,
+                        _ => number * parameters.get(Parameter::ConstantReplay),
+                    };
+                    let ready = self.read_constant(now, start + replay, (bank, offset), gpu);
+                    let hit = parameters.get(Parameter::ConstantL1Hit);
+                    times.done = times.done.max(ready + hit);
+                }
+                gpu.probe.constants = offsets;
+                times.sources = start + parameters.get(Parameter::SharedSources);
+            }
+            Completion::Texture => {
+                let unit = l1_unit_of(warp, self, parameters);
+                let start = self.l1_path.read_texture(parameters, now, start, unit);
+                times.start = start;
+                times.sources = start + parameters.get(Parameter::L1Sources);
+                times.done = start + parameters.get(Parameter::TextureHit);
+            }
+            Completion::Fence { device } => {
+                let done = match device {
+                    true => warp.stores_done.max(now) + parameters.get(Parameter::FenceDevice),
+                    false => now + parameters.get(Parameter::FenceBlock),
+                };
+                warp.wait(done, Stall::Barrier);
+                (times.sources, times.done) = (done, done);
+            }
+            Completion::Depbar {
+                scoreboard,
+                most,
+                zero,
+            } => {
+                let (until, is_memory) = warp.scoreboards.release_to(scoreboard.into(), most);
+                warp.wait(until, stall_reason(is_memory));
+                wait_for_scoreboards(warp, zero, 0);
+                (times.sources, times.done) = (now, now);
+            }
+        }
+        times
+    }
+
+    /// Computes the first cycle in which a warp can issue its next instruction, as far as that depends on the warp itself: instruction
+    /// fetch, scoreboards and constant operands, all requested in cycle `from`, which is not before `now`.
+    fn compute_ready<L: EventListener>(
         &mut self,
         warp: &mut Warp,
         now: u64,
         from: u64,
-        around: &mut Around<'_, 'r, L>,
+        gpu: &mut GpuContext<'_, 'r, L>,
     ) {
-        let rows = around.rows;
-        let Some(row) = rows.get(warp.at as usize) else {
+        let Some(timing) = gpu.timings.get(warp.at as usize) else {
             return;
         };
-        let line = u64::from(row.address) / self.instructions.line;
+        let address = u64::from(timing.address);
+        let line = address / self.instructions.line;
         if warp.line != Some(line) {
             warp.line = Some(line);
-            let address = u64::from(row.address);
-            let (ready, found) = self.instructions.fetch(from, address, &mut around.level);
+            let (ready, found) = self.instructions.fetch(from, address, &mut gpu.l2);
             if let Some(found) = found {
                 let event = Event::FetchMiss {
                     sm: self.number,
                     at: OpIndex(warp.at),
                     found,
                 };
-                around.listener.event(now, &event);
+                gpu.listener.event(now, &event);
             }
             warp.wait(ready, Stall::Fetch);
         }
-        match around.setup.interlock {
+        match gpu.setup.interlock {
             Interlock::ControlWords => {
-                if row.wait_mask != 0 {
-                    let wake = around.numbers.get(Parameter::IssueWake);
-                    clear(warp, row.wait_mask, wake);
+                if timing.wait_mask != 0 {
+                    let wake = gpu.parameters.get(Parameter::IssueWake);
+                    wait_for_scoreboards(warp, timing.wait_mask, wake);
                 }
             }
             Interlock::Scoreboard => {
-                for cell in row.reads.iter().chain(&row.writes) {
+                for cell in timing.reads.iter().chain(&timing.writes) {
                     let (until, is_memory) = warp.cells[cell.index()];
-                    warp.wait(until, reason(is_memory));
+                    warp.wait(until, stall_reason(is_memory));
                 }
             }
         }
-        for &constant in &row.constants {
-            let there = self.constant(now, from, constant, around);
-            let more = around.numbers.get(Parameter::ConstantOperand);
-            warp.wait(there + more, Stall::Memory);
+        for &constant in &timing.constants {
+            let ready = self.read_constant(now, from, constant, gpu);
+            let operand = gpu.parameters.get(Parameter::ConstantOperand);
+            warp.wait(ready + operand, Stall::Memory);
         }
     }
 
-    /// A constant is needed at a cycle; when it is there.
-    fn constant<L: EventListener>(
+    /// Reads a constant in cycle `at`; returns the cycle in which it is present in the first constant cache.
+    fn read_constant<L: EventListener>(
         &mut self,
         now: u64,
         at: u64,
         (bank, offset): (u8, u32),
-        around: &mut Around<'_, 'r, L>,
+        gpu: &mut GpuContext<'_, 'r, L>,
     ) -> u64 {
-        let (there, found) = self.constants.need(at, bank, offset, &mut around.level);
+        let (ready, found) = self.constants.read(at, bank, offset, &mut gpu.l2);
         if let Some(found) = found {
             let event = Event::ConstantMiss {
                 sm: self.number,
@@ -471,85 +496,84 @@ impl<'r> Sm<'r> {
                 offset,
                 found,
             };
-            around.listener.event(now, &event);
+            gpu.listener.event(now, &event);
         }
-        there
+        ready
     }
 
-    /// A warp of a block has come to a barrier, or to its end: perhaps others go on.
-    fn arrive<L: EventListener>(
+    /// Releases the barriers of a block that are complete, after a warp has arrived at one or exited.
+    fn release_barriers<L: EventListener>(
         &mut self,
         now: u64,
-        place: usize,
-        around: &mut Around<'_, 'r, L>,
-        turn: &mut Turn,
+        index: usize,
+        gpu: &mut GpuContext<'_, 'r, L>,
+        effects: &mut IssueEffects,
     ) {
-        let Some(mut resident) = self.residents.get_mut(place).and_then(Option::take) else {
+        let resident = self.residents.get_mut(index);
+        let Some(mut resident) = resident.and_then(Option::take) else {
             return;
         };
-        let rate = around.numbers.get(Parameter::BarrierThreads).max(1);
+        let rate = gpu.parameters.get(Parameter::BarrierThreads).max(1);
         let counted = self.barrier.transfer(now, now, 32, rate * 1000);
-        let waiting = |resident: &Resident<'_>| -> Vec<bool> {
+        let waiting = |resident: &ResidentBlock<'_>| -> Vec<bool> {
             let warps = resident.block.warps.iter();
             warps.map(|warp| warp.barrier_wait.is_some()).collect()
         };
         let before = waiting(&resident);
-        resident.block.release(&mut around.counts);
+        resident.block.release(&mut gpu.counts);
         let after = waiting(&resident);
-        let opens = counted + around.numbers.get(Parameter::BarrierLatency);
-        let mut warps = 0;
+        let release = counted + gpu.parameters.get(Parameter::BarrierLatency);
+        let mut released = 0;
         for (number, (before, after)) in before.into_iter().zip(after).enumerate() {
             if !before || after {
                 continue;
             }
-            warps += 1;
+            released += 1;
             let slot = resident.slots[number] as usize;
             let Some(mut warp) = self.warps.get_mut(slot).and_then(Option::take) else {
                 continue;
             };
-            warp.wait(opens, Stall::Barrier);
-            self.prepare(&mut warp, now, opens, around);
+            warp.wait(release, Stall::Barrier);
+            self.compute_ready(&mut warp, now, release, gpu);
             let scheduler = &mut self.schedulers[warp.place.scheduler as usize];
-            scheduler.set(slot as u32, warp.ready, unit_of(around.rows, warp.at));
+            scheduler.update(slot as u32, warp.ready, gpu.unit_of(warp.at));
             self.warps[slot] = Some(warp);
         }
-        if warps > 0 {
-            turn.woke = true;
+        if released > 0 {
+            effects.wakes_warps = true;
             let event = Event::BarrierOpens {
                 sm: self.number,
                 block: resident.number,
-                warps,
+                warps: released,
             };
-            around.listener.event(now, &event);
+            gpu.listener.event(now, &event);
         }
-        self.residents[place] = Some(resident);
+        self.residents[index] = Some(resident);
     }
 
-    /// A warp comes to its end.
-    fn end<L: EventListener>(
+    /// Ends a warp, and its block if all other warps of the block have exited.
+    fn end_warp<L: EventListener>(
         &mut self,
         now: u64,
         warp: &Warp,
-        around: &mut Around<'_, 'r, L>,
-        turn: &mut Turn,
+        gpu: &mut GpuContext<'_, 'r, L>,
+        effects: &mut IssueEffects,
     ) {
         let place = warp.place;
         self.schedulers[place.scheduler as usize].remove(place.slot);
-        around.listener.event(now, &Event::WarpEnds { warp: place });
-        let Some(resident) = self
-            .residents
-            .get_mut(warp.resident)
-            .and_then(Option::as_mut)
-        else {
+        gpu.listener.event(now, &Event::WarpEnds { warp: place });
+        let resident = self.residents.get_mut(warp.resident);
+        let Some(resident) = resident.and_then(Option::as_mut) else {
             return;
         };
         resident.running -= 1;
         if resident.running > 0 {
-            // The others may have waited for it; where nobody waits, barriers have no part in it.
-            if resident.block.warps.iter().all(|warp| warp.barrier_wait.is_none()) {
-                return;
+            // Another warp may be blocked at a barrier on this one; if none is, there is nothing to release, and the parameters of
+            // barriers are not used.
+            let mut warps = resident.block.warps.iter();
+            if warps.any(|warp| warp.barrier_wait.is_some()) {
+                self.release_barriers(now, warp.resident, gpu, effects);
             }
-            self.arrive(now, warp.resident, around, turn);
             return;
         }
         let event = Event::BlockEnds {
@@ -557,43 +581,82 @@ impl<'r> Sm<'r> {
             number: resident.number,
             block: resident.index,
         };
-        around.listener.event(now, &event);
+        gpu.listener.event(now, &event);
         self.residents[warp.resident] = None;
-        turn.ended = true;
+        effects.ends_block = true;
     }
 
-    /// What keeps a block for ever, if there is one.
+    /// Returns the deadlock of a resident block, once no warp can issue.
     pub(super) fn deadlock(&self) -> Option<Fault> {
         let resident = self.residents.iter().flatten().next()?;
         Some(resident.block.deadlock())
     }
 }
 
-fn next_of(stage: &StackEntry<u32>) -> (u32, u32) {
-    (stage.next, stage.mask as u32)
+/// Next instruction and active lanes of a stack entry.
+fn next_of(entry: &StackEntry<u32>) -> (u32, u32) {
+    (entry.next, entry.mask as u32)
 }
 
-fn unit_of(rows: &[Row], at: u32) -> Unit {
-    rows.get(at as usize).map_or(Unit::None, |row| row.unit)
+/// L1 unit of a warp: sub-partitions share the units, with two units one for each pair of neighbours (`pastis-2022`, II.B).
+pub(super) fn l1_unit_of(warp: &Warp, sm: &Sm<'_>, parameters: &UsedParameters) -> usize {
+    let units = sm.l1_path.units(parameters);
+    warp.place.scheduler as usize * units / sm.schedulers.len().max(1)
 }
 
-/// Sub-partitions share the first-level caches: two neighbours have one where there are two of them.
-pub(super) fn unit_of_path(warp: &Warp, sm: &Sm<'_>) -> usize {
-    warp.place.scheduler as usize * sm.path.units() / sm.schedulers.len().max(1)
+/// Sets the special registers that depend on time and on the SM, before an instruction that may read them.
+fn set_clock_registers<L>(
+    block: &mut Block<'_>,
+    now: u64,
+    sm: u32,
+    slot: u32,
+    gpu: &GpuContext<'_, '_, L>,
+) {
+    let sms = gpu.parameters.get(Parameter::SmCount) as u32;
+    let nanoseconds = gpu.nanoseconds(now);
+    block.set_clock_register(ClockRegister::VirtCfg, sms << 20);
+    block.set_clock_register(ClockRegister::VirtId, sm << 20 | slot << 8);
+    block.set_clock_register(ClockRegister::ClockLow, now as u32);
+    block.set_clock_register(ClockRegister::ClockHigh, (now >> 32) as u32);
+    block.set_clock_register(ClockRegister::TimeLow, nanoseconds as u32);
+    block.set_clock_register(ClockRegister::TimeHigh, (nanoseconds >> 32) as u32);
 }
 
-/// What a warp waits for when it waits for a scoreboard.
-fn reason(is_memory: bool) -> Stall {
+/// Reason of a wait for a scoreboard.
+fn stall_reason(is_memory: bool) -> Stall {
     match is_memory {
         true => Stall::Memory,
         false => Stall::Dependency,
     }
 }
 
-/// A warp waits until scoreboards count nothing and some cycles have passed since.
-fn clear(warp: &mut Warp, mask: u8, wake: u64) {
-    for number in (0..COUNT).filter(|number| mask >> number & 1 == 1) {
-        let (until, is_memory) = warp.scoreboards.clear(number);
-        warp.wait(until + wake, reason(is_memory));
+/// Delays a warp until the scoreboards of a mask are released, and `wake` cycles more.
+fn wait_for_scoreboards(warp: &mut Warp, mask: u8, wake: u64) {
+    for number in (0..SCOREBOARDS).filter(|number| mask >> number & 1 == 1) {
+        let (release, is_memory) = warp.scoreboards.release(number);
+        warp.wait(release + wake, stall_reason(is_memory));
+    }
+}
+
+/// Enters the cells that an instruction writes into the register scoreboard. Without control words, a fixed latency is that of the
+/// destination's kind.
+fn write_cells(
+    timing: &InstrTiming,
+    times: InstrTimes,
+    warp: &mut Warp,
+    parameters: &UsedParameters,
+) {
+    for cell in &timing.writes {
+        let latency = match timing.completion {
+            Completion::Fixed if cell.is_predicate() => Parameter::LatencyPredicate,
+            Completion::Fixed if *cell == warpbound_ir::Cell::CC => Parameter::LatencyCarry,
+            Completion::Fixed => Parameter::LatencyAlu,
+            _ => {
+                warp.cells[cell.index()] = (times.done, timing.is_memory);
+                continue;
+            }
+        };
+        let done = times.start + parameters.get(latency);
+        warp.cells[cell.index()] = (done, timing.is_memory);
     }
 }

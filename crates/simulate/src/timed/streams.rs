@@ -3,9 +3,9 @@
 use warpbound_machine::{GpuModel, Parameter, Selection, MachineConfig};
 
 use super::dram::Dram;
-use super::global::{Path, Request};
-use super::level::{Level, Wanted};
-use super::numbers::Numbers;
+use super::l1_path::{L1Path, WarpAccess};
+use super::l2::{L2Cache, L2Access};
+use super::parameters::UsedParameters;
 use crate::functional::AccessKind;
 
 /// Accesses of whole warps to neighbouring words: the `number`th of a stream.
@@ -14,8 +14,8 @@ fn warp_access(kind: AccessKind, size: u32, first: u64) -> (AccessKind, u32, [u6
     (kind, size, addresses)
 }
 
-fn request(access: &(AccessKind, u32, [u64; 32]), cached: bool, unit: usize) -> Request<'_> {
-    Request {
+fn request(access: &(AccessKind, u32, [u64; 32]), cached: bool, unit: usize) -> WarpAccess<'_> {
+    WarpAccess {
         kind: access.0,
         size: access.1,
         addresses: &access.2,
@@ -28,14 +28,14 @@ fn request(access: &(AccessKind, u32, [u64; 32]), cached: bool, unit: usize) -> 
 
 fn machine(name: &str, pick: Selection) -> MachineConfig {
     let device = GpuModel::built_in(name).expect("it comes with the tool");
-    device.pick(pick)
+    device.select(pick)
 }
 
 /// Bytes in a thousand cycles, of words that one SM or several read or write one behind the other, each as soon as it can.
 fn rate(machine: &MachineConfig, sms: usize, kinds: &[AccessKind], accesses: u64) -> u64 {
-    let numbers = Numbers::new(machine);
-    let mut paths: Vec<Path> = (0..sms).map(|_| Path::new(&numbers)).collect();
-    let mut level = Level::new(&numbers);
+    let numbers = UsedParameters::new(machine);
+    let mut paths: Vec<L1Path> = (0..sms).map(|_| L1Path::new(&numbers)).collect();
+    let mut level = L2Cache::new(&numbers);
     let mut at = vec![0; sms];
     let mut end = 0;
     for number in 0..accesses {
@@ -114,8 +114,8 @@ fn what_leaves_the_second_level_takes_the_bus() {
 #[test]
 fn stores_wait_for_room() {
     let machine = small("gtx1080", Selection::Typical).with(Parameter::L1Stores, 16);
-    let numbers = Numbers::new(&machine);
-    let (mut path, mut level) = (Path::new(&numbers), Level::new(&numbers));
+    let numbers = UsedParameters::new(&machine);
+    let (mut path, mut level) = (L1Path::new(&numbers), L2Cache::new(&numbers));
     let mut accepted = Vec::new();
     for number in 0..12 {
         let access = warp_access(AccessKind::Store, 4, number * 128);
@@ -134,9 +134,9 @@ fn stores_wait_for_room() {
 #[test]
 fn a_port_with_a_backlog_delays_no_other_sm() {
     let machine = small("gtx1080", Selection::Typical).with(Parameter::L1Stores, 1 << 20);
-    let numbers = Numbers::new(&machine);
-    let (mut busy, mut idle) = (Path::new(&numbers), Path::new(&numbers));
-    let mut level = Level::new(&numbers);
+    let numbers = UsedParameters::new(&machine);
+    let (mut busy, mut idle) = (L1Path::new(&numbers), L1Path::new(&numbers));
+    let mut level = L2Cache::new(&numbers);
     for number in 0..64 {
         let scattered = (
             AccessKind::Store,
@@ -168,11 +168,11 @@ fn nothing_carries_more_than_it_can() {
             .choice(&[Selection::Least, Selection::Most, Selection::Typical, Selection::Seed(seed)])
             .unwrap_or(&Selection::Typical);
         let machine = small(name, pick);
-        let numbers = Numbers::new(&machine);
+        let numbers = UsedParameters::new(&machine);
         let sector = machine[Parameter::L2Sector];
         let sms = random.usize(1..5);
-        let mut paths: Vec<Path> = (0..sms).map(|_| Path::new(&numbers)).collect();
-        let mut level = Level::new(&numbers);
+        let mut paths: Vec<L1Path> = (0..sms).map(|_| L1Path::new(&numbers)).collect();
+        let mut level = L2Cache::new(&numbers);
         let kinds = [AccessKind::Load, AccessKind::Store, AccessKind::Atomic];
         let kinds = &kinds[random.usize(0..2)..random.usize(2..4)];
         let (mut now, mut end, mut bytes) = (0, 0, 0);
@@ -219,7 +219,7 @@ fn nothing_carries_more_than_it_can() {
 #[test]
 fn a_refresh_closes_the_memory() {
     let machine = small("gtx1080", Selection::Typical);
-    let numbers = Numbers::new(&machine);
+    let numbers = UsedParameters::new(&machine);
     let mut dram = Dram::new(&numbers, machine[Parameter::L2Sector]);
     let (interval, refresh) = (
         machine[Parameter::DramRefreshInterval],
@@ -240,8 +240,8 @@ fn a_refresh_closes_the_memory() {
 fn requests_of_an_instruction_share_their_sectors() {
     for (merge, sectors) in [(1, 1), (0, 4)] {
         let machine = small("gtx1080", Selection::Typical).with(Parameter::L1Merge, merge);
-        let numbers = Numbers::new(&machine);
-        let (mut path, mut level) = (Path::new(&numbers), Level::new(&numbers));
+        let numbers = UsedParameters::new(&machine);
+        let (mut path, mut level) = (L1Path::new(&numbers), L2Cache::new(&numbers));
         let same = (AccessKind::Load, 4, [64; 32]);
         let outcome = path.access(0, &request(&same, false, 0), &mut level);
         assert_eq!((outcome.requests, outcome.sectors), (4, sectors));
@@ -254,10 +254,10 @@ fn requests_of_an_instruction_share_their_sectors() {
 fn a_hash_spreads_lines_over_the_slices() {
     let done = |hash| {
         let machine = small("gtx1080", Selection::Typical).with(Parameter::L2Hash, hash);
-        let numbers = Numbers::new(&machine);
-        let mut level = Level::new(&numbers);
+        let numbers = UsedParameters::new(&machine);
+        let mut level = L2Cache::new(&numbers);
         let apart = machine[Parameter::L2Line] * machine[Parameter::L2Slices];
-        let all = (0..256).map(|line| level.reach(0, line * apart, 0b1111, Wanted::Write).done);
+        let all = (0..256).map(|line| level.access(0, line * apart, 0b1111, L2Access::Write).done);
         all.max().unwrap_or(0)
     };
     assert!(done(0) > 2 * done(1), "{} and {}", done(0), done(1));
@@ -267,9 +267,9 @@ fn a_hash_spreads_lines_over_the_slices() {
 #[test]
 fn a_translation_under_way_is_waited_for() {
     let machine = machine("gtx1080", Selection::Typical);
-    let numbers = Numbers::new(&machine);
-    let (mut path, mut level) = (Path::new(&numbers), Level::new(&numbers));
-    let mut other = Path::new(&numbers);
+    let numbers = UsedParameters::new(&machine);
+    let (mut path, mut level) = (L1Path::new(&numbers), L2Cache::new(&numbers));
+    let mut other = L1Path::new(&numbers);
     let walk = machine[Parameter::TlbWalk];
     // Another page of the same table comes between two accesses to a page.
     for path in [&mut path, &mut other] {

@@ -1,74 +1,82 @@
-//! A warp in time.
+//! Timing state of a warp.
 
 use warpbound_ir::Cell;
 
 use super::event::{Stall, StallCycles, WarpPlace};
 use super::scoreboard::Scoreboards;
 
-/// A warp in time.
+/// Timing state of a warp.
 pub(super) struct Warp {
     pub(super) place: WarpPlace,
-    /// Which of the blocks of its SM it belongs to.
+    /// Index of its block among those of the SM.
     pub(super) resident: usize,
-    /// The instruction that it issues next, and the lanes that are active then.
+    /// Instruction that it issues next, and the lanes active then.
     pub(super) at: u32,
     pub(super) active: u32,
-    /// When it issued last, or began.
-    pub(super) issued: u64,
-    /// From when on it can issue, as far as it depends on itself.
+    /// Cycle of its last issue, or of its start.
+    pub(super) last_issue: u64,
+    /// First cycle in which it can issue, as far as that depends on the warp itself.
     pub(super) ready: u64,
-    /// What it has waited for until then.
-    pub(super) waited: StallCycles,
+    /// Stall cycles between `last_issue` and `ready`, by reason.
+    pub(super) stalls: StallCycles,
     pub(super) scoreboards: Scoreboards,
-    /// When its cells are written, and whether from memory: for the scoreboard of all registers.
+    /// Cycle in which each cell is written, and whether by a memory access: the register scoreboard. Empty with control words.
     pub(super) cells: Vec<(u64, bool)>,
-    /// The line of instructions that it has.
+    /// Instruction line in its instruction buffer.
     pub(super) line: Option<u64>,
-    /// When the second level has all that it has stored.
-    pub(super) stored: u64,
-    /// When shared memory has done its atomic operations: its accesses come in their order.
-    pub(super) shared: u64,
+    /// Cycle in which the L2 cache has accepted all its stores.
+    pub(super) stores_done: u64,
+    /// Cycle in which shared memory has served its last access, an atomic operation included: its accesses are served in order.
+    pub(super) shared_served: u64,
+}
+
+/// Models of readiness that the code and the setup of a run need.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tracking {
+    /// A register scoreboard decides when operands are ready.
+    pub(super) cells: bool,
+    /// Some instruction waits for the count of a scoreboard.
+    pub(super) counts: bool,
 }
 
 impl Warp {
-    /// It begins at a cycle; `watches` says whether all its registers are watched, `counted` whether its code asks how many
-    /// results are outstanding.
+    /// Returns a warp that starts in cycle `now` at an instruction, with some lanes.
     pub(super) fn new(
         place: WarpPlace,
         resident: usize,
         (at, active): (u32, u32),
         now: u64,
-        watches: bool,
-        counted: bool,
+        tracking: Tracking,
     ) -> Warp {
         Warp {
             place,
             resident,
             at,
             active,
-            issued: now,
+            last_issue: now,
             ready: now,
-            waited: [0; 7],
-            scoreboards: Scoreboards::new(counted),
-            cells: vec![(0, false); if watches { Cell::COUNT } else { 0 }],
+            stalls: [0; 7],
+            scoreboards: Scoreboards::new(tracking.counts),
+            cells: vec![(0, false); if tracking.cells { Cell::COUNT } else { 0 }],
             line: None,
-            stored: 0,
-            shared: 0,
+            stores_done: 0,
+            shared_served: 0,
         }
     }
 
-    /// It has issued at a cycle.
+    /// Starts the wait for the next issue after an issue in cycle `now`.
     pub(super) fn restart(&mut self, now: u64) {
-        self.issued = now;
+        self.last_issue = now;
         self.ready = now;
-        self.waited = [0; 7];
+        self.stalls = [0; 7];
     }
 
-    /// It cannot issue before a cycle, for a reason.
+    /// Delays the warp until a cycle. The cycles after the current `ready` are charged to `reason`, so that every cycle has one reason:
+    /// the first that delays the warp beyond it.
     #[inline(always)]
     pub(super) fn wait(&mut self, until: u64, reason: Stall) {
         if until > self.ready {
-            self.waited[reason as usize] += until - self.ready;
+            self.stalls[reason as usize] += until - self.ready;
             self.ready = until;
         }
     }

@@ -1,41 +1,41 @@
-//! Running kernels of expressions.
+//! Functional runs of expression kernels, compared with the values computed in Rust.
 
 use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::Session;
 
-use super::generate::{Batch, Expression, Random, VARIABLES};
+use super::generate::{Batch, Expression, SplitMix, VARIABLES};
 use super::value::Type;
 use crate::kernels::TestLaunch;
 
-/// An expression that is worth something else.
+/// Expression with a wrong result.
 #[derive(Clone, Debug)]
 pub struct WrongValue {
-    /// As CUDA C.
+    /// The expression in CUDA C.
     pub expression: String,
-    /// The values of its variables, what it is worth, and what was found.
+    /// Values of its variables, expected and found result.
     pub values: String,
 }
 
-/// What a run showed.
+/// Result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct CheckOutcome {
-    /// The first wrong value of each wrong expression.
+    /// First wrong value of each expression that has one.
     pub problems: Vec<WrongValue>,
-    /// Values compared.
+    /// Number of compared values.
     pub values: usize,
-    /// How often warps issued which instruction.
+    /// Issued warp instructions by mnemonic.
     pub mnemonics: BTreeMap<String, u64>,
 }
 
-/// Runs the kernel of a batch with so many threads.
+/// Runs the kernel of a batch with `threads` threads, each with its own random variables.
 ///
 /// # Errors
 ///
-/// Where it cannot be run to its end.
+/// The kernel cannot be run to its end.
 pub fn run(batch: &Batch, cubin: &[u8], threads: usize) -> Result<CheckOutcome, Diagnostic> {
-    let mut random = Random(batch.seed ^ 0x5eed);
+    let mut random = SplitMix(batch.seed ^ 0x5eed);
     let arrays = Type::ALL.map(|of| -> Vec<u64> {
         (0..VARIABLES * threads)
             .map(|_| random.variable(of))
@@ -45,7 +45,7 @@ pub fn run(batch: &Batch, cubin: &[u8], threads: usize) -> Result<CheckOutcome, 
     let grid = threads.div_ceil(block) as u32;
     let mut launch = TestLaunch::of("expressions", [grid, 1, 1], [block as u32, 1, 1]);
     for (of, values) in Type::ALL.into_iter().zip(&arrays) {
-        let name = of.spelled().1.to_string();
+        let name = of.name_and_letter().1.to_string();
         launch = match of.size() {
             4 => {
                 let words: Vec<u32> = values.iter().map(|v| *v as u32).collect();
@@ -57,7 +57,7 @@ pub fn run(batch: &Batch, cubin: &[u8], threads: usize) -> Result<CheckOutcome, 
     let launch = launch
         .scratch("out", &vec![0u64; batch.expressions.len() * threads])
         .value("n", threads as i32)
-        .done();
+        .finish();
     let session = Session::open("expressions", cubin)?;
     let kernel = session.launched_grid(None, &launch)?;
     let done = session.run_functional(kernel, &launch, None)?;
@@ -91,19 +91,20 @@ pub fn run(batch: &Batch, cubin: &[u8], threads: usize) -> Result<CheckOutcome, 
             is_wrong = true;
             outcome.problems.push(WrongValue {
                 expression: expression.text(),
-                values: values(expression, &variable, expected, found.unwrap_or(0)),
+                values: describe_values(expression, &variable, expected, found.unwrap_or(0)),
             });
         }
     }
     Ok(outcome)
 }
 
+/// Whether a result equals the expected one, up to the expression's error bound; all NaNs are equal.
 fn is_right(expression: &Expression, expected: u64, found: u64) -> bool {
     let of = expression.result();
     if expected == found || of.is_nan(expected) && of.is_nan(found) {
         return true;
     }
-    // Units of the last place are units of the pattern; an infinity is next to the largest number.
+    // In sign-magnitude order a unit in the last place is 1, and infinity follows the largest number.
     let sign = 1 << (8 * of.size() - 1);
     let ordered = |bits: u64| {
         let magnitude = (bits & (sign - 1)) as i64;
@@ -120,7 +121,8 @@ fn is_right(expression: &Expression, expected: u64, found: u64) -> bool {
         && ordered(expected).abs_diff(ordered(found)) <= ulps.into()
 }
 
-fn values(
+/// Text of the variables that an expression uses, with its expected and found result.
+fn describe_values(
     expression: &Expression,
     variable: &impl Fn(Type, usize) -> u64,
     expected: u64,
@@ -130,7 +132,7 @@ fn values(
     let mut values = String::new();
     for of in Type::ALL {
         for number in 0..VARIABLES {
-            let name = format!("{}{number}", of.spelled().1);
+            let name = format!("{}{number}", of.name_and_letter().1);
             let is_used = text.match_indices(&name).any(|(at, _)| {
                 let before = text[..at].chars().next_back();
                 !before.is_some_and(|c| c.is_alphanumeric() || c == '_')

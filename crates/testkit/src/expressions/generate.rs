@@ -1,9 +1,9 @@
-//! Random expressions, and kernels that compute many.
+//! Random expressions, and kernels that compute many of them. The same seed gives the same kernel.
 
 use super::rows::{OperatorRow, rows};
 use super::value::Type;
 
-/// Functions that the kernels use: instructions of PTX.
+/// Device functions of the kernels, around PTX instructions.
 const PRELUDE: &str = r#"static __device__ float float_of_half(unsigned x) {
     float f;
     asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"((unsigned short)x));
@@ -32,24 +32,24 @@ static __device__ unsigned permuted(unsigned a, unsigned b, unsigned c) {
 }
 "#;
 
-/// Variables of each type.
+/// Number of variables of each type.
 pub(super) const VARIABLES: usize = 3;
 
-/// The most operators and functions on a path.
+/// Maximum depth of an expression, in operators and functions.
 const DEPTH: usize = 5;
 
-/// An expression.
+/// Expression of CUDA C.
 pub enum Expression {
-    /// A variable of a type, by number.
+    /// Variable of a type, by number.
     Variable(Type, usize),
-    /// A constant, as its bits.
+    /// Constant of a type, as bits.
     Constant(Type, u64),
-    /// An operator or a function of operands.
+    /// Operator or function, applied to operands.
     Apply(&'static OperatorRow, Vec<Expression>),
 }
 
 impl Expression {
-    /// Its type.
+    /// Type of the result.
     pub fn result(&self) -> Type {
         match self {
             Expression::Variable(of, _) | Expression::Constant(of, _) => *of,
@@ -57,7 +57,7 @@ impl Expression {
         }
     }
 
-    /// By how many units of the last place it may be off.
+    /// Maximum error of the result in units of the last place.
     pub fn ulps(&self) -> u32 {
         match self {
             Expression::Apply(row, _) => row.ulps,
@@ -65,7 +65,7 @@ impl Expression {
         }
     }
 
-    /// Its value as bits; `variable` gives those of variables.
+    /// Returns the value as bits; `variable` returns those of a variable.
     pub fn value(&self, variable: &impl Fn(Type, usize) -> u64) -> u64 {
         match self {
             Expression::Variable(of, number) => variable(*of, *number),
@@ -77,10 +77,10 @@ impl Expression {
         }
     }
 
-    /// As CUDA C.
+    /// Returns the expression as CUDA C.
     pub fn text(&self) -> String {
         match self {
-            Expression::Variable(of, number) => format!("{}{number}", of.spelled().1),
+            Expression::Variable(of, number) => format!("{}{number}", of.name_and_letter().1),
             Expression::Constant(of, bits) => of.constant(*bits),
             Expression::Apply(row, operands) => {
                 let mut parts = row.template.split('$');
@@ -97,21 +97,21 @@ impl Expression {
     }
 }
 
-/// Expressions that one kernel computes.
+/// Expressions of one kernel.
 pub struct Batch {
-    /// The seed that they come from.
+    /// Seed of the random generator.
     pub seed: u64,
     /// The expressions.
     pub expressions: Vec<Expression>,
 }
 
 impl Batch {
-    /// So many random expressions.
+    /// Generates `count` random expressions.
     pub fn new(seed: u64, count: usize) -> Batch {
-        let mut random = Random(seed);
+        let mut random = SplitMix(seed);
         let expressions = (0..count).map(|_| {
             let of = random.choose(&Type::ALL);
-            random.expression(of, DEPTH, true)
+            random.draw_expression(of, DEPTH, true)
         });
         Batch {
             seed,
@@ -119,7 +119,7 @@ impl Batch {
         }
     }
 
-    /// The source of a kernel `expressions` that computes each from arrays of variables.
+    /// Returns the source of a kernel `expressions` that computes each expression from arrays of variables.
     pub fn source(&self) -> String {
         let mut text = format!(
             "// {} random expressions of seed {}; `cargo xtask expressions` writes such files.\n",
@@ -129,7 +129,7 @@ impl Batch {
         text.push_str(PRELUDE);
         text.push_str("extern \"C\" __global__ void expressions(");
         for of in Type::ALL {
-            let (name, letter) = of.spelled();
+            let (name, letter) = of.name_and_letter();
             text.push_str(&format!("const {name}* {letter}, "));
         }
         text.push_str("unsigned long long* out, int n) {\n");
@@ -137,7 +137,7 @@ impl Batch {
             "    int t = blockIdx.x * blockDim.x + threadIdx.x;\n    if (t >= n) return;\n",
         );
         for of in Type::ALL {
-            let (name, letter) = of.spelled();
+            let (name, letter) = of.name_and_letter();
             for number in 0..VARIABLES {
                 text.push_str(&format!(
                     "    {name} {letter}{number} = {letter}[{number} * n + t];\n"
@@ -145,7 +145,7 @@ impl Batch {
             }
         }
         for (number, expression) in self.expressions.iter().enumerate() {
-            let bits = expression.result().bits_of(&expression.text());
+            let bits = expression.result().bits_expression(&expression.text());
             text.push_str(&format!("    out[{number} * n + t] = {bits};\n"));
         }
         text.push_str("}\n");
@@ -153,10 +153,10 @@ impl Batch {
     }
 }
 
-/// SplitMix64: the same numbers for ever.
-pub(super) struct Random(pub(super) u64);
+/// SplitMix64 (Steele, Lea, Flood 2014), kept here so that seeds give the same numbers with any version of a library.
+pub(super) struct SplitMix(pub(super) u64);
 
-impl Random {
+impl SplitMix {
     pub(super) fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
@@ -165,61 +165,61 @@ impl Random {
         x ^ (x >> 31)
     }
 
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    pub(super) fn draw_below(&mut self, limit: usize) -> usize {
         (self.bits() % limit.max(1) as u64) as usize
     }
 
     fn choose<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())]
+        list[self.draw_below(list.len())]
     }
 
-    fn expression(&mut self, of: Type, depth: usize, is_root: bool) -> Expression {
+    fn draw_expression(&mut self, of: Type, depth: usize, is_root: bool) -> Expression {
         let stops = if is_root { 0 } else { 2 };
-        if depth == 0 || self.below(10) < stops {
-            return match self.below(5) {
+        if depth == 0 || self.draw_below(10) < stops {
+            return match self.draw_below(5) {
                 0 => Expression::Constant(of, self.constant(of)),
-                _ => Expression::Variable(of, self.below(VARIABLES)),
+                _ => Expression::Variable(of, self.draw_below(VARIABLES)),
             };
         }
         let all: Vec<&'static OperatorRow> = rows()
             .filter(|row| row.result == of && (is_root || row.ulps == 0))
             .collect();
         let row = self.choose(&all);
-        let operands = row.operands.iter().map(|&operand| match row.of_variables {
-            true => Expression::Variable(operand, self.below(VARIABLES)),
-            false => self.expression(operand, depth - 1, false),
+        let operands = row.operands.iter().map(|&operand| match row.takes_variables_only {
+            true => Expression::Variable(operand, self.draw_below(VARIABLES)),
+            false => self.draw_expression(operand, depth - 1, false),
         });
         Expression::Apply(row, operands.collect())
     }
 
-    /// A constant that CUDA C can spell.
+    /// Draws a constant that CUDA C can write.
     fn constant(&mut self, of: Type) -> u64 {
-        let small = self.below(200) as i64 - 100;
+        let small = self.draw_below(200) as i64 - 100;
         match of {
-            Type::I32 | Type::U32 => match self.below(3) {
+            Type::I32 | Type::U32 => match self.draw_below(3) {
                 0 => u64::from(self.bits() as u32),
                 _ => u64::from(small as u32),
             },
-            Type::I64 | Type::U64 => match self.below(3) {
+            Type::I64 | Type::U64 => match self.draw_below(3) {
                 0 => self.bits(),
                 _ => small as u64,
             },
             Type::F32 => {
-                let power = self.below(60) as i32 - 30;
+                let power = self.draw_below(60) as i32 - 30;
                 u64::from((small as f32 * 1.1 * 2f32.powi(power)).to_bits())
             }
             Type::F64 => {
-                let power = self.below(200) as i32 - 100;
+                let power = self.draw_below(200) as i32 - 100;
                 (small as f64 * 1.1 * 2f64.powi(power)).to_bits()
             }
         }
     }
 
-    /// The bits of a variable: any, small, or at an edge.
+    /// Draws the bits of a variable: uniform, small, or an edge case.
     pub(super) fn variable(&mut self, of: Type) -> u64 {
         let any = self.bits();
-        let exponents = |low: i32, high: i32, random: &mut Random| {
-            low + random.below((high - low) as usize) as i32
+        let exponents = |low: i32, high: i32, random: &mut SplitMix| {
+            low + random.draw_below((high - low) as usize) as i32
         };
         match of {
             Type::I32 | Type::U32 => {
@@ -236,13 +236,13 @@ impl Random {
                     0xffff,
                     0x10000,
                 ];
-                match self.below(4) {
+                match self.draw_below(4) {
                     0 => self.choose(&edges),
-                    1 => u64::from((any as u32) >> self.below(32)),
+                    1 => u64::from((any as u32) >> self.draw_below(32)),
                     _ => u64::from(any as u32),
                 }
             }
-            Type::I64 | Type::U64 => match self.below(5) {
+            Type::I64 | Type::U64 => match self.draw_below(5) {
                 0 => self.choose(&[
                     0,
                     1,
@@ -252,10 +252,10 @@ impl Random {
                     1 << 32,
                     0xffff_ffff,
                 ]),
-                1 | 2 => any >> self.below(64),
+                1 | 2 => any >> self.draw_below(64),
                 _ => any,
             },
-            Type::F32 => match self.below(8) {
+            Type::F32 => match self.draw_below(8) {
                 0 => u64::from(any as u32),
                 1 => {
                     let edges = [
@@ -280,7 +280,7 @@ impl Random {
                     u64::from((any as u32) & 0x807f_ffff | (exponent as u32) << 23)
                 }
             },
-            Type::F64 => match self.below(8) {
+            Type::F64 => match self.draw_below(8) {
                 0 => any,
                 1 => {
                     let edges = [

@@ -1,7 +1,9 @@
-//! Random expressions of CUDA C, what they are worth in Rust, and runs of what NVIDIA's compiler made of them.
+//! Random expressions of CUDA C: their values computed in Rust, and functional runs of the code that NVIDIA's compiler
+//! generates for them.
 //!
-//! Contraction to fused multiply-adds is expected to be switched off (`--fmad=false`), so that IEEE 754 fixes every result;
-//! functions that are only near have a bound in units of the last place and stand outermost.
+//! The kernels are compiled without contraction to fused multiply-adds (`--fmad=false`), so that IEEE 754 defines every
+//! result. Functions that are not correctly rounded have an error bound in units of the last place and occur outermost
+//! only.
 
 mod check;
 mod directed;

@@ -1,28 +1,28 @@
-//! What expressions are made of: a row for each operator and function, as CUDA C spells it and as Rust computes it.
+//! Operators and functions of expressions: one row each, with its CUDA C template and its definition in Rust.
 //!
-//! Two habits of the compiler (NVRTC 12.9) are kept out: it takes `x >> 37 & 0xffffffffffll` of a `long long` for 27 bits
-//! without sign, and a square by `__mul24` for a number that is not negative although it has more than 31 bits.
+//! Two optimisations of NVRTC 12.9 that change results are avoided: it takes `x >> 37 & 0xffffffffffll` of a `long
+//! long` for 27 unsigned bits, and a square by `__mul24` for a non-negative number although it has more than 31 bits.
 
 use half::f16;
 
-use super::directed::{self, To};
+use super::directed::{self, Direction};
 use super::value::{NativeNumber, Type};
 
-/// An operator or a function.
+/// Operator or function of expressions.
 pub struct OperatorRow {
-    /// As it is spelled, with `$0`, `$1`, `$2` for the operands.
+    /// CUDA C text, with `$0`, `$1`, `$2` for the operands.
     pub template: &'static str,
-    /// The types of the operands.
+    /// Types of the operands.
     pub operands: &'static [Type],
-    /// The type of the result.
+    /// Type of the result.
     pub result: Type,
-    /// The result's bits for those of the operands.
+    /// Definition: bits of the result from bits of the operands.
     pub value: fn(&[u64]) -> u64,
-    /// By how many units of the last place of the result it may be off (CUDA C++ Programming Guide, mathematical
-    /// functions; one more for what Rust's function is off).
+    /// Maximum error in units of the last place (CUDA C++ Programming Guide, "Mathematical Functions"; one more for the
+    /// error of Rust's function).
     pub ulps: u32,
-    /// The operand is a variable: bits of NaNs that arithmetic makes are not fixed.
-    pub of_variables: bool,
+    /// Whether operands must be variables, since the bits of NaNs from arithmetic are unspecified.
+    pub takes_variables_only: bool,
 }
 
 macro_rules! rows {
@@ -44,7 +44,7 @@ macro_rules! rows {
     };
 }
 
-/// All rows.
+/// Returns all rows.
 pub fn rows() -> impl Iterator<Item = &'static OperatorRow> {
     let groups = [
         SUMS,
@@ -56,7 +56,7 @@ pub fn rows() -> impl Iterator<Item = &'static OperatorRow> {
         DOUBLES,
         DIRECTED,
         HALVES,
-        NEAR,
+        APPROXIMATE,
     ];
     groups.into_iter().flatten()
 }
@@ -253,7 +253,7 @@ rows! { CASTS:
     }
 }
 
-// Integers from floats are clamped; what a NaN gives is told apart (PTX ISA, `cvt`).
+// Conversions from floats to integers saturate; the result for a NaN depends on the types (PTX ISA, `cvt`).
 rows! { CONVERSIONS:
     "(float)$0" (a: i32) -> f32 { a as f32 }
     "(float)$0" (a: u32) -> f32 { a as f32 }
@@ -270,12 +270,12 @@ rows! { CONVERSIONS:
     "(double)(unsigned char)($0 >> 8)" (a: u32) -> f64 { ((a >> 8) as u8).into() }
     "(double)$0" (a: f32) -> f64 { a.into() }
     "(float)$0" (a: f64) -> f32 { a as f32 }
-    "__int2float_rz($0)" (a: i32) -> f32 { directed::round(a.into(), 0.0, To::Zero) }
-    "__int2float_ru($0)" (a: i32) -> f32 { directed::round(a.into(), 0.0, To::Up) }
-    "__uint2float_rd($0)" (a: u32) -> f32 { directed::round(a.into(), 0.0, To::Down) }
-    "__double2float_rz($0)" (a: f64) -> f32 { directed::round(a, 0.0, To::Zero) }
-    "__double2float_ru($0)" (a: f64) -> f32 { directed::round(a, 0.0, To::Up) }
-    "__double2float_rd($0)" (a: f64) -> f32 { directed::round(a, 0.0, To::Down) }
+    "__int2float_rz($0)" (a: i32) -> f32 { directed::round(a.into(), 0.0, Direction::Zero) }
+    "__int2float_ru($0)" (a: i32) -> f32 { directed::round(a.into(), 0.0, Direction::Up) }
+    "__uint2float_rd($0)" (a: u32) -> f32 { directed::round(a.into(), 0.0, Direction::Down) }
+    "__double2float_rz($0)" (a: f64) -> f32 { directed::round(a, 0.0, Direction::Zero) }
+    "__double2float_ru($0)" (a: f64) -> f32 { directed::round(a, 0.0, Direction::Up) }
+    "__double2float_rd($0)" (a: f64) -> f32 { directed::round(a, 0.0, Direction::Down) }
     "__float2int_rn($0)" (a: f32) -> i32 { a.round_ties_even() as i32 }
     "__float2int_rz($0)" (a: f32) -> i32 { a as i32 }
     "__float2int_ru($0)" (a: f32) -> i32 { a.ceil() as i32 }
@@ -292,7 +292,7 @@ rows! { CONVERSIONS:
     "__double2ull_ru($0)" (a: f64) -> u64 { if a.is_nan() { 1 << 63 } else { a.ceil() as u64 } }
 }
 
-/// The smaller number, -0 before +0, the number where one is a NaN; or the larger one.
+/// Minimum or maximum of two floats: -0 is less than +0, and a NaN loses against a number.
 macro_rules! chosen {
     ($a:expr, $b:expr, $less:ident) => {
         if $a.is_nan() {
@@ -352,23 +352,24 @@ rows! { DOUBLES:
 }
 
 rows! { DIRECTED:
-    "__fadd_rz($0, $1)" (a: f32, b: f32) -> f32 { directed::add(a, b, To::Zero) }
-    "__fadd_ru($0, $1)" (a: f32, b: f32) -> f32 { directed::add(a, b, To::Up) }
-    "__fadd_rd($0, $1)" (a: f32, b: f32) -> f32 { directed::add(a, b, To::Down) }
-    "__fmul_rz($0, $1)" (a: f32, b: f32) -> f32 { directed::mul(a, b, To::Zero) }
-    "__fmul_ru($0, $1)" (a: f32, b: f32) -> f32 { directed::mul(a, b, To::Up) }
-    "__fmul_rd($0, $1)" (a: f32, b: f32) -> f32 { directed::mul(a, b, To::Down) }
-    "__fmaf_rz($0, $1, $2)" (a: f32, b: f32, c: f32) -> f32 { directed::fma(a, b, c, To::Zero) }
-    "__fmaf_ru($0, $1, $2)" (a: f32, b: f32, c: f32) -> f32 { directed::fma(a, b, c, To::Up) }
-    "__fmaf_rd($0, $1, $2)" (a: f32, b: f32, c: f32) -> f32 { directed::fma(a, b, c, To::Down) }
+    "__fadd_rz($0, $1)" (a: f32, b: f32) -> f32 { directed::add(a, b, Direction::Zero) }
+    "__fadd_ru($0, $1)" (a: f32, b: f32) -> f32 { directed::add(a, b, Direction::Up) }
+    "__fadd_rd($0, $1)" (a: f32, b: f32) -> f32 { directed::add(a, b, Direction::Down) }
+    "__fmul_rz($0, $1)" (a: f32, b: f32) -> f32 { directed::mul(a, b, Direction::Zero) }
+    "__fmul_ru($0, $1)" (a: f32, b: f32) -> f32 { directed::mul(a, b, Direction::Up) }
+    "__fmul_rd($0, $1)" (a: f32, b: f32) -> f32 { directed::mul(a, b, Direction::Down) }
+    "__fmaf_rz($0, $1, $2)" (a: f32, b: f32, c: f32) -> f32 { directed::fma(a, b, c, Direction::Zero) }
+    "__fmaf_ru($0, $1, $2)" (a: f32, b: f32, c: f32) -> f32 { directed::fma(a, b, c, Direction::Up) }
+    "__fmaf_rd($0, $1, $2)" (a: f32, b: f32, c: f32) -> f32 { directed::fma(a, b, c, Direction::Down) }
 }
 
-// Halves are the low bits of unsigned numbers; the names are those of the prelude of `generate.rs`.
+// Halves are the low 16 bits of unsigned numbers; the functions are those of the prelude in `generate.rs`.
 rows! { HALVES:
     "half_of($0)" (a: f32) -> f32 { f16::from_f32(a).to_f32() }
     "float_of_half($0)" (a: u32) -> f32 { f16::from_bits(a as u16).to_f32() }
     "half_sum($0, $1)" (a: u32, b: u32) -> f32 {
-        // The single has more than twice the bits of a half, so that rounding twice does no harm.
+        // The significand of a single has 24 = 2 x 11 + 2 bits, so rounding to a single first is harmless (Figueroa
+        // 1995).
         let [a, b] = [a, b].map(|x| f16::from_bits(x as u16).to_f32());
         f16::from_f32(a + b).to_f32()
     }
@@ -378,7 +379,7 @@ rows! { HALVES:
     }
 }
 
-rows! { NEAR:
+rows! { APPROXIMATE:
     "rsqrtf($0)" (a: f32) -> f32 @ 3 { (1.0 / f64::from(a).sqrt()) as f32 }
     "sinf($0)" (a: f32) -> f32 @ 3 { f64::from(a).sin() as f32 }
     "cosf($0)" (a: f32) -> f32 @ 3 { f64::from(a).cos() as f32 }

@@ -1,6 +1,6 @@
-//! The types of CUDA C that expressions have, and numbers of them as bits.
+//! Types of CUDA C expressions, and their values as bit patterns.
 
-/// A type.
+/// Type of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Type {
     /// `int`
@@ -28,8 +28,8 @@ impl Type {
         Type::F64,
     ];
 
-    /// Its name, and the letter of variables and arrays of it.
-    pub fn spelled(self) -> (&'static str, char) {
+    /// Returns the type's name, and the letter that names variables and arrays of it.
+    pub fn name_and_letter(self) -> (&'static str, char) {
         match self {
             Type::I32 => ("int", 'i'),
             Type::U32 => ("unsigned", 'u'),
@@ -40,7 +40,7 @@ impl Type {
         }
     }
 
-    /// A constant of the type.
+    /// Returns a constant of the type as CUDA C.
     pub fn constant(self, bits: u64) -> String {
         match self {
             Type::I32 if bits as i32 == i32::MIN => "(-2147483647 - 1)".to_owned(),
@@ -49,14 +49,14 @@ impl Type {
             Type::I64 if bits as i64 == i64::MIN => "(-9223372036854775807ll - 1ll)".to_owned(),
             Type::I64 => format!("({}ll)", bits as i64),
             Type::U64 => format!("{bits}ull"),
-            // Digits enough that they are read as the same number.
+            // The shortest digits that are read back as the same number.
             Type::F32 => format!("({:e}f)", f32::from_bits(bits as u32)),
             Type::F64 => format!("({:e})", f64::from_bits(bits)),
         }
     }
 
-    /// An expression of the type as its bits.
-    pub fn bits_of(self, text: &str) -> String {
+    /// Returns a CUDA C expression for the bits of `text`, an expression of this type.
+    pub fn bits_expression(self, text: &str) -> String {
         match self {
             Type::I32 | Type::U32 => format!("(unsigned long long)(unsigned)({text})"),
             Type::I64 | Type::U64 => format!("(unsigned long long)({text})"),
@@ -65,7 +65,7 @@ impl Type {
         }
     }
 
-    /// Bytes of a number.
+    /// Size of a value in bytes.
     pub fn size(self) -> usize {
         match self {
             Type::I32 | Type::U32 | Type::F32 => 4,
@@ -73,7 +73,7 @@ impl Type {
         }
     }
 
-    /// Whether the bits are a NaN.
+    /// Whether the bits encode a NaN.
     pub fn is_nan(self, bits: u64) -> bool {
         match self {
             Type::F32 => f32::from_bits(bits as u32).is_nan(),
@@ -83,15 +83,15 @@ impl Type {
     }
 }
 
-/// A Rust type of numbers.
+/// Rust type that corresponds to a [`Type`].
 pub trait NativeNumber: Copy {
-    /// Its type in CUDA C.
+    /// The type in CUDA C.
     const TYPE: Type;
 
-    /// From bits; those above the type do not matter.
-    fn of(bits: u64) -> Self;
+    /// Returns the number with these bits; bits above the type's size are ignored.
+    fn from_bits(bits: u64) -> Self;
 
-    /// Its bits, zeros above them.
+    /// Returns the bits, zero-extended.
     fn bits(self) -> u64;
 }
 
@@ -116,7 +116,7 @@ integers! { i32 u32 I32, u32 u32 U32, i64 u64 I64, u64 u64 U64, }
 impl NativeNumber for f32 {
     const TYPE: Type = Type::F32;
 
-    fn of(bits: u64) -> f32 {
+    fn from_bits(bits: u64) -> f32 {
         f32::from_bits(bits as u32)
     }
 
@@ -128,7 +128,7 @@ impl NativeNumber for f32 {
 impl NativeNumber for f64 {
     const TYPE: Type = Type::F64;
 
-    fn of(bits: u64) -> f64 {
+    fn from_bits(bits: u64) -> f64 {
         f64::from_bits(bits)
     }
 

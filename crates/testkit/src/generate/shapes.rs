@@ -1,27 +1,28 @@
-//! Shapes that a rule of the analyses exists for, and that random structure hardly ever makes.
+//! Program shapes that exercise one rule of the analyses and that random structure rarely contains. Each states the
+//! rule under "Needs".
 
 use warpbound_base::CodeAddr;
 use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Expr, Meaning, Op, ValueDependence};
 use warpbound_isa::instr::{CcTest, StackToken};
 
-use super::{ANCHOR, Label, PREDICATES, REGISTERS, Writer};
+use super::{ANCHOR, Label, PREDICATES, REGISTERS, ProgramWriter};
 
 const ALWAYS: ExecCondition = ExecCondition::ALWAYS;
 
-/// A loop with two headers. Lanes wait at one of them for others that iterate without them; at the other they have met
-/// again. In which order the headers lie differs from program to program.
+/// Generates a loop with two headers. At one header lanes are pending while others iterate; at the other all lanes have
+/// reconverged. The order of the headers is random.
 ///
-/// Needs: a loop iterates in lockstep only if lanes wait at none of its headers.
+/// Needs: a loop iterates in lockstep only if lanes are pending at none of its headers.
 pub fn two_headers(rng: &mut fastrand::Rng) -> Code {
-    let mut w = Writer::new(rng);
-    let [met, apart, side, reconverge] = [(); 4].map(|()| w.label());
+    let mut w = ProgramWriter::new(rng);
+    let [met, apart, side, reconverge] = [(); 4].map(|()| w.new_label());
     let met_first = w.rng.bool();
-    w.begin_chain();
+    w.start_chain();
     w.data(2);
     w.push(StackToken::Sync, reconverge);
     let to = w.predicate();
     w.jump(to, if met_first { apart } else { met });
-    let write_met = |w: &mut Writer<'_>| {
+    let write_met = |w: &mut ProgramWriter<'_>| {
         w.bind(met);
         w.data(1);
         w.push(StackToken::Sync, reconverge);
@@ -31,7 +32,7 @@ pub fn two_headers(rng: &mut fastrand::Rng) -> Code {
         write_met(&mut w);
     }
     w.bind(apart);
-    w.lane_data();
+    w.write_lane_values();
     let part = w.predicate();
     w.jump(part, side);
     w.data(1);
@@ -54,15 +55,15 @@ pub fn two_headers(rng: &mut fastrand::Rng) -> Code {
     w.finish()
 }
 
-/// An inner loop that pushes an entry, is left for the header of the loop around it, and is entered again when that
-/// header unwinds to the entry.
+/// Generates an inner loop that pushes an entry, is left for the header of the outer loop, and is entered again when
+/// that header unwinds to the entry.
 ///
-/// Needs: resuming an entry to which lanes unwind from outside the loop enters the loop, wherever it was pushed.
+/// Needs: resuming an entry to which lanes unwind from outside a loop enters the loop, wherever the entry was pushed.
 pub fn unwound_from_outside(rng: &mut fastrand::Rng) -> Code {
-    let mut w = Writer::new(rng);
-    let [outer, inner, resume] = [(); 3].map(|()| w.label());
+    let mut w = ProgramWriter::new(rng);
+    let [outer, inner, resume] = [(); 3].map(|()| w.new_label());
     let token = [StackToken::Sync, StackToken::Brk][w.rng.usize(0..2)];
-    w.begin_chain();
+    w.start_chain();
     w.data(1);
     w.push(token, inner);
     w.bind(outer);
@@ -84,18 +85,19 @@ pub fn unwound_from_outside(rng: &mut fastrand::Rng) -> Code {
     w.finish()
 }
 
-/// An indirect jump to one of several blocks, now and then in a loop, through a pointer that guards or branches choose.
+/// Generates an indirect jump to one of several blocks, in half of the cases in a loop, through a pointer that guards
+/// or branches select.
 ///
-/// Needs: a guarded write keeps the old value as well, and a join keeps the values of all sides.
-pub fn chosen_targets(rng: &mut fastrand::Rng) -> Code {
-    let mut w = Writer::new(rng);
-    let end = w.label();
-    let ways: Vec<Label> = (0..w.rng.usize(2..5)).map(|_| w.label()).collect();
-    w.begin_chain();
-    w.lane_data();
-    let head = w.here();
+/// Needs: a guarded write also keeps the old value, and a join keeps the values of all predecessors.
+pub fn selected_targets(rng: &mut fastrand::Rng) -> Code {
+    let mut w = ProgramWriter::new(rng);
+    let end = w.new_label();
+    let ways: Vec<Label> = (0..w.rng.usize(2..5)).map(|_| w.new_label()).collect();
+    w.start_chain();
+    w.write_lane_values();
+    let head = w.bind_new_label();
     w.data(1);
-    w.choose_pointer(&ways);
+    w.select_pointer(&ways);
     w.jump_to_pointer();
     for &way in &ways {
         w.bind(way);
@@ -112,11 +114,11 @@ pub fn chosen_targets(rng: &mut fastrand::Rng) -> Code {
     w.finish()
 }
 
-/// Two calls of one function.
+/// Generates two calls of one function.
 pub fn two_calls() -> Code {
     let mut rng = fastrand::Rng::with_seed(0);
-    let mut w = Writer::new(&mut rng);
-    let callee = w.label();
+    let mut w = ProgramWriter::new(&mut rng);
+    let callee = w.new_label();
     w.functions = vec![callee];
     w.call(callee);
     w.call(callee);
@@ -127,13 +129,13 @@ pub fn two_calls() -> Code {
     w.finish()
 }
 
-/// A call through pointers that are different in all lanes and name no code of the file.
+/// Generates a call through pointers that differ in all lanes and name no code of the file.
 ///
-/// Needs: the warp issues every callee of its lanes.
-pub fn scattered_call() -> Code {
+/// Needs: the warp executes every callee of its lanes.
+pub fn divergent_external_call() -> Code {
     let mut rng = fastrand::Rng::with_seed(0);
-    let mut w = Writer::new(&mut rng);
-    let back = w.label();
+    let mut w = ProgramWriter::new(&mut rng);
+    let back = w.new_label();
     let pointer = Cell::gpr(0);
     w.write(ALWAYS, &[pointer], &[pointer], ValueDependence::Lane);
     w.push(StackToken::Ret, back);
@@ -148,18 +150,19 @@ pub fn scattered_call() -> Code {
     w.finish()
 }
 
-impl Writer<'_> {
-    /// Operations after which lanes disagree on the registers and predicates.
-    pub(super) fn lane_data(&mut self) {
+impl ProgramWriter<'_> {
+    /// Emits writes after which lanes disagree on a register and a predicate.
+    pub(super) fn write_lane_values(&mut self) {
         let (a, p) = (self.register(), Cell::pred(self.rng.u8(0..PREDICATES)));
         self.write(ALWAYS, &[a], &[a], ValueDependence::Lane);
         self.write(ALWAYS, &[a], &[p], ValueDependence::Function);
     }
 
-    /// Two writes of one cell under a guard and under its complement, often with something between them that makes them
-    /// no pair: another value of the guard or of the cell, or a condition that the other write does not have.
+    /// Emits two writes of one cell under a guard and under its complement, often with operations between them that
+    /// invalidate the pair: another write of the guard or of the cell, or a condition that only one of the writes has.
     ///
-    /// Needs: such a pair replaces what the cell held only if neither cell nor guard is written between its halves.
+    /// Needs: such a pair replaces the old value of the cell only if neither cell nor guard is written between its
+    /// halves.
     pub(super) fn complementary_writes(&mut self) {
         let (cell, guard) = (self.register(), Cell::pred(self.rng.u8(0..PREDICATES)));
         if self.rng.bool() {
@@ -203,7 +206,7 @@ impl Writer<'_> {
         self.write_often_agreeing(second, cell);
     }
 
-    /// No test of the condition code, in most cases.
+    /// Draws a test of the condition code, in most cases the one that always holds.
     pub(super) fn cc_test(&mut self) -> CcTest {
         match self.rng.u8(0..12) {
             0 => CcTest(1),
@@ -211,7 +214,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A write on which lanes agree in most cases.
+    /// Emits a write on whose value lanes agree in most cases.
     fn write_often_agreeing(&mut self, when: ExecCondition, cell: Cell) {
         let read = self.register();
         match self.rng.u8(0..8) {
@@ -221,59 +224,59 @@ impl Writer<'_> {
         }
     }
 
-    /// Puts the address of one of `ways` into the register of indirect jumps: by writes under guards, or by branches
-    /// that come together, with reconvergence or without.
-    pub(super) fn choose_pointer(&mut self, ways: &[Label]) {
+    /// Writes the address of one of `ways` to the register of indirect jumps: by guarded writes, or on branches that
+    /// join, with or without reconvergence.
+    pub(super) fn select_pointer(&mut self, ways: &[Label]) {
         let Some((&first, rest)) = ways.split_first() else {
             return;
         };
         if self.rng.bool() {
-            self.point_to(ALWAYS, first);
+            self.write_pointer(ALWAYS, first);
             for &way in rest {
                 let guard = self.predicate();
-                self.point_to(guard, way);
+                self.write_pointer(guard, way);
             }
             return;
         }
-        let join = self.label();
+        let join = self.new_label();
         let reconverge = self.rng.bool();
         if reconverge {
             self.push(StackToken::Sync, join);
         }
         for &way in rest {
-            let skip = self.label();
+            let skip = self.new_label();
             let guard = self.predicate();
             self.jump(guard, skip);
-            self.point_to(ALWAYS, way);
-            self.leave_for(join, reconverge);
+            self.write_pointer(ALWAYS, way);
+            self.continue_at(join, reconverge);
             self.bind(skip);
         }
-        self.point_to(ALWAYS, first);
-        self.leave_for(join, reconverge);
+        self.write_pointer(ALWAYS, first);
+        self.continue_at(join, reconverge);
         self.bind(join);
     }
 
-    fn leave_for(&mut self, join: Label, reconverge: bool) {
+    fn continue_at(&mut self, join: Label, reconverge: bool) {
         match reconverge {
             true => self.control(ALWAYS, ControlEffect::Unwind(StackToken::Sync)),
             false => self.jump(ALWAYS, join),
         }
     }
 
-    /// Writes the address of `way` where the guard holds; the word is known when the program is finished.
-    fn point_to(&mut self, guard: ExecCondition, way: Label) {
+    /// Emits a guarded write of the address of `way`; [`ProgramWriter::finish`] fills in the word.
+    fn write_pointer(&mut self, guard: ExecCondition, way: Label) {
         self.pointers.push((self.ops.len(), way));
         self.write(guard, &[], &[Cell::gpr(REGISTERS)], ValueDependence::Function);
     }
 }
 
-/// The word that an indirect jump to `addr` has in its register.
+/// Register value of an indirect jump to `addr`.
 pub(super) fn pointer_word(addr: CodeAddr) -> u32 {
     (i64::from(addr.0) - ANCHOR) as i32 as u32
 }
 
-/// Makes `op` write the address `addr`.
-pub(super) fn point(op: &mut Op, addr: CodeAddr) {
+/// Gives `op` the meaning of writing the address `addr`.
+pub(super) fn set_pointer(op: &mut Op, addr: CodeAddr) {
     let written = op.writes.first().copied();
     op.meaning = written.map(|cell| Meaning::set(cell, Expr::Const(pointer_word(addr))));
 }

@@ -1,4 +1,4 @@
-//! Which instructions have a meaning, and what it was compared with: the table in `docs/instructions.md`.
+//! Coverage of meanings by instruction, with the reference of each: the table in `docs/instructions.md`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,17 +7,17 @@ use warpbound_ir::{Op, ValueDependence, meaning_of};
 use warpbound_isa::{Arch, View};
 
 use super::reference::file_of;
-use super::variants::{Shape, shapes, signs};
+use super::variants::{FormVariants, form_variants, operand_modifiers};
 
-/// Of a form with more choices of modifiers, and without a reference, only so many are looked at here.
-const MOST: u64 = 1 << 14;
+/// Maximum number of modifier choices that are examined of a form without a reference.
+const MAX_EXAMINED: u64 = 1 << 14;
 
-/// Instructions of graphics: without a meaning by intent.
+/// Graphics instructions, which have no meaning by intent.
 const GRAPHICS: &[&str] = &[
     "AL2P", "ALD", "AST", "FSWZADD", "IPA", "ISBERD", "KIL", "OUT", "PIXLD", "RTT", "TXA",
 ];
 
-/// Instructions whose operations `crates/ir/tests/float` compares with exact arithmetic.
+/// Instructions whose operations the tests of `warpbound_ir` (`float`) compare with exact arithmetic.
 pub const FLOATS: &[&str] = &[
     "DADD",
     "DFMA",
@@ -51,7 +51,7 @@ pub const FLOATS: &[&str] = &[
     "RRO",
 ];
 
-/// Special registers that a run can tell.
+/// Special registers that runs define.
 const SPECIAL: &[&str] = &[
     "SR_LANEID",
     "SR_TID.X",
@@ -65,7 +65,7 @@ const SPECIAL: &[&str] = &[
     "SR_LEMASK",
     "SR_GTMASK",
     "SR_GEMASK",
-    // In runs with time.
+    // Timed runs only.
     "SR_VIRTCFG",
     "SR_VIRTID",
     "SR_CLOCKLO",
@@ -74,9 +74,9 @@ const SPECIAL: &[&str] = &[
     "SR_GLOBALTIMERHI",
 ];
 
-/// An operation that a run can execute.
-pub fn is_known(op: &Op) -> bool {
-    // Those that only a run with time can tell are 2, 3, 80 to 83.
+/// Whether a run can execute an operation.
+pub fn is_executable(op: &Op) -> bool {
+    // 2, 3 and 80 to 83 are defined in timed runs only.
     let special = matches!(
         op.value,
         ValueDependence::Special(0 | 2 | 3 | 33..=35 | 37..=39 | 56..=60 | 80..=83)
@@ -84,21 +84,22 @@ pub fn is_known(op: &Op) -> bool {
     op.meaning.is_some() || special && op.meaning.is_none()
 }
 
-/// What is known of the instructions of one name.
+/// Coverage of the instructions of one mnemonic.
 #[derive(Default)]
 struct Row {
     forms: usize,
-    /// Choices of modifiers, and how many of them have a meaning.
+    /// Number of modifier choices, and of those with a meaning (`known`).
     all: u64,
     known: u64,
-    /// The same of those with a certain modifier or sign.
+    /// The same numbers by modifier or operand modifier.
     by_part: BTreeMap<String, (u64, u64)>,
 }
 
-fn parts(view: &View) -> Vec<String> {
+/// Returns the modifiers and operand modifiers of an instruction, each once.
+fn modifiers_of(view: &View) -> Vec<String> {
     let mut parts: Vec<String> = view.modifiers.iter().map(|&text| text.to_owned()).collect();
     for operand in &view.operands {
-        let text = signs(operand);
+        let text = operand_modifiers(operand);
         if operand.sets_cc {
             parts.push(".CC".to_owned());
         }
@@ -112,19 +113,20 @@ fn parts(view: &View) -> Vec<String> {
     parts
 }
 
-fn add(shape: &Shape, row: &mut Row) {
+/// Adds the coverage of one form to the row of its mnemonic.
+fn add_form(shape: &FormVariants, row: &mut Row) {
     let count = shape.count();
     let most = if file_of(shape.mnemonic).is_some() {
         count
     } else {
-        MOST
+        MAX_EXAMINED
     };
     let step = count.div_ceil(most);
-    // An odd step meets all values of all bits.
+    // An odd step visits all values of the low bits.
     let step = step + (step + 1) % 2;
     row.forms += 1;
     for number in (0..count).step_by(step as usize) {
-        // Some immediates have a meaning where others have none.
+        // Whether an instruction has a meaning can depend on its immediate.
         let views = [0u64, 5, 0x4_3210]
             .into_iter()
             .filter_map(|immediate| shape.view(Arch::Sm61, shape.word(number, &mut || immediate)));
@@ -147,7 +149,7 @@ fn add(shape: &Shape, row: &mut Row) {
             .any(|view| meaning_of(view).is_some() || special(view));
         row.all += 1;
         row.known += u64::from(known);
-        for part in parts(first) {
+        for part in modifiers_of(first) {
             let (all, with) = row.by_part.entry(part).or_default();
             *all += 1;
             *with += u64::from(known);
@@ -155,11 +157,11 @@ fn add(shape: &Shape, row: &mut Row) {
     }
 }
 
-/// The text of `docs/instructions.md`.
+/// Returns the text of `docs/instructions.md`.
 pub fn document() -> String {
     let mut rows: BTreeMap<&'static str, Row> = BTreeMap::new();
-    for shape in shapes(Arch::Sm61) {
-        add(&shape, rows.entry(shape.mnemonic).or_default());
+    for shape in form_variants(Arch::Sm61) {
+        add_form(&shape, rows.entry(shape.mnemonic).or_default());
     }
     let mut out = String::from(
         "# Instructions of Maxwell and Pascal\n\n\

@@ -1,5 +1,5 @@
-//! Instructions one by one: all their forms and modifiers, and what they compute according to references that share no
-//! code with the meanings.
+//! Reference of single instructions: all forms and modifiers, and results computed by code that is independent of the
+//! meanings in `warpbound_ir`.
 
 pub mod census;
 pub mod reference;

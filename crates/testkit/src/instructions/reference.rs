@@ -1,35 +1,36 @@
-//! What integer instructions compute, from their spelling, on wide integers and single bits: the reference of the
-//! meanings. Nothing here is shared with them but the names of registers.
+//! Results of integer instructions, computed from their assembly text on wide integers and single bits: the reference
+//! of the meanings in `warpbound_ir`, with which it shares only the names of registers.
 
 mod arithmetic;
-mod bits;
+mod operand_bits;
 mod compare;
 mod video;
 
 use warpbound_ir::Cell;
 use warpbound_isa::{Operand, OperandRole, OperandValue, View};
 
-/// What an instruction finds in a lane.
+/// State of a lane that an instruction reads.
 #[derive(Clone, Debug)]
-pub struct Inputs {
+pub struct InstrInputs {
     /// General registers.
     pub registers: [u32; 16],
     /// Predicates.
     pub predicates: [bool; 7],
-    /// Zero, sign, carry and overflow, in bits 0 to 3.
+    /// Condition code: zero, sign, carry and overflow in bits 0 to 3.
     pub flags: u32,
-    /// The word at every place of every constant bank.
+    /// The word at every address of every constant bank.
     pub constant: u32,
-    /// The number of the lane.
+    /// Index of the lane.
     pub lane: u32,
 }
 
-/// What cells get.
-pub type Outputs = Vec<(Cell, u32)>;
+/// Written cells with their values.
+pub type InstrOutputs = Vec<(Cell, u32)>;
 
-type Rule = fn(&Case<'_>) -> Option<Outputs>;
+/// Reference of a group of instructions.
+type Rule = fn(&InstrCase<'_>) -> Option<InstrOutputs>;
 
-/// The file with the reference of an instruction, by its mnemonic.
+/// Returns the name of the file with the reference of an instruction, by mnemonic.
 pub fn file_of(mnemonic: &str) -> Option<&'static str> {
     rule(mnemonic).map(|(file, _)| file)
 }
@@ -39,7 +40,7 @@ fn rule(mnemonic: &str) -> Option<(&'static str, Rule)> {
         "IADD" | "IADD32I" | "IADD3" | "ISCADD" | "ISCADD32I" | "LEA" | "IMUL" | "IMUL32I"
         | "IMAD" | "IMAD32I" | "XMAD" | "IMNMX" | "I2I" => ("arithmetic", arithmetic::outputs),
         "LOP" | "LOP32I" | "LOP3" | "SHL" | "SHR" | "SHF" | "BFE" | "BFI" | "POPC" | "FLO"
-        | "PRMT" | "SEL" | "MOV" | "MOV32I" => ("bits", bits::outputs),
+        | "PRMT" | "SEL" | "MOV" | "MOV32I" => ("bits", operand_bits::outputs),
         "ISET" | "ISETP" | "ICMP" | "PSET" | "PSETP" | "CSET" | "CSETP" | "P2R" | "R2P" => {
             ("compare", compare::outputs)
         }
@@ -49,28 +50,28 @@ fn rule(mnemonic: &str) -> Option<(&'static str, Rule)> {
     })
 }
 
-/// What an instruction writes; `None` when the reference does not know the form.
-pub fn outputs(view: &View, inputs: &Inputs) -> Option<Outputs> {
+/// Returns the cells that an instruction writes; `None` when the reference does not cover the form.
+pub fn outputs(view: &View, inputs: &InstrInputs) -> Option<InstrOutputs> {
     let (_, rule) = rule(view.mnemonic)?;
-    rule(&Case::of(view, inputs))
+    rule(&InstrCase::of(view, inputs))
 }
 
-/// An instruction with what it finds.
-struct Case<'a> {
+/// An instruction with its operands and the state that it reads.
+struct InstrCase<'a> {
     view: &'a View,
-    inputs: &'a Inputs,
+    inputs: &'a InstrInputs,
     reads: Vec<&'a Operand>,
     writes: Vec<&'a Operand>,
 }
 
-impl<'a> Case<'a> {
-    fn of(view: &'a View, inputs: &'a Inputs) -> Case<'a> {
-        let with = |role| view.operands.iter().filter(move |o| o.role == role);
-        Case {
+impl<'a> InstrCase<'a> {
+    fn of(view: &'a View, inputs: &'a InstrInputs) -> InstrCase<'a> {
+        let write_with_flags = |role| view.operands.iter().filter(move |o| o.role == role);
+        InstrCase {
             view,
             inputs,
-            reads: with(OperandRole::Read).collect(),
-            writes: with(OperandRole::Write).collect(),
+            reads: write_with_flags(OperandRole::Read).collect(),
+            writes: write_with_flags(OperandRole::Write).collect(),
         }
     }
 
@@ -78,7 +79,7 @@ impl<'a> Case<'a> {
         self.view.modifiers.contains(&modifier)
     }
 
-    /// The bits of a read operand, whatever stands around it.
+    /// Bits of a read operand, without its modifiers.
     fn bits(&self, place: usize) -> u32 {
         match self.reads[place].value {
             OperandValue::Reg(None) => 0,
@@ -89,7 +90,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn minus(&self, place: usize) -> bool {
+    fn is_negated(&self, place: usize) -> bool {
         self.reads[place].negate
     }
 
@@ -97,14 +98,14 @@ impl<'a> Case<'a> {
         self.reads[place].select
     }
 
-    fn number(&self, place: usize) -> Option<u32> {
+    fn immediate(&self, place: usize) -> Option<u32> {
         match self.reads[place].value {
             OperandValue::Int(n) => Some(n as u32),
             _ => None,
         }
     }
 
-    /// The predicate at a place among the operands that are read.
+    /// Value of the predicate at an index among the operands that are read.
     fn predicate(&self, place: usize) -> bool {
         let OperandValue::Pred { pred, negated } = self.reads[place].value else {
             unreachable!("{:?}", self.reads[place]);
@@ -128,7 +129,7 @@ impl<'a> Case<'a> {
         self.writes.iter().any(|operand| operand.sets_cc)
     }
 
-    /// The register that is written, unless it is RZ.
+    /// Register that is written, unless it is RZ.
     fn register(&self) -> Option<Cell> {
         self.writes.iter().find_map(|operand| match operand.value {
             OperandValue::Reg(register) => register.map(Cell::gpr),
@@ -136,7 +137,7 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// The predicates that are written, in their order.
+    /// Predicates that are written, in order; `None` for PT.
     fn written_predicates(&self) -> Vec<Option<Cell>> {
         let of = |operand: &&Operand| match operand.value {
             OperandValue::Pred { pred, .. } => Some(pred.map(Cell::pred)),
@@ -145,14 +146,14 @@ impl<'a> Case<'a> {
         self.writes.iter().filter_map(of).collect()
     }
 
-    /// The register gets a value.
-    fn plain(&self, value: i128) -> Option<Outputs> {
+    /// Writes a value to the register; `None` if the instruction also sets the condition code.
+    fn write_register(&self, value: i128) -> Option<InstrOutputs> {
         (!self.sets_cc()).then(|| self.with(value, None))
     }
 
-    /// The register gets a value, the condition code flags where it is asked for.
-    fn with(&self, value: i128, flags: Option<[bool; 4]>) -> Outputs {
-        let mut out: Outputs = self
+    /// Writes a value to the register, and the flags to the condition code if the instruction sets it.
+    fn with(&self, value: i128, flags: Option<[bool; 4]>) -> InstrOutputs {
+        let mut out: InstrOutputs = self
             .register()
             .map(|cell| (cell, value as u32))
             .into_iter()
@@ -167,16 +168,17 @@ impl<'a> Case<'a> {
         out
     }
 
-    /// The register gets bits, the condition code their sign and whether they, and words before them, are 0.
-    fn of_bits(&self, value: u32, chained: bool) -> Outputs {
+    /// Writes bits to the register, and their sign and zero flag to the condition code. With `chained`, the zero flag
+    /// also requires that of the lower words.
+    fn write_bits(&self, value: u32, chained: bool) -> InstrOutputs {
         let is_zero = value == 0 && (!chained || self.zero());
         let flags = [is_zero, value >> 31 == 1, false, false];
         self.with(value.into(), Some(flags))
     }
 }
 
-/// The low bits of a number with its sign.
-fn signed(value: u32, bits: u32) -> i128 {
+/// Sign-extends the low bits of a word.
+fn sign_extend(value: u32, bits: u32) -> i128 {
     let whole = i128::from(value) & ((1 << bits) - 1);
     if whole >> (bits - 1) & 1 == 1 {
         whole - (1 << bits)
@@ -185,11 +187,11 @@ fn signed(value: u32, bits: u32) -> i128 {
     }
 }
 
-/// Part of a word as a number: where it begins, how many bits it has, whether it has a sign.
-fn part(value: u32, from: u32, bits: u32, with_sign: bool) -> i128 {
+/// Bit field of a word as a number: first bit, number of bits, signedness.
+fn bit_field(value: u32, from: u32, bits: u32, with_sign: bool) -> i128 {
     let part = value >> from;
     match with_sign {
-        true => signed(part, bits),
+        true => sign_extend(part, bits),
         false => i128::from(part) & ((1 << bits) - 1),
     }
 }

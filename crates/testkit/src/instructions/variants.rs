@@ -1,30 +1,30 @@
-//! Every way in which the words of an encoding form can be modified.
+//! Enumeration of encoding forms and of all their modifier choices.
 
 use warpbound_isa::nvidia::{Form, OperandKind, Program, table};
 use warpbound_isa::{Arch, FormId, Operand, View};
 
-/// Of a form with more choices of modifiers only so many, spread evenly, are looked at.
+/// Maximum number of modifier choices of a form; of more, that number is taken, spread evenly.
 pub const MOST_VARIANTS: u64 = 1 << 20;
 
-/// An encoding form with the operands that tests give it.
-pub struct Shape {
-    /// The row.
+/// Variants of an encoding form: its modifier choices, with the operands of the tests.
+pub struct FormVariants {
+    /// Row of the form in the table.
     pub id: FormId,
-    /// The opcode without modifiers.
+    /// Opcode without modifiers.
     pub mnemonic: &'static str,
     form: &'static Form,
 }
 
-/// Where immediates come from.
-pub type Numbers<'a> = &'a mut dyn FnMut() -> u64;
+/// Source of immediates.
+pub type Immediates<'a> = &'a mut dyn FnMut() -> u64;
 
-/// All forms of an architecture that stand for an instruction.
-pub fn shapes(arch: Arch) -> Vec<Shape> {
+/// Returns the variants of all forms of an architecture that encode an instruction.
+pub fn form_variants(arch: Arch) -> Vec<FormVariants> {
     let of_arch = table()
         .forms()
         .filter(|(_, form)| form.is_instruction() && form.exists_on(arch));
     of_arch
-        .map(|(id, form)| Shape {
+        .map(|(id, form)| FormVariants {
             id,
             mnemonic: form.mnemonic(),
             form,
@@ -32,8 +32,8 @@ pub fn shapes(arch: Arch) -> Vec<Shape> {
         .collect()
 }
 
-impl Shape {
-    /// A predicate may be written, or none.
+impl FormVariants {
+    /// Whether the form has an optional predicate output.
     fn has_optional(&self) -> bool {
         let operands = self.form.operand_bits();
         operands
@@ -41,7 +41,7 @@ impl Shape {
             .any(|operand| operand.written && operand.optional)
     }
 
-    /// Choices of modifiers; whether a predicate is written that need not be is one of them.
+    /// Number of modifier choices; writing an optional predicate is one of them.
     pub fn count(&self) -> u64 {
         let bits = self.form.modifier_bits().count_ones() + u32::from(self.has_optional());
         1u64.checked_shl(bits)
@@ -49,15 +49,16 @@ impl Shape {
             .min(MOST_VARIANTS)
     }
 
-    /// The word with the modifiers of a number below [`Shape::count`]. Registers that are read are R1, R2 and so on, the one
-    /// that is written R4 (a group of registers from R4 on); predicates P1 and P2, those written P3 and P4; the guard PT.
-    pub fn word(&self, number: u64, numbers: Numbers<'_>) -> u64 {
+    /// Returns the word of variant `number`, below [`FormVariants::count`]. Registers read are R1, R2 and so on, the
+    /// register written is R4 (a group of registers starts at R4); predicates read are P1 and P2, predicates written P3
+    /// and P4; the guard is PT.
+    pub fn word(&self, number: u64, numbers: Immediates<'_>) -> u64 {
         let mut word = self.form.value;
         if self.form.mask >> 16 & 15 == 0 {
             word |= 7 << 16;
         }
         let bits = self.form.modifier_bits();
-        // An odd factor takes each number to another one, and spreads those of large forms.
+        // Multiplication by an odd constant is a bijection; its high bits spread the variants of large forms.
         let all = bits.count_ones() + u32::from(self.has_optional());
         let mut rest = match all > MOST_VARIANTS.trailing_zeros() {
             true => number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - all),
@@ -88,9 +89,9 @@ impl Shape {
         word
     }
 
-    /// The instruction of a word, when the word is one of this form and spells nothing invalid.
+    /// Decodes a word; `None` unless it is an instruction of this form without invalid modifiers.
     pub fn view(&self, arch: Arch, word: u64) -> Option<View> {
-        let program = decoded(arch, word)?;
+        let program = decode_word(arch, word)?;
         let instr = program.instrs.first()?;
         let view = program
             .view(instr)
@@ -102,8 +103,8 @@ impl Shape {
     }
 }
 
-/// A program whose first instruction is the word.
-pub fn decoded(arch: Arch, word: u64) -> Option<Program> {
+/// Decodes a program whose first instruction is the word; the control words are 0.
+pub fn decode_word(arch: Arch, word: u64) -> Option<Program> {
     let mut group = [0u8; 32];
     for (place, byte) in group.iter_mut().skip(8).zip(word.to_le_bytes()) {
         *place = byte;
@@ -111,8 +112,8 @@ pub fn decoded(arch: Arch, word: u64) -> Option<Program> {
     Program::decode(arch, &group).ok()
 }
 
-/// What stands before an operand and behind it.
-pub fn signs(operand: &Operand) -> String {
+/// Returns the prefix and suffix modifiers of an operand: sign, absolute value, complement, selected part, `.CC`.
+pub fn operand_modifiers(operand: &Operand) -> String {
     let mut out = String::new();
     for (text, holds) in [
         ("-", operand.negate),

@@ -1,6 +1,6 @@
-//! Atomic operations on what threads share.
+//! Reference of atomic operations on shared cells.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -19,7 +19,7 @@ fn one_thread_or_many(number: u64) -> LaunchFile {
     }
 }
 
-/// What the atomics on `bits` and `sum` end with; a sum of small integers is the same in every order.
+/// Returns the final contents of `bits` and `sum`; a sum of small integers is the same in every order.
 fn bits_and_sum(values: &[i32], bits: &[u32; 8], sum: f32) -> ([u32; 8], f32) {
     let mut bits = *bits;
     for value in values {
@@ -28,7 +28,7 @@ fn bits_and_sum(values: &[i32], bits: &[u32; 8], sum: f32) -> ([u32; 8], f32) {
     (bits, sum + values.iter().sum::<i32>() as f32)
 }
 
-/// A single thread: all is determined, and the compare-and-swap may swap.
+/// Launch of a single thread: the result is determined, and the compare-and-swap may succeed.
 fn one_thread(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let n = rng.usize(1..9);
@@ -40,7 +40,7 @@ fn one_thread(number: u64) -> LaunchFile {
     build(&[value], (1, 1), n, &mut rng, &start, Some(&out))
 }
 
-/// Any values: which thread gets which ticket is not determined, so nothing is said of `out`.
+/// Launch with any values: the order of tickets is not determined, so `out` is not compared.
 fn mixed(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, threads) = match number {
@@ -54,7 +54,7 @@ fn mixed(number: u64) -> LaunchFile {
     build(&values, (blocks, threads), n, &mut rng, &start, None)
 }
 
-/// Threads of one block with one value, which is also what makes what the first thread writes the same as what it finds.
+/// Launch of one block whose threads all have the same value, so that their order does not matter.
 fn alike(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let threads = match number {
@@ -64,7 +64,7 @@ fn alike(number: u64) -> LaunchFile {
     let n = threads + rng.usize(0..9);
     let value = rng.i32(-1000..1000);
     let low = value.min(n as i32);
-    // What the threads find at n is not their value, so nothing is swapped.
+    // The cell at n differs from the threads' value, so the compare-and-swap fails.
     let found = value + rng.i32(1..50);
     let mut start = vec![-low; n];
     start.extend((0..threads).map(|_| rng.i32(..)));
@@ -97,14 +97,14 @@ fn build(
         .output("bits", &bits, &bits_end)
         .output("sum", &[sum], &[sum_end])
         .value("n", n as i32)
-        .done()
+        .finish()
 }
 
 fn product(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(1, 32), (3, 37), (1, 1)].get(number as usize).copied();
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..50)));
-    // Powers of two, few enough that no product leaves the normal numbers: it is the same in every order.
+    // Powers of two whose products stay normal: the result is the same in every order.
     let (mut least, mut most) = (0, 0);
     let factors: Vec<f32> = (0..blocks * threads)
         .map(|_| {
@@ -134,7 +134,7 @@ fn product(number: u64) -> LaunchFile {
     TestLaunch::of("cas_loop", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", &factors)
         .output("cell", &[start.to_bits()], &[end.to_bits()])
-        .done()
+        .finish()
 }
 
 fn lock(number: u64) -> LaunchFile {
@@ -145,7 +145,7 @@ fn lock(number: u64) -> LaunchFile {
         2 => (1, 1),
         _ => (rng.usize(1..6), rng.usize(1..80)),
     };
-    // The first block changes what all blocks divide: with several, a quotient that stays.
+    // The first block changes the dividend of all blocks; with several blocks the quotient must not change.
     let (first, n) = match (blocks, rng.bool()) {
         (1, _) => (rng.i32(..), rng.i32(2..100)),
         (_, true) => (rng.i32(..), 1),
@@ -157,5 +157,5 @@ fn lock(number: u64) -> LaunchFile {
         .output("lock", &[0], &[0])
         .output("data", &start, &vec![first / n; blocks])
         .value("n", n)
-        .done()
+        .finish()
 }

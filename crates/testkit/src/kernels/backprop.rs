@@ -1,8 +1,8 @@
-//! A layer of a neural network with 16 hidden units: sums of 16 products, and the weights' change.
+//! Reference of a neural-network layer with 16 hidden units: sums of 16 products, and the update of the weights.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::rounding::{Sum, rounded, signed};
+use super::rounding::{ErrorSum, rounded, signed};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -10,10 +10,10 @@ pub(super) const KERNELS: &[Row] = &[
     ("backprop", "backprop_forward", forward),
 ];
 
-/// Hidden units, and inputs of a block.
+/// Number of hidden units, and of inputs of a block.
 const UNITS: usize = 16;
 
-/// Blocks of 16 inputs, and numbers in a row of weights: more than there are units in the last of the chosen.
+/// Number of blocks of 16 inputs, and length of a row of weights, which exceeds the number of units in launch 2.
 fn size(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
     match number {
         0 => (1, UNITS),
@@ -28,22 +28,22 @@ fn forward(number: u64) -> LaunchFile {
     let (blocks, hidden) = size(number, &mut rng);
     let input: Vec<f32> = signed(&mut rng, blocks * UNITS);
     let weights: Vec<f32> = signed(&mut rng, blocks * UNITS * hidden);
-    let partial: Vec<Sum> = (0..blocks * hidden)
+    let partial: Vec<ErrorSum> = (0..blocks * hidden)
         .map(|at| match (at / hidden, at % hidden) {
-            (block, unit) if unit < UNITS => Sum::of((0..UNITS).map(|line| {
+            (block, unit) if unit < UNITS => ErrorSum::of((0..UNITS).map(|line| {
                 let source = block * UNITS + line;
                 f64::from(input[source]) * f64::from(weights[source * hidden + unit])
             })),
-            _ => Sum::default(),
+            _ => ErrorSum::default(),
         })
         .collect();
     let (partial, error) = rounded::<f32>(&partial);
     TestLaunch::of("backprop_forward", [1, blocks as u32, 1], [16, 16, 1])
         .input("input", &input)
         .input("weights", &weights)
-        .near("partial", &vec![0.0; partial.len()], &partial, 0.0, error)
+        .output_within("partial", &vec![0.0; partial.len()], &partial, 0.0, error)
         .value("hidden", hidden as i32)
-        .done()
+        .finish()
 }
 
 fn adjust(number: u64) -> LaunchFile {
@@ -61,7 +61,7 @@ fn adjust(number: u64) -> LaunchFile {
             let at = source * hidden + unit;
             let step = rate * f64::from(delta);
             let change = step * f64::from(input) + inertia * f64::from(momentum[at]);
-            // The first row is that of the bias, which changes a second time.
+            // The first row belongs to the bias, which is updated a second time.
             let bias = match source {
                 0 => step + inertia * change,
                 _ => 0.0,
@@ -70,13 +70,13 @@ fn adjust(number: u64) -> LaunchFile {
             new_momentum[at] = change as f32;
         }
     }
-    // All numbers are below 4, and at most ten roundings lead to one.
+    // All numbers are below 4, and each results from at most ten roundings.
     let error = 10.0 * 4.0 * f64::from(f32::EPSILON) / 2.0;
     TestLaunch::of("backprop_adjust", [1, blocks as u32, 1], [16, 16, 1])
         .input("delta", &delta)
         .input("input", &input)
-        .near("weights", &weights, &new_weights, 0.0, error)
-        .near("momentum", &momentum, &new_momentum, 0.0, error)
+        .output_within("weights", &weights, &new_weights, 0.0, error)
+        .output_within("momentum", &momentum, &new_momentum, 0.0, error)
         .value("hidden", hidden as i32)
-        .done()
+        .finish()
 }

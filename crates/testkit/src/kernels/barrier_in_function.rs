@@ -1,6 +1,6 @@
-//! Sums of a block, by halves.
+//! Reference of block-wide sums by repeated halving.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -8,7 +8,7 @@ pub(super) const KERNELS: &[Row] = &[("barrier_in_function", "barrier_in_functio
 
 fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
-    // A block of no power of two leaves threads out of its sum.
+    // A block whose size is not a power of two omits threads from its sum.
     let shape = [(2, 256), (1, 1), (3, 77)].get(number as usize).copied();
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..=256)));
     let divisor = match rng.i32(-40..40) {
@@ -33,10 +33,10 @@ fn launch(number: u64) -> LaunchFile {
     .input("in", &values)
     .output("out", &vec![0; values.len()], &results)
     .value("n", divisor)
-    .done()
+    .finish()
 }
 
-/// The sum as a tree of halves makes it: a half that is odd loses its last number.
+/// Returns the sum of a halving tree: a part of odd length loses its last number.
 fn sum_by_halves(values: &[i32]) -> i32 {
     match values {
         [only] => *only,

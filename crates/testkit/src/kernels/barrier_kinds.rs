@@ -1,6 +1,6 @@
-//! Barriers that count, and barriers with names.
+//! Reference of barriers with a reduction, and of named barriers.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -16,7 +16,7 @@ fn reduce(number: u64) -> LaunchFile {
     let n = rng.usize(1..200);
     let mut values = Vec::new();
     for _ in 0..blocks {
-        // Blocks with a zero and without, and blocks of which all numbers are larger than their count; -1 is no number.
+        // Blocks with and without a zero, and blocks all of whose numbers exceed their count; -1 is excluded.
         let (least, most) = [(-400, 400), (0, 3), (70, 400), (-9, 9)][rng.usize(0..4)];
         let one = || match rng.i32(least..most) {
             -1 => 1,
@@ -27,7 +27,7 @@ fn reduce(number: u64) -> LaunchFile {
     // The kernel reads a number at n, and one at the count of larger ones.
     let all = values.len();
     values.extend((all..(n + 1).max(threads + 1)).map(|_| rng.i32(-400..400)));
-    // With less, a thread with 0 might read before the input.
+    // With a negative number, a thread with 0 could read before the input.
     values[n] = values[n].abs();
     let results: Vec<i32> = values[..all]
         .chunks(threads)
@@ -59,14 +59,15 @@ fn reduce(number: u64) -> LaunchFile {
     .input("in", &values)
     .output("out", &vec![0; all], &results)
     .value("n", n as i32)
-    .done()
+    .finish()
 }
 
 fn named(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let rounds = [5, 1, 2].get(number as usize).copied();
     let rounds = rounds.unwrap_or_else(|| rng.usize(1..12));
-    // The first warp may reach the last barrier before the second one leaves barrier 1, so that is another one.
+    // The first warp may reach the last barrier before the second warp leaves barrier 1, so the last one must differ
+    // from it.
     let which = match rng.i32(0..16) {
         1 => 15,
         which => which,
@@ -87,5 +88,5 @@ fn named(number: u64) -> LaunchFile {
         .output("out", &[0; 96], &out)
         .value("rounds", rounds as i32)
         .value("which", which)
-        .done()
+        .finish()
 }

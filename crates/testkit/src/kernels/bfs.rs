@@ -1,6 +1,6 @@
-//! One level of a breadth-first search.
+//! Reference of one level of a breadth-first search.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -9,14 +9,14 @@ pub(super) const KERNELS: &[Row] = &[
     ("bfs", "bfs_expand", expand),
 ];
 
-/// A graph, and how far a search has come that has finished a number of levels.
+/// A graph, and the state of a search after a number of levels.
 struct Search {
-    /// Where a node's edges begin, and how many they are.
+    /// Index of the first edge and number of edges, for each node.
     nodes: Vec<i32>,
     edges: Vec<i32>,
-    /// The distance of each node from the first, at most that of the level; otherwise -1.
+    /// Distance of each node from the first, if at most `level`; otherwise -1.
     cost: Vec<i32>,
-    /// The distance of each node, all levels done.
+    /// Distance of each node after all levels.
     full: Vec<i32>,
     level: i32,
     block: u32,
@@ -42,7 +42,7 @@ impl Search {
             nodes.extend([edges.len() as i32, degree as i32]);
             edges.extend((0..degree).map(|_| rng.i32(0..count as i32)));
         }
-        // At least one element, so that the buffer has one.
+        // A buffer has at least one element.
         if edges.is_empty() {
             edges.push(0);
         }
@@ -78,7 +78,7 @@ impl Search {
         TestLaunch::of(kernel, [blocks, 1, 1], [self.block, 1, 1])
     }
 
-    /// One byte for each node: whether its distance is one of these.
+    /// Returns a byte for each node: whether its distance is in the range.
     fn marks(&self, distances: std::ops::RangeInclusive<i32>) -> Vec<u8> {
         let marks = self.full.iter();
         marks.map(|cost| distances.contains(cost).into()).collect()
@@ -106,7 +106,7 @@ fn expand(number: u64) -> LaunchFile {
         .input("visited", &search.marks(0..=now))
         .output("cost", &search.cost, &reached)
         .value("count", search.cost.len() as i32)
-        .done()
+        .finish()
 }
 
 fn advance(number: u64) -> LaunchFile {
@@ -121,5 +121,5 @@ fn advance(number: u64) -> LaunchFile {
         .output("visited", &search.marks(0..=now), &search.marks(0..=then))
         .output("again", &[0u8], &[again])
         .value("count", search.cost.len() as i32)
-        .done()
+        .finish()
 }

@@ -1,6 +1,6 @@
-//! Sorted blocks, and one step of a bitonic sort.
+//! Reference of sorted blocks, and of one step of a bitonic sort.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, LaunchNumber, Row};
 
@@ -9,7 +9,7 @@ pub(super) const KERNELS: &[Row] = &[
         block(
             number,
             "void bitonic::block<int>(int*)",
-            // Few keys, many of them equal, in some launches.
+            // Some launches have few distinct keys.
             |rng, few| if few { rng.i32(-3..3) } else { rng.i32(..) },
             i32::cmp,
         )
@@ -21,7 +21,7 @@ pub(super) const KERNELS: &[Row] = &[
             block(
                 number,
                 "void bitonic::block<double>(double*)",
-                // Without NaN, and with zeros of one sign: then there is one order.
+                // No NaN, and zeros of one sign: the order is total.
                 |rng, few| match few {
                     true => rng.i32(1..5).into(),
                     false => (rng.f64() - 0.5) * f64::powi(2.0, rng.i32(-1040..1000)) + 0.0,
@@ -50,10 +50,10 @@ fn block<N: LaunchNumber>(
     }
     TestLaunch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .output("data", &keys, &sorted)
-        .done()
+        .finish()
 }
 
-/// Bits of keys that are compared in a way of their own.
+/// Keys with special comparisons: zeros, infinities, NaN, a subnormal number.
 const SPECIAL: [f32; 6] = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-40];
 
 fn step(number: u64) -> LaunchFile {
@@ -63,7 +63,7 @@ fn step(number: u64) -> LaunchFile {
         (shape.copied()).unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..100), rng.usize(1..9)));
     let (size, stride) = (1 << size_bit, 1 << rng.usize(0..size_bit.max(1)));
     let all: usize = blocks * threads;
-    // The last threads have partners that are no threads.
+    // The last threads have partners beyond the number of threads.
     let mut keys: Vec<f32> = (0..all.next_multiple_of(2 * stride))
         .map(|_| match rng.usize(0..8) {
             0 => SPECIAL[rng.usize(0..SPECIAL.len())],
@@ -73,7 +73,7 @@ fn step(number: u64) -> LaunchFile {
         .collect();
     let start = keys.clone();
     for t in (0..all).filter(|t| t & stride == 0) {
-        // Keys that are equal, or no numbers, are not greater: where keys descend they change places.
+        // Equal keys and NaNs are not greater, so descending pairs swap them.
         let greater = keys[t] > keys[t + stride];
         if greater == (t & size == 0) {
             keys.swap(t, t + stride);
@@ -87,5 +87,5 @@ fn step(number: u64) -> LaunchFile {
     .output("data", &start, &keys)
     .value("size", size as i32)
     .value("stride", stride as i32)
-    .done()
+    .finish()
 }

@@ -1,6 +1,6 @@
-//! Searches in a table that a negative entry ends.
+//! Reference of searches in a table that ends with a negative entry.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -11,10 +11,10 @@ fn launch(number: u64) -> LaunchFile {
     let shape = [(1, 32), (3, 37), (1, 1)].get(number as usize).copied();
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..80)));
     let all: usize = blocks * threads;
-    // At least as long as threads are many, so that no thread writes where another does.
+    // At least as long as the number of threads, so that no two threads write one cell.
     let n = all + rng.usize(0..40);
     let mut table: Vec<i32> = (0..n).map(|_| rng.i32(0..200)).collect();
-    // A sentinel, or none.
+    // A sentinel in most tables.
     if let Some(entry) = table.get_mut(rng.usize(0..3 * n / 2)) {
         *entry = -1 - rng.i32(0..3);
     }
@@ -42,5 +42,5 @@ fn launch(number: u64) -> LaunchFile {
         .input("keys", &keys)
         .output("out", &start, &out)
         .value("n", n as i32)
-        .done()
+        .finish()
 }

@@ -1,8 +1,8 @@
-//! Look-ups in a B+tree against those in a sorted map.
+//! Reference of look-ups in a B+tree: those in a sorted map.
 
 use std::collections::BTreeMap;
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -11,36 +11,37 @@ pub(super) const KERNELS: &[Row] = &[
     ("btree_search", "btree_range", range),
 ];
 
-/// Places of a node.
-const PLACES: usize = 32;
+/// Number of slots of a node.
+const SLOTS: usize = 32;
 
-/// A tree as the kernels read it.
+/// B+tree in the layout of the kernels.
 struct Tree {
     keys: Vec<i32>,
     slots: Vec<i32>,
-    /// The leaf behind a leaf; -1 behind the last one.
+    /// Successor of each leaf; -1 for the last one.
     next: Vec<i32>,
     levels: i32,
 }
 
-/// Entries of a node before it gets its place: a key and a slot each.
+/// Entries of a node that is not yet laid out: pairs of key and slot.
 type Entries = Vec<(i32, i32)>;
 
 impl Tree {
-    /// Nodes of random fullness over the entries of a map. The root is node 0, so nodes are laid out level by level.
+    /// Builds a tree over the entries of a map, with nodes of random fill. The root is node 0: nodes are laid out level
+    /// by level.
     fn of(map: &BTreeMap<i32, i32>, rng: &mut fastrand::Rng) -> Tree {
         let mut split = |entries: &[(i32, i32)]| -> Vec<Entries> {
             let mut rest = entries;
             let mut nodes = Vec::new();
             while !rest.is_empty() {
-                let count = rng.usize(PLACES / 2..=PLACES).min(rest.len());
+                let count = rng.usize(SLOTS / 2..=SLOTS).min(rest.len());
                 nodes.push(rest[..count].to_vec());
                 rest = &rest[count..];
             }
             nodes
         };
         let entries: Entries = map.iter().map(|(&key, &value)| (key, value)).collect();
-        // From the leaves up; a slot of an inner level is a position in the level below.
+        // From the leaves up: a slot of an inner level is a position in the next lower level.
         let mut levels = vec![split(&entries)];
         while levels.last().is_some_and(|level| level.len() > 1) {
             let below = &levels[levels.len() - 1];
@@ -68,7 +69,7 @@ impl Tree {
                     true => tree.next.len() as i32 + 1,
                     false => -1,
                 });
-                for place in 0..PLACES {
+                for place in 0..SLOTS {
                     let (key, slot) = node.get(place).copied().unwrap_or((i32::MAX, -7));
                     let is_child = !is_leaf && place < node.len();
                     tree.keys.push(key);
@@ -88,10 +89,10 @@ fn map(rng: &mut fastrand::Rng, entries: usize) -> BTreeMap<i32, i32> {
         .collect()
 }
 
-/// Entries of the tree and queries.
+/// Numbers of entries of the tree and of queries.
 fn sizes(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
     match number {
-        // The root is a leaf; three levels; four.
+        // A root that is a leaf; three levels; four levels.
         0 => (20, 8),
         1 => (700, 30),
         2 => (20_000, 61),
@@ -122,7 +123,7 @@ fn find(number: u64) -> LaunchFile {
         .input("queries", &wanted)
         .output("found", &vec![0; queries], &found)
         .value("count", queries as i32)
-        .done()
+        .finish()
 }
 
 fn range(number: u64) -> LaunchFile {
@@ -134,7 +135,7 @@ fn range(number: u64) -> LaunchFile {
     let ranges: Vec<(i32, i32)> = (0..queries)
         .map(|_| {
             let low = rng.i32(-most..most);
-            // Some are empty, some are the wrong way round.
+            // Some ranges are empty, some reversed.
             (low, low + rng.i32(-5..most.min(400)))
         })
         .collect();
@@ -163,5 +164,5 @@ fn range(number: u64) -> LaunchFile {
     .output("counts", &vec![-1; queries], &counts)
     .output("sums", &vec![-1; queries], &sums)
     .value("count", queries as i32)
-    .done()
+    .finish()
 }

@@ -1,28 +1,30 @@
-//! Sums of digits, to base ten for odd numbers and to another base for even ones.
+//! Reference of digit sums: base ten for odd numbers, another base for even ones.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("call_both_sides", "call_both_sides", launch)];
 
-/// The base of the even numbers is at least the number of threads, and it is the sum of decimal digits of some odd number.
-const MOST: usize = 80;
+/// Maximum base of the even numbers, which is at least the number of threads and the decimal digit sum of some odd
+/// number.
+const MAX_BASE: usize = 80;
 
 fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(1, 32), (2, 35), (1, 1)].get(number as usize).copied();
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..3), rng.usize(1..40)));
     let all: usize = blocks * threads;
-    let base = all.max(2) + rng.usize(0..=MOST - all.max(2));
+    let base = all.max(2) + rng.usize(0..=MAX_BASE - all.max(2));
     let mut values: Vec<i32> = (0..all).map(|_| rng.i32(-50..i32::MAX)).collect();
     values.extend((all..all + base).map(|_| rng.i32(-50..i32::MAX)));
-    // An even number writes behind its place, where an odd number may write: the two write the same.
+    // The thread of an even number also writes the next cell, which the next thread may write: both must write the
+    // same.
     for i in 1..all {
         if values[i - 1] % 2 == 0 && values[i] % 2 != 0 {
             match rng.bool() {
                 true => {
-                    values[i] = odd_of_digits(base, &mut rng);
+                    values[i] = odd_number_with_digit_sum(base, &mut rng);
                     values[i - 1 + base] = base.pow(rng.u32(0..4)) as i32;
                 }
                 false => {
@@ -48,10 +50,10 @@ fn launch(number: u64) -> LaunchFile {
     .input("in", &values)
     .output("out", &start, &out)
     .value("n", base as i32)
-    .done()
+    .finish()
 }
 
-/// The sum of the digits of a number; 0 for those below 0.
+/// Returns the digit sum of a number; 0 for negative ones.
 fn digit_sum(value: i32, base: usize) -> i32 {
     let mut rest = value.max(0) as usize;
     let mut sum = 0;
@@ -62,12 +64,12 @@ fn digit_sum(value: i32, base: usize) -> i32 {
     sum
 }
 
-/// An odd number with this sum of decimal digits, from 1 to 81.
-fn odd_of_digits(sum: usize, rng: &mut fastrand::Rng) -> i32 {
+/// Returns a random odd number with this decimal digit sum, from 1 to 81.
+fn odd_number_with_digit_sum(sum: usize, rng: &mut fastrand::Rng) -> i32 {
     let mut digits = [0; 9];
     digits[0] = 1;
     for _ in 1..sum {
-        // The last digit goes up by two, with one that another digit gives.
+        // Increases the last digit by two, taking one from another digit.
         let free: Vec<usize> = (1..9).filter(|&at| digits[at] < 9).collect();
         match rng.choice(&free) {
             Some(&at) => digits[at] += 1,

@@ -1,6 +1,6 @@
-//! Sums of quotients and remainders.
+//! Reference of sums of quotients and remainders, computed by nested calls.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -30,5 +30,5 @@ fn launch(number: u64) -> LaunchFile {
         .input("in", &values)
         .output("out", &vec![0; values.len()], &results)
         .value("n", count)
-        .done()
+        .finish()
 }

@@ -1,8 +1,8 @@
-//! Branches on two comparisons, and sums of 128 bits.
+//! Reference of branches on two comparisons, and of 128-bit additions.
 
 use std::collections::BTreeSet;
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -16,16 +16,16 @@ fn shape(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
     shape.unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..80)))
 }
 
-/// Which sides a thread takes.
+/// Sides of the branches that a thread takes.
 #[derive(Clone, Copy, PartialEq)]
 enum Side {
     /// The numbers differ, and the first is less than twice the second.
     Small,
-    /// They differ, and it is not.
+    /// The numbers differ, and it is not.
     Large,
-    /// They are the same and above 0.
+    /// The numbers are equal and positive.
     Same,
-    /// They are the same and not above 0: nothing is written.
+    /// The numbers are equal and not positive: nothing is written.
     None,
 }
 
@@ -39,7 +39,7 @@ impl Side {
         }
     }
 
-    /// How far from its own place a thread of this side writes.
+    /// Offsets from its own cell of the cells that a thread on this side writes.
     fn writes(self) -> &'static [usize] {
         match self {
             Side::Small => &[0, 1, 5],
@@ -67,7 +67,7 @@ fn branches(number: u64) -> LaunchFile {
         if rng.usize(0..5) == 0 {
             a[i] = b[i];
         }
-        // No two threads write one cell: one that would gets numbers with which it writes nothing.
+        // No two threads write one cell: a thread that would gets numbers with which it writes nothing.
         let cells = Side::of(a[i], b[i]).writes().iter().map(|by| i + by);
         match cells.clone().any(|cell| taken.contains(&cell)) {
             true => (a[i], b[i]) = (-2.5, -2.5),
@@ -99,10 +99,10 @@ fn branches(number: u64) -> LaunchFile {
         .input("b", &b)
         .output("out", &start, &out)
         .value("n", n as i32)
-        .done()
+        .finish()
 }
 
-/// A result of arithmetic: there is one NaN.
+/// Replaces a NaN by the canonical one, which is the only NaN that arithmetic produces.
 fn canonical(result: f32) -> f32 {
     match result.is_nan() {
         true => f32::from_bits(0x7fff_ffff),
@@ -114,9 +114,9 @@ fn carry_chain(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, threads) = shape(number, &mut rng);
     let all: usize = blocks * threads;
-    // Behind all sums.
+    // After all sums.
     let n = 4 * all + rng.usize(0..9);
-    // The threads with a carry write one cell: all the same.
+    // All threads with a carry write the same number to one cell.
     let lowest = (rng.u32(..), rng.u32(..));
     let replaced = |number: u128, low: u32| number >> 32 << 32 | u128::from(low);
     let mut pairs = Vec::new();
@@ -125,13 +125,13 @@ fn carry_chain(number: u64) -> LaunchFile {
     for _ in 0..all {
         let (mut a, mut b) = (rng.u128(..), rng.u128(..));
         if rng.bool() {
-            // A carry through all words, from the lowest or from none.
+            // A carry through all words, with or without one from the lowest.
             b = u128::MAX - a + rng.u128(0..2);
         }
         if rng.bool() {
             (a, b) = (replaced(a, lowest.0), replaced(b, lowest.1));
         } else if a.checked_add(b).is_none() {
-            // Halves have no carry.
+            // The sum of two halves has no carry.
             (a, b) = (a >> 1, b >> 1);
         }
         let (sum, is_carry) = a.overflowing_add(b);
@@ -152,10 +152,10 @@ fn carry_chain(number: u64) -> LaunchFile {
         .input("b", &b)
         .output("out", &vec![77; n + 1], &sums)
         .value("n", n as i32)
-        .done()
+        .finish()
 }
 
-/// The words of a number, the lowest first.
+/// Words of a number, lowest first.
 fn words(number: u128) -> [u32; 4] {
     std::array::from_fn(|at| (number >> (32 * at)) as u32)
 }

@@ -1,8 +1,8 @@
-//! The compressible Euler equations on an unstructured mesh.
+//! Reference of fluxes of the compressible Euler equations on an unstructured mesh.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::running_error::{Rounded, ends};
+use super::running_error::{Rounded, expected_contents};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -11,11 +11,11 @@ pub(super) const KERNELS: &[Row] = &[
     ("cfd_flux", "cfd_advance", advance),
 ];
 
-/// The variables of a cell: density, three of momentum, energy.
+/// Number of variables of a cell: density, momentum in three directions, energy.
 const VARIABLES: usize = 5;
 const FACES: usize = 4;
 
-/// The ratio of specific heats, as the kernel's single.
+/// Ratio of specific heats, as the kernel's single.
 const GAMMA: f32 = 1.4;
 
 fn cells(number: u64, rng: &mut fastrand::Rng) -> usize {
@@ -31,7 +31,7 @@ fn launch(kernel: &str, cells: usize) -> TestLaunch {
     TestLaunch::of(kernel, [cells.div_ceil(64) as u32, 1, 1], [64, 1, 1])
 }
 
-/// A random state whose pressure is far from zero.
+/// Draws a state whose pressure is far from zero.
 fn state(rng: &mut fastrand::Rng) -> [f32; VARIABLES] {
     let density = 0.5 + rng.f32();
     let [x, y, z] = [(); 3].map(|()| rng.f32() * 2.0 - 1.0);
@@ -39,14 +39,14 @@ fn state(rng: &mut fastrand::Rng) -> [f32; VARIABLES] {
     [density, x, y, z, moving + 1.0 + 2.0 * rng.f32()]
 }
 
-/// States as the kernel stores them: an array for each variable.
+/// Returns states in the kernel's layout: one array for each variable.
 fn by_variable(states: &[[f32; VARIABLES]]) -> Vec<f32> {
     (0..VARIABLES)
         .flat_map(|variable| states.iter().map(move |state| state[variable]))
         .collect()
 }
 
-/// What follows from a state.
+/// A state with its derived quantities.
 struct Fluid {
     variables: [Rounded; VARIABLES],
     pressure: Rounded,
@@ -66,13 +66,13 @@ impl Fluid {
         }
     }
 
-    /// The volume that flows through a face in a unit of time.
+    /// Volume flow through a face.
     fn through(&self, normal: &[Rounded; 3]) -> Rounded {
         let [density, x, y, z, _] = self.variables;
         (x * normal[0] + y * normal[1] + z * normal[2]) / density
     }
 
-    /// What flows through a face: the variables with the volume, the pressure on the face, the pressure's work.
+    /// Flux through a face: transport of the variables, pressure on the face, work of the pressure.
     fn flux(&self, normal: &[Rounded; 3]) -> [Rounded; VARIABLES] {
         let volume = self.through(normal);
         let mut flux = self.variables.map(|variable| variable * volume);
@@ -96,13 +96,13 @@ fn step_factor(number: u64) -> LaunchFile {
         Rounded::of(0.5f32) / (Rounded::of(area).sqrt() * (speed + fluid.sound))
     };
     let factors: Vec<Rounded> = states.iter().zip(&areas).map(factor).collect();
-    let (end, may) = ends(&factors);
+    let (end, may) = expected_contents(&factors);
     launch("cfd_step_factor", cells)
         .input("variables", &by_variable(&states))
         .input("areas", &areas)
-        .near("factors", &vec![0f32; cells], &end, 0.0, may)
+        .output_within("factors", &vec![0f32; cells], &end, 0.0, may)
         .value("cells", cells as i32)
-        .done()
+        .finish()
 }
 
 fn flux(number: u64) -> LaunchFile {
@@ -150,9 +150,9 @@ fn flux(number: u64) -> LaunchFile {
     let fluxes: Vec<Rounded> = (0..VARIABLES)
         .flat_map(|variable| all.iter().map(move |sum| sum[variable]))
         .collect();
-    // The kernel adds the terms of a momentum in another order (both pressures first) and takes energy and pressure
-    // together before multiplying: as many steps on numbers of the same size, up to the factor.
-    let (end, may) = ends(&fluxes);
+    // The kernel adds the terms of a momentum in another order (both pressures first) and adds energy and pressure
+    // before multiplying: the same number of steps on numbers of the same size, up to the factor.
+    let (end, may) = expected_contents(&fluxes);
     let by_face = |part: &dyn Fn(usize, usize) -> f32| -> Vec<f32> {
         (0..FACES * 3)
             .flat_map(|row| (0..cells).map(move |cell| (row, cell)))
@@ -168,7 +168,7 @@ fn flux(number: u64) -> LaunchFile {
         .input("neighbours", &flat_neighbours)
         .input("normals", &flat_normals)
         .input("far", &far)
-        .near(
+        .output_within(
             "fluxes",
             &vec![0f32; VARIABLES * cells],
             &end,
@@ -176,7 +176,7 @@ fn flux(number: u64) -> LaunchFile {
             2.0 * may,
         )
         .value("cells", cells as i32)
-        .done()
+        .finish()
 }
 
 fn advance(number: u64) -> LaunchFile {
@@ -191,11 +191,11 @@ fn advance(number: u64) -> LaunchFile {
             Rounded::of(start[at]) - change
         })
         .collect();
-    let (end, may) = ends(&after);
+    let (end, may) = expected_contents(&after);
     launch("cfd_advance", cells)
-        .near("variables", &start, &end, 0.0, may)
+        .output_within("variables", &start, &end, 0.0, may)
         .input("fluxes", &fluxes)
         .input("factors", &factors)
         .value("cells", cells as i32)
-        .done()
+        .finish()
 }

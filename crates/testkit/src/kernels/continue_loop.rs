@@ -1,8 +1,8 @@
-//! Sums of the entries of a table that pass filters.
+//! Reference of sums of the table entries that pass filters.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::writes::{Writes, uncontested};
+use super::writes::{UnorderedWrites, uncontested};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("continue_loop", "continue_loop", launch)];
@@ -11,7 +11,7 @@ fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let most = [1, 6, 33].get(number as usize).copied();
     let most: usize = most.unwrap_or_else(|| rng.usize(1..40));
-    // Threads write into each other's cells: not those with an odd sum, which most keep with small entries.
+    // A thread writes into cells of others whenever its sum is even; with small entries most sums stay odd.
     let (threads, (table, n), writes) = uncontested(most, |threads| {
         let n = rng.usize(2..=threads + 12);
         let first_large = threads.min(n);
@@ -32,13 +32,13 @@ fn launch(number: u64) -> LaunchFile {
     let start = vec![-77; threads + n];
     TestLaunch::of("continue_loop", [1; 3], [threads as u32, 1, 1])
         .input("table", &table)
-        .output("out", &start, &writes.end(&start))
+        .output("out", &start, &writes.final_contents(&start))
         .value("n", n as i32)
-        .done()
+        .finish()
 }
 
-fn all_writes(table: &[i32], threads: usize, n: usize) -> Writes {
-    let mut writes = Writes::default();
+fn all_writes(table: &[i32], threads: usize, n: usize) -> UnorderedWrites {
+    let mut writes = UnorderedWrites::default();
     for i in 0..threads {
         let mut sum = 0;
         for (j, &entry) in table.iter().enumerate().take(n) {

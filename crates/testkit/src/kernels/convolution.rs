@@ -1,6 +1,6 @@
-//! A row filter with the coefficients in constant memory, and a scaled sum.
+//! Reference of a row filter with its coefficients in constant memory, and of saxpy.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -9,7 +9,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("convolution", "saxpy", saxpy),
 ];
 
-/// Numbers of which products and sums of a few are not too far from 1.
+/// Draws `count` floats between -1 and 1, so that products and short sums have moderate size.
 fn floats(rng: &mut fastrand::Rng, count: usize) -> Vec<f32> {
     (0..count).map(|_| rng.f32() * 2.0 - 1.0).collect()
 }
@@ -37,11 +37,11 @@ fn convolve_rows(number: u64) -> LaunchFile {
     let blocks = [width.div_ceil(64) as u32, height as u32, 1];
     TestLaunch::of("convolve_rows", blocks, [64, 1, 1])
         .input("in", &image)
-        .near("out", &vec![0.0; width * height], &result, 0.0, 2e-5)
+        .output_within("out", &vec![0.0; width * height], &result, 0.0, 2e-5)
         .value("width", width as i32)
         .value("radius", radius as i32)
         .variable("taps", &taps, None)
-        .done()
+        .finish()
 }
 
 fn saxpy(number: u64) -> LaunchFile {
@@ -50,7 +50,7 @@ fn saxpy(number: u64) -> LaunchFile {
     let n = n.unwrap_or_else(|| rng.usize(1..1000));
     let factor = rng.f32() * 8.0 - 4.0;
     let (x, y) = (floats(&mut rng, n), floats(&mut rng, n));
-    // One rounding: the compiler makes a fused operation of it.
+    // One rounding: the compiler emits a fused multiply-add.
     let result: Vec<f32> = x
         .iter()
         .zip(&y)
@@ -61,5 +61,5 @@ fn saxpy(number: u64) -> LaunchFile {
         .input("x", &x)
         .output("y", &y, &result)
         .value("n", n as i32)
-        .done()
+        .finish()
 }

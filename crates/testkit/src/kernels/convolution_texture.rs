@@ -1,9 +1,9 @@
-//! Convolution through textures: what reads of a texture give (CUDA C++ Programming Guide, "Texture Fetching"), and sums of
-//! them. Pixels are integers up to 255, so that reads are exact in `f32`, filtered ones too.
+//! Convolution through textures: what reads of a texture give (CUDA C++ Programming Guide, "Texture Fetching"), and
+//! sums of them. Pixels are integers up to 255, so that reads are exact in `f32`, filtered ones too.
 
-use warpbound_load::{LaunchFile, TexelLayout};
+use warpbound_launch::{LaunchFile, TexelLayout};
 
-use super::rounding::{Sum, rounded, signed};
+use super::rounding::{ErrorSum, rounded, signed};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -12,7 +12,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("convolution_texture", "convolution_texture", square),
 ];
 
-/// Width, height and the filter's radius.
+/// Width, height and radius of the filter.
 fn size(number: u64, rng: &mut fastrand::Rng) -> (u32, u32, i64) {
     match number {
         0 => (16, 16, 1),
@@ -31,15 +31,15 @@ fn launch(kernel: &str, width: u32, height: u32) -> TestLaunch {
     TestLaunch::of(kernel, blocks, [16, 8, 1])
 }
 
-/// The parameters that all kernels end with.
-fn finish(launch: TestLaunch, image: &Image<'_>, sums: &[Sum], last: (&str, i64)) -> LaunchFile {
+/// Adds the parameters that all kernels end with.
+fn finish(launch: TestLaunch, image: &Image<'_>, sums: &[ErrorSum], last: (&str, i64)) -> LaunchFile {
     let (out, error) = rounded::<f32>(sums);
     launch
-        .near("out", &vec![-1.0; out.len()], &out, 0.0, error)
+        .output_within("out", &vec![-1.0; out.len()], &out, 0.0, error)
         .value("width", image.width as i32)
         .value("height", image.height as i32)
         .value(last.0, last.1 as i32)
-        .done()
+        .finish()
 }
 
 fn square(number: u64) -> LaunchFile {
@@ -63,7 +63,7 @@ fn pairs(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height, radius) = size(number, &mut rng);
     let pixels = pixels(&mut rng, width, height);
-    // Places of 8 bits of fraction: how other places are rounded is for the tests of textures.
+    // Coordinates with 8 bits of fraction; the rounding of others is covered by the texture tests.
     let places: Vec<f32> = (0..=radius)
         .map(|_| rng.i32(-1200..1200) as f32 / 256.0)
         .collect();
@@ -114,7 +114,7 @@ fn rows(number: u64) -> LaunchFile {
     )
 }
 
-/// An image behind a texture with unnormalised coordinates that clamps them.
+/// Image read through a texture with unnormalised, clamped coordinates.
 struct Image<'a> {
     pixels: &'a [f32],
     width: i64,
@@ -130,7 +130,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// The pixel of a column and row, or the nearest on the border.
+    /// Returns the pixel at a column and row, or the nearest one on the border.
     fn pixel(&self, column: i64, row: i64) -> f64 {
         let (column, row) = (
             column.clamp(0, self.width - 1),
@@ -139,12 +139,13 @@ impl<'a> Image<'a> {
         self.pixels[(row * self.width + column) as usize].into()
     }
 
-    /// Point filtering: the pixel that a place lies in.
+    /// Point filtering: returns the pixel that contains a position.
     fn point(&self, x: f64, y: f64) -> f64 {
         self.pixel(x.floor() as i64, y.floor() as i64)
     }
 
-    /// Linear filtering: the four pixels whose middles surround a place, weighed by distances with 8 bits of fraction.
+    /// Linear filtering: the mean of the four pixels whose centres surround a position, with weights of 8 fraction
+    /// bits.
     fn linear(&self, x: f64, y: f64) -> f64 {
         let (x, y) = (x - 0.5, y - 0.5);
         let fraction = |at: f64| ((at - at.floor()) * 256.0).round_ties_even() / 256.0;
@@ -157,36 +158,36 @@ impl<'a> Image<'a> {
         (1.0 - below) * along(row) + below * along(row + 1)
     }
 
-    /// A number for each pixel, by rows.
-    fn map(&self, mut number: impl FnMut(f64, f64) -> Sum) -> Vec<Sum> {
+    /// Computes a number for each pixel, row by row.
+    fn map(&self, mut number: impl FnMut(f64, f64) -> ErrorSum) -> Vec<ErrorSum> {
         let rows = (0..self.height).flat_map(|y| (0..self.width).map(move |x| (x, y)));
         rows.map(|(x, y)| number(x as f64, y as f64)).collect()
     }
 
-    /// What `convolution_texture` gives: a filter of (2 radius + 1)² taps, around the middle of each pixel.
-    fn filtered(&self, taps: &[f32], radius: i64) -> Vec<Sum> {
+    /// Result of `convolution_texture`: a filter of (2 radius + 1)² taps around the centre of each pixel.
+    fn filtered(&self, taps: &[f32], radius: i64) -> Vec<ErrorSum> {
         let side = 2 * radius + 1;
         self.map(|x, y| {
-            Sum::of(taps.iter().zip(0..).map(|(&tap, at)| {
+            ErrorSum::of(taps.iter().zip(0..).map(|(&tap, at)| {
                 let (dx, dy) = (at % side - radius, at / side - radius);
                 f64::from(tap) * self.point(x + dx as f64 + 0.5, y + dy as f64 + 0.5)
             }))
         })
     }
 
-    /// What `convolution_texture_pairs` gives: reads beside each pixel's middle in its row, and their weights.
-    fn paired(&self, pairs: &[(f32, f32)]) -> Vec<Sum> {
+    /// Result of `convolution_texture_pairs`: weighted reads at offsets from the centre of each pixel in its row.
+    fn paired(&self, pairs: &[(f32, f32)]) -> Vec<ErrorSum> {
         self.map(|x, y| {
-            Sum::of(pairs.iter().map(|&(place, weight)| {
+            ErrorSum::of(pairs.iter().map(|&(place, weight)| {
                 f64::from(weight) * self.linear(x + 0.5 + f64::from(place), y + 0.5)
             }))
         })
     }
 
-    /// What `convolution_texture_linear` gives: a filter of 2 radius + 1 taps along rows.
-    fn filtered_rows(&self, taps: &[f32], radius: i64) -> Vec<Sum> {
+    /// Result of `convolution_texture_linear`: a filter of 2 radius + 1 taps along rows.
+    fn filtered_rows(&self, taps: &[f32], radius: i64) -> Vec<ErrorSum> {
         self.map(|x, y| {
-            Sum::of(
+            ErrorSum::of(
                 (-radius..)
                     .zip(taps)
                     .map(|(d, &tap)| f64::from(tap) * self.pixel(x as i64 + d, y as i64)),
@@ -199,9 +200,9 @@ impl<'a> Image<'a> {
 mod tests {
     use super::*;
 
-    /// Two neighbouring taps are one read between two pixels, and a flat square filter is two flat row filters.
+    /// Two neighbouring taps equal one read between two pixels, and a flat square filter equals two flat row filters.
     #[test]
-    fn three_ways_to_filter_agree() {
+    fn the_three_filters_agree() {
         let mut rng = fastrand::Rng::with_seed(0);
         let (width, height) = (13, 7);
         let pixels: Vec<f32> = (0..width * height).map(|_| rng.u8(..).into()).collect();
@@ -210,7 +211,7 @@ mod tests {
             width,
             height,
         };
-        let values = |sums: Vec<Sum>| -> Vec<f64> { sums.iter().map(|s| s.value).collect() };
+        let values = |sums: Vec<ErrorSum>| -> Vec<f64> { sums.iter().map(|s| s.value).collect() };
         // Taps 1, 3, 4, 12, 0 of the offsets -2 to 2.
         let rows = values(image.filtered_rows(&[1.0, 3.0, 4.0, 12.0, 0.0], 2));
         assert_eq!(rows, values(image.paired(&[(-1.25, 4.0), (0.75, 16.0)])));
@@ -220,7 +221,7 @@ mod tests {
             .iter()
             .map(|s| s.value as f32)
             .collect();
-        // Columns become rows, are filtered, and become columns again.
+        // Transposes, filters and transposes back.
         let turned = |image: &Image<'_>| -> Vec<f32> {
             let columns = (0..image.width).flat_map(|x| (0..image.height).map(move |y| (x, y)));
             columns.map(|(x, y)| image.pixel(x, y) as f32).collect()

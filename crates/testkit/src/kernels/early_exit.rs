@@ -1,13 +1,13 @@
-//! Threads that leave early.
+//! Reference of threads that exit early.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("early_exit", "early_exit", launch)];
 
-/// Numbers of the input: the numbers that lead to one do not go beyond.
-const PLACES: usize = 400;
+/// Length of the input, which all numbers of a path to 1 index; starts whose path exceeds it are not used.
+const INPUT_LENGTH: usize = 400;
 
 fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
@@ -16,12 +16,12 @@ fn launch(number: u64) -> LaunchFile {
         let (blocks, threads) = (rng.usize(1..4), rng.usize(1..80));
         (blocks, threads, rng.usize(1..=blocks * threads))
     });
-    let short: Vec<i32> = (0..PLACES as i32)
-        .filter(|&start| path(start).all(|at| at < PLACES as i32))
+    let short: Vec<i32> = (0..INPUT_LENGTH as i32)
+        .filter(|&start| collatz_sequence(start).all(|at| at < INPUT_LENGTH as i32))
         .collect();
-    let values: Vec<i32> = (0..PLACES)
+    let values: Vec<i32> = (0..INPUT_LENGTH)
         .map(|_| match rng.usize(0..4) {
-            0 => -rng.i32(1..PLACES as i32),
+            0 => -rng.i32(1..INPUT_LENGTH as i32),
             _ => short[rng.usize(0..short.len())],
         })
         .collect();
@@ -31,7 +31,7 @@ fn launch(number: u64) -> LaunchFile {
         out[i] = match value {
             ..0 => values[-value as usize] / n as i32,
             _ => {
-                let own = path(value).find(|&at| at > 1 && values[at as usize] == i as i32);
+                let own = collatz_sequence(value).find(|&at| at > 1 && values[at as usize] == i as i32);
                 own.unwrap_or(value.min(1) - values[0])
             }
         };
@@ -40,11 +40,11 @@ fn launch(number: u64) -> LaunchFile {
         .input("in", &values)
         .output("out", &start, &out)
         .value("n", n as i32)
-        .done()
+        .finish()
 }
 
-/// The numbers from this one to 1: half of an even one, one more than three times an odd one.
-fn path(start: i32) -> impl Iterator<Item = i32> {
+/// Returns the Collatz sequence from a number to 1.
+fn collatz_sequence(start: i32) -> impl Iterator<Item = i32> {
     std::iter::successors(Some(start), |&at| match at {
         ..=1 => None,
         _ if at % 2 == 0 => Some(at / 2),

@@ -1,29 +1,29 @@
-//! Pairs of halves: products, sums and comparisons, each rounded once.
+//! Reference of arithmetic on pairs of halves: products, sums and comparisons, each rounded once.
 
 use std::array::from_fn;
 use std::cmp::Ordering;
 
 use fastrand::Rng;
 use half::f16;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("f16_arithmetic", "f16_arithmetic", launch)];
 
-/// The low and the high half of a word.
+/// Low and high half of a word.
 type Pair = [f16; 2];
 
-/// What the result holds where nothing is written.
+/// Initial contents of the result.
 const UNTOUCHED: Pair = [f16::MAX, f16::MIN];
 
 fn word([low, high]: Pair) -> u32 {
     u32::from(high.to_bits()) << 16 | u32::from(low.to_bits())
 }
 
-/// `a b + c` of finite halves, rounded once.
+/// Returns `a b + c` of finite halves, rounded once to nearest even, by integer arithmetic.
 fn multiply_add(a: f16, b: f16, c: f16) -> f16 {
-    // Every finite half is a multiple of 2^-24 below 2^16, so all of this is exact.
+    // Every finite half is a multiple of 2^-24 below 2^16, so the integers are exact.
     let integer = |half: f16| (f64::from(half) * 24f64.exp2()) as i128;
     let sum = integer(a) * integer(b) + (integer(c) << 24);
     if sum == 0 {
@@ -35,7 +35,7 @@ fn multiply_add(a: f16, b: f16, c: f16) -> f16 {
         };
     }
     let magnitude = sum.unsigned_abs();
-    // The last place is never below 2^-24.
+    // The unit in the last place of a half is at least 2^-24.
     let bits = u128::BITS - magnitude.leading_zeros();
     let surplus = bits.saturating_sub(f16::MANTISSA_DIGITS).max(24);
     let (floor, rest) = (magnitude >> surplus, magnitude % (1 << surplus));
@@ -50,7 +50,8 @@ fn multiply_add(a: f16, b: f16, c: f16) -> f16 {
     result
 }
 
-/// What a thread computes of its pair; and how far behind its own place it writes on the way, and what.
+/// Returns the result of a thread for its pair, and the pairs that it writes before, with their offsets from its own
+/// cell.
 fn thread(x: Pair, steps: &[Pair]) -> (Pair, Vec<(usize, Pair)>) {
     let mut sum: Pair = [f16::ZERO; 2];
     let mut written = Vec::new();
@@ -58,7 +59,7 @@ fn thread(x: Pair, steps: &[Pair]) -> (Pair, Vec<(usize, Pair)>) {
         let added: Pair = from_fn(|at| multiply_add(x[at], step[at], sum[at]));
         let is_larger = (0..2).all(|at| added[at] > step[at]);
         sum = from_fn(|at| match is_larger {
-            // Minus zero changes no product, not even the sign of one that is zero.
+            // Adding -0 changes no product, not even the sign of a zero.
             true => multiply_add(added[at], x[at], f16::NEG_ZERO),
             false => multiply_add(added[at], f16::ONE, step[at]),
         });
@@ -69,7 +70,7 @@ fn thread(x: Pair, steps: &[Pair]) -> (Pair, Vec<(usize, Pair)>) {
     (sum, written)
 }
 
-/// A pair of numbers below 2, subnormal ones among them.
+/// Draws a pair of numbers of magnitude below 2, some of them subnormal.
 fn pair(rng: &mut Rng) -> Pair {
     from_fn(|_| {
         let scale = [1.0, 1.0, 1.0, 1e-2, 1e-5][rng.usize(..5)];
@@ -100,10 +101,11 @@ fn launch(number: u64) -> LaunchFile {
     .input("in", &pairs)
     .output("out", &vec![word(UNTOUCHED); count + n], &end)
     .value("n", n as i32)
-    .done()
+    .finish()
 }
 
-/// Input and result; none if two threads would write the same place, which leaves open what it holds.
+/// Draws an input and computes the result; `None` if two threads write one cell, whose final value would depend on
+/// their order.
 fn try_launch(rng: &mut Rng, count: usize, n: usize) -> Option<(Vec<Pair>, Vec<Pair>)> {
     let mut pairs: Vec<Pair> = (0..n).map(|_| pair(rng)).collect();
     let mut end = vec![None; count + n];
@@ -116,7 +118,7 @@ fn try_launch(rng: &mut Rng, count: usize, n: usize) -> Option<(Vec<Pair>, Vec<P
                 .all(|&(j, _)| i + j >= count && end[i + j].is_none());
             is_free.then_some((sum, written))
         };
-        // The first pairs are the steps of all.
+        // The first pairs are the steps of all threads.
         let tries = if i < n { 1 } else { 1000 };
         let (x, (sum, written)) = (0..tries).find_map(|_| {
             let x = if i < n { pairs[i] } else { pair(rng) };

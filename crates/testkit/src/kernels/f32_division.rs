@@ -1,7 +1,7 @@
-//! Quotients of singles, correctly rounded.
+//! Reference of correctly rounded quotients of singles.
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -10,7 +10,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("f32_division", "f32_continued_fraction", continued_fraction),
 ];
 
-/// Zeros, the ends of the subnormal and of the normal numbers, infinities; no NaN.
+/// Zeros, limits of the subnormal and normal numbers, infinities; no NaN.
 const SPECIAL: [f32; 12] = [
     0.0,
     -0.0,
@@ -26,7 +26,7 @@ const SPECIAL: [f32; 12] = [
     f32::NEG_INFINITY,
 ];
 
-/// Any number but a NaN; half of them of magnitudes near 1.
+/// Draws a number that is not a NaN; half of them have magnitudes near 1.
 fn number(rng: &mut Rng) -> f32 {
     match rng.u32(0..8) {
         0 => SPECIAL[rng.usize(..SPECIAL.len())],
@@ -57,7 +57,7 @@ fn division(launch: u64) -> LaunchFile {
             }
             _ => (number(&mut rng), number(&mut rng)),
         };
-        // Which NaN there is instead of a quotient is not said: only launch 2 has some.
+        // The bits of a NaN result are unspecified: only launch 2 has NaNs.
         if launch == 2 || !(pair.0 / pair.1).is_nan() {
             pairs.push(pair);
         }
@@ -73,9 +73,9 @@ fn division(launch: u64) -> LaunchFile {
     .input("a", &a)
     .input("b", &b);
     match launch {
-        // Far less than half a unit in the last place: only NaNs and the signs of zeros may differ.
-        2 => of.near("out", &start, &quotients, 1e-12, 0.0).done(),
-        _ => of.output("out", &start, &quotients).done(),
+        // A tolerance far below half a unit in the last place: only NaNs and the signs of zeros may differ.
+        2 => of.output_within("out", &start, &quotients, 1e-12, 0.0).finish(),
+        _ => of.output("out", &start, &quotients).finish(),
     }
 }
 
@@ -87,7 +87,7 @@ fn continued_fraction(launch: u64) -> LaunchFile {
         2 => (1, 5, 0),
         _ => (rng.usize(1..4), rng.usize(1..70), rng.usize(0..12)),
     };
-    // Neither zero nor infinite, so that there is no NaN; the quotients may be both.
+    // Neither zero nor infinite, so that no NaN occurs; quotients may be zero or infinite.
     let terms: Vec<f32> = (0..n.max(blocks * threads))
         .map(|_| number(&mut rng))
         .map(|term| if term == 0.0 { 2.5 } else { term })
@@ -105,5 +105,5 @@ fn continued_fraction(launch: u64) -> LaunchFile {
     .input("terms", &terms)
     .output("out", &vec![0.0; ends.len()], &ends)
     .value("n", n as i32)
-    .done()
+    .finish()
 }

@@ -1,7 +1,7 @@
-//! Quotients and square roots of doubles, correctly rounded, and quotients and remainders of 64-bit integers.
+//! Reference of correctly rounded quotients and square roots of doubles, and of 64-bit integer division.
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -11,7 +11,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("f64_division", "i64_division", integers),
 ];
 
-/// Zeros, the ends of the subnormal and of the normal numbers, infinities; no NaN.
+/// Zeros, limits of the subnormal and normal numbers, infinities; no NaN.
 const SPECIAL: [f64; 12] = [
     0.0,
     -0.0,
@@ -27,7 +27,7 @@ const SPECIAL: [f64; 12] = [
     f64::NEG_INFINITY,
 ];
 
-/// Any number but a NaN; half of them of magnitudes near 1.
+/// Draws a number that is not a NaN; half of them have magnitudes near 1.
 fn number(rng: &mut Rng) -> f64 {
     match rng.u32(0..8) {
         0 => SPECIAL[rng.usize(..SPECIAL.len())],
@@ -41,7 +41,7 @@ fn number(rng: &mut Rng) -> f64 {
     }
 }
 
-/// Blocks and threads of a block.
+/// Numbers of blocks and of threads of a block.
 fn sizes(launch: u64, rng: &mut Rng) -> (usize, usize) {
     match launch {
         0 => (1, 32),
@@ -67,7 +67,7 @@ fn division(launch: u64) -> LaunchFile {
             }
             _ => (number(&mut rng), number(&mut rng)),
         };
-        // Which NaN there is instead of a quotient is not said: only launch 2 has some.
+        // The bits of a NaN result are unspecified: only launch 2 has NaNs.
         if launch == 2 || !(pair.0 / pair.1).is_nan() {
             pairs.push(pair);
         }
@@ -77,9 +77,9 @@ fn division(launch: u64) -> LaunchFile {
     let start = vec![0.0; quotients.len()];
     let of = of("f64_division", sizes).input("a", &a).input("b", &b);
     match launch {
-        // Far less than half a unit in the last place: only NaNs and the signs of zeros may differ.
-        2 => of.near("out", &start, &quotients, 1e-20, 0.0).done(),
-        _ => of.output("out", &start, &quotients).done(),
+        // A tolerance far below half a unit in the last place: only NaNs and the signs of zeros may differ.
+        2 => of.output_within("out", &start, &quotients, 1e-20, 0.0).finish(),
+        _ => of.output("out", &start, &quotients).finish(),
     }
 }
 
@@ -107,10 +107,10 @@ fn sqrt_reciprocal(launch: u64) -> LaunchFile {
         .input("a", &a)
         .output("out", &vec![0.0; a.len()], &ends)
         .value("n", rounds as i32)
-        .done()
+        .finish()
 }
 
-/// An integer of any length, small ones and the ends among them; not 0.
+/// Draws a non-zero integer of random length, with small and extreme ones among them.
 fn integer(rng: &mut Rng) -> i64 {
     loop {
         let any = match rng.u32(0..8) {
@@ -129,7 +129,7 @@ fn integers(launch: u64) -> LaunchFile {
     let threads = sizes.0 * sizes.1;
     let mut a: Vec<i64> = (0..threads).map(|_| integer(&mut rng)).collect();
     let b: Vec<i64> = (0..threads).map(|_| integer(&mut rng)).collect();
-    // A quotient that has too many bits is undefined.
+    // The quotient of the least integer and -1 overflows: it is undefined.
     for (a, divisor) in a.iter_mut().zip(&b) {
         if *divisor == -1 || b[0] == -1 {
             *a = (*a).max(-i64::MAX);
@@ -144,5 +144,5 @@ fn integers(launch: u64) -> LaunchFile {
         .input("a", &a)
         .input("b", &b)
         .output("out", &vec![0; threads], &ends)
-        .done()
+        .finish()
 }

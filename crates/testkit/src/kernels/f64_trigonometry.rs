@@ -1,18 +1,18 @@
-//! Cosines and sines of doubles, of any magnitude.
+//! Reference of cosines and sines of doubles of any magnitude.
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("f64_trigonometry", "f64_trigonometry", launch)];
 
-/// Twice the error that the CUDA C++ Programming Guide states for both functions (2 units in the last place of FP64), and
-/// the half unit of the reference.
+/// Relative tolerance: twice the error that the CUDA C++ Programming Guide states for both functions (2 units in the
+/// last place of FP64) and the half unit of the reference.
 const RELATIVE: f64 = 5.0 * f64::EPSILON;
 
-/// Quadrants and their borders, arguments on both sides of the one from which the reduction takes the long way, and the ends
-/// of the numbers. Cosine and sine of infinities are no numbers.
+/// Quadrants and their borders, arguments on both sides of the one from which the slow range reduction is used, and the
+/// largest and smallest numbers. Cosine and sine of infinities are NaN.
 const CHOSEN: [f64; 16] = [
     0.0,
     -0.0,
@@ -32,7 +32,7 @@ const CHOSEN: [f64; 16] = [
     f64::NAN,
 ];
 
-/// Angles of all magnitudes, half of them of a few turns.
+/// Draws an angle of any magnitude; half of them are a few turns.
 fn angle(rng: &mut Rng) -> f64 {
     match rng.u32(0..4) {
         0 => f64::from_bits(rng.u64(..)),
@@ -52,7 +52,7 @@ fn launch(launch: u64) -> LaunchFile {
     let count = blocks * threads - beyond;
     let angles: Vec<f64> = match launch {
         0 => CHOSEN.to_vec(),
-        // All lanes take the long way.
+        // All lanes use the slow range reduction.
         2 => (0..count).map(|_| rng.f64() * 1e300).collect(),
         _ => (0..count).map(|_| angle(&mut rng)).collect(),
     };
@@ -62,7 +62,7 @@ fn launch(launch: u64) -> LaunchFile {
     let launch = TestLaunch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1]);
     launch
         .input("in", &angles)
-        .near("out", &vec![0.0; pairs.len()], &pairs, RELATIVE, 0.0)
+        .output_within("out", &vec![0.0; pairs.len()], &pairs, RELATIVE, 0.0)
         .value("n", count as i32)
-        .done()
+        .finish()
 }

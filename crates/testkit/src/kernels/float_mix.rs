@@ -1,9 +1,9 @@
-//! Functions of singles within their published bounds, and doubles bit for bit.
+//! Reference of functions of singles within their published error bounds, and of doubles bit for bit.
 
 use std::f64::consts::{PI, SQRT_2};
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -12,7 +12,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("float_mix", "float_sine", float_sine),
 ];
 
-/// A unit in the last place is at most this part of a single.
+/// Maximum of a unit in the last place relative to its single.
 const ULP: f64 = f32::EPSILON as f64;
 
 fn sizes(number: u64, rng: &mut Rng) -> (usize, usize) {
@@ -27,7 +27,7 @@ fn sizes(number: u64, rng: &mut Rng) -> (usize, usize) {
 fn float_mix(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, threads) = sizes(number, &mut rng);
-    // Small ones, since the second branch needs y > 2 (x y + n).
+    // Small numbers, since the second branch requires y > 2 (x y + n).
     let n = rng.usize(1..4);
     let numbers: Vec<f32> = (0..blocks * threads + n)
         .map(|_| match rng.bool() {
@@ -42,13 +42,13 @@ fn float_mix(number: u64) -> LaunchFile {
     let narrow: Vec<f32> = narrow.iter().map(|&(value, _)| value as f32).collect();
     TestLaunch::of("float_mix", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", &numbers)
-        .near("out", &vec![0.0; narrow.len()], &narrow, 0.0, most)
+        .output_within("out", &vec![0.0; narrow.len()], &narrow, 0.0, most)
         .output("wide", &vec![0.0; wide.len()], &wide)
         .value("n", n as i32)
-        .done()
+        .finish()
 }
 
-/// A result in singles, and by how much it may be off.
+/// Returns a result in singles and its maximum error.
 ///
 /// Source of the bounds: PTX ISA, `sin.approx` and `cos.approx` (angles up to 2 pi); CUDA C++ Programming Guide,
 /// "Mathematical Functions", `__expf`, `__logf` and `rsqrtf`.
@@ -81,18 +81,18 @@ fn narrow(x: f32, y: f32, n: usize) -> (f64, f64) {
         x.floor(),
         saturated,
     ];
-    // The fast part is added at the end, and by the multiplication that rounds towards zero.
+    // The fast part is added twice: at the end, and in the multiplication that rounds towards zero.
     let terms = || fast.iter().chain(&fast).chain(&exact);
     let magnitude = terms().map(|term| term.abs()).sum::<f64>() + product.abs();
-    // No term takes part in more roundings than there are operations, of which one is off by a whole unit.
+    // A term is rounded at most once per operation, one of which has an error of a whole unit.
     let rounding = (terms().count() as f64 + 1.0) / 2.0 * ULP * magnitude;
     (terms().sum(), 2.0 * fast_error + rounding)
 }
 
-/// A result in doubles.
+/// Returns a result in doubles.
 fn wide(x: f32, y: f32, n: usize) -> f64 {
     let (x, y) = (f64::from(x), f64::from(y));
-    // The product of two singles has no rounding.
+    // The product of two singles is exact in a double.
     let d = x * y + n as f64;
     let e = d.max(y) - d.min(3.0);
     match d < e {
@@ -101,9 +101,9 @@ fn wide(x: f32, y: f32, n: usize) -> f64 {
     }
 }
 
-/// `a b + 1`, rounded down once, of numbers from 1 to 256.
+/// Returns `a b + 1`, rounded down once, for numbers from 1 to 256.
 fn product_plus_one_down(a: f64, b: f64) -> f64 {
-    /// No double from 1 on has more bits of a fraction.
+    /// Maximum number of fraction bits of a double that is at least 1.
     const FRACTION: u32 = f64::MANTISSA_DIGITS - 1;
     let integer = |number: f64| {
         assert!((1.0..256.0).contains(&number), "{number}");
@@ -122,10 +122,10 @@ fn float_sine(number: u64) -> LaunchFile {
             (0, 0) => 0.0,
             (0, 1) => 1.0,
             (0, 2) => f32::INFINITY,
-            // Of a negative number there is no such power.
+            // This power of a negative number is NaN.
             (0, 3) => -2.0,
             (2, _) => SQRT_2 as f32,
-            // The reduction of angles beyond some 100000 is a loop.
+            // The range reduction of angles above about 100000 is a loop.
             _ => rng.f32() * 10f32.powi(rng.i32(-3..9)),
         })
         .collect();
@@ -134,11 +134,11 @@ fn float_sine(number: u64) -> LaunchFile {
         .map(|&x| f64::from(x))
         .map(|x| (x.sin() + x.powf(1.5)) as f32)
         .collect();
-    // Source: CUDA C++ Programming Guide, "Mathematical Functions": sinf 2 units in the last place, powf 4. The power is at
-    // most the magnitude of the sum and 1; the sum is rounded, and so is the reference.
+    // Source: CUDA C++ Programming Guide, "Mathematical Functions": sinf 2 units in the last place, powf 4. The power
+    // is at most the magnitude of the sum plus 1; the sum and the reference are each rounded.
     let part = (2.0 + 4.0 + 1.0) * ULP;
     TestLaunch::of("float_sine", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", &numbers)
-        .near("out", &vec![0.0; ends.len()], &ends, part, part)
-        .done()
+        .output_within("out", &vec![0.0; ends.len()], &ends, part, part)
+        .finish()
 }

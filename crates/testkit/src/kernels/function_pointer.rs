@@ -1,7 +1,7 @@
-//! Functions that the data choose.
+//! Reference of calls through function pointers that data select.
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -10,7 +10,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("function_pointer", "function_pointer_uniform", by_launch),
 ];
 
-/// Blocks, threads of a block, and a small positive number.
+/// Numbers of blocks and of threads of a block, and a small positive parameter.
 fn sizes(number: u64, rng: &mut Rng) -> (usize, usize, usize) {
     match number {
         0 => (1, 32, 32),
@@ -20,7 +20,7 @@ fn sizes(number: u64, rng: &mut Rng) -> (usize, usize, usize) {
     }
 }
 
-/// How often `step` fits until nothing is left.
+/// Returns the number of subtractions of `step` until the rest is not positive.
 fn steps(x: i32, step: i32) -> i32 {
     (x.max(0) as u32).div_ceil(step as u32) as i32
 }
@@ -49,7 +49,7 @@ fn by_data(number: u64) -> LaunchFile {
     .input("in", &numbers)
     .output("out", &vec![0; ends.len()], &ends)
     .value("n", y)
-    .done()
+    .finish()
 }
 
 fn by_launch(number: u64) -> LaunchFile {
@@ -71,5 +71,5 @@ fn by_launch(number: u64) -> LaunchFile {
     .output("out", &vec![0; ends.len()], &ends)
     .value("n", y)
     .value("which", which)
-    .done()
+    .finish()
 }

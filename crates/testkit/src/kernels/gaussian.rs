@@ -1,6 +1,6 @@
-//! One step of Gaussian elimination.
+//! Reference of one step of Gaussian elimination.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::rounding::signed;
 use super::{TestLaunch, Row};
@@ -10,7 +10,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("gaussian", "gaussian_update", update),
 ];
 
-/// Equations, and which step it is.
+/// Number of equations, and index of the step.
 fn size(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
     match number {
         0 => (16, 0),
@@ -23,7 +23,7 @@ fn size(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
     }
 }
 
-/// A matrix whose diagonal is far from 0.
+/// Draws a matrix whose diagonal is far from 0.
 fn matrix(rng: &mut fastrand::Rng, size: usize) -> Vec<f32> {
     let mut matrix: Vec<f32> = signed(rng, size * size);
     for number in matrix.iter_mut().step_by(size + 1) {
@@ -39,7 +39,7 @@ fn multipliers(number: u64) -> LaunchFile {
     let start: Vec<f32> = signed(&mut rng, size * size);
     let mut end = start.clone();
     for row in t + 1..size {
-        // A quotient has one nearest float, and the kernel must find it.
+        // Division is correctly rounded, so the quotient is exact to the bit.
         end[row * size + t] = matrix[row * size + t] / matrix[t * size + t];
     }
     TestLaunch::of(
@@ -51,7 +51,7 @@ fn multipliers(number: u64) -> LaunchFile {
     .input("matrix", &matrix)
     .value("size", size as i32)
     .value("t", t as i32)
-    .done()
+    .finish()
 }
 
 fn update(number: u64) -> LaunchFile {
@@ -72,14 +72,14 @@ fn update(number: u64) -> LaunchFile {
         }
         new_right[row] = less(right[row], factor, right[t]);
     }
-    // The product, below 3, is rounded or not, and the difference, below 6.
+    // At most two roundings: of the product, below 3, unless fused, and of the difference, below 6.
     let error = (3.0 + 2.0 * 6.0) * f64::from(f32::EPSILON) / 2.0;
     let blocks = size.div_ceil(8) as u32;
     TestLaunch::of("gaussian_update", [blocks, blocks, 1], [8, 8, 1])
         .input("multipliers", &multipliers)
-        .near("matrix", &matrix, &new_matrix, 0.0, error)
-        .near("right", &right, &new_right, 0.0, error)
+        .output_within("matrix", &matrix, &new_matrix, 0.0, error)
+        .output_within("right", &right, &new_right, 0.0, error)
         .value("size", size as i32)
         .value("t", t as i32)
-        .done()
+        .finish()
 }

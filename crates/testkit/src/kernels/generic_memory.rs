@@ -1,6 +1,7 @@
-//! Accesses through pointers of any memory, by one warp: its lanes go in step, so that all writes are before all reads.
+//! Reference of accesses through generic pointers, by one warp: its lanes run in lockstep, so all writes precede all
+//! reads.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -49,5 +50,5 @@ fn launch(number: u64) -> LaunchFile {
         .output("data", &start, &data)
         .output("out", &vec![0; threads], &out)
         .value("n", n)
-        .done()
+        .finish()
 }

@@ -1,8 +1,8 @@
-//! Jumps into loops and across each other.
+//! Reference of jumps into loops and of crossing jumps.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::writes::{Writes, uncontested};
+use super::writes::{UnorderedWrites, uncontested};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -10,8 +10,8 @@ pub(super) const KERNELS: &[Row] = &[
     ("goto_flow", "goto_cross", cross),
 ];
 
-/// Steps of a thread that ends soon.
-const STEPS: usize = 200;
+/// Maximum number of steps of a thread.
+const MAX_STEPS: usize = 200;
 
 fn irreducible(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
@@ -22,8 +22,8 @@ fn irreducible(number: u64) -> LaunchFile {
     loop {
         let mut values: Vec<i32> = (0..all.max(64)).map(|_| rng.i32(-9..300)).collect();
         let start: Vec<i32> = (0..=all).map(|_| rng.i32(-100..100)).collect();
-        // A thread on the right side writes what the next thread reads, so only the last thread goes there: the others
-        // are even, and larger than the limit after one step.
+        // A thread on the right side writes what the next thread reads, so only the last thread may take it: the others
+        // have even numbers that exceed the limit after one step.
         let place = 2 * rng.i32(0..32);
         values[place as usize] = 64 * rng.i32(5..9) + place;
         for (i, value) in values.iter_mut().enumerate().take(all - 1) {
@@ -32,7 +32,7 @@ fn irreducible(number: u64) -> LaunchFile {
             }
         }
         let mut out = start.clone();
-        let ends = (0..all).map(|i| walk(&values, &mut out, i, n));
+        let ends = (0..all).map(|i| run_thread(&values, &mut out, i, n));
         let sides: Option<Vec<bool>> = ends.collect();
         if sides.is_some_and(|sides| !sides[..all - 1].contains(&true)) {
             return TestLaunch::of(
@@ -43,17 +43,17 @@ fn irreducible(number: u64) -> LaunchFile {
             .input("in", &values)
             .output("out", &start, &out)
             .value("n", n)
-            .done();
+            .finish();
         }
     }
 }
 
-/// Runs a thread: whether it was on the right side; nothing where it does not end soon.
-fn walk(values: &[i32], out: &mut [i32], i: usize, n: i32) -> Option<bool> {
+/// Runs a thread; returns whether it took the right side, or `None` if it does not end within [`STEPS`].
+fn run_thread(values: &[i32], out: &mut [i32], i: usize, n: i32) -> Option<bool> {
     let mut value = values[i];
     let mut is_right = value % 2 != 0;
     let mut was_right = is_right;
-    for _ in 0..STEPS {
+    for _ in 0..MAX_STEPS {
         let is_done;
         if is_right {
             value = value.checked_mul(3)?.checked_add(out[i + 1])?;
@@ -78,7 +78,7 @@ fn cross(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let most = [1, 2, 40].get(number as usize).copied();
     let most: usize = most.unwrap_or_else(|| rng.usize(1..70));
-    // Each thread writes cells of the next ones: few different numbers, so that they may write the same.
+    // Each thread writes cells of following threads; few distinct numbers make equal writes likely.
     let (threads, (values, n), writes) = uncontested(most, |threads| {
         let n = rng.i32(2..9);
         let few: Vec<i32> = (0..rng.usize(2..4)).map(|_| rng.i32(-9..30)).collect();
@@ -94,13 +94,13 @@ fn cross(number: u64) -> LaunchFile {
     let start = vec![-77; threads + 2];
     TestLaunch::of("goto_cross", [1; 3], [threads as u32, 1, 1])
         .input("in", &values)
-        .output("out", &start, &writes.end(&start))
+        .output("out", &start, &writes.final_contents(&start))
         .value("n", n)
-        .done()
+        .finish()
 }
 
-fn cross_writes(values: &[i32], threads: usize, n: i32) -> Writes {
-    let mut writes = Writes::default();
+fn cross_writes(values: &[i32], threads: usize, n: i32) -> UnorderedWrites {
+    let mut writes = UnorderedWrites::default();
     let low = |number: i32, bits: u32| values[(number & ((1 << bits) - 1)) as usize];
     for (i, &first) in values.iter().enumerate().take(threads) {
         let mut value = first;

@@ -1,13 +1,13 @@
-//! Points of a wall followed from frame to frame by normalised correlation.
+//! Reference of tracking points of a wall from frame to frame by normalised correlation.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::running_error::{Rounded, ends};
+use super::running_error::{Rounded, expected_contents};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("heart_wall", "heart_wall", follow)];
 
-/// The side of a template and its pixels.
+/// Width and height of a template, and its number of pixels.
 const SIDE: usize = 11;
 const PIXELS: usize = SIDE * SIDE;
 
@@ -18,7 +18,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// The pixels around a place; `None` when some are outside.
+    /// Returns the pixels around a position; `None` when some are outside.
     fn around(&self, x: i32, y: i32) -> Option<Vec<i64>> {
         let left = usize::try_from(x - SIDE as i32 / 2).ok()?;
         let top = usize::try_from(y - SIDE as i32 / 2).ok()?;
@@ -31,7 +31,7 @@ impl Frame {
     }
 }
 
-/// The correlation of two patches; 0 when one of them is flat.
+/// Returns the correlation of two patches; 0 when one of them is flat.
 fn correlation(a: &[i64], b: &[i64]) -> Rounded {
     let sum = |values: &[i64]| values.iter().sum::<i64>();
     let products = |a: &[i64], b: &[i64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<i64>();
@@ -43,8 +43,9 @@ fn correlation(a: &[i64], b: &[i64]) -> Rounded {
     Rounded::converted(moment(a, b)) / variances.sqrt()
 }
 
-/// The best place for a template around a point, and how good it is; `None` when no place is inside the frame.
-fn best(
+/// Returns the best position of a template around a point and its correlation; `None` when no position is inside the
+/// frame.
+fn best_match(
     frame: &Frame,
     template: &[i64],
     point: (i32, i32),
@@ -61,7 +62,7 @@ fn best(
             best = fit;
         }
     }
-    // Exactly equal fits of flat patches aside, rounding must not decide.
+    // Rounding must not decide between positions, except for the equal correlations of flat patches.
     for fit in fits.iter().filter(|fit| fit.0 != best.0) {
         let is_flat = fit.1.value() == 0.0 && best.1.value() == 0.0;
         assert!(is_flat || fit.1.is_surely_below(best.1), "a near tie");
@@ -72,7 +73,7 @@ fn best(
 fn follow(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (width, height, points, reach, threads) = match number {
-        // The whole reach is inside; no place is; most of it is outside.
+        // All positions inside; none inside; most outside.
         0 => (40, 40, 2, 3, 64),
         1 => (10, 60, 1, 2, 32),
         2 => (53, 31, 5, 6, 96),
@@ -94,7 +95,7 @@ fn follow(number: u64) -> LaunchFile {
             point.0 + rng.i32(-reach..=reach),
             point.1 + rng.i32(-reach..=reach),
         );
-        // What is around where the point went, with noise; some templates are flat, some fit nowhere.
+        // Surroundings of the moved point with noise; some templates are flat, some match nowhere.
         let template: Vec<u8> = match frame.around(moved.0, moved.1) {
             _ if index % 4 == 3 => vec![77; PIXELS],
             Some(patch) if index % 4 != 2 => patch
@@ -104,14 +105,14 @@ fn follow(number: u64) -> LaunchFile {
             _ => (0..PIXELS).map(|_| rng.u8(..)).collect(),
         };
         let wide: Vec<i64> = template.iter().map(|&pixel| pixel.into()).collect();
-        let found = best(&frame, &wide, point, reach);
+        let found = best_match(&frame, &wide, point, reach);
         let (place, fit) = found.unwrap_or(((-1, -1), Rounded::of(-2.0f32)));
         flat_points.extend([point.0 as i16, point.1 as i16]);
         templates.extend(template);
         places.extend([place.0, place.1]);
         fits.push(fit);
     }
-    let (end, may) = ends(&fits);
+    let (end, may) = expected_contents(&fits);
     TestLaunch::of("heart_wall", [points as u32, 1, 1], [threads, 1, 1])
         .input("frame", &frame.pixels)
         .value("width", width as i32)
@@ -120,6 +121,6 @@ fn follow(number: u64) -> LaunchFile {
         .input("templates", &templates)
         .value("reach", reach)
         .output("places", &vec![0; 2 * points], &places)
-        .near("fits", &vec![0f32; points], &end, 0.0, may)
-        .done()
+        .output_within("fits", &vec![0f32; points], &end, 0.0, may)
+        .finish()
 }

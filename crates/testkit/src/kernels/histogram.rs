@@ -1,6 +1,6 @@
-//! How often each byte occurs.
+//! Reference of a histogram of bytes.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -14,7 +14,7 @@ fn histogram(number: u64) -> LaunchFile {
         2 => (2, 300, 3),
         _ => (rng.u32(1..5), rng.u32(1..400), rng.usize(1..3000)),
     };
-    // Launches of odd numbers have few different bytes, which many lanes add to at once.
+    // Odd launches have few distinct bytes, so that many lanes add to one counter.
     let mask = match number % 2 {
         0 => u32::MAX,
         _ => 0x0303_0303,
@@ -30,5 +30,5 @@ fn histogram(number: u64) -> LaunchFile {
         .input("words", &words)
         .output("bins", &before, &after)
         .value("word_count", count as i32)
-        .done()
+        .finish()
 }

@@ -1,12 +1,13 @@
-//! Diffusion of heat on a grid: some steps of a five-point stencil; the border's neighbours outside are as hot as itself.
+//! Reference of heat diffusion on a grid: steps of a five-point stencil; neighbours outside the grid have the
+//! temperature of the border.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("hotspot", "hotspot", hotspot)];
 
-/// The temperature that the air draws towards.
+/// Ambient temperature.
 const AIR: f64 = 80.0;
 
 fn hotspot(number: u64) -> LaunchFile {
@@ -42,15 +43,15 @@ fn hotspot(number: u64) -> LaunchFile {
         }
     }
     let after: Vec<f32> = heat.iter().map(|&h| h as f32).collect();
-    // Each step is a weighted mean of temperatures below 110 (the weights of a cell and its neighbours are positive), so
-    // errors do not grow; it adds at most twelve roundings of numbers below 400.
+    // Each step is a weighted mean of temperatures below 110 (the weights of a cell and its neighbours are positive),
+    // so errors do not grow; it adds at most twelve roundings of numbers below 400.
     let error = steps as f64 * 12.0 * 400.0 * f64::from(f32::EPSILON) / 2.0;
     let inner = 16 - 2 * steps;
     let blocks = |size: usize| size.div_ceil(inner) as u32;
     TestLaunch::of("hotspot", [blocks(width), blocks(height), 1], [16, 16, 1])
         .input("power", &power)
         .input("before", &before)
-        .near("after", &vec![0.0; after.len()], &after, 0.0, error)
+        .output_within("after", &vec![0.0; after.len()], &after, 0.0, error)
         .value("width", width as i32)
         .value("height", height as i32)
         .value("steps", steps as i32)
@@ -58,5 +59,5 @@ fn hotspot(number: u64) -> LaunchFile {
         .value("across", across)
         .value("down", down)
         .value("ambient", ambient)
-        .done()
+        .finish()
 }

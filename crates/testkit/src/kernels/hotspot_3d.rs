@@ -1,8 +1,8 @@
-//! Heat diffusion in a stack of layers.
+//! Reference of heat diffusion in a stack of layers.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::running_error::{Rounded, ends};
+use super::running_error::{Rounded, expected_contents};
 use super::{Float, TestLaunch, Row};
 
 const SINGLE: &str = "void hotspot_3d<float>(float const*, float const*, float*, int, int, int, float, float, float, float, float, float)";
@@ -24,16 +24,16 @@ fn step<F: Float>(number: u64, kernel: &str) -> LaunchFile {
     let count = width * height * depth;
     let mut floats = |count: usize, least: f64, most: f64| -> Vec<F> {
         (0..count)
-            .map(|_| F::of(least + (most - least) * rng.f64()))
+            .map(|_| F::from_f64(least + (most - least) * rng.f64()))
             .collect()
     };
     let power = floats(count, 0.0, 5.0);
     let before = floats(count, 300.0, 350.0);
-    // Parts of the cell, its neighbours in the three directions, of its power, and what comes from around.
+    // Factors of the cell, of its neighbours in the three directions, of its power and of the ambient temperature.
     let factors = floats(6, 0.05, 0.3);
     let [centre, across, along, upright, heating, leak] =
         std::array::from_fn(|at| Rounded::of(factors[at]));
-    // A cell beyond a side is the one at that side.
+    // A neighbour outside the grid is the cell itself at that side.
     let cell = |x: usize, y: usize, z: usize, dx: i64, dy: i64, dz: i64| {
         let moved =
             |at: usize, by: i64, size: usize| (at as i64 + by).clamp(0, size as i64 - 1) as usize;
@@ -56,12 +56,12 @@ fn step<F: Float>(number: u64, kernel: &str) -> LaunchFile {
                 + leak
         })
         .collect();
-    let (end, may) = ends::<F>(&after);
+    let (end, may) = expected_contents::<F>(&after);
     let grid = [width.div_ceil(16) as u32, height.div_ceil(8) as u32, 1];
     let mut launch = TestLaunch::of(kernel, grid, [16, 8, 1])
         .input("power", &power)
         .input("before", &before)
-        .near("after", &vec![F::of(0.0); count], &end, 0.0, may)
+        .output_within("after", &vec![F::from_f64(0.0); count], &end, 0.0, may)
         .value("width", width as i32)
         .value("height", height as i32)
         .value("depth", depth as i32);
@@ -69,5 +69,5 @@ fn step<F: Float>(number: u64, kernel: &str) -> LaunchFile {
     for (name, &factor) in names.iter().zip(&factors) {
         launch = launch.value(name, factor);
     }
-    launch.done()
+    launch.finish()
 }

@@ -1,9 +1,9 @@
-//! Huffman coding of bytes.
+//! Reference of Huffman coding of bytes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -13,24 +13,24 @@ pub(super) const KERNELS: &[Row] = &[
     ("huffman", "huffman_decode", decode),
 ];
 
-/// Symbols that texts have.
+/// Number of distinct symbols.
 const SYMBOLS: usize = 64;
 
-/// Symbols of a block of the kernels that encode.
+/// Number of symbols that a block of the encoding kernels handles.
 const BLOCK: usize = 96;
 
-/// A symbol's code: its bits, the first one first.
+/// Code of a symbol: its bits, first bit first.
 type Code = Vec<bool>;
 
-/// A tree over all symbols, an inner node's children behind the node, symbols as complements.
+/// Code tree over all symbols: pairs of children of inner nodes, with leaves as complemented symbols; and the codes.
 struct Coding {
     tree: Vec<i16>,
     codes: Vec<Code>,
 }
 
 impl Coding {
-    /// Joins the two rarest again and again. With at most 46367 symbols counted no code has more than 24 bits: the counts
-    /// of a code of n bits grow at least as the Fibonacci numbers.
+    /// Builds the Huffman code by joining the two rarest nodes repeatedly. With at most 46367 counted symbols no code
+    /// has more than 24 bits, since the counts along a code of n bits grow at least as the Fibonacci numbers.
     fn of(counts: &[u64]) -> Coding {
         enum Node {
             Leaf(usize),
@@ -53,7 +53,7 @@ impl Coding {
             tree: vec![0; 2],
             codes: vec![Code::new(); counts.len()],
         };
-        // Where a node's number goes in the tree, and the bits that lead to it.
+        // Node, index in the tree that refers to it, and its code.
         let mut pending = vec![(nodes.len() - 1, None, Code::new())];
         let mut inner = 0;
         while let Some((node, place, bits)) = pending.pop() {
@@ -87,7 +87,7 @@ impl Coding {
         coding
     }
 
-    /// The bits of symbols.
+    /// Returns the encoded bits of symbols.
     fn bits(&self, symbols: &[u8]) -> Vec<bool> {
         let codes = symbols
             .iter()
@@ -96,7 +96,7 @@ impl Coding {
     }
 }
 
-/// Bits as words, the first bit the highest, with a word to spare.
+/// Packs bits into words, first bit highest, with a spare word at the end.
 fn words(bits: &[bool]) -> Vec<u32> {
     let mut words = vec![0; bits.len() / 32 + 2];
     for (at, &bit) in bits.iter().enumerate() {
@@ -105,7 +105,7 @@ fn words(bits: &[bool]) -> Vec<u32> {
     words
 }
 
-/// A random text and a coding for it.
+/// Draws a text and builds a code for it.
 fn text(number: u64) -> (Vec<u8>, Coding, fastrand::Rng) {
     let mut rng = fastrand::Rng::with_seed(number);
     let length = match number {
@@ -114,7 +114,7 @@ fn text(number: u64) -> (Vec<u8>, Coding, fastrand::Rng) {
         2 => 5 * BLOCK + 41,
         _ => rng.usize(1..8 * BLOCK),
     };
-    // How often a symbol comes falls faster and faster: by nothing, or so fast that codes get long.
+    // Symbol frequencies fall geometrically: not at all, or so steeply that codes become long.
     let steep = [0.2, 0.0, 0.6].get(number as usize).copied();
     let steep = steep.unwrap_or_else(|| rng.f64() * 0.7);
     let counts: Vec<u64> = (0..SYMBOLS)
@@ -123,7 +123,7 @@ fn text(number: u64) -> (Vec<u8>, Coding, fastrand::Rng) {
     let total: u64 = counts.iter().sum::<u64>();
     let symbols = (0..length)
         .map(|_| {
-            // Half of them evenly, so that long codes come too.
+            // Half of the symbols are uniform, so that long codes occur too.
             if rng.bool() {
                 return rng.u8(..SYMBOLS as u8);
             }
@@ -136,13 +136,13 @@ fn text(number: u64) -> (Vec<u8>, Coding, fastrand::Rng) {
             symbol.unwrap_or(0) as u8
         })
         .collect();
-    // Counts for the coding stay below what makes codes longer than 24 bits.
+    // Scales the counts so that no code is longer than 24 bits.
     let scale = total.div_ceil(40_000);
     let scaled: Vec<u64> = counts.iter().map(|count| 1 + count / scale).collect();
     (symbols, Coding::of(&scaled), rng)
 }
 
-/// Bits of each block of symbols.
+/// Number of bits of each block of symbols.
 fn totals(symbols: &[u8], coding: &Coding) -> Vec<u32> {
     symbols
         .chunks(BLOCK)
@@ -150,7 +150,7 @@ fn totals(symbols: &[u8], coding: &Coding) -> Vec<u32> {
         .collect()
 }
 
-/// Where each block's bits begin, if the first begins at `at`.
+/// Position of the first bit of each block, if the first block begins at `at`.
 fn starts(mut at: u32, totals: &[u32]) -> Vec<u32> {
     let mut starts = Vec::new();
     for total in totals {
@@ -173,13 +173,13 @@ fn lengths(number: u64) -> LaunchFile {
     .input("lengths", &lengths)
     .output("totals", &vec![0; totals.len()], &totals)
     .value("count", symbols.len() as i32)
-    .done()
+    .finish()
 }
 
 fn encode(number: u64) -> LaunchFile {
     let (symbols, coding, mut rng) = text(number);
     let totals = totals(&symbols, &coding);
-    // Other bits are there already.
+    // Bits already in the output.
     let mut bits: Vec<bool> = (0..rng.usize(..70)).map(|_| rng.bool()).collect();
     let starts = starts(bits.len() as u32, &totals);
     let mut before = words(&bits);
@@ -204,7 +204,7 @@ fn encode(number: u64) -> LaunchFile {
     .input("starts", &starts)
     .output("words", &before, &end)
     .value("count", symbols.len() as i32)
-    .done()
+    .finish()
 }
 
 fn decode(number: u64) -> LaunchFile {
@@ -222,5 +222,5 @@ fn decode(number: u64) -> LaunchFile {
         .output("symbols", &vec![255; symbols.len()], &symbols)
         .value("chunk", chunk as i32)
         .value("count", symbols.len() as i32)
-        .done()
+        .finish()
 }

@@ -1,6 +1,6 @@
-//! The parts of a sort by buckets and merges.
+//! Reference of the parts of a hybrid bucket and merge sort.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -21,7 +21,7 @@ fn keys(number: u64, rng: &mut fastrand::Rng) -> Vec<f32> {
         2 => 1000,
         _ => rng.usize(1..1500),
     };
-    // Few different ones in some launches; never a negative zero, which equals zero.
+    // Few distinct keys in some launches; no negative zero, which equals zero.
     let step = if number.is_multiple_of(2) { 0.25 } else { 1e-4 };
     (0..count)
         .map(|_| ((rng.f32() * 20.0 - 10.0) / step).round() * step + 0.0)
@@ -34,7 +34,7 @@ fn pivots(rng: &mut fastrand::Rng) -> Vec<f32> {
     pivots
 }
 
-/// The keys of a bucket: from a pivot on, below the next one.
+/// Whether a key belongs to a bucket: at least its pivot and below the next one.
 fn is_in(bucket: usize, pivots: &[f32], key: f32) -> bool {
     let from = bucket.checked_sub(1).map(|at| pivots[at]);
     let below = pivots.get(bucket);
@@ -61,7 +61,7 @@ fn count(number: u64) -> LaunchFile {
         .input("pivots", &pivots)
         .output("counts", &[0; BUCKETS], &counts)
         .value("count", keys.len() as i32)
-        .done()
+        .finish()
 }
 
 fn split(number: u64) -> LaunchFile {
@@ -86,7 +86,7 @@ fn split(number: u64) -> LaunchFile {
         .input("starts", &starts)
         .output("split", &vec![-99.0; keys.len()], &end)
         .value("count", keys.len() as i32)
-        .done()
+        .finish()
 }
 
 fn quads(number: u64) -> LaunchFile {
@@ -100,7 +100,7 @@ fn quads(number: u64) -> LaunchFile {
     launch("sort_quads", keys.len() / 4)
         .output("keys", &keys, &end)
         .value("quads", (keys.len() / 4) as i32)
-        .done()
+        .finish()
 }
 
 fn merge(number: u64) -> LaunchFile {
@@ -124,5 +124,5 @@ fn merge(number: u64) -> LaunchFile {
         .output("merged", &vec![-99.0; keys.len()], &end)
         .value("run", run as i32)
         .value("count", keys.len() as i32)
-        .done()
+        .finish()
 }

@@ -1,8 +1,8 @@
-//! One branch with two sides, and one with one.
+//! Reference of a branch with two sides, and of one with a single side.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::writes::Writes;
+use super::writes::UnorderedWrites;
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -18,7 +18,7 @@ fn shape(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
 fn two_sides(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, threads) = shape(number, &mut rng);
-    // Two quotients stay in 32 bits together.
+    // The sum of two quotients fits in 32 bits.
     let divisor = rng.i32(2..50);
     let values: Vec<i32> = (0..blocks * threads + 2).map(|_| rng.i32(..)).collect();
     let results: Vec<i32> = values
@@ -32,7 +32,7 @@ fn two_sides(number: u64) -> LaunchFile {
         .input("in", &values)
         .output("out", &vec![0; results.len()], &results)
         .value("divisor", divisor)
-        .done()
+        .finish()
 }
 
 fn one_side(number: u64) -> LaunchFile {
@@ -40,8 +40,8 @@ fn one_side(number: u64) -> LaunchFile {
     let (blocks, threads) = shape(number, &mut rng);
     let all: usize = blocks * threads;
     let divisor = rng.i32(2..20);
-    // A thread's number is at most the divisor, or the place, behind all threads' numbers, of one that only this thread
-    // reads first.
+    // The number of a thread is at most the divisor, or the index, after all threads' numbers, of a number that only
+    // this thread reads at first.
     let base = all.max(divisor as usize + 1);
     let mut values: Vec<i32> = (0..2 * base).map(|_| rng.i32(-90..90)).collect();
     for (i, value) in values.iter_mut().enumerate().take(all) {
@@ -54,11 +54,11 @@ fn one_side(number: u64) -> LaunchFile {
         value if value > divisor => value % divisor + values[(value / divisor) as usize],
         value => value,
     };
-    let mut writes = Writes::default();
+    let mut writes = UnorderedWrites::default();
     for i in 0..all {
         let value = values[i];
         if value > divisor {
-            // A thread writes the next one's cell too: the same as that thread.
+            // A thread also writes the next thread's cell: both must write the same.
             if i + 1 < all {
                 values[value as usize] = divisor * result(&values, i + 1);
             }
@@ -69,7 +69,7 @@ fn one_side(number: u64) -> LaunchFile {
     let start = vec![-77; all + 1];
     TestLaunch::of("if_only", [blocks as u32, 1, 1], [threads as u32, 1, 1])
         .input("in", &values)
-        .output("out", &start, &writes.end(&start))
+        .output("out", &start, &writes.final_contents(&start))
         .value("divisor", divisor)
-        .done()
+        .finish()
 }

@@ -1,8 +1,8 @@
-//! Nested branches on bits.
+//! Reference of nested branches on bits.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::writes::Writes;
+use super::writes::UnorderedWrites;
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("if_else_nested", "if_else_nested", launch)];
@@ -13,11 +13,11 @@ fn launch(number: u64) -> LaunchFile {
     let (blocks, threads) = shape.unwrap_or_else(|| (rng.usize(1..4), rng.usize(1..40)));
     let all: usize = blocks * threads;
     let divisor = rng.i32(10..40);
-    // Small quotients and small summands: then some threads write the same where they write one cell.
+    // Small quotients and summands, so that threads which write one cell often write the same.
     let mut values: Vec<i32> = (0..all.max(64)).map(|_| rng.i32(0..80)).collect();
     let mut writes = all_writes(&values, all, divisor);
-    while let Some(threads) = writes.contest() {
-        // The first of them writes beside its own cell: with another number it may not, or may write the same.
+    while let Some(threads) = writes.contesting_threads() {
+        // The first of them writes outside its own cell; with another number it may not, or may write the same.
         values[threads[0]] = rng.i32(-80..80);
         writes = all_writes(&values, all, divisor);
     }
@@ -28,13 +28,13 @@ fn launch(number: u64) -> LaunchFile {
         [threads as u32, 1, 1],
     )
     .input("in", &values)
-    .output("out", &start, &writes.end(&start))
+    .output("out", &start, &writes.final_contents(&start))
     .value("divisor", divisor)
-    .done()
+    .finish()
 }
 
-fn all_writes(values: &[i32], all: usize, divisor: i32) -> Writes {
-    let mut writes = Writes::default();
+fn all_writes(values: &[i32], all: usize, divisor: i32) -> UnorderedWrites {
+    let mut writes = UnorderedWrites::default();
     let low = |number: i32, bits: u32| values[(number & ((1 << bits) - 1)) as usize];
     for (i, &value) in values.iter().enumerate().take(all) {
         let result = match value & 0b1111 {

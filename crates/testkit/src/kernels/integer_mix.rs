@@ -1,6 +1,6 @@
-//! Integer operations, each from its definition on wide integers or on bits.
+//! Reference of integer operations, each from its definition on wide integers or bits.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -29,15 +29,15 @@ fn launch(number: u64) -> LaunchFile {
         .output("out", &vec![0; n], &narrow)
         .output("wide", &vec![0i64; n], &wide)
         .value("n", n as i32)
-        .done()
+        .finish()
 }
 
-/// The bits of a number that are left of these.
+/// Low 32 bits of a number.
 fn low(number: i128) -> u32 {
     number as u32
 }
 
-/// A number cut off above its lowest bits, its sign the highest of them.
+/// Sign-extends the low bits of a number.
 fn signed(number: u32, bits: u32) -> i128 {
     let rest = i128::from(number) & ((1 << bits) - 1);
     match rest >> (bits - 1) {
@@ -46,7 +46,7 @@ fn signed(number: u32, bits: u32) -> i128 {
     }
 }
 
-/// A byte of a number.
+/// Byte of a number, by index from the lowest.
 fn byte(number: u32, at: u32) -> u32 {
     number >> (8 * at) & 0xff
 }
@@ -55,7 +55,7 @@ fn mix((a, b, c): (i32, i32, i32)) -> u32 {
     let (x, y, z) = (i128::from(a), i128::from(b), i128::from(c));
     let (a, b, c) = (a as u32, b as u32, c as u32);
     let both = u128::from(b) << 32 | u128::from(a);
-    // The low three bits of a nibble select a byte of the two numbers.
+    // The low three bits of each nibble select a byte of the two numbers.
     let permuted = (0..4).fold(0, |result, at| {
         let selector = c >> (4 * at) & 0x7;
         let selected = (both >> (8 * selector)) as u32 & 0xff;
@@ -103,7 +103,7 @@ fn mix((a, b, c): (i32, i32, i32)) -> u32 {
 
 fn wide((a, b, c): (i32, i32, i32)) -> u64 {
     let (x, y, z) = (i128::from(a), i128::from(b), i128::from(c));
-    // Shifts count modulo 64.
+    // Shift amounts are taken modulo 64.
     let shift = |by: i32| by.rem_euclid(64) as u32;
     let w = ((x << shift(b)) + ((z * y) >> shift(a))) as i64;
     let rest = match a == b {

@@ -1,6 +1,6 @@
-//! One of two sums, which the parity of the thread chooses.
+//! Reference of one of two sums, selected by the parity of the thread.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -27,5 +27,5 @@ fn launch(number: u64) -> LaunchFile {
     )
     .output("out", &start, &out)
     .value("n", n)
-    .done()
+    .finish()
 }

@@ -1,6 +1,6 @@
-//! The nearest centre of each point, and points stored by dimension.
+//! Reference of the nearest centre of each point, and of points stored by dimension.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -9,7 +9,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("kmeans", "kmeans_swap", swap),
 ];
 
-/// Points, dimensions, clusters.
+/// Numbers of points, dimensions and clusters.
 fn size(number: u64, rng: &mut fastrand::Rng) -> (usize, usize, usize) {
     match number {
         0 => (64, 2, 3),
@@ -23,8 +23,7 @@ fn launch(kernel: &str, points: usize) -> TestLaunch {
     TestLaunch::of(kernel, [points.div_ceil(64) as u32, 1, 1], [64, 1, 1])
 }
 
-/// Coordinates are small integers, so that distances are exact in `f32`, and points between two centres occur: the first
-/// centre gets them.
+/// Coordinates are small integers, so that distances are exact in `f32` and ties occur, which the first centre wins.
 fn assign(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (points, dimensions, clusters) = size(number, &mut rng);
@@ -49,7 +48,7 @@ fn assign(number: u64) -> LaunchFile {
         .value("points", points as i32)
         .value("clusters", clusters as i32)
         .value("dimensions", dimensions as i32)
-        .done()
+        .finish()
 }
 
 fn swap(number: u64) -> LaunchFile {
@@ -64,5 +63,5 @@ fn swap(number: u64) -> LaunchFile {
         .output("by_dimension", &vec![0.0; by_point.len()], &by_dimension)
         .value("points", points as i32)
         .value("dimensions", dimensions as i32)
-        .done()
+        .finish()
 }

@@ -1,18 +1,15 @@
-use warpbound_load::{
-    ElementType, Expected, LaunchAddressMode, LaunchBuffer, LaunchFile, ImageBinding, TexelLayout, LaunchParam,
-    LaunchPointer, TexelBuffer, TextureBinding, LaunchVariable, ParamValue, PointerPlace, StartCaches,
-};
+use warpbound_launch::{ElementType, Expected, LaunchAddressMode, LaunchBuffer, LaunchFile, ImageBinding, TexelLayout, LaunchParam, LaunchPointer, TexelBuffer, TextureBinding, LaunchVariable, ParamValue, PointerLocation, StartCaches};
 
-/// A number that buffers hold.
+/// Element type of buffers.
 pub trait LaunchNumber: Copy {
-    /// Its type.
+    /// The element type in launch files.
     const ELEMENT: ElementType;
 
-    /// Its bytes, the lowest first.
+    /// Returns the bytes, lowest first.
     fn bytes(self) -> Vec<u8>;
 
-    /// The number of these bytes, the lowest first; bytes that are missing are 0.
-    fn of_bytes(bytes: &[u8]) -> Self;
+    /// Returns the number with these bytes, lowest first; missing bytes are 0.
+    fn from_bytes(bytes: &[u8]) -> Self;
 }
 
 macro_rules! numbers {
@@ -39,11 +36,11 @@ numbers! {
     u8: U8, i8: S8, u16: U16, i16: S16, u32: U32, i32: S32, u64: U64, i64: S64, f32: F32, f64: F64,
 }
 
-/// A launch being written: its parameters in the order of the kernel's.
+/// Builder of a launch; parameters are added in the order of the kernel's.
 pub struct TestLaunch(LaunchFile);
 
 impl TestLaunch {
-    /// A launch without parameters.
+    /// Starts a launch without parameters.
     pub fn of(kernel: &str, grid: [u32; 3], block: [u32; 3]) -> TestLaunch {
         TestLaunch(LaunchFile {
             file: "launch".to_owned(),
@@ -62,21 +59,21 @@ impl TestLaunch {
         })
     }
 
-    /// Bytes of shared memory that the launch adds.
+    /// Sets the dynamic shared memory, in bytes.
     #[must_use]
     pub fn dynamic_shared(mut self, bytes: u32) -> TestLaunch {
         self.0.dynamic_shared = bytes;
         self
     }
 
-    /// Bytes of local memory of a thread, whatever the cubin asks for.
+    /// Sets the local memory of a thread, in bytes, in place of the size in the cubin.
     #[must_use]
     pub fn stack(mut self, bytes: u32) -> TestLaunch {
         self.0.stack = Some(bytes);
         self
     }
 
-    /// A number.
+    /// Adds a scalar parameter.
     #[must_use]
     pub fn value<N: LaunchNumber>(self, name: &str, value: N) -> TestLaunch {
         let value = ParamValue::Scalar {
@@ -87,21 +84,21 @@ impl TestLaunch {
         self.param(name, value)
     }
 
-    /// A buffer that is only read: it holds the same at the end.
+    /// Adds a buffer that is only read: its contents must not change.
     #[must_use]
     pub fn input<N: LaunchNumber>(self, name: &str, start: &[N]) -> TestLaunch {
         self.buffer(name, start, Some((start, 0.0, 0.0)))
     }
 
-    /// A buffer that holds exactly this at the end.
+    /// Adds a buffer with its exact final contents.
     #[must_use]
     pub fn output<N: LaunchNumber>(self, name: &str, start: &[N], end: &[N]) -> TestLaunch {
         self.buffer(name, start, Some((end, 0.0, 0.0)))
     }
 
-    /// A buffer of floats that holds about this at the end.
+    /// Adds a buffer of floats with its final contents, up to a relative and an absolute error.
     #[must_use]
-    pub fn near<N: LaunchNumber>(
+    pub fn output_within<N: LaunchNumber>(
         self,
         name: &str,
         start: &[N],
@@ -112,13 +109,13 @@ impl TestLaunch {
         self.buffer(name, start, Some((end, relative, absolute)))
     }
 
-    /// A buffer of which nothing is said.
+    /// Adds a buffer whose final contents are not compared.
     #[must_use]
     pub fn scratch<N: LaunchNumber>(self, name: &str, start: &[N]) -> TestLaunch {
         self.buffer(name, start, None)
     }
 
-    /// A variable of the module, from its first element on, and what it holds at the end, if that is said.
+    /// Sets a module variable from its first element on; `end` are its final contents, if they are compared.
     #[must_use]
     pub fn variable<N: LaunchNumber>(mut self, name: &str, start: &[N], end: Option<&[N]>) -> TestLaunch {
         self.0.variables.push(LaunchVariable {
@@ -128,12 +125,12 @@ impl TestLaunch {
         self
     }
 
-    /// A texture object; its texels lie in a buffer of their own and stay as they are. `set` chooses how it is read: it
-    /// begins with one channel, no filter, whole coordinates and clamps.
+    /// Adds a texture object, with its texels in a buffer of their own that must not change. `set` changes the sampling
+    /// state, which by default is one channel, point filtering, unnormalised coordinates and clamping.
     ///
     /// # Panics
     ///
-    /// Where the texels are fewer than the sizes say.
+    /// There are fewer texels than the sizes require.
     #[must_use]
     pub fn texture<N: LaunchNumber>(
         self,
@@ -147,7 +144,7 @@ impl TestLaunch {
         launch.param(name, ParamValue::Texture(number))
     }
 
-    /// A texture that is bound to the reference of its name; else as [`Launch::texture`].
+    /// Adds a texture that is bound to the texture reference of its name; otherwise as [`Launch::texture`].
     #[must_use]
     pub fn bound_texture<N: LaunchNumber>(
         self,
@@ -183,11 +180,11 @@ impl TestLaunch {
         (launch, number)
     }
 
-    /// A surface object, what it holds at the start and exactly at the end; the channels of a texel follow each other.
+    /// Adds a surface object with its initial and exact final contents; the channels of a texel are adjacent.
     ///
     /// # Panics
     ///
-    /// Where the texels are fewer than the sizes say.
+    /// There are fewer texels than the sizes require.
     #[must_use]
     pub fn surface<N: LaunchNumber>(
         self,
@@ -203,7 +200,7 @@ impl TestLaunch {
         launch.param(name, ParamValue::Surface(number))
     }
 
-    /// A surface that is bound to the reference of its name; else as [`Launch::surface`].
+    /// Adds a surface that is bound to the surface reference of its name; otherwise as [`Launch::surface`].
     #[must_use]
     pub fn bound_surface<N: LaunchNumber>(
         self,
@@ -220,9 +217,10 @@ impl TestLaunch {
         launch
     }
 
-    /// A buffer that is no parameter and holds the same at the end. No parameter that is a buffer may follow, and no image.
+    /// Adds a buffer that is not a parameter and must not change. No buffer parameter and no image may be added after
+    /// it.
     #[must_use]
-    pub fn buffer_beside<N: LaunchNumber>(mut self, name: &str, start: &[N]) -> TestLaunch {
+    pub fn extra_buffer<N: LaunchNumber>(mut self, name: &str, start: &[N]) -> TestLaunch {
         self.0.texels.push(TexelBuffer {
             name: name.to_owned(),
             buffer: contents(name, start, Some((start, 0.0, 0.0))),
@@ -230,7 +228,7 @@ impl TestLaunch {
         self
     }
 
-    /// A structure that is passed by value, by its bytes.
+    /// Adds a structure that is passed by value, as bytes.
     #[must_use]
     pub fn structure(self, name: &str, bytes: Vec<u8>) -> TestLaunch {
         let value = ParamValue::Scalar {
@@ -241,26 +239,26 @@ impl TestLaunch {
         self.param(name, value)
     }
 
-    /// The address of byte `to_offset` of a buffer, at byte `offset` of a buffer, a structure or a variable that is known by
-    /// now. No image may follow.
+    /// Writes the address of byte `to_offset` of a buffer to byte `offset` of a buffer, structure or variable that was
+    /// added before. No image may be added after it.
     ///
     /// # Panics
     ///
-    /// Where there is no such thing.
+    /// No object or buffer has the name.
     #[must_use]
     pub fn pointer(mut self, place: &str, offset: u64, to: &str, to_offset: u64) -> TestLaunch {
         let buffer = |name: &str| self.0.buffers().position(|(other, _)| other == name);
         let params = || self.0.params.iter().position(|param| param.name == place);
         let mut variables = self.0.variables.iter();
         let place = buffer(place)
-            .map(PointerPlace::Buffer)
-            .or_else(|| params().map(PointerPlace::Param))
+            .map(PointerLocation::Buffer)
+            .or_else(|| params().map(PointerLocation::Param))
             .or_else(|| {
                 let number = variables.position(|variable| variable.name == place);
-                number.map(PointerPlace::Variable)
+                number.map(PointerLocation::Variable)
             });
         self.0.pointers.push(LaunchPointer {
-            place: place.expect("something has this name"),
+            location: place.expect("something has this name"),
             offset,
             buffer: buffer(to).expect("a buffer has this name"),
             to_offset,
@@ -287,7 +285,7 @@ impl TestLaunch {
         };
         let mut size = [1; 3];
         size[..axes.len()].copy_from_slice(axes);
-        // See `done`.
+        // Index among the texel buffers; `done` adds the number of parameter buffers.
         let buffer = self.0.texels.len();
         self.0.texels.push(TexelBuffer {
             name: format!("{name}_texels"),
@@ -304,9 +302,9 @@ impl TestLaunch {
         (self, image)
     }
 
-    /// The launch.
-    pub fn done(mut self) -> LaunchFile {
-        // Until here images count the buffers of texels only; those that are parameters come before them.
+    /// Returns the finished launch.
+    pub fn finish(mut self) -> LaunchFile {
+        // Until here, buffers of images are counted among texel buffers only; parameter buffers precede them.
         let params = self.0.params.iter();
         let before = params
             .filter(|param| matches!(param.value, ParamValue::Buffer(_)))

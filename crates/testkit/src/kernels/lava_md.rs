@@ -1,8 +1,8 @@
-//! Particles in boxes.
+//! Reference of forces between particles in neighbouring boxes.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::running_error::{Rounded, ends};
+use super::running_error::{Rounded, expected_contents};
 use super::{Float, TestLaunch, Row};
 
 const SINGLE: &str = "void lava::boxes<float>(lava::Four<float> const*, int const*, int const*, int const*, lava::Four<float>*, float)";
@@ -15,7 +15,7 @@ pub(super) const KERNELS: &[Row] = &[
 
 fn boxes<F: Float>(number: u64, kernel: &str) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
-    // Boxes in each direction, the most particles of a box.
+    // Number of boxes in each direction, and maximum number of particles of a box.
     let (sides, most) = match number {
         0 => ([1, 1, 1], 5),
         1 => ([2, 2, 1], 32),
@@ -32,15 +32,15 @@ fn boxes<F: Float>(number: u64, kernel: &str) -> LaunchFile {
     };
     let (mut particles, mut starts) = (Vec::new(), vec![0i32]);
     for number in 0..count {
-        // The first one is full; others may be empty.
+        // The first box is full; others may be empty.
         let inside = if number == 0 {
             most
         } else {
             rng.usize(0..=most)
         };
         for _ in 0..inside {
-            let at = place(number).map(|corner| F::of(corner as f64 + rng.f64()));
-            particles.push([at[0], at[1], at[2], F::of(rng.f64() * 2.0 - 1.0)]);
+            let at = place(number).map(|corner| F::from_f64(corner as f64 + rng.f64()));
+            particles.push([at[0], at[1], at[2], F::from_f64(rng.f64() * 2.0 - 1.0)]);
         }
         starts.push(particles.len() as i32);
     }
@@ -53,15 +53,15 @@ fn boxes<F: Float>(number: u64, kernel: &str) -> LaunchFile {
         neighbours.extend((0..count).filter(is_near).map(|b| b as i32));
         neighbour_starts.push(neighbours.len() as i32);
     }
-    let falloff = F::of(0.3 + rng.f64());
+    let falloff = F::from_f64(0.3 + rng.f64());
     let of_box = |number: usize| &particles[starts[number] as usize..starts[number + 1] as usize];
     let mut results = Vec::new();
     for number in 0..count {
         let entries = neighbour_starts[number] as usize..neighbour_starts[number + 1] as usize;
         for own in of_box(number) {
             let own = own.map(Rounded::of);
-            // Force, then potential.
-            let mut sum = [(); 4].map(|()| Rounded::of(F::of(0.0)));
+            // Three components of the force, and the potential.
+            let mut sum = [(); 4].map(|()| Rounded::of(F::from_f64(0.0)));
             for &neighbour in &neighbours[entries.clone()] {
                 for other in of_box(neighbour as usize) {
                     let other = other.map(Rounded::of);
@@ -78,7 +78,7 @@ fn boxes<F: Float>(number: u64, kernel: &str) -> LaunchFile {
             results.extend(sum);
         }
     }
-    let (end, may) = ends::<F>(&results);
+    let (end, may) = expected_contents::<F>(&results);
     let flat: Vec<F> = particles.into_iter().flatten().collect();
     let threads = most.max(3) as u32;
     TestLaunch::of(kernel, [count as u32, 1, 1], [threads, 1, 1])
@@ -86,7 +86,7 @@ fn boxes<F: Float>(number: u64, kernel: &str) -> LaunchFile {
         .input("starts", &starts)
         .input("neighbour_starts", &neighbour_starts)
         .input("neighbours", &neighbours)
-        .near("results", &vec![F::of(0.0); flat.len()], &end, 0.0, may)
+        .output_within("results", &vec![F::from_f64(0.0); flat.len()], &end, 0.0, may)
         .value("falloff", falloff)
-        .done()
+        .finish()
 }

@@ -1,10 +1,10 @@
-//! Round cells in an image: scores of circles, and their dilation.
+//! Reference of the detection of round cells in an image: scores of circles, and dilation.
 
 use std::f64::consts::PI;
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::running_error::{Rounded, ends};
+use super::running_error::{Rounded, expected_contents};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -12,7 +12,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("leukocyte", "leukocyte_dilate", dilate),
 ];
 
-/// Points on a circle.
+/// Number of points on a circle.
 const POINTS: usize = 16;
 
 fn score(number: u64) -> LaunchFile {
@@ -26,7 +26,7 @@ fn score(number: u64) -> LaunchFile {
     let mut gradient =
         || -> Vec<f32> { (0..width * height).map(|_| rng.f32() * 4.0 - 2.0).collect() };
     let (across, down) = (gradient(), gradient());
-    // Cosine and sine in single precision; the kernel's zero is exact.
+    // Cosine and sine in single precision; the kernel's zeros are exact.
     let direction = |point: usize| {
         let angle = 2.0 * PI * point as f64 / POINTS as f64;
         let part = |part: f64| if part.abs() < 1e-9 { 0.0 } else { part as f32 };
@@ -64,17 +64,17 @@ fn score(number: u64) -> LaunchFile {
         best
     };
     let scores: Vec<Rounded> = (0..width * height).map(best_at).collect();
-    let (end, may) = ends(&scores);
+    let (end, may) = expected_contents(&scores);
     let blocks = (width * height).div_ceil(64) as u32;
     TestLaunch::of("leukocyte_score", [blocks, 1, 1], [64, 1, 1])
         .input("gradient_x", &across)
         .input("gradient_y", &down)
-        .near("scores", &vec![-1f32; width * height], &end, 0.0, may)
+        .output_within("scores", &vec![-1f32; width * height], &end, 0.0, may)
         .value("width", width as i32)
         .value("height", height as i32)
         .value("least_radius", least)
         .value("most_radius", most)
-        .done()
+        .finish()
 }
 
 fn dilate(number: u64) -> LaunchFile {
@@ -87,7 +87,7 @@ fn dilate(number: u64) -> LaunchFile {
     };
     let image: Vec<f32> = (0..width * height).map(|_| rng.f32() * 2.0 - 1.0).collect();
     let side = 2 * reach + 1;
-    // A disc, or holes anywhere; nothing at all lets nothing through.
+    // A disc, or a random mask; an empty mask gives 0.
     let mask: Vec<u8> = (0..side * side)
         .map(|at| {
             let (dx, dy) = ((at % side).abs_diff(reach), (at / side).abs_diff(reach));
@@ -99,7 +99,7 @@ fn dilate(number: u64) -> LaunchFile {
         })
         .collect();
     let mut end = vec![-3.0e38f32; width * height];
-    // Each pixel reaches those from which the mask reaches it.
+    // Scatter form of the dilation: each pixel updates the pixels whose mask contains it.
     for (at, &value) in image.iter().enumerate() {
         for (hole, _) in mask.iter().enumerate().filter(|(_, is_in)| **is_in != 0) {
             let x = (at % width + reach).checked_sub(hole % side);
@@ -120,5 +120,5 @@ fn dilate(number: u64) -> LaunchFile {
         .value("width", width as i32)
         .value("height", height as i32)
         .value("reach", reach as i32)
-        .done()
+        .finish()
 }

@@ -1,12 +1,12 @@
-//! Sorted groups of 24 numbers.
+//! Reference of sorting groups of 24 numbers in local memory.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("local_memory", "local_memory", launch)];
 
-/// Numbers of a thread.
+/// Number of elements that a thread sorts.
 const GROUP: usize = 24;
 
 fn launch(number: u64) -> LaunchFile {
@@ -30,5 +30,5 @@ fn launch(number: u64) -> LaunchFile {
     )
     .input("in", &values)
     .output("out", &vec![0; values.len()], &sorted)
-    .done()
+    .finish()
 }

@@ -1,6 +1,6 @@
-//! Loops with branches and breaks in their bodies.
+//! Reference of loops with branches and breaks in their bodies.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -30,7 +30,7 @@ fn launch(
         .input("in", values)
         .output("out", &start, &out)
         .value("n", n as i32)
-        .done()
+        .finish()
 }
 
 fn branch(number: u64) -> LaunchFile {
@@ -48,18 +48,18 @@ fn branch(number: u64) -> LaunchFile {
     launch("loop_repush", (blocks, threads, n), &values, result)
 }
 
-/// Numbers of the input of `with_break`.
-const PLACES: usize = 600;
+/// Length of the input of `with_break`.
+const INPUT_LENGTH: usize = 600;
 
 fn with_break(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, threads, n) = shape(number, &mut rng);
     loop {
-        let values: Vec<i32> = (0..PLACES).map(|_| rng.i32(-2..64)).collect();
+        let values: Vec<i32> = (0..INPUT_LENGTH).map(|_| rng.i32(-2..64)).collect();
         let results: Option<Vec<i32>> = (0..blocks * threads)
-            .map(|i| broken(&values, i, n))
+            .map(|i| result_with_break(&values, i, n))
             .collect();
-        // Hardly ever does a thread read beyond the input.
+        // A thread rarely reads past the end of the input; such draws are discarded.
         if let Some(results) = results {
             let result = |i: usize| results[i];
             return launch("loop_repush_break", (blocks, threads, n), &values, result);
@@ -67,8 +67,8 @@ fn with_break(number: u64) -> LaunchFile {
     }
 }
 
-/// What a thread ends with, where it reads the input only.
-fn broken(values: &[i32], thread: usize, n: usize) -> Option<i32> {
+/// Returns the result of a thread; `None` if it reads past the end of the input.
+fn result_with_break(values: &[i32], thread: usize, n: usize) -> Option<i32> {
     let mut value = *values.get(thread)?;
     for j in 0..n {
         let mut k = 0;

@@ -1,6 +1,6 @@
-//! The triangular factors of a block of 16 x 16 on a matrix's diagonal: L with ones on its diagonal below, U above.
+//! Reference of the LU decomposition of a 16 x 16 block on the diagonal of a matrix, with L of unit diagonal.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::rounding::signed;
 use super::{TestLaunch, Row};
@@ -26,7 +26,7 @@ fn lud(number: u64) -> LaunchFile {
     }
     let at = |row: usize, column: usize| (offset + row) * width + offset + column;
     let mut wide: Vec<f64> = matrix.iter().map(|&n| n.into()).collect();
-    // Elimination by rows: what is left of a row after taking multiples of those above it.
+    // Elimination by rows: each row minus multiples of the rows above it.
     for row in 1..SIDE {
         for pivot in 0..row {
             let factor = wide[at(row, pivot)] / wide[at(pivot, pivot)];
@@ -37,12 +37,12 @@ fn lud(number: u64) -> LaunchFile {
         }
     }
     let factors: Vec<f32> = wide.iter().map(|&n| n as f32).collect();
-    // The diagonal outweighs its row, so that factors are below 1/8 and errors of one row reach the next by less than
-    // 15/8 of themselves in all; an element takes at most 16 steps of two roundings of numbers below 20.
+    // The diagonal dominates its row, so factors are below 1/8 and the errors of one row propagate to the next by a
+    // factor below 15/8 in all; an element takes at most 16 steps of two roundings of numbers below 20.
     let error = 4.0 * 16.0 * 2.0 * 20.0 * f64::from(f32::EPSILON) / 2.0;
     TestLaunch::of("lud_diagonal", [1; 3], [SIDE as u32, 1, 1])
-        .near("matrix", &matrix, &factors, 0.0, error)
+        .output_within("matrix", &matrix, &factors, 0.0, error)
         .value("width", width as i32)
         .value("offset", offset as i32)
-        .done()
+        .finish()
 }

@@ -1,6 +1,7 @@
-//! After how many rounds of z = z² + c, from 0, a point has left the circle of radius 2.
+//! Reference of the Mandelbrot set: the number of rounds of z = z² + c, from 0, until a point leaves the circle of
+//! radius 2.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -20,17 +21,17 @@ fn mandelbrot(number: u64) -> LaunchFile {
                 (blocks, rng.u32(1..5), 8 * blocks, corner, rng.i32(1..20))
             }
         };
-        // A row of 27 pixels is wider than the image of 3 blocks; the rest stays.
+        // A row of 27 pixels is wider than the 3 blocks; the rest of the image is unchanged.
         let width = width as usize;
-        // The corner moves until no pixel depends on how sums are rounded.
+        // The corner is moved until no pixel depends on rounding.
         let [left, top, step] = window.map(|n| n + 1e-3 * rng.f32());
         let mut escape = vec![-1; width * (8 * rows) as usize];
         let is_decided = (0..8 * rows).all(|y| {
             (0..8 * columns).all(|x| {
                 let along = |from: f32, n: u32| f64::from(from) + f64::from(n) * f64::from(step);
-                let rounds = rounds(along(left, x), along(top, y), limit);
-                escape[y as usize * width + x as usize] = rounds.unwrap_or(-1);
-                rounds.is_some()
+                let rounds_of_point = rounds(along(left, x), along(top, y), limit);
+                escape[y as usize * width + x as usize] = rounds_of_point.unwrap_or(-1);
+                rounds_of_point.is_some()
             })
         });
         if is_decided {
@@ -41,16 +42,16 @@ fn mandelbrot(number: u64) -> LaunchFile {
                 .value("top", top)
                 .value("step", step)
                 .value("limit", limit)
-                .done();
+                .finish();
         }
     }
 }
 
-/// The rounds of a point; `None` when rounding to `f32` may change them: computed in `f64` with a bound on how far the
-/// numbers of another computation, each operation of which rounds to `f32` or not, lie from these.
+/// Returns the rounds of a point; `None` when rounding to `f32` may change them. Computed in `f64`, with a bound on the
+/// difference from any computation in which each operation may round to `f32`.
 fn rounds(cx: f64, cy: f64, limit: i32) -> Option<i32> {
     let unit = f64::from(f32::EPSILON) / 2.0;
-    // The corner is a float, the product and the sum are rounded.
+    // The corner is a float; the product and the sum are rounded.
     let (wrong_cx, wrong_cy) = (4.0 * unit * (cx.abs() + 1.0), 4.0 * unit * (cy.abs() + 1.0));
     let (mut zx, mut zy) = (0.0f64, 0.0f64);
     let (mut wrong_x, mut wrong_y) = (0.0f64, 0.0f64);

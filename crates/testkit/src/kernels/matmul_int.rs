@@ -1,6 +1,6 @@
-//! Products of square matrices of integers in one block.
+//! Reference of products of square integer matrices in one block.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -51,7 +51,7 @@ fn of_size(number: u64, n: usize, is_param: bool) -> LaunchFile {
         .input("b", &b)
         .output("product", &vec![0; n * n], &product);
     match is_param {
-        true => launch.value("n", n as i32).done(),
-        false => launch.done(),
+        true => launch.value("n", n as i32).finish(),
+        false => launch.finish(),
     }
 }

@@ -1,8 +1,8 @@
-//! Products of square matrices by tiles.
+//! Reference of tiled products of square matrices.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::rounding::{Float, Sum, rounded, signed};
+use super::rounding::{Float, ErrorSum, rounded, signed};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -29,7 +29,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("matmul_tiled", "matmul_any_width", any_width),
 ];
 
-/// Tiles in each direction.
+/// Number of tiles in each direction.
 fn tiles(number: u64) -> usize {
     match number {
         0 => 1,
@@ -49,7 +49,7 @@ fn tiled<F: Float>(number: u64, tile: usize, is_unrolled: bool) -> LaunchFile {
     let launch = TestLaunch::of(&kernel, blocks, [tile as u32, tile as u32, 1]);
     product::<F>(launch, number, tiles * tile)
         .value("tiles", tiles as i32)
-        .done()
+        .finish()
 }
 
 fn any_width(number: u64) -> LaunchFile {
@@ -63,24 +63,24 @@ fn any_width(number: u64) -> LaunchFile {
     let launch = TestLaunch::of("matmul_any_width", [blocks, blocks, 1], [16, 16, 1]);
     product::<f32>(launch, number, width)
         .value("width", width as i32)
-        .done()
+        .finish()
 }
 
 fn product<F: Float>(launch: TestLaunch, number: u64, width: usize) -> TestLaunch {
     let mut rng = fastrand::Rng::with_seed(number);
     let a: Vec<F> = signed(&mut rng, width * width);
     let b: Vec<F> = signed(&mut rng, width * width);
-    let c: Vec<Sum> = (0..width * width)
+    let c: Vec<ErrorSum> = (0..width * width)
         .map(|at| {
             let (row, column) = (at / width, at % width);
-            Sum::of((0..width).map(|k| a[row * width + k].wide() * b[k * width + column].wide()))
+            ErrorSum::of((0..width).map(|k| a[row * width + k].to_f64() * b[k * width + column].to_f64()))
         })
         .collect();
     let (c, error) = rounded::<F>(&c);
     launch
         .input("a", &a)
         .input("b", &b)
-        .near("c", &vec![F::of(0.0); c.len()], &c, 0.0, error)
+        .output_within("c", &vec![F::from_f64(0.0); c.len()], &c, 0.0, error)
 }
 
 fn of_integers(number: u64) -> LaunchFile {
@@ -106,5 +106,5 @@ fn of_integers(number: u64) -> LaunchFile {
     .input("b", &b)
     .output("c", &vec![0; c.len()], &c)
     .value("tiles", tiles as i32)
-    .done()
+    .finish()
 }

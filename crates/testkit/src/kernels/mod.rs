@@ -1,6 +1,6 @@
 //! What the kernels of the repository compute, written a second time: launches with what buffers hold at their end.
 //!
-//! A file for each source in `kernels/cuda`, which shares nothing with it but the algorithm's definition.
+//! There is one file for each source in `kernels/cuda`; the two share only the definition of the algorithm.
 
 mod atomics;
 mod backprop;
@@ -86,26 +86,26 @@ mod walsh_transform;
 mod wavelet_2d;
 mod writes;
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 pub use launch::{TestLaunch, LaunchNumber};
 pub use perceptron::DenseLayer;
 pub use rounding::Float;
 
-/// A kernel and launches of it.
+/// Reference of a kernel: its launches with the expected contents of buffers.
 #[derive(Clone, Copy)]
-pub struct Reference {
-    /// The source: `kernels/cuda/NAME.cu`, `kernels/built/NAME.BUILD.cubin`.
+pub struct KernelReference {
+    /// Source: `kernels/cuda/NAME.cu`, `kernels/built/NAME.BUILD.cubin`.
     pub source: &'static str,
-    /// The kernel in it, as people name it.
+    /// Name of the kernel in the source, demangled.
     pub kernel: &'static str,
-    /// The launch of a number. Those of 0 to 2 are chosen, ragged sizes among them; others are random with the number as
-    /// seed, and small enough for hundreds of them.
+    /// The launch of a number. Those of 0 to 2 are chosen, ragged sizes among them; others are random with the number
+    /// as seed, and small enough for hundreds of them.
     pub launch: fn(u64) -> LaunchFile,
 }
 
-/// All kernels with a reference that are built for each chip, by source.
-pub fn all() -> Vec<Reference> {
+/// Returns the references of the kernels that are built for every chip, in order of source.
+pub fn all() -> Vec<KernelReference> {
     [
         atomics::KERNELS,
         backprop::KERNELS,
@@ -187,21 +187,21 @@ pub fn all() -> Vec<Reference> {
     ]
     .into_iter()
     .flatten()
-    .map(Reference::of)
+    .map(KernelReference::of)
     .collect()
 }
 
-/// The kernels with a reference that only NVRTC 11.8 builds.
-pub fn of_older_compiler() -> Vec<Reference> {
+/// Returns the references of the kernels that only NVRTC 11.8 can compile.
+pub fn of_nvrtc_11_8() -> Vec<KernelReference> {
     texture_reference::KERNELS
         .iter()
-        .map(Reference::of)
+        .map(KernelReference::of)
         .collect()
 }
 
-impl Reference {
-    fn of(&(source, kernel, launch): &Row) -> Reference {
-        Reference {
+impl KernelReference {
+    fn of(&(source, kernel, launch): &Row) -> KernelReference {
+        KernelReference {
             source,
             kernel,
             launch,
@@ -209,5 +209,5 @@ impl Reference {
     }
 }
 
-/// A row of a file's table: source, kernel, launches.
+/// Row of a file's table: source, kernel, launches.
 type Row = (&'static str, &'static str, fn(u64) -> LaunchFile);

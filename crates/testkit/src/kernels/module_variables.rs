@@ -1,6 +1,6 @@
-//! Variables of a module.
+//! Reference of accesses to module variables.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -13,7 +13,7 @@ fn launch(number: u64) -> LaunchFile {
     let values: Vec<i32> = (0..n).map(|_| rng.i32(..)).collect();
     let offsets: Vec<i16> = (0..32).map(|_| rng.i16(..)).collect();
     let counter = rng.u32(..);
-    // As in the source, or others from the launch.
+    // The initial values of the source, or others set by the launch.
     let table: [i32; 8] = match number % 2 {
         0 => [3, 1, 4, 1, 5, 9, 2, 6],
         _ => std::array::from_fn(|_| rng.i32(..)),
@@ -39,7 +39,7 @@ fn launch(number: u64) -> LaunchFile {
     .variable("offsets", &offsets, None)
     .variable("counter", &[counter], Some(&[counted]));
     match number % 2 {
-        0 => launch.done(),
-        _ => launch.variable("table", &table, Some(&table)).done(),
+        0 => launch.finish(),
+        _ => launch.variable("table", &table, Some(&table)).finish(),
     }
 }

@@ -1,6 +1,6 @@
-//! Matches of a query in a text, found by comparing everything with everything.
+//! Reference of maximal unique matches of a query in a text, by comparison of all pairs of positions.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -9,12 +9,12 @@ pub(super) const KERNELS: &[Row] = &[
     ("mum_match", "mum_tree", walk),
 ];
 
-/// How many letters two texts have in common at their beginnings.
-fn common(a: &[u8], b: &[u8]) -> usize {
+/// Length of the common prefix of two texts.
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// A text and a query that shares pieces with it, of the letters 0 to 3.
+/// Draws a text over the letters 0 to 3, and a query that shares pieces with it.
 fn texts(number: u64, rng: &mut fastrand::Rng) -> (Vec<u8>, Vec<u8>) {
     let (letters, count) = match number {
         0 => (200, 96),
@@ -22,7 +22,7 @@ fn texts(number: u64, rng: &mut fastrand::Rng) -> (Vec<u8>, Vec<u8>) {
         2 => (700, 203),
         _ => (rng.usize(1..500), rng.usize(1..150)),
     };
-    // Few letters repeat more often.
+    // A smaller alphabet has more repeats.
     let kinds = if number % 3 == 1 { 2 } else { 4 };
     let text: Vec<u8> = (0..letters).map(|_| rng.u8(..kinds)).collect();
     let mut query = Vec::new();
@@ -44,7 +44,7 @@ fn search(number: u64) -> LaunchFile {
     sorted.sort_by_key(|&from| &text[from..]);
     let longest = |at: usize| {
         let same: Vec<usize> = (0..text.len())
-            .map(|from| common(&text[from..], &query[at..]))
+            .map(|from| common_prefix(&text[from..], &query[at..]))
             .collect();
         let length = same.iter().copied().max().unwrap_or(0);
         let mut places = (0..text.len()).filter(|&from| same[from] == length);
@@ -60,7 +60,7 @@ fn search(number: u64) -> LaunchFile {
     };
     let (lengths, places): (Vec<i32>, Vec<i32>) = (0..query.len()).map(longest).unzip();
     let numbers: Vec<i32> = sorted.iter().map(|&from| from as i32).collect();
-    // As letters of DNA.
+    // The letters of DNA.
     let spelled =
         |text: &[u8]| -> Vec<u8> { text.iter().map(|&l| b"ACGT"[usize::from(l)]).collect() };
     launch("mum_match", query.len())
@@ -72,20 +72,20 @@ fn search(number: u64) -> LaunchFile {
         .value("least", least as i32)
         .output("lengths", &vec![-9; query.len()], &lengths)
         .output("places", &vec![-9; query.len()], &places)
-        .done()
+        .finish()
 }
 
 fn launch(kernel: &str, threads: usize) -> TestLaunch {
     TestLaunch::of(kernel, [threads.div_ceil(64) as u32, 1, 1], [64, 1, 1])
 }
 
-/// Adds the node of some suffixes that agree in `depth` letters to a suffix tree; its number. Its edge begins at letter
-/// `above` of the suffixes.
+/// Adds the node of some suffixes to a suffix tree, with its children; returns the node's index. Its edge begins at
+/// letter `above` of the suffixes.
 fn add(nodes: &mut Vec<[i32; 7]>, text: &[u8], suffixes: &[usize], above: usize) -> usize {
     let letter = |from: usize, depth: usize| text.get(from + depth).copied();
     let first = suffixes[0];
     let mut depth = above;
-    // The root has no edge; others go on while all agree.
+    // The root has no edge; the edge of another node extends while all suffixes agree.
     while !nodes.is_empty()
         && letter(first, depth).is_some()
         && suffixes
@@ -115,7 +115,7 @@ fn add(nodes: &mut Vec<[i32; 7]>, text: &[u8], suffixes: &[usize], above: usize)
     number
 }
 
-/// Sixteen letters a word, the first one lowest.
+/// Packs sixteen letters into a word, first letter lowest.
 fn packed(text: &[u8]) -> Vec<u32> {
     let word = |letters: &[u8]| {
         let placed = letters.iter().enumerate();
@@ -133,7 +133,7 @@ fn walk(number: u64) -> LaunchFile {
     let all: Vec<usize> = (0..text.len()).collect();
     add(&mut nodes, &text, &all, 0);
     let longest = |at: usize| {
-        let same = |from: usize| common(&text[from..], &query[at..]);
+        let same = |from: usize| common_prefix(&text[from..], &query[at..]);
         let length = (0..text.len()).map(same).max().unwrap_or(0);
         let times = (0..text.len()).filter(|&from| same(from) == length).count();
         (length as i32, times as i32)
@@ -147,5 +147,5 @@ fn walk(number: u64) -> LaunchFile {
         .value("count", query.len() as i32)
         .output("lengths", &vec![-9; query.len()], &lengths)
         .output("times", &vec![-9; query.len()], &times)
-        .done()
+        .finish()
 }

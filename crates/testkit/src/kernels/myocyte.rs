@@ -1,7 +1,8 @@
-//! Heart muscle cells after Beeler and Reuter, "Reconstruction of the action potential of ventricular myocardial fibres"
-//! (J. Physiol. 1977), with the gates' exact solution at constant voltage in each step (Rush and Larsen 1978).
+//! Reference of heart muscle cells after Beeler and Reuter, "Reconstruction of the action potential of ventricular
+//! myocardial fibres" (J. Physiol. 1977), with the exact solution of the gates at constant voltage in each step (Rush
+//! and Larsen 1978).
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::rounding::Float;
 use super::{TestLaunch, Row};
@@ -19,21 +20,22 @@ pub(super) const KERNELS: &[Row] = &[
     ),
 ];
 
-/// A cell.
+/// State of a cell.
 #[derive(Clone, Copy)]
 struct Cell {
-    /// In mV.
+    /// Membrane voltage in mV.
     voltage: f64,
-    /// Concentration inside, in mol/l.
+    /// Intracellular calcium concentration in mol/l.
     calcium: f64,
-    /// How open gates are, 0 to 1: m, h, j, d, f, x1.
+    /// Gate variables m, h, j, d, f and x1, from closed 0 to open 1.
     gates: [f64; 6],
 }
 
-/// The constants of a gate's rate in the paper's form (C1 exp(C2 (V + C3)) + C4 (V + C5)) / (exp(C6 (V + C3)) + C7).
+/// Constants of a gate's rate (C1 exp(C2 (V + C3)) + C4 (V + C5)) / (exp(C6 (V + C3)) + C7), Beeler and Reuter, table
+/// 1.
 type Rate = [f64; 7];
 
-/// Opening and closing of each gate: the paper's table.
+/// Opening and closing rate of each gate, Beeler and Reuter, table 1.
 const RATES: [[Rate; 2]; 6] = [
     [
         [0.0, 0.0, 47.0, -1.0, 47.0, -0.1, -1.0],
@@ -61,7 +63,7 @@ const RATES: [[Rate; 2]; 6] = [
     ],
 ];
 
-/// A rate in 1/ms; where it is 0 / 0, its limit.
+/// Returns a rate in 1/ms; its limit where the quotient is 0 / 0.
 fn rate([c1, c2, c3, c4, c5, c6, c7]: Rate, v: f64) -> f64 {
     if c7 == -1.0 && (v + c3).abs() < 1e-3 {
         return c4 / c6;
@@ -70,8 +72,8 @@ fn rate([c1, c2, c3, c4, c5, c6, c7]: Rate, v: f64) -> f64 {
 }
 
 impl Cell {
-    /// The state after `dt` ms, in which gates run as long as `gate_dt`.
-    fn after(self, stimulus: f64, dt: f64, gate_dt: f64) -> Cell {
+    /// Returns the state after `dt` ms, with the gates advanced by `gate_dt`.
+    fn advance(self, stimulus: f64, dt: f64, gate_dt: f64) -> Cell {
         let v = self.voltage;
         let [m, h, j, d, f, x] = self.gates;
         let exp = |factor: f64, beyond: f64| (factor * (v + beyond)).exp();
@@ -107,13 +109,13 @@ fn advance<F: Float>(number: u64) -> LaunchFile {
         2 => (1, 1, 0, 32),
         _ => (rng.usize(1..150), rng.i32(1..12), rng.i32(0..12), 32),
     };
-    let dt = F::of(0.01);
-    // Numbers that both kernels can hold.
-    let held = |number: f64| F::of(f64::from(number as f32));
+    let dt = F::from_f64(0.01);
+    // Numbers that singles and doubles both represent exactly.
+    let held = |number: f64| F::from_f64(f64::from(number as f32));
     let (mut stimulus, mut celsius, mut start) = (Vec::new(), Vec::new(), Vec::new());
     for cell in 0..cells {
         let voltage = match cell % 8 {
-            // Where rates are 0 / 0.
+            // Voltages at which rates are 0 / 0.
             6 => -23.0,
             7 => -47.0,
             _ => -90.0 + 100.0 * rng.f64(),
@@ -121,28 +123,28 @@ fn advance<F: Float>(number: u64) -> LaunchFile {
         stimulus.push(held(if rng.bool() { 50.0 * rng.f64() } else { 0.0 }));
         celsius.push(held(35.0 + 4.0 * rng.f64()));
         start.push(Cell {
-            voltage: held(voltage).wide(),
-            calcium: held(1e-7 * (1.0 + 10.0 * rng.f64())).wide(),
-            gates: [(); 6].map(|()| held(0.01 + 0.98 * rng.f64()).wide()),
+            voltage: held(voltage).to_f64(),
+            calcium: held(1e-7 * (1.0 + 10.0 * rng.f64())).to_f64(),
+            gates: [(); 6].map(|()| held(0.01 + 0.98 * rng.f64()).to_f64()),
         });
     }
     let end: Vec<Cell> = start
         .iter()
         .zip(stimulus.iter().zip(&celsius))
         .map(|(&cell, (stimulus, celsius))| {
-            let gate_dt = dt.wide() * 3f64.powf((celsius.wide() - 37.0) / 10.0);
+            let gate_dt = dt.to_f64() * 3f64.powf((celsius.to_f64() - 37.0) / 10.0);
             (0..steps).fold(cell, |cell, step| {
                 let now = if step < stimulated {
-                    stimulus.wide()
+                    stimulus.to_f64()
                 } else {
                     0.0
                 };
-                cell.after(now, dt.wide(), gate_dt)
+                cell.advance(now, dt.to_f64(), gate_dt)
             })
         })
         .collect();
     let numbers = |cells: &[Cell], of: &dyn Fn(&Cell) -> f64| -> Vec<F> {
-        cells.iter().map(|cell| F::of(of(cell))).collect()
+        cells.iter().map(|cell| F::from_f64(of(cell))).collect()
     };
     let gates = |cells: &[Cell]| -> Vec<F> {
         (0..6)
@@ -151,10 +153,10 @@ fn advance<F: Float>(number: u64) -> LaunchFile {
     };
     let voltage = |cell: &Cell| cell.voltage;
     let calcium = |cell: &Cell| cell.calcium;
-    // In each step: the voltage is rounded (below 128), and 0.01 ms of a current below 500 whose factors have up to 60
-    // roundings: exponents below 30, with as many times the error, then the exponential's own. Gates follow voltages by
-    // less than their own size; calcium by less than 0.01 x 1e-7 x 0.09 of them. Both take up to 60 roundings of their
-    // own. In so short a time, errors less than double.
+    // Error of each step: the rounding of the voltage (below 128), and 0.01 ms of a current below 500 whose factors
+    // have up to 60 roundings (exponents below 30 multiply the error by 30, then the exponential adds its own). Gates
+    // change with the voltage by less than their own size, calcium by less than 0.01 x 1e-7 x 0.09 of them. Both add up
+    // to 60 roundings of their own. In so short a time the errors less than double.
     let roundings = |each: f64| 2.0 * f64::from(steps) * each * F::UNIT;
     let name = F::NAME;
     let kernel = format!(
@@ -165,26 +167,26 @@ fn advance<F: Float>(number: u64) -> LaunchFile {
         [cells.div_ceil(block) as u32, 1, 1],
         [block as u32, 1, 1],
     )
-    .near(
+    .output_within(
         "voltages",
         &numbers(&start, &voltage),
         &numbers(&end, &voltage),
         0.0,
         roundings(128.0 + 0.01 * 500.0 * 60.0),
     )
-    .near(
+    .output_within(
         "calciums",
         &numbers(&start, &calcium),
         &numbers(&end, &calcium),
         roundings(60.0),
         0.0,
     )
-    .near("gates", &gates(&start), &gates(&end), 0.0, roundings(60.0))
+    .output_within("gates", &gates(&start), &gates(&end), 0.0, roundings(60.0))
     .input("stimulus", &stimulus)
     .input("celsius", &celsius)
     .value("cells", cells as i32)
     .value("steps", steps)
     .value("stimulated", stimulated)
     .value("dt", dt)
-    .done()
+    .finish()
 }

@@ -1,8 +1,8 @@
-//! One time step of bodies that attract each other.
+//! Reference of one time step of an n-body simulation.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::rounding::{Sum, signed};
+use super::rounding::{ErrorSum, signed};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[(
@@ -11,7 +11,7 @@ pub(super) const KERNELS: &[Row] = &[(
     advance,
 )];
 
-/// Bodies come in blocks of so many.
+/// Number of bodies of a tile.
 const TILE: usize = 64;
 
 fn advance(number: u64) -> LaunchFile {
@@ -33,7 +33,7 @@ fn advance(number: u64) -> LaunchFile {
     let (mut after, mut faster) = (before.clone(), velocity.clone());
     let mut error = 0.0f64;
     for body in 0..count {
-        let mut pull = [Sum::default(); 3];
+        let mut pull = [ErrorSum::default(); 3];
         for other in 0..count {
             let delta = [0, 1, 2].map(|axis| {
                 f64::from(before[4 * other + axis]) - f64::from(before[4 * body + axis])
@@ -49,12 +49,13 @@ fn advance(number: u64) -> LaunchFile {
             let speed = f64::from(velocity[at]) + sum.value * f64::from(dt);
             faster[at] = speed as f32;
             after[at] = (f64::from(before[at]) + speed * f64::from(dt)) as f32;
-            // Each term has up to 32 roundings more: the reciprocal root counts for 4 (2^-22), to the third power.
+            // Each term has up to 32 more roundings; the reciprocal square root counts as 4 (2^-22), to the third
+            // power.
             let more = 1.0 + 32.0 / count as f64;
             error = error.max(f64::from(dt) * sum.error::<f32>() * more);
         }
     }
-    // Speed and place themselves, below 2, are rounded twice.
+    // Velocity and position, below 2, are rounded twice.
     let error = error + 4.0 * 2.0 * f64::from(f32::EPSILON) / 2.0;
     TestLaunch::of(
         "nbody::advance(float4 const*, float4*, float4*, int, float, float)",
@@ -62,10 +63,10 @@ fn advance(number: u64) -> LaunchFile {
         [TILE as u32, 1, 1],
     )
     .input("before", &before)
-    .near("after", &vec![0.0; after.len()], &after, 0.0, error)
-    .near("velocity", &velocity, &faster, 0.0, error)
+    .output_within("after", &vec![0.0; after.len()], &after, 0.0, error)
+    .output_within("velocity", &velocity, &faster, 0.0, error)
     .value("count", count as i32)
     .value("dt", dt)
     .value("softening", softening)
-    .done()
+    .finish()
 }

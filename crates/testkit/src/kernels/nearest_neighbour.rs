@@ -1,6 +1,6 @@
-//! Distances to a point, and the five least numbers of each thread's share.
+//! Reference of distances to a point, and of the five smallest numbers of each thread's share.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -9,9 +9,9 @@ pub(super) const KERNELS: &[Row] = &[
     ("nearest_neighbour", "nearest_distances", distances),
 ];
 
-/// How many numbers a thread keeps, and what it has in the place of numbers that it has not met.
-const KEEP: usize = 5;
-const FAR: f32 = 3.0e38;
+/// Number of results that a thread keeps, and the initial value of each.
+const KEPT: usize = 5;
+const INITIAL_DISTANCE: f32 = 3.0e38;
 
 fn few(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
@@ -22,7 +22,7 @@ fn few(number: u64) -> LaunchFile {
         _ => (rng.u32(1..4), rng.u32(1..100), rng.usize(1..1500)),
     };
     let threads = (blocks * block) as usize;
-    // From few numbers, so that some are equal.
+    // Few distinct numbers, so that ties occur.
     let distances: Vec<f32> = (0..count).map(|_| rng.u16(0..500).into()).collect();
     let best: Vec<f32> = (0..threads)
         .flat_map(|thread| {
@@ -33,8 +33,8 @@ fn few(number: u64) -> LaunchFile {
                 .copied()
                 .collect();
             share.sort_by(f32::total_cmp);
-            share.resize(share.len().max(KEEP), FAR);
-            share.truncate(KEEP);
+            share.resize(share.len().max(KEPT), INITIAL_DISTANCE);
+            share.truncate(KEPT);
             share
         })
         .collect();
@@ -42,7 +42,7 @@ fn few(number: u64) -> LaunchFile {
         .input("distances", &distances)
         .output("best", &vec![0.0; best.len()], &best)
         .value("count", count as i32)
-        .done()
+        .finish()
 }
 
 fn distances(number: u64) -> LaunchFile {
@@ -59,7 +59,7 @@ fn distances(number: u64) -> LaunchFile {
     let mut records: Vec<f32> = (0..2 * count)
         .map(|at| degrees(if at % 2 == 0 { 90.0 } else { 180.0 }))
         .collect();
-    // One record lies where the point is.
+    // One record lies at the point itself.
     records[0] = latitude;
     records[1] = longitude;
     let mut far = vec![-1.0f32; count];
@@ -68,13 +68,13 @@ fn distances(number: u64) -> LaunchFile {
         let dy = f64::from(longitude) - f64::from(record[1]);
         *distance = dx.hypot(dy) as f32;
     }
-    // All terms are positive; the root halves what the differences (twice), squares and sum add, and is itself rounded.
+    // All terms are positive; the root halves the errors of the differences (twice), squares and sum, and is rounded.
     let relative = 4.0 * f64::from(f32::EPSILON) / 2.0;
     TestLaunch::of("nearest_distances", grid, [64, 1, 1])
         .input("records", &records)
-        .near("distances", &vec![-1.0; count], &far, relative, 0.0)
+        .output_within("distances", &vec![-1.0; count], &far, relative, 0.0)
         .value("count", count as i32)
         .value("latitude", latitude)
         .value("longitude", longitude)
-        .done()
+        .finish()
 }

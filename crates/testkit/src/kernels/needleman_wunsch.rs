@@ -1,6 +1,6 @@
-//! Some tiles of one anti-diagonal of the table of an alignment.
+//! Reference of tiles of one anti-diagonal of an alignment table (Needleman and Wunsch 1970).
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -10,7 +10,7 @@ const SIDE: usize = 16;
 
 fn tiles(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
-    // Tiles in each direction, the anti-diagonal, the first tile on it, how many.
+    // Number of tiles in each direction, the anti-diagonal, its first tile, and the number of tiles.
     let (wide, high, diagonal, first, count) = match number {
         0 => (1, 1, 0, 0, 1),
         1 => (3, 3, 2, 0, 3),
@@ -37,7 +37,7 @@ fn tiles(number: u64) -> LaunchFile {
                 .max(full[at - columns] - penalty),
         };
     }
-    // Borders and the tiles of diagonals before are there; and then those of the launch.
+    // At the start borders and tiles of previous diagonals are computed; at the end also those of the launch.
     let of = |is_there: &dyn Fn(usize, usize) -> bool| -> Vec<i32> {
         (0..columns * rows)
             .map(|at| match (at % columns, at / columns) {
@@ -61,5 +61,5 @@ fn tiles(number: u64) -> LaunchFile {
     .value("penalty", penalty)
     .value("diagonal", diagonal as i32)
     .value("first_tile", first as i32)
-    .done()
+    .finish()
 }

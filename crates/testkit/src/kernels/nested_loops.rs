@@ -1,8 +1,8 @@
-//! Sums of loops in loops.
+//! Reference of sums in nested loops.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::writes::{Writes, uncontested};
+use super::writes::{UnorderedWrites, uncontested};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -36,14 +36,14 @@ fn fixed(number: u64) -> LaunchFile {
     )
     .input("in", &values)
     .output("out", &vec![0; all], &results)
-    .done()
+    .finish()
 }
 
 fn triangular(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (mut blocks, mut threads) = shape(number, &mut rng);
-    // The threads of a warp go through the loops in step, as nothing parts them; between warps there is no order, so
-    // several of them write one cell each.
+    // The threads of a warp run the loops in lockstep, since no branch diverges. Warps are unordered, so with several
+    // warps each thread writes one cell only (n = 1).
     let n = match number {
         0 => 6,
         1 => 1,
@@ -75,7 +75,7 @@ fn triangular(number: u64) -> LaunchFile {
     .input("in", &values)
     .output("out", &start, &out)
     .value("n", n as i32)
-    .done()
+    .finish()
 }
 
 fn divergent(number: u64) -> LaunchFile {
@@ -92,13 +92,13 @@ fn divergent(number: u64) -> LaunchFile {
     let start = vec![-77; threads + 7];
     TestLaunch::of("nested_divergent", [1; 3], [threads as u32, 1, 1])
         .input("in", &values)
-        .output("out", &start, &writes.end(&start))
+        .output("out", &start, &writes.final_contents(&start))
         .value("n", n as i32)
-        .done()
+        .finish()
 }
 
-fn divergent_writes(values: &[i32], threads: usize, n: usize) -> Writes {
-    let mut writes = Writes::default();
+fn divergent_writes(values: &[i32], threads: usize, n: usize) -> UnorderedWrites {
+    let mut writes = UnorderedWrites::default();
     for i in 0..threads {
         let mut sum = 0;
         for a in 0..=i % 8 {

@@ -1,8 +1,8 @@
-//! A particle filter that looks for a bright disc.
+//! Reference of a particle filter that tracks a bright disc.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::rounding::{Sum, rounded};
+use super::rounding::{ErrorSum, rounded};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -26,7 +26,7 @@ fn likelihood(number: u64) -> LaunchFile {
     };
     let (dark, bright, variance) = (60.0f32, 190.0f32, 3000.0f32);
     let image: Vec<u8> = (0..width * height).map(|_| rng.u8(..)).collect();
-    // Some particles have left the image, some lie just between pixels.
+    // Some particles are outside the image, some exactly between pixels.
     let mut places = |size: i32| -> Vec<f32> {
         (0..particles)
             .map(|_| rng.i32(-8..2 * size + 8) as f32 / 2.0)
@@ -57,8 +57,8 @@ fn likelihood(number: u64) -> LaunchFile {
             exponent.exp() as f32
         })
         .collect();
-    // Sums are exact integers. The exponent has two roundings, CUDA's expf errs by up to two units in the last place (four
-    // roundings), and two more are for the reference and for what is left of higher order.
+    // Sums are exact integers. The exponent has two roundings, CUDA's expf an error of up to two units in the last
+    // place (four roundings); two more are for the reference and terms of higher order.
     let relative = (2.0 * steepest + 6.0) * f64::from(f32::EPSILON) / 2.0;
     TestLaunch::of(
         "particle_likelihood",
@@ -68,7 +68,7 @@ fn likelihood(number: u64) -> LaunchFile {
     .input("image", &image)
     .input("xs", &xs)
     .input("ys", &ys)
-    .near("weights", &vec![-1.0; particles], &weights, relative, 0.0)
+    .output_within("weights", &vec![-1.0; particles], &weights, relative, 0.0)
     .value("particles", particles as i32)
     .value("width", width)
     .value("height", height)
@@ -76,7 +76,7 @@ fn likelihood(number: u64) -> LaunchFile {
     .value("dark", dark)
     .value("bright", bright)
     .value("variance", variance)
-    .done()
+    .finish()
 }
 
 fn scan(number: u64) -> LaunchFile {
@@ -91,8 +91,8 @@ fn scan(number: u64) -> LaunchFile {
         }
     };
     let weights: Vec<f32> = (0..particles).map(|_| rng.f32()).collect();
-    let mut sum = Sum::default();
-    let sums: Vec<Sum> = weights
+    let mut sum = ErrorSum::default();
+    let sums: Vec<ErrorSum> = weights
         .iter()
         .map(|&weight| {
             sum.add(weight.into());
@@ -102,12 +102,12 @@ fn scan(number: u64) -> LaunchFile {
     let (sums, error) = rounded::<f32>(&sums);
     TestLaunch::of("particle_scan", [1; 3], [block as u32, 1, 1])
         .input("weights", &weights)
-        .near("sums", &vec![-1.0; particles], &sums, 0.0, error)
+        .output_within("sums", &vec![-1.0; particles], &sums, 0.0, error)
         .value("particles", particles as i32)
-        .done()
+        .finish()
 }
 
-/// Weights are small integers and marks have few bits, so that no comparison depends on rounding, and some hold with equality.
+/// Weights are small integers and marks have few bits, so that no comparison depends on rounding and ties occur.
 fn resample(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let particles = match number {
@@ -116,7 +116,7 @@ fn resample(number: u64) -> LaunchFile {
         2 => 1,
         _ => rng.usize(1..800),
     };
-    // Some particles have no weight and so no copy.
+    // Some particles have weight 0 and so no copy.
     let weights: Vec<u32> = (0..particles)
         .map(|_| rng.u32(0..9).saturating_sub(2))
         .collect();
@@ -162,5 +162,5 @@ fn resample(number: u64) -> LaunchFile {
     .value("particles", particles as i32)
     .value("first", first as f32 / 8.0)
     .value("spacing", spacing as f32 / 8.0)
-    .done()
+    .finish()
 }

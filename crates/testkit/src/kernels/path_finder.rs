@@ -1,12 +1,12 @@
-//! Some rows of the cheapest paths through a grid: each step goes straight down or to a neighbour of that.
+//! Reference of some rows of cheapest paths through a grid: each step goes straight or diagonally down.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("path_finder", "path_finder", rows)];
 
-/// Threads of a block; all but two a row have a result.
+/// Threads of a block; each row leaves out two more of them.
 const BLOCK: usize = 256;
 
 fn rows(number: u64) -> LaunchFile {
@@ -39,5 +39,5 @@ fn rows(number: u64) -> LaunchFile {
         .value("rows", rows as i32)
         .value("columns", columns as i32)
         .value("start", first as i32)
-        .done()
+        .finish()
 }

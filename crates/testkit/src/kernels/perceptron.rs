@@ -1,8 +1,8 @@
-//! Dense layers with random weights; `crates/testkit/tests/perceptron.rs` runs trained ones one behind the other.
+//! Reference of dense layers with random weights; the test `perceptron` runs trained layers in sequence.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::rounding::{Float, Sum, rounded, signed};
+use super::rounding::{Float, ErrorSum, rounded, signed};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -28,43 +28,43 @@ pub(super) const KERNELS: &[Row] = &[
     ),
 ];
 
-/// A dense layer with its numbers as the kernel has them.
+/// Dense layer with numbers of the kernel's type.
 pub struct DenseLayer<F> {
-    /// How many numbers come in.
-    pub wide: usize,
-    /// How many go out.
-    pub narrow: usize,
+    /// Number of inputs.
+    pub inputs: usize,
+    /// Number of outputs.
+    pub outputs: usize,
     /// `wide` rows of `narrow` weights.
     pub weights: Vec<F>,
     /// `narrow` numbers.
     pub biases: Vec<F>,
-    /// Whether numbers below 0 become 0.
-    pub is_active: bool,
+    /// Whether a ReLU follows.
+    pub has_relu: bool,
 }
 
 impl<F: Float> DenseLayer<F> {
     /// The launch for some inputs, rows of `wide`, with the outputs it expects.
     pub fn launch(&self, inputs: &[F]) -> LaunchFile {
-        let (wide, narrow) = (self.wide, self.narrow);
+        let (wide, narrow) = (self.inputs, self.outputs);
         let batch = inputs.len() / wide;
         let mut sums = Vec::with_capacity(batch * narrow);
         for input in inputs.chunks(wide) {
-            let mut row: Vec<Sum> = self.biases.iter().map(|b| Sum::of([b.wide()])).collect();
+            let mut row: Vec<ErrorSum> = self.biases.iter().map(|b| ErrorSum::of([b.to_f64()])).collect();
             for (weights, input) in self.weights.chunks(narrow).zip(input) {
                 for (sum, weight) in row.iter_mut().zip(weights) {
-                    sum.add(weight.wide() * input.wide());
+                    sum.add(weight.to_f64() * input.to_f64());
                 }
             }
             sums.extend(row);
         }
-        // Cutting off below 0 brings numbers no further apart.
+        // A ReLU does not increase the distance of two numbers.
         let (mut outputs, error) = rounded::<F>(&sums);
-        if self.is_active {
+        if self.has_relu {
             for output in &mut outputs {
-                *output = F::of(output.wide().max(0.0));
+                *output = F::from_f64(output.to_f64().max(0.0));
             }
         }
-        let (name, is_active) = (F::NAME, self.is_active);
+        let (name, is_active) = (F::NAME, self.has_relu);
         let kernel = format!(
             "void perceptron::layer<{name}, {is_active}>({name} const*, {name} const*, {name} const*, {name}*, int, int, int)"
         );
@@ -73,9 +73,9 @@ impl<F: Float> DenseLayer<F> {
             .input("inputs", inputs)
             .input("weights", &self.weights)
             .input("biases", &self.biases)
-            .near(
+            .output_within(
                 "outputs",
-                &vec![F::of(-1.0); batch * narrow],
+                &vec![F::from_f64(-1.0); batch * narrow],
                 &outputs,
                 0.0,
                 error,
@@ -83,7 +83,7 @@ impl<F: Float> DenseLayer<F> {
             .value("batch", batch as i32)
             .value("wide", wide as i32)
             .value("narrow", narrow as i32)
-            .done()
+            .finish()
     }
 }
 
@@ -97,11 +97,11 @@ fn layer<F: Float>(number: u64, is_active: bool) -> LaunchFile {
     };
     let inputs: Vec<F> = signed(&mut rng, batch * wide);
     let layer = DenseLayer {
-        wide,
-        narrow,
+        inputs: wide,
+        outputs: narrow,
         weights: signed(&mut rng, wide * narrow),
         biases: signed(&mut rng, narrow),
-        is_active,
+        has_relu: is_active,
     };
     layer.launch(&inputs)
 }

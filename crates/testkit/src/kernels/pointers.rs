@@ -1,7 +1,7 @@
-//! Lists, tables and settings that hold addresses.
+//! Reference of lists, tables and structures that hold addresses.
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -11,10 +11,10 @@ pub(super) const KERNELS: &[Row] = &[
     ("pointers", "weighted", weighted),
 ];
 
-/// Bytes of a node: the address of the next, and its value.
+/// Size of a node in bytes: the address of the next node, and a value.
 const NODE: u64 = 16;
 
-/// Blocks, threads of a block, and those that have work.
+/// Numbers of blocks, of threads of a block, and of threads that have work.
 fn sizes(launch: u64, rng: &mut Rng) -> (u32, u32, usize) {
     match launch {
         0 => (1, 32, 32),
@@ -32,7 +32,7 @@ fn lists(launch: u64) -> LaunchFile {
     let (blocks, threads, count) = sizes(launch, &mut rng);
     let lengths: Vec<usize> = (0..count).map(|_| rng.usize(0..9)).collect();
     let all: usize = lengths.iter().sum();
-    // Nodes lie anywhere: those of a list are not neighbours.
+    // Nodes of a list are scattered.
     let mut places: Vec<u64> = (0..all as u64).collect();
     rng.shuffle(&mut places);
     let values: Vec<i64> = (0..all).map(|_| rng.i64(-1000..1000)).collect();
@@ -55,11 +55,11 @@ fn lists(launch: u64) -> LaunchFile {
         .input("heads", &vec![0u64; count])
         .output("out", &vec![0i64; count], &sums)
         .value("n", count as i32)
-        .buffer_beside("nodes", &nodes);
+        .extra_buffer("nodes", &nodes);
     let linked = links.into_iter().fold(launch, |launch, (place, at, node)| {
         launch.pointer(place, at, "nodes", node)
     });
-    linked.done()
+    linked.finish()
 }
 
 fn rows(launch: u64) -> LaunchFile {
@@ -80,16 +80,16 @@ fn rows(launch: u64) -> LaunchFile {
     let launch = TestLaunch::of("row_sums", [blocks, 1, 1], [threads, 1, 1])
         .structure("table", table)
         .output("out", &vec![0i32; count], &sums)
-        .buffer_beside("rows", &vec![0u64; count])
-        .buffer_beside("lengths", &lengths)
-        .buffer_beside("numbers", &numbers)
+        .extra_buffer("rows", &vec![0u64; count])
+        .extra_buffer("lengths", &lengths)
+        .extra_buffer("numbers", &numbers)
         .pointer("table", 8, "rows", 0)
         .pointer("table", 16, "lengths", 0);
     let starts = starts.into_iter().enumerate();
     let filled = starts.fold(launch, |launch, (row, start)| {
         launch.pointer("rows", 8 * row as u64, "numbers", 4 * start as u64)
     });
-    filled.done()
+    filled.finish()
 }
 
 fn weighted(launch: u64) -> LaunchFile {
@@ -104,7 +104,7 @@ fn weighted(launch: u64) -> LaunchFile {
         .output("out", &vec![0f32; count], &results)
         .value("n", count as i32)
         .variable("settings", &[offset, 0, 0, 0], None)
-        .buffer_beside("scale", &[scale])
+        .extra_buffer("scale", &[scale])
         .pointer("settings", 8, "scale", 0)
-        .done()
+        .finish()
 }

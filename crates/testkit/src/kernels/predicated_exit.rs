@@ -1,13 +1,13 @@
-//! Sums of quotients, for the threads that do not leave.
+//! Reference of sums of quotients by the threads that do not exit.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("predicated_exit", "predicated_exit", launch)];
 
-/// Numbers of the input: what the function returns are places in it.
-const PLACES: usize = 4_000;
+/// Length of the input, which the function's results index.
+const INPUT_LENGTH: usize = 4_000;
 
 fn launch(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
@@ -17,7 +17,7 @@ fn launch(number: u64) -> LaunchFile {
         // With n = 1 the function may not return.
         (blocks, threads, rng.usize(2..blocks * threads + 3))
     });
-    let values: Vec<i32> = (0..PLACES)
+    let values: Vec<i32> = (0..INPUT_LENGTH)
         .map(|_| match rng.usize(0..6) {
             0 => 0,
             1 => rng.i32(-600..600),
@@ -42,11 +42,11 @@ fn launch(number: u64) -> LaunchFile {
     .input("in", &values)
     .output("out", &start, &out)
     .value("n", n as i32)
-    .done()
+    .finish()
 }
 
-/// The sum of a number and its quotients by powers of another, down to the last one above 1; three times the sum before
-/// that, as soon as it holds 64.
+/// Returns the sum of a number and its quotients by powers of `base` that exceed 1; 0 for a number below `base`, and
+/// three times the partial sum as soon as its bit 6 is set.
 fn sum_of_quotients(number: i32, base: i32) -> i32 {
     if number < base {
         return 0;

@@ -1,6 +1,6 @@
-//! Sums of what comes before.
+//! Reference of prefix sums.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -23,5 +23,5 @@ fn launch(number: u64) -> LaunchFile {
         .input("in", &values)
         .output("out", &vec![0; n], &sums)
         .value("n", n as i32)
-        .done()
+        .finish()
 }

@@ -1,7 +1,7 @@
-//! Arithmetic on parts of words, and many conditions at once.
+//! Reference of arithmetic on parts of words, and of many predicates at once.
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -10,7 +10,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("rare_instructions", "many_predicates", predicates),
 ];
 
-/// Blocks and threads of a block.
+/// Numbers of blocks and of threads of a block.
 fn sizes(number: u64, rng: &mut Rng) -> (usize, usize) {
     match number {
         0 => (1, 32),
@@ -40,10 +40,12 @@ fn video(number: u64) -> LaunchFile {
         .input("in", &numbers)
         .output("out", &vec![0; count], &ends)
         .value("n", count as i32)
-        .done()
+        .finish()
 }
 
-/// Source: PTX ISA, "Scalar Video Instructions": parts are extended by their type, a saturation comes before the second
+/// Result of the kernel's video instructions for one thread.
+///
+/// Source: PTX ISA, "Scalar Video Instructions": parts are extended by their type, and saturation precedes the second
 /// operation.
 fn video_of(a: i32, b: i32, c: i32) -> i32 {
     let signed_byte = |word, number| i32::from(byte(word, number) as i8);
@@ -62,12 +64,12 @@ fn video_of(a: i32, b: i32, c: i32) -> i32 {
     (sum.wrapping_add(is_less) ^ left).wrapping_add(right)
 }
 
-/// As the source has it.
+/// The function `scramble` of the source.
 fn scramble(x: i32, y: i32) -> i32 {
     (x / (y + 1)) ^ y
 }
 
-/// What a thread writes from its own place on.
+/// Values that a thread writes to its own cell and the next three; `None` where it writes nothing.
 fn writes(a: i32, b: i32, n: i32, numbers: &[i32]) -> [Option<i32>; 4] {
     let r = scramble(a, b);
     let own = [
@@ -100,19 +102,19 @@ fn writes(a: i32, b: i32, n: i32, numbers: &[i32]) -> [Option<i32>; 4] {
 fn predicates(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (blocks, threads) = match number {
-        // A thread alone may write behind its place whatever it wants to.
+        // A single thread may write the following cells without conflict.
         _ if number > 2 && number.is_multiple_of(2) => (1, 1),
         _ => sizes(number, &mut rng),
     };
     let count = blocks * threads;
-    // The second numbers lie behind the first ones.
+    // The second numbers follow the first ones.
     let n = (count + rng.usize(0..50)) as i32;
     let mut numbers: Vec<i32> = (0..64.max(count + n as usize))
         .map(|_| rng.i32(-9..100))
         .collect();
     for i in 0..count {
-        // Only the last thread writes behind its place, where no other does, so that their order does not count. No divisor
-        // is zero.
+        // Only the last thread writes cells after its own, so that the order of threads does not matter. No divisor is
+        // zero.
         let (a, b) = loop {
             let (a, b) = (rng.i32(-4 * n..4 * n), rng.i32(-4 * n..4 * n));
             let is_last = i + 1 == count;
@@ -139,5 +141,5 @@ fn predicates(number: u64) -> LaunchFile {
     .input("in", &numbers)
     .output("out", &start, &end)
     .value("n", n)
-    .done()
+    .finish()
 }

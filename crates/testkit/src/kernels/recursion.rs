@@ -1,7 +1,7 @@
-//! Functions that call themselves and each other.
+//! Reference of recursive and mutually recursive functions.
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -14,7 +14,7 @@ pub(super) const KERNELS: &[Row] = &[
 /// compilers do not know how deep the calls become.
 const STACK: u32 = 1024;
 
-/// Blocks, threads of a block, and the limit of the depth.
+/// Numbers of blocks and of threads of a block, and limit of the depth.
 fn sizes(number: u64, rng: &mut Rng) -> (usize, usize, i32) {
     match number {
         0 => (1, 32, 8),
@@ -35,7 +35,7 @@ fn launch(
         .output("out", &vec![-1; ends.len()], ends)
         .value("depth", depth)
         .stack(STACK)
-        .done()
+        .finish()
 }
 
 fn fibonacci(number: u64) -> LaunchFile {
@@ -45,7 +45,7 @@ fn fibonacci(number: u64) -> LaunchFile {
     let ends: Vec<i32> = numbers
         .iter()
         .map(|number| match number % sizes.2 {
-            // A number below 2 is its own.
+            // A Fibonacci number below index 2 equals its index.
             k if k < 2 => k,
             k => (1..k).fold((0, 1), |(a, b), _| (b, a + b)).1,
         })
@@ -62,7 +62,7 @@ fn mutual(number: u64) -> LaunchFile {
         .enumerate()
         .map(|(i, number)| {
             let k = number % sizes.2;
-            // Down: the calls of even depth multiply by 3, the others by 5. The last one is of the even kind if k is even.
+            // On the way down, calls of even depth multiply by 3, the others by 5; the innermost call has depth k.
             let salt = (0..k).fold(i as i32, |salt, depth| {
                 salt.wrapping_mul([3, 5][depth as usize % 2])
             });
@@ -71,7 +71,7 @@ fn mutual(number: u64) -> LaunchFile {
             } else {
                 salt.wrapping_neg()
             };
-            // Up again.
+            // On return.
             (0..k).rev().fold(last, |value, depth| match depth % 2 {
                 0 => value.wrapping_add(1),
                 _ => value.wrapping_mul(2),

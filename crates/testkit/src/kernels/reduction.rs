@@ -1,8 +1,8 @@
-//! Sums of arrays, one number a block.
+//! Reference of array sums, one partial sum a block.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::rounding::{Sum, rounded, signed};
+use super::rounding::{ErrorSum, rounded, signed};
 use super::{TestLaunch, Row};
 
 const OF_FLOATS: &str = "void reduction<float, 1024>(float const*, float*, int)";
@@ -14,7 +14,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("reduction", OF_INTEGERS, of_integers),
 ];
 
-/// Blocks, and numbers to add.
+/// Numbers of blocks and of elements.
 fn size(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
     match number {
         0 => (1, 1024),
@@ -24,7 +24,7 @@ fn size(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
     }
 }
 
-/// The numbers that a block adds.
+/// Elements that a block adds.
 fn share<T: Copy>(numbers: &[T], block: usize, blocks: usize, threads: usize) -> Vec<T> {
     let pieces = numbers.chunks(threads).skip(block).step_by(blocks);
     pieces.flatten().copied().collect()
@@ -34,9 +34,9 @@ fn of_floats(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (blocks, count) = size(number, &mut rng);
     let numbers: Vec<f32> = signed(&mut rng, count);
-    let sums: Vec<Sum> = (0..blocks)
+    let sums: Vec<ErrorSum> = (0..blocks)
         .map(|block| {
-            Sum::of(
+            ErrorSum::of(
                 share(&numbers, block, blocks, 1024)
                     .into_iter()
                     .map(f64::from),
@@ -46,9 +46,9 @@ fn of_floats(number: u64) -> LaunchFile {
     let (sums, error) = rounded::<f32>(&sums);
     TestLaunch::of(OF_FLOATS, [blocks as u32, 1, 1], [1024, 1, 1])
         .input("in", &numbers)
-        .near("out", &vec![-1.0; blocks], &sums, 0.0, error)
+        .output_within("out", &vec![-1.0; blocks], &sums, 0.0, error)
         .value("count", count as i32)
-        .done()
+        .finish()
 }
 
 fn of_integers(number: u64) -> LaunchFile {
@@ -65,7 +65,7 @@ fn of_integers(number: u64) -> LaunchFile {
         .input("in", &numbers)
         .output("out", &vec![-1; blocks], &sums)
         .value("count", count as i32)
-        .done()
+        .finish()
 }
 
 fn tree(number: u64) -> LaunchFile {
@@ -77,9 +77,9 @@ fn tree(number: u64) -> LaunchFile {
         _ => (rng.usize(1..5), 1 << rng.usize(0..9)),
     };
     let numbers: Vec<f32> = signed(&mut rng, blocks * threads);
-    let sums: Vec<Sum> = numbers
+    let sums: Vec<ErrorSum> = numbers
         .chunks(threads)
-        .map(|chunk| Sum::of(chunk.iter().map(|&n| n.into())))
+        .map(|chunk| ErrorSum::of(chunk.iter().map(|&n| n.into())))
         .collect();
     let (sums, error) = rounded::<f32>(&sums);
     TestLaunch::of(
@@ -89,6 +89,6 @@ fn tree(number: u64) -> LaunchFile {
     )
     .dynamic_shared(4 * threads as u32)
     .input("in", &numbers)
-    .near("out", &vec![-1.0; blocks], &sums, 0.0, error)
-    .done()
+    .output_within("out", &vec![-1.0; blocks], &sums, 0.0, error)
+    .finish()
 }

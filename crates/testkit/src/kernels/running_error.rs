@@ -1,27 +1,28 @@
-//! What floats may come to: numbers beside a bound on what rounding does to a float that is computed in the same steps.
+//! Running error analysis (Higham, "Accuracy and Stability of Numerical Algorithms", 3.3): a number with a bound on the
+//! distance of a kernel's float that is computed in the same steps.
 //!
-//! The bound is a running error analysis: each operation passes on the errors of its operands and rounds once, by at most
-//! half a unit in the last place. A multiplication and an addition that the compiler fuses round once instead of twice, so
-//! they keep the bound. The reference computes in `f64`, whose own rounding is part of the bound.
+//! Each operation propagates the errors of its operands and rounds once, by at most half a unit in the last place. A
+//! multiplication and an addition that the compiler fuses round once instead of twice, so the bound still holds. The
+//! reference computes in `f64`, whose own rounding is part of the bound.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::Float;
 
-/// A number and how far from it the float of a kernel may be.
+/// A number with the maximum distance of the kernel's float from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rounded {
     value: f64,
     error: f64,
-    /// The largest relative error of rounding to the kernel's floats; 0 for a constant that any of them has.
+    /// Unit roundoff of the kernel's floats; 0 for a constant that all floats represent exactly.
     unit: f64,
 }
 
-/// The same of the floats in which references compute.
-const OWN: f64 = f64::UNIT;
+/// Unit roundoff of the reference's floats.
+const REFERENCE_UNIT: f64 = f64::UNIT;
 
 impl Rounded {
-    /// The kernel has exactly this number, whatever its floats.
+    /// Constant that all floats represent exactly.
     pub(super) fn exact(value: f64) -> Rounded {
         Rounded {
             value,
@@ -30,29 +31,29 @@ impl Rounded {
         }
     }
 
-    /// A float that the kernel has exactly.
+    /// Input that the kernel holds exactly.
     pub(super) fn of<F: Float>(value: F) -> Rounded {
         Rounded {
             unit: F::UNIT,
-            ..Rounded::exact(value.wide())
+            ..Rounded::exact(value.to_f64())
         }
     }
 
-    /// An integer that the kernel converts to a single.
+    /// Integer that the kernel converts to a single.
     pub(super) fn converted(value: i64) -> Rounded {
-        Rounded::exact(0.0).step(value as f64, 0.0, f32::UNIT)
+        Rounded::exact(0.0).round(value as f64, 0.0, f32::UNIT)
     }
 
-    /// A result whose operands' errors make up `error`, rounded.
-    fn step(self, value: f64, error: f64, unit: f64) -> Rounded {
-        // A result below the normal ones has an absolute error.
-        let least = match unit == OWN {
+    /// Rounds a result with the propagated error `error`.
+    fn round(self, value: f64, error: f64, unit: f64) -> Rounded {
+        // The rounding error of a subnormal result is absolute.
+        let least = match unit == REFERENCE_UNIT {
             true => f64::from_bits(1),
             false => f32::from_bits(1).into(),
         };
         Rounded {
             value,
-            error: error + (unit + OWN) * (value.abs() + error) + least,
+            error: error + (unit + REFERENCE_UNIT) * (value.abs() + error) + least,
             unit,
         }
     }
@@ -61,30 +62,30 @@ impl Rounded {
         self.unit.max(other.unit)
     }
 
-    /// The square root, correctly rounded.
+    /// Returns the square root, correctly rounded.
     pub(super) fn sqrt(self) -> Rounded {
         let root = self.value.sqrt();
         let error = match self.value > self.error {
             true => self.error / (root + (self.value - self.error).sqrt()),
             false => (self.value + self.error).sqrt(),
         };
-        self.step(root, error, self.unit)
+        self.round(root, error, self.unit)
     }
 
-    /// The exponential function.
+    /// Returns the exponential.
     ///
-    /// Source: CUDA C++ Programming Guide, "Mathematical Functions": at most 2 units in the last place in single precision,
-    /// 1 in double. A unit in the last place is at most two of what rounding may do.
+    /// Source: CUDA C++ Programming Guide, "Mathematical Functions": at most 2 units in the last place in single
+    /// precision, 1 in double. A unit in the last place is at most two of what rounding may do.
     pub(super) fn exp(self) -> Rounded {
         let value = self.value.exp();
-        let exact = self.step(value, value * self.error.exp_m1(), self.unit);
+        let exact = self.round(value, value * self.error.exp_m1(), self.unit);
         Rounded {
-            error: exact.error + 4.0 * (self.unit + OWN) * value,
+            error: exact.error + 4.0 * (self.unit + REFERENCE_UNIT) * value,
             ..exact
         }
     }
 
-    /// The absolute value, which is exact.
+    /// Returns the absolute value, which is exact.
     pub(super) fn abs(self) -> Rounded {
         Rounded {
             value: self.value.abs(),
@@ -92,7 +93,7 @@ impl Rounded {
         }
     }
 
-    /// The larger one, which is exact.
+    /// Returns the larger number, which is exact.
     pub(super) fn max(self, other: Rounded) -> Rounded {
         Rounded {
             value: self.value.max(other.value),
@@ -101,12 +102,12 @@ impl Rounded {
         }
     }
 
-    /// Whether the kernel finds this one smaller for certain.
+    /// Whether this number is smaller in the kernel for any rounding.
     pub(super) fn is_surely_below(self, other: Rounded) -> bool {
         self.value + self.error < other.value - other.error
     }
 
-    /// The number.
+    /// Returns the number.
     pub(super) fn value(self) -> f64 {
         self.value
     }
@@ -117,7 +118,7 @@ impl Add for Rounded {
 
     fn add(self, other: Rounded) -> Rounded {
         let value = self.value + other.value;
-        self.step(value, self.error + other.error, self.unit(other))
+        self.round(value, self.error + other.error, self.unit(other))
     }
 }
 
@@ -146,7 +147,7 @@ impl Mul for Rounded {
     fn mul(self, other: Rounded) -> Rounded {
         let (a, b) = (self.value.abs(), other.value.abs());
         let error = a * other.error + b * self.error + self.error * other.error;
-        self.step(self.value * other.value, error, self.unit(other))
+        self.round(self.value * other.value, error, self.unit(other))
     }
 }
 
@@ -158,33 +159,34 @@ impl Div for Rounded {
         assert!(least > 0.0, "the divisor may be zero");
         let value = self.value / other.value;
         let error = (self.error + value.abs() * other.error) / least;
-        self.step(value, error, self.unit(other))
+        self.round(value, error, self.unit(other))
     }
 }
 
-/// What a buffer holds at the end, and by how much each of its numbers may differ.
+/// Returns the expected contents of a buffer and the largest error of its numbers.
 ///
 /// Panics if that is more than a thousandth of the largest number: nothing would be compared.
-pub(super) fn ends<F: Float>(numbers: &[Rounded]) -> (Vec<F>, f64) {
+pub(super) fn expected_contents<F: Float>(numbers: &[Rounded]) -> (Vec<F>, f64) {
     let largest = numbers.iter().fold(0f64, |m, n| m.max(n.value.abs()));
     let most = numbers.iter().fold(0f64, |most, n| {
-        // The expected number is rounded too.
+        // The expected number itself is rounded.
         most.max(n.error + n.unit * n.value.abs())
     });
     assert!(
         most <= 1e-3 * largest,
         "errors up to {most} of numbers up to {largest}"
     );
-    (numbers.iter().map(|n| F::of(n.value)).collect(), most)
+    (numbers.iter().map(|n| F::from_f64(n.value)).collect(), most)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Singles that are computed step by step stay within the bound, and the bound is no more than a few times what occurs.
+    /// Singles that are computed step by step stay within the bound, and the bound is at most a few times the observed
+    /// error.
     #[test]
-    fn bounds_hold_and_are_not_far_off() {
+    fn bounds_hold_and_are_tight() {
         let mut rng = fastrand::Rng::with_seed(5);
         let mut nearest = f64::INFINITY;
         for _ in 0..100_000 {

@@ -1,9 +1,9 @@
-//! What reads of textures give, written from the formulas of the CUDA C++ Programming Guide, appendix "Texture Fetching",
-//! in double precision.
+//! Reference of texture reads in double precision, after the formulas of the CUDA C++ Programming Guide, appendix
+//! "Texture Fetching".
 
-use warpbound_load::{LaunchAddressMode, TextureBinding};
+use warpbound_launch::{LaunchAddressMode, TextureBinding};
 
-/// How a texture is read.
+/// Sampling state of a texture.
 #[derive(Clone, Copy)]
 pub(super) struct Sampler {
     pub(super) linear: bool,
@@ -11,17 +11,18 @@ pub(super) struct Sampler {
     pub(super) mode: LaunchAddressMode,
 }
 
-/// Texels as numbers; axes that do not exist have size 1.
-pub(super) struct Texels {
+/// Texels as numbers; missing axes have size 1.
+pub(super) struct ReferenceImage {
     pub(super) size: [usize; 3],
     pub(super) channels: usize,
     pub(super) layers: usize,
-    /// Channels follow each other, then texels, rows, slices, layers.
+    /// Values in the order channel, texel, row, slice, layer, channels fastest.
     pub(super) values: Vec<f64>,
 }
 
 impl Sampler {
-    /// Of a number: all filters, address modes and kinds of coordinates in turn.
+    /// Returns the sampling state of a launch number, which cycles through filters, address modes and kinds of
+    /// coordinates.
     pub(super) fn of(number: u64) -> Sampler {
         let mode = [
             LaunchAddressMode::Clamp,
@@ -47,7 +48,7 @@ impl Sampler {
         }
     }
 
-    /// Coordinates somewhat beyond a size, as code gives them.
+    /// Draws a coordinate from half a size before the image to half a size after it.
     pub(super) fn coordinate(self, size: usize, rng: &mut fastrand::Rng) -> f32 {
         let part = rng.i32(-2048..6144) as f32 / 4096.0;
         match self.normalized {
@@ -77,8 +78,8 @@ impl Sampler {
         Some(index as usize)
     }
 
-    /// The first of two neighbours, and by how much the second counts.
-    pub(super) fn between(self, coordinate: f32, size: usize) -> (f64, f64) {
+    /// Returns the first of two neighbouring texels and the weight of the second, with 8 fraction bits.
+    pub(super) fn interpolation(self, coordinate: f32, size: usize) -> (f64, f64) {
         let scale = if self.normalized { size as f64 } else { 1.0 };
         let moved = f64::from(coordinate) * scale - 0.5;
         let part = ((moved - moved.floor()) * 256.0 + 0.5).floor() / 256.0;
@@ -89,9 +90,9 @@ impl Sampler {
     }
 }
 
-impl Texels {
-    /// A texel at numbers that may be outside.
-    pub(super) fn at(&self, sampler: Sampler, place: [f64; 3], layer: usize) -> Vec<f64> {
+impl ReferenceImage {
+    /// Returns the texel at an index that may be outside, by the address mode.
+    pub(super) fn texel_at(&self, sampler: Sampler, place: [f64; 3], layer: usize) -> Vec<f64> {
         let axes = [0, 1, 2].map(|axis| match self.size[axis] {
             1 => Some(0),
             size => sampler.texel(place[axis], size),
@@ -105,7 +106,7 @@ impl Texels {
         self.values[first..first + self.channels].to_vec()
     }
 
-    /// What the sampler gives.
+    /// Returns the result of a texture read.
     pub(super) fn sample(&self, sampler: Sampler, at: [f32; 3], layer: usize) -> Vec<f64> {
         if !sampler.linear {
             let place = [0, 1, 2].map(|axis| {
@@ -116,11 +117,11 @@ impl Texels {
                 };
                 (f64::from(at[axis]) * scale).floor()
             });
-            return self.at(sampler, place, layer);
+            return self.texel_at(sampler, place, layer);
         }
         let [(i, a), (j, b), (k, c)] =
-            [0, 1, 2].map(|axis| sampler.between(at[axis], self.size[axis]));
-        let near = |x: f64, y: f64, z: f64| self.at(sampler, [i + x, j + y, k + z], layer);
+            [0, 1, 2].map(|axis| sampler.interpolation(at[axis], self.size[axis]));
+        let near = |x: f64, y: f64, z: f64| self.texel_at(sampler, [i + x, j + y, k + z], layer);
         let mix = |p: Vec<f64>, q: Vec<f64>, part: f64| -> Vec<f64> {
             p.iter()
                 .zip(&q)
@@ -133,7 +134,7 @@ impl Texels {
     }
 }
 
-/// Small numbers, and what they are as floats.
+/// Draws small numbers that are exact in singles; returns them as singles and doubles.
 pub(super) fn floats(count: usize, rng: &mut fastrand::Rng) -> (Vec<f32>, Vec<f64>) {
     let numbers: Vec<f32> = (0..count)
         .map(|_| rng.i32(-999..999) as f32 / 8.0)

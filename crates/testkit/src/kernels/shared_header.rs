@@ -1,6 +1,6 @@
-//! A sum over two nested loops.
+//! Reference of a sum over two nested loops.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -19,5 +19,5 @@ fn launch(number: u64) -> LaunchFile {
         .output("out", &start, &out)
         .value("n", n)
         .value("m", m)
-        .done()
+        .finish()
 }

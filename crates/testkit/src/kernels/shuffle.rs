@@ -1,7 +1,7 @@
-//! Numbers that lanes of a warp pass each other.
+//! Reference of values exchanged between the lanes of a warp.
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -28,7 +28,7 @@ fn shuffle(number: u64) -> LaunchFile {
                 })
                 .collect();
             let lanes = warp.iter().enumerate().map(|(lane, &value)| {
-                // The last lane of each half has none behind it and gets its own.
+                // The last lane of each half has no successor and receives its own value.
                 let next = if lane % 16 == 15 {
                     value
                 } else {
@@ -46,5 +46,5 @@ fn shuffle(number: u64) -> LaunchFile {
         .input("in", &numbers)
         .output("out", &vec![0; ends.len()], &ends)
         .value("n", factor)
-        .done()
+        .finish()
 }

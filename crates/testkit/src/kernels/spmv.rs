@@ -1,8 +1,8 @@
-//! Sparse matrix times vector.
+//! Reference of the product of a sparse matrix and a vector.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::rounding::{Float, Sum, rounded, signed};
+use super::rounding::{Float, ErrorSum, rounded, signed};
 use super::{TestLaunch, Row};
 
 const WARP_PER_ROW: &str =
@@ -55,11 +55,11 @@ fn product<F: Float>(kernel: &str, number: u64, threads_per_row: usize) -> Launc
     at.push(0);
     let values: Vec<F> = signed(&mut rng, at.len());
     let x: Vec<F> = signed(&mut rng, columns);
-    let y: Vec<Sum> = starts
+    let y: Vec<ErrorSum> = starts
         .windows(2)
         .map(|ends| {
             let terms = ends[0] as usize..ends[1] as usize;
-            Sum::of(terms.map(|term| values[term].wide() * x[at[term] as usize].wide()))
+            ErrorSum::of(terms.map(|term| values[term].to_f64() * x[at[term] as usize].to_f64()))
         })
         .collect();
     let (y, error) = rounded::<F>(&y);
@@ -69,7 +69,7 @@ fn product<F: Float>(kernel: &str, number: u64, threads_per_row: usize) -> Launc
         .input("columns", &at)
         .input("values", &values)
         .input("x", &x)
-        .near("y", &vec![F::of(0.0); rows], &y, 0.0, error)
+        .output_within("y", &vec![F::from_f64(0.0); rows], &y, 0.0, error)
         .value("rows", rows as i32)
-        .done()
+        .finish()
 }

@@ -1,6 +1,7 @@
-//! Gradients of an image and how strongly each pixel diffuses (Yu, Acton, "Speckle reducing anisotropic diffusion", 2002).
+//! Gradients of an image and how strongly each pixel diffuses (Yu, Acton, "Speckle reducing anisotropic diffusion",
+//! 2002).
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -28,7 +29,7 @@ fn coefficient(number: u64) -> LaunchFile {
             at(row, column + 1),
         ];
         for (gradient, there) in gradients.iter_mut().zip(around) {
-            // A difference has one nearest float.
+            // A difference is correctly rounded, so it is exact to the bit.
             gradient.push(there - here);
         }
         let here = f64::from(here);
@@ -41,8 +42,9 @@ fn coefficient(number: u64) -> LaunchFile {
         let c = 1.0 / (1.0 + (variation - noise) / (noise * (1.0 + noise)));
         coefficient.push(c.clamp(0.0, 1.0) as f32);
     }
-    // Pixels are between 1 and 2, so that a step is below 1, 1 + laplacian / 4 above 1/2, the variation below 8 and with an
-    // error below 8 x 40 roundings; c multiplies an error of it by c² / (noise (1 + noise)), at most 3.2 as c is at most 1.
+    // Pixels are between 1 and 2, so a step is below 1, 1 + laplacian / 4 above 1/2, and the variation below 8 with an
+    // error below 8 x 40 roundings; c multiplies this error by c² / (noise (1 + noise)), at most 3.2 since c is at most
+    // 1.
     let error = 3.2 * 8.0 * 40.0 * f64::from(f32::EPSILON) / 2.0;
     let zeros = vec![0.0; image.len()];
     let [north, south, west, east] = &gradients;
@@ -56,9 +58,9 @@ fn coefficient(number: u64) -> LaunchFile {
     .output("south", &zeros, south)
     .output("west", &zeros, west)
     .output("east", &zeros, east)
-    .near("coefficient", &zeros, &coefficient, 0.0, error)
+    .output_within("coefficient", &zeros, &coefficient, 0.0, error)
     .value("rows", rows as i32)
     .value("columns", columns as i32)
     .value("noise", noise)
-    .done()
+    .finish()
 }

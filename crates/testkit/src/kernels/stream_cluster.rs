@@ -1,8 +1,8 @@
 //! What one more centre would save in a clustering (the gain of O'Callaghan, Mishra, Meyerson, Guha, Motwani,
-//! "Streaming-data algorithms for high-quality clustering", 2002). All numbers are small integers, so that sums of floats are
-//! exact in any order.
+//! "Streaming-data algorithms for high-quality clustering", 2002). All numbers are small integers, so that sums of
+//! floats are exact in any order.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -32,7 +32,8 @@ fn gain(number: u64) -> LaunchFile {
         |count: usize, most: i32| -> Vec<i32> { (0..count).map(|_| rng.i32(0..most)).collect() };
     let coordinates = numbers(points * dimensions, 8);
     let weights: Vec<i32> = numbers(points, 4).into_iter().map(|w| w + 1).collect();
-    // Points are assigned to any of the points that are centres; their numbers are those of the slots for savings.
+    // Centres are points. A point is assigned to a centre by the index of that centre, which is also its slot for
+    // savings.
     let places = numbers(centres, points as i32);
     let assigned = numbers(points, centres as i32);
     let candidate = numbers(1, points as i32)[0];
@@ -76,7 +77,7 @@ fn gain(number: u64) -> LaunchFile {
     .value("points", points as i32)
     .value("dimensions", dimensions as i32)
     .value("candidate", candidate)
-    .done()
+    .finish()
 }
 
 fn close(number: u64) -> LaunchFile {
@@ -103,5 +104,5 @@ fn close(number: u64) -> LaunchFile {
     .output("closed_count", &[2], &[2 + closed.iter().sum::<i32>()])
     .value("centres", centres as i32)
     .value("opening_cost", opening_cost as f32)
-    .done()
+    .finish()
 }

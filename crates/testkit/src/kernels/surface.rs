@@ -1,7 +1,7 @@
-//! Images through the surface path.
+//! Reference of images read and written as surfaces.
 
 use fastrand::Rng;
-use warpbound_load::{LaunchFile, TexelLayout};
+use warpbound_launch::{LaunchFile, TexelLayout};
 
 use super::{TestLaunch, LaunchNumber, Row};
 
@@ -24,7 +24,7 @@ fn surface_copy(number: u64) -> LaunchFile {
     };
     let height = block[1] * grid[1];
     let from: Vec<i32> = (0..width * height).map(|_| rng.i32(..)).collect();
-    // The target is wider: what is behind the copy stays.
+    // The target is wider than the copy; the rest of each row is unchanged.
     let wide = width as usize + 2;
     let before: Vec<i32> = (0..wide * height as usize).map(|_| rng.i32(..)).collect();
     let mut after = before.clone();
@@ -48,11 +48,11 @@ fn surface_copy(number: u64) -> LaunchFile {
         &after,
     )
     .value("width", width as i32)
-    .done()
+    .finish()
 }
 
-/// Threads write bytes of numbers that others of the same warp read, by an earlier instruction: so there is one warp, whose
-/// lanes run each instruction together.
+/// Threads write bytes that other threads of the warp read with an earlier instruction; so there is a single warp,
+/// whose lanes execute each instruction together.
 fn load_widths(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let threads = match number {
@@ -68,7 +68,7 @@ fn load_widths(number: u64) -> LaunchFile {
     let sums: Vec<i32> = (0..threads)
         .map(|i| flags[i].wrapping_add(i32::from(narrow[i]) + i32::from(bytes[i])))
         .collect();
-    // Four words of its own, and words 2 (i + 1) and 2 (i + 1) + 1.
+    // Four words of the thread's own, and words 2 (i + 1) and 2 (i + 1) + 1.
     let out: Vec<i32> = (0..threads)
         .flat_map(|i| {
             let own = &wide[4 * i..];
@@ -97,5 +97,5 @@ fn load_widths(number: u64) -> LaunchFile {
         .input("bytes", &bytes)
         .output("out", &vec![0; 4 * threads], &out)
         .output("flag", &flags, &after)
-        .done()
+        .finish()
 }

@@ -1,7 +1,7 @@
-//! Steps of which a thread takes the last ones.
+//! Reference of a switch with fall-through: a thread executes the last steps of a sequence.
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -18,8 +18,8 @@ fn launch(number: u64) -> LaunchFile {
     let count = blocks * threads;
     let n = count + rng.usize(0..20);
     let mut numbers: Vec<i32> = (0..64.max(n + count)).map(|_| rng.i32(-500..500)).collect();
-    // A thread with some steps writes its place and the one behind it, one with none (0) only the latter, any other nothing.
-    // Each place is written by one thread, so that their order does not count.
+    // A thread with steps writes its own cell and the next one, a thread without steps (0) only the next one, any other
+    // nothing. Each cell is written by one thread, so that the order of threads does not matter.
     let mut is_taken = false;
     for choice in &mut numbers[n..n + count] {
         let choices: &[i32] = match is_taken {
@@ -60,5 +60,5 @@ fn launch(number: u64) -> LaunchFile {
     .input("in", &numbers)
     .output("out", &start, &end)
     .value("n", n as i32)
-    .done()
+    .finish()
 }

@@ -1,13 +1,13 @@
-//! Eight ways to treat a number.
+//! Reference of a switch with eight cases.
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("switch_table", "switch_table", launch)];
 
-/// Places behind those of the threads to which threads add.
+/// Number of cells after those of the threads to which threads add atomically.
 const SUMS: usize = 5;
 
 fn launch(number: u64) -> LaunchFile {
@@ -23,8 +23,8 @@ fn launch(number: u64) -> LaunchFile {
     let mut numbers: Vec<i32> = vec![0; n + count];
     let mut was_pair = false;
     for i in 0..count {
-        // After a thread that writes two places comes one that does not write its own: only sums are written by more than
-        // one thread, and they do not depend on the order.
+        // A thread that writes two cells is followed by one that does not write its own: only the sums are written by
+        // several threads, and they do not depend on the order.
         let choice = match was_pair {
             true => 5,
             false => rng.i32(-2..12),
@@ -56,7 +56,7 @@ fn launch(number: u64) -> LaunchFile {
                 continue;
             }
             6 => (value.count_ones() << 3) as i32,
-            // Of a negative number there is no root, and what is none becomes 0.
+            // The root of a negative number is NaN, which converts to 0.
             7 => (value as f32).sqrt() as i32,
             _ => -1,
         };
@@ -69,5 +69,5 @@ fn launch(number: u64) -> LaunchFile {
     .input("in", &numbers)
     .output("out", &start, &end)
     .value("n", factor)
-    .done()
+    .finish()
 }

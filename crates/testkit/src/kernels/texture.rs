@@ -1,9 +1,9 @@
-//! One image through the texture path.
+//! Reference of reads of one image as a texture.
 
 use fastrand::Rng;
-use warpbound_load::{LaunchFile, TexelLayout};
+use warpbound_launch::{LaunchFile, TexelLayout};
 
-use super::sampling::{Sampler, Texels, floats};
+use super::sampling::{Sampler, ReferenceImage, floats};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -11,16 +11,16 @@ pub(super) const KERNELS: &[Row] = &[
     ("texture", "texture_gather", texture_gather),
 ];
 
-fn image(number: u64, rng: &mut Rng) -> (Vec<f32>, Texels, Sampler) {
+fn image(number: u64, rng: &mut Rng) -> (Vec<f32>, ReferenceImage, Sampler) {
     let (width, height) = (rng.usize(1..20), rng.usize(1..20));
     let (texels, values) = floats(width * height, rng);
-    let image = Texels {
+    let image = ReferenceImage {
         size: [width, height, 1],
         channels: 1,
         layers: 1,
         values,
     };
-    // The kernels step by whole pixels.
+    // The kernels read at whole pixels.
     let sampler = Sampler {
         normalized: false,
         mode: match number % 2 {
@@ -32,7 +32,7 @@ fn image(number: u64, rng: &mut Rng) -> (Vec<f32>, Texels, Sampler) {
     (texels, image, sampler)
 }
 
-/// The sum of a row around each pixel; there are more threads than pixels.
+/// Sums of a row around each pixel; there are more threads than pixels.
 fn texture_blur(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (texels, image, sampler) = image(number, &mut rng);
@@ -64,14 +64,14 @@ fn texture_blur(number: u64) -> LaunchFile {
         [block[0], block[1], 1],
     )
     .texture("image", TexelLayout::D2, &sizes, &texels, |t| sampler.set(t))
-    .near("out", &vec![0.0; end.len()], &end, 1e-6, 1e-4)
+    .output_within("out", &vec![0.0; end.len()], &end, 1e-6, 1e-4)
     .value("width", width as i32)
     .value("radius", radius)
-    .done()
+    .finish()
 }
 
-/// Coordinates come from a table in linear memory. The branch to three dimensions is never taken: it reads the same
-/// texture.
+/// Reads at coordinates from a table in linear memory. The branch with a three-dimensional read is never taken: it
+/// reads the same texture.
 fn texture_gather(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (texels, image, sampler) = image(number, &mut rng);
@@ -89,7 +89,7 @@ fn texture_gather(number: u64) -> LaunchFile {
         .collect();
     let end: Vec<f32> = (0..(blocks * block) as usize)
         .map(|i| {
-            // Outside of linear memory everything is 0.
+            // Reads outside of linear memory return 0.
             let [x, y, z, _] = table.get(i).copied().unwrap_or_default();
             let value = x * y + z;
             let read = image.sample(sampler, [value, y, 0.0], 0)[0];
@@ -109,7 +109,7 @@ fn texture_gather(number: u64) -> LaunchFile {
             },
         )
         .texture("image", TexelLayout::D2, &sizes, &texels, |t| sampler.set(t))
-        .near("out", &vec![0.0; end.len()], &end, 1e-6, 1e-5)
+        .output_within("out", &vec![0.0; end.len()], &end, 1e-6, 1e-5)
         .value("n", end.len() as i32)
-        .done()
+        .finish()
 }

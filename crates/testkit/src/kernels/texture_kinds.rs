@@ -1,9 +1,9 @@
-//! Every kind of texture and surface.
+//! Reference of every kind of texture and surface.
 
 use fastrand::Rng;
-use warpbound_load::{LaunchFile, TexelLayout};
+use warpbound_launch::{LaunchFile, TexelLayout};
 
-use super::sampling::{Sampler, Texels, floats};
+use super::sampling::{Sampler, ReferenceImage, floats};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -16,7 +16,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("texture_kinds", "surface_kinds", surface_kinds),
 ];
 
-/// Mixing in another order differs by roundings only.
+/// Tolerances of filtered reads: another order of interpolation differs by roundings only.
 const NEAR: f64 = 1e-6;
 const NEAR_ZERO: f64 = 1e-5;
 
@@ -36,9 +36,9 @@ fn near(launch: TestLaunch, end: &[f64], count: usize) -> LaunchFile {
     let end: Vec<f32> = end.iter().map(|&n| n as f32).collect();
     let start = vec![0.0f32; end.len()];
     launch
-        .near("out", &start, &end, NEAR, NEAR_ZERO)
+        .output_within("out", &start, &end, NEAR, NEAR_ZERO)
         .value("n", count as i32)
-        .done()
+        .finish()
 }
 
 fn sample_1d(number: u64) -> LaunchFile {
@@ -48,7 +48,7 @@ fn sample_1d(number: u64) -> LaunchFile {
     let (width, layers) = (rng.usize(1..40), rng.usize(1..6));
     let (row, row_values) = floats(width, &mut rng);
     let (rows, rows_values) = floats(width * layers, &mut rng);
-    let texels = |values, layers| Texels {
+    let texels = |values, layers| ReferenceImage {
         size: [width, 1, 1],
         channels: 1,
         layers,
@@ -58,7 +58,7 @@ fn sample_1d(number: u64) -> LaunchFile {
     let x: Vec<f32> = (0..count)
         .map(|_| sampler.coordinate(width, &mut rng))
         .collect();
-    let at = |texels: &Texels, i: usize, layer| texels.sample(sampler, [x[i], 0.0, 0.0], layer)[0];
+    let at = |texels: &ReferenceImage, i: usize, layer| texels.sample(sampler, [x[i], 0.0, 0.0], layer)[0];
     let first: Vec<f64> = (0..count).map(|i| at(&one, i, 0)).collect();
     let second = (0..count).map(|i| at(&several, i, i % 5));
     let end: Vec<f64> = first
@@ -84,7 +84,7 @@ fn sample_2d(number: u64) -> LaunchFile {
     let (width, height, layers) = (rng.usize(1..12), rng.usize(1..9), rng.usize(1..6));
     let bytes: Vec<u8> = (0..4 * width * height).map(|_| rng.u8(..)).collect();
     let (stack, stack_values) = floats(4 * width * height * layers, &mut rng);
-    let texels = |values, layers| Texels {
+    let texels = |values, layers| ReferenceImage {
         size: [width, height, 1],
         channels: 4,
         layers,
@@ -98,7 +98,7 @@ fn sample_2d(number: u64) -> LaunchFile {
             [x, sampler.coordinate(height, &mut rng)]
         })
         .collect();
-    let read = |texels: &Texels, i: usize, layer| {
+    let read = |texels: &ReferenceImage, i: usize, layer| {
         texels.sample(sampler, [at[2 * i], at[2 * i + 1], 0.0], layer)
     };
     let first: Vec<f64> = (0..count).flat_map(|i| read(&image, i, 0)).collect();
@@ -124,12 +124,12 @@ fn sample_3d(number: u64) -> LaunchFile {
     let (blocks, block, count) = shape(number, &mut rng);
     let sampler = Sampler::of(number);
     let size = [rng.usize(1..8), rng.usize(1..7), rng.usize(1..6)];
-    // Numbers of 16 bits with their sign are read as -1 to 1.
+    // Signed 16-bit numbers are read as -1 to 1.
     let shorts: Vec<i16> = (0..2 * size.iter().product::<usize>())
         .map(|_| rng.i16(..))
         .collect();
     let values = shorts.iter().map(|&n| (f64::from(n) / 32767.0).max(-1.0));
-    let volume = Texels {
+    let volume = ReferenceImage {
         size,
         channels: 2,
         layers: 1,
@@ -159,7 +159,7 @@ fn gather_2d(number: u64) -> LaunchFile {
     let sampler = Sampler::of(number);
     let (width, height) = (rng.usize(1..12), rng.usize(1..9));
     let (pairs, values) = floats(2 * width * height, &mut rng);
-    let image = Texels {
+    let image = ReferenceImage {
         size: [width, height, 1],
         channels: 2,
         layers: 1,
@@ -173,10 +173,10 @@ fn gather_2d(number: u64) -> LaunchFile {
         .collect();
     let corners = |component: usize| -> Vec<f64> {
         let four = |at: &[f32]| {
-            let (i, _) = sampler.between(at[0], width);
-            let (j, _) = sampler.between(at[1], height);
+            let (i, _) = sampler.interpolation(at[0], width);
+            let (j, _) = sampler.interpolation(at[1], height);
             let places = [[i, j + 1.0], [i + 1.0, j + 1.0], [i + 1.0, j], [i, j]];
-            places.map(|[x, y]| image.at(sampler, [x, y, 0.0], 0)[component])
+            places.map(|[x, y]| image.texel_at(sampler, [x, y, 0.0], 0)[component])
         };
         at.chunks(2).flat_map(four).collect()
     };
@@ -226,7 +226,7 @@ fn fetch_integers(number: u64) -> LaunchFile {
         .input("at", &at)
         .output("out", &vec![0; 2 * count], &end)
         .value("n", count as i32)
-        .done()
+        .finish()
 }
 
 fn choose_texture(number: u64) -> LaunchFile {
@@ -239,7 +239,7 @@ fn choose_texture(number: u64) -> LaunchFile {
         .map(|i| samplers[i % 2].coordinate(widths[i % 2], &mut rng))
         .collect();
     let read = |i: usize, at: [f32; 2]| {
-        let texels = Texels {
+        let texels = ReferenceImage {
             size: [widths[i % 2], 2, 1],
             channels: 1,
             layers: 1,
@@ -314,5 +314,5 @@ fn surface_kinds(number: u64) -> LaunchFile {
         )
         .value("width", width as i32)
         .value("height", height as i32)
-        .done()
+        .finish()
 }

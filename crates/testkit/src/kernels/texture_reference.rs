@@ -1,7 +1,7 @@
-//! Images that are bound to references of the module.
+//! Reference of images bound to texture and surface references of a module.
 
 use fastrand::Rng;
-use warpbound_load::{LaunchFile, TexelLayout, TextureBinding};
+use warpbound_launch::{LaunchFile, TexelLayout, TextureBinding};
 
 use super::{TestLaunch, Row};
 
@@ -10,7 +10,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("texture_reference", "reference_mirror", mirror),
 ];
 
-/// Threads in x and y, width and height of the picture.
+/// Numbers of threads in x and y, width and height of the image.
 fn sizes(launch: u64, rng: &mut Rng) -> ([usize; 2], [usize; 2]) {
     match launch {
         0 => ([8, 4], [8, 4]),
@@ -33,8 +33,8 @@ fn picture(launch: TestLaunch, [width, height]: [usize; 2], texels: &[f32]) -> T
     )
 }
 
-/// The texel at a place; at the edge for one outside.
-fn clamped(texels: &[f32], [width, height]: [usize; 2], x: usize, y: usize) -> f64 {
+/// Returns the texel at a position, clamped to the edge.
+fn clamped_texel(texels: &[f32], [width, height]: [usize; 2], x: usize, y: usize) -> f64 {
     texels[y.min(height - 1) * width + x.min(width - 1)].into()
 }
 
@@ -42,7 +42,7 @@ fn filter(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (threads, size) = sizes(number, &mut rng);
     let texels: Vec<f32> = (0..size[0] * size[1]).map(|_| rng.f32()).collect();
-    // Linear memory is 0 behind its end, an array goes on with its last texel.
+    // Linear memory reads as 0 after its end; an array is clamped to its last texel.
     let table: Vec<i32> = (0..rng.usize(1..40)).map(|_| rng.i32(-9..9)).collect();
     let weights: Vec<[u8; 4]> = (0..rng.usize(1..40))
         .map(|_| [(); 4].map(|()| rng.u8(..)))
@@ -53,14 +53,14 @@ fn filter(number: u64) -> LaunchFile {
             let weight = weights[x.min(weights.len() - 1)].map(|w| f64::from(w) / 255.0);
             let around = [(0, 0), (1, 0), (0, 1), (1, 1)];
             let pairs = around.into_iter().zip(weight);
-            let terms = pairs.map(|((dx, dy), w)| clamped(&texels, size, x + dx, y + dy) * w);
+            let terms = pairs.map(|((dx, dy), w)| clamped_texel(&texels, size, x + dx, y + dy) * w);
             let sum: f64 = terms.sum();
             end.push((sum + f64::from(table.get(x).copied().unwrap_or(0))) as f32);
         }
     }
     let block = [threads[0] as u32, threads[1] as u32, 1];
     let launch = TestLaunch::of("reference_filter", [1; 3], block)
-        .near("out", &vec![0.0f32; end.len()], &end, 1e-5, 1e-5)
+        .output_within("out", &vec![0.0f32; end.len()], &end, 1e-5, 1e-5)
         .value("width", threads[0] as i32);
     let launch = picture(launch, size, &texels);
     let count = [table.len() as u32];
@@ -72,7 +72,7 @@ fn filter(number: u64) -> LaunchFile {
         t.image.channels = 4;
         t.normalized_read = true;
     });
-    launch.done()
+    launch.finish()
 }
 
 fn mirror(number: u64) -> LaunchFile {
@@ -94,5 +94,5 @@ fn mirror(number: u64) -> LaunchFile {
             &vec![0.0; turned.len()],
             &turned,
         )
-        .done()
+        .finish()
 }

@@ -1,7 +1,7 @@
-//! Transposed matrices.
+//! Reference of matrix transposition.
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -10,10 +10,10 @@ pub(super) const KERNELS: &[Row] = &[
     ("transpose", "transpose_naive", of_any_size),
 ];
 
-/// Rows and columns of a block's part.
+/// Number of rows and columns of a block's tile.
 const TILE: usize = 32;
 
-/// Whole tiles.
+/// Launches with whole tiles only.
 fn in_tiles(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let (columns, rows) = match number {
@@ -37,7 +37,7 @@ fn of_any_size(number: u64) -> LaunchFile {
 }
 
 fn launch(kernel: &str, rng: &mut Rng, width: usize, height: usize) -> LaunchFile {
-    // Any bits: they are only moved.
+    // Any bits, since they are only copied.
     let matrix: Vec<f32> = (0..width * height)
         .map(|_| f32::from_bits(rng.u32(..)))
         .collect();
@@ -50,5 +50,5 @@ fn launch(kernel: &str, rng: &mut Rng, width: usize, height: usize) -> LaunchFil
         .output("out", &vec![0.0; matrix.len()], &transposed)
         .value("width", width as i32)
         .value("height", height as i32)
-        .done()
+        .finish()
 }

@@ -1,7 +1,7 @@
-//! Sums over the odd rows of a matrix's upper right triangle.
+//! Reference of sums over the odd rows of the upper right triangle of a matrix.
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -9,7 +9,7 @@ pub(super) const KERNELS: &[Row] = &[("triangle_sum", "triangle_sum", launch)];
 
 fn launch(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
-    // Not all threads reach each barrier, so there is one warp.
+    // Not all threads reach each barrier, so there is a single warp.
     let c = match number {
         0 => 32,
         1 => 13,
@@ -36,5 +36,5 @@ fn launch(number: u64) -> LaunchFile {
         .input("matrix", &matrix)
         .output("sums", &vec![0.0; c], &sums)
         .value("c", c as i32)
-        .done()
+        .finish()
 }

@@ -1,7 +1,7 @@
-//! Loops that all threads of a block run equally often.
+//! Reference of loops that all threads of a block run equally often.
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
@@ -11,7 +11,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("uniform_loop", "uniform_shared_loop", by_shared),
 ];
 
-/// Blocks and threads of a block.
+/// Numbers of blocks and of threads of a block.
 fn sizes(number: u64, rng: &mut Rng) -> (usize, usize) {
     match number {
         0 => (1, 32),
@@ -41,7 +41,7 @@ fn by_parameter(number: u64) -> LaunchFile {
                 sum *= numbers[j];
                 j /= 2;
             }
-            // To halve is exact, so it does not matter whether the compiler fuses it with the addition.
+            // Halving is exact, so fusing it with the addition changes nothing.
             (0..10u8).fold(sum, |sum, j| sum * 0.5 + f32::from(j))
         })
         .collect();
@@ -49,14 +49,14 @@ fn by_parameter(number: u64) -> LaunchFile {
         .input("in", &numbers)
         .output("out", &vec![0.0; count], &ends)
         .value("n", n as i32)
-        .done()
+        .finish()
 }
 
 fn by_constant(number: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(number);
     let sizes = sizes(number, &mut rng);
     let count = sizes.0 * sizes.1;
-    // How many are before the first that is not positive; 16 are all.
+    // Number of leading positive entries, of 16.
     let rounds = match number {
         0 => 16,
         1 => 7,
@@ -78,7 +78,7 @@ fn by_constant(number: u64) -> LaunchFile {
         .input("in", &numbers)
         .output("out", &vec![-1.0; count], &ends)
         .variable("steps", &steps, None)
-        .done()
+        .finish()
 }
 
 fn by_shared(number: u64) -> LaunchFile {
@@ -86,7 +86,7 @@ fn by_shared(number: u64) -> LaunchFile {
     let sizes @ (blocks, threads) = sizes(number, &mut rng);
     let count = blocks * threads;
     let mut numbers: Vec<i32> = (0..count + 20).map(|_| rng.i32(..)).collect();
-    // The first ones are the limits of the blocks as well.
+    // The first numbers are also the limits of the blocks.
     for limit in &mut numbers[..blocks] {
         *limit = rng.i32(-3..20);
     }
@@ -99,5 +99,5 @@ fn by_shared(number: u64) -> LaunchFile {
     of("uniform_shared_loop", sizes)
         .input("in", &numbers)
         .output("out", &vec![-1; count], &ends)
-        .done()
+        .finish()
 }

@@ -1,13 +1,13 @@
-//! Decisions that the lanes of a warp take together.
+//! Reference of warp votes.
 
 use fastrand::Rng;
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[("vote", "vote", vote), ("vote", "vote_loop", vote_loop)];
 
-/// Blocks and warps of a block.
+/// Numbers of blocks and of warps of a block.
 fn sizes(number: u64, rng: &mut Rng) -> (usize, usize) {
     match number {
         0 => (1, 1),
@@ -26,14 +26,14 @@ fn vote(number: u64) -> LaunchFile {
     let sizes = sizes(number, &mut rng);
     let count = sizes.0 * sizes.1 * 32;
     let n = rng.i32(1..30);
-    // Not -1, of which a divisor would become zero.
+    // Not -1, which would make a divisor zero.
     let spread = [rng.i32(1..5), 1000][rng.usize(..2)];
     let mut numbers: Vec<i32> = (0..count)
         .map(|_| rng.i32(-spread..spread))
         .map(|value| if value == -1 { 0 } else { value })
         .collect();
-    // Only the last warp may be one of which all are above `n`: such a warp writes the place behind it, where others would
-    // write too. Its numbers are places of numbers, for which there must be some above `n`.
+    // Only in the last warp may all numbers exceed `n`: such a warp writes the cell after it, which the next warp would
+    // write too. Its numbers are indices, so some indices must exceed `n`.
     let last = count - 32;
     for warp in numbers[..last].chunks_mut(32) {
         warp[rng.usize(..32)] = rng.i32(-9..-1);
@@ -58,7 +58,7 @@ fn vote(number: u64) -> LaunchFile {
             })
             .collect();
         if is_above {
-            // What the others write here they write over afterwards.
+            // The next lane's result overwrites what a lane writes here; only that of the last lane remains.
             end[first + 32] = numbers[warp[31] as usize] % n;
         }
         let positive = values.iter().filter(|&&value| value > 0).count();
@@ -71,7 +71,7 @@ fn vote(number: u64) -> LaunchFile {
         .input("in", &numbers)
         .output("out", &start, &end)
         .value("n", n)
-        .done()
+        .finish()
 }
 
 fn vote_loop(number: u64) -> LaunchFile {
@@ -80,11 +80,11 @@ fn vote_loop(number: u64) -> LaunchFile {
     let count = sizes.0 * sizes.1 * 32;
     let n = rng.usize(1..20);
     let mut numbers: Vec<i32> = (0..count).map(|_| rng.i32(-100..300)).collect();
-    // What is subtracted is positive, so that an end comes.
+    // Positive steps, so that the loop ends.
     for step in &mut numbers[..n] {
         *step = rng.i32(1..60);
     }
-    // A warp in which nobody has anything to do.
+    // A warp whose threads have nothing to do.
     if count > 64 {
         numbers[32..64].fill_with(|| -rng.i32(0..100));
     }
@@ -108,5 +108,5 @@ fn vote_loop(number: u64) -> LaunchFile {
         .input("in", &numbers)
         .output("out", &vec![-1; count], &ends)
         .value("n", n as i32)
-        .done()
+        .finish()
 }

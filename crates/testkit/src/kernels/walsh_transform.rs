@@ -1,6 +1,6 @@
-//! Walsh-Hadamard transforms, and products in place.
+//! Reference of Walsh-Hadamard transforms, and of products in place.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
 use super::rounding::signed;
 use super::{TestLaunch, Row};
@@ -25,7 +25,7 @@ fn transform(number: u64) -> LaunchFile {
         numbers
             .chunks(size)
             .flat_map(|chunk| {
-                // Output k has input i with the sign of the parity of i & k.
+                // Output k adds input i with the sign of the parity of i & k.
                 (0..size).map(|k| {
                     let terms = chunk.iter().enumerate().map(|(i, &number)| {
                         match (i & k).count_ones() % 2 {
@@ -47,7 +47,7 @@ fn transform(number: u64) -> LaunchFile {
     .input("in", &numbers)
     .output("out", &vec![0.0; out.len()], &out)
     .value("log2n", log as i32)
-    .done()
+    .finish()
 }
 
 fn modulate(number: u64) -> LaunchFile {
@@ -64,11 +64,11 @@ fn modulate(number: u64) -> LaunchFile {
     let products: Vec<f32> = pairs
         .map(|(&a, &b)| (f64::from(a) * f64::from(b) / count as f64) as f32)
         .collect();
-    // The reciprocal and two products are rounded, and the reference.
+    // Four roundings: the reciprocal, two products, and the reference.
     let relative = 4.0 * f64::from(f32::EPSILON) / 2.0;
     TestLaunch::of("walsh_modulate", [blocks, 1, 1], [block, 1, 1])
-        .near("a", &a, &products, relative, 0.0)
+        .output_within("a", &a, &products, relative, 0.0)
         .input("b", &b)
         .value("n", count as i32)
-        .done()
+        .finish()
 }

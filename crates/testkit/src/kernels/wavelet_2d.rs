@@ -1,8 +1,8 @@
-//! Wavelet transforms by lifting.
+//! Reference of wavelet transforms by lifting.
 
-use warpbound_load::LaunchFile;
+use warpbound_launch::{LaunchFile};
 
-use super::running_error::{Rounded, ends};
+use super::running_error::{Rounded, expected_contents};
 use super::{TestLaunch, Row};
 
 pub(super) const KERNELS: &[Row] = &[
@@ -11,8 +11,8 @@ pub(super) const KERNELS: &[Row] = &[
     ("wavelet_2d", "wavelet_97", singles),
 ];
 
-/// The position of the line that stands for one beyond an end: the line mirrored at its end elements.
-fn mirrored(at: i64, length: usize) -> usize {
+/// Maps a position outside the line to one inside, by reflection at the end elements.
+fn reflect(at: i64, length: usize) -> usize {
     let last = length as i64 - 1;
     let at = at.abs();
     (if at > last { 2 * last - at } else { at }) as usize
@@ -21,11 +21,11 @@ fn mirrored(at: i64, length: usize) -> usize {
 /// The reversible 5/3 transform (ISO/IEC 15444-1, annex F): d(n) = x(2n+1) - floor((x(2n) + x(2n+2)) / 2),
 /// s(n) = x(2n) + floor((d(n-1) + d(n) + 2) / 4); first all s, then all d.
 fn transform_53(line: &[i32]) -> Vec<i32> {
-    let at = |position: i64| i64::from(line[mirrored(position, line.len())]);
+    let at = |position: i64| i64::from(line[reflect(position, line.len())]);
     let detail = |n: i64| at(2 * n + 1) - (at(2 * n) + at(2 * n + 2)).div_euclid(2);
-    // A detail beyond an end is the one that is as far from the mirror on its other side.
+    // A detail outside the line is the reflected one.
     let detail_at = |position: i64| {
-        let inside = mirrored(position, line.len()) as i64;
+        let inside = reflect(position, line.len()) as i64;
         detail(inside / 2)
     };
     let coarse =
@@ -62,7 +62,7 @@ fn rows(number: u64) -> LaunchFile {
         .input("in", &image)
         .output("out", &vec![0; image.len()], &end)
         .value("width", width as i32)
-        .done()
+        .finish()
 }
 
 fn columns(number: u64) -> LaunchFile {
@@ -82,20 +82,21 @@ fn columns(number: u64) -> LaunchFile {
         .output("out", &vec![0; image.len()], &end)
         .value("width", width as i32)
         .value("height", height as i32)
-        .done()
+        .finish()
 }
 
-/// The factors of the 9/7 transform's lifting steps and of its scaling, as the kernel's singles.
+/// Factors of the lifting steps and of the scaling of the 9/7 transform, as the kernel's singles.
 const STEPS: [f32; 4] = [-1.586_134_3, -0.052_980_12, 0.882_911_1, 0.443_506_9];
 const SCALING: f32 = 1.149_604_4;
 
-/// The 9/7 transform: in turn the odd and the even elements take part of their neighbours, then all are scaled.
+/// The irreversible 9/7 transform (ISO/IEC 15444-1, annex F): four lifting steps on odd and even elements in turn, then
+/// scaling.
 fn transform_97(line: &[f32]) -> Vec<Rounded> {
     let mut line: Vec<Rounded> = line.iter().map(|&x| Rounded::of(x)).collect();
     for (step, &factor) in STEPS.iter().enumerate() {
         let before = line.clone();
         for x in (0..line.len()).filter(|x| x % 2 != step % 2) {
-            let near = |at: i64| before[mirrored(at, before.len())];
+            let near = |at: i64| before[reflect(at, before.len())];
             let both = near(x as i64 - 1) + near(x as i64 + 1);
             line[x] = before[x] + Rounded::of(factor) * both;
         }
@@ -111,11 +112,11 @@ fn singles(number: u64) -> LaunchFile {
     let (width, height) = size(number, &mut rng);
     let image: Vec<f32> = (0..width * height).map(|_| rng.f32() * 255.0).collect();
     let all: Vec<Rounded> = image.chunks(width).flat_map(transform_97).collect();
-    let (end, may) = ends(&all);
+    let (end, may) = expected_contents(&all);
     TestLaunch::of("wavelet_97", [height as u32, 1, 1], [48, 1, 1])
         .dynamic_shared(4 * width.next_multiple_of(2) as u32)
         .input("in", &image)
-        .near("out", &vec![0f32; image.len()], &end, 0.0, may)
+        .output_within("out", &vec![0f32; image.len()], &end, 0.0, may)
         .value("width", width as i32)
-        .done()
+        .finish()
 }

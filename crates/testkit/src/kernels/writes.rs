@@ -1,20 +1,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What threads write into a buffer none of them reads, when nothing says in which order threads go.
+/// Writes of unordered threads to a buffer that none of them reads.
 #[derive(Default)]
-pub(super) struct Writes {
-    /// By cell and thread: the last number that the thread writes there.
+pub(super) struct UnorderedWrites {
+    /// Last number that each thread writes, by cell and thread.
     cells: BTreeMap<usize, BTreeMap<usize, i32>>,
 }
 
-impl Writes {
+impl UnorderedWrites {
     pub(super) fn write(&mut self, thread: usize, cell: usize, value: i32) {
         self.cells.entry(cell).or_default().insert(thread, value);
     }
 
-    /// Threads that write different numbers last into one cell, so that their order decides what it holds: the first such
-    /// cell's.
-    pub(super) fn contest(&self) -> Option<Vec<usize>> {
+    /// Returns the threads that write the first contested cell: one whose final contents depend on the order of
+    /// threads.
+    pub(super) fn contesting_threads(&self) -> Option<Vec<usize>> {
         let contested = self.cells.values().find(|threads| {
             let mut values = threads.values();
             let first = values.next();
@@ -23,19 +23,19 @@ impl Writes {
         contested.map(|threads| threads.keys().copied().collect())
     }
 
-    /// The writes into cells of each thread's, and the different numbers among them.
+    /// Measure of variety: the number of written cells of all threads plus the number of distinct values.
     fn variety(&self) -> usize {
         let all = || self.cells.values().flat_map(BTreeMap::values);
         all().count() + all().collect::<BTreeSet<_>>().len()
     }
 
-    /// The buffer after all threads.
+    /// Returns the buffer after all threads.
     ///
     /// # Panics
     ///
-    /// Where threads contest a cell.
-    pub(super) fn end(&self, start: &[i32]) -> Vec<i32> {
-        assert_eq!(self.contest(), None, "the order of threads matters");
+    /// A cell is contested.
+    pub(super) fn final_contents(&self, start: &[i32]) -> Vec<i32> {
+        assert_eq!(self.contesting_threads(), None, "the order of threads matters");
         let mut end = start.to_vec();
         for (&cell, threads) in &self.cells {
             end[cell] = threads.values().copied().next().unwrap_or(end[cell]);
@@ -44,20 +44,19 @@ impl Writes {
     }
 }
 
-/// Draws for one number of threads.
+/// Number of draws for one number of threads.
 const DRAWS: usize = 300;
 
-/// Of many draws for this number of threads, one after which no cell is contested: that with the most writes
-/// and different results.
-/// Where there is none, one for half the threads, and so on.
+/// Returns the most varied of [`DRAWS`] draws in which no cell is contested. If there is none, tries half the number of
+/// threads, and so on.
 pub(super) fn uncontested<T>(
     threads: usize,
-    mut draw: impl FnMut(usize) -> (T, Writes),
-) -> (usize, T, Writes) {
+    mut draw: impl FnMut(usize) -> (T, UnorderedWrites),
+) -> (usize, T, UnorderedWrites) {
     let mut threads = threads;
     loop {
         let draws = (0..DRAWS).map(|_| draw(threads));
-        let fit = draws.filter(|(_, writes)| writes.contest().is_none());
+        let fit = draws.filter(|(_, writes)| writes.contesting_threads().is_none());
         if let Some((inputs, writes)) = fit.max_by_key(|(_, writes)| writes.variety()) {
             return (threads, inputs, writes);
         }

@@ -1,4 +1,5 @@
-//! What a block of a mini-SIMT program does, against everything that is said of it.
+//! Audit of blocks of mini-SIMT programs: simulated runs compared with the graphs, divergence, loop bounds and block
+//! bounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +8,8 @@ use warpbound_analyse::context::Contexts;
 use warpbound_analyse::dependence::Dependence;
 use warpbound_analyse::divergence::{Divergence, OpDivergence, QueryKind};
 use warpbound_analyse::iterations::{self, StartValues};
-use warpbound_analyse::space::ContextBlock;
-use warpbound_analyse::thread::Limits;
+use warpbound_analyse::program_space::ContextBlock;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::CodeAddr;
 use warpbound_bound::block::WarpWork;
 use warpbound_driver::KernelFlow;
@@ -16,45 +17,49 @@ use warpbound_driver::block::{BlockLaunch, HeaderBound, NoBlockBound};
 use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift};
 use warpbound_isa::{Program, mini};
 use warpbound_load::Image;
-use warpbound_machine::Machine;
+use warpbound_machine::mini::{Machine};
 use warpbound_simt::concrete::Mask;
 use warpbound_simt::frames::Frame;
 use warpbound_simt::groups::ACTIVE;
 use warpbound_simt::{EntrySite, EntryId, NodeId, Tag};
-use warpbound_simulate::{Event, FaultKind, Finished, Simulation, Start};
+use warpbound_simulate::mini::{CycleEvent, FaultKind, FinishedRun, Simulation, Start};
 
-use crate::mini::execute::{Moment, WarpStart, lane, warp};
+use crate::mini::execute::{WarpSnapshot, WarpStart, run_lane, run_warp};
 use crate::mini::generate::Generated;
 
-/// Something that is wrong on purpose, to see that the audit bites.
+/// Planted errors, to show that the audit catches them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Planted {
-    /// Loops are bounded by one less than they iterate.
-    BoundLessOne,
-    /// A memory read is thought to take a cycle less than it does.
-    ShorterMemory,
-    /// The warp graph lacks its last edge of each node that has several.
+pub enum PlantedError {
+    /// Loop bounds are one too low.
+    LowLoopBound,
+    /// The analysis assumes a memory latency one cycle too short.
+    ShortMemoryLatency,
+    /// The warp-level CFG lacks the last edge of each node that has several.
     DroppedEdge,
-    /// Some cell is thought to agree at every node.
-    AgreementTooMany,
-    /// Divergent branches are thought not to be.
-    NothingDiverges,
-    /// Lanes that part are thought to run in the other order.
-    OtherOrder,
+    /// Every cell is claimed to agree at every node.
+    ExtraAgreement,
+    /// No branch is claimed to diverge.
+    NoDivergence,
+    /// The analysis assumes the other divergence order.
+    SwappedOrder,
 }
 
-/// A program with a launch, analysed.
+/// A program under audit.
 pub struct Subject {
-    /// The code.
+    /// Operations of the program.
     pub code: Code,
-    /// Positions of labels.
+    /// Instruction index of each label.
     labels: BTreeMap<String, u32>,
-    /// Launch constants: names, and the cells that they are in.
+    /// Launch constants: names and the cells that hold them.
     pub params: Vec<(String, Cell)>,
 }
 
 impl Subject {
-    /// Reads a program.
+    /// Parses and lifts a program.
+    ///
+    /// # Errors
+    ///
+    /// The diagnostic of the parser, as text.
     pub fn new(text: &str) -> Result<Subject, String> {
         let fail = |d: warpbound_base::Diagnostic| d.to_string();
         let image = Image::parse(text.as_bytes()).map_err(fail)?;
@@ -77,60 +82,60 @@ impl Subject {
 
 /// A launch of a [`Subject`].
 #[derive(Clone, Debug)]
-pub struct Case {
-    /// The machine.
+pub struct BlockCase {
+    /// Machine on which the block runs.
     pub machine: Machine,
-    /// Threads of the block.
+    /// Number of threads of the block.
     pub threads: u32,
     /// Values of the launch constants.
     pub constants: Vec<u32>,
-    /// What the memory may hold at the start.
+    /// Initial contents of the memory, one run each.
     pub memories: Vec<Vec<u32>>,
-    /// What is wrong on purpose.
-    pub planted: Option<Planted>,
+    /// Planted error.
+    pub planted: Option<PlantedError>,
 }
 
-/// What came out.
+/// Findings of an audit.
 #[derive(Clone, Debug, Default)]
-pub struct Findings {
-    /// What must not be.
+pub struct BlockFindings {
+    /// Contradictions between a run and a claim.
     pub problems: Vec<String>,
-    /// Runs that ended, with bound and cycles.
+    /// Bound and cycles of each run that ended.
     pub runs: Vec<(u64, u64)>,
-    /// Runs that did not end: a barrier for ever, or too long.
+    /// Number of runs that did not end: deadlock at a barrier, fault, or more than [`MOST_CYCLES`] cycles.
     pub stuck: usize,
-    /// Runs that stopped at a barrier for ever, where the analysis claims that of all runs.
+    /// Number of runs with a deadlock at a barrier, where the analysis claims one for all runs.
     pub deadlocks: usize,
-    /// Warps whose lanes parted.
+    /// Number of warps that diverged.
     pub diverged: usize,
-    /// Warps known exactly, but for regions, bounded as a whole.
+    /// Numbers of warps with an exact profile, with bounded regions, and bounded as a whole.
     pub outlines: [usize; 3],
-    /// The analyses gave no bound.
+    /// Whether the analyses gave no bound.
     pub unbounded: bool,
 }
 
-/// Runs that take more cycles are not looked at.
+/// Cycles after which a run is cut off and not audited.
 const MOST_CYCLES: u64 = 400_000;
 
-/// Instructions of one warp that are compared one by one.
+/// Instructions after which the step-by-step comparison of a warp is given up.
 const MOST_STEPS: usize = 30_000;
 
-/// Audits a program.
-pub fn audit(generated: &Generated, subject: &Subject, case: &Case) -> Findings {
-    let mut findings = Findings::default();
+/// Audits a program for one launch.
+pub fn audit(generated: &Generated, subject: &Subject, case: &BlockCase) -> BlockFindings {
+    let mut findings = BlockFindings::default();
     let cells: Vec<(Cell, u32)> = subject
         .params
         .iter()
         .zip(&case.constants)
         .map(|((_, cell), value)| (*cell, *value))
         .collect();
-    let mut believed = case.machine.clone();
-    if case.planted == Some(Planted::ShorterMemory) {
-        let most = &mut believed.memory.most.0;
+    let mut assumed_machine = case.machine.clone();
+    if case.planted == Some(PlantedError::ShortMemoryLatency) {
+        let most = &mut assumed_machine.memory.most.0;
         *most = most.saturating_sub(1);
     }
-    if case.planted == Some(Planted::OtherOrder) {
-        believed.order = match believed.order {
+    if case.planted == Some(PlantedError::SwappedOrder) {
+        assumed_machine.order = match assumed_machine.order {
             warpbound_driver::DivergenceOrder::TakenFirst => {
                 warpbound_driver::DivergenceOrder::FallThroughFirst
             }
@@ -140,11 +145,11 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &Case) -> Findings 
     let no_loops = BTreeMap::new();
     let mut block = BlockLaunch {
         code: &subject.code,
-        machine: &believed,
+        machine: &assumed_machine,
         threads: case.threads,
         cells: &cells,
         loops: &no_loops,
-        outline_steps: 2_000_000,
+        profile_steps: 2_000_000,
     };
     let launch = block.launch();
     let model = block.model(launch.live_lanes());
@@ -157,7 +162,7 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &Case) -> Findings 
             return findings;
         }
     };
-    let dependence = Dependence::run(&flow.thread);
+    let dependence = Dependence::compute(&flow.thread);
     let loops = loop_bounds(generated, subject, case, &flow, &dependence, &cells);
     block.loops = &loops;
     let bound = block.bound(&flow);
@@ -174,8 +179,8 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &Case) -> Findings 
         flow: &flow,
         uniform: uniform_branches(subject, &flow, &dependence, &launch),
         cells: &cells,
-        nodes: starts(&flow.thread),
-        ends: ends(&flow.thread),
+        nodes: nodes_by_first_op(&flow.thread),
+        ends: nodes_by_last_op(&flow.thread),
     };
     for memory in &case.memories {
         let Ok(simulation) = Simulation::new(&subject.code, &case.machine) else {
@@ -189,11 +194,11 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &Case) -> Findings 
         };
         let mut issued: Vec<Vec<(u32, Mask)>> = vec![Vec::new(); block.warps()];
         let finished = simulation.run(&start, MOST_CYCLES, |event| {
-            if let Event::Issue {
+            if let CycleEvent::Issue {
                 warp, op, active, ..
             } = event
             {
-                issued[warp].push((op.0, active));
+                issued[run_warp].push((op.0, active));
             }
         });
         let finished = match finished {
@@ -212,16 +217,16 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &Case) -> Findings 
     findings
 }
 
-/// What is known of loops: from their predicates, else the facts of the generator.
+/// Returns loop bounds: those found by the iteration analysis, otherwise the facts of the generator.
 fn loop_bounds(
     generated: &Generated,
     subject: &Subject,
-    case: &Case,
+    case: &BlockCase,
     flow: &KernelFlow,
     dependence: &Dependence,
     cells: &[(Cell, u32)],
 ) -> BTreeMap<Vec<CodeAddr>, HeaderBound> {
-    let less = u64::from(case.planted == Some(Planted::BoundLessOne));
+    let less = u64::from(case.planted == Some(PlantedError::LowLoopBound));
     let mut loops = BTreeMap::new();
     for (labels, bound) in &generated.facts {
         let headers = labels.split(' ').map(|label| subject.labels.get(label));
@@ -236,7 +241,7 @@ fn loop_bounds(
         cells,
     };
     let width = case.machine.warp_width as usize;
-    for (_, counted) in iterations::run(&subject.code, &flow.thread, dependence, &given) {
+    for (_, counted) in iterations::count_iterations(&subject.code, &flow.thread, dependence, &given) {
         let first = flow.thread.space.block(counted.header).first;
         let most = |lanes: &[u64]| {
             lanes
@@ -254,14 +259,14 @@ fn loop_bounds(
     loops
 }
 
-/// Branches at which no lanes part, says the divergence analysis.
+/// Returns the branches that the divergence analysis claims to be uniform.
 fn uniform_branches(
     subject: &Subject,
     flow: &KernelFlow,
     dependence: &Dependence,
     launch: &warpbound_analyse::LaunchContext,
 ) -> BTreeSet<u32> {
-    let found = Divergence::run(&subject.code, &flow.thread, dependence, launch);
+    let found = Divergence::analyse(&subject.code, &flow.thread, dependence, launch);
     let uniform = |item: &&OpDivergence| item.kind == QueryKind::Branch && item.divergent.is_empty();
     found
         .items
@@ -271,21 +276,22 @@ fn uniform_branches(
         .collect()
 }
 
-/// The node that begins at each operation at which one begins.
-fn starts(thread: &ThreadCfg) -> BTreeMap<u32, NodeId> {
+/// Returns the nodes by the index of their first operation.
+fn nodes_by_first_op(thread: &ThreadCfg) -> BTreeMap<u32, NodeId> {
     let ids = thread.space.ids();
     ids.map(|id| (thread.space.block(id).first.0, id)).collect()
 }
 
-/// The node that ends with each operation with which one ends.
-fn ends(thread: &ThreadCfg) -> BTreeMap<u32, NodeId> {
+/// Returns the nodes by the index of their last operation.
+fn nodes_by_last_op(thread: &ThreadCfg) -> BTreeMap<u32, NodeId> {
     let ids = thread.space.ids();
     ids.map(|id| (thread.space.block(id).last.0, id)).collect()
 }
 
+/// Claims about the warps of a block, with the run that they are compared with.
 struct Claims<'a> {
     subject: &'a Subject,
-    case: &'a Case,
+    case: &'a BlockCase,
     flow: &'a KernelFlow,
     uniform: BTreeSet<u32>,
     cells: &'a [(Cell, u32)],
@@ -294,8 +300,9 @@ struct Claims<'a> {
 }
 
 impl Claims<'_> {
-    /// Each warp by itself: against the machine, its lanes alone, and the abstract warp.
-    fn check_warps(&self, memory: &[u32], issued: &[Vec<(u32, Mask)>], findings: &mut Findings) {
+    /// Executes each warp alone and compares it with the simulated machine, with its lanes run alone, and with the
+    /// warp-level CFG.
+    fn check_warps(&self, memory: &[u32], issued: &[Vec<(u32, Mask)>], findings: &mut BlockFindings) {
         let width = self.case.machine.warp_width;
         for (number, issued) in issued.iter().enumerate() {
             let first = number as u32 * width;
@@ -306,7 +313,7 @@ impl Claims<'_> {
                 memory,
                 order: self.case.machine.order,
             };
-            let mut walk = Walk {
+            let mut walk = WarpTrace {
                 claims: self,
                 last: None,
                 traces: vec![Vec::new(); start.lanes as usize],
@@ -314,8 +321,8 @@ impl Claims<'_> {
                 diverged: false,
                 problems: Vec::new(),
             };
-            let ended = warp(&self.subject.code, &start, MOST_STEPS, |moment| {
-                walk.see(moment);
+            let ended = run_warp(&self.subject.code, &start, MOST_STEPS, |moment| {
+                walk.check_instruction(moment);
             });
             if !ended {
                 continue;
@@ -332,22 +339,23 @@ impl Claims<'_> {
             }
             for (trace, lane_number) in walk.traces.iter().zip(first..).take(3) {
                 let (code, limit) = (&self.subject.code, MOST_STEPS);
-                let alone = lane(code, lane_number, self.cells, memory, limit);
+                let alone = run_lane(code, lane_number, self.cells, memory, limit);
                 if alone.as_ref() != Some(trace) {
                     findings
                         .problems
-                        .push(format!("thread {lane_number} does something else alone"));
+                        .push(format!("thread {lane_number} executes other instructions alone"));
                 }
             }
             findings.problems.append(&mut walk.problems);
         }
     }
 
+    /// Returns the identifier of an abstract stack entry.
     fn entry(&self, entry: EntrySite) -> Option<EntryId> {
         self.flow.thread.space.entries.find(entry)
     }
 
-    /// The abstract entries of concrete frames, uppermost first.
+    /// Returns the abstract stack entries of concrete frames, top first; `None` if one is unknown to the analysis.
     fn entries(&self, frames: &[Frame<u32>]) -> Option<Vec<EntryId>> {
         let space = &self.flow.thread.space;
         let node_at = |op: u32| {
@@ -360,16 +368,16 @@ impl Claims<'_> {
         let mut found = Vec::new();
         let mut below = None;
         for frame in frames {
-            let meets = frame.meets.map(|at| self.ends.get(&at).copied());
+            let meets = frame.reconvergence.map(|at| self.ends.get(&at).copied());
             let pushed_by = *self.ends.get(&frame.branch)?;
             if let Some(meets) = meets
-                && below != frame.meets
+                && below != frame.reconvergence
             {
                 found.push(self.entry(EntrySite {
                     pushed_by,
-                    resume: node_at(frame.meets? + 1)?,
+                    resume: node_at(frame.reconvergence? + 1)?,
                     tag: Tag::Frame,
-                    meets: Some(meets?),
+                    reconvergence: Some(meets?),
                 })?);
             }
             if frame.to_do != 0 {
@@ -377,35 +385,35 @@ impl Claims<'_> {
                     pushed_by,
                     resume: node_at(frame.next)?,
                     tag: Tag::Nil,
-                    meets: meets.flatten(),
+                    reconvergence: meets.flatten(),
                 })?);
             }
-            below = frame.meets;
+            below = frame.reconvergence;
         }
         found.reverse();
         Some(found)
     }
 }
 
-/// A warp that is followed.
-struct Walk<'a> {
+/// Comparison of one warp with the claims, step by step.
+struct WarpTrace<'a> {
     claims: &'a Claims<'a>,
-    /// The node it was in.
+    /// Node of the last block that the warp entered.
     last: Option<NodeId>,
-    /// What each lane executed.
+    /// Operations that each lane executed.
     traces: Vec<Vec<u32>>,
-    /// What the warp issued, the end left out.
+    /// Operations that the warp issued, with active lanes; without the final `end`.
     steps: Vec<(u32, Mask)>,
     diverged: bool,
     problems: Vec<String>,
 }
 
-impl Walk<'_> {
-    fn see(&mut self, moment: &Moment<'_>) {
+impl WarpTrace<'_> {
+    fn check_instruction(&mut self, moment: &WarpSnapshot<'_>) {
         let claims = self.claims;
         let (at, active) = (moment.frames.next(), moment.frames.active());
         for (lane, trace) in self.traces.iter_mut().enumerate() {
-            if active >> lane & 1 == 1 {
+            if active >> run_lane & 1 == 1 {
                 trace.push(at);
             }
         }
@@ -417,12 +425,12 @@ impl Walk<'_> {
             self.steps.push((at, active));
         }
         if let Some(&node) = claims.nodes.get(&at) {
-            self.arrive(node, moment);
+            self.check_node(node, moment);
         }
         if let (ControlEffect::Branch { .. }, Some(guard)) = (&op.control, op.condition.guard) {
-            let taken = (0..64).filter(|lane| active >> lane & 1 == 1);
+            let taken = (0..64).filter(|lane| active >> run_lane & 1 == 1);
             let zeros = taken.filter(|&lane| {
-                let cells: &[u32] = &moment.cells[lane as usize];
+                let cells: &[u32] = &moment.cells[run_lane as usize];
                 cells[guard.index()] == 0
             });
             let zeros = zeros.count() as u32;
@@ -430,25 +438,25 @@ impl Walk<'_> {
                 self.diverged = true;
                 let ends_here = claims.ends.get(&at);
                 let known = ends_here.is_some_and(|n| claims.flow.warp.divergent.contains(n));
-                let planted = claims.case.planted == Some(Planted::NothingDiverges);
+                let planted = claims.case.planted == Some(PlantedError::NoDivergence);
                 if !known || planted {
                     self.problems
-                        .push(format!("lanes part at {at}, which no agreement denies"));
+                        .push(format!("lanes diverge at {at}, whose guard is claimed to agree"));
                 }
                 if claims.uniform.contains(&at) || planted {
                     self.problems
-                        .push(format!("lanes part at {at}, which has no divergent chain"));
+                        .push(format!("lanes diverge at {at}, which is claimed uniform"));
                 }
             }
         }
     }
 
-    fn arrive(&mut self, node: NodeId, moment: &Moment<'_>) {
+    fn check_node(&mut self, node: NodeId, moment: &WarpSnapshot<'_>) {
         let claims = self.claims;
         let warp = &claims.flow.warp;
         if let Some(last) = self.last {
-            let mut steps: Vec<_> = warp.steps[last.index()].iter().collect();
-            if claims.case.planted == Some(Planted::DroppedEdge) && steps.len() > 1 {
+            let mut steps: Vec<_> = run_warp.steps[last.index()].iter().collect();
+            if claims.case.planted == Some(PlantedError::DroppedEdge) && steps.len() > 1 {
                 steps.pop();
             }
             if !steps.iter().any(|step| step.to == Some(node)) {
@@ -457,9 +465,9 @@ impl Walk<'_> {
             }
         }
         self.last = Some(node);
-        let Some(state) = warp.state(node) else {
+        let Some(state) = run_warp.state(node) else {
             self.problems
-                .push(format!("node {} is never reached", node.0));
+                .push(format!("node {} is claimed unreachable", node.0));
             return;
         };
         match claims.entries(moment.frames.frames()) {
@@ -470,12 +478,12 @@ impl Walk<'_> {
         }
         let active = moment.frames.active();
         let lanes: Vec<&Vec<u32>> = (0..moment.cells.len())
-            .filter(|lane| active >> lane & 1 == 1)
-            .map(|lane| &moment.cells[lane])
+            .filter(|lane| active >> run_lane & 1 == 1)
+            .map(|lane| &moment.cells[run_lane])
             .collect();
         let differ = |cell: usize| lanes.iter().any(|row| row[cell] != lanes[0][cell]);
         let agreed = state.agreement(ACTIVE);
-        let all = claims.case.planted == Some(Planted::AgreementTooMany);
+        let all = claims.case.planted == Some(PlantedError::ExtraAgreement);
         let wrong = (0..Cell::COUNT).find(|&cell| (agreed.contains(cell) || all) && differ(cell));
         if let Some(cell) = wrong {
             self.problems.push(format!(
@@ -486,24 +494,26 @@ impl Walk<'_> {
     }
 }
 
-/// A run that stops, where the analysis claims that no run passes some barrier.
-fn check_deadlock(kind: &FaultKind, findings: &mut Findings) {
+/// Counts a fault as a deadlock where the analysis claims that no run passes some barrier.
+fn check_deadlock(kind: &FaultKind, findings: &mut BlockFindings) {
     match kind {
         FaultKind::Deadlock { .. } | FaultKind::BarrierMismatch { .. } => findings.deadlocks += 1,
         // A limit or a fault before the barrier says nothing about the claim.
-        FaultKind::TooLong { .. }
+        FaultKind::CycleLimit { .. }
         | FaultKind::DivisionByZero
         | FaultKind::OutOfRange { .. }
         | FaultKind::BarrierDisagreement => {}
     }
 }
 
+/// Compares the cycles and instructions of a run with the bound of the block, and with the bound from warps taken as a
+/// whole.
 fn check_bounds(
-    finished: &Finished,
+    finished: &FinishedRun,
     bound: &Result<warpbound_driver::block::BlockResult, NoBlockBound>,
     whole: &Result<Vec<(WarpWork, u64)>, NoBlockBound>,
     issued: &[Vec<(u32, Mask)>],
-    findings: &mut Findings,
+    findings: &mut BlockFindings,
 ) {
     let cycles = finished.cycles.0.0;
     match bound {
@@ -518,7 +528,7 @@ fn check_bounds(
             let [_, regions, whole] = result.outlines;
             if regions + whole == 0 && finished.issued != result.bound.issues {
                 findings.problems.push(format!(
-                    "{} instructions, exactly {} are said",
+                    "{} instructions, exactly {} are claimed",
                     finished.issued, result.bound.issues
                 ));
             }
@@ -531,7 +541,7 @@ fn check_bounds(
         }
         Err(NoBlockBound::Unsatisfied(_)) => findings
             .problems
-            .push("the block ends, though a barrier was never to open".to_owned()),
+            .push("the block ends although a barrier is claimed never to open".to_owned()),
         Err(NoBlockBound::Warp(_)) => findings.unbounded = true,
     }
     if let Ok(works) = whole {

@@ -1,38 +1,38 @@
-//! Many random mini-SIMT programs and launches, audited.
+//! Campaigns over random mini-SIMT programs and launches.
 
 use fastrand::Rng;
-use warpbound_machine::{AfterBarrier, Latency, Machine, Policy};
+use warpbound_machine::mini::{AfterBarrier, Latency, Machine, Policy};
 use warpbound_simt::warp::DivergenceOrder;
 
 use crate::execute::mix;
-use crate::mini::audit::{Case, Findings, Planted, Subject, audit};
-use crate::mini::generate::{Generated, MEMORY, READ_ONLY, parted, program, tangled};
+use crate::mini::audit::{BlockCase, BlockFindings, PlantedError, Subject, audit};
+use crate::mini::generate::{Generated, MEMORY, READ_ONLY, split_loop_entry, program, unstructured_program};
 
-/// Totals.
+/// Totals of a campaign over random mini-SIMT programs.
 #[derive(Clone, Debug, Default)]
-pub struct Campaign {
-    /// Programs.
+pub struct MiniCampaign {
+    /// Number of programs.
     pub programs: usize,
-    /// Runs that ended.
+    /// Number of runs that ended.
     pub runs: usize,
-    /// Runs that did not.
+    /// Number of runs that did not end.
     pub stuck: usize,
-    /// Runs that stopped at a barrier for ever, as claimed.
+    /// Number of runs with a deadlock at a barrier, as claimed.
     pub deadlocks: usize,
-    /// Warps whose lanes parted.
+    /// Number of warps that diverged.
     pub diverged: usize,
-    /// Programs without a bound.
+    /// Number of programs without a bound.
     pub unbounded: usize,
-    /// Warps known exactly, but for regions, bounded as a whole.
+    /// Numbers of warps with an exact profile, with bounded regions, and bounded as a whole.
     pub outlines: [usize; 3],
-    /// Bound divided by cycles, for each run.
+    /// Bound divided by cycles, for each run that ended.
     pub ratios: Vec<f64>,
-    /// Everything that must not happen, with the program's seed.
+    /// Contradictions, with the seed of the program.
     pub problems: Vec<String>,
 }
 
-impl Campaign {
-    /// The ratio that so many per cent of the runs do not exceed; 0 without runs.
+impl MiniCampaign {
+    /// Returns the given percentile of the ratios; 0 without runs.
     pub fn ratio(&self, percent: usize) -> f64 {
         let mut sorted = self.ratios.clone();
         sorted.sort_by(f64::total_cmp);
@@ -41,18 +41,18 @@ impl Campaign {
     }
 }
 
-/// Audits random programs, which `case` makes of seeds.
+/// Audits `programs` random programs; `case` generates a program and its launch from a seed.
 pub fn campaign(
-    case: fn(u64) -> (Generated, Case),
+    case: fn(u64) -> (Generated, BlockCase),
     seed: u64,
     programs: usize,
-    planted: Option<Planted>,
-) -> Campaign {
-    let mut total = Campaign::default();
+    planted: Option<PlantedError>,
+) -> MiniCampaign {
+    let mut total = MiniCampaign::default();
     for number in 0..programs as u64 {
         let program_seed = mix(&[seed, number]);
         let (generated, case) = case(program_seed);
-        let findings = one(&generated, &Case { planted, ..case });
+        let findings = audit_one(&generated, &BlockCase { planted, ..case });
         total.programs += 1;
         total.runs += findings.runs.len();
         total.stuck += findings.stuck;
@@ -76,18 +76,19 @@ pub fn campaign(
     total
 }
 
-fn one(generated: &Generated, case: &Case) -> Findings {
+/// Parses and audits one program; a diagnostic of the parser is a problem.
+fn audit_one(generated: &Generated, case: &BlockCase) -> BlockFindings {
     match Subject::new(&generated.text) {
         Ok(subject) => audit(generated, &subject, case),
-        Err(problem) => Findings {
+        Err(problem) => BlockFindings {
             problems: vec![problem],
-            ..Findings::default()
+            ..BlockFindings::default()
         },
     }
 }
 
-/// The program of a seed, and a launch of it with three memories on a random machine.
-pub fn case(seed: u64) -> (Generated, Case) {
+/// Generates the program of a seed and a launch of it, with three memories, on a random machine.
+pub fn case(seed: u64) -> (Generated, BlockCase) {
     let mut rng = Rng::with_seed(seed);
     let most = rng.u32(1..9);
     let generated = program(&mut rng, most);
@@ -95,27 +96,28 @@ pub fn case(seed: u64) -> (Generated, Case) {
     (generated, case)
 }
 
-/// The same with a program that is [`tangled`]. Its launches are small: most of its lanes go ways of their own.
-pub fn tangled_case(seed: u64) -> (Generated, Case) {
+/// Generates an [`unstructured_program`] and a small launch of it: most of its lanes take paths of their own.
+pub fn unstructured_case(seed: u64) -> (Generated, BlockCase) {
     let mut rng = Rng::with_seed(seed);
-    let generated = tangled(&mut rng);
+    let generated = unstructured_program(&mut rng);
     let mut case = launch(&mut rng, 8);
     case.threads = case.threads.min(3 * case.machine.warp_width);
     case.constants[0] = case.threads;
     (generated, case)
 }
 
-/// A program whose warps come to a loop in parts ([`parted`]), on a machine whose warps have an even number of lanes.
-pub fn parted_case(seed: u64) -> (Generated, Case) {
+/// Generates a program whose warps enter a loop in two parts ([`split_loop_entry`]), on a machine with an even warp
+/// width.
+pub fn split_loop_entry_case(seed: u64) -> (Generated, BlockCase) {
     let mut rng = Rng::with_seed(seed);
     let width = 2 * rng.u32(1..5);
     let (split, other) = (rng.u32(1..4), rng.u32(1..3));
-    let generated = parted(&mut rng, width, split, other);
+    let generated = split_loop_entry(&mut rng, width, split, other);
     let mut case = launch(&mut rng, 12);
     case.machine.warp_width = width;
     case.threads = width * (split + other);
     case.constants[0] = case.threads;
-    // So that all branches go both ways in the same warp.
+    // Small words, so that branches diverge within a warp.
     for memory in &mut case.memories {
         for word in memory.iter_mut().take(READ_ONLY as usize) {
             *word &= 7;
@@ -124,8 +126,8 @@ pub fn parted_case(seed: u64) -> (Generated, Case) {
     (generated, case)
 }
 
-/// A random launch on a random machine, with three memories; the numbers among the constants are at most `most`.
-fn launch(rng: &mut Rng, most: u32) -> Case {
+/// Draws a launch on a random machine, with three memories; the constants `n` and `m` are at most `most`.
+fn launch(rng: &mut Rng, most: u32) -> BlockCase {
     let width = match rng.u8(0..4) {
         0 => rng.u32(1..65),
         1 => 1 << rng.u32(0..7),
@@ -167,7 +169,7 @@ fn launch(rng: &mut Rng, most: u32) -> Case {
         words
     };
     let memories = (0..3).map(|_| memory(rng)).collect();
-    Case {
+    BlockCase {
         machine,
         threads,
         constants,

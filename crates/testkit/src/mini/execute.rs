@@ -1,46 +1,47 @@
-//! A warp and a lane of mini-SIMT, executed as plainly as can be: the counterpart of the fast machine.
+//! Plain execution of a mini-SIMT warp and of a single lane: the reference for the simulator. Control flow follows the
+//! synchronisation frames of `abstract-cta-2014` 4.
 
 use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, OpIndex, ControlTarget};
 use warpbound_simt::concrete::Mask;
 use warpbound_simt::frames::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
 
-/// How a warp begins.
+/// Initial state of a warp.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpStart<'a> {
-    /// The number of its first thread.
+    /// Index of its first thread.
     pub first: u32,
-    /// Threads, at most 64.
+    /// Number of threads, at most 64.
     pub lanes: u32,
-    /// Cells that do not begin with 0.
+    /// Initial values of cells that do not start with 0.
     pub cells: &'a [(Cell, u32)],
-    /// The memory; nothing that is read is written.
+    /// The memory. Stores are ignored: no program reads a word that it writes.
     pub memory: &'a [u32],
-    /// Which side of a divergent branch runs first.
+    /// Side of a divergent branch that runs first.
     pub order: DivergenceOrder,
 }
 
-/// A warp before it executes an instruction.
-pub struct Moment<'a> {
+/// State of a warp before an instruction.
+pub struct WarpSnapshot<'a> {
     /// Next instruction, active lanes and frames.
     pub frames: &'a FrameStack<u32>,
-    /// For each lane, all cells.
+    /// All cells, by lane.
     pub cells: &'a [Vec<u32>],
 }
 
-/// Runs a warp to its end, barriers aside, showing it before each instruction, the end included; false when it took
-/// more than `limit` instructions or cannot go on.
-pub fn warp(
+/// Runs a warp to its end, ignoring barriers, and calls `observe` before each instruction, the final `end` included.
+/// Returns false if it takes more than `limit` instructions or an instruction faults.
+pub fn run_warp(
     code: &Code,
     start: &WarpStart<'_>,
     limit: usize,
-    mut observe: impl FnMut(&Moment<'_>),
+    mut observe: impl FnMut(&WarpSnapshot<'_>),
 ) -> bool {
     let lanes = start.lanes as usize;
-    let all = (0..lanes).fold(0, |mask: Mask, lane| mask | 1 << lane);
+    let all = (0..lanes).fold(0, |mask: Mask, lane| mask | 1 << run_lane);
     let mut frames = FrameStack::new(code.entry.0, all);
-    let mut cells = vec![vec![0u32; Cell::COUNT]; lanes];
-    for row in &mut cells {
+    let mut initial_cells = vec![vec![0u32; Cell::COUNT]; lanes];
+    for row in &mut initial_cells {
         for (cell, value) in start.cells {
             row[cell.index()] = *value;
         }
@@ -49,9 +50,9 @@ pub fn warp(
         if frames.active() == 0 {
             return true;
         }
-        observe(&Moment {
+        observe(&WarpSnapshot {
             frames: &frames,
-            cells: &cells,
+            cells: &initial_cells,
         });
         let at = frames.next();
         let Some(op) = code.get(OpIndex(at)) else {
@@ -61,8 +62,8 @@ pub fn warp(
             .filter(|l| frames.active() >> l & 1 == 1)
             .collect();
         for &lane in &active {
-            let thread = start.first + lane as u32;
-            if data(code, at, thread, &mut cells[lane], start.memory).is_none() {
+            let thread = start.first + run_lane as u32;
+            if apply_data_effect(code, at, thread, &mut initial_cells[run_lane], start.memory).is_none() {
                 return false;
             }
         }
@@ -71,24 +72,24 @@ pub fn warp(
             ControlEffect::Jump(ControlTarget::Op(to)) => frames.advance(to.0),
             ControlEffect::Branch {
                 to: ControlTarget::Op(to),
-                meet,
+                reconvergence: meet,
             } => {
                 let taken = active
                     .iter()
-                    .filter(|&&lane| takes(code, at, &cells[lane]))
-                    .fold(0, |mask: Mask, &lane| mask | 1 << lane);
+                    .filter(|&&lane| takes_branch(code, at, &initial_cells[run_lane]))
+                    .fold(0, |mask: Mask, &lane| mask | 1 << run_lane);
                 frames.branch(taken, to.0, at + 1, meet.map(|m| m.0), start.order);
             }
-            ControlEffect::Meet => frames.meet(at, at + 1),
-            ControlEffect::End => frames.end(),
+            ControlEffect::Reconverge => frames.reconverge(at, at + 1),
+            ControlEffect::End => frames.exit(),
             _ => return false,
         }
     }
     false
 }
 
-/// The instructions that a thread executes when nobody else is there; `None` when they are more than `limit`.
-pub fn lane(
+/// Returns the instructions that a thread executes alone; `None` if they are more than `limit` or one faults.
+pub fn run_lane(
     code: &Code,
     thread: u32,
     given: &[(Cell, u32)],
@@ -103,12 +104,12 @@ pub fn lane(
     let mut at = code.entry.0;
     while trace.len() < limit {
         trace.push(at);
-        data(code, at, thread, &mut cells, memory)?;
+        apply_data_effect(code, at, thread, &mut cells, memory)?;
         at = match &code.get(OpIndex(at))?.control {
             ControlEffect::Jump(ControlTarget::Op(to)) => to.0,
             ControlEffect::Branch {
                 to: ControlTarget::Op(to), ..
-            } if takes(code, at, &cells) => to.0,
+            } if takes_branch(code, at, &cells) => to.0,
             ControlEffect::End => return Some(trace),
             _ => at + 1,
         };
@@ -116,7 +117,8 @@ pub fn lane(
     None
 }
 
-fn takes(code: &Code, at: u32, cells: &[u32]) -> bool {
+/// Whether the lane with these cells takes the branch at `at`.
+fn takes_branch(code: &Code, at: u32, cells: &[u32]) -> bool {
     let condition = code.get(OpIndex(at)).map(|op| op.condition);
     condition.is_some_and(|condition| {
         let holds = condition
@@ -126,8 +128,8 @@ fn takes(code: &Code, at: u32, cells: &[u32]) -> bool {
     })
 }
 
-/// The data effect in one lane; `None` for a division by zero or an address outside.
-fn data(code: &Code, at: u32, thread: u32, cells: &mut [u32], memory: &[u32]) -> Option<()> {
+/// Applies the data effect of an instruction in one lane; `None` for a division by zero or an address out of range.
+fn apply_data_effect(code: &Code, at: u32, thread: u32, cells: &mut [u32], memory: &[u32]) -> Option<()> {
     match &code.get(OpIndex(at))?.meaning {
         Some(Meaning::Set(writes)) => {
             for (dest, value) in writes {
@@ -156,7 +158,7 @@ fn evaluate(expr: &Expr, thread: u32, cells: &[u32]) -> Option<u32> {
         Expr::Binary(op, a, b) => {
             op.apply(evaluate(a, thread, cells)?, evaluate(b, thread, cells)?)
         }
-        // Nothing of mini-SIMT is made of these.
+        // No mini-SIMT instruction uses these.
         Expr::Constant(..)
         | Expr::Special(_)
         | Expr::Unary(..)

@@ -1,16 +1,17 @@
 //! Random mini-SIMT programs, as text.
 //!
-//! They read words below [`READ_ONLY`] only and write words from there on only, so that what a lane does does not
-//! depend on when others do something. All loops end.
+//! Programs read only words below [`READ_ONLY`] and write only words from there on, so that the path of a lane does not
+//! depend on the schedule of other lanes. All loops end. A program is a deterministic function of the random generator:
+//! the order of random draws must not change.
 
 use std::fmt::Write as _;
 
 use fastrand::Rng;
 
-/// Words from address 0 that are read and never written.
+/// Number of words from address 0 that are read and never written.
 pub const READ_ONLY: u32 = 64;
 
-/// Words of the memory.
+/// Number of words of the memory.
 pub const MEMORY: u32 = 128;
 
 /// Launch constants of every program: threads of the block, and two numbers.
@@ -19,13 +20,13 @@ pub const PARAMS: [&str; 3] = ["threads", "n", "m"];
 /// A random program.
 #[derive(Clone, Debug)]
 pub struct Generated {
-    /// Its text.
+    /// Source text.
     pub text: String,
-    /// Facts: labels of a loop's headers with spaces between them, most executions of them for each entry, by any thread.
+    /// Loop facts: labels of the headers, separated by spaces, and the most header executions by one thread per entry.
     pub facts: Vec<(String, u64)>,
 }
 
-/// A program for a launch with at most `most` of `n` and `m`.
+/// Generates a structured program for launches whose constants `n` and `m` are at most `most`.
 pub fn program(rng: &mut Rng, most: u32) -> Generated {
     let mut generator = Generator {
         text: String::new(),
@@ -57,11 +58,11 @@ pub fn program(rng: &mut Rng, most: u32) -> Generated {
     }
 }
 
-/// A program whose branches and jumps go anywhere: loops with several ways in, branches that leave several loops, code
-/// that nobody reaches. Where ways come together there is a sync, so every branch has a meeting point.
+/// Generates a program whose branches and jumps have random targets: irreducible loops, branches that leave several
+/// loops, unreachable code. Every join has a `sync`, so every branch has a reconvergence point.
 ///
-/// A fact says how often each block is executed at most, from the start to the end.
-pub fn tangled(rng: &mut Rng) -> Generated {
+/// The facts are the most executions of each block by one thread in all.
+pub fn unstructured_program(rng: &mut Rng) -> Generated {
     let blocks = rng.usize(2..9);
     let mut text = format!(
         ".kernel Tangled\n.param {}\nconst a = Tid\n",
@@ -73,7 +74,7 @@ pub fn tangled(rng: &mut Rng) -> Generated {
             text,
             "l{block}: sync\nbinop f = f + 1\nbinop p = f > {fuel}"
         );
-        // So that most of them end: all lanes that are tired go to the last label.
+        // Fuel, so that most programs end: a lane that has used it up jumps to the last label.
         let _ = writeln!(text, "bnz p, l{blocks}\nsync");
         for _ in 0..rng.usize(0..4) {
             let to = rng.usize(..blocks + 1);
@@ -110,20 +111,21 @@ pub fn tangled(rng: &mut Rng) -> Generated {
     }
 }
 
-/// A program whose first warps (`split` of `width` lanes) come to a loop in two parts, one of them after a barrier; data
-/// decide the loop, and lanes of both parts go different ways in it. The `other` warps wait at the same barriers and load
-/// in between. Which threads each barrier waits for is chosen so that it opens, now and then for one part only.
+/// Generates a program whose first `split` warps of `width` lanes enter a loop in two parts, one of them after a
+/// barrier. Data decide the loop, and lanes of both parts diverge in it. The `other` warps wait at the same barriers
+/// and load in between. The expected counts of most barriers are those of the threads that arrive; some open for one
+/// part only.
 ///
-/// Now and then the first part comes to the loop at another operation than the one at which the parts meet, so that the loop
-/// has two ways in.
-pub fn parted(rng: &mut Rng, width: u32, split: u32, other: u32) -> Generated {
+/// In one case of six the first part enters the loop at another operation than the reconvergence point, so that the
+/// loop has two entries.
+pub fn split_loop_entry(rng: &mut Rng, width: u32, split: u32, other: u32) -> Generated {
     let (half, rest) = (split * width / 2, other * width);
     let mut text = format!(
         ".kernel Parted\n.param {}\nbinop g = Tid >= {}\nbnz g, other\nbinop p = Tid % 2\nbz p, even\n",
         PARAMS.join(", "),
         split * width
     );
-    // How many barriers the other warps come to, and for how many threads each waits: mostly those that come.
+    // Number of barriers that the other warps reach, and the expected count of each: mostly the threads that arrive.
     let passed = rng.usize(1..4);
     let with_rest = |n: u32, comes: bool| if comes { n + rest } else { n };
     let all = [half + rest, with_rest(2 * half, passed > 1), rest];
@@ -160,7 +162,7 @@ pub fn parted(rng: &mut Rng, width: u32, split: u32, other: u32) -> Generated {
         text,
         "binop i = i + 1\nbinop v = i > x\nbnz {way_out}, out\nbinop q = i < n\nbnz q, {back}\nout: sync\nbarrier 0, {second}\njump end"
     );
-    // The other warps: as many barriers, with loops of loads before, between or after them.
+    // The other warps: that number of barriers, some after a loop of loads.
     let _ = writeln!(text, "other:");
     let mut facts = vec![(headers.to_owned(), 12 * headers.split(' ').count() as u64)];
     let barriers = [first, second, third];
@@ -181,15 +183,16 @@ pub fn parted(rng: &mut Rng, width: u32, split: u32, other: u32) -> Generated {
 
 const VARIABLES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
+/// Writer of a structured random program.
 struct Generator<'r> {
     text: String,
     facts: Vec<(String, u64)>,
     labels: usize,
     counters: usize,
-    /// The program may have barriers, and then nobody leaves early.
+    /// Whether the program may have barriers; if so, no thread exits early.
     barriers: bool,
     most: u32,
-    /// Statements that may still be made.
+    /// Number of statements that may still be generated.
     budget: usize,
     rng: &'r mut Rng,
 }
@@ -203,7 +206,7 @@ impl Generator<'_> {
         let _ = writeln!(self.text, "{name}:");
     }
 
-    fn fresh(&mut self) -> String {
+    fn new_label(&mut self) -> String {
         self.labels += 1;
         format!("l{}", self.labels)
     }
@@ -221,7 +224,8 @@ impl Generator<'_> {
         }
     }
 
-    /// Statements; `together`: all threads of the block are here, and execute this equally often.
+    /// Emits statements. With `together`, all threads of the block execute them, equally often, so that barriers may
+    /// occur.
     fn body(&mut self, depth: usize, together: bool) {
         for _ in 0..self.rng.usize(1..5) {
             if self.budget == 0 {
@@ -230,7 +234,7 @@ impl Generator<'_> {
             self.budget -= 1;
             match self.rng.u8(0..15) {
                 14 if depth < 3 => {
-                    self.loop_at_a_meeting_point(depth);
+                    self.loop_at_reconvergence_point(depth);
                     if self.barriers && together && self.rng.bool() {
                         self.line("barrier 1, threads");
                     }
@@ -245,7 +249,7 @@ impl Generator<'_> {
                     let number = self.rng.u8(0..2);
                     self.line(&format!("barrier {number}, threads"));
                 }
-                // A barrier that some threads may never come to, or that opens before all are there.
+                // A barrier that some threads may never reach, or that opens before all have arrived.
                 13 if self.barriers && self.rng.u8(0..4) == 0 => {
                     let few = self.rng.u32(1..9).to_string();
                     let expected = ["threads", few.as_str()][self.rng.usize(..2)];
@@ -265,7 +269,7 @@ impl Generator<'_> {
         match self.rng.u8(0..12) {
             0 => self.line(&format!("const {dest} = {a}")),
             1 => {
-                // A divisor that is odd is not zero.
+                // An odd divisor is not zero.
                 self.line(&format!("binop q = {b} | 1"));
                 let op = ["/", "%"][self.rng.usize(..2)];
                 self.line(&format!("binop {dest} = {a} {op} q"));
@@ -297,7 +301,7 @@ impl Generator<'_> {
         self.line(&format!("store at = {value}"));
     }
 
-    /// Sets `p` to something that is sometimes zero.
+    /// Sets `p` to a value that is sometimes zero.
     fn condition(&mut self) {
         let a = match self.rng.u8(0..4) {
             0 => "Tid".to_owned(),
@@ -312,7 +316,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Sets `p` to something that memory and the thread decide, and that is often zero.
+    /// Sets `p` to a value that depends on memory and the thread and is often zero.
     fn loaded_condition(&mut self) {
         let turn = self.operand();
         self.line(&format!("binop at = {turn} + Tid"));
@@ -323,7 +327,7 @@ impl Generator<'_> {
     }
 
     fn branch(&mut self, depth: usize) {
-        let (other, meet) = (self.fresh(), self.fresh());
+        let (other, meet) = (self.new_label(), self.new_label());
         let op = ["bz", "bnz"][self.rng.usize(..2)];
         self.condition();
         if self.rng.bool() {
@@ -340,11 +344,11 @@ impl Generator<'_> {
         self.line("sync");
     }
 
-    /// A loop whose iterations follow from the launch and the thread, perhaps left early.
+    /// Emits a loop whose iteration count follows from the launch and the thread, in some cases with an early exit.
     fn counted_loop(&mut self, depth: usize, together: bool) {
         self.counters += 1;
         let (i, limit) = (format!("i{}", self.counters), format!("t{}", self.counters));
-        let (head, done) = (self.fresh(), self.fresh());
+        let (head, done) = (self.new_label(), self.new_label());
         let step = self.rng.u8(1..4);
         let uniform = self.rng.bool();
         let most = u64::from(self.most) + 4;
@@ -352,17 +356,17 @@ impl Generator<'_> {
             let (n, k) = (["n", "m"][self.rng.usize(..2)], self.rng.u8(0..3));
             self.line(&format!("binop {limit} = {n} + {k}"));
         } else {
-            // At most 3 more than the number, whatever the thread.
+            // At most n + 3 iterations for any thread.
             self.line("binop q = Tid & 3");
             self.line(&format!("binop {limit} = n + q"));
         }
-        let together = together && uniform;
+        let is_convergent = together && uniform;
         match self.rng.u8(0..4) {
-            // A loop that tests at its end, and runs once at least.
+            // A loop that tests at its end and runs at least once.
             0 => {
                 self.line(&format!("const {i} = 0"));
                 self.label(&head);
-                self.body(depth + 1, together);
+                self.body(depth + 1, is_convergent);
                 self.line(&format!("binop {i} = {i} + {step}"));
                 self.line(&format!("binop p = {i} < {limit}"));
                 self.line(&format!("bnz p, {head}"));
@@ -374,7 +378,7 @@ impl Generator<'_> {
                 self.label(&head);
                 self.line(&format!("binop p = {i} > 0"));
                 self.line(&format!("bz p, {done}"));
-                self.body(depth + 1, together);
+                self.body(depth + 1, is_convergent);
                 self.line(&format!("binop {i} = {i} - {step}"));
                 self.line(&format!("jump {head}"));
                 self.label(&done);
@@ -387,7 +391,7 @@ impl Generator<'_> {
                 self.line(&format!("binop p = {i} < {limit}"));
                 self.line(&format!("bz p, {done}"));
                 let breaks = kind == 2 && self.rng.bool();
-                self.body(depth + 1, together && !breaks);
+                self.body(depth + 1, is_convergent && !breaks);
                 if breaks {
                     self.condition();
                     self.line(&format!("bnz p, {done}"));
@@ -402,25 +406,25 @@ impl Generator<'_> {
         }
     }
 
-    /// An if/else whose lanes meet at the header of a counted loop, which data may end: lanes come to the loop in
-    /// parts, and become active in it. Of some of these loops it is the second way in: the lanes of one side come to
-    /// the loop before the meeting point.
-    fn loop_at_a_meeting_point(&mut self, depth: usize) {
+    /// Emits an if/else whose lanes reconverge at the header of a counted loop, which data may end: lanes reach the
+    /// loop in parts, and become active in it. One of three such loops has a second entry: the lanes of one side enter
+    /// it before the reconvergence point.
+    fn loop_at_reconvergence_point(&mut self, depth: usize) {
         self.counters += 1;
         let i = format!("i{}", self.counters);
-        let (other, head, done) = (self.fresh(), self.fresh(), self.fresh());
+        let (other, head, done) = (self.new_label(), self.new_label(), self.new_label());
         self.line(&format!("const {i} = 0"));
         self.condition();
         self.line(&format!("bz p, {other}"));
         self.body(depth + 1, false);
         if self.rng.bool() {
-            // A third part, whose branch meets at the same point.
+            // A third part, whose branch has the same reconvergence point.
             self.condition();
             self.line(&format!("bnz p, {head}"));
             self.body(depth + 1, false);
         }
         let two_ways = self.rng.u8(0..3) == 0;
-        let back = if two_ways { self.fresh() } else { head.clone() };
+        let back = if two_ways { self.new_label() } else { head.clone() };
         self.line(&format!("jump {back}"));
         self.label(&other);
         self.body(depth + 1, false);
@@ -431,8 +435,8 @@ impl Generator<'_> {
         }
         self.label(&head);
         self.line("sync");
-        // Lanes of different parts go different ways in the loop.
-        let (odd, join) = (self.fresh(), self.fresh());
+        // Lanes diverge in the loop.
+        let (odd, join) = (self.new_label(), self.new_label());
         self.loaded_condition();
         self.line(&format!("bz p, {odd}"));
         self.load();
@@ -460,11 +464,11 @@ impl Generator<'_> {
         });
     }
 
-    /// A loop whose iterations data decide.
+    /// Emits a loop whose iteration count is loaded from memory.
     fn data_loop(&mut self, depth: usize) {
         self.counters += 1;
         let i = format!("i{}", self.counters);
-        let (head, done) = (self.fresh(), self.fresh());
+        let (head, done) = (self.new_label(), self.new_label());
         let most = self.rng.u8(2..8);
         let at = self.operand();
         self.line(&format!("binop at = {at} & {}", READ_ONLY - 1));

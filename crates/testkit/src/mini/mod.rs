@@ -1,4 +1,4 @@
-//! Random mini-SIMT programs, and the audit of what is said of them.
+//! Random mini-SIMT programs, their reference execution, and the audit of all claims about them.
 
 pub mod audit;
 pub mod campaign;

@@ -7,7 +7,8 @@ use warpbound_ir::{Code, lift};
 use warpbound_isa::nvidia::Program as Instructions;
 use warpbound_isa::{Arch, Program, TargetStyle};
 use warpbound_load::Kernel;
-use warpbound_simulate::functional::{GlobalMemory, Launch, PathOrder, launch};
+use warpbound_simulate::functional::{launch};
+use warpbound_launch::{GlobalMemory, Launch, PathOrder};
 
 /// The registers that instructions under test may name: this and so many behind it.
 pub(crate) const FIRST: u8 = 8;

@@ -1,4 +1,4 @@
-//! Every instruction of many cubins, each distinct word once.
+//! Comparison of every instruction of many cubins, each distinct word once.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -10,20 +10,20 @@ use super::{BATCH, Slotted, Tally, compare, instruction_words};
 use crate::cubin;
 use crate::nvdisasm::Nvdisasm;
 
-/// What the cubins below some directories contain.
+/// Words of the cubins below some directories.
 #[derive(Default)]
 pub(super) struct Words {
     files: usize,
-    /// Files of other architectures, or no cubins.
+    /// Number of files for other architectures or that are not cubins.
     skipped: usize,
     sections: usize,
-    /// Instructions with repetitions.
+    /// Number of instructions, with repetitions, by SM number.
     instructions: BTreeMap<u32, u64>,
-    /// Words and the bits of their slots that may be spelled, by SM number (53 counts as 52, 62 as 61).
+    /// Words and the slot bits that affect the text, by SM number (53 counts as 52, 62 as 61).
     pub(super) by_arch: BTreeMap<u32, HashSet<Slotted>>,
 }
 
-/// Reads all cubins, one at a time.
+/// Reads all cubins, one at a time, and collects their distinct words.
 pub(super) fn distinct_words(directories: &[PathBuf]) -> anyhow::Result<Words> {
     let mut words = Words::default();
     for file in cubin::cubins_below(directories)? {
@@ -65,7 +65,7 @@ pub(super) fn compare_all(
             words.instructions.get(&sm).copied().unwrap_or_default(),
             distinct.len()
         );
-        // The order of a hash set differs from run to run.
+        // The iteration order of a hash set is random.
         let mut distinct: Vec<Slotted> = distinct.into_iter().collect();
         distinct.sort_unstable();
         for batch in distinct.chunks(BATCH) {

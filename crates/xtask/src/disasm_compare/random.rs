@@ -4,7 +4,7 @@ use warpbound_isa::nvidia::Form;
 
 use super::Slotted;
 
-/// `count` words with random bits 19:17 of their slots.
+/// Draws `count` words with random bits 19:17 of their slots.
 pub(super) fn random_words(
     random: &mut SplitMix,
     count: usize,
@@ -25,7 +25,7 @@ fn random_word(random: &mut SplitMix, samples: &[u64], forms: &[&Form]) -> u64 {
             Some(form) => {
                 let word = form.value | random_fields(random) & !form.mask;
                 match random.next() % 128 {
-                    // Every other word next to the form, for masks that ask for too much.
+                    // One bit of the fixed part flipped in half of the words, to find masks with too many bits.
                     bit @ 0..64 => word ^ 1 << bit,
                     _ => word,
                 }
@@ -43,10 +43,10 @@ fn random_word(random: &mut SplitMix, samples: &[u64], forms: &[&Form]) -> u64 {
     }
 }
 
-/// Bits for the free fields of a form. Fields of all zeros or ones (RZ, PT, no modifier) are rare
-/// among uniform bits but common in programs.
+/// Draws bits for the free fields of a form. Fields of all zeros or ones (RZ, PT, no modifier) are rare among uniform bits but
+/// common in programs, so they are made frequent.
 pub(crate) fn random_fields(random: &mut SplitMix) -> u64 {
-    /// Where most forms have registers, constants, offsets and their third operand.
+    /// Fields in which most forms have registers, constants, offsets and their third operand.
     const FIELDS: [u64; 5] = [0xff, 0xff00, 0xff << 20, 0xff << 28, 0xff << 39];
     let (a, b, c) = (random.next(), random.next(), random.next());
     let mut bits = match random.next() % 4 {
@@ -62,14 +62,14 @@ pub(crate) fn random_fields(random: &mut SplitMix) -> u64 {
             _ => {}
         }
     }
-    // Half of the words are executed always.
+    // Half of the words are unconditional (guard PT).
     match random.next() % 2 {
         0 => bits & !0xf_0000 | 0x7_0000,
         _ => bits,
     }
 }
 
-/// A small generator with a fixed sequence for each seed (Steele, Lea, Flood 2014).
+/// SplitMix64 (Steele, Lea, Flood 2014): a fixed sequence for each seed.
 pub(crate) struct SplitMix(pub(crate) u64);
 
 impl SplitMix {

@@ -1,4 +1,4 @@
-//! What nvdisasm prints for a selection of words, written to a file that a test reads.
+//! Record of the output of nvdisasm for a selection of words, in a file that a test reads.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
@@ -12,24 +12,24 @@ use super::{FILLERS, KernelCode, PLAIN_CONTROL, Slotted, opcode_with_modifiers};
 use crate::nvdisasm::Nvdisasm;
 use crate::repository::Repository;
 
-/// Where the selection goes, below the root of the repository.
+/// Path of the record, relative to the root of the repository.
 const RECORD: &str = "crates/isa/tests/data/spelling.txt";
 
-/// Of the words of one form that occur in kernels, how many are recorded.
+/// Maximum number of recorded words of one form from kernels.
 const RECORDED_FROM_KERNELS: usize = 80;
 
-/// Random words recorded of every form.
+/// Number of random words recorded of every form.
 const RECORDED_RANDOM: usize = 6;
 
-/// How many random words are drawn at most to find those.
+/// Maximum number of random draws to find them.
 const TRIES: usize = 200;
 
-/// Random words recorded for every opcode with modifiers that occurs in other cubins.
+/// Number of random words recorded for every opcode with modifiers that occurs in other cubins.
 const RECORDED_LIKE_OTHERS: usize = 2;
 
-/// Writes what nvdisasm says about a selection of words on every architecture.
+/// Writes the output of nvdisasm for a selection of words on every architecture.
 ///
-/// The words are laid out one after the other, so that each has an address of its own.
+/// The words are laid out in sequence, so that each has an address of its own.
 pub(super) fn run(
     repository: &Repository,
     nvdisasm: &Nvdisasm,
@@ -44,7 +44,7 @@ pub(super) fn run(
         texts.push(nvdisasm.disassemble(arch.sm(), &code)?);
     }
     let mut out = String::from(
-        "# What nvdisasm 12.4 prints: address, word, bits 19:17 of the control slot, architectures,\n\
+        "# Output of nvdisasm 12.4: address, word, bits 19:17 of the control slot, architectures,\n\
          # text (`!`: no instruction). Written by `cargo xtask disasm-compare --record DIRECTORY...`.\n",
     );
     for (index, (word, reuse)) in words.iter().enumerate() {
@@ -77,7 +77,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// For every form, words that occur in kernels and random ones, in a fixed order.
+/// Selects, for every form, words of kernels and random words, in a fixed order.
 fn selection(
     kernels: &[KernelCode],
     seen: &BTreeMap<u32, HashSet<Slotted>>,
@@ -108,7 +108,7 @@ fn selection(
             .collect();
         let step = known.len().div_ceil(RECORDED_FROM_KERNELS).max(1);
         selected.extend(known.into_iter().step_by(step));
-        // A word may also match a more specific row.
+        // A more specific row may match a word of this form.
         let is_of_form = |word: &u64| {
             !form.is_instruction()
                 || Arch::ALL
@@ -134,14 +134,14 @@ fn selection(
     Ok(selected.into_iter().collect())
 }
 
-/// Random words with the opcodes and modifiers of these ones.
+/// Draws random words with the opcodes and modifiers of given words.
 fn like_others(
     arch: Arch,
     words: &HashSet<Slotted>,
     random: &mut SplitMix,
 ) -> anyhow::Result<Vec<Slotted>> {
     let spell = Speller::new(arch)?;
-    // The smallest word of each spelling, so that the choice does not depend on the order.
+    // The smallest word of each text, so that the choice does not depend on the order of the set.
     let mut examples: BTreeMap<(FormId, String), u64> = BTreeMap::new();
     for &(word, _) in words {
         if let Some(key) = spell.key(word) {
@@ -171,7 +171,7 @@ fn like_others(
     Ok(alike)
 }
 
-/// Spells single words at one place.
+/// Disassembler of single words at a fixed address.
 struct Speller {
     program: Program,
     place: Instr,
@@ -184,7 +184,7 @@ impl Speller {
         Ok(Self { program, place })
     }
 
-    /// Form, opcode and modifiers; `None` for a word that is no instruction.
+    /// Returns form, opcode and modifiers; `None` for a word that is not an instruction.
     fn key(&self, word: u64) -> Option<(FormId, String)> {
         let form = table().find(self.program.arch(), word)?;
         let instr = Instr {
@@ -197,7 +197,7 @@ impl Speller {
     }
 }
 
-/// Whole groups of these words, filled up with words of zeros.
+/// Encodes words in whole groups, padded with zero words.
 pub(crate) fn layout(words: &[Slotted]) -> Vec<u8> {
     let mut code = Vec::with_capacity(words.len().div_ceil(3) * 32);
     for group in words.chunks(3) {
@@ -213,7 +213,7 @@ pub(crate) fn layout(words: &[Slotted]) -> Vec<u8> {
     code
 }
 
-/// The address of instruction `index`.
+/// Returns the address of instruction `index`.
 fn slot_address(index: usize) -> anyhow::Result<u32> {
     u32::try_from(index / 3 * 32 + index % 3 * 8 + 8).context("too many words")
 }

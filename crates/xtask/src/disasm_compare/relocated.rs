@@ -1,4 +1,4 @@
-//! Operands that a linker or the driver still has to write, as both print them.
+//! Comparison of the text of instructions with a relocation, which a linker or the driver resolves.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use warpbound_load::Bytes;
 use crate::cubin::{self, cubins_below};
 use crate::nvdisasm::{Nvdisasm, listed_instruction};
 
-/// Texts of relocated instructions by the address, by section.
+/// Texts of relocated instructions by section and address.
 type Texts = BTreeMap<String, BTreeMap<u32, String>>;
 
 /// Compares all relocated instructions of the cubins below some directories.
@@ -58,7 +58,7 @@ pub(super) fn run(nvdisasm: &Nvdisasm, directories: &[PathBuf], show: usize) -> 
     }
 }
 
-/// Our text for the instructions that a relocation is about.
+/// Returns our text of the instructions with a relocation.
 fn ours(contents: &[u8]) -> anyhow::Result<Texts> {
     let library = Library::open("", Bytes::copy_from_slice(contents))?;
     let images = library.select(&Selection::default())?;
@@ -80,7 +80,7 @@ fn ours(contents: &[u8]) -> anyhow::Result<Texts> {
     Ok(texts)
 }
 
-/// The text of nvdisasm, without the braces of pairs.
+/// Returns the text of nvdisasm, without the braces of pairs.
 fn theirs(listing: &str) -> Texts {
     let (mut texts, mut section) = (Texts::new(), String::new());
     for line in listing.lines() {

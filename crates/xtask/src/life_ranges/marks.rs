@@ -1,27 +1,27 @@
-//! The table of life ranges that `nvdisasm -plr -lrm narrow` prints beside the instructions.
+//! Parser of the table of life ranges that `nvdisasm -plr -lrm narrow` prints next to the instructions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_isa::Reg;
 
-/// What the disassembler says one instruction reads and writes.
+/// Registers that one instruction reads and writes according to the disassembler.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Marks {
-    /// `v` usage, `x` usage and assignment.
+    /// Registers marked `v` (usage) or `x` (usage and assignment).
     pub(super) reads: BTreeSet<Reg>,
-    /// `^` assignment, `x`.
+    /// Registers marked `^` (assignment) or `x`.
     pub(super) writes: BTreeSet<Reg>,
-    /// The text beside the marks.
+    /// Text of the instruction.
     pub(super) text: String,
 }
 
-/// The marks of every instruction by section and address.
+/// Marks of every instruction by section and address.
 pub(super) type Sections = BTreeMap<String, BTreeMap<u32, Marks>>;
 
-/// Reads a whole output.
+/// Parses a whole output.
 ///
-/// Each code section has a head of a few lines in a box: the names of the register files, then the register
-/// numbers with their digits below each other.
+/// The table of each code section begins with a box of a few lines: the names of the register files, then the register numbers
+/// with their digits in a column.
 pub(super) fn read(output: &str) -> Sections {
     let mut sections = Sections::new();
     let mut section = String::new();
@@ -54,21 +54,21 @@ pub(super) fn read(output: &str) -> Sections {
     sections
 }
 
-/// `   /*0028*/  @P0 BRA `(.L_x_1) ;` gives the address and the text.
+/// Splits `   /*0028*/  @P0 BRA `(.L_x_1) ;` into address and text.
 fn instruction(code: &str) -> Option<(u32, String)> {
     let (address, text) = code.trim_start().strip_prefix("/*")?.split_once("*/")?;
     let address = u32::from_str_radix(address, 16).ok()?;
     Some((address, text.trim().to_owned()))
 }
 
-/// The head of a table.
+/// Header of a table.
 #[derive(Default)]
 struct Head {
-    /// Name of the register file of every cell between bars.
+    /// Register file of each cell between bars.
     files: Vec<String>,
-    /// Number of the register by column of the line, and its cell.
+    /// Cell and register number by column of the line.
     columns: BTreeMap<usize, (usize, u32)>,
-    /// Lines of the box seen, frames included.
+    /// Number of frame lines of the box so far.
     frames: usize,
 }
 
@@ -117,7 +117,7 @@ impl Head {
     }
 }
 
-/// Number, first column and content of the cells between bars.
+/// Returns index, first column and content of the cells between bars.
 fn cells(table: &str) -> impl Iterator<Item = (usize, usize, &str)> {
     let mut at = 0;
     table
@@ -136,7 +136,7 @@ fn cells(table: &str) -> impl Iterator<Item = (usize, usize, &str)> {
 mod tests {
     use super::{Reg, read};
 
-    /// A box and lines in the form that the tool gives them.
+    /// A table in the tool's format.
     const OUTPUT: &str = "\
 \t.section\t.text.f,\"ax\",@progbits
                           // +-----------------+---------+
@@ -151,7 +151,7 @@ mod tests {
 ";
 
     #[test]
-    fn columns_have_the_numbers_of_the_head() {
+    fn columns_have_the_numbers_of_the_header() {
         let sections = read(OUTPUT);
         let section = &sections[".text.f"];
         let first = &section[&8];

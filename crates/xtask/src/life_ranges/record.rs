@@ -1,4 +1,4 @@
-//! Marks of random words, written to a file that a test reads.
+//! Record of the marks of random words, in a file that a test reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use warpbound_isa::{Arch, Reg};
 
 use crate::repository::Repository;
 
-/// Where the marks go, below the root of the repository.
+/// Path of the record, relative to the root of the repository.
 const RECORD: &str = "crates/isa/tests/data/life_ranges.txt";
 
 /// Registers read and written by word and SM number.
@@ -17,7 +17,7 @@ pub(super) type Marked = BTreeMap<u64, BTreeMap<u32, (BTreeSet<Reg>, BTreeSet<Re
 
 pub(super) fn write(repository: &Repository, marked: &Marked) -> anyhow::Result<()> {
     let mut out = String::from(
-        "# What nvdisasm 12.4 -plr marks: word, architectures, registers read, `>`, registers written.\n\
+        "# Marks of nvdisasm 12.4 -plr: word, architectures, registers read, `>`, registers written.\n\
          # Written by `cargo xtask life-ranges --forms COUNT --record`.\n",
     );
     for (word, by_arch) in marked {
@@ -41,7 +41,7 @@ pub(super) fn write(repository: &Repository, marked: &Marked) -> anyhow::Result<
     Ok(())
 }
 
-/// `R0 P1 `, with a blank behind each.
+/// Returns the names of registers, each followed by a blank: `R0 P1 `.
 fn names(registers: &BTreeSet<Reg>) -> String {
     registers
         .iter()

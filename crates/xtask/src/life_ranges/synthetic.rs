@@ -1,4 +1,4 @@
-//! Random words of every form inside a cubin: the tool prints life ranges for ELF files only.
+//! Random words of every form inside a cubin, since the tool prints life ranges of ELF files only.
 
 use anyhow::Context;
 use warpbound_isa::nvidia::{Form, FormId, Program, table};
@@ -10,16 +10,16 @@ use crate::disasm_compare::{SplitMix, layout, random_fields};
 use crate::nvdisasm::Nvdisasm;
 use crate::repository::Repository;
 
-/// The cubin whose largest code section takes the words.
+/// Cubin whose largest code section is replaced by the words.
 const HOST: &str = "f64_division.sm_61.cubin";
 
 /// `EXIT`, unconditional.
 const EXIT: u64 = 0xe300_0000_0007_000f;
 
-/// How many random words are drawn at most to find one that is wanted.
+/// Maximum number of random draws for one suitable word.
 const TRIES: usize = 200;
 
-/// `count` words of every form that only goes on to the next instruction.
+/// Compares `count` words of every form without control flow.
 pub(super) fn compare_forms(
     repository: &Repository,
     nvdisasm: &Nvdisasm,
@@ -33,8 +33,8 @@ pub(super) fn compare_forms(
         .iter()
         .max_by_key(|section| section.code.len())
         .context("the host has code")?;
-    // The last group is kept for the end of the program.
-    let room = (section.code.len() / 32 - 1) * 3;
+    // The last group is reserved for the final EXIT.
+    let capacity = (section.code.len() / 32 - 1) * 3;
     let mut random = SplitMix(seed);
     for arch in Arch::ALL {
         let mut words = Vec::new();
@@ -43,14 +43,14 @@ pub(super) fn compare_forms(
                 words.extend((0..count).filter_map(|_| plain_word(arch, id, form, &mut random)));
             }
         }
-        // The tool dies on some words; halves of a batch find them.
-        let mut batches: Vec<&[(u64, u8)]> = words.chunks(room).rev().collect();
+        // The tool crashes on some words; bisection of the batch finds them.
+        let mut batches: Vec<&[(u64, u8)]> = words.chunks(capacity).rev().collect();
         while let Some(batch) = batches.pop() {
             let outcome = compare(nvdisasm, tally, &with_code(&host, section, arch, batch));
             match (outcome, batch) {
                 (Ok(()), _) => {}
                 (Err(error), [(word, _)]) => {
-                    tally.leave_out("words on which nvdisasm -plr dies");
+                    tally.leave_out("words on which nvdisasm -plr crashes");
                     println!("sm_{} {word:#018x}: {error}", arch.sm());
                 }
                 (Err(_), _) => {
@@ -63,31 +63,31 @@ pub(super) fn compare_forms(
     Ok(())
 }
 
-/// A random word of the form that is an instruction and does nothing to the control flow.
+/// Draws a word of the form that is an instruction without control flow.
 fn plain_word(arch: Arch, id: FormId, form: &Form, random: &mut SplitMix) -> Option<(u64, u8)> {
     let program = Program::decode(arch, &layout(&[(0, 0)])).ok()?;
-    let place = *program.instrs.first()?;
+    let template = *program.instrs.first()?;
     (0..TRIES)
         .map(|_| form.value | random_fields(random) & !form.mask)
         .find(|&word| {
             let instr = Instr {
                 word: word.into(),
                 form: Some(id),
-                ..place
+                ..template
             };
             table().find(arch, word) == Some(id) && program.effects(&instr).flow == InstrFlow::Next
         })
         .map(|word| (word, 0))
 }
 
-/// The host with these words, then EXIT to the end of the section, as a file of `arch`.
+/// Returns the host cubin with these words and then EXIT to the end of the section, as a file for `arch`.
 fn with_code(host: &[u8], section: &CodeSection, arch: Arch, words: &[(u64, u8)]) -> Vec<u8> {
     let mut all = words.to_vec();
     all.resize(section.code.len() / 32 * 3, (EXIT, 0));
     let code = layout(&all);
     let mut file = host.to_vec();
-    if let Some(place) = file.get_mut(section.offset..section.offset + code.len()) {
-        place.copy_from_slice(&code);
+    if let Some(bytes) = file.get_mut(section.offset..section.offset + code.len()) {
+        bytes.copy_from_slice(&code);
     }
     if let Some(flags) = file.get_mut(0x30) {
         *flags = arch.sm() as u8;

@@ -1,11 +1,11 @@
-//! Times of kernels beside what they grow with.
+//! Times of kernels by size.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use warpbound_driver::KernelFlow;
 
-/// Times of one kernel, and its size.
+/// Times and sizes of one kernel.
 struct Point {
     blocks: usize,
     loops: usize,
@@ -19,7 +19,7 @@ struct Point {
 pub(super) struct Growth(Vec<Point>);
 
 impl Growth {
-    /// Takes the times of a kernel: of its warp-level graph, and of its whole bound.
+    /// Adds the times of a kernel: of its warp-level graph, and of its whole bound.
     pub(super) fn add(&mut self, flow: &KernelFlow, cfg: Duration, bound: Duration) {
         self.0.push(Point {
             blocks: flow.thread.space.len(),
@@ -30,7 +30,7 @@ impl Growth {
         });
     }
 
-    /// Prints, for each quadrupling of each size, how many kernels there are and their median times, by block as well.
+    /// Prints the number of kernels and their median times, in all and by block, for each quadrupling of each size.
     pub(super) fn print(&self) {
         type Size = fn(&Point) -> usize;
         let sizes: [(&str, Size); 3] = [
@@ -38,14 +38,14 @@ impl Growth {
             ("loops", |point| point.loops),
             ("divergent branches", |point| point.divergent),
         ];
-        for (what, size) in sizes {
+        for (title, size) in sizes {
             let mut classes: BTreeMap<u32, Vec<&Point>> = BTreeMap::new();
             for point in &self.0 {
                 let class = size(point).checked_ilog(4).map_or(0, |log| log + 1);
                 classes.entry(class).or_default().push(point);
             }
             println!(
-                "\n{what}: kernels; median time of the warp-level graph and of the whole bound, and these by block"
+                "\n{title}: kernels; median time of the warp-level graph and of the whole bound, and these by block"
             );
             for (class, points) in classes {
                 let most = 4usize.pow(class) - 1;

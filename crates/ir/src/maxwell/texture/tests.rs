@@ -4,7 +4,7 @@ use warpbound_isa::nvidia::Program;
 use warpbound_isa::{Arch, View};
 
 use crate::maxwell::meaning;
-use crate::{BinaryOp, Cell, Expr, Meaning, SurfaceWhat, TextureWhat};
+use crate::{BinaryOp, Cell, Expr, Meaning, SurfaceOp, TextureOp};
 
 fn view(word: u64) -> View {
     let mut group = [0u8; 32];
@@ -55,10 +55,10 @@ fn spelled(meaning: &Meaning) -> String {
     };
     match meaning {
         Meaning::Texture(read) => {
-            let what = match read.what {
-                TextureWhat::Sample => "sample".to_owned(),
-                TextureWhat::Texel => "texel".to_owned(),
-                TextureWhat::Gather(component) => format!("gather{component}"),
+            let what = match read.op {
+                TextureOp::Sample => "sample".to_owned(),
+                TextureOp::Texel => "texel".to_owned(),
+                TextureOp::Gather(component) => format!("gather{component}"),
             };
             let mut out = format!("{what} {} of {}", read.kind.name(), text(&read.handle));
             out += &format!(" at {}", list(&read.coordinates));
@@ -81,13 +81,13 @@ fn spelled(meaning: &Meaning) -> String {
             format!("size of {handle} level {level} to {}", components(dests))
         }
         Meaning::Surface(access) => {
-            let what = match &access.what {
-                SurfaceWhat::Load(dests) => {
+            let what = match &access.op {
+                SurfaceOp::Load(dests) => {
                     let dests = dests.iter().flatten().map(|cell| register(*cell));
                     format!("load {}", dests.collect::<Vec<_>>().join(" "))
                 }
-                SurfaceWhat::Store(values) => format!("store {}", list(values)),
-                SurfaceWhat::Reduce(op, kind, values) => {
+                SurfaceOp::Store(values) => format!("store {}", list(values)),
+                SurfaceOp::Reduce(op, kind, values) => {
                     format!("{op:?} {kind:?} {}", list(values))
                 }
             };
@@ -101,7 +101,7 @@ fn spelled(meaning: &Meaning) -> String {
                 access.kind.name(),
                 text(&access.handle),
                 list(&access.coordinates),
-                access.outside
+                access.out_of_bounds
             )
         }
         other => panic!("{other:?}"),

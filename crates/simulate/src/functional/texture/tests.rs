@@ -1,16 +1,16 @@
-//! Reads of textures against sums of whole numbers: coordinates and weights are fractions with known denominators.
+//! Texture reads against exact integer arithmetic: coordinates and weights are fractions with known denominators.
 
 use super::*;
 
-/// Denominator of the coordinates of the tests.
+/// Denominator of the test coordinates.
 const PARTS: i64 = 4096;
 
 struct Bytes(Vec<u8>);
 
-impl Texels for Bytes {
-    type Missing = u64;
+impl TexelSource for Bytes {
+    type Error = u64;
 
-    fn texel(&mut self, address: u64, size: usize) -> Result<[u8; 16], u64> {
+    fn read_texel(&mut self, address: u64, size: usize) -> Result<[u8; 16], u64> {
         let mut texel = [0; 16];
         let found = self.0.get(address as usize..address as usize + size);
         texel[..size].copy_from_slice(found.ok_or(address)?);
@@ -33,7 +33,7 @@ const MODES: [AddressMode; 4] = [
     AddressMode::Border,
 ];
 
-/// A texture of 16-bit numbers that are read as they are, or of floats with whole values.
+/// A random texture of floats with integer values, its bytes, and the values.
 fn texture(kind: ImageKind, rng: &mut fastrand::Rng) -> (Texture, Bytes, Vec<i64>) {
     let mut size = [1; 3];
     for length in size.iter_mut().take(kind.axes()) {
@@ -69,8 +69,8 @@ fn texture(kind: ImageKind, rng: &mut fastrand::Rng) -> (Texture, Bytes, Vec<i64
     (texture, Bytes(bytes.collect()), values)
 }
 
-/// The number of the texel that is seen at a place, by walking there.
-fn seen(mode: AddressMode, index: i64, size: i64) -> Option<i64> {
+/// Index of the texel at `index` in an address mode, found by stepping from 0; `None` for the border.
+fn wrapped_index(mode: AddressMode, index: i64, size: i64) -> Option<i64> {
     let (mut place, mut step) = (0, 1);
     for _ in 0..index.abs() {
         let next = place + if index < 0 { -step } else { step };
@@ -82,23 +82,23 @@ fn seen(mode: AddressMode, index: i64, size: i64) -> Option<i64> {
             AddressMode::Clamp => {}
             AddressMode::Border => return None,
             AddressMode::Wrap => place = if next < 0 { size - 1 } else { 0 },
-            // The edge is seen twice, then the way back.
+            // The edge texel occurs twice, then the direction reverses.
             AddressMode::Mirror => step = -step,
         }
     }
     Some(place)
 }
 
-/// A component in units of 1 / 2^24, for coordinates in 1 / PARTS.
+/// Expected component in units of 1 / 2^24, for coordinates in units of 1 / PARTS.
 fn expected(texture: &Texture, values: &[i64], at: [i64; 3], layer: u32, component: usize) -> i64 {
     let image = &texture.image;
-    let axes = image.kind.axes();
-    // For each axis: texels and 256ths.
-    let mut ways: Vec<Vec<(Option<i64>, i64)>> = Vec::new();
+    let axes = image.kind.dimensions();
+    // Per axis: texels and their weights in 1/256.
+    let mut weights: Vec<Vec<(Option<i64>, i64)>> = Vec::new();
     for (axis, at) in at.into_iter().enumerate() {
         let size = i64::from(image.size[axis]);
         if axis >= axes {
-            ways.push(vec![(Some(0), 256)]);
+            weights.push(vec![(Some(0), 256)]);
             continue;
         }
         let scale = if texture.normalized_coordinates {
@@ -106,8 +106,8 @@ fn expected(texture: &Texture, values: &[i64], at: [i64; 3], layer: u32, compone
         } else {
             1
         };
-        let number = |index| seen(texture.address[axis], index, size);
-        ways.push(match texture.filter {
+        let number = |index| wrapped_index(texture.address[axis], index, size);
+        weights.push(match texture.filter {
             Filter::Point => vec![(number((at * scale).div_euclid(PARTS)), 256)],
             Filter::Linear => {
                 // (x - 1/2) in 256ths, rounded.
@@ -121,9 +121,9 @@ fn expected(texture: &Texture, values: &[i64], at: [i64; 3], layer: u32, compone
     let layer = i64::from(layer.min(image.layers - 1));
     let channels = usize::from(image.channels);
     let mut sum = 0;
-    for &(x, a) in &ways[0] {
-        for &(y, b) in &ways[1] {
-            for &(z, c) in &ways[2] {
+    for &(x, a) in &weights[0] {
+        for &(y, b) in &weights[1] {
+            for &(z, c) in &weights[2] {
                 let (Some(x), Some(y), Some(z)) = (x, y, z) else {
                     continue;
                 };
@@ -155,8 +155,8 @@ fn random_coordinates_of_every_kind() {
                     };
                     rng.i64(-3 * PARTS * size..4 * PARTS * size)
                 });
-                let place = Place {
-                    coordinates: at.map(|n| (n as f32 / PARTS as f32).to_bits()),
+                let place = TexelCoordinates {
+                    words: at.map(|n| (n as f32 / PARTS as f32).to_bits()),
                     offsets: [0; 3],
                     layer: rng.u32(..5),
                 };
@@ -200,8 +200,8 @@ fn row(mode: AddressMode, filter: Filter, normalized: bool) -> (Texture, Bytes) 
 }
 
 fn read(texture: &Texture, texels: &mut Bytes, x: f32) -> f64 {
-    let place = Place {
-        coordinates: [x.to_bits(), 0, 0],
+    let place = TexelCoordinates {
+        words: [x.to_bits(), 0, 0],
         offsets: [0; 3],
         layer: 0,
     };
@@ -211,7 +211,7 @@ fn read(texture: &Texture, texels: &mut Bytes, x: f32) -> f64 {
 #[test]
 fn edges_of_address_modes() {
     use AddressMode::{Border, Clamp, Mirror, Wrap};
-    // Mode, coordinate from 0 to 1, what point and linear filtering give.
+    // Mode, normalized coordinate, results of point and linear filtering.
     for (mode, x, point, linear) in [
         (Clamp, 0.0, 1.0, 1.0),
         (Clamp, 1.0, 4.0, 4.0),
@@ -253,7 +253,7 @@ fn without_normalized_coordinates_wrap_and_mirror_clamp() {
     }
 }
 
-/// A coefficient has 8 bits of fraction: 1/512 is a tie, which goes up.
+/// A filter weight has 8 bits of fraction: 1/512 is a tie, which rounds up.
 #[test]
 fn coefficients_are_rounded() {
     let (texture, mut texels) = row(AddressMode::Clamp, Filter::Linear, false);
@@ -281,8 +281,8 @@ fn texels_by_number() {
         (-1, 0, 0.0),
         (-1, 2, 2.0),
     ] {
-        let place = Place {
-            coordinates: [index as u32, 9, 9],
+        let place = TexelCoordinates {
+            words: [index as u32, 9, 9],
             offsets: [offset, 0, 0],
             layer: 0,
         };
@@ -294,7 +294,7 @@ fn texels_by_number() {
 #[test]
 fn numbers_of_texels() {
     use TexelElement::{F16, S8, S16, S32, U8, U16, U32};
-    // Element, bytes, what a register gets as it is, and read as 0 to 1 or -1 to 1.
+    // Element, bytes, register value of a plain read, and of a normalized read.
     for (element, bytes, plain, normalized) in [
         (U8, 255u32, 255u32, 1.0f32),
         (U8, 51, 51, 0.2),
@@ -323,13 +323,13 @@ fn numbers_of_texels() {
 #[test]
 fn halves_ascend() {
     for bits in 0..0x7bffu16 {
-        let (value, next) = (half(bits), half(bits + 1));
+        let (value, next) = (half_to_f64(bits), half_to_f64(bits + 1));
         let step = 2f64.powi(i32::from((bits >> 10).max(1)) - 25);
         assert_eq!(next - value, step, "{bits:#x}");
-        assert_eq!(half(bits | 0x8000), -value);
+        assert_eq!(half_to_f64(bits | 0x8000), -value);
     }
-    assert_eq!(half(0x7c00), f64::INFINITY);
-    assert!(half(0x7c01).is_nan() && half(0xffff).is_nan());
+    assert_eq!(half_to_f64(0x7c00), f64::INFINITY);
+    assert!(half_to_f64(0x7c01).is_nan() && half_to_f64(0xffff).is_nan());
 }
 
 #[test]

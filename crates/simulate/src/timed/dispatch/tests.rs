@@ -59,10 +59,10 @@ fn g1_a_stream_keeps_the_order_of_launches() {
     }
     for expected in 0..3 {
         assert_eq!(assign_all(&mut gpu), [(expected, 0, 0)]);
-        assert!(!gpu.done());
-        assert!(gpu.finished(KernelId(expected), 0));
+        assert!(!gpu.is_done());
+        assert!(gpu.block_finished(KernelId(expected), 0));
     }
-    assert!(gpu.done());
+    assert!(gpu.is_done());
 }
 
 #[test]
@@ -91,11 +91,11 @@ fn g4_a_kernel_leaves_its_stream_with_its_last_block() {
     gpu.submit(kernel(1, 1, 32)).unwrap();
     assert_eq!(kernels(&assign_all(&mut gpu)), [0; 4]);
     for sm in [0, 0, 1, 1] {
-        assert!(!gpu.finished(first, sm));
+        assert!(!gpu.block_finished(first, sm));
     }
     // All that were assigned have ended, but there is one more; until it ends, the next kernel waits.
     assert_eq!(assign_all(&mut gpu), [(0, 4, 0)]);
-    assert!(gpu.finished(first, 0));
+    assert!(gpu.block_finished(first, 0));
     assert_eq!(kernels(&assign_all(&mut gpu)), [1]);
 }
 
@@ -105,7 +105,7 @@ fn x1_the_head_of_the_ee_queue_blocks_those_behind_it() {
     let first = gpu.submit(kernel(1, 5, 1024)).unwrap();
     gpu.submit(kernel(2, 1, 32)).unwrap();
     assert_eq!(kernels(&assign_all(&mut gpu)), [0; 4]);
-    gpu.finished(first, 1);
+    gpu.block_finished(first, 1);
     // Room comes back, and is for the last block of the first kernel.
     assert_eq!(assign_all(&mut gpu), [(0, 4, 1)]);
 
@@ -125,7 +125,7 @@ fn r1_r2_threads_must_be_free_on_one_sm() {
     gpu.submit(kernel(2, 1, 1024)).unwrap();
     // 512 threads are free on each: 1024 on both together.
     assert_eq!(kernels(&assign_all(&mut gpu)), [0, 0]);
-    gpu.finished(first, 1);
+    gpu.block_finished(first, 1);
     assert_eq!(assign_all(&mut gpu), [(1, 0, 1)]);
 }
 
@@ -150,7 +150,7 @@ fn r3_shared_memory_and_registers_must_be_free_on_one_sm() {
         let mut gpu = tx2();
         let id = gpu.submit(kernel).unwrap();
         assert_eq!(assign_all(&mut gpu).len(), 4);
-        gpu.finished(id, 0);
+        gpu.block_finished(id, 0);
         assert_eq!(assign_all(&mut gpu), [(0, 4, 0)]);
     }
 }
@@ -162,9 +162,9 @@ fn n1_the_null_stream_waits_for_all_that_was_launched_before() {
     let second = gpu.submit(kernel(2, 1, 32)).unwrap();
     gpu.submit(kernel(0, 1, 32)).unwrap();
     assert_eq!(kernels(&assign_all(&mut gpu)), [0, 1]);
-    gpu.finished(second, 1);
+    gpu.block_finished(second, 1);
     assert_eq!(gpu.assign(), None);
-    gpu.finished(first, 0);
+    gpu.block_finished(first, 0);
     assert_eq!(kernels(&assign_all(&mut gpu)), [2]);
 }
 
@@ -175,7 +175,7 @@ fn n2_all_that_was_launched_later_waits_for_the_null_stream() {
     gpu.submit(kernel(1, 1, 32)).unwrap();
     gpu.submit(high(kernel(2, 1, 32))).unwrap();
     assert_eq!(kernels(&assign_all(&mut gpu)), [0]);
-    gpu.finished(null, 0);
+    gpu.block_finished(null, 0);
     assert_eq!(kernels(&assign_all(&mut gpu)), [2, 1]);
 }
 
@@ -196,11 +196,11 @@ fn a2_low_priority_waits_until_no_high_one_is_queued() {
     assert_eq!(kernels(&assign_all(&mut gpu)), [0; 4]);
     // It comes in between the blocks of the other one, and keeps it off even where it does not fit itself.
     gpu.submit(high(kernel(2, 1, 2048))).unwrap();
-    gpu.finished(low, 1);
+    gpu.block_finished(low, 1);
     assert_eq!(gpu.assign(), None);
-    gpu.finished(low, 1);
+    gpu.block_finished(low, 1);
     assert_eq!(assign_all(&mut gpu), [(1, 0, 1)]);
-    gpu.finished(low, 0);
+    gpu.block_finished(low, 0);
     assert_eq!(assign_all(&mut gpu), [(0, 4, 0)]);
 }
 
@@ -211,7 +211,7 @@ fn a_stream_keeps_its_channel_until_its_kernels_are_fully_dispatched() {
     gpu.submit(kernel(2, 1, 32)).unwrap();
     gpu.submit(kernel(1, 1, 32)).unwrap();
     assert_eq!(kernels(&assign_all(&mut gpu)), [0]);
-    gpu.finished(first, 0);
+    gpu.block_finished(first, 0);
     // With the last kernel of the stream dispatched the other stream may go on: nothing has to be complete.
     assert_eq!(kernels(&assign_all(&mut gpu)), [2, 1]);
 }
@@ -240,13 +240,13 @@ fn channels_are_no_reason_to_wait_for_the_null_stream_for_ever() {
     }
     for (id, sm) in [(first, 0), (other, 1)] {
         assert_eq!(gpu.assign(), None);
-        assert!(gpu.finished(id, sm));
+        assert!(gpu.block_finished(id, sm));
     }
     for id in [null, third] {
         assert_eq!(gpu.assign().unwrap().kernel, id);
-        assert!(gpu.finished(id, 0));
+        assert!(gpu.block_finished(id, 0));
     }
-    assert!(gpu.done());
+    assert!(gpu.is_done());
 }
 
 /// Five SMs, each with a block of so many threads but the first one, which is empty again: `GILMAN21` 4.1, on a Pascal GPU.
@@ -254,7 +254,7 @@ fn first_one_empty(placement: Placement, threads: u64) -> Dispatcher {
     let mut gpu = Dispatcher::new(5, SM).with_placement(placement);
     let first = gpu.submit(kernel(1, 5, threads)).unwrap();
     assert_eq!(sms(&assign_all(&mut gpu)), [0, 1, 2, 3, 4]);
-    gpu.finished(first, 0);
+    gpu.block_finished(first, 0);
     gpu
 }
 
@@ -295,7 +295,7 @@ fn what_can_never_run_is_not_taken() {
     assert_eq!(gpu.submit(kernel(1, 0, 32)), None);
     assert_eq!(gpu.submit(kernel(1, 1, 2049)), None);
     assert_eq!(Dispatcher::new(0, SM).submit(kernel(1, 1, 32)), None);
-    assert!(gpu.done());
+    assert!(gpu.is_done());
     gpu.submit(kernel(1, 1, 2048)).unwrap();
     assert_eq!(assign_all(&mut gpu).len(), 1);
 }
@@ -308,12 +308,12 @@ fn millions_of_blocks_take_no_memory() {
     let mut most = 0;
     while let Some((_, block, sm)) = running.pop_front() {
         most = most.max(block);
-        gpu.finished(id, sm);
+        gpu.block_finished(id, sm);
         running.extend(gpu.assign().map(|new| (0, new.block, new.sm)));
         assert!(running.len() <= 4);
     }
     assert_eq!(most, 1_999_999);
-    assert!(gpu.done());
+    assert!(gpu.is_done());
     assert_eq!(
         gpu.kernels.len() + gpu.engine[0].len() + gpu.engine[1].len(),
         1

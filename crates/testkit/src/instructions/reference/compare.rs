@@ -1,20 +1,20 @@
-//! Comparisons, predicates, the condition code.
+//! Reference of comparisons, predicate logic and condition-code tests.
 
 use std::cmp::Ordering;
 
 use warpbound_ir::Cell;
 use warpbound_isa::OperandValue;
 
-use super::{Case, Outputs, part};
+use super::{InstrCase, InstrOutputs, bit_field};
 
-pub(super) fn outputs(case: &Case<'_>) -> Option<Outputs> {
+pub(super) fn outputs(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     match case.view.mnemonic {
         "ISET" => mask(case, combined(case, 0, compared(case)?, case.predicate(2))?),
         "ISETP" => pair(case, compared(case)?, case.predicate(2)),
         "ICMP" => {
-            let order = part(case.bits(2), 0, 32, !case.has(".U32")).cmp(&0);
+            let order = bit_field(case.bits(2), 0, 32, !case.has(".U32")).cmp(&0);
             let first = holds(case.view.modifiers.first()?, order)?;
-            case.plain(case.bits(if first { 0 } else { 1 }).into())
+            case.write_register(case.bits(if first { 0 } else { 1 }).into())
         }
         "PSET" | "PSETP" => {
             let first = combined(case, 1, case.predicate(0), case.predicate(1))?;
@@ -31,7 +31,7 @@ pub(super) fn outputs(case: &Case<'_>) -> Option<Outputs> {
     }
 }
 
-/// The comparisons as they are spelled.
+/// Whether a comparison, by its modifier, holds for an order; `None` for another modifier.
 pub(super) fn holds(comparison: &str, order: Ordering) -> Option<bool> {
     let orders = match comparison {
         ".F" => "",
@@ -52,15 +52,15 @@ pub(super) fn holds(comparison: &str, order: Ordering) -> Option<bool> {
     Some(orders.contains(sign))
 }
 
-fn compared(case: &Case<'_>) -> Option<bool> {
+fn compared(case: &InstrCase<'_>) -> Option<bool> {
     let comparisons = [".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".T"];
     let mut modifiers = case.view.modifiers.iter();
     let comparison = *modifiers.find(|text| comparisons.contains(text))?;
-    let [a, b] = [0, 1].map(|place| part(case.bits(place), 0, 32, !case.has(".U32")));
+    let [a, b] = [0, 1].map(|place| bit_field(case.bits(place), 0, 32, !case.has(".U32")));
     if !case.has(".X") {
         return holds(comparison, a.cmp(&b));
     }
-    // Of the lower words a carry says that the first is not less, zero that both are the same.
+    // Flags of the lower words: carry if the first is not less, zero if both are equal.
     let difference = a - b - i128::from(!case.carry());
     let same = difference as u32 == 0 && case.zero();
     let less = difference < 0;
@@ -76,8 +76,8 @@ fn compared(case: &Case<'_>) -> Option<bool> {
     })
 }
 
-/// A truth and a predicate by the operator that many from the end.
-fn combined(case: &Case<'_>, from_end: usize, a: bool, b: bool) -> Option<bool> {
+/// Combines two truth values by the logic modifier at an index from the end.
+fn combined(case: &InstrCase<'_>, from_end: usize, a: bool, b: bool) -> Option<bool> {
     match *case.view.modifiers.iter().rev().nth(from_end)? {
         ".AND" => Some(a && b),
         ".OR" => Some(a || b),
@@ -86,17 +86,17 @@ fn combined(case: &Case<'_>, from_end: usize, a: bool, b: bool) -> Option<bool> 
     }
 }
 
-/// All bits, or 1.0; the condition code says whether it is 0 and its sign.
-fn mask(case: &Case<'_>, truth: bool) -> Option<Outputs> {
+/// Writes a truth value as all ones, or 1.0 with `.BF`, and its flags to the condition code.
+fn mask(case: &InstrCase<'_>, truth: bool) -> Option<InstrOutputs> {
     let value = match (truth, case.has(".BF")) {
         (false, _) => 0,
         (true, true) => 0x3f80_0000,
         (true, false) => u32::MAX,
     };
-    Some(case.of_bits(value, false))
+    Some(case.write_bits(value, false))
 }
 
-pub(super) fn pair(case: &Case<'_>, truth: bool, third: bool) -> Option<Outputs> {
+pub(super) fn pair(case: &InstrCase<'_>, truth: bool, third: bool) -> Option<InstrOutputs> {
     let values = [
         combined(case, 0, truth, third)?,
         combined(case, 0, !truth, third)?,
@@ -106,8 +106,8 @@ pub(super) fn pair(case: &Case<'_>, truth: bool, third: bool) -> Option<Outputs>
     Some(cells.collect())
 }
 
-/// A test of the condition code, case by case. Sign and zero together say of floats that there is no order.
-fn tested(case: &Case<'_>) -> Option<bool> {
+/// Test of the condition code, case by case. Sign and zero together encode "unordered" of floats.
+fn tested(case: &InstrCase<'_>) -> Option<bool> {
     let [zero, sign, carry, overflow] = [0, 1, 2, 3].map(|place| case.flag(place));
     let others = [".BF", ".AND", ".OR", ".XOR"];
     let mut modifiers = case.view.modifiers.iter();
@@ -156,10 +156,10 @@ fn byte(text: &str) -> u32 {
     }
 }
 
-fn to_register(case: &Case<'_>) -> Option<Outputs> {
+fn to_register(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let from = byte(case.view.modifiers.first().copied().unwrap_or(""));
     let of_flags = case.reads[0].value == OperandValue::ConditionCode;
-    let (value, mask) = (case.bits(1), case.number(2)?);
+    let (value, mask) = (case.bits(1), case.immediate(2)?);
     let new = (0..32).map(|at| {
         let inside = at >= from && mask >> (at - from) & 1 == 1;
         let bit = match (inside, of_flags) {
@@ -169,10 +169,10 @@ fn to_register(case: &Case<'_>) -> Option<Outputs> {
         };
         u32::from(bit) << at
     });
-    case.plain(new.sum::<u32>().into())
+    case.write_register(new.sum::<u32>().into())
 }
 
-fn from_register(case: &Case<'_>) -> Option<Outputs> {
+fn from_register(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let from = byte(case.select(0));
     let (value, mask) = (case.bits(0), case.bits(1));
     let named = |n: u32| mask >> n & 1 == 1;
@@ -181,7 +181,7 @@ fn from_register(case: &Case<'_>) -> Option<Outputs> {
         let flags = (0..4).map(|n| u32::from(if named(n) { new(n) } else { case.flag(n) }) << n);
         return Some(vec![(Cell::CC, flags.sum())]);
     }
-    let all = (0..7u32).filter(|&n| named(n) || case.number(1).is_none());
+    let all = (0..7u32).filter(|&n| named(n) || case.immediate(1).is_none());
     let value = |n: u32| match named(n) {
         true => new(n),
         false => case.inputs.predicates[n as usize],

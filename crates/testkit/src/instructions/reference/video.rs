@@ -1,9 +1,9 @@
-//! Arithmetic on bytes and halves, exact until the result is cut.
+//! Reference of video instructions and IDP: arithmetic on bytes and halves, exact up to the final truncation.
 
-use super::{Case, Outputs, compare, part};
+use super::{InstrCase, InstrOutputs, compare, bit_field};
 
-pub(super) fn outputs(case: &Case<'_>) -> Option<Outputs> {
-    let sign = |place: usize| if case.minus(place) { -1 } else { 1 };
+pub(super) fn outputs(case: &InstrCase<'_>) -> Option<InstrOutputs> {
+    let sign = |place: usize| if case.is_negated(place) { -1 } else { 1 };
     match case.view.mnemonic {
         "VADD" => {
             let (a, b) = operands(case, true)?;
@@ -42,8 +42,8 @@ pub(super) fn outputs(case: &Case<'_>) -> Option<Outputs> {
     }
 }
 
-/// Bits and sign of the two operands, those that are left out too.
-fn formats(case: &Case<'_>, second_signed: bool) -> Option<[(u32, bool); 2]> {
+/// Number of bits and signedness of the two operands, including the defaults that the text omits.
+fn formats(case: &InstrCase<'_>, second_signed: bool) -> Option<[(u32, bool); 2]> {
     let of = |text: &&str| match *text {
         ".U8" => Some((8, false)),
         ".S8" => Some((8, true)),
@@ -54,7 +54,7 @@ fn formats(case: &Case<'_>, second_signed: bool) -> Option<[(u32, bool); 2]> {
         _ => None,
     };
     let spelled: Vec<(u32, bool)> = case.view.modifiers.iter().filter_map(of).collect();
-    let bits = if case.number(1).is_some() { 16 } else { 32 };
+    let bits = if case.immediate(1).is_some() { 16 } else { 32 };
     match spelled.as_slice() {
         [] => Some([(32, true), (bits, second_signed)]),
         [a, b] => Some([*a, *b]),
@@ -62,19 +62,19 @@ fn formats(case: &Case<'_>, second_signed: bool) -> Option<[(u32, bool); 2]> {
     }
 }
 
-fn operands(case: &Case<'_>, second_signed: bool) -> Option<(i128, i128)> {
+fn operands(case: &InstrCase<'_>, second_signed: bool) -> Option<(i128, i128)> {
     let [a, b] = formats(case, second_signed)?;
     Some((operand(case, 0, a), operand(case, 1, b)))
 }
 
-fn operand(case: &Case<'_>, place: usize, (bits, sign): (u32, bool)) -> i128 {
+fn operand(case: &InstrCase<'_>, place: usize, (bits, sign): (u32, bool)) -> i128 {
     let from = match case.select(place) {
         ".B1" => 8,
         ".B2" | ".H1" => 16,
         ".B3" => 24,
         _ => 0,
     };
-    part(case.bits(place), from, bits, sign)
+    bit_field(case.bits(place), from, bits, sign)
 }
 
 fn clamped(value: i128, bits: u32, signed: bool) -> i128 {
@@ -84,8 +84,8 @@ fn clamped(value: i128, bits: u32, signed: bool) -> i128 {
     }
 }
 
-/// Clamped, combined with the third operand, put where it belongs.
-fn finish(case: &Case<'_>, mut value: i128, signed: bool) -> Option<Outputs> {
+/// Saturates a value, combines it with the third operand and inserts it into the selected part of the result.
+fn finish(case: &InstrCase<'_>, mut value: i128, signed: bool) -> Option<InstrOutputs> {
     let places = [
         (".MRG_16H", 16, 16),
         (".MRG_16L", 0, 16),
@@ -97,7 +97,7 @@ fn finish(case: &Case<'_>, mut value: i128, signed: bool) -> Option<Outputs> {
     if case.has(".SAT") {
         value = clamped(value, bits, signed);
     }
-    let third = part(case.bits(2), 0, 32, signed);
+    let third = bit_field(case.bits(2), 0, 32, signed);
     if case.has(".ACC") {
         value += third;
     } else if case.has(".MIN") {
@@ -106,15 +106,15 @@ fn finish(case: &Case<'_>, mut value: i128, signed: bool) -> Option<Outputs> {
         value = value.max(third);
     }
     let inside = ((1i128 << bits) - 1) << from;
-    case.plain(third & !inside & 0xffff_ffff | value << from & inside)
+    case.write_register(third & !inside & 0xffff_ffff | value << from & inside)
 }
 
-fn multiply_and_add(case: &Case<'_>) -> Option<Outputs> {
+fn multiply_and_add(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let [a, b] = formats(case, true)?;
-    let signed = a.1 || b.1 || case.minus(0) || case.minus(2);
-    let sign = |place: usize| if case.minus(place) { -1 } else { 1 };
+    let signed = a.1 || b.1 || case.is_negated(0) || case.is_negated(2);
+    let sign = |place: usize| if case.is_negated(place) { -1 } else { 1 };
     let product = sign(0) * operand(case, 0, a) * operand(case, 1, b);
-    let third = sign(2) * part(case.bits(2), 0, 32, signed);
+    let third = sign(2) * bit_field(case.bits(2), 0, 32, signed);
     let mut value = product + third + i128::from(case.has(".PO"));
     if case.has(".SHR_7") {
         value = value.div_euclid(1 << 7);
@@ -125,32 +125,32 @@ fn multiply_and_add(case: &Case<'_>) -> Option<Outputs> {
     if case.has(".SAT") {
         value = clamped(value, 32, signed);
     }
-    case.plain(value)
+    case.write_register(value)
 }
 
-fn bytes(case: &Case<'_>) -> Option<Outputs> {
+fn bytes(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let [uu, us, su] = [".U8.U8", ".U8.S8", ".S8.U8"].map(|text| case.has(text));
     let distance = |place: u32| {
-        let a = part(case.bits(0), 8 * place, 8, !uu && !us);
-        let b = part(case.bits(1), 8 * place, 8, !uu && !su);
+        let a = bit_field(case.bits(0), 8 * place, 8, !uu && !us);
+        let b = bit_field(case.bits(1), 8 * place, 8, !uu && !su);
         (a - b).abs()
     };
     if case.has(".ACC") {
-        return case.plain((0..4).map(distance).sum::<i128>() + i128::from(case.bits(2)));
+        return case.write_register((0..4).map(distance).sum::<i128>() + i128::from(case.bits(2)));
     }
-    case.plain(
+    case.write_register(
         (0..4)
             .map(|place| (distance(place) % 256) << (8 * place))
             .sum(),
     )
 }
 
-fn products(case: &Case<'_>) -> Option<Outputs> {
+fn products(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let [a, b] = formats(case, true)?;
     let from = if case.has(".2A.HI") { 2 } else { 0 };
     let product = |n: u32| {
-        let first = part(case.bits(0), n * a.0, a.0, a.1);
-        first * part(case.bits(1), (from + n) * 8, 8, b.1)
+        let first = bit_field(case.bits(0), n * a.0, a.0, a.1);
+        first * bit_field(case.bits(1), (from + n) * 8, 8, b.1)
     };
-    case.plain((0..32 / a.0).map(product).sum::<i128>() + i128::from(case.bits(2)))
+    case.write_register((0..32 / a.0).map(product).sum::<i128>() + i128::from(case.bits(2)))
 }

@@ -1,0 +1,367 @@
+//! Thread-level control-flow graph: one lane alone, calls expanded by context.
+//!
+//! Abstract interpretation with [`warpbound_simt::warp`], for a warp that cannot diverge. Register
+//! values are analysed in the same fixpoint iteration, so that jump tables resolve while the graph grows
+//! (`warp-cfg-2023` 3 interleaves exploration and value analysis likewise).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_base::Deadline;
+use warpbound_graph::{DataflowProblem, Digraph, solve};
+use warpbound_ir::{Cell, Code, ControlEffect, OpIndex};
+use warpbound_isa::instr::StackToken;
+use warpbound_simt::warp::{CellSet, ControlOp, KnownCondition, WarpModel, WarpState, WarpStep};
+use warpbound_simt::{NodeId, Tag};
+
+use crate::blocks::Blocks;
+use crate::context::Contexts;
+use crate::indirect::IndirectTargets;
+use crate::program_space::{ProgramSpace, ResolvedControl};
+use crate::refusal::{Reason, Refusal};
+use crate::relevant::RelevantCells;
+use crate::values::Values;
+
+/// Limits on the size of the graphs, and on time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Most calling contexts; further calls share one per function.
+    pub contexts: usize,
+    /// Most nodes; a larger kernel is refused.
+    pub nodes: usize,
+    /// Time after which the construction of either graph is given up.
+    pub deadline: Deadline,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            contexts: 2_000,
+            nodes: 200_000,
+            deadline: Deadline::default(),
+        }
+    }
+}
+
+/// Thread-level graph of a kernel, and its program space.
+#[derive(Clone, Debug)]
+pub struct ThreadCfg {
+    /// Nodes, contexts, entries.
+    pub space: ProgramSpace,
+    /// First node.
+    pub entry: NodeId,
+    /// Targets of indirect jumps.
+    pub indirect: BTreeMap<OpIndex, IndirectTargets>,
+    /// For each node, its control effect; `None` if no thread reaches it.
+    pub resolved: Vec<Option<ResolvedControl>>,
+    /// For each node, the steps a thread may take from it.
+    pub steps: Vec<Vec<WarpStep>>,
+    /// Time after which analyses of the graph are given up, from [`Limits`].
+    pub deadline: Deadline,
+}
+
+impl ThreadCfg {
+    /// Builds the graph.
+    ///
+    /// # Errors
+    ///
+    /// A refusal at an instruction that cannot be followed, or from which no thread can exit.
+    pub fn build(code: &Code, limits: &Limits) -> Result<ThreadCfg, Refusal> {
+        let mut leaders = BTreeSet::new();
+        let relevant = RelevantCells::find(code);
+        loop {
+            let blocks = Blocks::build(code, &leaders);
+            let mut space = ProgramSpace::new(code, blocks, limits.contexts, limits.nodes);
+            let entry = space
+                .enter(code.entry, Contexts::KERNEL)
+                .ok_or_else(|| Refusal {
+                    at: Default::default(),
+                    reason: Reason::RunsOffTheEnd,
+                })?;
+            let mut explorer = Explorer {
+                code,
+                relevant: relevant.as_ref(),
+                space,
+                model: WarpModel::default(),
+                indirect: BTreeMap::new(),
+                resolved: Vec::new(),
+                steps: Vec::new(),
+                new_leaders: BTreeSet::new(),
+                deadline: limits.deadline,
+            };
+            let initial = State {
+                warp: WarpState::entry(CellSet::default(), &explorer.model),
+                values: relevant.is_some().then(Values::default),
+            };
+            let outcome = solve(&mut explorer, entry.index(), initial);
+            if !explorer.new_leaders.is_empty() {
+                // A jump table leads into the middle of a block: cut there and start again. Each
+                // round adds a leader, so the number of operations limits the rounds.
+                leaders.append(&mut explorer.new_leaders);
+                continue;
+            }
+            outcome?;
+            let mut cfg = ThreadCfg {
+                space: explorer.space,
+                entry,
+                indirect: explorer.indirect,
+                resolved: explorer.resolved,
+                steps: explorer.steps,
+                deadline: limits.deadline,
+            };
+            cfg.resolved.resize(cfg.space.len(), None);
+            cfg.steps.resize(cfg.space.len(), Vec::new());
+            cfg.check_exits(code)?;
+            return Ok(cfg);
+        }
+    }
+
+    /// Whether a thread may execute this node.
+    pub fn is_reached(&self, node: NodeId) -> bool {
+        self.resolved.get(node.index()).is_some_and(Option::is_some)
+    }
+
+    /// All steps with their source nodes.
+    pub fn edges(&self) -> impl Iterator<Item = (NodeId, &WarpStep)> {
+        self.steps
+            .iter()
+            .enumerate()
+            .flat_map(|(from, steps)| steps.iter().map(move |s| (NodeId(from as u32), s)))
+    }
+
+    /// The graph without the edges to the end.
+    pub fn graph(&self) -> Digraph {
+        Digraph::new(
+            self.space.len(),
+            self.edges()
+                .filter_map(|(from, step)| Some((from.index(), step.to?.index()))),
+        )
+    }
+
+    /// Refuses code in which a thread can reach a node that no path leads out of.
+    fn check_exits(&self, code: &Code) -> Result<(), Refusal> {
+        let exits = self
+            .edges()
+            .filter(|(_, step)| step.to.is_none())
+            .map(|(from, _)| from.index());
+        let leaves = self.graph().reversed().reachable(exits);
+        let trapped = self
+            .space
+            .ids()
+            .filter(|&n| self.is_reached(n) && !leaves[n.index()])
+            .map(|n| self.space.block(n).first)
+            .min();
+        match trapped.and_then(|op| code.get(op)) {
+            Some(op) => Err(Refusal {
+                at: op.addr,
+                reason: Reason::NeverExits,
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Dataflow fact of one lane.
+#[derive(Clone)]
+struct State {
+    warp: WarpState,
+    /// `None` in code without indirect jumps, which needs no values.
+    values: Option<Values>,
+}
+
+struct Explorer<'a> {
+    code: &'a Code,
+    relevant: Option<&'a RelevantCells>,
+    space: ProgramSpace,
+    model: WarpModel,
+    indirect: BTreeMap<OpIndex, IndirectTargets>,
+    resolved: Vec<Option<ResolvedControl>>,
+    steps: Vec<Vec<WarpStep>>,
+    new_leaders: BTreeSet<OpIndex>,
+    deadline: Deadline,
+}
+
+impl Explorer<'_> {
+    fn refuse(&self, at: OpIndex, reason: Reason) -> Refusal {
+        Refusal {
+            at: self.code.get(at).map(|op| op.addr).unwrap_or_default(),
+            reason,
+        }
+    }
+
+    /// Nodes that ended with a PRET and pushed the return entry of the indirect jump at the end of `here`.
+    fn return_pushers(&self, here: NodeId, state: &WarpState) -> Vec<NodeId> {
+        let stack = state.stack();
+        stack
+            .top()
+            .iter()
+            .filter_map(|slot| stack.id(slot))
+            .map(|id| self.space.entries.get(id))
+            .filter(|entry| {
+                let pusher = self.space.block(entry.pushed_by).last;
+                let pret = self.code.get(pusher).is_some_and(|op| {
+                    matches!(op.control, ControlEffect::Push(StackToken::Ret, _))
+                });
+                entry.tag == Tag::Ret
+                    && pret
+                    && self.space.node(entry.pushed_by).context == self.space.node(here).context
+            })
+            .map(|entry| entry.pushed_by)
+            .collect()
+    }
+
+    /// Finds the targets of the indirect jump `last` and adds them to those known. Targets inside blocks become new
+    /// leaders, and an error that ends this round.
+    fn find_targets(
+        &mut self,
+        last: OpIndex,
+        values: &Values,
+        is_call: bool,
+    ) -> Result<(), Refusal> {
+        let Some(ControlEffect::Indirect {
+            base,
+            anchor,
+            relative,
+        }) = self.code.get(last).map(|op| &op.control)
+        else {
+            return Ok(());
+        };
+        let unknown = self.refuse(last, Reason::UnknownIndirectTarget);
+        let at = unknown.at;
+        let Some(found) =
+            IndirectTargets::find(self.code, values, at, *base, *anchor, *relative, is_call)
+        else {
+            return Err(unknown);
+        };
+        if let IndirectTargets::Code { ops, .. } = &found {
+            let uncut: Vec<_> = ops
+                .iter()
+                .filter(|&&op| self.space.blocks.starting_at(op).is_none())
+                .copied()
+                .collect();
+            if !uncut.is_empty() {
+                self.new_leaders.extend(uncut);
+                return Err(unknown);
+            }
+        }
+        match self.indirect.get_mut(&last) {
+            Some(known) => known.merge(&found).then_some(()).ok_or(unknown),
+            None => {
+                self.indirect.insert(last, found);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl DataflowProblem for Explorer<'_> {
+    type State = State;
+    type Error = Refusal;
+
+    fn flow(
+        &mut self,
+        node: usize,
+        state: &State,
+        emit: &mut dyn FnMut(usize, State),
+    ) -> Result<(), Refusal> {
+        let here = NodeId(node as u32);
+        let block = self.space.block(here);
+        if self.deadline.is_past() {
+            return Err(self.refuse(block.first, Reason::TimeLimit));
+        }
+        let mut values = state.values.clone();
+        if let (Some(values), Some(relevant)) = (&mut values, self.relevant) {
+            for at in block.ops() {
+                if let Some(op) = self.code.get(at) {
+                    values.apply(op, self.code, &relevant.after(at));
+                }
+            }
+        }
+        let Some(last) = self.code.get(block.last) else {
+            return Err(self.refuse(block.last, Reason::RunsOffTheEnd));
+        };
+        let mut pushers = Vec::new();
+        if let (ControlEffect::Indirect { .. }, Some(values)) = (&last.control, &values) {
+            pushers = self.return_pushers(here, &state.warp);
+            // The jump is a call only if every stack has the return entry of a PRET on top.
+            let is_call = pushers.len() == state.warp.stack().top().iter().count();
+            self.find_targets(block.last, values, is_call)?;
+        }
+        let resolved = self
+            .space
+            .resolve(self.code, here, &self.indirect, &pushers)?;
+        if let (Some(values), Some(relevant)) = (&mut values, self.relevant) {
+            if resolved.external.is_some() {
+                values.forget();
+            }
+            values.keep(&relevant.after(block.last));
+        }
+        let condition = if resolved.condition.is_always() {
+            KnownCondition::Always
+        } else if resolved.condition.is_never() {
+            KnownCondition::Never
+        } else {
+            KnownCondition::Agreed
+        };
+        let mut found = BTreeSet::new();
+        let mut states = Vec::new();
+        state
+            .warp
+            .clone()
+            .step(
+                &resolved.op,
+                condition,
+                (here, resolved.next),
+                &self.model,
+                &mut self.space.entries,
+                &mut |step, warp| {
+                    if let (Some(to), Some(warp)) = (step.to, warp) {
+                        states.push((to, warp));
+                    }
+                    found.insert(step);
+                },
+            )
+            .map_err(|e| self.refuse(block.last, Reason::MayUnderflow(e.tag)))?;
+        if node >= self.steps.len() {
+            self.steps.resize(node + 1, Vec::new());
+            self.resolved.resize(node + 1, None);
+        }
+        self.steps[node] = found.into_iter().collect();
+        self.resolved[node] = Some(resolved);
+        for (to, warp) in states {
+            let values = values.clone();
+            emit(to.index(), State { warp, values });
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, _: usize, old: &mut State, new: State) -> bool {
+        let mut grew = old.warp.join(&new.warp, &self.model);
+        if let (Some(old), Some(new)) = (&mut old.values, &new.values) {
+            grew |= old.join(new);
+        }
+        grew
+    }
+
+    fn priority(&self, node: usize) -> u64 {
+        self.space.block(NodeId(node as u32)).first.0.into()
+    }
+}
+
+/// Register that an indirect jump reads.
+pub(crate) fn indirect_base(control: &ControlEffect) -> Option<Cell> {
+    match control {
+        ControlEffect::Indirect { base, .. } => *base,
+        _ => None,
+    }
+}
+
+/// The operation with `agreed` set, if it is an indirect jump.
+pub(crate) fn with_agreement(op: &ControlOp, agrees: bool) -> ControlOp {
+    match op {
+        ControlOp::IndirectJump { targets, .. } => ControlOp::IndirectJump {
+            targets: targets.clone(),
+            agreed: agrees,
+        },
+        other => other.clone(),
+    }
+}

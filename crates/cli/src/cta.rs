@@ -1,0 +1,43 @@
+//! `warpbound cta`.
+
+use warpbound_base::Diagnostic;
+use warpbound_report::to_json;
+
+use crate::arguments::{CtaArguments, GraphFormat};
+use crate::output::Output;
+use crate::{CommandError, NO_BOUND, facts_options, input, print};
+
+/// Estimates and bounds the cycles of a block; returns the exit code.
+pub(crate) fn cta(arguments: &CtaArguments) -> Result<u8, CommandError> {
+    let CtaArguments {
+        input,
+        launch,
+        facts,
+        format,
+        output,
+    } = arguments;
+    let library = input::library(&input.file)?;
+    if !library.is_text() {
+        let what = "cta bounds blocks of mini-SIMT kernels, and this is machine code of a GPU";
+        return Err(Diagnostic::new(what)
+            .in_file(library.name())
+            .hint(
+                "`warpbound bound` bounds the instructions that a warp of it issues, `warpbound run` simulates it",
+            )
+            .into());
+    }
+    let options = facts_options(&library, facts)?;
+    let (file, machine) = input::launch(&launch.launch, launch.machine.as_deref())?;
+    let session = library.only_session(&input.selection())?;
+    let kernel = session.launched(launch.kernel.as_deref(), &file)?;
+    let out = Output::open(output.output.as_deref())?;
+    let report = session.cta(kernel, &file, &machine, &options)?;
+    let text = match format {
+        GraphFormat::Text => report.text(),
+        GraphFormat::Json => to_json(&report),
+        GraphFormat::Dot => report.dot(),
+        GraphFormat::Svg => report.svg(),
+    };
+    print(out, &text)?;
+    Ok(if report.sound.is_some() { 0 } else { NO_BOUND })
+}

@@ -1,0 +1,34 @@
+//! `warpbound cfg`.
+
+use warpbound_report::to_json;
+
+use crate::arguments::{CfgArguments, GraphFormat};
+use crate::output::Output;
+use crate::{CommandError, flow_options, input, print};
+
+/// Prints the control-flow graph of a kernel; returns the exit code.
+pub(crate) fn graph(arguments: &CfgArguments) -> Result<u8, CommandError> {
+    let CfgArguments {
+        input,
+        kernel,
+        level,
+        format,
+        output,
+        launch,
+        domains,
+    } = arguments;
+    let options = flow_options(launch, domains);
+    let library = input::library(&input.file)?;
+    let images = library.select(&input.selection())?;
+    let (session, index) = library.only_kernel(&images, kernel)?;
+    let out = Output::open(output.output.as_deref())?;
+    let graph = session.graph(session.kernel_at(index)?, (*level).into(), &options)?;
+    let text = match format {
+        GraphFormat::Text => graph.text(),
+        GraphFormat::Dot => graph.dot(),
+        GraphFormat::Json => to_json(&graph),
+        GraphFormat::Svg => graph.svg(),
+    };
+    print(out, &text)?;
+    Ok(0)
+}

@@ -1,0 +1,407 @@
+//! Monitor of the warps of a launch: compares each step with the claims.
+//!
+//! The monitor keeps its own activation stack for each warp, whose entries carry calling contexts, and advances it by
+//! the control effects of the operations. The simulator's stack must match it after every step (`warp-cfg-2023` 2).
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use warpbound_analyse::context::{ContextId, Contexts};
+use warpbound_ir::{Cell, ControlEffect, Op, OpIndex, ControlTarget};
+use warpbound_isa::instr::StackToken;
+use warpbound_simt::Tag;
+use warpbound_simt::concrete::{ActivationStack, Mask};
+use warpbound_simulate::functional::{Issue, ExecutionListener};
+use warpbound_launch::{Size};
+
+use super::claims::{Claim, Claims, ClaimPoint, Point, Violation};
+use super::loops::{LoopCounter, HeaderMaximum};
+
+/// Lanes of a warp.
+const LANES: usize = 32;
+
+/// Maximum of distinct violations that are recorded; further ones are only counted.
+const MAX_VIOLATIONS: usize = 200;
+
+/// Observations of one launch.
+#[derive(Clone, Debug, Default)]
+pub struct AuditObservations {
+    /// Violations of claims, each with its first warp. At most 200 distinct ones.
+    pub violations: BTreeMap<Violation, WarpId>,
+    /// Number of violations beyond these.
+    pub further_violations: u64,
+    /// Maximum of header executions of a thread per entry, for each loop fact.
+    pub most: Vec<Option<HeaderMaximum>>,
+    /// Maximum of header executions of a thread in its whole run, for each loop fact.
+    pub max_totals: Vec<Option<HeaderMaximum>>,
+    /// First thread that violates it, for each `never` statement.
+    pub executed_never: Vec<Option<HeaderMaximum>>,
+    /// Warp that issued the most instructions among those that ended.
+    pub worst: Option<WorstWarp>,
+    /// Number of warps that ended.
+    pub ended_warps: u64,
+    /// Number of warp instructions.
+    pub issued: u64,
+}
+
+/// Identity of a warp in a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WarpId {
+    /// Index of its block.
+    pub block: Size,
+    /// Number of the warp in the block.
+    pub warp: u32,
+}
+
+/// Warp and the number of its instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WorstWarp {
+    /// Number of issued instructions.
+    pub issued: u64,
+    /// The warp.
+    pub who: WarpId,
+}
+
+impl WorstWarp {
+    /// Returns the sort key: among equal counts, the warp with the least index is the greatest, so that the result does
+    /// not depend on the order of execution.
+    fn sort_key(&self) -> impl Ord + use<> {
+        let [x, y, z] = self.who.block;
+        (self.issued, Reverse(([z, y, x], self.who.warp)))
+    }
+}
+
+/// Listener that compares the warps of one launch with the claims about them.
+pub struct ClaimMonitor<'a> {
+    claims: &'a Claims<'a>,
+    contexts: Contexts,
+    /// Warp that issued last, kept out of the map because it usually issues next.
+    running: Option<(Key, MonitoredWarp)>,
+    /// Other warps that have started and not ended.
+    warps: HashMap<Key, MonitoredWarp>,
+    seen: AuditObservations,
+}
+
+/// Block index and number of a warp.
+type Key = (Size, u32);
+
+/// State of a monitored warp.
+struct MonitoredWarp {
+/// Activation stack with calling contexts, before the last issued instruction.
+    stack: ActivationStack<ClaimPoint>,
+    /// Last issued instruction and the lanes in which its guard held.
+    last: Option<(OpIndex, Mask)>,
+    issued: u64,
+    lanes: Vec<LoopCounter>,
+    /// Whether the stacks have diverged from each other; no further step is checked then.
+    is_lost: bool,
+}
+
+impl<'a> ClaimMonitor<'a> {
+    /// Creates a listener for one launch.
+    pub fn new(claims: &'a Claims<'a>) -> ClaimMonitor<'a> {
+        ClaimMonitor {
+            claims,
+            contexts: claims.flow.thread.space.contexts.clone(),
+            running: None,
+            warps: HashMap::new(),
+            seen: AuditObservations {
+                most: vec![None; claims.flow.loops.sites.len()],
+                max_totals: vec![None; claims.flow.loops.sites.len()],
+                executed_never: vec![None; claims.never_count()],
+                ..AuditObservations::default()
+            },
+        }
+    }
+
+    /// Returns the observations.
+    pub fn finish(self) -> AuditObservations {
+        self.seen
+    }
+
+    /// Removes a warp from the monitor; creates it with the lanes `live` if it is new.
+    fn take_warp(&mut self, key: Key, live: Mask) -> MonitoredWarp {
+        if let Some((other, warp)) = self.running.take() {
+            if other == key {
+                return warp;
+            }
+            self.warps.insert(other, warp);
+        }
+        self.warps.remove(&key).unwrap_or_else(|| {
+            let start = Point {
+                op: self.claims.code.entry,
+                label: Contexts::KERNEL,
+            };
+            MonitoredWarp {
+                stack: ActivationStack::new(start, live),
+                last: None,
+                issued: 0,
+                lanes: vec![LoopCounter::new(self.claims); LANES],
+                is_lost: false,
+            }
+        })
+    }
+
+    fn record_violations(&mut self, found: Vec<Violation>, who: WarpId) {
+        for violation in found {
+            let kept = &mut self.seen.violations;
+            if kept.contains_key(&violation) {
+                continue;
+            }
+            if kept.len() < MAX_VIOLATIONS {
+                kept.insert(violation, who);
+            } else {
+                self.seen.further_violations += 1;
+            }
+        }
+    }
+
+    /// Applies the last instruction of a warp to its stack and compares the result with the simulator's stack `now`.
+    /// Checks the step if the instruction ends a block.
+    fn advance_warp(
+        &mut self,
+        warp: &mut MonitoredWarp,
+        now: &ActivationStack<u32>,
+        found: &mut Vec<Violation>,
+    ) {
+        let Some((at, taken)) = warp.last.take() else {
+            return;
+        };
+        let claims = self.claims;
+        let op = claims.code.get(at);
+        let top = warp.stack.top().copied();
+        let done = match (op, top) {
+            (Some(op), Some(top)) if op.control == ControlEffect::Next && claims.is_inside(at) => {
+                let op = top.next.op.next();
+                warp.stack.advance(Point { op, ..top.next });
+                true
+            }
+            (Some(op), Some(top)) => {
+                let before = warp.stack.clone();
+                let done = apply_control(&mut warp.stack, &mut self.contexts, claims, op, taken, now);
+                if done {
+                    let leaves = matches!(op.control, ControlEffect::Unwind(_) | ControlEffect::Exit);
+                    let exhausted = leaves && taken == top.mask;
+                    claims.check_step(&before, &warp.stack, exhausted, found);
+                }
+                done
+            }
+            _ => false,
+        };
+        if !done || !is_same_stack(&warp.stack, now) {
+            warp.is_lost = true;
+            found.push(Violation {
+                claim: Claim::Machine,
+                at,
+                what: "the activation stack differs from the result of the instruction".to_owned(),
+            });
+        }
+    }
+
+    fn count_loops(&mut self, warp: &mut MonitoredWarp, issue: &Issue<'_>) {
+        let Some(top) = warp.stack.top() else {
+            return;
+        };
+        let Some(node) = self.claims.node_of(top.next) else {
+            return;
+        };
+        for (lane, counter) in (0u32..).zip(&mut warp.lanes) {
+            if issue.active >> lane & 1 == 0 {
+                continue;
+            }
+            let max_per_entry = |count| HeaderMaximum {
+                count,
+                thread: issue.first_thread() + lane,
+                block: issue.block,
+            };
+            let seen = &mut self.seen;
+            let from = counter.count(self.claims, node, |fact, count| {
+                raise_maximum(&mut seen.most, fact, max_per_entry(count.since_entry));
+                raise_maximum(&mut seen.max_totals, fact, max_per_entry(count.total));
+            });
+            for never in self.claims.violated_never(from, node) {
+                raise_maximum(&mut self.seen.executed_never, never, max_per_entry(1));
+            }
+        }
+    }
+}
+
+impl ExecutionListener for ClaimMonitor<'_> {
+    fn issue(&mut self, issue: &Issue<'_>) -> bool {
+        let warp_id = WarpId {
+            block: issue.block,
+            warp: issue.first_thread() / LANES as u32,
+        };
+        let key = (warp_id.block, warp_id.warp);
+        let mut warp = self.take_warp(key, issue.active.into());
+        warp.issued += 1;
+        self.seen.issued += 1;
+        let mut found = Vec::new();
+        if !warp.is_lost {
+            self.advance_warp(&mut warp, issue.stack(), &mut found);
+        }
+        if !warp.is_lost {
+            let agree = |cell: Cell, mask: Mask| all_equal(&issue.cell(cell), mask);
+            self.claims.check_state(&warp.stack, &agree, &mut found);
+            self.count_loops(&mut warp, issue);
+            warp.last = Some((issue.at, issue.taken.into()));
+        }
+        let op = self.claims.code.get(issue.at);
+        let leaves = op.is_some_and(|op| op.control == ControlEffect::Exit);
+        // After the last lane exits, no further issue triggers the check of this step, so it happens here.
+        let mut stages = issue.stack().pending().iter().chain(issue.stack().top());
+        let all_leave = stages.all(|stage| stage.mask & !Mask::from(issue.taken) == 0);
+        if leaves && all_leave {
+            if !warp.is_lost {
+                self.advance_warp(&mut warp, &ActivationStack::new(0, 0), &mut found);
+            }
+            self.seen.ended_warps += 1;
+            let new = WorstWarp {
+                issued: warp.issued,
+                who: warp_id,
+            };
+            if self.seen.worst.is_none_or(|old| new.sort_key() > old.sort_key()) {
+                self.seen.worst = Some(new);
+            }
+        } else {
+            self.running = Some((key, warp));
+        }
+        self.record_violations(found, warp_id);
+        true
+    }
+}
+
+/// Raises an entry of a list to a new maximum.
+fn raise_maximum(list: &mut [Option<HeaderMaximum>], place: usize, new: HeaderMaximum) {
+    if let Some(most) = list.get_mut(place)
+        && most.is_none_or(|old| new.sort_key() > old.sort_key())
+    {
+        *most = Some(new);
+    }
+}
+
+/// Applies the control effect of an operation to a stack. The partition of the lanes and its order are taken from the
+/// simulator's stack `now`. Returns `false` if the operation cannot have that result.
+fn apply_control(
+    stack: &mut ActivationStack<ClaimPoint>,
+    contexts: &mut Contexts,
+    claims: &Claims<'_>,
+    op: &Op,
+    taken: Mask,
+    now: &ActivationStack<u32>,
+) -> bool {
+    let Some(top) = stack.top().copied() else {
+        return false;
+    };
+    let here = top.next;
+    let next = Point {
+        op: here.op.next(),
+        ..here
+    };
+    let to = |op: OpIndex, label: ContextId| Point { op, label };
+    match &op.control {
+        ControlEffect::Next => stack.advance(next),
+        ControlEffect::Jump(ControlTarget::Op(target)) => {
+            let others = top.mask & !taken;
+            let mut expected = match *target == next.op {
+                true => vec![(next.op, top.mask)],
+                false => vec![(*target, taken), (next.op, others)],
+            };
+            expected.retain(|&(_, mask)| mask != 0);
+            expected.sort_unstable();
+            let lane_targets = ways(stack, now);
+            let mut found = lane_targets.clone();
+            found.sort_unstable();
+            if found != expected {
+                return false;
+            }
+            split_lanes(stack, lane_targets, |op| to(op, here.label));
+        }
+        ControlEffect::Indirect { .. } => {
+            // A jump to a function after a PRET is a call.
+            let behind_pret = stack.topmost_tag() == Some(Tag::Ret);
+            let ways = ways(stack, now);
+            let jumps_without = |&(op, mask): &(OpIndex, Mask)| op != next.op && mask & !taken != 0;
+            if ways.iter().any(jumps_without) {
+                return false;
+            }
+            split_lanes(stack, ways, |op| {
+                let is_call = behind_pret && claims.code.function_at(op).is_some();
+                let label = match is_call {
+                    true => contexts.enter(here.label, here.op, op).context(),
+                    false => here.label,
+                };
+                to(op, label)
+            });
+        }
+        ControlEffect::Call(ControlTarget::Op(callee)) => {
+            let label = contexts.enter(here.label, here.op, *callee).context();
+            stack.push(Tag::Ret, next, to(*callee, label));
+        }
+        ControlEffect::Push(token, ControlTarget::Op(target)) => match tag(*token) {
+            Some(tag) => stack.push(tag, to(*target, here.label), next),
+            None => return false,
+        },
+        ControlEffect::Unwind(token) => {
+            return tag(*token).is_some_and(|tag| stack.pop(tag, taken, next).is_ok());
+        }
+        ControlEffect::Exit => stack.exit(taken, next),
+        _ => return false,
+    }
+    true
+}
+
+/// Returns the targets of the active lanes after an operation, in the order in which they run.
+fn ways(before: &ActivationStack<ClaimPoint>, now: &ActivationStack<u32>) -> Vec<(OpIndex, Mask)> {
+    let parted = now.pending().iter().skip(before.pending().len());
+    let stages = parted.chain(now.top());
+    let mut ways: Vec<(OpIndex, Mask)> = stages.map(|s| (OpIndex(s.next), s.mask)).collect();
+    ways.reverse();
+    ways
+}
+
+fn split_lanes(
+    stack: &mut ActivationStack<ClaimPoint>,
+    ways: Vec<(OpIndex, Mask)>,
+    mut place: impl FnMut(OpIndex) -> ClaimPoint,
+) {
+    let ways: Vec<(ClaimPoint, Mask)> = ways
+        .into_iter()
+        .map(|(op, mask)| (place(op), mask))
+        .collect();
+    match ways.as_slice() {
+        [(to, _)] => stack.advance(*to),
+        ways => stack.diverge(ways),
+    }
+}
+
+/// Whether two stacks are equal except for calling contexts.
+fn is_same_stack(ours: &ActivationStack<ClaimPoint>, theirs: &ActivationStack<u32>) -> bool {
+    let pending = ours.pending().iter().zip(theirs.pending());
+    let mut stages = pending.chain(ours.top().zip(theirs.top()));
+    ours.pending().len() == theirs.pending().len()
+        && ours.top().is_some() == theirs.top().is_some()
+        && stages.all(|(our, their)| {
+            our.next.op.0 == their.next && our.tag == their.tag && our.mask == their.mask
+        })
+}
+
+fn all_equal(row: &[u32; LANES], mask: Mask) -> bool {
+    let Some(&first) = row.get(mask.trailing_zeros() as usize) else {
+        return true;
+    };
+    let differs = |lane: usize, value: u32| mask >> lane & 1 == 1 && value != first;
+    !row.iter()
+        .enumerate()
+        .any(|(lane, &value)| differs(lane, value))
+}
+
+fn tag(token: StackToken) -> Option<Tag> {
+    Some(match token {
+        StackToken::Sync => Tag::Sync,
+        StackToken::Brk => Tag::Brk,
+        StackToken::Cont => Tag::Cont,
+        StackToken::Ret => Tag::Ret,
+        StackToken::LongJmp | StackToken::Exit => return None,
+    })
+}

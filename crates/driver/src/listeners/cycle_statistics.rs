@@ -1,0 +1,227 @@
+//! Statistics of a timed simulation: counts of its events, in memory independent of the length of the simulation.
+
+use warpbound_ir::OpIndex;
+use warpbound_isa::instr::MemorySpace;
+use warpbound_report::timed::{Misses, OccupancyReport, SmReport, TheoreticalOccupancy};
+use warpbound_simulate::timed::{AccessKind, Event, HitLevel, EventListener, StallCycles};
+
+use super::tables::ratio;
+
+/// Counts of a timed simulation.
+pub(super) struct CycleStatistics {
+    /// Cycles up to the issues of each operation by stall reason, by operation.
+    pub(super) stall_cycles: Vec<StallCycles>,
+    /// Shared-memory traffic by kind of access.
+    pub(super) shared: [SharedTraffic; 3],
+    /// Traffic of global and local memory, by kind of access.
+    pub(super) memory: [[Traffic; 3]; 2],
+    pub(super) constant_misses: Misses,
+    pub(super) fetch_misses: Misses,
+    sms: Vec<Sm>,
+}
+
+/// Traffic of shared memory.
+#[derive(Clone, Copy, Default)]
+pub(super) struct SharedTraffic {
+    pub(super) accesses: u64,
+    pub(super) transactions: u64,
+    pub(super) conflicts: u64,
+}
+
+/// Traffic of global or local memory.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Traffic {
+    pub(super) accesses: u64,
+    pub(super) requests: u64,
+    pub(super) sectors: u64,
+    pub(super) l1_lookups: u64,
+    pub(super) l1_hits: u64,
+    pub(super) l2_lookups: u64,
+    pub(super) l2_hits: u64,
+    pub(super) dram: u64,
+    pub(super) tlb_misses: u64,
+}
+
+/// Counts of an SM.
+#[derive(Clone, Copy, Default)]
+struct Sm {
+    /// Blocks started.
+    blocks: u64,
+    /// Resident blocks.
+    resident_blocks: u64,
+    /// Resident warps.
+    warps: u64,
+    issued: u64,
+    /// Cycles with resident blocks, until `now`.
+    active: u64,
+    /// Resident warps, summed over these cycles.
+    warp_cycles: u64,
+    now: u64,
+}
+
+impl Sm {
+    /// Adds the cycles since the last change of the resident blocks or warps.
+    fn advance(&mut self, cycle: u64) {
+        let passed = cycle.saturating_sub(self.now);
+        if self.resident_blocks > 0 {
+            self.active += passed;
+            self.warp_cycles += passed * self.warps;
+        }
+        self.now = self.now.max(cycle);
+    }
+}
+
+impl CycleStatistics {
+    /// Creates the empty counts of a kernel.
+    pub(super) fn new(operations: usize) -> CycleStatistics {
+        CycleStatistics {
+            stall_cycles: vec![StallCycles::default(); operations],
+            shared: Default::default(),
+            memory: Default::default(),
+            constant_misses: Misses::default(),
+            fetch_misses: Misses::default(),
+            sms: Vec::new(),
+        }
+    }
+
+    /// Returns the counts of an SM.
+    #[inline(always)]
+    fn sm(&mut self, sm: u32) -> &mut Sm {
+        let index = sm as usize;
+        if index >= self.sms.len() {
+            self.sms.resize(index + 1, Sm::default());
+        }
+        &mut self.sms[index]
+    }
+
+    fn issue(&mut self, sm: u32, at: OpIndex, waited: &StallCycles) {
+        self.sm(sm).issued += 1;
+        if let Some(sums) = self.stall_cycles.get_mut(at.index()) {
+            for (sum, cycles) in sums.iter_mut().zip(waited) {
+                *sum += cycles;
+            }
+        }
+    }
+
+    /// Returns the warp instructions per cycle of an SM, over cycles with resident blocks.
+    pub(super) fn ipc_active(&self) -> f64 {
+        let sum = |of: fn(&Sm) -> u64| self.sms.iter().map(of).sum();
+        ratio(sum(|sm| sm.issued), sum(|sm| sm.active))
+    }
+
+    /// Returns the achieved occupancy over cycles with resident blocks; `most` is the maximum of warps of an SM.
+    pub(super) fn occupancy(&self, most: u64, theoretical: TheoreticalOccupancy) -> OccupancyReport {
+        let sum = |of: fn(&Sm) -> u64| self.sms.iter().map(of).sum();
+        let resident = ratio(sum(|sm| sm.warp_cycles), sum(|sm| sm.active));
+        OccupancyReport {
+            most_warps: most,
+            resident_warps: resident,
+            achieved: resident / most.max(1) as f64,
+            theoretical,
+        }
+    }
+
+    /// Returns the SMs that executed blocks.
+    pub(super) fn sms(&self) -> Vec<SmReport> {
+        let had = (0..).zip(&self.sms).filter(|(_, sm)| sm.blocks > 0);
+        had.map(|(number, sm)| SmReport {
+            sm: number,
+            blocks: sm.blocks,
+            active_cycles: sm.active,
+            warp_instructions: sm.issued,
+            ipc: ratio(sm.issued, sm.active),
+            resident_warps: ratio(sm.warp_cycles, sm.active),
+        })
+        .collect()
+    }
+}
+
+impl EventListener for CycleStatistics {
+    #[inline]
+    fn event(&mut self, cycle: u64, event: &Event) {
+        match event {
+            Event::Issue {
+                warp, at, waited, ..
+            } => self.issue(warp.sm, *at, waited),
+            Event::Shared {
+                kind,
+                transactions,
+                conflicts,
+                ..
+            } => {
+                let sum = &mut self.shared[kind_index(*kind)];
+                sum.accesses += 1;
+                sum.transactions += u64::from(*transactions);
+                sum.conflicts += u64::from(*conflicts);
+            }
+            Event::Global {
+                space,
+                kind,
+                requests,
+                sectors,
+                l1_hits,
+                l1_lookups,
+                l2_hits,
+                l2_lookups,
+                dram,
+                tlb_misses,
+                ..
+            } => {
+                let space = usize::from(*space == MemorySpace::Local);
+                let sum = &mut self.memory[space][kind_index(*kind)];
+                sum.accesses += 1;
+                for (sum, count) in [
+                    (&mut sum.requests, requests),
+                    (&mut sum.sectors, sectors),
+                    (&mut sum.l1_hits, l1_hits),
+                    (&mut sum.l1_lookups, l1_lookups),
+                    (&mut sum.l2_hits, l2_hits),
+                    (&mut sum.l2_lookups, l2_lookups),
+                    (&mut sum.dram, dram),
+                    (&mut sum.tlb_misses, tlb_misses),
+                ] {
+                    *sum += u64::from(*count);
+                }
+            }
+            Event::ConstantMiss { found, .. } => count_miss(&mut self.constant_misses, *found),
+            Event::FetchMiss { found, .. } => count_miss(&mut self.fetch_misses, *found),
+            Event::BlockBegins { sm, warps, .. } => {
+                let sm = self.sm(*sm);
+                sm.advance(cycle);
+                sm.blocks += 1;
+                sm.resident_blocks += 1;
+                sm.warps += u64::from(*warps);
+            }
+            Event::WarpEnds { warp } => {
+                let sm = self.sm(warp.sm);
+                sm.advance(cycle);
+                sm.warps = sm.warps.saturating_sub(1);
+            }
+            Event::BlockEnds { sm, .. } => {
+                let sm = self.sm(*sm);
+                sm.advance(cycle);
+                sm.resident_blocks = sm.resident_blocks.saturating_sub(1);
+            }
+            Event::Launched | Event::BarrierOpens { .. } | Event::Done => {}
+        }
+    }
+}
+
+/// Returns the index of a kind of access.
+fn kind_index(kind: AccessKind) -> usize {
+    match kind {
+        AccessKind::Load => 0,
+        AccessKind::Store => 1,
+        AccessKind::Atomic => 2,
+    }
+}
+
+fn count_miss(misses: &mut Misses, found: HitLevel) {
+    match found {
+        // A hit in the first level is no miss.
+        HitLevel::First => {}
+        HitLevel::Second => misses.second += 1,
+        HitLevel::L2 => misses.l2 += 1,
+        HitLevel::Dram => misses.dram += 1,
+    }
+}

@@ -1,0 +1,179 @@
+//! Statistics of an execution: issue counts by class, opcode, branch, memory access and source line.
+
+use std::collections::BTreeMap;
+
+use warpbound_ir::{ControlEffect, Op, OpIndex};
+use warpbound_isa::{MemoryEffect, MemorySpace};
+use warpbound_report::functional::{
+    BranchCount, ClassCount, Issued, LineCount, MemoryCount, MnemonicCount,
+};
+use warpbound_simulate::functional::Counts;
+
+use crate::Prepared;
+
+/// Counts of an execution by operation, and their aggregates.
+pub(super) struct InstructionStatistics<'a> {
+    prepared: &'a Prepared<'a>,
+    counts: &'a Counts,
+}
+
+impl<'a> InstructionStatistics<'a> {
+    pub(super) fn new(prepared: &'a Prepared<'a>, counts: &'a Counts) -> InstructionStatistics<'a> {
+        InstructionStatistics { prepared, counts }
+    }
+
+    /// Returns the issue counts of an operation.
+    fn issued_at(&self, at: usize) -> Issued {
+        let count = |counts: &[u64]| counts.get(at).copied().unwrap_or(0);
+        Issued {
+            warp_instructions: count(&self.counts.issues),
+            thread_instructions: count(&self.counts.active),
+            executed_thread_instructions: count(&self.counts.executed),
+        }
+    }
+
+    fn diverged_at(&self, at: usize) -> u64 {
+        self.counts.divergences.get(at).copied().unwrap_or(0)
+    }
+
+    /// Iterates over the issued operations in order of address.
+    fn issued_operations(&self) -> impl Iterator<Item = (usize, &'a Op, Issued)> {
+        let ops = self.prepared.code.ops.iter().enumerate();
+        ops.map(|(at, op)| (at, op, self.issued_at(at)))
+            .filter(|(_, _, issued)| issued.warp_instructions > 0)
+    }
+
+    fn mnemonic(&self, at: usize) -> &'static str {
+        self.prepared.program.mnemonic(at).unwrap_or("?")
+    }
+
+    fn source(&self, at: usize) -> Option<String> {
+        self.prepared.source(self.prepared.addr(OpIndex(at as u32)))
+    }
+
+    /// Returns the totals over all operations.
+    pub(super) fn total(&self) -> Issued {
+        let mut total = Issued::default();
+        for (_, _, issued) in self.issued_operations() {
+            total += issued;
+        }
+        total
+    }
+
+    /// Returns the counts by class, most frequent first.
+    pub(super) fn classes(&self) -> Vec<ClassCount> {
+        let class = |at| {
+            let class = self.prepared.program.class(at).unwrap_or("other");
+            match (class, self.prepared.program.access(at)) {
+                ("load/store" | "atomic", Some((access, _))) => {
+                    format!("{class} {}", space_name(access.space))
+                }
+                _ => class.to_owned(),
+            }
+        };
+        let groups = self.group_by(class);
+        let count = |(class, (issued, _))| ClassCount { class, issued };
+        groups.into_iter().map(count).collect()
+    }
+
+    /// Returns the counts by opcode, most frequent first.
+    pub(super) fn mnemonics(&self) -> Vec<MnemonicCount> {
+        let groups = self.group_by(|at| self.mnemonic(at));
+        let count = |(mnemonic, (issued, _)): (&str, _)| MnemonicCount {
+            mnemonic: mnemonic.to_owned(),
+            issued,
+        };
+        groups.into_iter().map(count).collect()
+    }
+
+    /// Returns the counts by source line; empty if no instruction has one.
+    pub(super) fn lines(&self) -> Vec<LineCount> {
+        let groups = self.group_by(|at| self.source(at));
+        if groups.iter().all(|(source, _)| source.is_none()) {
+            return Vec::new();
+        }
+        let count = |(source, (issued, divergences))| LineCount {
+            source,
+            issued,
+            divergences,
+        };
+        groups.into_iter().map(count).collect()
+    }
+
+    /// Groups operations by key, most frequent first; each group has its issue counts and divergences.
+    fn group_by<K: Ord>(&self, key: impl Fn(usize) -> K) -> Vec<(K, (Issued, u64))> {
+        let mut groups: BTreeMap<K, (Issued, u64)> = BTreeMap::new();
+        for (at, _, issued) in self.issued_operations() {
+            let (total, divergences) = groups.entry(key(at)).or_default();
+            *total += issued;
+            *divergences += self.diverged_at(at);
+        }
+        let mut groups: Vec<(K, (Issued, u64))> = groups.into_iter().collect();
+        // The sort is stable: equally frequent groups stay in the order of their keys.
+        groups.sort_by_key(|(_, (issued, _))| std::cmp::Reverse(issued.warp_instructions));
+        groups
+    }
+
+    /// Returns the counts of instructions at which lanes can diverge, in order of address.
+    pub(super) fn branches(&self) -> Vec<BranchCount> {
+        let can_part = |op: &Op| match op.control {
+            ControlEffect::Next | ControlEffect::Push(..) | ControlEffect::Reconverge | ControlEffect::End => false,
+            ControlEffect::Indirect { .. } => true,
+            _ => !op.condition.is_always(),
+        };
+        self.issued_operations()
+            .filter(|(_, op, _)| can_part(op))
+            .map(|(at, op, issued)| BranchCount {
+                address: op.addr.to_string(),
+                mnemonic: self.mnemonic(at).to_owned(),
+                source: self.source(at),
+                issued,
+                divergences: self.diverged_at(at),
+            })
+            .collect()
+    }
+
+    /// Returns the accesses by memory space and kind.
+    pub(super) fn memory(&self) -> Vec<MemoryCount> {
+        let mut groups: BTreeMap<(&str, &str), MemoryCount> = BTreeMap::new();
+        for (at, _, issued) in self.issued_operations() {
+            let Some((access, bytes)) = self.prepared.program.access(at) else {
+                continue;
+            };
+            let key = (space_name(access.space), access_name(access));
+            let count = groups.entry(key).or_insert(MemoryCount {
+                space: key.0,
+                access: key.1,
+                warp_accesses: 0,
+                thread_accesses: 0,
+                bytes: 0,
+            });
+            let threads = issued.executed_thread_instructions;
+            count.warp_accesses += issued.warp_instructions;
+            count.thread_accesses += threads;
+            count.bytes += threads.saturating_mul(bytes.into());
+        }
+        groups.into_values().collect()
+    }
+}
+
+fn access_name(access: MemoryEffect) -> &'static str {
+    match (access.loads, access.stores) {
+        (_, false) => "load",
+        (false, true) => "store",
+        (true, true) => "atomic",
+    }
+}
+
+fn space_name(space: MemorySpace) -> &'static str {
+    match space {
+        MemorySpace::Global => "global",
+        MemorySpace::Shared => "shared",
+        MemorySpace::Local => "local",
+        MemorySpace::Constant => "constant",
+        MemorySpace::Generic => "generic",
+        MemorySpace::Texture => "texture",
+        MemorySpace::Surface => "surface",
+        MemorySpace::Attribute => "attribute",
+    }
+}

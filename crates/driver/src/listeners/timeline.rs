@@ -1,0 +1,381 @@
+//! Timeline of a simulation in the Trace Event Format: a process for each SM, a thread for each warp slot and each
+//! block slot. One cycle is written as one microsecond.
+
+use std::io::{self, Write};
+
+use warpbound_ir::OpIndex;
+use warpbound_report::trace::{Phase, TraceMetadata, TraceArgs, TraceEvent, TraceWriter};
+use warpbound_launch::{Size};
+use warpbound_simulate::timed::{Event, HitLevel, EventListener, StallCycles, WarpPlace};
+
+use super::names::{InstrNames, access_name, mask_text, space_name, nonzero_stalls};
+
+/// Listener that writes a timeline. Its state is bounded by the resident blocks and warps.
+pub(super) struct Timeline<'a> {
+    out: TraceWriter<&'a mut dyn Write>,
+    names: &'a InstrNames,
+    /// Warp slots of an SM. Thread numbers beyond them are those of misses and blocks.
+    slots: u64,
+    sms: Vec<Sm>,
+    /// Identifier of the next asynchronous slice.
+    id: u64,
+}
+
+/// State of an SM on the timeline.
+#[derive(Default)]
+struct Sm {
+    is_named: bool,
+    has_misses: bool,
+    slots: Vec<WarpSlot>,
+    /// Block slots; `None` is a free slot.
+    places: Vec<Option<ResidentBlock>>,
+}
+
+/// State of a warp slot.
+#[derive(Clone, Default)]
+struct WarpSlot {
+    is_named: bool,
+    /// Last issued instruction of its warp, whose slice is open.
+    issued: Option<OpenSlice>,
+}
+
+/// Issued instruction.
+#[derive(Clone, Copy)]
+struct OpenSlice {
+    cycle: u64,
+    at: OpIndex,
+    block: u64,
+    warp: u32,
+    active: u32,
+    waited: StallCycles,
+}
+
+/// Resident block.
+#[derive(Clone, Copy)]
+struct ResidentBlock {
+    cycle: u64,
+    number: u64,
+    index: Size,
+    warps: u32,
+}
+
+/// Returns the process number of an SM. Viewers give number 0 a special meaning.
+fn process_id(sm: u32) -> u64 {
+    u64::from(sm) + 1
+}
+
+/// Returns the thread number of a warp slot.
+fn warp_thread(slot: u32) -> u64 {
+    u64::from(slot) + 1
+}
+
+impl<'a> Timeline<'a> {
+    /// Creates a timeline; `slots` is the number of warp slots of an SM.
+    pub(super) fn new(
+        out: &'a mut dyn Write,
+        names: &'a InstrNames,
+        about: &TraceMetadata<'_>,
+        slots: u64,
+    ) -> Timeline<'a> {
+        Timeline {
+            out: TraceWriter::new(out, about),
+            names,
+            slots,
+            sms: Vec::new(),
+            id: 0,
+        }
+    }
+
+    /// Completes the file; returns the first error of any write.
+    pub(super) fn finish(self) -> io::Result<()> {
+        self.out.finish()
+    }
+
+    fn miss_thread(&self) -> u64 {
+        self.slots + 1
+    }
+
+    fn block_thread(&self, place: usize) -> u64 {
+        self.slots + 2 + place as u64
+    }
+
+    /// Returns the state of an SM, and names its process at the first use.
+    fn sm(&mut self, sm: u32) -> &mut Sm {
+        let index = sm as usize;
+        if index >= self.sms.len() {
+            self.sms.resize_with(index + 1, Sm::default);
+        }
+        if !self.sms[index].is_named {
+            self.sms[index].is_named = true;
+            self.out.process(process_id(sm), &format!("SM {sm}"));
+        }
+        &mut self.sms[index]
+    }
+
+    /// Returns the slot of a warp, and names its thread at the first use.
+    fn slot(&mut self, warp: &WarpPlace) -> &mut WarpSlot {
+        let index = warp.slot as usize;
+        let slots = &mut self.sm(warp.sm).slots;
+        if index >= slots.len() {
+            slots.resize(index + 1, WarpSlot::default());
+        }
+        if !slots[index].is_named {
+            slots[index].is_named = true;
+            let thread = warp_thread(warp.slot);
+            // Warps are shown below blocks and misses.
+            let order = self.slots + thread;
+            let name = format!("warp {} (scheduler {})", warp.slot, warp.scheduler);
+            self.out.thread(process_id(warp.sm), thread, &name, order);
+        }
+        &mut self.sms[warp.sm as usize].slots[index]
+    }
+
+    fn write(
+        &mut self,
+        name: &str,
+        cat: &'static str,
+        ph: Phase,
+        [ts, pid, tid]: [u64; 3],
+        args: Option<TraceArgs<'_>>,
+    ) {
+        self.out.event(&TraceEvent {
+            name,
+            cat,
+            ph,
+            ts,
+            dur: None,
+            pid,
+            tid,
+            id: None,
+            s: (ph == Phase::Instant).then_some("t"),
+            args,
+        });
+    }
+
+    /// Ends the slice of the last instruction of a warp.
+    fn end_issue(&mut self, cycle: u64, place: &WarpPlace) {
+        let Some(issued) = self.slot(place).issued.take() else {
+            return;
+        };
+        let name = self.names.at(issued.at);
+        self.out.event(&TraceEvent {
+            name: name.mnemonic,
+            cat: "issue",
+            ph: Phase::Complete,
+            ts: issued.cycle,
+            dur: Some(cycle.saturating_sub(issued.cycle)),
+            pid: process_id(place.sm),
+            tid: warp_thread(place.slot),
+            id: None,
+            s: None,
+            args: Some(TraceArgs::Issue {
+                address: &name.address,
+                text: &name.text,
+                source: name.source.as_deref(),
+                block: issued.block,
+                warp: issued.warp,
+                active: mask_text(issued.active),
+                stalls: nonzero_stalls(&issued.waited),
+            }),
+        });
+    }
+
+    /// Assigns a block to the first free block slot.
+    fn begin_block(&mut self, sm: u32, running: ResidentBlock) {
+        let block_slots = &mut self.sm(sm).places;
+        match block_slots.iter().position(Option::is_none) {
+            Some(place) => block_slots[place] = Some(running),
+            None => {
+                block_slots.push(Some(running));
+                let find_block_slot = block_slots.len() - 1;
+                let thread = self.block_thread(find_block_slot);
+                let name = format!("blocks {find_block_slot}");
+                self.out.thread(process_id(sm), thread, &name, find_block_slot as u64);
+            }
+        }
+    }
+
+    /// Returns the slot of a block.
+    fn place(&mut self, sm: u32, number: u64) -> Option<usize> {
+        let places = &self.sm(sm).places;
+        let is = |running: &Option<ResidentBlock>| running.is_some_and(|r| r.number == number);
+        places.iter().position(is)
+    }
+
+    /// Frees the slot of a block and writes its slice.
+    fn end_block(&mut self, cycle: u64, sm: u32, number: u64) {
+        let Some(place) = self.place(sm, number) else {
+            return;
+        };
+        let Some(running) = self.sm(sm).places[place].take() else {
+            return;
+        };
+        let [x, y, z] = running.index;
+        self.out.event(&TraceEvent {
+            name: &format!("block ({x}, {y}, {z})"),
+            cat: "block",
+            ph: Phase::Complete,
+            ts: running.cycle,
+            dur: Some(cycle.saturating_sub(running.cycle)),
+            pid: process_id(sm),
+            tid: self.block_thread(place),
+            id: None,
+            s: None,
+            args: Some(TraceArgs::Block {
+                block: running.index,
+                number,
+                warps: running.warps,
+            }),
+        });
+    }
+
+    /// Writes an asynchronous slice, from the issue of an access to its completion.
+    fn write_access(&mut self, cycle: u64, done: u64, warp: &WarpPlace, name: &str, args: TraceArgs<'_>) {
+        let next_slice_id = self.id;
+        self.id += 1;
+        let ends = [
+            (Phase::AsyncBegin, cycle, Some(args)),
+            (Phase::AsyncEnd, done.max(cycle), None),
+        ];
+        for (ph, ts, args) in ends {
+            self.out.event(&TraceEvent {
+                name,
+                cat: "memory",
+                ph,
+                ts,
+                dur: None,
+                pid: process_id(warp.sm),
+                tid: warp_thread(warp.slot),
+                id: Some(next_slice_id),
+                s: None,
+                args,
+            });
+        }
+    }
+
+    /// Writes an instant for a miss of a first-level cache.
+    fn write_miss(&mut self, cycle: u64, sm: u32, what: &str, found: HitLevel) {
+        let thread = self.miss_thread();
+        let drawn = self.sm(sm);
+        if !drawn.has_misses {
+            drawn.has_misses = true;
+            self.out.thread(process_id(sm), thread, "misses", self.slots);
+        }
+        let from = match found {
+            HitLevel::First => "first cache",
+            HitLevel::Second => "second cache",
+            HitLevel::L2 => "L2",
+            HitLevel::Dram => "DRAM",
+        };
+        let name = format!("{what} from {from}");
+        let at = [cycle, process_id(sm), thread];
+        self.write(&name, "miss", Phase::Instant, at, None);
+    }
+}
+
+impl EventListener for Timeline<'_> {
+    fn event(&mut self, cycle: u64, event: &Event) {
+        match event {
+            &Event::BlockBegins {
+                sm,
+                number,
+                block,
+                warps,
+            } => self.begin_block(
+                sm,
+                ResidentBlock {
+                    cycle,
+                    number,
+                    index: block,
+                    warps,
+                },
+            ),
+            Event::Issue {
+                warp,
+                at,
+                active,
+                waited,
+                ..
+            } => {
+                self.end_issue(cycle, warp);
+                self.slot(warp).issued = Some(OpenSlice {
+                    cycle,
+                    at: *at,
+                    block: warp.block,
+                    warp: warp.warp,
+                    active: *active,
+                    waited: *waited,
+                });
+            }
+            Event::Shared {
+                warp,
+                at,
+                kind,
+                transactions,
+                conflicts,
+                done,
+            } => {
+                let names = self.names;
+                let args = TraceArgs::Shared {
+                    address: &names.at(*at).address,
+                    transactions: *transactions,
+                    conflicts: *conflicts,
+                };
+                let name = format!("shared {}", access_name(*kind));
+                self.write_access(cycle, *done, warp, &name, args);
+            }
+            Event::Global {
+                warp,
+                at,
+                space,
+                kind,
+                sectors,
+                l1_hits,
+                l2_hits,
+                dram,
+                done,
+                ..
+            } => {
+                let names = self.names;
+                let args = TraceArgs::Memory {
+                    address: &names.at(*at).address,
+                    sectors: *sectors,
+                    l1_hits: *l1_hits,
+                    l2_hits: *l2_hits,
+                    dram: *dram,
+                };
+                let name = format!("{} {}", space_name(*space), access_name(*kind));
+                self.write_access(cycle, *done, warp, &name, args);
+            }
+            &Event::ConstantMiss { sm, found, .. } => self.write_miss(cycle, sm, "constant", found),
+            &Event::FetchMiss { sm, found, .. } => self.write_miss(cycle, sm, "instruction", found),
+            &Event::BarrierOpens { sm, block, warps } => {
+                if let Some(place) = self.place(sm, block) {
+                    let at = [cycle, process_id(sm), self.block_thread(place)];
+                    let args = Some(TraceArgs::Barrier { warps });
+                    self.write("barrier opens", "barrier", Phase::Instant, at, args);
+                }
+            }
+            Event::WarpEnds { warp } => self.end_issue(cycle, warp),
+            &Event::BlockEnds { sm, number, .. } => self.end_block(cycle, sm, number),
+            Event::Launched | Event::Done => {
+                let name = match event {
+                    Event::Launched => "launched",
+                    _ => "done",
+                };
+                self.out.event(&TraceEvent {
+                    name,
+                    cat: "kernel",
+                    ph: Phase::Instant,
+                    ts: cycle,
+                    dur: None,
+                    pid: process_id(0),
+                    tid: 0,
+                    id: None,
+                    s: Some("g"),
+                    args: None,
+                });
+            }
+        }
+    }
+}

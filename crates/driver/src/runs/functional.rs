@@ -1,0 +1,181 @@
+//! Untimed execution of a GPU kernel: results, faults and instruction counts.
+
+use std::num::NonZero;
+
+use warpbound_analyse::ThreadCfg;
+use warpbound_analyse::thread_cfg::Limits;
+use warpbound_base::Diagnostic;
+use warpbound_ir::OpIndex;
+use warpbound_isa::Program;
+use warpbound_load::Kernel;
+use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder, check_limits, compare_buffers, output_files};
+use warpbound_report::functional::FunctionalReport;
+use warpbound_simulate::functional::{Fault, FaultKind, launch_on};
+
+use super::notes;
+use crate::listeners::instruction_statistics::InstructionStatistics;
+use crate::{Prepared, Session};
+
+
+/// Default limit of the warp instructions of a run.
+pub(crate) const MAX_INSTRUCTIONS: u64 = 1_000_000_000;
+
+/// Result of executing a launch of a grid to its end.
+#[derive(Clone, Debug)]
+pub struct FunctionalRun {
+    /// Report of the execution.
+    pub report: FunctionalReport,
+    /// Memory at the end; its buffers are in the order of the parameters that own a buffer.
+    pub memory: GlobalMemory,
+    /// Diagnostic of the first buffer element that differs from the expected value.
+    pub unexpected: Option<Diagnostic>,
+}
+
+/// Options of an execution.
+#[derive(Clone, Copy, Debug)]
+pub struct RunOptions {
+    /// Limit of the warp instructions; `None` is 1,000,000,000.
+    pub max_instructions: Option<u64>,
+    /// Lanes that continue first after a divergent branch.
+    pub order: PathOrder,
+    /// Host threads that execute blocks; their number does not change the result.
+    pub threads: NonZero<usize>,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
+            max_instructions: None,
+            order: PathOrder::TakenFirst,
+            threads: NonZero::<usize>::MIN,
+        }
+    }
+}
+
+impl Session {
+    /// Returns the kernel of a launch of a grid.
+    ///
+    /// # Errors
+    ///
+    /// There is no such kernel, or there are several.
+    pub fn launched_grid<'a>(
+        &'a self,
+        name: Option<&str>,
+        grid: &LaunchFile,
+    ) -> Result<&'a Kernel, Diagnostic> {
+        self.only_kernel(name.or(grid.kernel.as_deref()))
+    }
+
+    /// Executes all blocks of a grid to their end and compares the buffers with the expected values.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`Session::execute`], and buffers that differ from the expected values.
+    pub fn run_functional(
+        &self,
+        kernel: &Kernel,
+        grid: &LaunchFile,
+        max_instructions: Option<u64>,
+    ) -> Result<FunctionalRun, Diagnostic> {
+        let options = RunOptions {
+            max_instructions,
+            ..RunOptions::default()
+        };
+        let mut run = self.execute(kernel, grid, &options, &mut |_| ())?;
+        match run.unexpected.take() {
+            Some(diagnostic) => Err(diagnostic),
+            None => Ok(run),
+        }
+    }
+
+    /// Executes all blocks of a grid to their end. `progress` receives the number of completed blocks after each one.
+    /// Unexpected buffer contents are part of the result, not an error.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel, the kernel faults, or the meaning of an instruction is unknown.
+    pub fn execute(
+        &self,
+        kernel: &Kernel,
+        grid: &LaunchFile,
+        options: &RunOptions,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<FunctionalRun, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        if !matches!(prepared.program, Program::Nvidia(_)) {
+            let what = Diagnostic::new("mini-SIMT kernels have no untimed execution");
+            let diagnostic = what.in_kernel(kernel.demangled());
+            return Err(self.locate(diagnostic.hint("omit --functional")));
+        }
+        check_limits(kernel, grid)?;
+        let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
+        let (run, mut memory) = self.bind(&prepared, grid, options.order, most)?;
+        let counts = launch_on(&prepared.code, &run, &mut memory, options.threads, progress)
+            .map_err(|fault| self.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
+        let compared = compare_buffers(kernel, grid, &memory);
+        let statistics = InstructionStatistics::new(&prepared, &counts);
+        let report = FunctionalReport {
+            schema: FunctionalReport::SCHEMA,
+            file: self.file.clone(),
+            kernel: kernel.demangled(),
+            grid: grid.grid,
+            block: grid.block,
+            issued: statistics.total(),
+            divergences: counts.divergences.iter().sum(),
+            checked_elements: compared.elements,
+            notes: notes::notes(&prepared, &counts),
+            classes: statistics.classes(),
+            mnemonics: statistics.mnemonics(),
+            branches: statistics.branches(),
+            memory: statistics.memory(),
+            lines: statistics.lines(),
+        };
+        Ok(FunctionalRun {
+            report,
+            memory,
+            unexpected: compared.mismatch,
+        })
+    }
+}
+
+impl FunctionalRun {
+    /// Returns the output files of the launch: names in the launch file, and contents in the NPY format.
+    pub fn outputs<'a>(&'a self, grid: &'a LaunchFile) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
+        output_files(grid, &self.memory)
+    }
+}
+
+impl Prepared<'_> {
+    /// Returns the diagnostic of a fault, with its location and, if possible, a hint.
+    pub(crate) fn fault(&self, fault: &Fault) -> Diagnostic {
+        let name = self.program.mnemonic(fault.at.index()).unwrap_or("the end");
+        let is_outside = matches!(fault.kind, FaultKind::ExternalCode(_));
+        let mut fault = fault.clone();
+        if let (true, Some(callee)) = (is_outside, self.external_callee(fault.at)) {
+            fault.kind = FaultKind::ExternalCode(callee);
+        }
+        let what = Diagnostic::new(format!("{name}: {fault}"));
+        let mut diagnostic = self.at_op(what, fault.at);
+        diagnostic.location.source = self.source(self.addr(fault.at));
+        if fault.is_instruction_limit() {
+            return diagnostic.hint("--max-instructions allows more");
+        }
+        if is_outside {
+            return diagnostic.hint(
+                "device printf, malloc and the like are in the driver or in another file: compile the kernel without \
+                 the call, or choose data that avoids it",
+            );
+        }
+        diagnostic
+    }
+
+    /// Returns the function outside the file that an operation calls, if the file names it.
+    fn external_callee(&self, at: OpIndex) -> Option<String> {
+        let thread = ThreadCfg::build(&self.code, &Limits::default()).ok()?;
+        let mut calls = thread
+            .space
+            .ids()
+            .filter(|&id| thread.space.block(id).last == at);
+        calls.find_map(|id| thread.resolved.get(id.index())?.as_ref()?.external.clone())
+    }
+}

@@ -1,0 +1,202 @@
+//! Simulation of one block of a mini-SIMT kernel, cycle by cycle.
+
+use std::fmt::Write as _;
+
+use warpbound_base::Diagnostic;
+use warpbound_ir::{Cell, OpIndex};
+use warpbound_isa::Program;
+use warpbound_load::{Kernel};
+use crate::mini;
+use warpbound_report::RunReport;
+use warpbound_simulate::mini::{CycleEvent, Simulation, Start};
+
+use crate::Session;
+use crate::prepared::Prepared;
+
+/// Default limit of the cycles of a run.
+const MAX_CYCLES: u64 = 100_000_000;
+
+impl Session {
+    /// Returns the kernel of a launch: the one with the name, or else the one that the launch names, or the only one.
+    ///
+    /// # Errors
+    ///
+    /// There is no such kernel, or there are several.
+    pub fn launched<'a>(
+        &'a self,
+        name: Option<&str>,
+        launch: &mini::LaunchFile,
+    ) -> Result<&'a Kernel, Diagnostic> {
+        self.only_kernel(name.or(launch.kernel.as_deref()))
+    }
+
+    /// Simulates a block to its end. `trace`, if given, receives a line for each cycle: `cycle label: instruction
+    /// lanes`, as in `abstract-cta-2014`, Figure 2.
+    ///
+    /// # Errors
+    ///
+    /// The kernel cannot be simulated, the launch does not suit it, the run ends in a fault, or the memory at the end
+    /// differs from the expected words.
+    pub fn run(
+        &self,
+        kernel: &Kernel,
+        launch: &mini::LaunchFile,
+        machine: &mini::Machine,
+        max_cycles: Option<u64>,
+        trace: Option<&mut dyn FnMut(&str)>,
+    ) -> Result<RunReport, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
+        let not_runnable =
+            |at: OpIndex, what: String| here(prepared.at_op(Diagnostic::new(what), at));
+        self.check_machine(&prepared).map_err(here)?;
+        let cells = prepared.launch_cells(launch)?;
+        let simulation = Simulation::new(&prepared.code, machine)
+            .map_err(|unknown| not_runnable(unknown.at, unknown.to_string()))?;
+        let warps = simulation.warps(launch.threads);
+        check_machine_holds(warps, launch, machine)?;
+        let start = Start {
+            threads: launch.threads,
+            cells,
+            memory: launch.words(),
+        };
+        let limit = max_cycles.or(launch.max_cycles).unwrap_or(MAX_CYCLES);
+        let mut line = String::new();
+        let finished = match trace {
+            None => simulation.run(&start, limit, |_| ()),
+            Some(print) => simulation.run(&start, limit, |event| {
+                line.clear();
+                write_trace_line(&prepared, machine.warp_width, warps, event, &mut line);
+                print(&line);
+            }),
+        };
+        let finished = finished.map_err(|fault| {
+            let place = prepared.place(fault.at);
+            not_runnable(fault.at, format!("{place}: {fault}"))
+        })?;
+        let mut checked_words = 0;
+        for words in &launch.expect {
+            let found = finished.memory.iter().skip(words.at as usize);
+            for (at, (found, expected)) in (words.at..).zip(found.zip(&words.values)) {
+                if found != expected {
+                    let (found, expected) = (*found as i32, *expected as i32);
+                    return Err(Diagnostic::new(format!(
+                        "the word at {at} is {found} at the end, not {expected}"
+                    ))
+                    .in_kernel(kernel.demangled())
+                    .in_file(launch.file.as_str()));
+                }
+                checked_words += 1;
+            }
+        }
+        Ok(RunReport {
+            schema: RunReport::SCHEMA,
+            file: self.file.clone(),
+            kernel: kernel.demangled(),
+            machine: machine.name.clone(),
+            threads: launch.threads,
+            warps,
+            warp_width: machine.warp_width,
+            cycles: finished.cycles.0.0,
+            issued: finished.issued,
+            stalled: finished.stalled,
+            checked_words,
+        })
+    }
+}
+
+impl Session {
+    /// Checks that the code is mini-SIMT.
+    pub(crate) fn check_machine(&self, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
+        match &prepared.program {
+            Program::Mini(_) => Ok(()),
+            Program::Nvidia(_) => Err(Diagnostic::new(format!(
+                "{} kernels do not run on machines for mini-SIMT",
+                self.image.isa()
+            ))
+            .hint("`warpbound run` has machines for them")),
+        }
+    }
+}
+
+/// Checks that the machine can hold the warps of a launch.
+pub(crate) fn check_machine_holds(
+    warps: usize,
+    launch: &mini::LaunchFile,
+    machine: &mini::Machine,
+) -> Result<(), Diagnostic> {
+    if warps > machine.warps as usize {
+        return Err(Diagnostic::new(format!(
+            "{} threads make {warps} warps, machine {} holds {}",
+            launch.threads, machine.name, machine.warps
+        ))
+        .in_file(launch.file.as_str()));
+    }
+    Ok(())
+}
+
+impl Prepared<'_> {
+    /// Returns the initial values of the cells, which are equal in all threads.
+    ///
+    /// # Errors
+    ///
+    /// A launch constant has no value, or the kernel has no launch constant of a given name.
+    pub(crate) fn launch_cells(&self, launch: &mini::LaunchFile) -> Result<Vec<(Cell, u32)>, Diagnostic> {
+        let fault = |what: String| {
+            Diagnostic::new(what)
+                .in_kernel(self.kernel.demangled())
+                .in_file(launch.file.as_str())
+        };
+        let names: Vec<&str> = match &self.program {
+            Program::Mini(program) => {
+                let params = program.variables.iter().take(program.params);
+                params.map(String::as_str).collect()
+            }
+            Program::Nvidia(_) => Vec::new(),
+        };
+        if let Some(name) = launch
+            .constants
+            .keys()
+            .find(|name| !names.contains(&name.as_str()))
+        {
+            return Err(fault(format!("the kernel has no launch constant {name}")));
+        }
+        (0u8..)
+            .zip(names)
+            .map(|(index, name)| match launch.constants.get(name) {
+                Some(&value) => Ok((Cell::gpr(index), value)),
+                None => Err(fault(format!("launch constant {name} has no value"))),
+            })
+            .collect()
+    }
+}
+
+/// Writes a cycle of the trace.
+fn write_trace_line(prepared: &Prepared<'_>, width: u32, warps: usize, event: CycleEvent, line: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = match event {
+        CycleEvent::Issue {
+            cycle,
+            warp,
+            op,
+            active,
+        } => {
+            let mnemonic = prepared.program.mnemonic(op.index()).unwrap_or("?");
+            let lanes: String = (0..width)
+                .map(|lane| if active >> lane & 1 == 1 { '1' } else { '0' })
+                .collect();
+            let place = prepared.place(op);
+            match warps {
+                1 => write!(line, "{cycle:02} {place}: {mnemonic} {lanes}"),
+                _ => write!(line, "{cycle:02} {place}: {mnemonic} {lanes} warp {warp}"),
+            }
+        }
+        CycleEvent::Stall { cycle, warp, op } => {
+            let place = prepared.place(op);
+            match warps {
+                1 => write!(line, "{cycle:02} {place}: stall"),
+                _ => write!(line, "{cycle:02} {place}: stall warp {warp}"),
+            }
+        }
+    };
+}

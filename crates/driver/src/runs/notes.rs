@@ -1,0 +1,40 @@
+//! Notes: suspicious behaviour of a kernel that does not end the run.
+
+use warpbound_report::functional::RunNote;
+use warpbound_simulate::functional::{Counts, Note, NoteKind};
+
+use crate::Prepared;
+
+/// Returns the notes of a run in order of first occurrence.
+pub(crate) fn notes(prepared: &Prepared<'_>, counts: &Counts) -> Vec<RunNote> {
+    let size = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
+    let spell = |note: &Note| {
+        let (what, thread) = match note.kind {
+            NoteKind::Unwritten { thread, address } => (
+                format!(
+                    "byte {address} of shared memory is read, but no thread of the block has written it"
+                ),
+                format!("thread {} of ", size(thread)),
+            ),
+            NoteKind::ExitedThreads(threads) => (
+                format!(
+                    "a barrier of the whole block is passed although {threads} of its threads have left the kernel"
+                ),
+                String::new(),
+            ),
+        };
+        RunNote {
+            address: prepared.addr(note.at).to_string(),
+            mnemonic: prepared
+                .program
+                .mnemonic(note.at.index())
+                .unwrap_or("?")
+                .to_owned(),
+            source: prepared.source(prepared.addr(note.at)),
+            message: what,
+            location: format!("{thread}block {}", size(note.block)),
+            times: note.times,
+        }
+    };
+    counts.notes.iter().map(spell).collect()
+}

@@ -1,0 +1,416 @@
+//! Timed simulation of a GPU kernel: cycles, stall reasons and memory traffic.
+
+use std::io::{self, Write};
+use std::num::NonZero;
+
+use warpbound_base::Diagnostic;
+use warpbound_isa::{Program, nvidia};
+use warpbound_load::Kernel;
+use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder, StartCaches, compare_buffers, output_files};
+use warpbound_machine::{GpuModel, Occupancy, Parameter, Selection, MachineConfig, ParameterSum, SchedulerPolicy};
+use warpbound_report::functional::Issued;
+use warpbound_report::timed::{ParameterOverride, Spread, TimedReport};
+use warpbound_report::trace::TraceMetadata;
+use warpbound_simulate::functional::Counts;
+use warpbound_simulate::timed::{Caches, TimedResult, Interlock, EventListener, Setup};
+
+use super::functional::MAX_INSTRUCTIONS;
+use super::notes;
+use crate::listeners::cycle_statistics::CycleStatistics;
+use crate::listeners::events::Events;
+use crate::listeners::names::Names;
+use crate::listeners::progress::Blocks;
+use crate::listeners::tables;
+use crate::listeners::timeline::Timeline;
+use crate::{Prepared, Session};
+
+mod assumptions;
+mod ends;
+mod occupancy;
+mod sensitivities;
+
+#[cfg(test)]
+mod tests;
+
+
+/// Options of a timed simulation.
+#[derive(Clone, Debug)]
+pub struct TimedOptions {
+    /// Model of the GPU.
+    pub machine: GpuModel,
+    /// Policy of the schedulers; `None` is that of the machine.
+    pub scheduler: Option<SchedulerPolicy>,
+    /// Selection of the parameter values.
+    pub selection: Selection,
+    /// Parameters with other values than the selected ones, each at most once.
+    pub set: Vec<(Parameter, u64)>,
+    /// Sums of two parameters with given values; the first part is adapted, the other one keeps its value. Each at most
+    /// once, and none that is in `set`.
+    pub sums: Vec<(ParameterSum, u64)>,
+    /// Initial state of the L2 cache; `None` is that of the launch.
+    pub caches: Option<StartCaches>,
+    /// Mechanism that delays dependent instructions.
+    pub interlock: Interlock,
+    /// Limit of the warp instructions; `None` is 1,000,000,000.
+    pub max_instructions: Option<u64>,
+    /// Lanes that continue first after a divergent branch.
+    pub order: PathOrder,
+    /// Whether to repeat the simulation with both ends of each parameter's range and report each result.
+    pub sensitivities: bool,
+    /// Whether to repeat the simulation also without `sensitivities` if it is short, and report only the range of the
+    /// cycles. "Short" is a number of instructions, so that the report does not depend on the host.
+    pub spread: bool,
+    /// Host threads for the repetitions; their number does not change the result.
+    pub threads: NonZero<usize>,
+}
+
+impl TimedOptions {
+    /// Returns the default options for a machine.
+    pub fn new(machine: GpuModel) -> TimedOptions {
+        TimedOptions {
+            machine,
+            scheduler: None,
+            selection: Selection::default(),
+            set: Vec::new(),
+            sums: Vec::new(),
+            caches: None,
+            interlock: Interlock::default(),
+            max_instructions: None,
+            order: PathOrder::default(),
+            sensitivities: false,
+            spread: false,
+            threads: NonZero::<usize>::MIN,
+        }
+    }
+
+    /// Returns the parameters that the user has set.
+    fn parameters_set(&self) -> impl Iterator<Item = Parameter> {
+        let numbers = self.set.iter().map(|(parameter, _)| *parameter);
+        numbers.chain(self.sums.iter().map(|(sum, _)| sum.part()))
+    }
+}
+
+/// Progress of a timed simulation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RunProgress {
+    /// Number of completed blocks of the launch.
+    Blocks(u64),
+    /// Repetitions of the simulation for sensitivities or a selection search.
+    Runs {
+        /// Completed repetitions.
+        done: usize,
+        /// All repetitions.
+        all: usize,
+    },
+}
+
+/// Receivers of events and progress of a simulation.
+pub struct Hooks<'a> {
+    /// Output for a JSON line per event, see [`warpbound_report::events`].
+    pub events: Option<&'a mut dyn Write>,
+    /// Output for a file in the Trace Event Format.
+    pub timeline: Option<&'a mut dyn Write>,
+    /// Receives the progress.
+    pub progress: &'a mut dyn FnMut(RunProgress),
+}
+
+/// Result of simulating a launch of a grid to its end.
+#[derive(Debug)]
+pub struct TimedRun {
+    /// Report of the simulation.
+    pub report: TimedReport,
+    /// Memory at the end; its buffers are in the order of the parameters that own a buffer.
+    pub memory: GlobalMemory,
+    /// Diagnostic of the first buffer element that differs from the expected value.
+    pub unexpected: Option<Diagnostic>,
+    /// First error of writing the events.
+    pub events: io::Result<()>,
+    /// First error of writing the timeline.
+    pub timeline: io::Result<()>,
+}
+
+impl TimedRun {
+    /// Returns the output files of the launch: names in the launch file, and contents in the NPY format.
+    pub fn outputs<'a>(&'a self, grid: &'a LaunchFile) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
+        output_files(grid, &self.memory)
+    }
+}
+
+impl Session {
+    /// Returns the model of the GPU that the code is for.
+    ///
+    /// # Errors
+    ///
+    /// No built-in machine has the architecture of the code.
+    pub fn own_gpu_model(&self) -> Result<GpuModel, Diagnostic> {
+        GpuModel::for_architecture(&self.image.isa().to_string()).map_err(|d| self.locate(d))
+    }
+
+    /// Simulates all blocks of a grid to their end, cycle by cycle. Unexpected buffer contents are part of the result,
+    /// not an error.
+    ///
+    /// # Errors
+    ///
+    /// The changed parameters are inconsistent, the launch does not suit the kernel or the machine, the kernel faults,
+    /// or the meaning of an instruction is unknown.
+    pub fn run_timed(
+        &self,
+        kernel: &Kernel,
+        grid: &LaunchFile,
+        options: &TimedOptions,
+        hooks: Hooks<'_>,
+    ) -> Result<TimedRun, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        let mut timed = TimedLaunch::new(self, &prepared, grid, options)?;
+        let Hooks {
+            events,
+            timeline,
+            progress,
+        } = hooks;
+        let tried = timed.search_ends(progress)?;
+        let (launch, mut memory) = timed.start()?;
+        let names = Names::of(&prepared);
+        let about = TraceMetadata {
+            file: &self.file,
+            kernel: &kernel.demangled(),
+            machine: &options.machine.name,
+            time: TraceMetadata::TIME,
+        };
+        let slots = timed.setup.machine[Parameter::SmWarps];
+        let events = events.map(|out| Events::new(out, &names));
+        let timeline = timeline.map(|out| Timeline::new(out, &names, &about, slots));
+        let done = Blocks::new(&mut *progress);
+        let statistics = CycleStatistics::new(prepared.code.ops.len());
+        let mut listener = ((statistics, done), (events, timeline));
+        let finished = timed.run(&timed.setup, &launch, &mut memory, &mut listener)?;
+        let ((statistics, _), (events, timeline)) = listener;
+        let compared = compare_buffers(kernel, grid, &memory);
+        let cycles = finished.cycles.0.0;
+        let is_short = options.spread && timed.is_short(&finished);
+        let sensitivities = match options.sensitivities || is_short {
+            true => Some(timed.sensitivities(&finished, progress)),
+            false => None,
+        };
+        let spread = sensitivities.as_deref().map(Spread::of);
+        let sensitivities = sensitivities.filter(|_| options.sensitivities);
+        let machine = &timed.setup.machine;
+        let clock = machine[Parameter::Clock];
+        let issued = total(&finished.counts);
+        let tables = statistics.tables(&prepared, &names, &finished.counts, machine);
+        let theoretical = occupancy::theoretical(&timed.occupancy(&timed.setup, &launch)?);
+        let report = TimedReport {
+            schema: TimedReport::SCHEMA,
+            file: self.file.clone(),
+            kernel: kernel.demangled(),
+            grid: grid.grid,
+            block: grid.block,
+            machine: options.machine.name.clone(),
+            machine_title: options.machine.title.clone(),
+            machine_sms: machine[Parameter::SmCount],
+            scheduler: timed.setup.policy.to_string(),
+            selection: selection_name(options.selection),
+            set: timed.parameter_overrides(),
+            selection_search: tried,
+            caches: match timed.setup.caches {
+                Caches::Cold => "cold",
+                Caches::Warm => "warm",
+            },
+            interlock: match options.interlock {
+                Interlock::ControlWords => "control-words",
+                Interlock::Scoreboard => "scoreboard",
+            },
+            cycles,
+            clock_khz: clock,
+            milliseconds: tables::ratio(cycles, clock),
+            divergences: finished.counts.divergences.iter().sum(),
+            checked_elements: compared.elements,
+            notes: notes::notes(&prepared, &finished.counts),
+            ipc: tables::ratio(issued.warp_instructions, cycles),
+            ipc_active: statistics.ipc_active(),
+            occupancy: statistics.occupancy(machine[Parameter::SmWarps], theoretical),
+            issued,
+            warp_cycles: tables.warp_cycles,
+            stalls: tables.stalls,
+            shared_read_transactions: tables.shared_transactions[0],
+            shared_write_transactions: tables.shared_transactions[1],
+            shared_atomic_transactions: tables.shared_transactions[2],
+            shared: tables.shared,
+            memory: tables.memory,
+            constant_misses: tables.constant_misses,
+            instruction_misses: tables.instruction_misses,
+            lines: tables.lines,
+            instructions: tables.instructions,
+            sms: tables.sms,
+            assumptions: timed.assumptions(&finished.used_parameters),
+            spread,
+            sensitivities,
+        };
+        Ok(TimedRun {
+            report,
+            memory,
+            unexpected: compared.mismatch,
+            events: events.map_or(Ok(()), Events::finish),
+            timeline: timeline.map_or(Ok(()), Timeline::finish),
+        })
+    }
+
+    /// Simulates all blocks of a grid to their end, cycle by cycle, with a listener. For the slow and the fast end,
+    /// parameters without a slow end have their typical values; [`Session::run_timed`] searches them.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`Session::run_timed`].
+    pub fn time(
+        &self,
+        prepared: &Prepared<'_>,
+        grid: &LaunchFile,
+        options: &TimedOptions,
+        listener: &mut impl EventListener,
+    ) -> Result<TimedResult, Diagnostic> {
+        let timed = TimedLaunch::new(self, prepared, grid, options)?;
+        let (launch, mut memory) = timed.start()?;
+        timed.run(&timed.setup, &launch, &mut memory, listener)
+    }
+}
+
+/// Timed simulation of a launch, run once or several times.
+struct TimedLaunch<'a> {
+    session: &'a Session,
+    prepared: &'a Prepared<'a>,
+    program: &'a nvidia::Program,
+    grid: &'a LaunchFile,
+    options: &'a TimedOptions,
+    setup: Setup,
+}
+
+impl<'a> TimedLaunch<'a> {
+    fn new(
+        session: &'a Session,
+        prepared: &'a Prepared<'a>,
+        grid: &'a LaunchFile,
+        options: &'a TimedOptions,
+    ) -> Result<TimedLaunch<'a>, Diagnostic> {
+        let Program::Nvidia(program) = &prepared.program else {
+            let what = Diagnostic::new("mini-SIMT kernels do not run on machines for GPU kernels");
+            return Err(session.locate(what.in_kernel(prepared.kernel.demangled())));
+        };
+        let name = &options.machine.name;
+        let here = |d: Diagnostic| d.in_file(format!("machine {name} with changed parameters"));
+        let machine = apply_overrides(options.machine.select(options.selection), options).map_err(here)?;
+        let setup = Setup {
+            machine,
+            policy: options.scheduler.unwrap_or(options.machine.choices.policy),
+            interlock: options.interlock,
+            caches: match options.caches.unwrap_or(grid.caches) {
+                StartCaches::Cold => Caches::Cold,
+                StartCaches::Warm => Caches::Warm,
+            },
+            registers: prepared.kernel.registers.into(),
+        };
+        Ok(TimedLaunch {
+            session,
+            prepared,
+            program,
+            grid,
+            options,
+            setup,
+        })
+    }
+
+    /// Returns the parameters that the user has set.
+    fn parameter_overrides(&self) -> Vec<ParameterOverride> {
+        let device = self.options.machine.select(self.options.selection);
+        let number = |parameter: Parameter| ParameterOverride {
+            name: parameter.name().to_owned(),
+            value: self.setup.machine[parameter],
+            instead_of: device[parameter],
+        };
+        self.options.parameters_set().map(number).collect()
+    }
+
+    /// Whether the user has set a parameter.
+    fn is_set(&self, parameter: Parameter) -> bool {
+        self.options.parameters_set().any(|set| set == parameter)
+    }
+
+    /// Returns the launch and its initial memory.
+    fn start(&self) -> Result<(Launch, GlobalMemory), Diagnostic> {
+        let most = self.options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
+        self.session
+            .bind(self.prepared, self.grid, self.options.order, most)
+    }
+
+    /// Computes the theoretical occupancy of the launch.
+    fn occupancy(&self, setup: &Setup, launch: &Launch) -> Result<Occupancy, Diagnostic> {
+        let found = occupancy::occupancy(&self.options.machine.name, launch, setup);
+        found.map_err(|what| self.here(what))
+    }
+
+    /// Adds file and kernel to a diagnostic.
+    fn here(&self, diagnostic: Diagnostic) -> Diagnostic {
+        let diagnostic = diagnostic.in_kernel(self.prepared.kernel.demangled());
+        self.session.locate(diagnostic)
+    }
+
+    /// Simulates the launch on a machine.
+    fn run(
+        &self,
+        setup: &Setup,
+        launch: &Launch,
+        memory: &mut GlobalMemory,
+        listener: &mut impl EventListener,
+    ) -> Result<TimedResult, Diagnostic> {
+        self.occupancy(setup, launch)?;
+        let code = &self.prepared.code;
+        warpbound_simulate::timed::run(code, self.program, launch, setup, memory, listener)
+            .map_err(|fault| self.here(self.prepared.fault(&fault)))
+    }
+}
+
+/// Returns the totals over all operations.
+fn total(counts: &Counts) -> Issued {
+    Issued {
+        warp_instructions: counts.issued(),
+        thread_instructions: counts.active.iter().sum(),
+        executed_thread_instructions: counts.executed.iter().sum(),
+    }
+}
+
+/// Formats a selection in the syntax of `--select`.
+fn selection_name(pick: Selection) -> String {
+    match pick {
+        Selection::Typical => "typical".to_owned(),
+        Selection::Least => "lo".to_owned(),
+        Selection::Most => "hi".to_owned(),
+        Selection::Slow => "slow".to_owned(),
+        Selection::Fast => "fast".to_owned(),
+        Selection::Seed(seed) => format!("seed={seed}"),
+    }
+}
+
+/// Applies the user's parameter values to a machine; refuses inconsistent ones.
+fn apply_overrides(mut machine: MachineConfig, options: &TimedOptions) -> Result<MachineConfig, Diagnostic> {
+    if options.parameters_set().next().is_none() {
+        return Ok(machine);
+    }
+    for &(parameter, value) in &options.set {
+        machine = machine.with(parameter, value);
+    }
+    for &(sum, value) in &options.sums {
+        let other = machine[sum.other()];
+        let Some(rest) = value.checked_sub(other) else {
+            let (name, of) = (sum.name(), sum.other().name());
+            return Err(Diagnostic::new(format!(
+                "{name} is {value}, but {of}, which is a part of it, is {other}"
+            )));
+        };
+        machine = machine.with(sum.part(), rest);
+    }
+    machine.check()?;
+    Ok(machine)
+}
+
+/// Returns a machine with another value of a parameter.
+fn with(machine: &MachineConfig, parameter: Parameter, value: u64) -> MachineConfig {
+    machine.clone().with(parameter, value)
+}

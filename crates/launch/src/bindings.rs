@@ -1,0 +1,95 @@
+//! Bindings of textures and surfaces: their objects and the addresses of their texels.
+
+use warpbound_base::Diagnostic;
+use warpbound_ir::ImageKind;
+use crate::file::{ElementType, ImageBinding, LaunchFile, TexelLayout};
+use crate::memory::GlobalMemory;
+use crate::texture::{Filter, Surface, TexelArray, TexelElement, Texture};
+
+/// Object of a texture: index of the texture in bits 19:0, of the sampler in bits 31:20, as compiled code expects.
+/// Indices start at 1, so that 0 is no object.
+pub(super) fn texture_object(number: usize) -> u32 {
+    let number = number as u32 + 1;
+    number << 20 | number
+}
+
+/// Object of a surface; surfaces are numbered after the textures.
+pub(super) fn surface_object(file: &LaunchFile, number: usize) -> u32 {
+    (file.textures.len() + number + 1) as u32
+}
+
+/// Binds the textures and surfaces of a launch whose buffers are in `memory`.
+///
+/// # Errors
+///
+/// If the properties of a texture or surface are incompatible.
+pub(super) fn bind(
+    file: &LaunchFile,
+    memory: &GlobalMemory,
+) -> Result<(Vec<Texture>, Vec<Surface>), Diagnostic> {
+    let fail = |kind: &str, name: &str, reason: String| {
+        Diagnostic::new(format!("{kind} {name}: {reason}")).in_file(file.file.as_str())
+    };
+    let mut textures = Vec::with_capacity(file.textures.len());
+    for (number, given) in file.textures.iter().enumerate() {
+        let name = &given.image.name;
+        let image = image(&given.image, file, memory).map_err(|why| fail("texture", name, why))?;
+        let texture = Texture {
+            name: name.clone(),
+            handle: texture_object(number),
+            image,
+            linear_memory: given.linear_memory,
+            normalized_read: given.normalized_read,
+            filter: match given.linear_filter {
+                true => Filter::Linear,
+                false => Filter::Point,
+            },
+            address: given.address,
+            normalized_coordinates: given.normalized_coordinates,
+        };
+        texture.check().map_err(|why| fail("texture", name, why))?;
+        textures.push(texture);
+    }
+    let mut surfaces = Vec::with_capacity(file.surfaces.len());
+    for (number, given) in file.surfaces.iter().enumerate() {
+        let image = image(given, file, memory).and_then(|image| image.check().map(|()| image));
+        surfaces.push(Surface {
+            name: given.name.clone(),
+            handle: surface_object(file, number),
+            image: image.map_err(|why| fail("surface", &given.name, why))?,
+        });
+    }
+    Ok((textures, surfaces))
+}
+
+/// Returns the texel array of a binding.
+fn image(given: &ImageBinding, file: &LaunchFile, memory: &GlobalMemory) -> Result<TexelArray, String> {
+    let in_file = file.buffers().nth(given.buffer);
+    let (Some((_, buffer)), Some(placed)) = (in_file, memory.buffers().get(given.buffer)) else {
+        return Err("its buffer is not there".to_owned());
+    };
+    Ok(TexelArray {
+        kind: match given.kind {
+            TexelLayout::D1 => ImageKind::D1,
+            TexelLayout::D2 => ImageKind::D2,
+            TexelLayout::D3 => ImageKind::D3,
+            TexelLayout::Layered1 => ImageKind::Layered1,
+            TexelLayout::Layered2 => ImageKind::Layered2,
+        },
+        size: given.size,
+        layers: given.layers,
+        element: match buffer.element {
+            ElementType::U8 => TexelElement::U8,
+            ElementType::S8 => TexelElement::S8,
+            ElementType::U16 => TexelElement::U16,
+            ElementType::S16 => TexelElement::S16,
+            ElementType::U32 => TexelElement::U32,
+            ElementType::S32 => TexelElement::S32,
+            ElementType::F16 => TexelElement::F16,
+            ElementType::F32 => TexelElement::F32,
+            other => return Err(format!("there are no texels of {other}")),
+        },
+        channels: given.channels,
+        address: placed.address,
+    })
+}

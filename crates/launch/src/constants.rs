@@ -1,0 +1,296 @@
+//! Initial state of a kernel: constant banks, variables, buffers.
+
+use std::collections::HashMap;
+
+use warpbound_base::Diagnostic;
+use warpbound_ir::Code;
+use warpbound_load::{Image, Kernel, Variable, VariableLocation, demangle};
+
+use crate::file::{ImageBinding, LaunchFile, PointerLocation};
+use crate::launch::{Launch, PathOrder};
+use crate::memory::{Buffer, GlobalMemory};
+use crate::{bindings, buffers, pointers};
+
+/// Where the launch block of the constants has what (experiments with the compiler's output): threads of a block, blocks
+/// of the file, the top of the local stack.
+const BLOCK_AT: usize = 0x8;
+const GRID_AT: usize = 0x14;
+const STACK_AT: usize = 0x20;
+
+/// Size of the launch block in bytes: more than CUDA's limit of parameter bytes.
+const LAUNCH_BLOCK: usize = 0x2000;
+
+/// The bank with the addresses of variables, and the relocation of an 8-byte address (`R_CUDA_64`).
+const ADDRESSES: u8 = 4;
+const WHOLE_ADDRESS: u32 = 2;
+
+/// Relocations of bank words that receive the objects of texture and surface references (`R_CUDA_TEX_HEADER_INDEX`,
+/// `R_CUDA_SURF_HEADER_INDEX`).
+const TEXTURE_REFERENCE: u32 = 6;
+const SURFACE_REFERENCE: u32 = 52;
+
+/// Applies a launch file to a kernel of `image` whose code is `code`; returns the launch, limited to `max_instructions`
+/// warp instructions, and its initial memory.
+///
+/// # Errors
+///
+/// If the launch file does not match the parameters of the kernel or the variables of its module.
+pub fn bind(
+    file: &LaunchFile,
+    image: &Image,
+    kernel: &Kernel,
+    code: &Code,
+    order: PathOrder,
+    max_instructions: u64,
+) -> Result<(Launch, GlobalMemory), Diagnostic> {
+    let fault = |message: String| {
+        Diagnostic::new(message)
+            .in_kernel(kernel.demangled())
+            .in_file(file.file.as_str())
+    };
+    let mut memory = GlobalMemory::default();
+    let values = buffers::place(file, &mut memory);
+    let (bank, block) = launch_block(kernel, file, &values).map_err(fault)?;
+    let mut constants = vec![(bank, block)];
+    for other in kernel.banks.iter().filter(|other| other.number != bank) {
+        constants.push((other.number, other.bytes().to_vec()));
+    }
+    set_variables(image, file, &mut constants, &mut memory)
+        .map_err(fault)?;
+    // Variables follow the buffers in memory; a buffer may have the same name.
+    let variables = memory.buffers().iter().skip(file.buffers().count());
+    write_addresses(&Addresses::new(variables), kernel, code, &mut constants).map_err(fault)?;
+    write_references(file, kernel, &mut constants).map_err(|message| {
+        let hint = "a [[texture]] or [[surface]] of this name is what is bound to it";
+        fault(message).hint(hint)
+    })?;
+    let (textures, surfaces) = bindings::bind(file, &memory)?;
+    let shared = kernel.static_shared.unwrap_or(0);
+    let launch = Launch {
+        grid: file.grid,
+        block: file.block,
+        shared: shared.saturating_add(file.dynamic_shared),
+        local: local(kernel, file),
+        constants,
+        textures,
+        surfaces,
+        max_instructions,
+        order,
+    };
+    Ok((launch, memory))
+}
+
+/// Places the variables of the module after the buffers, with the contents that the launch gives them.
+fn set_variables(
+    image: &Image,
+    file: &LaunchFile,
+    constants: &mut [(u8, Vec<u8>)],
+    memory: &mut GlobalMemory,
+) -> Result<(), String> {
+    let variables = image.variables();
+    let has_name = |variable: &Variable, name: &str| {
+        *variable.name == *name || demangle(&variable.name) == name
+    };
+    for given in &file.variables {
+        let (name, size) = (&given.name, given.buffer.bytes.len());
+        let variable = variables.iter().find(|variable| has_name(variable, name));
+        let has_final_contents = given.buffer.expect.is_some() || given.buffer.output.is_some();
+        match variable {
+            Some(variable)
+                if has_final_contents && matches!(variable.location, VariableLocation::Constant { .. }) =>
+            {
+                return Err(format!(
+                    "variable {name} is constant: nothing is to be said of its end"
+                ));
+            }
+            Some(variable) if size <= variable.size as usize => {}
+            Some(variable) => {
+                return Err(format!(
+                    "variable {name} has {} bytes, the launch gives it {size}",
+                    variable.size
+                ));
+            }
+            None => return Err(format!("the module has no variable {name}")),
+        }
+    }
+    for variable in variables {
+        let mut all = file.variables.iter().enumerate();
+        let given = all.find(|(_, given)| has_name(variable, &given.name));
+        let given = given.map(|(number, given)| {
+            let place = PointerLocation::Variable(number);
+            pointers::with_pointers(&given.buffer.bytes, place, file, memory)
+        });
+        let given = given.as_deref().unwrap_or_default();
+        match &variable.location {
+            VariableLocation::Constant { bank, offset } => {
+                write_bank(constants, *bank, *offset as usize, given);
+            }
+            VariableLocation::Global(start) => {
+                let mut bytes = start.to_vec();
+                bytes.resize(variable.size as usize, 0);
+                for (to, from) in bytes.iter_mut().zip(given) {
+                    *to = *from;
+                }
+                memory.add(&*variable.name, bytes);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Addresses of the variables in global memory by symbol; `None` if several variables share the symbol.
+struct Addresses<'a>(HashMap<&'a str, Option<u64>>);
+
+impl<'a> Addresses<'a> {
+    fn new(variables: impl Iterator<Item = &'a Buffer>) -> Addresses<'a> {
+        let mut addresses = HashMap::new();
+        for variable in variables {
+            addresses
+                .entry(&*variable.name)
+                .and_modify(|address| *address = None)
+                .or_insert(Some(variable.address));
+        }
+        Addresses(addresses)
+    }
+
+    /// The address of a variable, `None` if the module has no such variable; an error if the symbol is ambiguous.
+    fn get(&self, symbol: &str) -> Result<Option<u64>, String> {
+        match self.0.get(symbol) {
+            Some(None) => Err(format!(
+                "several variables of the module are called {symbol}"
+            )),
+            Some(&address) => Ok(address),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Writes the addresses of variables as the loader does: into bank 4, and into the immediates of instructions.
+fn write_addresses(
+    variables: &Addresses<'_>,
+    kernel: &Kernel,
+    code: &Code,
+    constants: &mut Vec<(u8, Vec<u8>)>,
+) -> Result<(), String> {
+    let banks = kernel.banks.iter();
+    for bank in banks.filter(|bank| bank.number == ADDRESSES) {
+        for relocation in bank.relocations.iter() {
+            if relocation.number == WHOLE_ADDRESS
+                && let Some(address) = variables.get(&relocation.symbol.name)?
+            {
+                let at = relocation.offset as usize;
+                write_bank(constants, ADDRESSES, at, &address.to_le_bytes());
+            }
+        }
+    }
+    let mut addresses = Vec::with_capacity(4 * code.address_words.len());
+    for word in &code.address_words {
+        let variable = variables.get(&word.symbol)?;
+        let variable = variable
+            .ok_or_else(|| format!("the code names {}, which is no variable", word.symbol))?;
+        let address = variable.wrapping_add_signed(word.addend);
+        addresses.extend_from_slice(&word.half.of(address).to_le_bytes());
+    }
+    constants.push((Code::ADDRESS_BANK, addresses));
+    Ok(())
+}
+
+/// Writes the objects of textures and surfaces to the bank words that the code reads for references.
+fn write_references(
+    file: &LaunchFile,
+    kernel: &Kernel,
+    constants: &mut [(u8, Vec<u8>)],
+) -> Result<(), String> {
+    for bank in &kernel.banks {
+        for relocation in bank.relocations.iter() {
+            let name = &*relocation.symbol.name;
+            let has_name = |image: &ImageBinding| image.name == name || image.name == demangle(name);
+            let (kind, object) = match relocation.number {
+                TEXTURE_REFERENCE => {
+                    let number = file.textures.iter().position(|texture| has_name(&texture.image));
+                    ("texture", number.map(bindings::texture_object))
+                }
+                SURFACE_REFERENCE => {
+                    let number = file.surfaces.iter().position(has_name);
+                    ("surface", number.map(|n| bindings::surface_object(file, n)))
+                }
+                _ => continue,
+            };
+            let Some(object) = object else {
+                let name = demangle(name);
+                return Err(format!("nothing is bound to the {kind} reference {name}"));
+            };
+            let at = relocation.offset as usize;
+            write_bank(constants, bank.number, at, &object.to_le_bytes());
+        }
+    }
+    Ok(())
+}
+
+/// Stack size of a thread in bytes if the file states none or 0, as for recursion: CUDA's default of
+/// `cudaLimitStackSize`.
+const STACK: u32 = 1024;
+
+/// Bytes of local memory of a thread.
+fn local(kernel: &Kernel, file: &LaunchFile) -> u32 {
+    let needed = kernel.min_stack_size.filter(|&needed| needed > 0);
+    let needed = needed.unwrap_or(STACK);
+    let own = kernel.frame_size.unwrap_or(0);
+    file.stack.unwrap_or(needed.max(own))
+}
+
+/// Writes bytes to a constant bank; drops those past its end.
+fn write_bank(constants: &mut [(u8, Vec<u8>)], bank: u8, at: usize, bytes: &[u8]) {
+    if let Some((_, contents)) = constants.iter_mut().find(|(number, _)| *number == bank) {
+        for (to, from) in contents.iter_mut().skip(at).zip(bytes) {
+            *to = *from;
+        }
+    }
+}
+
+/// Returns the launch block with the parameters, and the number of its bank.
+fn launch_block(
+    kernel: &Kernel,
+    file: &LaunchFile,
+    values: &[Vec<u8>],
+) -> Result<(u8, Vec<u8>), String> {
+    if file.params.len() != kernel.params.len() {
+        return Err(format!(
+            "the kernel has {} parameters, the launch {}",
+            kernel.params.len(),
+            file.params.len()
+        ));
+    }
+    let (bank, first) = match &kernel.param_block {
+        Some(block) => (block.bank, usize::from(block.offset)),
+        None if file.params.is_empty() => (0, 0),
+        None => return Err("the file does not say where parameters lie".to_owned()),
+    };
+    let mut block = vec![0u8; LAUNCH_BLOCK];
+    let mut put = |at: usize, bytes: &[u8]| {
+        for (to, from) in block.iter_mut().skip(at).zip(bytes) {
+            *to = *from;
+        }
+    };
+    for (at, size) in [(BLOCK_AT, file.block), (GRID_AT, file.grid)] {
+        for (nth, number) in size.iter().enumerate() {
+            put(at + 4 * nth, &number.to_le_bytes());
+        }
+    }
+    put(STACK_AT, &local(kernel, file).to_le_bytes());
+    for (at, word) in Launch::WINDOW_BASES {
+        put(at, &word.to_le_bytes());
+    }
+    for ((param, given), bytes) in kernel.params.iter().zip(&file.params).zip(values) {
+        if bytes.len() != usize::from(param.size) {
+            return Err(format!(
+                "parameter {} has {} bytes, that of the kernel {}",
+                given.name,
+                bytes.len(),
+                param.size
+            ));
+        }
+        put(first + usize::from(param.offset), bytes);
+    }
+    Ok((bank, block))
+}

@@ -1,0 +1,74 @@
+//! [`Launch`]: a kernel launch with its complete initial state except global memory.
+
+use crate::texture::{Surface, Texture};
+use crate::window;
+
+/// Threads in x, y and z.
+pub type Size = [u32; 3];
+
+/// A launch of a grid of blocks.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Blocks in x, y and z.
+    pub grid: Size,
+    /// Threads of a block in x, y and z, at most 1024 in all.
+    pub block: Size,
+    /// Bytes of shared memory of a block, static and dynamic.
+    pub shared: u32,
+    /// Bytes of local memory of a thread.
+    pub local: u32,
+    /// Constant banks: number, contents.
+    pub constants: Vec<(u8, Vec<u8>)>,
+    /// Textures; instructions refer to them by handle.
+    pub textures: Vec<Texture>,
+    /// Surfaces; instructions refer to them by handle.
+    pub surfaces: Vec<Surface>,
+    /// Limit of the instructions that all warps of the grid issue.
+    pub max_instructions: u64,
+    /// Order of the two paths of a divergent branch.
+    pub order: PathOrder,
+}
+
+/// Order of the two paths of a divergent branch. Experiments show that the taken path runs first; it is not documented.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PathOrder {
+    /// The taken path runs first.
+    #[default]
+    TakenFirst,
+    /// The fall-through path runs first.
+    TakenLast,
+}
+
+impl Named for PathOrder {
+    const ALL: &'static [(PathOrder, &'static str)] = &[
+        (PathOrder::TakenFirst, "taken-first"),
+        (PathOrder::TakenLast, "fall-through-first"),
+    ];
+}
+
+impl Launch {
+    /// Index of the block at position `number` of the launch order.
+    pub fn block_at(&self, number: u64) -> Size {
+        let [width, height, _] = self.grid.map(u64::from);
+        let x = number % width.max(1);
+        let y = number / width.max(1) % height.max(1);
+        let z = number / width.max(1) / height.max(1);
+        [x as u32, y as u32, z as u32]
+    }
+
+    /// Block indices in launch order: x fastest, then y, then z.
+    pub fn blocks(&self) -> impl Iterator<Item = Size> + use<> {
+        let [width, height, depth] = self.grid;
+        (0..depth)
+            .flat_map(move |z| (0..height).flat_map(move |y| (0..width).map(move |x| [x, y, z])))
+    }
+
+    /// Window bases in the launch block of the constants: byte offset and word, low words of shared and local memory
+    /// first, then the high words (experiments with the compiler's output).
+    pub const WINDOW_BASES: [(usize, u32); 4] = [
+        (0x0, window::SHARED as u32),
+        (0x4, window::LOCAL as u32),
+        (0x100, (window::SHARED >> 32) as u32),
+        (0x104, (window::LOCAL >> 32) as u32),
+    ];
+}

@@ -1,0 +1,32 @@
+//! Launches: the files that describe them, and the initial state of a kernel.
+//!
+//! A [`LaunchFile`] names grid, block, parameters and buffers. [`bind`] applies it to a kernel: it places buffers and
+//! variables in [`GlobalMemory`], writes the launch block and the other constant banks as the driver of a GPU does, and
+//! binds textures and surfaces to their objects. Simulators run the result, a [`Launch`] with its memory.
+//! Launch files of mini-SIMT programs are in [`mini`].
+
+// Files decide the values in this crate: an index or a cast must not rest on what a file says.
+#![warn(clippy::cast_possible_truncation, clippy::indexing_slicing)]
+
+mod bindings;
+mod buffers;
+mod constants;
+mod file;
+mod launch;
+mod limits;
+mod memory;
+pub mod mini;
+mod pointers;
+mod texture;
+
+pub use buffers::{BufferComparison, compare_buffers, output_files};
+pub use constants::bind;
+pub use file::{
+    ElementType, Expected, ImageBinding, LaunchBuffer, LaunchFile, LaunchParam, LaunchPointer,
+    LaunchVariable, NpyArray, ParamValue, PointerLocation, ReadFile, StartCaches, TexelBuffer,
+    TexelLayout, TextureBinding, Vary,
+};
+pub use launch::{Launch, PathOrder, Size};
+pub use limits::check_limits;
+pub use memory::{Buffer, GlobalMemory, window};
+pub use texture::{AddressMode, Filter, Surface, TexelArray, TexelElement, Texture};

@@ -1,0 +1,49 @@
+//! Launch limits of the supported compute capabilities and of the kernel.
+
+use warpbound_base::Diagnostic;
+use warpbound_load::Kernel;
+
+use crate::LaunchFile;
+
+/// Bytes of shared memory that a block may use, static and dynamic together, on compute capability 5.0 to 6.2 (CUDA C++
+/// Programming Guide, technical specifications per compute capability).
+const MAX_SHARED: u64 = 48 << 10;
+
+/// Checks the limits that CUDA checks at a launch.
+///
+/// # Errors
+///
+/// If a block has more shared memory than the GPU provides, another size than the kernel requires, or more threads than
+/// the kernel was compiled for (`__launch_bounds__`).
+pub fn check_limits(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
+    let fail = |message: String| {
+        let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
+        Err(diagnostic.in_file(file.file.as_str()))
+    };
+    let (fixed, dynamic) = (
+        u64::from(kernel.static_shared.unwrap_or(0)),
+        u64::from(file.dynamic_shared),
+    );
+    if fixed + dynamic > MAX_SHARED {
+        return fail(format!(
+            "a block has {} bytes of shared memory ({fixed} static and {dynamic} dynamic), and may have {MAX_SHARED}",
+            fixed + dynamic
+        ));
+    }
+    let spelled = |[x, y, z]: [u32; 3]| format!("{x}, {y}, {z}");
+    if let Some(required) = kernel.required_block.filter(|&block| block != file.block) {
+        return fail(format!(
+            "the kernel requires blocks of {}, the launch has blocks of {}",
+            spelled(required),
+            spelled(file.block)
+        ));
+    }
+    let threads = |block: [u32; 3]| block.iter().map(|&n| u64::from(n)).product::<u64>();
+    match kernel.max_threads.map(threads) {
+        Some(most) if threads(file.block) > most => fail(format!(
+            "the kernel was compiled for blocks of at most {most} threads (__launch_bounds__), the launch has {}",
+            threads(file.block)
+        )),
+        _ => Ok(()),
+    }
+}

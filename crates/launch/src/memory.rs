@@ -1,0 +1,92 @@
+//! Global memory of a launch: buffers at addresses, and the windows through which generic addresses reach other memories.
+
+/// A contiguous allocation in global memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Buffer {
+    /// Name for messages: of the parameter, buffer or variable.
+    pub name: String,
+    /// Address of the first byte.
+    pub address: u64,
+    /// Contents.
+    pub bytes: Vec<u8>,
+}
+
+/// Global memory: buffers at ascending addresses, with unmapped gaps between them so that overruns fault.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GlobalMemory {
+    buffers: Vec<Buffer>,
+}
+
+impl GlobalMemory {
+    /// Address of the first buffer: more than 32 bits, so that an access that drops the high word faults.
+    const FIRST_ADDRESS: u64 = 0x7_0000_0000;
+
+    /// Alignment of buffers in bytes, as of `cudaMalloc`.
+    const ALIGNMENT: u64 = 512;
+
+    /// Adds a buffer and returns its address.
+    pub fn add(&mut self, name: impl Into<String>, bytes: Vec<u8>) -> u64 {
+        let address = match self.buffers.last() {
+            None => GlobalMemory::FIRST_ADDRESS,
+            Some(last) => {
+                let end = last.address + last.bytes.len() as u64;
+                end.next_multiple_of(GlobalMemory::ALIGNMENT) + GlobalMemory::ALIGNMENT
+            }
+        };
+        self.buffers.push(Buffer {
+            name: name.into(),
+            address,
+            bytes,
+        });
+        address
+    }
+
+    /// The buffers, by ascending address.
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// Writes bytes that are all in one buffer; returns whether they are.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
+        let Some(buffer) = self.buffer_mut(address) else {
+            return false;
+        };
+        let start = (address - buffer.address) as usize;
+        let target = start
+            .checked_add(bytes.len())
+            .and_then(|end| buffer.bytes.get_mut(start..end));
+        target.map(|target| target.copy_from_slice(bytes)).is_some()
+    }
+
+    /// The last buffer that starts at or before an address.
+    #[inline]
+    pub fn buffer(&self, address: u64) -> Option<&Buffer> {
+        self.buffers.get(self.index_of(address)?)
+    }
+
+    /// The last buffer that starts at or before an address, mutable.
+    #[inline]
+    pub fn buffer_mut(&mut self, address: u64) -> Option<&mut Buffer> {
+        let index = self.index_of(address)?;
+        self.buffers.get_mut(index)
+    }
+
+    /// Index of the last buffer that starts at or before an address.
+    #[inline]
+    fn index_of(&self, address: u64) -> Option<usize> {
+        let end = self.buffers.partition_point(|b| b.address <= address);
+        end.checked_sub(1)
+    }
+}
+
+/// Windows of the generic address space: 16 MiB each in the lowest 4 GiB, as compiled code expects. That code takes the
+/// low 24 bits as the address inside a window, recognises global memory by a high word other than 0, and on sm_50 reads
+/// only the low word of the bases. The bases are in the launch block, see [`crate::Launch::WINDOW_BASES`].
+pub mod window {
+    /// Base of the window of shared memory.
+    pub const SHARED: u64 = 0x0100_0000;
+    /// Base of the window of local memory.
+    pub const LOCAL: u64 = 0x0200_0000;
+    /// Bytes of a window.
+    pub const SIZE: u64 = 1 << 24;
+}

@@ -1,0 +1,75 @@
+//! Bytes to [`Image`]: the kind of the file decides who reads it.
+
+use bytes::Bytes;
+use warpbound_base::Diagnostic;
+
+use crate::assemble;
+use crate::container::{self, Magic};
+use crate::elf::{Elf, Header, fault};
+use crate::image::{Image, Linkage};
+use crate::sm::Sm;
+use crate::text;
+
+impl Image {
+    /// Reads a cubin.
+    ///
+    /// Of a cubin of an unsupported architecture, only the list of kernels is read. A kernel with damaged or
+    /// contradictory parts is refused, see [`Image::refused`].
+    ///
+    /// # Errors
+    ///
+    /// One line naming the file offset and the cause, for a file that is not a cubin, is damaged, or
+    /// contradicts itself.
+    pub fn parse(bytes: &[u8]) -> Result<Image, Diagnostic> {
+        Image::from_bytes(Bytes::copy_from_slice(bytes))
+    }
+
+    /// [`Image::parse`] without a copy.
+    pub(crate) fn from_bytes(file: Bytes) -> Result<Image, Diagnostic> {
+        match container::magic(&file)? {
+            Magic::Elf => {}
+            Magic::Text => return text::image(&file),
+            Magic::FatBinary | Magic::Archive => {
+                return Err(fault(0, "this is not a single cubin"));
+            }
+        }
+        let elf = Elf::parse(&file)?;
+        let sm = architecture(&elf.header)?;
+        let linkage = match elf.header.file_type {
+            1 => Linkage::Relocatable,
+            2 => Linkage::Executable,
+            other => {
+                return Err(fault(
+                    16,
+                    format!("ELF type {other} is neither an executable nor a relocatable cubin"),
+                ));
+            }
+        };
+        assemble::image(&file, &elf, sm, linkage)
+    }
+}
+
+/// The first architecture that has variants with accelerators (`sm_90a`).
+const FIRST_WITH_ACCELERATORS: u8 = 90;
+
+/// Decodes the architecture from the ELF flags. The ABI version determines the layout of the flags
+/// (experiment: NVRTC 12.9 and CUDA 13 output). Bit 11 of version 7 has two meanings: on Maxwell and Pascal,
+/// nvdisasm calls it `EF_CUDA_SW_1729687`, and NVIDIA's assembler sets it; from sm_90 on it marks accelerators.
+pub(crate) fn architecture(header: &Header) -> Result<Sm, Diagnostic> {
+    let flags = header.flags;
+    let [low, second, ..] = flags.to_le_bytes();
+    match header.abi_version {
+        7 => Ok(Sm {
+            number: low,
+            accelerators: flags & 0x800 != 0 && low >= FIRST_WITH_ACCELERATORS,
+        }),
+        8 => Ok(Sm {
+            number: second,
+            accelerators: flags & 0x8 != 0,
+        }),
+        other => Err(fault(
+            8,
+            format!("ABI version {other} is not known (7 and 8 are)"),
+        )),
+    }
+}

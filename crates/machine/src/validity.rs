@@ -1,0 +1,160 @@
+//! What the numbers of a device must be, so that they describe a machine: a model of it neither divides by nothing nor
+//! runs for ever.
+
+use crate::{Domain, Parameter, Unit};
+
+use Parameter as P;
+
+/// The largest number of cycles that a file may state: none comes near it.
+const MOST_CYCLES: u64 = 1 << 20;
+
+/// Numbers that are at least and at most so much. The upper ones keep tables in memory and loops short.
+const BETWEEN: &[(Parameter, u64, u64)] = &[
+    (P::SmCount, 1, 256),
+    (P::SmWarps, 1, 128),
+    (P::SmBlocks, 1, 1 << 10),
+    (P::IssueBanks, 1, 64),
+    (P::OccupancyQueue, 1, 1 << 10),
+    (P::ConstantL1Bytes, 1, 1 << 24),
+    (P::ConstantL1Line, 32, 1 << 10),
+    (P::ConstantL15Bytes, 1, 1 << 24),
+    (P::ConstantL15Line, 32, 1 << 10),
+    (P::InstructionL1Bytes, 1, 1 << 24),
+    (P::InstructionL15Bytes, 1, 1 << 24),
+    // Three instructions and their control word are 32 bytes.
+    (P::InstructionLine, 32, 1 << 10),
+    (P::InstructionAhead, 0, 64),
+    (P::L1Units, 1, 64),
+    (P::L1Bytes, 1, 1 << 24),
+    (P::L1Line, 32, 1 << 10),
+    // A request for 128 bits has a quarter of the threads.
+    (P::L1RequestThreads, 4, 32),
+    (P::L1Misses, 1, 1 << 20),
+    (P::L2Bytes, 1, 1 << 28),
+    (P::L2Line, 32, 1 << 10),
+    // No access of a thread, of 16 bytes at most, lies in two of them.
+    (P::L2Sector, 32, 1 << 10),
+    (P::L2Slices, 1, 1 << 10),
+    (P::TlbL1Entries, 1, 1 << 16),
+    (P::TlbL1Page, 1 << 12, 1 << 40),
+    (P::TlbL2Entries, 1, 1 << 16),
+    (P::TlbL2Page, 1 << 12, 1 << 40),
+];
+
+/// The most lines and translations that all caches have together: some hundred megabytes of tables.
+const MOST_LINES: u64 = 1 << 22;
+
+/// Numbers that others divide, multiplied.
+const MULTIPLES: &[(Parameter, &[Parameter])] = &[
+    (P::SmWarps, &[P::SmSchedulers]),
+    (P::ConstantL1Bytes, &[P::ConstantL1Line, P::ConstantL1Ways]),
+    (
+        P::ConstantL15Bytes,
+        &[P::ConstantL15Line, P::ConstantL15Ways],
+    ),
+    (
+        P::InstructionL1Bytes,
+        &[P::InstructionLine, P::InstructionL1Ways],
+    ),
+    (
+        P::InstructionL15Bytes,
+        &[P::InstructionLine, P::InstructionL15Ways],
+    ),
+    (P::L1Bytes, &[P::L1Line, P::L1Sets]),
+    (P::L1Line, &[P::L2Sector]),
+    (P::L2Bytes, &[P::L2Line, P::L2Ways, P::L2Slices]),
+    (P::L2Line, &[P::L2Sector]),
+];
+
+/// What a number must be a multiple of, where the other numbers are `value`; 1 where that is any.
+pub(crate) fn step(parameter: Parameter, value: impl Fn(Parameter) -> u64) -> u64 {
+    let parts = MULTIPLES.iter().filter(|(whole, _)| *whole == parameter);
+    let products = parts.map(|(_, parts)| {
+        let factors = parts.iter().map(|&part| value(part));
+        factors.fold(1, u64::saturating_mul)
+    });
+    products.max().unwrap_or(1).clamp(1, crate::GpuModel::MAX_VALUE)
+}
+
+/// Whether the numbers describe a machine, whichever of their values are picked; `stated` has the values of each parameter.
+///
+/// # Errors
+///
+/// What is wrong with which number.
+pub(crate) fn check<const N: usize>(stated: &[[u64; N]]) -> Result<(), String> {
+    for (&parameter, &values) in Parameter::ALL.iter().zip(stated) {
+        for value in values {
+            alone(parameter, value)?;
+        }
+    }
+    for (whole, parts) in MULTIPLES {
+        let products = parts.iter().fold(vec![1_u64], |products, part| {
+            let factors = stated[*part as usize];
+            let with = |product: u64| factors.map(|factor| product.saturating_mul(factor));
+            products.into_iter().flat_map(with).collect()
+        });
+        for value in stated[*whole as usize] {
+            let odd = |product: &&u64| !value.is_multiple_of(**product);
+            if let Some(product) = products.iter().find(odd) {
+                let names: Vec<&str> = parts.iter().map(|part| part.name()).collect();
+                let (whole, parts) = (whole.name(), names.join(" x "));
+                return Err(format!(
+                    "{whole} is {value}, but must be a multiple of {parts}, which is {product}"
+                ));
+            }
+        }
+    }
+    let refresh = stated[P::DramRefresh as usize].into_iter().max();
+    let interval = stated[P::DramRefreshInterval as usize].into_iter().min();
+    if let (Some(refresh), Some(interval)) = (refresh, interval)
+        && refresh >= interval
+    {
+        return Err(format!(
+            "dram.refresh is {refresh}, but must be less than dram.refresh_interval, which is {interval}"
+        ));
+    }
+    let lines = lines(stated);
+    if lines > MOST_LINES {
+        return Err(format!(
+            "the caches have {lines} lines together; at most {MOST_LINES} are understood"
+        ));
+    }
+    Ok(())
+}
+
+/// The most lines that caches and translation buffers have together, those of all SMs counted.
+fn lines<const N: usize>(stated: &[[u64; N]]) -> u64 {
+    let values = |parameter: Parameter| stated[parameter as usize].into_iter();
+    let most = |parameter| values(parameter).max().unwrap_or(0);
+    let least = |parameter| values(parameter).min().unwrap_or(0);
+    let cache = |bytes, line| most(bytes) / least(line).max(1);
+    let of_sm = (most(P::L1Units) * cache(P::L1Bytes, P::L1Line))
+        + cache(P::ConstantL1Bytes, P::ConstantL1Line)
+        + cache(P::ConstantL15Bytes, P::ConstantL15Line)
+        + cache(P::InstructionL1Bytes, P::InstructionLine)
+        + cache(P::InstructionL15Bytes, P::InstructionLine)
+        + most(P::TlbL1Entries);
+    most(P::SmCount) * of_sm + cache(P::L2Bytes, P::L2Line) + most(P::TlbL2Entries)
+}
+
+/// Whether a number may have a value, whatever the others are.
+fn alone(parameter: Parameter, value: u64) -> Result<(), String> {
+    let name = parameter.name();
+    let fault = match parameter.domain() {
+        Domain::Positive | Domain::Size | Domain::PowerOfTwo if value == 0 => "at least 1",
+        Domain::PowerOfTwo if !value.is_power_of_two() => "a power of two",
+        Domain::Switch if value > 1 => "0 or 1",
+        _ => "",
+    };
+    if !fault.is_empty() {
+        return Err(format!("{name} is {value}, but must be {fault}"));
+    }
+    let cycles = (parameter.unit() == Unit::Cycles).then_some((parameter, 0, MOST_CYCLES));
+    let between = BETWEEN.iter().copied().find(|(of, ..)| *of == parameter);
+    match between.or(cycles) {
+        Some((_, least, most)) if !(least..=most).contains(&value) => {
+            Err(format!("{name} is {value}, but must be {least} to {most}"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,167 @@
+//! Operations compiled to the form in which a warp executes them: operands are values of all lanes.
+
+use crate::UnsupportedOp;
+use warpbound_ir::{
+    Address, BarrierArrival, BinaryOp, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, Op,
+    OpIndex, Width,
+};
+
+/// An operand, with one value per lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MiniOperand {
+    /// A cell of the warp, by its index.
+    Cell(u16),
+    /// The thread's number in the block.
+    ThreadId,
+    Const(u32),
+}
+
+/// Effect of an operation on cells, memory and barriers.
+#[derive(Clone, Debug)]
+pub(crate) enum Effect {
+    Nothing,
+    Copy {
+        dest: u16,
+        from: MiniOperand,
+    },
+    Binary {
+        dest: u16,
+        op: BinaryOp,
+        a: MiniOperand,
+        b: MiniOperand,
+    },
+    Load {
+        dest: u16,
+        address: MiniOperand,
+    },
+    Store {
+        address: MiniOperand,
+        value: MiniOperand,
+    },
+    Barrier {
+        number: MiniOperand,
+        threads: MiniOperand,
+    },
+}
+
+/// Effect of an operation on the synchronisation frames (`abstract-cta-2014` 4).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Flow {
+    Next,
+    Jump(u32),
+    Branch {
+        cell: u16,
+        if_zero: bool,
+        to: u32,
+        reconvergence: Option<u32>,
+    },
+    Reconverge,
+    End,
+}
+
+/// A compiled operation.
+#[derive(Clone, Debug)]
+pub(crate) struct MiniOp {
+    pub(crate) effect: Effect,
+    pub(crate) flow: Flow,
+}
+
+/// Compiles all operations of `code`.
+pub(crate) fn compile(code: &Code) -> Result<Vec<MiniOp>, UnsupportedOp> {
+    (0u32..)
+        .map(OpIndex)
+        .zip(&code.ops)
+        .map(|(at, op)| compile_op(op).ok_or(UnsupportedOp { at }))
+        .collect()
+}
+
+/// Compiles an operation; `None` if it is not supported.
+fn compile_op(op: &Op) -> Option<MiniOp> {
+    let effect = match &op.meaning {
+        None if op.writes.is_empty() && !op.barrier => Effect::Nothing,
+        None => return None,
+        Some(Meaning::Set(writes)) => {
+            let [(dest, value)] = writes.as_slice() else {
+                return None;
+            };
+            let dest = cell_index(*dest);
+            match value {
+                Expr::Binary(binary, a, b) => Effect::Binary {
+                    dest,
+                    op: *binary,
+                    a: operand(a)?,
+                    b: operand(b)?,
+                },
+                value => Effect::Copy {
+                    dest,
+                    from: operand(value)?,
+                },
+            }
+        }
+        Some(Meaning::Load {
+            dests,
+            width: Width::Words,
+            address: Address { low, high: None },
+            ..
+        }) => match dests.as_slice() {
+            [Some(dest)] => Effect::Load {
+                dest: cell_index(*dest),
+                address: operand(low)?,
+            },
+            _ => return None,
+        },
+        Some(Meaning::Store {
+            values,
+            width: Width::Words,
+            address: Address { low, high: None },
+            ..
+        }) => match values.as_slice() {
+            [value] => Effect::Store {
+                address: operand(low)?,
+                value: operand(value)?,
+            },
+            _ => return None,
+        },
+        Some(Meaning::Barrier {
+            number,
+            threads,
+            arrival: BarrierArrival::Wait,
+        }) => Effect::Barrier {
+            number: operand(number)?,
+            threads: operand(threads)?,
+        },
+        Some(_) => return None,
+    };
+    let condition = op.condition;
+    let flow = match &op.control {
+        ControlEffect::Next if condition.is_always() => Flow::Next,
+        ControlEffect::Jump(ControlTarget::Op(to)) if condition.is_always() => Flow::Jump(to.0),
+        ControlEffect::Branch {
+            to: ControlTarget::Op(to),
+            reconvergence: meet,
+        } if !condition.tests_cc() => Flow::Branch {
+            cell: cell_index(condition.guard?),
+            if_zero: condition.negated,
+            to: to.0,
+            reconvergence: meet.map(|at| at.0),
+        },
+        ControlEffect::Reconverge if condition.is_always() => Flow::Reconverge,
+        ControlEffect::End => Flow::End,
+        _ => return None,
+    };
+    Some(MiniOp { effect, flow })
+}
+
+fn cell_index(cell: Cell) -> u16 {
+    cell.index() as u16
+}
+
+/// Compiles an operand; `None` for a compound expression.
+fn operand(expr: &Expr) -> Option<MiniOperand> {
+    Some(match expr {
+        Expr::Const(n) => MiniOperand::Const(*n),
+        Expr::Cell(c) => MiniOperand::Cell(cell_index(*c)),
+        Expr::ThreadId => MiniOperand::ThreadId,
+        _ => return None,
+    })
+}

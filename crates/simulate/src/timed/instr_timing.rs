@@ -1,0 +1,428 @@
+//! Timing of each instruction: its control word, its execution unit and what completes it, from the timing classes of the instruction
+//! table and the parameters of the machine. Computed once per run.
+
+use smallvec::SmallVec;
+use warpbound_ir::{Cell, Code, ControlEffect, Op};
+use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::nvidia::{Instr, Latency, OperandValue, Program, Timing, View};
+use warpbound_machine::Parameter;
+
+use super::parameters::{Tracked, UsedParameters};
+
+/// Execution unit of a sub-partition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ExecUnit {
+    /// None that is ever busy.
+    None,
+    /// Pipe of comparisons, shifts and moves.
+    Fxu,
+    /// Pipe of multiplications and additions.
+    Fmai,
+    /// Either pipe, `Fmai` if it is free.
+    Math,
+    /// Special functions and conversions.
+    Xu,
+    /// Double precision.
+    Fp64,
+    /// Half precision.
+    Fp16,
+    /// Load/store lanes.
+    Lsu,
+}
+
+impl ExecUnit {
+    pub(super) const COUNT: usize = 8;
+
+    /// Parameter of the cycles for which a warp instruction occupies the unit.
+    pub(super) fn occupancy(self) -> Option<Parameter> {
+        Some(match self {
+            ExecUnit::None => return None,
+            ExecUnit::Fxu => Parameter::OccupancyFxu,
+            ExecUnit::Fmai | ExecUnit::Math => Parameter::OccupancyFmai,
+            ExecUnit::Xu => Parameter::OccupancyXu,
+            ExecUnit::Fp64 => Parameter::OccupancyFp64,
+            ExecUnit::Fp16 => Parameter::OccupancyFp16,
+            ExecUnit::Lsu => Parameter::OccupancyLsu,
+        })
+    }
+
+    /// Whether an instruction for this unit can delay one for another unit.
+    pub(super) fn competes(self, other: ExecUnit) -> bool {
+        let pipe = |unit| matches!(unit, ExecUnit::Fxu | ExecUnit::Fmai);
+        match (self, other) {
+            (ExecUnit::None, _) => false,
+            (ExecUnit::Math, other) => other == ExecUnit::Math || pipe(other),
+            (own, ExecUnit::Math) => pipe(own),
+            (own, other) => own == other,
+        }
+    }
+
+    /// Whether instructions wait for the unit in a queue while their warp continues.
+    pub(super) fn is_queued(self) -> bool {
+        matches!(self, ExecUnit::Xu | ExecUnit::Fp64 | ExecUnit::Fp16 | ExecUnit::Lsu)
+    }
+}
+
+/// Event that completes an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Completion {
+    /// Fixed latency, which its control word accounts for.
+    Fixed,
+    /// Variable latency.
+    Latency(Parameter),
+    /// Memory access; `cached` if a global access looks up the L1 cache on all machines.
+    Memory {
+        cached: bool,
+    },
+    /// Indexed access to a constant bank (LDC): bank, register, offset.
+    Constant(u8, Option<Cell>, i32),
+    Texture,
+    /// Memory barrier: the completion of the warp's stores for the whole device, or only for its block.
+    Fence {
+        device: bool,
+    },
+    /// Release of scoreboards: of one to a count of `most`, of those in the mask `zero` to 0.
+    Depbar {
+        scoreboard: u8,
+        most: u8,
+        zero: u8,
+    },
+}
+
+/// Timing of an instruction.
+#[derive(Clone, Debug)]
+pub(super) struct InstrTiming {
+    /// Address in bytes.
+    pub(super) address: u32,
+    pub(super) issue: Tracked<IssueDelay>,
+    /// May issue in the same cycle as the next instruction of the warp.
+    pub(super) dual_issues: bool,
+    /// The next instruction waits for all scoreboards.
+    pub(super) drains: bool,
+    /// The scheduler prefers another warp in the next cycle.
+    pub(super) yields: bool,
+    /// Scoreboards released by its result and by the reading of its sources, and the mask of those that it waits for.
+    pub(super) write_sb: Option<u8>,
+    pub(super) read_sb: Option<u8>,
+    pub(super) wait_mask: u8,
+    pub(super) unit: ExecUnit,
+    pub(super) completion: Completion,
+    /// Waits for its result count as memory stalls.
+    pub(super) is_memory: bool,
+    /// Constant operands: bank and byte offset.
+    pub(super) constants: SmallVec<[(u8, u32); 1]>,
+    /// May continue at another instruction than the next one.
+    pub(super) branches: bool,
+    /// Counts as an arrival at a barrier, whether or not the warp waits there.
+    pub(super) arrives: bool,
+    /// Cells that it reads and writes, for the register scoreboard.
+    pub(super) reads: SmallVec<[Cell; 6]>,
+    pub(super) writes: SmallVec<[Cell; 4]>,
+}
+
+/// Cycles from the issue of an instruction to the next issue of its warp.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IssueDelay {
+    /// Stall count of the control word; 0 if the next instruction may issue in the same cycle.
+    pub(super) stall: u32,
+    /// Additional cycles for conflicts in the register banks.
+    pub(super) bank_conflicts: u32,
+}
+
+/// Returns the timing of each instruction of a code, which was lifted from `program`.
+pub(super) fn instr_timings(
+    code: &Code,
+    program: &Program,
+    parameters: &UsedParameters,
+) -> Vec<InstrTiming> {
+    let mut reuse = ReuseCache::default();
+    let mut timings = Vec::with_capacity(code.ops.len());
+    for (op, instr) in code.ops.iter().zip(&program.instrs) {
+        timings.push(instr_timing(op, instr, program, parameters, &mut reuse));
+    }
+    timings
+}
+
+/// Operand reuse cache after an instruction: the register of each operand slot (maxas wiki, "Control Codes").
+#[derive(Clone, Copy, Default)]
+struct ReuseCache([Option<u8>; 3]);
+
+fn instr_timing(
+    op: &Op,
+    instr: &Instr,
+    program: &Program,
+    parameters: &UsedParameters,
+    reuse: &mut ReuseCache,
+) -> InstrTiming {
+    let control = instr.control;
+    let view = program.view(instr);
+    let timing = program.timing(instr);
+    let completion = completion(op, program, instr, view.as_ref(), timing);
+    InstrTiming {
+        address: op.addr.0,
+        issue: issue_delay(instr, view.as_ref(), timing, parameters, reuse),
+        dual_issues: control.dual_issue(),
+        drains: control.usched == 0,
+        yields: control.yields(),
+        write_sb: control.write_sb.filter(|&sb| sb < 6),
+        read_sb: control.read_sb.filter(|&sb| sb < 6),
+        wait_mask: control.wait_mask & 0x3f,
+        unit: exec_unit(timing),
+        completion,
+        is_memory: matches!(
+            completion,
+            Completion::Memory { .. } | Completion::Constant(..) | Completion::Texture
+        ),
+        constants: view.as_ref().map(constant_operands).unwrap_or_default(),
+        branches: op.control != ControlEffect::Next,
+        arrives: op.barrier,
+        reads: op
+            .reads
+            .iter()
+            .copied()
+            .chain(op.condition.cells())
+            .collect(),
+        writes: op.writes.clone().into_iter().collect(),
+    }
+}
+
+/// Returns the issue delay of an instruction. The stall counts of some codes of the control word are parameters; the others are in the
+/// code itself.
+fn issue_delay(
+    instr: &Instr,
+    view: Option<&View>,
+    timing: Option<&Timing>,
+    parameters: &UsedParameters,
+    reuse: &mut ReuseCache,
+) -> Tracked<IssueDelay> {
+    let control = instr.control;
+    let mut reader = parameters.reader();
+    let stall = match control.usched {
+        29 => reader.get(Parameter::IssueYield6),
+        30 => reader.get(Parameter::IssueYield8),
+        31 => reader.get(Parameter::IssueOffDeck),
+        16 => 1 - reader.get(Parameter::IssueDual).min(1),
+        _ => control.min_distance().into(),
+    };
+    let least = match control.dual_issue() {
+        true => 0,
+        false => timing.map_or(1, |timing| timing.min_wait.max(1)),
+    };
+    let mut banks = parameters.reader();
+    let conflicts = view.map_or(0, |view| {
+        // Reuse flags of instructions of variable latency have no effect.
+        let is_fixed = timing.is_some_and(|timing| timing.latency == Latency::Fixed);
+        let flags = if is_fixed { control.reuse } else { 0 };
+        let banks = banks.get(Parameter::IssueBanks).max(1);
+        bank_conflicts(view, flags, banks, reuse)
+    });
+    let per_conflict = banks.get(Parameter::IssueBankConflict) as u32;
+    if conflicts > 0 {
+        reader.join(&banks);
+    }
+    reader.track(IssueDelay {
+        stall: (stall as u32).max(least.into()),
+        bank_conflicts: conflicts * per_conflict,
+    })
+}
+
+/// Returns the execution unit of an instruction, from its timing class.
+fn exec_unit(timing: Option<&Timing>) -> ExecUnit {
+    let Some(timing) = timing else {
+        return ExecUnit::None;
+    };
+    match (timing.queue, timing.pipes.as_slice()) {
+        ("xu", _) => ExecUnit::Xu,
+        ("redirectable" | "fma64", _) => ExecUnit::Fp64,
+        ("redirectable_fp16", _) => ExecUnit::Fp16,
+        ("shm" | "tex" | "generics", _) => ExecUnit::Lsu,
+        ("", ["fxu"]) => ExecUnit::Fxu,
+        ("", ["fmai"]) => ExecUnit::Fmai,
+        ("", ["fmai", "fxu"]) => ExecUnit::Math,
+        _ => ExecUnit::None,
+    }
+}
+
+/// Returns what completes an instruction, from its mnemonic, its memory access and its timing class.
+fn completion(
+    op: &Op,
+    program: &Program,
+    instr: &Instr,
+    view: Option<&View>,
+    timing: Option<&Timing>,
+) -> Completion {
+    let (Some(view), Some(timing)) = (view, timing) else {
+        return Completion::Fixed;
+    };
+    let class = program.class(instr);
+    let access = program.effects(instr).access;
+    let access = access.filter(|access| access.loads || access.stores);
+    match view.mnemonic {
+        "DEPBAR" => return depbar(view),
+        "MEMBAR" => {
+            return Completion::Fence {
+                device: !view.has(".CTA"),
+            };
+        }
+        _ => {}
+    }
+    if class == "texture/surface" {
+        return Completion::Texture;
+    }
+    if let Some(access) = access {
+        if access.space == MemorySpace::Constant {
+            let indexed = view
+                .operands
+                .iter()
+                .find_map(|operand| match operand.value {
+                    OperandValue::ConstIndexed { bank, base, offset } => {
+                        Some(Completion::Constant(bank, base.map(Cell::gpr), offset))
+                    }
+                    _ => None,
+                });
+            return indexed.unwrap_or(Completion::Latency(Parameter::ConstantL1Hit));
+        }
+        return Completion::Memory {
+            cached: access.space == MemorySpace::Local || view.has(".CI"),
+        };
+    }
+    match (timing.latency, timing.queue) {
+        (Latency::Fixed | Latency::Branch, _) => Completion::Fixed,
+        (_, "redirectable") => Completion::Latency(Parameter::LatencyFp64),
+        (_, "redirectable_fp16") => Completion::Latency(Parameter::LatencyFp16),
+        (_, "xu") if class == "conversion" => Completion::Latency(Parameter::LatencyConversion),
+        (_, "xu") => Completion::Latency(Parameter::LatencyXu),
+        (_, "fma64") if class == "integer" => Completion::Latency(Parameter::LatencyImad),
+        (_, "fma64") => Completion::Latency(Parameter::LatencyFp64),
+        (_, "shm") if class == "shuffle/vote" => Completion::Latency(Parameter::LatencyShuffle),
+        _ if matches!(op.value, warpbound_ir::ValueDependence::Special(_)) => {
+            Completion::Latency(Parameter::LatencySpecialRegister)
+        }
+        _ => Completion::Latency(Parameter::LatencyOther),
+    }
+}
+
+/// Returns the scoreboards of `DEPBAR.LE SB5, 3, {4,2}` and of `DEPBAR {4,2}`, which names none with a count.
+fn depbar(view: &View) -> Completion {
+    let words = || {
+        view.operands
+            .iter()
+            .filter_map(|operand| match operand.value {
+                OperandValue::Word(word) => Some(word),
+                _ => None,
+            })
+    };
+    let named = words().find_map(|word| word.strip_prefix("SB")?.parse().ok());
+    let most = view
+        .operands
+        .iter()
+        .find_map(|operand| match operand.value {
+            OperandValue::Int(most) => u8::try_from(most).ok(),
+            _ => None,
+        });
+    let mut zero = 0;
+    for set in words().filter(|word| word.starts_with('{')) {
+        for digit in set.bytes().filter(|byte| (b'0'..b'6').contains(byte)) {
+            zero |= 1 << (digit - b'0');
+        }
+    }
+    Completion::Depbar {
+        scoreboard: named.unwrap_or(0),
+        most: if named.is_some() {
+            most.unwrap_or(0)
+        } else {
+            u8::MAX
+        },
+        zero,
+    }
+}
+
+/// Returns the constant operands of an instruction: bank and byte offset.
+fn constant_operands(view: &View) -> SmallVec<[(u8, u32); 1]> {
+    let constant = |operand: &warpbound_isa::Operand| match operand.value {
+        OperandValue::Const { bank, offset } => Some((bank, u32::try_from(offset).ok()?)),
+        _ => None,
+    };
+    view.operands.iter().filter_map(constant).collect()
+}
+
+/// Returns the register bank conflicts of an instruction: the most distinct registers that it reads from one bank, less one, without
+/// those in the reuse cache. Updates the reuse cache.
+fn bank_conflicts(view: &View, reuse_flags: u8, banks: u64, reuse: &mut ReuseCache) -> u32 {
+    let mut fetched: SmallVec<[u8; 4]> = SmallVec::new();
+    let mut after = ReuseCache::default();
+    for operand in &view.operands {
+        let (OperandValue::Reg(Some(register)), Some(slot)) = (operand.value, operand.slot) else {
+            continue;
+        };
+        let slot = usize::from(slot);
+        let Some(kept) = reuse.0.get(slot) else {
+            continue;
+        };
+        if *kept != Some(register) && !fetched.contains(&register) {
+            fetched.push(register);
+        }
+        if reuse_flags >> slot & 1 == 1 {
+            after.0[slot] = Some(register);
+        }
+    }
+    *reuse = after;
+    let reads_of = |bank| {
+        let reads = fetched.iter().filter(|&&r| u64::from(r) % banks == bank);
+        reads.count() as u32
+    };
+    let most = (0..banks).map(reads_of).max().unwrap_or(0);
+    most.saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use warpbound_isa::Arch;
+
+    use super::*;
+
+    /// Returns a program of one instruction and two NOPs, whose control word has no waits.
+    fn program(word: u64) -> Program {
+        let nop = 0x50b0_0000_0007_0f00;
+        let words = [0x001f_8000_fc00_07e0, word, nop, nop];
+        let code: Vec<u8> = words
+            .iter()
+            .flat_map(|word: &u64| word.to_le_bytes())
+            .collect();
+        Program::decode(Arch::Sm61, &code).expect("a whole group")
+    }
+
+    /// DEPBAR: opcode f0f0; bit 29 is `.LE`, with the scoreboard in bits 28:26 and the count in 25:20; bits 5:0 are other scoreboards.
+    #[test]
+    fn depbar_releases_scoreboards() {
+        let decode = |word| {
+            let program = program(word);
+            let view = program.view(&program.instrs[0]).expect("DEPBAR");
+            assert_eq!(view.mnemonic, "DEPBAR");
+            match depbar(&view) {
+                Completion::Depbar {
+                    scoreboard,
+                    most,
+                    zero,
+                } => (scoreboard, most, zero),
+                other => panic!("{other:?}"),
+            }
+        };
+        const DEPBAR: u64 = 0xf0f0_0000_0007_0000;
+        const LE: u64 = DEPBAR | 1 << 29;
+        for scoreboard in 0..6u8 {
+            for most in [0, 1, 2, 3, 31, 63u8] {
+                for others in 0..64u8 {
+                    let fields = u64::from(scoreboard) << 26 | u64::from(most) << 20;
+                    let found = decode(LE | fields | u64::from(others));
+                    assert_eq!(found, (scoreboard, most, others));
+                }
+            }
+        }
+        // Without `.LE` no scoreboard is named: its count may be any.
+        for others in 0..64u8 {
+            let (_, most, zero) = decode(DEPBAR | u64::from(others));
+            assert_eq!((most, zero), (u8::MAX, others));
+        }
+    }
+}

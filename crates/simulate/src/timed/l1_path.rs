@@ -1,0 +1,397 @@
+//! Path of an SM to global and local memory: coalescer, L1 caches, L1 TLB, MSHRs, store buffer, and the port to the L2 cache.
+
+use warpbound_machine::Parameter;
+
+use super::cache::Cache;
+use super::l2::{L2Access, L2Cache};
+use super::mshr::{MshrFile, StoreBuffer};
+use super::parameters::{Tracked, UsedParameters};
+use super::server::Server;
+use super::tlb::L1Tlb;
+use crate::functional::AccessKind;
+
+/// Parameters of the requests of an access, from section `l1` of the machine file.
+#[derive(Clone, Copy, Debug)]
+struct L1Section {
+    /// Bytes of a line: requests are split by lines even if they bypass the caches.
+    line: u64,
+    sector: u64,
+    request_threads: usize,
+    /// Tags looked up per cycle.
+    tags: u64,
+    merge: bool,
+}
+
+impl L1Section {
+    fn read(parameters: &UsedParameters) -> Tracked<L1Section> {
+        let mut reader = parameters.reader();
+        let section = L1Section {
+            line: reader.get(Parameter::L1Line).max(1),
+            sector: reader.get(Parameter::L2Sector).max(1),
+            request_threads: reader.get(Parameter::L1RequestThreads).clamp(1, 32) as usize,
+            tags: reader.get(Parameter::L1Tags).max(1),
+            merge: reader.get(Parameter::L1Merge) != 0,
+        };
+        reader.track(section)
+    }
+
+    /// Coalesces the accesses of some lanes: returns their lines, each once, with the sectors accessed.
+    fn coalesce<'p>(
+        &self,
+        access: &WarpAccess<'_>,
+        lanes: u32,
+        lines: &'p mut [LineSectors; 32],
+    ) -> &'p [LineSectors] {
+        let mut count = 0;
+        let mut left = lanes;
+        while left != 0 {
+            let lane = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let address = access.addresses[lane];
+            let line = address & !(self.line - 1);
+            let sector = 1 << ((address - line) / self.sector);
+            // From the last line: mostly it is that of the lane before.
+            let known = lines[..count].iter().rposition(|known| known.line == line);
+            let position = known.unwrap_or(count);
+            if known.is_none() {
+                count += 1;
+                lines[position] = LineSectors { line, sectors: 0 };
+            }
+            lines[position].sectors |= sector;
+        }
+        &lines[..count]
+    }
+}
+
+/// Path of an SM to global and local memory.
+pub(super) struct L1Path {
+    section: Tracked<L1Section>,
+    /// Tag lookup of each L1 unit, which texture reads occupy as well.
+    ports: Tracked<Vec<Server>>,
+    caches: Tracked<L1Caches>,
+    misses: Tracked<MissPath>,
+    /// Sectors that the current instruction has requested from the L2 cache: line, mask, and the cycle of their arrival.
+    requested: Vec<(u64, u32, u64)>,
+}
+
+/// Tags of the L1 caches, one cache per unit.
+struct L1Caches {
+    units: Vec<Cache>,
+    /// Latency of a load that hits.
+    hit: u64,
+}
+
+impl L1Caches {
+    fn read(parameters: &UsedParameters) -> Tracked<L1Caches> {
+        let mut reader = parameters.reader();
+        let bytes = reader.get(Parameter::L1Bytes);
+        let line = reader.get(Parameter::L1Line).max(1);
+        let ways = bytes / line / reader.get(Parameter::L1Sets).max(1);
+        let units = reader.get(Parameter::L1Units).max(1) as usize;
+        let caches = L1Caches {
+            units: vec![Cache::new(bytes, line, ways); units],
+            hit: reader.get(Parameter::L1Hit),
+        };
+        reader.track(caches)
+    }
+}
+
+/// Path of the sectors that the L2 cache serves: loads that missed, stores and atomic operations.
+struct MissPath {
+    tlb: L1Tlb,
+    mshrs: MshrFile,
+    store_buffer: StoreBuffer,
+    /// Port between the SM and the L2 cache, and its bytes per 1000 cycles.
+    port: Server,
+    bandwidth: u64,
+    sector: u64,
+}
+
+impl MissPath {
+    fn read(parameters: &UsedParameters) -> Tracked<MissPath> {
+        let mut reader = parameters.reader();
+        let path = MissPath {
+            tlb: L1Tlb::read(&mut reader),
+            mshrs: MshrFile::new(reader.get(Parameter::L1Misses)),
+            store_buffer: StoreBuffer::new(reader.get(Parameter::L1Stores)),
+            port: Server::default(),
+            bandwidth: reader.get(Parameter::SmBandwidth),
+            sector: reader.get(Parameter::L2Sector).max(1),
+        };
+        reader.track(path)
+    }
+
+    /// Accesses sectors of an L1 line in the L2 cache, from cycle `at`; returns the cycle of completion.
+    fn access_l2(
+        &mut self,
+        at: u64,
+        access: &WarpAccess<'_>,
+        needed: LineSectors,
+        l2: &mut L2Cache<'_>,
+        outcome: &mut AccessOutcome,
+    ) -> u64 {
+        let LineSectors { line, sectors } = needed;
+        let count = sectors.count_ones();
+        let (translated, missed) = self.tlb.translate(l2.parameters, &mut l2.tlb, at, line);
+        outcome.tlb_misses += u32::from(missed);
+        let in_flight = match access.kind {
+            AccessKind::Store => &mut self.store_buffer,
+            AccessKind::Load | AccessKind::Atomic => &mut self.mshrs,
+        };
+        let start = in_flight.wait_for_free(at, count.into());
+        outcome.accepted = outcome.accepted.max(start);
+        let bytes = u64::from(count) * self.sector;
+        let sent = self.port.transfer(l2.now, start, bytes, self.bandwidth);
+        let kind = match access.kind {
+            AccessKind::Load => L2Access::Read,
+            AccessKind::Store => L2Access::Write,
+            AccessKind::Atomic => L2Access::Atomic {
+                contended: access.contended,
+            },
+        };
+        let reached = l2.access_range(sent, line, sectors, kind);
+        outcome.l2_lookups += count;
+        outcome.l2_hits += reached.hits;
+        outcome.dram += reached.dram;
+        // A request that waits for its translation takes its turn at port, slice and DRAM all the same, so that the requests of a warp
+        // stay in order; only its data is late.
+        let done = reached.done.max(translated + reached.unloaded_latency);
+        in_flight.allocate(count.into(), done);
+        done
+    }
+}
+
+/// Access of a warp to global or local memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WarpAccess<'a> {
+    pub(super) kind: AccessKind,
+    /// Bytes per lane.
+    pub(super) size: u32,
+    pub(super) addresses: &'a [u64; 32],
+    pub(super) taken: u32,
+    /// Looks up the L1 cache.
+    pub(super) cached: bool,
+    /// Several lanes access one address.
+    pub(super) contended: bool,
+    /// L1 unit of the warp's sub-partition.
+    pub(super) unit: usize,
+}
+
+/// Outcome of an access: the numbers of an event, and times.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AccessOutcome {
+    pub(super) requests: u32,
+    pub(super) sectors: u32,
+    pub(super) l1_lookups: u32,
+    pub(super) l1_hits: u32,
+    pub(super) l2_lookups: u32,
+    pub(super) l2_hits: u32,
+    pub(super) dram: u32,
+    pub(super) tlb_misses: u32,
+    /// Cycle in which the last request has been looked up and has its MSHRs or its entries of the store buffer.
+    pub(super) accepted: u64,
+    /// Cycle in which the result arrives; of stores, in which the L2 cache has accepted them.
+    pub(super) done: u64,
+}
+
+impl AccessOutcome {
+    /// Adds the outcome of an access that is executed in parallel.
+    pub(super) fn add(&mut self, other: &AccessOutcome) {
+        self.requests += other.requests;
+        self.sectors += other.sectors;
+        self.l1_lookups += other.l1_lookups;
+        self.l1_hits += other.l1_hits;
+        self.l2_lookups += other.l2_lookups;
+        self.l2_hits += other.l2_hits;
+        self.dram += other.dram;
+        self.tlb_misses += other.tlb_misses;
+        self.accepted = self.accepted.max(other.accepted);
+        self.done = self.done.max(other.done);
+    }
+}
+
+/// Sectors of a line that a request needs.
+#[derive(Clone, Copy, Default)]
+struct LineSectors {
+    line: u64,
+    sectors: u32,
+}
+
+impl L1Path {
+    /// Returns the path of an SM, idle and with empty caches.
+    pub(super) fn new(parameters: &UsedParameters) -> L1Path {
+        let mut units = parameters.reader();
+        let ports = vec![Server::default(); units.get(Parameter::L1Units).max(1) as usize];
+        L1Path {
+            section: L1Section::read(parameters),
+            ports: units.track(ports),
+            caches: L1Caches::read(parameters),
+            misses: MissPath::read(parameters),
+            requested: Vec::new(),
+        }
+    }
+
+    /// Returns the number of L1 units.
+    pub(super) fn units(&self, parameters: &UsedParameters) -> usize {
+        self.ports.get(parameters).len()
+    }
+
+    /// Occupies a unit for a texture read, whose texels are not simulated; returns the cycle in which it starts.
+    pub(super) fn read_texture(
+        &mut self,
+        parameters: &UsedParameters,
+        now: u64,
+        at: u64,
+        unit: usize,
+    ) -> u64 {
+        let cycles = parameters.get(Parameter::TextureOccupancy);
+        let ports = self.ports.get_mut(parameters);
+        let count = ports.len();
+        ports[unit % count].reserve(now, at, cycles)
+    }
+
+    /// Executes an access that starts in cycle `at`: one request for each group of `request_threads` threads with active lanes.
+    pub(super) fn access(
+        &mut self,
+        at: u64,
+        access: &WarpAccess<'_>,
+        l2: &mut L2Cache<'_>,
+    ) -> AccessOutcome {
+        let section = *self.section.get(l2.parameters);
+        let mut outcome = AccessOutcome {
+            accepted: at,
+            done: at,
+            ..AccessOutcome::default()
+        };
+        let words = (access.size / 4).max(1) as usize;
+        let threads = (section.request_threads / words).max(1);
+        self.requested.clear();
+        for first in (0..32).step_by(threads) {
+            let lanes = access.taken & (u32::MAX >> (32 - threads)) << first;
+            if lanes != 0 {
+                self.request(at, access, lanes, &section, l2, &mut outcome);
+            }
+        }
+        outcome
+    }
+
+    /// Executes the request of some lanes.
+    fn request(
+        &mut self,
+        at: u64,
+        access: &WarpAccess<'_>,
+        lanes: u32,
+        section: &L1Section,
+        l2: &mut L2Cache<'_>,
+        outcome: &mut AccessOutcome,
+    ) {
+        let mut lines = [LineSectors::default(); 32];
+        let lines = section.coalesce(access, lanes, &mut lines);
+        let cycles = (lines.len() as u64).div_ceil(section.tags);
+        let ports = self.ports.get_mut(l2.parameters);
+        let unit = access.unit % ports.len();
+        let start = ports[unit].reserve(l2.now, at, cycles);
+        outcome.requests += 1;
+        outcome.accepted = outcome.accepted.max(start);
+        for line in lines {
+            self.request_line(start, access, *line, section.merge, l2, outcome);
+        }
+    }
+
+    /// Looks up the sectors of one line in cycle `at` and requests those that miss from the L2 cache.
+    #[inline]
+    fn request_line(
+        &mut self,
+        at: u64,
+        access: &WarpAccess<'_>,
+        all: LineSectors,
+        merge: bool,
+        l2: &mut L2Cache<'_>,
+        outcome: &mut AccessOutcome,
+    ) {
+        let parameters = l2.parameters;
+        let is_load = access.kind == AccessKind::Load;
+        let mut needed = all.sectors;
+        if merge && access.kind != AccessKind::Atomic {
+            // Earlier requests of this instruction have requested some of these sectors.
+            for (line, sectors, arrival) in &self.requested {
+                if *line == all.line && needed & sectors != 0 {
+                    outcome.done = outcome.done.max(*arrival);
+                    needed &= !sectors;
+                }
+            }
+        }
+        let count = needed.count_ones();
+        outcome.sectors += count;
+        if access.kind == AccessKind::Atomic {
+            // The L2 cache executes atomic operations: sectors in L1 caches become stale. That alone takes no time, so nothing is
+            // marked.
+            let caches = &mut self.caches.unmarked().units;
+            let unit = access.unit % caches.len();
+            caches[unit].invalidate(all.line, needed);
+        }
+        if access.cached {
+            let L1Caches { units, hit } = self.caches.get_mut(parameters);
+            let unit = access.unit % units.len();
+            let line = units[unit].lookup(all.line).line;
+            if is_load {
+                let hits = needed & line.valid;
+                outcome.l1_lookups += count;
+                outcome.l1_hits += hits.count_ones();
+                if hits != 0 {
+                    outcome.done = outcome.done.max(line.ready.max(at + *hit));
+                    needed &= !hits;
+                }
+            }
+            line.valid |= all.sectors;
+        }
+        if needed != 0 {
+            let missing = LineSectors {
+                line: all.line,
+                sectors: needed,
+            };
+            let misses = self.misses.get_mut(parameters);
+            let done = misses.access_l2(at, access, missing, l2, outcome);
+            outcome.done = outcome.done.max(done);
+            self.requested.push((all.line, needed, done));
+            if access.cached && is_load {
+                let units = &mut self.caches.get_mut(parameters).units;
+                let unit = access.unit % units.len();
+                let line = units[unit].lookup(all.line).line;
+                line.ready = line.ready.max(done);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpbound_machine::{GpuModel, Selection};
+
+    use super::*;
+
+    /// Of the 8 sectors that may be on their way, a line takes four.
+    #[test]
+    fn sectors_are_on_their_way_and_not_lines() {
+        let machine = GpuModel::built_in("jetson-tx2").expect("it comes with the tool");
+        let picked = machine.select(Selection::Typical).with(Parameter::L1Misses, 8);
+        let numbers = UsedParameters::new(&picked);
+        let mut path = L1Path::new(&numbers);
+        let mut level = L2Cache::new(&numbers);
+        let mut load = |line: u64| {
+            let request = WarpAccess {
+                kind: AccessKind::Load,
+                size: 4,
+                addresses: &std::array::from_fn(|lane| line * 128 + lane as u64 % 4 * 32),
+                taken: 0b1111,
+                cached: false,
+                contended: false,
+                unit: 0,
+            };
+            path.access(0, &request, &mut level).done
+        };
+        // What the translation takes is over when the third comes.
+        let done = [0, 1, 2].map(&mut load);
+        assert!(done[1] < done[0] + 100 && done[2] >= done[0], "{done:?}");
+    }
+}

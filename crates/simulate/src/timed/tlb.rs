@@ -1,0 +1,117 @@
+//! Translation lookaside buffers (TLBs): one in each SM, and a second-level TLB with the page tables that all SMs share.
+//!
+//! Both are fully associative with least-recently-used replacement. A miss is translated once: later requests for the same page
+//! wait for the translation in flight.
+
+use warpbound_machine::Parameter;
+
+use super::cache::Cache;
+use super::parameters::{ParameterReader, Tracked, UsedParameters};
+
+/// Returns a fully associative cache of page translations.
+fn translations(entries: u64, page: u64) -> Cache {
+    Cache::new(entries * page, page, entries)
+}
+
+/// First-level TLB of an SM.
+pub(super) struct L1Tlb {
+    translations: Cache,
+    /// Bytes of a page.
+    page: u64,
+    /// Page of the last access, and the cycle from which its translation is present.
+    last: (u64, u64),
+}
+
+impl L1Tlb {
+    pub(super) fn read(reader: &mut ParameterReader<'_>) -> L1Tlb {
+        let page = reader.get(Parameter::TlbL1Page).max(1);
+        let entries = reader.get(Parameter::TlbL1Entries);
+        L1Tlb {
+            translations: translations(entries, page),
+            page,
+            last: (u64::MAX, 0),
+        }
+    }
+
+    /// Translates an address for an access in cycle `at`. Returns the cycle from which the translation is present, and whether this TLB
+    /// missed.
+    pub(super) fn translate(
+        &mut self,
+        parameters: &UsedParameters,
+        l2_tlb: &mut L2Tlb,
+        at: u64,
+        address: u64,
+    ) -> (u64, bool) {
+        let page = address / self.page;
+        if page == self.last.0 {
+            return (self.last.1, false);
+        }
+        let (ready, missed) = match self.translations.request_line(address) {
+            Some(ready) => (ready, false),
+            None => {
+                let ready = l2_tlb.translate(parameters, at, address);
+                self.translations.set_ready(address, ready);
+                (ready, true)
+            }
+        };
+        self.last = (page, ready);
+        (ready, missed)
+    }
+}
+
+/// Second-level TLB, and the caches that hold page tables.
+pub(super) struct L2Tlb {
+    translations: Tracked<Cache>,
+    /// Page tables in caches; one table per page of this TLB.
+    page_tables: Tracked<Cache>,
+    /// Bytes of a page.
+    page: u64,
+}
+
+impl L2Tlb {
+    /// Returns the TLB of a machine, empty.
+    pub(super) fn new(parameters: &UsedParameters) -> L2Tlb {
+        let mut reader = parameters.reader();
+        let page = reader.get(Parameter::TlbL2Page).max(1);
+        let entries = reader.get(Parameter::TlbL2Entries);
+        let translations_l2 = reader.track(translations(entries, page));
+        let mut reader = parameters.reader();
+        let page = reader.get(Parameter::TlbL2Page).max(1);
+        let tables = reader.get(Parameter::TlbPageTables);
+        L2Tlb {
+            translations: translations_l2,
+            page_tables: reader.track(translations(tables, page)),
+            page,
+        }
+    }
+
+    /// Enters the translations of a range of addresses, as of a host that has just written it.
+    pub(super) fn warm(&mut self, address: u64, bytes: u64) {
+        let end = address + bytes;
+        let mut at = address / self.page * self.page;
+        while at < end {
+            self.translations.unmarked().request_line(at);
+            self.page_tables.unmarked().request_line(at);
+            at += self.page;
+        }
+    }
+
+    /// Translates an address that missed in a first-level TLB in cycle `at`; returns the cycle from which the translation is present.
+    fn translate(&mut self, parameters: &UsedParameters, at: u64, address: u64) -> u64 {
+        let hit = at + parameters.get(Parameter::TlbL1Miss);
+        // A hit marks no size; all runs but those with warm caches start with a miss.
+        if let Some(ready) = self.translations.unmarked().request_line(address) {
+            return ready.max(hit);
+        }
+        let cached_table = parameters.get(Parameter::TlbL2Miss);
+        let latency = match self.page_tables.get_mut(parameters).request_line(address) {
+            Some(_) => cached_table,
+            None => parameters.get(Parameter::TlbWalk),
+        };
+        let ready = at + latency;
+        self.translations
+            .get_mut(parameters)
+            .set_ready(address, ready);
+        ready
+    }
+}
