@@ -1,6 +1,6 @@
 //! How long the flow models of random programs take to bound: `cargo bench -p warpbound-bound`.
 
-#[path = "../tests/generate/mod.rs"]
+#[path = "../tests/it/generate.rs"]
 mod generate;
 
 use divan::Bencher;

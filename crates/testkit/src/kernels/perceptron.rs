@@ -1,4 +1,4 @@
-//! Dense layers with random weights; `crates/testkit/tests/perceptron.rs` runs trained ones one behind the other.
+//! Dense layers with random weights; `crates/testkit/tests/it/perceptron.rs` runs trained ones one behind the other.
 
 use warpbound_load::GridFile;
 

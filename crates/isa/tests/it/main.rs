@@ -1,0 +1,6 @@
+//! Tests of the crate's interface.
+
+mod effects;
+mod life_ranges;
+mod spelling;
+mod table;

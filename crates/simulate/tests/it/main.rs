@@ -1,0 +1,4 @@
+//! Tests of the crate's interface.
+
+mod conditions;
+mod dispatch;
