@@ -2,8 +2,8 @@
 
 #![allow(clippy::panic, reason = "helpers of tests")]
 
-use proptest::prelude::*;
 use crate::support::{assert_refusal, built, data, exercise};
+use proptest::prelude::*;
 use warpbound_load::Image;
 
 const FILES: [&str; 4] = [
