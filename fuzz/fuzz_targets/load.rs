@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use warpbound_load::{Bytes, EntryKind, Library};
 
 // What the tests of damaged files ask of an image, and how they judge a refusal.
-#[path = "../../crates/load/tests/support/mod.rs"]
+#[path = "../../crates/load/tests/it/support.rs"]
 mod support;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,4 +1,5 @@
 //! Abstract CTA simulation: `cargo bench -p warpbound-bound --bench cta`.
+#![allow(clippy::expect_used, reason = "benchmarks")]
 
 use divan::Bencher;
 use warpbound_bound::abstract_warp::{AbstractWarp, WarpElement};

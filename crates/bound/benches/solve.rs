@@ -1,6 +1,7 @@
 //! How long the flow models of random programs take to bound: `cargo bench -p warpbound-bound`.
+#![allow(clippy::expect_used, reason = "benchmarks")]
 
-#[path = "../tests/generate/mod.rs"]
+#[path = "../tests/it/generate.rs"]
 mod generate;
 
 use divan::Bencher;

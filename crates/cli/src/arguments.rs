@@ -6,14 +6,16 @@ use std::time::Duration;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use warpbound_driver::{
-    AgreementDomain, CfgLevel, DivergenceOrder, FactReading, FactsFile, GroupDomain, Interlock,
+    AgreementDomain, CfgLevel, DivergenceOrder, FactReading, FactsFile, GroupDomain, ImageSelection, Interlock, PathOrder,
     SchedulerPolicy, Selection, Sm, StackDomain, StartCaches, WarpModel,
 };
 use warpbound_report::BoundFormat;
 
 use crate::input;
 use crate::later::Deferred;
-use crate::values::{Override, block, loop_default, parameter_override, seconds, selection};
+use crate::values::{
+    Override, block, loop_default, named, parameter_override, seconds, selection,
+};
 
 /// Bounds, simulates and audits GPU kernels, from their machine code
 #[derive(Parser)]
@@ -260,8 +262,8 @@ pub(crate) struct RunArguments {
     pub(crate) threads: Option<u64>,
     /// Lanes that continue first after a divergent branch: those that take it, as observed on GPUs, or those that fall
     /// through [default: taken-first]
-    #[arg(long, value_enum, help_heading = "GPU kernels")]
-    pub(crate) order: Option<LaneOrder>,
+    #[arg(long, value_parser = named::<PathOrder>(), help_heading = "GPU kernels")]
+    pub(crate) order: Option<PathOrder>,
     /// Policy that selects among ready warps [default: that of the machine]: loose round robin (lrr), greedy then
     /// oldest (gto), oldest, youngest, random:SEED, a warp whose unit most other warps need (contended-unit), or the
     /// same warp until it ends or waits at a barrier (run-to-barrier)
@@ -279,12 +281,12 @@ pub(crate) struct RunArguments {
     pub(crate) set: Vec<Override>,
     /// L2 cache at the start: empty (cold), or holding buffers, constants and code (warm) [default: that of the launch
     /// file, else cold]
-    #[arg(long, value_enum, help_heading = "GPU kernels with time")]
-    pub(crate) caches: Option<FirstCaches>,
+    #[arg(long, value_parser = named::<StartCaches>(), help_heading = "GPU kernels with time")]
+    pub(crate) caches: Option<StartCaches>,
     /// Mechanism that delays dependent instructions: control words, as on the GPU, or a scoreboard of all registers
     /// [default: control-words]
-    #[arg(long, value_enum, help_heading = "GPU kernels with time")]
-    pub(crate) interlock: Option<Keeper>,
+    #[arg(long, value_parser = named::<Interlock>(), help_heading = "GPU kernels with time")]
+    pub(crate) interlock: Option<Interlock>,
     /// Repeat the simulation with both ends of each parameter's range, and report the changes of the cycles
     #[arg(long, help_heading = "GPU kernels with time")]
     pub(crate) sensitivities: bool,
@@ -374,8 +376,9 @@ impl Input {
         }
     }
 
-    pub(crate) fn selection(&self) -> Selection {
-        Selection {
+    /// Returns the selection of images.
+    pub(crate) fn selection(&self) -> ImageSelection {
+        ImageSelection {
             image: self.image,
             sm: self.sm,
         }
@@ -532,45 +535,4 @@ enum Order {
     Any,
     TakenFirst,
     FallThroughFirst,
-}
-
-/// Which lanes of a warp go on first where they part.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(crate) enum LaneOrder {
-    /// Those that jump, as experiments with GPUs see it
-    TakenFirst,
-    /// Those that fall through
-    FallThroughFirst,
-}
-
-/// What is in the second-level cache at the start.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum FirstCaches {
-    Cold,
-    Warm,
-}
-
-impl From<FirstCaches> for StartCaches {
-    fn from(caches: FirstCaches) -> StartCaches {
-        match caches {
-            FirstCaches::Cold => StartCaches::Cold,
-            FirstCaches::Warm => StartCaches::Warm,
-        }
-    }
-}
-
-/// What decides when a warp may issue again.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Keeper {
-    ControlWords,
-    Scoreboard,
-}
-
-impl From<Keeper> for Interlock {
-    fn from(keeper: Keeper) -> Interlock {
-        match keeper {
-            Keeper::ControlWords => Interlock::ControlWords,
-            Keeper::Scoreboard => Interlock::Scoreboard,
-        }
-    }
 }

@@ -5,11 +5,10 @@ use std::num::NonZero;
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::PathOrder;
 use warpbound_driver::{Hooks, LaunchFile, Library, RunOptions, RunProgress, TimedOptions};
 use warpbound_report::to_json;
 
-use crate::arguments::{Format, LaneOrder, RunArguments};
+use crate::arguments::{Format, RunArguments};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::values::Override;
@@ -122,14 +121,6 @@ fn threads(arguments: &RunArguments) -> NonZero<usize> {
         .unwrap_or(NonZero::<usize>::MIN)
 }
 
-/// Returns the lanes that continue first after a divergent branch.
-fn order(arguments: &RunArguments) -> PathOrder {
-    match arguments.order {
-        None | Some(LaneOrder::TakenFirst) => PathOrder::TakenFirst,
-        Some(LaneOrder::FallThroughFirst) => PathOrder::TakenLast,
-    }
-}
-
 /// Returns the number of blocks of a launch.
 fn blocks(grid: &LaunchFile) -> u64 {
     grid.grid.iter().map(|&n| u64::from(n)).product()
@@ -144,7 +135,7 @@ fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, Com
     let open_outputs = outputs(&launched.launch, &grid)?;
     let options = RunOptions {
         max_instructions: arguments.max_instructions,
-        order: order(arguments),
+        order: arguments.order.unwrap_or_default(),
         threads: threads(arguments),
     };
     let mut progress = Progress::new();
@@ -188,10 +179,10 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, CommandE
         selection: arguments.selection.unwrap_or_default(),
         set,
         sums,
-        caches: arguments.caches.map(Into::into),
-        interlock: arguments.interlock.map(Into::into).unwrap_or_default(),
+        caches: arguments.caches,
+        interlock: arguments.interlock.unwrap_or_default(),
         max_instructions: arguments.max_instructions,
-        order: order(arguments),
+        order: arguments.order.unwrap_or_default(),
         sensitivities: arguments.sensitivities,
         spread: true,
         threads: threads(arguments),

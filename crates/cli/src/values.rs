@@ -2,12 +2,20 @@
 
 use std::time::Duration;
 
-use clap::builder::RangedU64ValueParser;
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use warpbound_base::Named;
 use warpbound_driver::{FactsFile, Parameter, ParameterSum, Selection};
 
 /// Returns a parser with the limits that facts files have.
 pub(crate) fn loop_default() -> RangedU64ValueParser {
     RangedU64ValueParser::new().range(1..=FactsFile::MAX_BOUND)
+}
+
+/// Returns a parser of the names of an enumeration.
+pub(crate) fn named<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    let names = T::ALL.iter().map(|(_, name)| *name);
+    PossibleValuesParser::new(names)
+        .try_map(|name| T::from_name(&name).ok_or_else(|| format!("there is no {name:?}")))
 }
 
 /// Parses a selection of parameter values.

@@ -1,4 +1,5 @@
 //! How long each stage takes on real kernels: `cargo bench -p warpbound-driver`.
+#![allow(clippy::expect_used, reason = "benchmarks")]
 
 use divan::Bencher;
 use divan::counter::ItemsCount;

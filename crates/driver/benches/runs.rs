@@ -1,5 +1,6 @@
 //! Warp instructions per second, without and with time, on kernels of the repository:
 //! `cargo bench -p warpbound-driver --bench runs`.
+#![allow(clippy::expect_used, reason = "benchmarks")]
 
 use divan::Bencher;
 use divan::counter::ItemsCount;

@@ -59,7 +59,7 @@ impl Session {
             }
             Err(refusal) => {
                 report.reason = Some(refusal.reason.to_string());
-                report.reason_at = Some(prepared.place_of(refusal.at));
+                report.reason_at = Some(prepared.location_of(refusal.at));
                 report.reason_source = prepared.source(refusal.at);
                 return Ok(report);
             }
@@ -303,7 +303,7 @@ impl BoundQuery<'_> {
             costs.insert(id, cost);
             let at = self.prepared.addr(space.block(id).last);
             report.external_calls.push(ExternalCall {
-                at: self.prepared.place_of(at),
+                at: self.prepared.location_of(at),
                 source: self.prepared.source(at),
                 name: name.to_owned(),
                 instructions,
@@ -340,7 +340,7 @@ impl BoundQuery<'_> {
         let scattered: BTreeSet<CodeAddr> = warp.divergent_calls.iter().map(|&id| at(id)).collect();
         if !scattered.is_empty() {
             let places = scattered.into_iter();
-            let places: Vec<String> = places.map(|at| self.prepared.place_of(at)).collect();
+            let places: Vec<String> = places.map(|at| self.prepared.location_of(at)).collect();
             report.notes.push(format!(
                 "the lanes of a warp may call up to {} different functions at {}",
                 self.launch.live_lanes(),
@@ -355,7 +355,7 @@ impl BoundQuery<'_> {
         report.divergent_branches = branches
             .into_iter()
             .map(|(at, calls)| CodePlace {
-                at: self.prepared.place_of(at),
+                at: self.prepared.location_of(at),
                 source: self.prepared.source(at),
                 calls,
             })
@@ -370,8 +370,8 @@ impl BoundQuery<'_> {
         report.divergence_edges = edges
             .into_iter()
             .map(|(from, to)| PathEdge {
-                from: self.prepared.place_of(from),
-                to: self.prepared.place_of(to),
+                from: self.prepared.location_of(from),
+                to: self.prepared.location_of(to),
             })
             .collect();
     }
@@ -403,7 +403,7 @@ impl BoundQuery<'_> {
             }
             report.loops.push(LoopReport {
                 id: name.id.clone(),
-                at: self.prepared.place_of(name.at),
+                at: self.prepared.location_of(name.at),
                 source,
                 depth: site.depth,
                 bound,
@@ -459,8 +459,8 @@ impl BoundQuery<'_> {
                 .instructions
                 .saturating_add(external.get(&node).copied().unwrap_or(0));
             report.worst_path.push(BlockCount {
-                from: self.prepared.place(block.first),
-                to: self.prepared.last_place(block),
+                from: self.prepared.location(block.first),
+                to: self.prepared.last_location(block),
                 source: self.prepared.source(first),
                 function: self.prepared.function(first),
                 calls,
@@ -621,7 +621,7 @@ impl BoundQuery<'_> {
                     "call-table",
                     format!(
                         "the indirect call at {} reaches only functions whose addresses are in the constants: {}",
-                        self.prepared.place(*op),
+                        self.prepared.location(*op),
                         names.join(", ")
                     ),
                 );

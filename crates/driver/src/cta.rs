@@ -52,7 +52,7 @@ impl Session {
         let analysed = block.launch();
         let model = block.model(analysed.live_lanes());
         let flow = KernelFlow::run(&prepared.code, &analysed, &model, &Limits::default())
-            .map_err(|refusal| here(prepared.refused(&refusal)))?;
+            .map_err(|refusal| here(prepared.refusal_diagnostic(&refusal)))?;
         let names = loop_names(&flow.loops);
         let facts = options
             .facts
@@ -261,7 +261,7 @@ impl Estimator<'_> {
             Err(unresolved) => {
                 let at = space.block(NodeId(unresolved.node as u32)).first;
                 report.no_estimate =
-                    Some(format!("{}: {}", self.prepared.place(at), unresolved.reason));
+                    Some(format!("{}: {}", self.prepared.location(at), unresolved.reason));
                 return;
             }
         };
@@ -269,7 +269,7 @@ impl Estimator<'_> {
             let first = loops.get(index).headers.first();
             first.map(|&node| space.block(NodeId(node as u32)).first)
         };
-        let place = |index| header(index).map_or(String::new(), |op| self.prepared.place(op));
+        let place = |index| header(index).map_or(String::new(), |op| self.prepared.location(op));
         report.abstract_warp = self.elements(&warp.elements, &place);
         let mut collect_iterations = Iterations::new();
         self.iterations(&warp.elements, &header, &mut collect_iterations, report);
@@ -329,7 +329,7 @@ impl Estimator<'_> {
         elements: &[abstract_warp::WarpElement],
         place: &dyn Fn(LoopIndex) -> String,
     ) -> Vec<ElementReport> {
-        let at = |op: u32| self.prepared.place(OpIndex(op));
+        let at = |op: u32| self.prepared.location(OpIndex(op));
         elements
             .iter()
             .map(|element| match element {
@@ -376,7 +376,7 @@ impl Estimator<'_> {
                     });
                     let counts: Vec<u64> = warps.map(|n| n.saturating_sub(more)).collect();
                     report.loops.push(LoopCount {
-                        at: self.prepared.place(op),
+                        at: self.prepared.location(op),
                         warps: run_lengths(&counts),
                         source: self.counts.sources.get(&key).copied().unwrap_or("facts"),
                     });
@@ -473,7 +473,7 @@ fn describe_bound(
             let barrier = unsatisfied.barrier;
             report.no_sound = Some(format!(
                 "{}: deadlock: barrier {} waits for {} threads, {} arrive",
-                prepared.place(OpIndex(barrier.at)),
+                prepared.location(OpIndex(barrier.at)),
                 barrier.number as i32,
                 barrier.expected,
                 unsatisfied.arriving

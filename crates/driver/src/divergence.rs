@@ -49,8 +49,8 @@ impl Session {
             reconverges: !missed.iter().any(|branch| branch.for_values),
             always_reconverges: missed.is_empty(),
         };
-        let last = |node: NodeId| prepared.place(flow.thread.space.block(node).last);
-        let first = |node: NodeId| prepared.place(flow.thread.space.block(node).first);
+        let last = |node: NodeId| prepared.location(flow.thread.space.block(node).last);
+        let first = |node: NodeId| prepared.location(flow.thread.space.block(node).first);
         Ok(report::DivergenceReport {
             schema: report::DivergenceReport::SCHEMA,
             kernel: kernel.demangled(),
@@ -86,7 +86,7 @@ impl ReportBuilder<'_> {
     fn item(&self, item: &OpDivergence, opinion: &AgreementVerdict) -> report::OpReport {
         let at = self.prepared.addr(item.at);
         report::OpReport {
-            at: self.prepared.place(item.at),
+            at: self.prepared.location(item.at),
             instruction: self.instr_text(item.at),
             kind: match item.kind {
                 QueryKind::Branch => report::ItemKind::Branch,
@@ -138,7 +138,7 @@ impl ReportBuilder<'_> {
         };
         let last = chain.links.len().saturating_sub(1);
         let link = |(nth, link): (usize, &warpbound_analyse::divergence::Link)| report::ChainLink {
-            at: self.prepared.place(link.at),
+            at: self.prepared.location(link.at),
             gate: match link.role {
                 LinkRole::Entry => report::Gate::Entry,
                 LinkRole::Written => report::Gate::Written,
@@ -173,7 +173,7 @@ impl ReportBuilder<'_> {
 
     /// Explains why agreement proves uniformity where gated values do not.
     fn explain_agreement(&self, item: &OpDivergence, node: NodeId) -> String {
-        let at = |op| self.prepared.place(op);
+        let at = |op| self.prepared.location(op);
         if let Some(&branch) = item.split.get(&node) {
             let branch = at(branch);
             return format!("the branch at {branch} has separated lanes with different values");
@@ -199,7 +199,7 @@ impl ReportBuilder<'_> {
 
     /// Explains why agreement does not prove uniformity where gated values do.
     fn explain_loss(&self, item: &OpDivergence, node: NodeId) -> String {
-        let at = |op| self.prepared.place(op);
+        let at = |op| self.prepared.location(op);
         let name = |cell| self.prepared.cell(cell);
         let why = match self.agreement.find_loss(node, item.at, &item.cells) {
             Some(AgreementLoss::Resumed(op, cell, Tag::Nil)) => {

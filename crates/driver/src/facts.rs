@@ -151,8 +151,8 @@ pub(crate) fn shared_header(
         .latches
         .iter()
         .map(|&at| match prepared.source(at) {
-            Some(source) => format!("{} ({source})", prepared.place_of(at)),
-            None => prepared.place_of(at),
+            Some(source) => format!("{} ({source})", prepared.location_of(at)),
+            None => prepared.location_of(at),
         })
         .collect();
     Some(format!(

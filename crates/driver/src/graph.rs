@@ -124,12 +124,12 @@ fn node(
         .ops()
         .filter_map(|op| {
             let text = prepared.program.text(op.index())?;
-            Some(format!("{}  {text}", prepared.place(op)))
+            Some(format!("{}  {text}", prepared.location(op)))
         })
         .collect();
     GraphNode {
-        from: prepared.place(block.first),
-        to: prepared.last_place(block),
+        from: prepared.location(block.first),
+        to: prepared.last_location(block),
         function: prepared.function(first),
         calls: calls(prepared, flow, id),
         source: prepared.source(first),
@@ -145,7 +145,7 @@ pub(crate) fn calls(prepared: &Prepared<'_>, flow: &KernelFlow, id: NodeId) -> V
     let sites = space.contexts.string(space.node(id).context);
     sites
         .into_iter()
-        .map(|site| site.map_or("*".to_owned(), |op| prepared.place(op)))
+        .map(|site| site.map_or("*".to_owned(), |op| prepared.location(op)))
         .collect()
 }
 
@@ -162,6 +162,6 @@ fn kind(flow: &KernelFlow, step: &WarpStep) -> EdgeKind {
 fn entry(prepared: &Prepared<'_>, flow: &KernelFlow, id: EntryId) -> String {
     let space = &flow.thread.space;
     let entry = space.entries.get(id);
-    let resume = prepared.place(space.block(entry.resume).first);
+    let resume = prepared.location(space.block(entry.resume).first);
     format!("{} {resume}", entry.tag.name())
 }

@@ -37,7 +37,7 @@ pub use runs::timed::{Hooks, RunProgress, TimedOptions, TimedRun};
 pub use warpbound_analyse::LaunchContext;
 pub use warpbound_bound::FactsFile;
 pub use warpbound_load::{Bytes, FileSource, Kernel, NamePattern, Sm, ByteSource};
-pub use warpbound_launch::{LaunchFile, StartCaches};
+pub use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 pub use warpbound_machine::{GpuModel, Parameter, Selection, ParameterSum, SchedulerPolicy};
 pub use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, WarpModel, StackDomain};
 pub use warpbound_simulate::timed::Interlock;

@@ -32,7 +32,7 @@ impl Session {
             .filter_map(|(at, op)| {
                 let here = relocated.binary_search_by_key(&op.addr, |r| r.addr);
                 let here = here.ok().and_then(|index| relocated.get(index));
-                let (text, control) = spell(&prepared, &labels, at, here)?;
+                let (text, control) = instr_text(&prepared, &labels, at, here)?;
                 let source = prepared.source(op.addr);
                 let changed = source != last_source;
                 last_source.clone_from(&source);
@@ -91,7 +91,7 @@ fn relocated(kernel: &Kernel, program: &nvidia::Program) -> Vec<Relocated> {
 }
 
 /// Returns the text of an instruction, with labels as targets, and its control word.
-fn spell(
+fn instr_text(
     prepared: &Prepared<'_>,
     labels: &BTreeMap<OpIndex, Vec<String>>,
     at: OpIndex,

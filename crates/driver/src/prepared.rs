@@ -63,15 +63,15 @@ impl<'a> Prepared<'a> {
     }
 
     /// Returns the label of an operation if the program has labels, or else its address.
-    pub(crate) fn place(&self, op: OpIndex) -> String {
+    pub(crate) fn location(&self, op: OpIndex) -> String {
         let label = self.program.label(op.index());
         label.unwrap_or_else(|| self.addr(op).to_string())
     }
 
     /// Returns the label or address at an address, see [`Prepared::place`].
-    pub(crate) fn place_of(&self, addr: CodeAddr) -> String {
+    pub(crate) fn location_of(&self, addr: CodeAddr) -> String {
         match self.code.at(addr) {
-            Some(op) => self.place(op),
+            Some(op) => self.location(op),
             None => addr.to_string(),
         }
     }
@@ -86,11 +86,11 @@ impl<'a> Prepared<'a> {
     }
 
     /// Returns the label or address of the last instruction of a block; the end of the code is no instruction.
-    pub(crate) fn last_place(&self, block: Block) -> String {
+    pub(crate) fn last_location(&self, block: Block) -> String {
         let ends = self.code.get(block.last).map(|op| &op.control) == Some(&ControlEffect::End);
         match ends && block.first < block.last {
-            true => self.place(OpIndex(block.last.0 - 1)),
-            false => self.place(block.last),
+            true => self.location(OpIndex(block.last.0 - 1)),
+            false => self.location(block.last),
         }
     }
 
@@ -111,7 +111,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// Returns the diagnostic of a refusal, with its location in the text if there is one.
-    pub(crate) fn refused(&self, refusal: &Refusal) -> Diagnostic {
+    pub(crate) fn refusal_diagnostic(&self, refusal: &Refusal) -> Diagnostic {
         let what = Diagnostic::new(refusal.reason.to_string());
         match self.code.at(refusal.at) {
             Some(op) => self.at_op(what, op),

@@ -1,4 +1,5 @@
 //! Floating-point operations on the 32 lanes of a warp: `cargo bench -p warpbound-ir --bench float`.
+#![allow(clippy::expect_used, reason = "benchmarks")]
 
 use std::hint::black_box;
 

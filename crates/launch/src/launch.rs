@@ -1,5 +1,7 @@
 //! [`Launch`]: a kernel launch with its complete initial state except global memory.
 
+use warpbound_base::Named;
+
 use crate::texture::{Surface, Texture};
 use crate::window;
 

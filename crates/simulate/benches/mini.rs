@@ -1,4 +1,5 @@
 //! How fast the mini-SIMT machine runs: `cargo bench -p warpbound-simulate`.
+#![allow(clippy::expect_used, reason = "benchmarks")]
 
 use divan::Bencher;
 use divan::counter::ItemsCount;

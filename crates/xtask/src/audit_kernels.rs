@@ -1,4 +1,4 @@
-//! `cargo xtask audit-kernels`: kernels with a reference, run and compared with everything that is claimed of them.
+//! `cargo xtask audit-kernels`: functional runs of kernels with a reference, compared with every claim about them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,20 +16,20 @@ use crate::repository::{Repository, files_with_extension};
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- audit-kernels [--runs COUNT] [NAME...]
 
-Runs every kernel that has a reference (those of kernels/cuda/NAME.cu only, where names are given), as built for each chip,
-in COUNT launches, the two sides of branches in either order, on all cores, and compares
-  - each step, stack, relation of groups and agreement of each warp with what the analyses claim,
+Runs every kernel that has a reference (only those of kernels/cuda/NAME.cu, if names are given), as built for each chip, in
+COUNT launches, with the sides of branches in both orders, on all cores, and compares
+  - each step, stack, group relation and agreement of each warp with the claims of the analyses,
   - the instructions of each warp with the bound.
-The bound of a launch is that for the loop bounds that its own threads show: what somebody would state who knows the launch
-perfectly. So the ratio of bound and instructions is about the bound, not about what is stated.
-Prints a row for each kernel, with the launch in which a warp issued the most, and totals; fails if anything contradicts.
+The bound of a launch uses the loop bounds that its own threads show, the best that a user could state. So the ratio of
+bound and instructions measures the bound, not the stated facts.
+Prints a row for each kernel, with the launch in which a warp issued the most, and totals; fails on any contradiction.
 
-  --runs COUNT   launches of each kernel (100): the first three are chosen, the others random";
+  --runs COUNT   launches of each kernel (100): the first three are fixed, the others random";
 
-/// The most warp instructions of a launch.
+/// Maximum number of warp instructions of a launch.
 const MOST_INSTRUCTIONS: u64 = 100_000_000;
 
-/// Problems printed of one kernel.
+/// Number of problems that are printed of one kernel.
 const SHOWN: usize = 5;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -56,14 +56,14 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         }
     }
     if tasks.is_empty() {
-        bail!("there is no such kernel");
+        bail!("no kernel with these names");
     }
     println!(
         "{:<30} {:<34} {:>5} {:>7} {:>10} {:>10} {:>10} {:>7} {:>7}",
         "file", "kernel", "runs", "faulted", "violations", "worst", "bound", "ratio", "median"
     );
     let next = AtomicUsize::new(0);
-    let total = Mutex::new(Total::default());
+    let total = Mutex::new(AuditTotal::default());
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..workers {
@@ -104,9 +104,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     Ok(())
 }
 
-/// What the runs of one kernel gave.
+/// Totals of the runs of one kernel.
 #[derive(Default)]
-struct Row {
+struct KernelRow {
     runs: u64,
     faulted: u64,
     warps: u64,
@@ -118,16 +118,16 @@ struct Row {
     problems: Vec<String>,
 }
 
-impl Row {
-    fn problem(&mut self, launch: u64, what: impl std::fmt::Display) {
+impl KernelRow {
+    fn problem(&mut self, launch: u64, problem: impl std::fmt::Display) {
         if self.problems.len() < SHOWN {
-            self.problems.push(format!("launch {launch}: {what}"));
+            self.problems.push(format!("launch {launch}: {problem}"));
         }
     }
 }
 
 #[derive(Default)]
-struct Total {
+struct AuditTotal {
     kernels: u64,
     runs: u64,
     faulted: u64,
@@ -138,8 +138,8 @@ struct Total {
     ratios: Vec<f64>,
 }
 
-impl Total {
-    fn add(&mut self, file: &str, kernel: &str, done: anyhow::Result<Row>) {
+impl AuditTotal {
+    fn add(&mut self, file: &str, kernel: &str, done: anyhow::Result<KernelRow>) {
         self.kernels += 1;
         let kernel: String = kernel.chars().take(34).collect();
         let mut row = match done {
@@ -177,14 +177,14 @@ fn median(ratios: &mut [f64]) -> f64 {
 }
 
 /// Audits the launches of one kernel of a cubin.
-fn audit(file: &str, contents: &[u8], reference: &KernelReference, runs: u64) -> anyhow::Result<Row> {
+fn audit(file: &str, contents: &[u8], reference: &KernelReference, runs: u64) -> anyhow::Result<KernelRow> {
     let session = Session::open(file, contents)?;
     let kernel = session.kernels(Some(reference.kernel))?;
     let kernel = kernel.first().context("there is no such kernel")?;
     let prepared = session.prepare(kernel)?;
-    // What is claimed depends on the block.
+    // The claims depend on the block shape.
     let mut known: HashMap<[u32; 3], Claims<'_>> = HashMap::new();
-    let mut row = Row::default();
+    let mut row = KernelRow::default();
     for number in 0..runs {
         let launch = (reference.launch)(number);
         let claims = match known.entry(launch.block) {
@@ -214,7 +214,7 @@ fn audit(file: &str, contents: &[u8], reference: &KernelReference, runs: u64) ->
             row.faulted += 1;
             row.problem(number, fault);
         }
-        // A loop that no thread comes to: any number is true of it.
+        // Any number is a true bound of a loop that no thread reaches.
         let of_loop = |most: &Option<HeaderMaximum>| Some(most.map_or(0, |most| most.count));
         let loops: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
         let totals: Vec<Option<u64>> = seen.max_totals.iter().map(of_loop).collect();

@@ -36,11 +36,11 @@ pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     }
     let structured = campaign(case, seed, programs, None);
     print("structured programs", &structured);
-    let tangled = campaign(unstructured_case, seed, programs, None);
+    let unstructured = campaign(unstructured_case, seed, programs, None);
     print("unstructured programs", &unstructured);
-    let parted = campaign(split_loop_entry_case, seed, programs, None);
-    print("loops entered in parts", &parted);
-    let problems = [&structured, &tangled, &parted];
+    let split_entry = campaign(split_loop_entry_case, seed, programs, None);
+    print("loops entered in parts", &split_entry);
+    let problems = [&structured, &unstructured, &split_entry];
     let problems: usize = problems.iter().map(|total| total.problems.len()).sum();
     if problems > 0 {
         bail!("{problems} problems");

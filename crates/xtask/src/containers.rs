@@ -1,4 +1,4 @@
-//! `cargo xtask containers`: the files with cubins inside that the tests of `load` read.
+//! `cargo xtask containers`: containers of cubins (fat binaries, objects, archives) for the tests of `load`.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ usage: cargo xtask containers
 
 Packs cubins of kernels/built and of crates/load/tests/data with NVIDIA's fatbinary 13.0 (see `oracle`), and the
 results with gcc and ar, into crates/load/tests/data/containers:
-  plain.fatbin, lz4.fatbin, zstd.fatbin   two cubins and a PTX text, each packed in another way
+  plain.fatbin, lz4.fatbin, zstd.fatbin   two cubins and a PTX text, with different compression
   host.o           an object file with one of them
   relocatable.o    an object file with relocatable device code
   host.so          a shared object with two containers in one section
@@ -29,7 +29,7 @@ const PTX: &str = "\
 .visible .entry nothing() { ret; }
 ";
 
-/// What `fatbinary` expects of NVIDIA's header `fatbinary_section.h`.
+/// Declarations of NVIDIA's header `fatbinary_section.h` that the output of `fatbinary` needs.
 const PRELUDE: &str = "\
 #define __SKIP_INTERNAL_FATBINARY_HEADERS
 typedef struct { int magic; int version; const void *data; void *name; } __fatBinC_Wrapper_t;
@@ -37,7 +37,7 @@ typedef struct { int magic; int version; const void *data; void *name; } __fatBi
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     if let Some(other) = arguments.first() {
-        bail!("containers does not know the argument {other:?}");
+        bail!("unknown argument {other:?}");
     }
     let data = repository.root().join("crates/load/tests/data");
     let out = data.join("containers");
@@ -67,7 +67,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         command.args(["--embedded-fatbin", &at(&format!("{name}.inc"))]);
         run_tool(&mut command)?;
         let included = fs::read_to_string(at(&format!("{name}.inc")))?;
-        // Two of them go into one shared object.
+        // Two of them are linked into one shared object, so their symbols must differ.
         let unique = included.replace("fatbinData", &format!("fatbinData_{name}"));
         fs::write(at(&format!("{name}.c")), format!("{PRELUDE}{unique}"))?;
         let mut gcc = Command::new("gcc");

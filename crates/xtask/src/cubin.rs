@@ -1,22 +1,21 @@
-//! Code sections of cubins, without the rest of the loader: what is compared here must not depend on
-//! whether the loader accepts a file.
+//! Code sections of cubins, read without the loader: comparisons must not depend on whether the loader accepts a file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// One code section of a cubin.
+/// A code section of a cubin.
 pub(crate) struct CodeSection {
-    /// `.text.NAME`.
+    /// Name of the section: `.text.NAME`.
     pub(crate) name: String,
-    /// Its bytes, whole groups.
+    /// Contents, in whole groups.
     pub(crate) code: Vec<u8>,
-    /// Where they lie in the file.
+    /// Offset in the file.
     pub(crate) offset: usize,
 }
 
-/// SM number and code sections of a cubin of Maxwell or Pascal; `None` for any other file.
+/// Returns SM number and code sections of a cubin for Maxwell or Pascal; `None` for any other file.
 pub(crate) fn code_sections(file: &[u8]) -> Option<(u32, Vec<CodeSection>)> {
     /// ELF, 64 bits, little endian.
     const MAGIC: [u8; 6] = [0x7f, b'E', b'L', b'F', 2, 1];
@@ -48,7 +47,7 @@ pub(crate) fn code_sections(file: &[u8]) -> Option<(u32, Vec<CodeSection>)> {
     Some((sm, sections))
 }
 
-/// A little-endian number of `length` bytes.
+/// Reads a little-endian number of `length` bytes.
 fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
     let bytes = bytes.get(at..at.checked_add(length)?)?;
     Some(
@@ -59,7 +58,7 @@ fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
     )
 }
 
-/// All files named `*.cubin` in these directories and below, sorted by path.
+/// Returns all files named `*.cubin` in these directories and below, sorted by path.
 pub(crate) fn cubins_below(directories: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut open: Vec<PathBuf> = directories.to_vec();
@@ -89,7 +88,7 @@ pub(crate) fn cubins_below(directories: &[PathBuf]) -> anyhow::Result<Vec<PathBu
     Ok(files)
 }
 
-/// The contents of a file; the error names it.
+/// Reads a file; the error names it.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }

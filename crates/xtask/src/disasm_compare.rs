@@ -74,7 +74,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         };
         return record::run(repository, &nvdisasm, &kernels, &seen, options.seed);
     }
-    let mut tally = Tally::default();
+    let mut tally = TextTally::default();
     if !options.directories.is_empty() {
         library::compare_all(&nvdisasm, &mut tally, &options.directories)?;
     } else if let Some(count) = options.random {
@@ -99,7 +99,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 /// Compares `count` random words on each architecture.
 fn compare_random(
     nvdisasm: &Nvdisasm,
-    tally: &mut Tally,
+    tally: &mut TextTally,
     kernels: &[KernelCode],
     count: usize,
     seed: u64,
@@ -224,7 +224,7 @@ struct Difference {
 }
 
 #[derive(Default)]
-struct Tally {
+struct TextTally {
     compared: usize,
     legal: usize,
     differences: Vec<Difference>,
@@ -232,7 +232,7 @@ struct Tally {
 
 fn compare(
     nvdisasm: &Nvdisasm,
-    tally: &mut Tally,
+    tally: &mut TextTally,
     title: &str,
     sm: u32,
     code: &[u8],
@@ -267,7 +267,7 @@ fn compare(
     Ok(())
 }
 
-impl Tally {
+impl TextTally {
     fn print(&self, show: usize) {
         let count =
             |wanted: fn(&Difference) -> bool| self.differences.iter().filter(|d| wanted(d)).count();

@@ -13,21 +13,21 @@ usage: cargo xtask kernels [--check] [NAME...]
 
 Compiles kernels/cuda/NAME.cu (all of them without NAME) with NVRTC, with line tables, into
   kernels/built/NAME.sm_50.cubin, kernels/built/NAME.sm_61.cubin and kernels/built/NAME.sm_62.cubin (NVRTC 12.9)
-  kernels/built/NAME.nvrtc11.sm_61.cubin (NVRTC 11.8: another shape of code, texture references)
+  kernels/built/NAME.nvrtc11.sm_61.cubin (NVRTC 11.8: other code generation, texture references)
 Same source, same bytes. Needs oracle/lib, which `cargo xtask oracle` fetches.
 
   --check   write nothing; fail if a built file is missing, differs, or has no source";
 
-/// One way to build all kernels.
+/// A build configuration of all kernels.
 #[derive(Clone, Copy)]
 struct Build {
-    /// Between the source's name and `.cubin`.
+    /// Part of the file name between the source's name and `.cubin`.
     suffix: &'static str,
     architecture: &'static str,
     release: Release,
 }
 
-/// The GPUs the kernels are built for, and the compilers.
+/// GPUs for which the kernels are built, and the compilers.
 const BUILDS: &[Build] = &[
     Build::new("sm_50", "sm_50", Release::Cuda12),
     Build::new("sm_61", "sm_61", Release::Cuda12),
@@ -45,20 +45,20 @@ impl Build {
     }
 }
 
-/// Sources that use what a GPU or a compiler has not.
+/// Sources that use features which a GPU or a compiler does not have, with the builds that are skipped.
 ///
-/// Source: the compilers refuse half-precision arithmetic before sm_53 and four-way byte products before sm_61, NVRTC 11.8
-/// declares the latter and cannot link them; texture references are no more since CUDA 12.
+/// Source: the compilers reject half-precision arithmetic before sm_53 and four-way byte products before sm_61; NVRTC 11.8
+/// declares the latter but cannot link them; CUDA 12 removed texture references.
 const IMPOSSIBLE: &[(&str, &[&str])] = &[
     ("f16_arithmetic", &["sm_50"]),
     ("integer_mix", &["sm_50", "nvrtc11.sm_61"]),
     ("texture_reference", &["sm_50", "sm_61", "sm_62"]),
 ];
 
-/// NVRTC 12.9 says this for every build.
+/// Warning of NVRTC 12.9 for every build.
 const EXPECTED_WARNING: &str = "Architectures prior to '<compute/sm>_75' are deprecated";
 
-/// One output file: which source, built how.
+/// An output file with its source and build.
 struct Target {
     name: String,
     build: Build,
@@ -82,7 +82,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         (Release::Cuda11, Nvrtc::load(&lib, Release::Cuda11)?),
         (Release::Cuda12, Nvrtc::load(&lib, Release::Cuda12)?),
     ];
-    // The line table records the current directory; the top of the file system says nothing about this machine.
+    // The line table records the current directory; `/` reveals nothing about the machine.
     std::env::set_current_dir("/").context("cannot change to /")?;
     if !check {
         fs::create_dir_all(repository.built_kernels()).context("cannot create kernels/built")?;
@@ -135,7 +135,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     Ok(())
 }
 
-/// The outputs to build, in a fixed order.
+/// Returns the outputs to build, in a fixed order.
 fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target>> {
     let mut sources = files_with_extension(&repository.kernel_sources(), "cu")?;
     let stem = |path: &Path| {
@@ -182,9 +182,9 @@ fn build(nvrtc: &Nvrtc, repository: &Repository, target: &Target) -> anyhow::Res
         "-lineinfo".to_owned(),
     ];
     if target.build.release == Release::Cuda11 {
-        // What NVRTC 12.9 takes for granted.
+        // The default of NVRTC 12.9.
         options.push("-std=c++17".to_owned());
-        // "Deprecated": texture references are what it is there for.
+        // Suppresses "deprecated": this build exists for texture references.
         options.push("-diag-suppress=1215".to_owned());
     }
     let Compiled { cubin, log } = nvrtc.compile(
@@ -205,7 +205,7 @@ fn build(nvrtc: &Nvrtc, repository: &Repository, target: &Target) -> anyhow::Res
     Ok(cubin)
 }
 
-/// A committed file must not tell where it was built.
+/// Fails if the cubin contains a path: a committed file must not reveal where it was built.
 fn refuse_private_path(cubin: &[u8], path: &Path) -> anyhow::Result<()> {
     let needle = path.as_os_str().as_encoded_bytes();
     if needle.len() > 1 && cubin.windows(needle.len()).any(|window| window == needle) {

@@ -1,4 +1,4 @@
-//! `cargo xtask launches`: launch files of our own kernels, with what the references say they compute.
+//! `cargo xtask launches`: launch files of our own kernels, with the results that the references expect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,16 +14,16 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask launches [--check]
 
 Writes the first three launches of each kernel that has a reference in crates/testkit/src/kernels into
-  kernels/launches/SOURCE.KERNEL.N.toml, what buffers hold at start and end into NPY files beside it
-Launches whose NPY files have more than 64 kB together are left out, and named.
+  kernels/launches/SOURCE.KERNEL.N.toml, and the contents of buffers at start and end into NPY files next to it
+Launches whose NPY files exceed 64 kB together are left out, and named.
 
   --check   write nothing; fail if a file is missing, differs, or belongs to no launch";
 
-/// Launches of each kernel.
+/// Number of launches of each kernel.
 const LAUNCHES: u64 = 3;
 
-/// The most bytes of NPY files of a launch.
-const MOST_BYTES: usize = 64_000;
+/// Maximum size of the NPY files of a launch, in bytes.
+const MAX_BYTES: usize = 64_000;
 
 /// Contents of files, by name.
 type Files = BTreeMap<String, Vec<u8>>;
@@ -32,7 +32,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let check = match arguments {
         [] => false,
         [only] if only == "--check" => true,
-        _ => bail!("launches knows the argument --check only"),
+        _ => bail!("the only argument is --check"),
     };
     let (mut files, mut launches) = (Files::new(), 0);
     for reference in kernels::all()
@@ -40,15 +40,15 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         .chain(kernels::of_nvrtc_11_8())
     {
         for number in 0..LAUNCHES {
-            let name = format!("{}.{}.{number}", reference.source, short(reference.kernel));
+            let name = format!("{}.{}.{number}", reference.source, file_name_of_kernel(reference.kernel));
             let launch = (reference.launch)(number);
-            let own = written(&name, reference.kernel, &launch)?;
+            let own = launch_files(&name, reference.kernel, &launch)?;
             let bytes: usize = own
                 .iter()
                 .filter(|(name, _)| name.ends_with(".npy"))
                 .map(|(_, contents)| contents.len())
                 .sum();
-            if bytes > MOST_BYTES {
+            if bytes > MAX_BYTES {
                 println!("{name} is left out: {bytes} bytes");
                 continue;
             }
@@ -95,8 +95,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     Ok(())
 }
 
-/// A kernel's name as part of a file's: `void reduction<int, 256>(const int*)` is `reduction_int_256`.
-fn short(kernel: &str) -> String {
+/// Returns a kernel's name as part of a file name: `reduction_int_256` of `void reduction<int, 256>(const int*)`.
+fn file_name_of_kernel(kernel: &str) -> String {
     let name = kernel.strip_prefix("void ").unwrap_or(kernel);
     let name = name.split('(').next().unwrap_or(name);
     let words = name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -104,10 +104,10 @@ fn short(kernel: &str) -> String {
     words.join("_")
 }
 
-/// The files of a launch; reading them gives the launch again.
-fn written(name: &str, kernel: &str, launch: &LaunchFile) -> anyhow::Result<Files> {
+/// Returns the files of a launch, and checks that parsing them gives the same launch.
+fn launch_files(name: &str, kernel: &str, launch: &LaunchFile) -> anyhow::Result<Files> {
     let mut files = Files::new();
-    let mut text = format!("kernel = {}\n", quoted(kernel));
+    let mut text = format!("kernel = {}\n", toml_string(kernel));
     writeln!(text, "grid = {:?}\nblock = {:?}", launch.grid, launch.block)?;
     if launch.dynamic_shared > 0 {
         writeln!(text, "dynamic_shared = {}", launch.dynamic_shared)?;
@@ -119,14 +119,14 @@ fn written(name: &str, kernel: &str, launch: &LaunchFile) -> anyhow::Result<File
         writeln!(text, "caches = \"warm\"")?;
     }
     for param in &launch.params {
-        writeln!(text, "\n[[param]]\nname = {}", quoted(&param.name))?;
+        writeln!(text, "\n[[param]]\nname = {}", toml_string(&param.name))?;
         match &param.value {
             ParamValue::Scalar {
                 element: Some(element),
                 bytes,
                 ..
             } => {
-                let value = spelled(*element, bytes);
+                let value = toml_number(*element, bytes);
                 writeln!(text, "type = \"{element}\"\nvalue = {value}")?;
             }
             ParamValue::Scalar {
@@ -136,18 +136,18 @@ fn written(name: &str, kernel: &str, launch: &LaunchFile) -> anyhow::Result<File
             } => writeln!(text, "bytes = {bytes:?}")?,
             ParamValue::Alias { buffer, offset } => {
                 let other = launch.params.get(*buffer).context("no such parameter")?;
-                writeln!(text, "same_as = {}", quoted(&other.name))?;
+                writeln!(text, "same_as = {}", toml_string(&other.name))?;
                 if *offset > 0 {
                     writeln!(text, "offset = {offset}")?;
                 }
             }
             ParamValue::Texture(number) => {
                 let texture = launch.textures.get(*number).context("no such texture")?;
-                writeln!(text, "texture = {}", quoted(&texture.image.name))?;
+                writeln!(text, "texture = {}", toml_string(&texture.image.name))?;
             }
             ParamValue::Surface(number) => {
                 let surface = launch.surfaces.get(*number).context("no such surface")?;
-                writeln!(text, "surface = {}", quoted(&surface.name))?;
+                writeln!(text, "surface = {}", toml_string(&surface.name))?;
             }
             ParamValue::Buffer(buffer) => {
                 write_buffer(name, &param.name, buffer, &mut text, &mut files)?;
@@ -155,7 +155,7 @@ fn written(name: &str, kernel: &str, launch: &LaunchFile) -> anyhow::Result<File
         }
     }
     for variable in &launch.variables {
-        writeln!(text, "\n[[variable]]\nname = {}", quoted(&variable.name))?;
+        writeln!(text, "\n[[variable]]\nname = {}", toml_string(&variable.name))?;
         write_buffer(
             name,
             &variable.name,
@@ -165,7 +165,7 @@ fn written(name: &str, kernel: &str, launch: &LaunchFile) -> anyhow::Result<File
         )?;
     }
     for texels in &launch.texels {
-        writeln!(text, "\n[[buffer]]\nname = {}", quoted(&texels.name))?;
+        writeln!(text, "\n[[buffer]]\nname = {}", toml_string(&texels.name))?;
         write_buffer(name, &texels.name, &texels.buffer, &mut text, &mut files)?;
     }
     for texture in &launch.textures {
@@ -190,7 +190,7 @@ fn written(name: &str, kernel: &str, launch: &LaunchFile) -> anyhow::Result<File
     };
     ensure!(
         again == same,
-        "{file} says something else than its reference"
+        "{file} differs from its reference when it is read"
     );
     files.insert(file, text.into_bytes());
     Ok(files)
@@ -208,13 +208,13 @@ fn write_pointer(
         PointerLocation::Variable(number) => launch.variables.get(number).map(|v| v.name.as_str()),
     };
     let place = place.context("no such place")?;
-    writeln!(text, "\n[[pointer]]\nin = {}", quoted(place))?;
+    writeln!(text, "\n[[pointer]]\nin = {}", toml_string(place))?;
     writeln!(text, "offset = {}", pointer.offset)?;
     let to = buffer(pointer.buffer).context("no such buffer")?;
     writeln!(
         text,
         "to = {}\nto_offset = {}",
-        quoted(to),
+        toml_string(to),
         pointer.to_offset
     )?;
     if pointer.count > 1 {
@@ -269,8 +269,8 @@ fn write_image(
     writeln!(
         text,
         "name = {}\ntexels = {}",
-        quoted(&image.name),
-        quoted(texels)
+        toml_string(&image.name),
+        toml_string(texels)
     )?;
     writeln!(text, "kind = \"{kind}\"\nsize = {:?}", image.sizes())?;
     if image.channels != 1 {
@@ -295,7 +295,7 @@ fn write_buffer(
             bytes: bytes.to_owned(),
         };
         files.insert(name.clone(), array.to_npy());
-        quoted(&name)
+        toml_string(&name)
     };
     let start = match buffer.bytes.iter().all(|&byte| byte == 0) {
         true => {
@@ -323,19 +323,19 @@ fn write_buffer(
     Ok(())
 }
 
-/// A number that reads as the same bytes.
-fn spelled(element: ElementType, bytes: &[u8]) -> String {
+/// Returns a number as TOML that reads as the same bytes.
+fn toml_number(element: ElementType, bytes: &[u8]) -> String {
     match element.to_f64(bytes) {
         Some(value) if value.is_finite() => format!("{value:?}"),
         Some(value) if value.is_nan() => "\"nan\"".to_owned(),
         Some(value) => format!("\"{value}\""),
-        None if element == ElementType::U64 => quoted(&element.format_value(bytes)),
+        None if element == ElementType::U64 => toml_string(&element.format_value(bytes)),
         None => element.format_value(bytes),
     }
 }
 
-/// A string of TOML.
-fn quoted(text: &str) -> String {
+/// Returns a TOML string.
+fn toml_string(text: &str) -> String {
     let escaped: String = text
         .chars()
         .map(|c| match c {

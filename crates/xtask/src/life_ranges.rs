@@ -45,9 +45,9 @@ struct Options {
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let options = parse(arguments)?;
     let nvdisasm = Nvdisasm::new(&repository.oracle())?;
-    let mut tally = Tally {
+    let mut tally = LifeRangeTally {
         keep: options.record,
-        ..Tally::default()
+        ..LifeRangeTally::default()
     };
     match options.forms {
         Some(count) => {
@@ -113,7 +113,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
 }
 
 /// Compares every instruction of a cubin; files of other architectures are skipped.
-fn compare(nvdisasm: &Nvdisasm, tally: &mut Tally, contents: &[u8]) -> anyhow::Result<()> {
+fn compare(nvdisasm: &Nvdisasm, tally: &mut LifeRangeTally, contents: &[u8]) -> anyhow::Result<()> {
     let Some((sm, sections)) = cubin::code_sections(contents) else {
         return Ok(());
     };
@@ -137,7 +137,7 @@ fn compare(nvdisasm: &Nvdisasm, tally: &mut Tally, contents: &[u8]) -> anyhow::R
                 Some(marks) => tally.instruction(&program, instr, marks),
                 None if matches!(program.mnemonic(instr), Some("NOP" | "EXIT")) => {
                     tally
-                        .leave_out("unreachable padding and EXIT, which are not listed");
+                        .count_exception("unreachable padding and EXIT, which are not listed");
                 }
                 None => bail!("{}: no marks at {}", section.name, instr.addr),
             }
@@ -165,7 +165,7 @@ struct Difference {
 }
 
 #[derive(Default)]
-struct Tally {
+struct LifeRangeTally {
     cubins: usize,
     /// Number of code sections for which the tool prints no table.
     unlisted: usize,
@@ -174,7 +174,7 @@ struct Tally {
     reads: usize,
     writes: usize,
     /// Number of exceptions by rule of the README.
-    left_out: BTreeMap<&'static str, usize>,
+    exceptions: BTreeMap<&'static str, usize>,
     forms: BTreeSet<(u32, warpbound_isa::nvidia::FormId)>,
     differences: Vec<Difference>,
     /// Whether to keep the marks.
@@ -183,11 +183,11 @@ struct Tally {
     marked: record::Marked,
 }
 
-impl Tally {
+impl LifeRangeTally {
     fn instruction(&mut self, program: &Program, instr: &Instr, marks: &Marks) {
         let effects = program.effects(instr);
         if let InstrFlow::Call(_) | InstrFlow::Indirect { .. } = effects.flow {
-            self.leave_out("calls and indirect jumps, marked with the registers of the code that they reach");
+            self.count_exception("calls and indirect jumps, marked with the registers of the code that they reach");
             return;
         }
         let mut reads: BTreeSet<Reg> = effects.reads.iter().copied().collect();
@@ -203,9 +203,9 @@ impl Tally {
             registers.extend(from.difference(to).map(|&register| (kind, register)));
         }
         registers.retain(|&(kind, register)| {
-            match rule(program, instr, &effects, kind, register) {
+            match exception_rule(program, instr, &effects, kind, register) {
                 Some(rule) => {
-                    self.leave_out(rule);
+                    self.count_exception(rule);
                     false
                 }
                 None => true,
@@ -237,8 +237,8 @@ impl Tally {
     }
 
     /// Counts an exception under its rule.
-    fn leave_out(&mut self, rule: &'static str) {
-        *self.left_out.entry(rule).or_default() += 1;
+    fn count_exception(&mut self, rule: &'static str) {
+        *self.exceptions.entry(rule).or_default() += 1;
     }
 
     fn print(&self, show: usize) {
@@ -253,7 +253,7 @@ impl Tally {
         if self.unlisted > 0 {
             println!("{} code sections without a table", self.unlisted);
         }
-        for (rule, count) in &self.left_out {
+        for (rule, count) in &self.exceptions {
             println!("{count:>8} left out: {rule}");
         }
         let mut groups: BTreeMap<(&str, Kind), usize> = BTreeMap::new();
@@ -282,7 +282,7 @@ impl Tally {
 
 /// Returns the rule that explains a difference, if there is one; isa/nvidia/README.md gives the reasons. Except for the
 /// condition code, all rules are about registers that only we name.
-fn rule(
+fn exception_rule(
     program: &Program,
     instr: &Instr,
     effects: &Effects,

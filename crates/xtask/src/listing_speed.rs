@@ -1,4 +1,4 @@
-//! `cargo xtask listing-speed`: how fast cubins are listed, beside NVIDIA's disassembler.
+//! `cargo xtask listing-speed`: speed of listing cubins, compared with NVIDIA's disassembler.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,18 +19,19 @@ usage: cargo xtask listing-speed [--runs COUNT] FILE...
        cargo xtask listing-speed [--runs COUNT] --list FILE...
 
 Lists each cubin with `warpbound disasm --style nvdisasm` (release build, made first) and with
-oracle/bin/nvdisasm -c -ndf, its fastest way, in turns; both use one core and write to nothing. Prints the
+oracle/bin/nvdisasm -c -ndf, its fastest mode, in turns; both use one core and discard their output. Prints the
 instructions per second of the best run of each and their ratio; fails if the two do not list the same
 number of instructions.
 
   --folder DIRECTORY   instead: all cubins of a folder that have code, a process for each; prints the sums of the
                        best times and their ratio
-  --list               instead: how long `warpbound list` takes with libraries: the directory, and, for each
+  --list               instead: the time of `warpbound list` with libraries: the directory, and, for each
                        architecture that is supported, all images. Prints the best time, the file's size and
                        the seconds per 300 MB
-  --runs COUNT         how often each is run (5)";
+  --runs COUNT         number of runs of each (5)";
 
-enum What {
+/// Files that are measured.
+enum Mode {
     Files,
     Folder,
     List,
@@ -38,7 +39,7 @@ enum What {
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let mut runs = 5;
-    let (mut what, mut files) = (What::Files, Vec::new());
+    let (mut mode, mut files) = (Mode::Files, Vec::new());
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -49,10 +50,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                     .filter(|&runs: &usize| runs > 0)
                     .context("--runs needs a number")?;
             }
-            "--folder" => what = What::Folder,
-            "--list" => what = What::List,
+            "--folder" => mode = Mode::Folder,
+            "--list" => mode = Mode::List,
             other if other.starts_with('-') => {
-                bail!("listing-speed does not know the argument {other:?}")
+                bail!("unknown argument {other:?}")
             }
             file => files.push(PathBuf::from(file)),
         }
@@ -61,13 +62,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         bail!("no file given");
     }
     let warpbound = build(repository)?;
-    match what {
-        What::List => list_libraries(&warpbound, &files, runs),
-        What::Files => {
+    match mode {
+        Mode::List => list_libraries(&warpbound, &files, runs),
+        Mode::Files => {
             let tools = Tools::new(repository, warpbound)?;
             files.iter().try_for_each(|file| tools.file(file, runs))
         }
-        What::Folder => {
+        Mode::Folder => {
             let tools = Tools::new(repository, warpbound)?;
             let mut cubins = cubins_below(&files)?;
             let all = cubins.len();
@@ -84,7 +85,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
 }
 
-/// Both programs that list.
+/// The two disassemblers.
 struct Tools {
     warpbound: PathBuf,
     nvdisasm: Nvdisasm,
@@ -99,18 +100,18 @@ impl Tools {
         })
     }
 
-    fn ours(&self, file: &Path) -> Command {
+    fn our_command(&self, file: &Path) -> Command {
         command(&self.warpbound, &["disasm", "--style", "nvdisasm"], file)
     }
 
-    fn theirs(&self, file: &Path) -> Command {
+    fn nvdisasm_command(&self, file: &Path) -> Command {
         command(self.nvdisasm.program(), &["-c", "-ndf"], file)
     }
 
-    /// Instructions that both list.
+    /// Returns the number of instructions, which both must list.
     fn count(&self, file: &Path) -> anyhow::Result<usize> {
-        let count = instructions(self.ours(file))?;
-        let other = instructions(self.theirs(file))?;
+        let count = instructions(self.our_command(file))?;
+        let other = instructions(self.nvdisasm_command(file))?;
         if count != other {
             bail!(
                 "{}: we list {count} instructions, nvdisasm {other}",
@@ -120,11 +121,11 @@ impl Tools {
         Ok(count)
     }
 
-    /// The best times of both, in turns.
+    /// Returns the best times of both, run in turns.
     fn best(&self, file: &Path, runs: usize) -> anyhow::Result<[Duration; 2]> {
         let mut best = [Duration::MAX; 2];
         for _ in 0..runs {
-            for (best, command) in best.iter_mut().zip([self.ours(file), self.theirs(file)]) {
+            for (best, command) in best.iter_mut().zip([self.our_command(file), self.nvdisasm_command(file)]) {
                 *best = (*best).min(time(command)?);
             }
         }
@@ -164,7 +165,7 @@ impl Tools {
     }
 }
 
-/// False for a cubin without code: there is nothing to list. A file that cannot be read is left to the tools.
+/// Whether a cubin has code to list; true for an unreadable file, which the tools report.
 fn has_code(cubin: &Path) -> bool {
     let file = read(cubin).unwrap_or_default();
     code_sections(&file).is_none_or(|(_, sections)| !sections.is_empty())
@@ -178,10 +179,10 @@ fn list_libraries(warpbound: &Path, files: &[PathBuf], runs: usize) -> anyhow::R
             .len();
         let megabytes = bytes as f64 / 1e6;
         let name = file.display();
-        let report = |what: &str, best: Duration| {
+        let report = |part: &str, best: Duration| {
             let seconds = best.as_secs_f64();
             let each = seconds * 300.0 / megabytes;
-            println!("{name} {what}: {megabytes:.0} MB, {seconds:.3} s, {each:.3} s per 300 MB");
+            println!("{name} {part}: {megabytes:.0} MB, {seconds:.3} s, {each:.3} s per 300 MB");
         };
         let best = |options: &[&str]| -> anyhow::Result<Duration> {
             let times = (0..runs).map(|_| time(command(warpbound, options, file)));
@@ -197,7 +198,7 @@ fn list_libraries(warpbound: &Path, files: &[PathBuf], runs: usize) -> anyhow::R
     Ok(())
 }
 
-/// The architectures of a file that are supported.
+/// Returns the supported architectures of a file.
 fn supported(library: &Library) -> Vec<String> {
     let images = library.directory().images.into_iter();
     let mut found: Vec<String> = images.filter(|i| i.supported).map(|i| i.isa).collect();
@@ -222,7 +223,7 @@ fn build(repository: &Repository) -> anyhow::Result<PathBuf> {
     if !status.success() {
         bail!("the build of warpbound failed");
     }
-    // This program lies in a folder of the target directory, named after its profile.
+    // The executable is in a subdirectory of the target directory, named after its profile.
     let here = std::env::current_exe().context("this program has no path")?;
     let target = here
         .ancestors()
@@ -237,7 +238,7 @@ fn command(program: &Path, options: &[&str], file: &Path) -> Command {
     command
 }
 
-/// How many instructions a listing has.
+/// Returns the number of instructions of a listing.
 fn instructions(mut command: Command) -> anyhow::Result<usize> {
     let output = command.output().context("cannot start the disassembler")?;
     if !output.status.success() {
@@ -247,7 +248,7 @@ fn instructions(mut command: Command) -> anyhow::Result<usize> {
     Ok(text.lines().filter(|line| is_instruction(line)).count())
 }
 
-/// `        /*0018*/   MOV R1, c[0x0][0x20] ;`, braces of pairs around it.
+/// Whether a line is an instruction, as `        /*0018*/   MOV R1, c[0x0][0x20] ;`, perhaps with a brace of a pair.
 fn is_instruction(line: &str) -> bool {
     line.trim_start()
         .strip_prefix("/*")
@@ -281,7 +282,7 @@ mod tests {
         let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/built");
         let cubin = PathBuf::from(built).join("if_else.sm_61.cubin");
         assert!(has_code(&cubin));
-        // The same file, but that its code has the type of a section without contents.
+        // The same file with its code sections marked as sections without contents.
         let mut file = std::fs::read(&cubin).expect("the cubin is in the repository");
         let number = |at: usize| usize::from(file[at]) | usize::from(file[at + 1]) << 8;
         let (table, size, count) = (number(0x28), number(0x3a), number(0x3c));
@@ -293,7 +294,7 @@ mod tests {
         let skipped = !has_code(&empty);
         std::fs::remove_file(&empty).expect("the scratch file");
         assert!(skipped);
-        // What is unreadable is for the tools to name.
+        // The tools report unreadable files.
         assert!(has_code(&empty));
     }
 

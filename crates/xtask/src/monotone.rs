@@ -1,4 +1,4 @@
-//! `cargo xtask monotone`: a warp that runs alone is never faster when a number of its machine goes to its slow end.
+//! `cargo xtask monotone`: checks that a single warp is never faster when a machine parameter moves to its slow end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,16 +17,16 @@ use crate::repository::{Repository, files_with_extension};
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- monotone [--seeds COUNT] [NAME...]
 
-Runs the launches in kernels/launches that are of a single warp (those of the kernels of kernels/cuda/NAME.cu only, where
-names are given) on four machines, from warm and from cold caches, and again with each number that a run asked for at its slow
-end. No run may be faster than the first one, but where code or constants share a slice of the second level or the memory
-with the warp's own data: such runs are listed, and may be faster by at most the cycles that a slice and the memory take for
-all of that data. What is shared is found by runs in which slices and memory take no time.
-Prints each run that was faster, and totals; fails if one was faster by more. On all cores; a minute or so for each selection.
+Runs the launches of a single warp in kernels/launches (only those of the kernels of kernels/cuda/NAME.cu, if names are
+given) on four machines, with warm and with cold caches, and again with each parameter that a run used at its slow end. No
+run may be faster than the first one, except where fetches of code or constants contend with the warp's own data for an L2
+slice or DRAM: such runs are listed, and may be faster by at most the cycles that the slice and DRAM take for all of that
+data. Contention is detected by runs in which slices and DRAM take no time.
+Prints each run that was faster, and totals; fails if one was faster by more. On all cores; about a minute for each selection.
 
-  --seeds COUNT   start from so many random selections of the machine's numbers as well (0)";
+  --seeds COUNT   also start from COUNT random selections of the machine's parameters (0)";
 
-/// The machines, and the chip whose code runs on each.
+/// Machines, and the chip whose code runs on each.
 const MACHINES: [(&str, &str); 4] = [
     ("jetson-tx2", "sm_62"),
     ("gtx1080", "sm_61"),
@@ -34,8 +34,8 @@ const MACHINES: [(&str, &str); 4] = [
     ("titan-x-maxwell", "sm_50"),
 ];
 
-/// Between two lines that say how far it is.
-const APART: Duration = Duration::from_secs(10);
+/// Time between two progress lines.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (mut seeds, mut names) = (0u64, Vec::new());
@@ -47,9 +47,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             name => names.push(name),
         }
     }
-    let launches = lone_launches(repository, &names)?;
+    let launches = single_warp_launches(repository, &names)?;
     if launches.is_empty() {
-        bail!("there is no such launch of a single warp");
+        bail!("no launch of a single warp with these names");
     }
     let devices = MACHINES.map(|(name, chip)| (GpuModel::built_in(name), chip));
     let mut machines = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     for launch in &launches {
         tasks.extend(machines.iter().map(|machine| (launch, machine)));
     }
-    let (next, total) = (AtomicUsize::new(0), Mutex::new(Total::default()));
+    let (next, total) = (AtomicUsize::new(0), Mutex::new(MonotonicityTotal::default()));
     let begin = Instant::now();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -76,7 +76,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                         .lock()
                         .unwrap_or_else(std::sync::PoisonError::into_inner);
                     total.add(launch, &machine.0.name, done);
-                    total.tell(tasks.len(), begin);
+                    total.print_progress(tasks.len(), begin);
                 }
             });
         }
@@ -86,8 +86,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     print!("{}", total.lines.join(""));
     println!(
-        "{} launches of a single warp on {} machines, warm and cold: {} runs with a number at its slow end, {} slower, {} faster, \
-         {} of them by more than fetches explain that share a slice with data",
+        "{} launches of a single warp on {} machines, warm and cold: {} runs with a parameter at its slow end, {} slower, {} faster, \
+         {} of them by more than contention with fetches explains",
         launches.len(),
         machines.len(),
         total.runs,
@@ -97,14 +97,14 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     );
     if total.without_code > 0 {
         println!(
-            "left out: {} times, a launch has no code for the chip of a machine",
+            "left out: {} launches without code for the chip of a machine",
             total.without_code
         );
     }
     if total.broken > 0 || !total.problems.is_empty() {
         let problems = total.problems.join("; ");
         bail!(
-            "{} runs were faster with a number at its slow end, {} launches did not run: {problems}",
+            "{} runs were faster with a parameter at its slow end, {} launches did not run: {problems}",
             total.broken,
             total.problems.len()
         );
@@ -112,14 +112,14 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     Ok(())
 }
 
-/// A launch of a single warp.
-struct Lone {
+/// Launch of a single warp.
+struct SingleWarpLaunch {
     name: String,
     grid: LaunchFile,
 }
 
-/// The launches of kernels whose sources have these names, or of all.
-fn lone_launches(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Lone>> {
+/// Returns the single-warp launches of kernels whose sources have these names, or of all kernels.
+fn single_warp_launches(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<SingleWarpLaunch>> {
     let mut launches = Vec::new();
     for path in files_with_extension(&repository.launches(), "toml")? {
         let name = file_name(&path);
@@ -134,14 +134,14 @@ fn lone_launches(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<
         };
         let grid = LaunchFile::parse(&name, &text, &files).map_err(|d| anyhow::anyhow!("{d}"))?;
         if is_single_warp(&grid) {
-            launches.push(Lone { name, grid });
+            launches.push(SingleWarpLaunch { name, grid });
         }
     }
     Ok(launches)
 }
 
-impl Lone {
-    /// Runs on a machine, warm and cold; nothing where there is no code for its chip.
+impl SingleWarpLaunch {
+    /// Runs a launch on a machine, with warm and cold caches; `None` if there is no code for its chip.
     fn compare(
         &self,
         repository: &Repository,
@@ -164,10 +164,10 @@ impl Lone {
         };
         let file = file_name(&path);
         let contents = fs::read(&path).with_context(|| format!("cannot read {file}"))?;
-        let told = |diagnostic: Diagnostic| anyhow::anyhow!("{diagnostic}");
-        let session = Session::open(&file, &contents).map_err(told)?;
+        let to_error = |diagnostic: Diagnostic| anyhow::anyhow!("{diagnostic}");
+        let session = Session::open(&file, &contents).map_err(to_error)?;
         let kernel = session.launched_grid(None, &self.grid).map_err(told)?;
-        let prepared = session.prepare(kernel).map_err(told)?;
+        let prepared = session.prepare(kernel).map_err(to_error)?;
         let mut all = Vec::new();
         for caches in [StartCaches::Warm, StartCaches::Cold] {
             for &pick in picks {
@@ -177,18 +177,18 @@ impl Lone {
                     ..TimedOptions::new(machine.clone())
                 };
                 let compared = compare_at_slow_end(&session, &prepared, &self.grid, &options, Selection::Slow);
-                all.push((caches, pick, compared.map_err(told)?));
+                all.push((caches, pick, compared.map_err(to_error)?));
             }
         }
         Ok(Some(all))
     }
 }
 
-/// What all comparisons gave.
+/// Totals of all comparisons.
 #[derive(Default)]
-struct Total {
+struct MonotonicityTotal {
     done: usize,
-    told: Duration,
+    reported: Duration,
     runs: usize,
     slower: usize,
     faster: usize,
@@ -198,10 +198,10 @@ struct Total {
     problems: Vec<String>,
 }
 
-impl Total {
+impl MonotonicityTotal {
     fn add(
         &mut self,
-        launch: &Lone,
+        launch: &SingleWarpLaunch,
         machine: &str,
         done: anyhow::Result<Option<Vec<(StartCaches, Selection, SlowEndRuns)>>>,
     ) {
@@ -222,13 +222,13 @@ impl Total {
             self.slower += compared.slower;
             self.faster += compared.faster.len();
             for faster in compared.faster {
-                let broken = faster.is_violation();
-                self.broken += usize::from(broken);
+                let violations = faster.is_violation();
+                self.broken += usize::from(violations);
                 let [from, to] = faster.values;
                 let [before, after] = faster.cycles;
                 let explained = match faster.contention_limit {
-                    Some(most) if broken => format!(", more than the {most} of a shared slice"),
-                    Some(most) => format!(", a shared slice, at most {most}"),
+                    Some(most) if violations => format!(", more than the {most} of contention"),
+                    Some(most) => format!(", contention, at most {most}"),
                     None => String::new(),
                 };
                 self.lines.push(format!(
@@ -241,11 +241,11 @@ impl Total {
         self.lines.sort();
     }
 
-    /// Says on standard error how far it is.
-    fn tell(&mut self, all: usize, begin: Instant) {
+    /// Prints the progress on standard error.
+    fn print_progress(&mut self, all: usize, begin: Instant) {
         let now = begin.elapsed();
-        if now >= self.told + APART {
-            self.told = now;
+        if now >= self.reported + PROGRESS_INTERVAL {
+            self.reported = now;
             eprintln!("{} of {all}, {} faster", self.done, self.faster);
         }
     }

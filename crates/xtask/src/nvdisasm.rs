@@ -7,20 +7,20 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-/// A word that disassembles everywhere; put in place of those the disassembler rejected.
+/// NOP, which is valid on every architecture; it replaces the words that the disassembler rejects.
 const NOP: u64 = 0x50b0_0000_0007_0f00;
 
-/// How often one input is given to the disassembler again with rejected words replaced.
+/// Maximum number of runs for one input, each with more rejected words replaced.
 const ROUNDS: usize = 8;
 
-/// The tool and a folder for its input files.
+/// NVIDIA's disassembler, with a directory for its input files.
 pub(crate) struct Nvdisasm {
     program: PathBuf,
     scratch: PathBuf,
 }
 
 impl Nvdisasm {
-    /// The tool that `cargo xtask oracle` unpacked into `oracle`.
+    /// Finds the tool that `cargo xtask oracle` unpacked into `oracle`.
     pub(crate) fn new(oracle: &Path) -> anyhow::Result<Self> {
         let program = oracle.join("bin/nvdisasm");
         if !program.is_file() {
@@ -34,10 +34,10 @@ impl Nvdisasm {
         Ok(Self { program, scratch })
     }
 
-    /// The text of every instruction of `code` (whole groups of a control word and three instructions)
-    /// by byte offset, without the semicolon; `None` for a word the tool rejects.
+    /// Returns the text of every instruction of `code` (whole groups of a control word and three instructions) by byte offset,
+    /// without the semicolon; `None` for a word that the tool rejects.
     ///
-    /// Pairs are not put into braces and branch targets are numbers.
+    /// Pairs have no braces and branch targets are numbers.
     pub(crate) fn disassemble(
         &self,
         sm: u32,
@@ -45,11 +45,11 @@ impl Nvdisasm {
     ) -> anyhow::Result<BTreeMap<u32, Option<String>>> {
         let mut code = code.to_vec();
         let mut texts: BTreeMap<u32, Option<String>> = BTreeMap::new();
-        // Without a name of its own, two runs at a time would read each other's input.
+        // The process id in the name separates the inputs of concurrent runs.
         let input = self
             .scratch
             .join(format!("words.{}.bin", std::process::id()));
-        // One rejected word suppresses the whole listing, but all of them are reported at once.
+        // One rejected word suppresses the whole listing, but the tool reports all of them at once.
         for _ in 0..ROUNDS {
             fs::write(&input, &code).context("cannot write the input of nvdisasm")?;
             let output = Command::new(&self.program)
@@ -92,12 +92,12 @@ impl Nvdisasm {
 }
 
 impl Nvdisasm {
-    /// Where the tool lies.
+    /// Path of the tool.
     pub(crate) fn program(&self) -> &Path {
         &self.program
     }
 
-    /// What the tool prints for a cubin with these options.
+    /// Returns the tool's output for a cubin with these options.
     pub(crate) fn cubin(&self, options: &[&str], contents: &[u8]) -> anyhow::Result<String> {
         let input = self
             .scratch
@@ -121,7 +121,7 @@ impl Nvdisasm {
     }
 }
 
-/// `... at address 0x00000018` gives 0x18.
+/// Address in an error message: 0x18 of `... at address 0x00000018`.
 fn rejected_address(message: &str) -> Option<u32> {
     let (_, rest) = message.split_once("at address 0x")?;
     let digits = rest
@@ -131,12 +131,12 @@ fn rejected_address(message: &str) -> Option<u32> {
     u32::from_str_radix(digits, 16).ok()
 }
 
-/// `        /*0018*/    @P0 BRA 0x518 ;` gives (0x18, "@P0 BRA 0x518").
+/// Address and text of a listed line: (0x18, "@P0 BRA 0x518") of `        /*0018*/    @P0 BRA 0x518 ;`.
 pub(crate) fn listed_instruction(line: &str) -> Option<(u32, String)> {
     let (address, text) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
     let address = u32::from_str_radix(address, 16).ok()?;
     let text = text.trim().trim_end_matches(';');
-    // Before the words it invents for bad values the tool prints a random number of blanks.
+    // The tool prints a random number of blanks before its words for invalid values.
     let words: Vec<&str> = text.split_whitespace().collect();
     Some((address, words.join(" ")))
 }

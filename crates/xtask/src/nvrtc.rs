@@ -1,6 +1,6 @@
-//! A thin wrapper of NVIDIA's run-time compiler (NVRTC): CUDA source in, cubin out.
+//! Thin wrapper of NVIDIA's run-time compiler (NVRTC), from CUDA source to cubin.
 
-// The one place of the workspace that calls into a C library, so the one place with unsafe code.
+// The only module of the workspace that calls a C library, and so the only one with unsafe code.
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_char, c_int};
@@ -26,12 +26,12 @@ type DestroyProgram = unsafe extern "C" fn(*mut Program) -> c_int;
 type GetSize = unsafe extern "C" fn(Program, *mut usize) -> c_int;
 type GetBytes = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 
-/// The releases of the compiler that the oracle has.
+/// Releases of the compiler in `oracle/lib`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Release {
-    /// 11.8, the last with texture references.
+    /// Release 11.8, the last with texture references.
     Cuda11,
-    /// 12.9, the last for Maxwell and Pascal.
+    /// Release 12.9, the last for Maxwell and Pascal.
     Cuda12,
 }
 
@@ -40,11 +40,11 @@ pub(crate) struct Nvrtc {
     library: Library,
 }
 
-/// What one compilation gave.
+/// Result of a compilation.
 pub(crate) struct Compiled {
     /// The cubin.
     pub(crate) cubin: Vec<u8>,
-    /// The compiler's messages, empty if it had none.
+    /// Messages of the compiler; empty if there are none.
     pub(crate) log: String,
 }
 
@@ -67,10 +67,12 @@ impl Nvrtc {
         Ok(Self { library })
     }
 
-    /// Compiles `source`, which is to be called `name` in line tables and messages.
-    /// The line table names the current directory of the process too.
+    /// Compiles `source` under the file name `name`, which appears in line tables and messages. The line table also contains the
+    /// current directory of the process.
     ///
-    /// Fails with the compiler's log if it rejects the source.
+    /// # Errors
+    ///
+    /// The compiler rejects the source; the error contains its log.
     pub(crate) fn compile(
         &self,
         source: &str,
@@ -156,7 +158,7 @@ impl Nvrtc {
             bail!("reading the size of a result failed with code {code}");
         }
         let mut bytes = vec![0u8; size];
-        // SAFETY: the buffer has exactly the size the library asked for.
+        // SAFETY: the buffer has exactly the size that the library requested.
         let code = unsafe { get(program, bytes.as_mut_ptr().cast()) };
         if code != 0 {
             bail!("reading a result failed with code {code}");
@@ -164,7 +166,10 @@ impl Nvrtc {
         Ok(bytes)
     }
 
+    /// Looks up a function of the library.
+    ///
     /// # Safety
+    ///
     /// `T` must be the type that the function called `name` has in nvrtc.h.
     unsafe fn symbol<T>(&self, name: &[u8]) -> anyhow::Result<Symbol<'_, T>> {
         // SAFETY: promised by the caller.

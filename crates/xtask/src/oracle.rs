@@ -1,8 +1,8 @@
 //! `cargo xtask oracle`: fetch the third-party tools that serve as oracles.
 //!
-//! They come from public Python wheels, pinned by version and SHA-256, through pip.
-//! The versions are chosen on purpose: nvdisasm 12.4 and NVRTC 12.9 are among the last that
-//! know Maxwell, Pascal and Volta (13.0 dropped sm_50 to sm_72); NVRTC 11.8 is the last that knows texture references.
+//! They are members of public Python wheels, pinned by version and SHA-256 and downloaded with pip. The versions matter:
+//! nvdisasm 12.4 and NVRTC 12.9 are among the last that support Maxwell, Pascal and Volta (13.0 dropped sm_50 to sm_72); NVRTC
+//! 11.8 is the last that supports texture references.
 
 use std::fs::{self, File};
 use std::io;
@@ -27,7 +27,7 @@ The folder is ignored by git; the tools stay under their own licences. Linux on 
                 10.3.0.86 and 10.3.5.147
   --force       download again even if everything is there";
 
-/// One wheel and what is taken out of it.
+/// A wheel and the members that are unpacked.
 struct Wheel {
     requirement: &'static str,
     sha256: &'static str,
@@ -49,7 +49,7 @@ const WHEELS: &[Wheel] = &[
             ("triton/backends/nvidia/bin/ptxas", "bin/ptxas", true),
         ],
     },
-    // The wheels of CUDA 12 carry no fatbinary.
+    // The wheels of CUDA 12 contain no fatbinary.
     Wheel {
         requirement: "nvidia-cuda-nvcc==13.0.88",
         sha256: "56fe502eb77625a12f25172caa3cdddb4e4c8ba2c8c17dba44b164761b380f03",
@@ -91,7 +91,7 @@ const WHEELS: &[Wheel] = &[
     },
 ];
 
-/// Libraries that people use, with kernels for Maxwell and Pascal inside.
+/// NVIDIA's libraries with kernels for Maxwell and Pascal.
 const LIBRARIES: &[Wheel] = &[
     Wheel {
         requirement: "nvidia-cufft-cu11==10.9.0.58",
@@ -203,7 +203,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         match argument.as_str() {
             "--force" => force = true,
             "--libraries" => libraries = true,
-            other => bail!("oracle does not know the argument {other:?}"),
+            other => bail!("unknown argument {other:?}"),
         }
     }
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
@@ -233,7 +233,7 @@ fn fetch(wheel: &Wheel, oracle: &Path) -> anyhow::Result<()> {
         fs::remove_dir_all(&scratch).context("cannot empty oracle/download")?;
     }
     fs::create_dir_all(&scratch).context("cannot create oracle/download")?;
-    // pip takes hashes from a requirements file only.
+    // pip accepts hashes only in a requirements file.
     let requirements = scratch.join("requirements.txt");
     fs::write(
         &requirements,

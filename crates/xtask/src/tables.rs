@@ -17,19 +17,19 @@ pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- tables [--every N] [--sm SM] [FILE...]
 
 For the kernels of the files (cubins of kernels/built), each loop bounded by 10: the share of kernels whose bound
-grows ten times or more, or is lost, when a domain is switched off, for both readings of loop facts; how many
-divergence edges the kernels have; how long the construction of the warp-level graph takes, on one core.
+grows by a factor of ten or more, or is lost, when a domain is switched off, for both readings of loop facts; the
+number of divergence edges; the time of the construction of the warp-level graph, on one core.
 
   --every N   only each Nth kernel (1)
   --sm SM     only images for this architecture";
 
-/// A bound that is so many times larger counts as severely degraded (section 4.2).
+/// Factor by which a bound must grow to count as severely degraded (section 4.2).
 const SEVERE: i128 = 10;
 
 /// Header executions of every loop (section 4.1).
 const LOOP_BOUND: u64 = 10;
 
-/// What is switched off, and the paper's share of degraded kernels in percent.
+/// Domains that are switched off, with the paper's share of degraded kernels in percent.
 const VARIANTS: [(&str, u32); 4] = [
     ("acyclic stack graphs only", 25),
     ("no groups", 15),
@@ -79,7 +79,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     Ok(())
 }
 
-/// The bounds of one kernel for a model, by reading; `None` where there is none.
+/// Bounds of one kernel for a model, by reading of loop facts; `None` if there is none.
 struct Bounds {
     simt: Option<i128>,
     paper: Option<i128>,
@@ -91,7 +91,7 @@ fn bounds(prepared: &Prepared<'_>, flow: KernelFlow) -> Bounds {
         let cost = |node| flow.thread.space.block(node).instructions;
         let facts = vec![Some(LOOP_BOUND); flow.loops.sites.len()];
         let ipet = Ipet::new(&flow.counts, cost, &facts).ok()?;
-        // The worst path is not asked for.
+        // No worst path is needed.
         let effort = Effort {
             nodes: 0,
             ..Effort::default()
@@ -106,7 +106,7 @@ fn bounds(prepared: &Prepared<'_>, flow: KernelFlow) -> Bounds {
     Bounds { simt, paper }
 }
 
-/// Of the kernels that have a bound with everything switched on.
+/// Numbers of kernels that have a bound with all domains, and of those whose bound is degraded or lost.
 #[derive(Default, Clone, Copy)]
 struct Degraded {
     bounded: usize,

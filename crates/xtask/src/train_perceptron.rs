@@ -1,4 +1,4 @@
-//! `cargo xtask train-perceptron`: the weights of the digit perceptrons.
+//! `cargo xtask train-perceptron`: trains the digit perceptrons.
 
 use std::fs;
 
@@ -13,27 +13,27 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask train-perceptron [--digits FILE]
 
 Trains the networks 64-128-64-10 and 784-128-64-10 on the digit images in kernels/data/perceptron and writes their
-weights there. Every fifth image is held out; prints how many images of each part get their digit, and by how much the
-highest output leads. Same images, same weights (on machines whose exponential function is the same).
+weights there. Every fifth image is held out; prints the number of correctly classified images of each part, and the least
+margin of the highest output. Same images, same weights (on machines with the same exponential function).
 
-  --digits FILE   first make the image files anew, from scikit-learn's digits.csv (unpacked: 64 pixels and the digit a line)";
+  --digits FILE   first rebuild the image files from scikit-learn's digits.csv (unpacked: 64 pixels and the digit a line)";
 
-/// Passes over the images.
+/// Number of passes over the images.
 const EPOCHS: usize = 60;
 
-/// Images between two changes of the weights.
+/// Number of images between two updates of the weights.
 const BATCH: usize = 32;
 
-/// Adam's step, decays and guard (Kingma, Ba 2014); the step falls to nothing along a line.
+/// Step size, decay rates and epsilon of Adam (Kingma, Ba 2014); the step size falls linearly to zero.
 const STEP: f64 = 2e-3;
 const FIRST_DECAY: f64 = 0.9;
 const SECOND_DECAY: f64 = 0.999;
-const GUARD: f64 = 1e-8;
+const EPSILON: f64 = 1e-8;
 
-/// How much of a weight its gradient gets.
+/// Share of a weight that is added to its gradient.
 const WEIGHT_DECAY: f64 = 1e-4;
 
-/// What the highest output of every image is at least, so that the paper's ReLU behind the last layer leaves it.
+/// Least value of the highest output of every image, so that the paper's ReLU after the last layer does not change it.
 const LEAST_HIGHEST: f64 = 1.0;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -42,33 +42,33 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         [] => {}
         [flag, file] if flag == "--digits" => {
             let text = fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
-            let digits = of_csv(&text).with_context(|| file.clone())?;
+            let digits = parse_csv(&text).with_context(|| file.clone())?;
             fs::create_dir_all(&dir)?;
             digits.write(&dir).map_err(|what| anyhow!(what))?;
         }
-        _ => bail!("train-perceptron does not know the arguments {arguments:?}"),
+        _ => bail!("unknown arguments {arguments:?}"),
     }
     let digits = Digits::read(&dir).map_err(|what| anyhow!(what))?;
     for sizes in Network::SIZES {
         let inputs = digits
             .inputs(sizes[0])
             .context("no images of the network's size")?;
-        let network = trained(sizes, &inputs, digits.labels());
+        let network = train(sizes, &inputs, digits.labels());
         network.write(&dir).map_err(|what| anyhow!(what))?;
         report(sizes, &network, &inputs, digits.labels());
     }
     Ok(())
 }
 
-/// The images of scikit-learn's file.
-fn of_csv(text: &str) -> anyhow::Result<Digits> {
+/// Parses the images of scikit-learn's file.
+fn parse_csv(text: &str) -> anyhow::Result<Digits> {
     let mut pixels = Vec::with_capacity(IMAGES * SIDE * SIDE);
     let mut labels = Vec::with_capacity(IMAGES);
     for (number, line) in text.lines().enumerate() {
         let numbers: Result<Vec<u8>, _> = line.split(',').map(|n| n.trim().parse()).collect();
         let mut numbers = numbers.with_context(|| format!("line {}", number + 1))?;
         let (Some(label), true) = (numbers.pop(), numbers.len() == SIDE * SIDE) else {
-            bail!("line {} is no image", number + 1);
+            bail!("line {} is not an image", number + 1);
         };
         pixels.extend(numbers);
         labels.push(label);
@@ -76,11 +76,11 @@ fn of_csv(text: &str) -> anyhow::Result<Digits> {
     Digits::from_parts(pixels, labels).map_err(|what| anyhow!("{what} (pixels are 0 to {MAX_BRIGHTNESS})"))
 }
 
-/// A layer in training: numbers in `f64`, and Adam's two averages of each gradient.
+/// Layer in training: parameters in `f64`, and Adam's two moving averages of each gradient.
 struct Layer {
     wide: usize,
     narrow: usize,
-    /// Weights by row, then the biases as one more row.
+    /// Weights by row, then the biases as a last row.
     numbers: Vec<f64>,
     gradient: Vec<f64>,
     first: Vec<f64>,
@@ -91,7 +91,7 @@ impl Layer {
     /// Weights from a normal distribution of variance 2 / `wide` (He 2015), biases zero.
     fn random(rng: &mut fastrand::Rng, wide: usize, narrow: usize) -> Layer {
         let spread = (2.0 / wide as f64).sqrt();
-        // The sum of twelve uniform numbers is nearly normal.
+        // The sum of twelve uniform numbers is nearly normally distributed.
         let mut normal = || (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
         let mut numbers: Vec<f64> = (0..wide * narrow).map(|_| normal() * spread).collect();
         numbers.resize((wide + 1) * narrow, 0.0);
@@ -117,7 +117,7 @@ impl Layer {
         sums
     }
 
-    /// Adds to the gradient; what the inputs would have to change by.
+    /// Back-propagation: adds to the gradient and returns the gradient of the inputs.
     fn backward(&mut self, inputs: &[f64], change: &[f64]) -> Vec<f64> {
         let mut back = Vec::with_capacity(self.wide);
         let rows = self.numbers.chunks(self.narrow);
@@ -136,7 +136,7 @@ impl Layer {
         back
     }
 
-    /// One step of Adam, the `time`th, with the mean gradient of some images.
+    /// Performs the `time`th step of Adam with the mean gradient of some images.
     fn step(&mut self, images: usize, time: i32, rate: f64) {
         let slow = rate * (1.0 - SECOND_DECAY.powi(time)).sqrt() / (1.0 - FIRST_DECAY.powi(time));
         let averages = self.first.iter_mut().zip(&mut self.second);
@@ -149,7 +149,7 @@ impl Layer {
             let gradient = *slot / images as f64 + WEIGHT_DECAY * *number;
             *first = FIRST_DECAY * *first + (1.0 - FIRST_DECAY) * gradient;
             *second = SECOND_DECAY * *second + (1.0 - SECOND_DECAY) * gradient * gradient;
-            *number -= slow * *first / (second.sqrt() + GUARD);
+            *number -= slow * *first / (second.sqrt() + EPSILON);
             *slot = 0.0;
         }
     }
@@ -166,8 +166,8 @@ impl Layer {
     }
 }
 
-/// Trains on the images that are not held out: cross-entropy of the softmax of the outputs.
-fn trained(sizes: [usize; 4], inputs: &[Vec<f32>], labels: &[u8]) -> Network {
+/// Trains a network on the images that are not held out, with the cross-entropy of the softmax of the outputs as loss.
+fn train(sizes: [usize; 4], inputs: &[Vec<f32>], labels: &[u8]) -> Network {
     let mut rng = fastrand::Rng::with_seed(sizes[0] as u64);
     let [a, b, c, d] = sizes;
     let mut layers = [(a, b), (b, c), (c, d)].map(|(w, n)| Layer::random(&mut rng, w, n));
@@ -192,7 +192,7 @@ fn trained(sizes: [usize; 4], inputs: &[Vec<f32>], labels: &[u8]) -> Network {
                 .for_each(|layer| layer.step(batch.len(), time, rate));
         }
     }
-    // A softmax does not notice a common shift of all outputs.
+    // A common shift of all outputs does not change their softmax.
     let [first, second, mut third] = layers.map(|layer| layer.rounded());
     let network = |third: &Dense| Network {
         layers: [first.clone(), second.clone(), third.clone()],
@@ -233,7 +233,7 @@ fn learn([first, second, third]: &mut [Layer; 3], input: &[f64], label: usize) {
 
 fn report(sizes: [usize; 4], network: &Network, inputs: &[Vec<f32>], labels: &[u8]) {
     let (mut right, mut all) = ([0u32; 2], [0u32; 2]);
-    let mut lead = f64::INFINITY;
+    let mut margin = f64::INFINITY;
     for (image, (input, &label)) in inputs.iter().zip(labels).enumerate() {
         let outputs = network.outputs(input, true);
         let class = class_of(&outputs);
@@ -241,11 +241,11 @@ fn report(sizes: [usize; 4], network: &Network, inputs: &[Vec<f32>], labels: &[u
         all[part] += 1;
         right[part] += u32::from(class == usize::from(label));
         for other in (0..CLASSES).filter(|&other| other != class) {
-            lead = lead.min(outputs[class] - outputs[other]);
+            margin = margin.min(outputs[class] - outputs[other]);
         }
     }
     println!(
-        "{sizes:?}: {} of {} trained images, {} of {} held out ({:.2} %); least lead {lead:.3e}",
+        "{sizes:?}: {} of {} trained images, {} of {} held out ({:.2} %); least margin {margin:.3e}",
         right[0],
         all[0],
         right[1],

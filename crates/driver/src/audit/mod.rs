@@ -336,7 +336,7 @@ impl Audit<'_> {
             let finding = || Finding {
                 claim: claim.name(),
                 run,
-                at: Some(self.prepared.place(*at)),
+                at: Some(self.prepared.location(*at)),
                 source: self.prepared.source(addr),
                 message: format!("{what}; {}", warp_text(*who)),
             };

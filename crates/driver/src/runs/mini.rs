@@ -71,7 +71,7 @@ impl Session {
             }),
         };
         let finished = finished.map_err(|fault| {
-            let place = prepared.place(fault.at);
+            let place = prepared.location(fault.at);
             not_runnable(fault.at, format!("{place}: {fault}"))
         })?;
         let mut checked_words = 0;
@@ -185,14 +185,14 @@ fn write_trace_line(prepared: &Prepared<'_>, width: u32, warps: usize, event: Cy
             let lanes: String = (0..width)
                 .map(|lane| if active >> lane & 1 == 1 { '1' } else { '0' })
                 .collect();
-            let place = prepared.place(op);
+            let place = prepared.location(op);
             match warps {
                 1 => write!(line, "{cycle:02} {place}: {mnemonic} {lanes}"),
                 _ => write!(line, "{cycle:02} {place}: {mnemonic} {lanes} warp {warp}"),
             }
         }
         CycleEvent::Stall { cycle, warp, op } => {
-            let place = prepared.place(op);
+            let place = prepared.location(op);
             match warps {
                 1 => write!(line, "{cycle:02} {place}: stall"),
                 _ => write!(line, "{cycle:02} {place}: stall warp {warp}"),

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::num::NonZero;
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Named};
 use warpbound_isa::{Program, nvidia};
 use warpbound_load::Kernel;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder, StartCaches, compare_buffers, output_files};
@@ -211,14 +211,8 @@ impl Session {
             selection: selection_name(options.selection),
             set: timed.parameter_overrides(),
             selection_search: tried,
-            caches: match timed.setup.caches {
-                Caches::Cold => "cold",
-                Caches::Warm => "warm",
-            },
-            interlock: match options.interlock {
-                Interlock::ControlWords => "control-words",
-                Interlock::Scoreboard => "scoreboard",
-            },
+            caches: options.caches.unwrap_or(grid.caches).name(),
+            interlock: options.interlock.name(),
             cycles,
             clock_khz: clock,
             milliseconds: tables::ratio(cycles, clock),

@@ -10,7 +10,7 @@ use crate::float::Flush;
 use crate::{AtomicKind, AtomicOp, Cell, Expr, Meaning};
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    // ATOM and RED take generic addresses: compilers use them for pointers of unknown space.
+    // ATOM and RED take generic addresses: compilers emit them for pointers of unknown space.
     let space = match view.mnemonic {
         "ATOM" | "RED" => MemorySpace::Generic,
         "ATOMS" => MemorySpace::Shared,
@@ -47,7 +47,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         [".F64.RN"] => AtomicKind::F64,
         _ => return None,
     };
-    // An operation that does not exist for this kind of number.
+    // Rejects an operation that does not exist for this number type.
     op.apply(kind, 0, 0, 0)?;
     let words = kind.size() / 4;
     let mut values: SmallVec<[Expr; 4]> = SmallVec::new();
@@ -56,7 +56,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     };
     for operand in given {
         match operand.value {
-            // Both operands of a compare-and-swap, one behind the other.
+            // Both operands of a compare-and-swap in consecutive registers.
             OperandValue::RegPair(Some(first)) => {
                 for number in 0..2 * words as u8 {
                     let register = first.checked_add(number).filter(|&n| n < 255)?;
@@ -84,7 +84,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     if values.len() != wanted {
         return None;
     }
-    // A predicate that is written as well belongs to pages that are not there.
+    // A second destination, a predicate, reports missing pages, which are not supported.
     let dests = match operands.writes.as_slice() {
         [] => SmallVec::new(),
         [dest] => registers(dest)?

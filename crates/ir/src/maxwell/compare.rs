@@ -1,4 +1,4 @@
-//! Comparisons and predicates.
+//! Integer comparisons and operations on predicates.
 
 use smallvec::SmallVec;
 use warpbound_isa::{OperandValue, View};
@@ -20,7 +20,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 rest => (u32::MAX, rest),
             };
             let (truth, combine) = comparison(modifiers, operands)?;
-            // What a chain of comparisons leaves in the condition code is not known.
+            // Unknown: the condition code after a chain of comparisons.
             if operands.sets_cc() && view.has(".X") {
                 return None;
             }
@@ -85,7 +85,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// The comparison of the first two operands, and how it is combined with a predicate.
+/// Truth of the comparison of the first two operands, and the operator that combines it with a predicate.
 fn comparison<'m>(modifiers: &[&'m str], operands: &Operands<'_>) -> Option<(Expr, &'m str)> {
     let (op, rest) = modifiers.split_first()?;
     let (combine, rest) = rest.split_last()?;
@@ -101,7 +101,7 @@ fn comparison<'m>(modifiers: &[&'m str], operands: &Operands<'_>) -> Option<(Exp
     Some((truth, combine))
 }
 
-/// 1 where `a op b`, else 0.
+/// 1 if `a op b`, else 0.
 fn relation(op: &str, signed: bool, a: Expr, b: Expr) -> Option<Expr> {
     let (less, not_more) = match signed {
         true => (BinaryOp::LtS, BinaryOp::LeS),
@@ -120,8 +120,7 @@ fn relation(op: &str, signed: bool, a: Expr, b: Expr) -> Option<Expr> {
     })
 }
 
-/// The comparison of numbers of several words, whose lower words the condition code compared by their
-/// difference.
+/// Comparison of multi-word numbers: the condition code holds the flags of the difference of the lower words.
 fn chained_relation(op: &str, signed: bool, operands: &Operands<'_>) -> Option<Expr> {
     let (a, b) = (operands.signed(0)?, operands.signed(1)?);
     if a.1 || b.1 {
@@ -131,13 +130,13 @@ fn chained_relation(op: &str, signed: bool, operands: &Operands<'_>) -> Option<E
     let (sign, overflow) = difference.sign_and_overflow();
     let less = match signed {
         true => Expr::binary(BinaryOp::Xor, sign, overflow),
-        // What is not carried out is borrowed.
+        // A subtraction borrows exactly if it has no carry out.
         false => logical_not(difference.carry_out()),
     };
     relation_of(op, less, difference.is_zero())
 }
 
-/// The truth of a comparison, from whether the first is less and whether both are equal.
+/// Truth of a comparison, from whether the first operand is less and whether both are equal.
 pub(super) fn relation_of(op: &str, less: Expr, equal: Expr) -> Option<Expr> {
     Some(match op {
         ".F" => Expr::Const(0),
@@ -161,7 +160,7 @@ pub(super) fn combine_predicates(op: &str, a: Expr, b: Expr) -> Option<Expr> {
     })
 }
 
-/// The first predicate gets the truth combined with a third one, the second what its contrary gives.
+/// Assigns `truth op third` to the first predicate and `!truth op third` to the second.
 pub(super) fn set_predicates(
     truth: Expr,
     combine: &str,
@@ -181,17 +180,17 @@ pub(super) fn set_predicates(
     Some(Meaning::Set(writes))
 }
 
-/// `yes` for 1, 0 for 0.
+/// Maps a truth value to `yes` or 0.
 pub(super) fn mask(truth: Expr, yes: u32) -> Expr {
     Expr::ternary(TernaryOp::Select, truth, Expr::Const(yes), Expr::Const(0))
 }
 
-/// Predicates that `PR` stands for; PT is none of them.
+/// Number of predicates in `PR`, which excludes PT.
 const PREDICATES: u8 = 7;
-/// Flags of the condition code.
+/// Number of flags in `CC`.
 const FLAGS: u8 = 4;
 
-/// What stands for `PR` or `CC` among the operands: how many bits it has.
+/// Number of bits of the `PR` or `CC` operand.
 fn predicate_count<'o>(mut operands: impl Iterator<Item = &'o warpbound_isa::Operand>) -> Option<u8> {
     operands.find_map(|operand| match operand.value {
         OperandValue::AllPreds => Some(PREDICATES),
@@ -200,7 +199,7 @@ fn predicate_count<'o>(mut operands: impl Iterator<Item = &'o warpbound_isa::Ope
     })
 }
 
-/// Where a byte begins.
+/// First bit of a selected byte.
 fn byte_at(select: &str) -> Option<u32> {
     Some(match select {
         "" => 0,
@@ -211,7 +210,7 @@ fn byte_at(select: &str) -> Option<u32> {
     })
 }
 
-/// P2R: the register's byte gets the predicates, or the flags, that the mask names.
+/// P2R: inserts the predicates, or the flags, in the mask into a byte of the register.
 fn predicates_to_register(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let from = match modifiers {
         [] => 0,
@@ -220,7 +219,7 @@ fn predicates_to_register(modifiers: &[&str], operands: &Operands<'_>) -> Option
     };
     let count = predicate_count(operands.reads.iter().copied())?;
     let mask = operands.immediate(2)?;
-    // Whether bits above are cleared is not known.
+    // Unknown: whether mask bits above the last predicate clear bits of the register.
     if mask >> count != 0 {
         return None;
     }
@@ -236,7 +235,7 @@ fn predicates_to_register(modifiers: &[&str], operands: &Operands<'_>) -> Option
     operands.set_register(or(kept, bits))
 }
 
-/// R2P: the predicates, or the flags, that the mask names get the bits of the register's byte.
+/// R2P: assigns the bits of a byte of the register to the predicates, or the flags, in the mask.
 fn register_to_predicates(operands: &Operands<'_>) -> Option<Meaning> {
     let count = predicate_count(operands.writes.iter().copied())?;
     let (value, select) = operands.selected(0)?;

@@ -1,4 +1,4 @@
-//! Conversions between floating-point formats and integers. (I2I is among the integers.)
+//! Conversions with a floating-point side: F2F, F2I, I2F. (I2I is in [`super::resize`].)
 
 use warpbound_isa::{Operand, OperandValue, View};
 
@@ -67,7 +67,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// One register or two get the result.
+/// Assigns a result of 32 or 64 bits to one or two registers.
 fn result(op: FloatOp, words: Vec<Expr>, width: u32, operands: &Operands<'_>) -> Option<Meaning> {
     match width {
         64 => operands.set_register_pair(|half| Expr::Float(op, words.clone().into(), half)),
@@ -101,7 +101,7 @@ fn integral(modifiers: &mut Modifiers<'_>) -> Option<IntegralRounding> {
     found.map(|(_, integral)| *integral)
 }
 
-/// The words of a float, with its bars and its minus.
+/// Words of a float, with absolute value and negation.
 fn float_words(operand: &Operand, format: Format) -> Option<Vec<Expr>> {
     let words = match (operand.value, format) {
         (OperandValue::Half(bits), Format::Half) => vec![Expr::Const(bits.into())],
@@ -120,7 +120,7 @@ fn float_words(operand: &Operand, format: Format) -> Option<Vec<Expr>> {
             .collect(),
         _ => return None,
     };
-    // The sign is in the last word.
+    // The sign bit is in the last word.
     let sign = 1 << ((format.width() - 1) % 32);
     let mut words = words;
     let last = words.pop()?;
@@ -128,7 +128,7 @@ fn float_words(operand: &Operand, format: Format) -> Option<Vec<Expr>> {
     Some(words)
 }
 
-/// The words of an integer.
+/// Words of an integer, with the selected part shifted down.
 fn integer_words(operand: &Operand, kind: IntegerType) -> Option<Vec<Expr>> {
     let count = kind.width().div_ceil(32) as u8;
     let words = match operand.value {

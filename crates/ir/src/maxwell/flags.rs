@@ -1,6 +1,6 @@
-//! The condition code: four flags of the last result that asked for it.
+//! Condition code: four flags of the last instruction with `.CC`.
 //!
-//! They stand in the cell as P2R shows them (public translators of shaders agree on that).
+//! The cell holds them in the order in which P2R reads them (public shader translators agree on it).
 
 use smallvec::{SmallVec, smallvec};
 use warpbound_isa::CcTest;
@@ -13,7 +13,7 @@ const SIGN: u32 = 1;
 const CARRY: u32 = 2;
 const OVERFLOW: u32 = 3;
 
-/// A flag of the condition code: 0 or 1.
+/// Flag of the condition code, 0 or 1.
 fn flag(place: u32) -> Expr {
     and(
         shr(Expr::Cell(Cell::CC), Expr::Const(place)),
@@ -21,17 +21,17 @@ fn flag(place: u32) -> Expr {
     )
 }
 
-/// The sign.
+/// Sign flag.
 pub(super) fn sign() -> Expr {
     flag(SIGN)
 }
 
-/// The overflow.
+/// Overflow flag.
 pub(super) fn overflow() -> Expr {
     flag(OVERFLOW)
 }
 
-/// The bits of the condition code for 0, 1 or 2 carries: one in the carry, one in the overflow.
+/// Flags that encode a carry of 0, 1 or 2: carry is set from 1 on, overflow for 2.
 pub(super) fn carry_count_flags(count: Expr) -> Expr {
     let second = shr(count.clone(), Expr::Const(1));
     let first = or(and(count, Expr::Const(1)), second.clone());
@@ -41,15 +41,15 @@ pub(super) fn carry_count_flags(count: Expr) -> Expr {
     )
 }
 
-/// The condition code that says how two words stand to each other, for [`sign`] and [`zero`].
+/// Flags that encode the order of two words: sign for less, zero for equal.
 pub(super) fn order_flags(less: Expr, equal: Expr) -> Expr {
     or(shl(equal, Expr::Const(ZERO)), shl(less, Expr::Const(SIGN)))
 }
 
-/// Whether a test of the condition code holds, 1 or 0: what `@P BRA.LT` asks beside its guard.
+/// Truth of a condition-code test, 0 or 1, as in `@P BRA.LT`.
 ///
-/// `None` for the tests that ask for state of graphics pipelines. The flags of a float's comparison say with sign and
-/// zero at once that there is no order. Source: two public translators of shaders, which agree on every test.
+/// `None` for the tests of graphics-pipeline state. In the flags of a float comparison, sign and zero together encode
+/// unordered. Source: two public shader translators, which agree on every test.
 pub fn cc_test(test: CcTest) -> Option<Expr> {
     let xor = |a, b| Expr::binary(BinaryOp::Xor, a, b);
     let above_zero = || logical_not(zero());
@@ -84,21 +84,21 @@ pub fn cc_test(test: CcTest) -> Option<Expr> {
     })
 }
 
-/// The names of the tests, by number.
+/// Names of the tests, by number.
 const TESTS: [&str; 32] = [
     ".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".NUM", ".NAN", ".LTU", ".EQU", ".LEU", ".GTU",
     ".NEU", ".GEU", ".T", ".OFF", ".LO", ".SFF", ".LS", ".HI", ".SFT", ".HS", ".OFT", ".CSM_TA",
     ".CSM_TR", ".CSM_MX", ".FCSM_TA", ".FCSM_TR", ".FCSM_MX", ".RLE", ".RGT",
 ];
 
-/// A test by its modifier.
+/// Truth of the test with this modifier.
 pub(super) fn cc_test_named(name: &str) -> Option<Expr> {
     let number = TESTS.iter().position(|&test| test == name)?;
     cc_test(CcTest(u8::try_from(number).ok()?))
 }
 
-/// The register gets a value; where it is asked for, the condition code says whether it is 0 and its sign, without carry
-/// and overflow. In a chain it is 0 only when the words before it were.
+/// Assigns a value to the register and, with `.CC`, its zero and sign flags to the condition code, with carry and
+/// overflow cleared. In a chain the zero flag also requires that the lower words were 0.
 pub(super) fn set_with_flags(value: Expr, chained: bool, operands: &Operands<'_>) -> Option<Meaning> {
     let register = operands.only_register()?;
     let mut writes: SmallVec<[(Cell, Expr); 2]> = smallvec![];
@@ -107,7 +107,7 @@ pub(super) fn set_with_flags(value: Expr, chained: bool, operands: &Operands<'_>
     Some(Meaning::Set(writes))
 }
 
-/// What the condition code gets, if it gets anything.
+/// Write of the condition code by a bitwise result, if the instruction has `.CC`.
 pub(super) fn flags_write(
     value: Expr,
     chained: bool,
@@ -126,17 +126,17 @@ pub(super) fn flags_write(
     ))
 }
 
-/// The carry.
+/// Carry flag.
 pub(super) fn carry() -> Expr {
     flag(CARRY)
 }
 
-/// The last result, and those before it of a chain, were 0.
+/// Zero flag: the last result, and the lower words of its chain, were 0.
 pub(super) fn zero() -> Expr {
     flag(ZERO)
 }
 
-/// The flags of a result that is no sum: no carry and no overflow (source: a public translator of shaders).
+/// Flags of a result that is not a sum: carry and overflow are clear (source: a public shader translator).
 pub(super) fn result_flags(value: Expr) -> Expr {
     let is_zero = Expr::binary(BinaryOp::Eq, value.clone(), Expr::Const(0));
     let sign = shr(value, Expr::Const(31));
@@ -146,38 +146,38 @@ pub(super) fn result_flags(value: Expr) -> Expr {
     )
 }
 
-/// The sum of two values and a carry of 0 or 1.
+/// Sum of two values and a carry in of 0 or 1.
 pub(super) struct CarrySum {
     a: Expr,
     b: Expr,
     carry: Expr,
-    /// It goes on a chain of sums, so that it is 0 only when the lower words are.
+    /// Whether it continues a chain of sums; then its zero flag requires that the lower words were 0.
     chained: bool,
 }
 
 impl CarrySum {
-    /// The sum of two signed operands; `extended` adds the carry of the condition code (`.X`).
+    /// Makes the sum of two operands with signs; `extended` adds the carry flag (`.X`).
     pub(super) fn of(
         (a, minus_a): (Expr, bool),
         (b, minus_b): (Expr, bool),
         extended: bool,
     ) -> Option<CarrySum> {
-        // A difference is the sum with all bits turned round and 1 carried in.
-        let turned = |value: Expr, minus: bool| if minus { not(value) } else { value };
+        // A difference is the sum with the complement and a carry in of 1.
+        let invert_if = |value: Expr, minus: bool| if minus { not(value) } else { value };
         let carry = match (extended, minus_a || minus_b) {
             _ if minus_a && minus_b => return None,
             (true, _) => carry(),
             (false, minus) => Expr::Const(minus.into()),
         };
         Some(CarrySum {
-            a: turned(a, minus_a),
-            b: turned(b, minus_b),
+            a: invert_if(a, minus_a),
+            b: invert_if(b, minus_b),
             carry,
             chained: extended,
         })
     }
 
-    /// The sum and 1 (`.PO`).
+    /// Makes the sum plus 1 (`.PO`).
     pub(super) fn plus_one(a: Expr, b: Expr) -> CarrySum {
         CarrySum {
             a,
@@ -195,13 +195,13 @@ impl CarrySum {
         }
     }
 
-    /// The carry out: 0 or 1.
+    /// Carry out, 0 or 1.
     pub(super) fn carry_out(&self) -> Expr {
         let [a, b, carry] = [&self.a, &self.b, &self.carry].map(Expr::clone);
         Expr::ternary(TernaryOp::Carry, a, b, carry)
     }
 
-    /// The sign and the overflow of the sum, as 0 or 1 each.
+    /// Sign and overflow of the sum, each 0 or 1.
     pub(super) fn sign_and_overflow(&self) -> (Expr, Expr) {
         let top = |value: Expr| shr(value, Expr::Const(31));
         let differs = |a: &Expr| Expr::binary(BinaryOp::Xor, a.clone(), self.value());
@@ -209,13 +209,13 @@ impl CarrySum {
         (top(self.value()), top(overflow))
     }
 
-    /// Whether the sum is 0, with the lower words of a chain.
+    /// Zero flag of the sum, including the lower words of a chain.
     pub(super) fn is_zero(&self) -> Expr {
         let own = Expr::binary(BinaryOp::Eq, self.value(), Expr::Const(0));
         if self.chained { and(own, zero()) } else { own }
     }
 
-    /// The register gets the sum, the condition code its flags where that is asked for.
+    /// Assigns the sum to the register and, with `.CC`, its flags to the condition code.
     pub(super) fn result(&self, operands: &Operands<'_>) -> Option<Meaning> {
         let register = operands.only_register()?;
         let mut writes = smallvec![];

@@ -1,4 +1,4 @@
-//! Floating-point arithmetic of singles and doubles.
+//! Single- and double-precision arithmetic and comparisons, MUFU, RRO, FCHK.
 
 use warpbound_isa::View;
 
@@ -10,7 +10,7 @@ use crate::float::{Comparison, FloatOp, Flush, Rounding, single};
 use crate::{Cell, Expr, Meaning, TernaryOp};
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    // What the flags of the condition code say of a float is not known; FSET and DSET make a mask.
+    // Unknown: the condition code of a float result. FSET and DSET write a mask, whose flags are those of an integer.
     if operands.sets_cc() && !matches!(view.mnemonic, "FSET" | "DSET") {
         return None;
     }
@@ -57,7 +57,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             })
         }
         "FCMP" => {
-            // `.GT` is not spelled.
+            // The text has no modifier for `.GT`.
             let comparison = modifiers.comparison().unwrap_or(Comparison::Gt);
             let flush = modifiers.flush();
             modifiers.finish()?;
@@ -123,7 +123,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             let function = FUNCTIONS.iter().find(|(spelled, _)| *spelled == name)?.1;
             let saturates = modifiers.take(".SAT");
             modifiers.finish()?;
-            // The high word of a double is no single that could be clamped.
+            // The high word of a double is not a single, so it cannot be clamped.
             if saturates && matches!(function, SpecialFunction::Rcp64h | SpecialFunction::Rsq64h) {
                 return None;
             }
@@ -153,7 +153,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// The functions of MUFU as they are spelled.
+/// Functions of MUFU by modifier.
 const FUNCTIONS: [(&str, SpecialFunction); 9] = [
     (".COS", SpecialFunction::Cos),
     (".SIN", SpecialFunction::Sin),
@@ -166,7 +166,7 @@ const FUNCTIONS: [(&str, SpecialFunction); 9] = [
     (".SQRT", SpecialFunction::Sqrt),
 ];
 
-/// What stands behind a mnemonic, read from the left.
+/// Modifiers of an instruction, consumed from the left.
 pub(super) struct Modifiers<'m> {
     rest: &'m [&'static str],
 }
@@ -176,14 +176,14 @@ impl<'m> Modifiers<'m> {
         Modifiers { rest }
     }
 
-    /// The next one.
+    /// Takes the next modifier.
     pub(super) fn next(&mut self) -> Option<&'static str> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;
         Some(first)
     }
 
-    /// Whether the next one is this.
+    /// Takes the next modifier if it is `name`; returns whether it was.
     pub(super) fn take(&mut self, name: &str) -> bool {
         let is = self.rest.first() == Some(&name);
         if is {
@@ -192,12 +192,12 @@ impl<'m> Modifiers<'m> {
         is
     }
 
-    /// Nothing is left.
+    /// Fails unless all modifiers have been taken.
     pub(super) fn finish(&self) -> Option<()> {
         self.rest.is_empty().then_some(())
     }
 
-    /// Of several spellings the one that is next, if any.
+    /// Takes the next modifier if it is one of several, and returns its value, else `otherwise`.
     fn one_of<T: Copy>(&mut self, spellings: &[(&str, T)], otherwise: T) -> T {
         for &(name, value) in spellings {
             if self.take(name) {
@@ -240,7 +240,7 @@ impl<'m> Modifiers<'m> {
     }
 }
 
-/// The comparisons as they are spelled, by number.
+/// Modifiers of the comparisons, by number.
 const COMPARISONS: [&str; 16] = [
     ".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".NUM", ".NAN", ".LTU", ".EQU", ".LEU", ".GTU",
     ".NEU", ".GEU", ".T",
@@ -253,7 +253,7 @@ pub(super) fn saturated(value: Expr, saturates: bool) -> Expr {
     }
 }
 
-/// The words of the first operands, each a double.
+/// Words of the first `N` operands, each a double.
 fn doubles<const N: usize>(operands: &Operands<'_>) -> Option<Vec<Expr>> {
     let mut words = Vec::with_capacity(2 * N);
     for place in 0..N {
@@ -262,12 +262,12 @@ fn doubles<const N: usize>(operands: &Operands<'_>) -> Option<Vec<Expr>> {
     Some(words)
 }
 
-/// Two registers get a result of 64 bits.
+/// Assigns a 64-bit result to two registers.
 fn pair(op: FloatOp, words: Vec<Expr>, operands: &Operands<'_>) -> Option<Meaning> {
     operands.set_register_pair(|half| Expr::Float(op, words.clone().into(), half))
 }
 
-/// FSET, FSETP, DSET, DSETP: a truth combined with a predicate, in a register or in two predicates.
+/// FSET, FSETP, DSET, DSETP: assigns a truth value combined with a predicate to a register or to two predicates.
 fn set(
     view: &View,
     truth: Expr,

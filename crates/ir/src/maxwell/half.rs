@@ -1,8 +1,8 @@
-//! Arithmetic of pairs of halves.
+//! Packed half-precision arithmetic: HADD2, HMUL2, HFMA2, HSET2, HSETP2.
 //!
-//! A result is a pair, or with `.F32` a half as a single: compilers write `HADD2.F32` for `add.f16` and the `cvt.f32.f16`
-//! of its result. Which half of a pair that would be is not known, so it has a meaning only where both are the same.
-//! Results that go into one half of a register (`.MRG_H0`, `.MRG_H1`) have none yet.
+//! A result is a pair of halves, or with `.F32` one half as a single: compilers emit `HADD2.F32` for `add.f16` followed
+//! by `cvt.f32.f16`. Unknown: which half of the pair that is; so it has a meaning only if both are the same.
+//! Results merged into one half of a register (`.MRG_H0`, `.MRG_H1`) have no meaning yet.
 
 use warpbound_isa::{Operand, OperandValue, View};
 
@@ -47,7 +47,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     operands.set_register(or(low, shl(high, Expr::Const(16))))
 }
 
-/// A number of an operand: a half in the low bits of a word, or a single.
+/// One component of an operand: a half in the low bits of a word, or a single.
 #[derive(Clone, PartialEq, Eq)]
 enum Component {
     Half(Expr),
@@ -63,13 +63,13 @@ impl Component {
     }
 }
 
-/// What an operand gives to the low half of the result and to the high one.
+/// Components of an operand for the low and the high half of the result.
 struct HalfPair {
     low: Component,
     high: Component,
 }
 
-/// An operation on halves, and on singles for a half.
+/// Operation on halves, and its variant on singles with a half result.
 struct Arithmetic {
     halves: fn(Flush) -> FloatOp,
     singles: fn(Flush) -> FloatOp,
@@ -108,7 +108,7 @@ fn all_halves(numbers: &[&Component]) -> Option<Vec<Expr>> {
     halves.collect()
 }
 
-/// HSET2: a mask for each half. HSETP2: a predicate for each half, or with `.H_AND` one for both.
+/// HSET2: a mask for each half. HSETP2: a predicate for each half, or with `.H_AND` one predicate for both.
 fn set(view: &View, mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
     let as_float = modifiers.take(".BF");
     let comparison = modifiers.comparison()?;
@@ -131,7 +131,7 @@ fn set(view: &View, mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Op
     }
     let predicates = operands.predicates();
     if both {
-        // What the second predicate gets is not known.
+        // Unknown: the value of the second predicate.
         let first_only = predicates.get(1).is_none_or(Option::is_none);
         return first_only
             .then(|| set_predicates(and(low, high), combine, third, operands))
@@ -160,7 +160,7 @@ fn comparison_result(comparison: Comparison, numbers: &[&Component], flush: Flus
     }
 }
 
-/// The first operands, and the place of the one behind them: an immediate takes two places, the high half first.
+/// First `count` operands, and the index of the operand after them: an immediate takes two, the high half first.
 fn pairs(operands: &Operands<'_>, count: usize) -> Option<(Vec<HalfPair>, usize)> {
     let mut place = 0;
     let mut pairs = Vec::with_capacity(count);
@@ -187,7 +187,7 @@ fn pairs(operands: &Operands<'_>, count: usize) -> Option<(Vec<HalfPair>, usize)
 fn pair(operand: &Operand) -> Option<HalfPair> {
     const SIGN: u32 = 1 << 15;
     let word = word_of(operand, 0)?;
-    // A constant is a single (experiment: for the half 0x2e33 the compiler stores 0x3dc66000).
+    // A constant operand is a single (experiment: for the half 0x2e33 the compiler stores 0x3dc66000).
     if matches!(operand.value, OperandValue::Const { .. }) && operand.select.is_empty() {
         let single = Component::Single(with_sign(word, operand, SINGLE_SIGN));
         return Some(HalfPair {

@@ -1,4 +1,4 @@
-//! Sums, scaled addresses, smaller and larger.
+//! Integer addition (IADD, IADD3), scaled addresses (ISCADD, LEA), minimum and maximum (IMNMX).
 
 use smallvec::smallvec;
 use warpbound_isa::{OperandValue, View};
@@ -35,7 +35,7 @@ fn sum(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
         [] => CarrySum::of(a, b, false)?.result(operands),
         [".X"] => CarrySum::of(a, b, true)?.result(operands),
         [".PO"] => CarrySum::plus_one(a.0, b.0).result(operands),
-        // The nearest number of 32 bits with a sign (PTX manual, `add.sat`).
+        // Clamped to signed 32 bits (PTX manual, `add.sat`).
         [".SAT"] if !operands.sets_cc() => {
             let [x, y] = [&a.0, &b.0].map(|value| RangedInt::word(value.clone(), true));
             let sum = match (a.1, b.1) {
@@ -50,8 +50,10 @@ fn sum(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// The smaller of two where the predicate holds, else the larger. Of numbers of 64 bits the high words go first, their
-/// order goes to the condition code, and the low words follow it (experiment: the compiler's minimum of 64 bits).
+/// IMNMX: the minimum if the predicate holds, else the maximum.
+///
+/// For 64-bit numbers the high words are compared first (`.XHI`); their order goes to the condition code, by which the
+/// low words are chosen (`.XLO`; experiment: the compiler's 64-bit minimum).
 fn min_max(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let (signed, part) = match modifiers {
         [".U32", rest @ ..] => (false, rest),
@@ -86,7 +88,7 @@ fn min_max(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
             }
             Some(Meaning::Set(writes))
         }
-        // Of the low words the order is that of numbers without sign.
+        // Low words are always compared as unsigned numbers.
         [".XLO"] if !signed => {
             let by_high_words = either(
                 Expr::ternary(TernaryOp::Select, sign(), a.clone(), b.clone()),
@@ -103,7 +105,7 @@ fn min_max(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// The sum of the first two, which may be shifted by 16 to either side, and the third.
+/// IADD3: the sum of the first two operands, possibly shifted by 16 to either side, and the third.
 fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let mut parts = Vec::with_capacity(3);
     let mut minus = [false; 3];
@@ -111,7 +113,7 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
         let operand = operands.reads.get(place)?;
         let (value, part) = operands.part_without_sign(place)?;
         let value = match (value, operand.value) {
-            // An immediate of 20 bits, spelled without a sign but used with one.
+            // A 20-bit immediate is printed unsigned but used signed.
             (Expr::Const(n), OperandValue::Int(_)) => Expr::Const(((n << 12) as i32 >> 12) as u32),
             (value, _) => value,
         };
@@ -134,24 +136,24 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
         [".X"] if !negated => sum_with_carries([a, b, c], None, operands),
         [] if !negated => sum_with_carries([a, b, c], Some(0), operands),
         [] if !operands.sets_cc() => operands.set_register(add(first, c)),
-        // A difference is the sum with all bits turned round and 1 carried in, by the lowest word only: so compilers
-        // subtract numbers of 64 bits (experiment: a + b - c of `long long`).
+        // A difference is the sum with the complement and a carry in of 1 to the lowest word only: compilers subtract
+        // 64-bit numbers this way (experiment: a + b - c of `long long`).
         [] | [".X"] => {
-            let mut turned = [a, b, c];
+            let mut inverted = [a, b, c];
             let mut count = 0;
-            for (value, minus) in turned.iter_mut().zip(minus) {
+            for (value, minus) in inverted.iter_mut().zip(minus) {
                 if let (true, Expr::Unary(UnaryOp::Neg, plain)) = (minus, &*value) {
                     *value = Expr::unary(UnaryOp::Not, (**plain).clone());
                     count += 1;
                 }
             }
             let carried = modifiers.is_empty().then_some(count);
-            // Three of them could carry 3.
-            (count < 3).then(|| sum_with_carries(turned, carried, operands))?
+            // With three complements the carry in would be 3, which two flags cannot hold.
+            (count < 3).then(|| sum_with_carries(inverted, carried, operands))?
         }
         [".LS"] => operands.set_register(add(shl(first, Expr::Const(16)), c)),
-        // The sum of the first two has 33 bits: compilers make the high words of products with it, which are right
-        // only if its carry is kept (experiment: unsigned division).
+        // The sum of the first two has 33 bits: compilers compute high words of products with it, which are right
+        // only if the carry is kept (experiment: unsigned division).
         [".RS"] if !minus[0] && !minus[1] => {
             let carry = Expr::ternary(TernaryOp::Carry, a, b, Expr::Const(0));
             let shifted = or(shr(first, Expr::Const(16)), shl(carry, Expr::Const(16)));
@@ -161,10 +163,11 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
     }
 }
 
-/// Three summands and the carries of three lower ones, which are 0, 1 or 2 (experiment: the compiler's sum of three numbers
-/// of 64 bits is right for all of them only so). Carry and overflow hold one each; no other instruction takes them so.
+/// Sum of three operands and of the carry out of the three lower words, which is 0, 1 or 2.
 ///
-/// What is carried in is a number, or for `None` what the lower words carried.
+/// The carry count is stored in two flags, carry and overflow (experiment: the compiler's 64-bit sum of three is right
+/// for all operands only this way); no other instruction uses the flags like this. `carried` is the carry in, or `None`
+/// to take it from the flags.
 fn sum_with_carries(
     [a, b, c]: [Expr; 3],
     carried: Option<u32>,
@@ -195,7 +198,7 @@ fn sum_with_carries(
     Some(Meaning::Set(writes))
 }
 
-/// `(a << s) + b`, or the high word of that of a pair of words.
+/// LEA: `(a << s) + b`, or with `.HI` the high word of that for a pair of words.
 fn scaled_address(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let (a, minus) = operands.signed(0)?;
     match modifiers {
@@ -203,7 +206,7 @@ fn scaled_address(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning
             let shifted = shl(a, Expr::Const(operands.immediate(2)?));
             CarrySum::of((shifted, minus), operands.signed(1)?, false)?.result(operands)
         }
-        // The high word of minus the pair, shifted; with a carry or its flags it is not known how they chain.
+        // High word of the negated pair, shifted. How it chains with `.X` or with flags is unknown.
         [".HI"] if minus && !operands.sets_cc() => {
             let shift = Expr::Const(operands.immediate(3)?);
             let borrow = Expr::binary(BinaryOp::Eq, a.clone(), Expr::Const(0));
@@ -220,9 +223,9 @@ fn scaled_address(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning
             let Some(predicate) = operands.predicates().first().copied().flatten() else {
                 return sum.result(operands);
             };
-            // Compilers write it beside the high words of generic addresses, and go on with the instructions for global
-            // memory where it holds, else with those for shared memory (kernel `generic_memory`), whose window has a
-            // high word of 0: the sum is not 0.
+            // Compilers compute the predicate with the high word of a generic address, and access global memory if it
+            // holds, else shared memory (kernel `generic_memory`). The shared window has a high word of 0, so the
+            // predicate is: the sum is not 0.
             let register = operands.register().filter(|_| !operands.sets_cc())?;
             let sums = register.map(|cell| (cell, sum.value()));
             let is_high = Expr::binary(BinaryOp::Ne, sum.value(), Expr::Const(0));

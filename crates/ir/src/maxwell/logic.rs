@@ -1,4 +1,4 @@
-//! Bits: logic, shifts, fields, moves.
+//! Bitwise logic, shifts, bit fields, permutations and moves.
 
 use warpbound_isa::View;
 
@@ -83,7 +83,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             let found = Expr::unary(op, operands.bits(0)?);
             operands.set_register(match rest {
                 [] => found,
-                // How far to shift the bit to the top.
+                // Shift amount that moves the bit to the top.
                 [".SH"] => {
                     let nowhere = Expr::binary(BinaryOp::Eq, found.clone(), Expr::Const(u32::MAX));
                     let shift = Expr::binary(BinaryOp::Sub, Expr::Const(31), found.clone());
@@ -105,7 +105,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// MOV: the second operand says which lanes of each quad are written.
+/// MOV: the second operand is the mask of the lanes of each quad that are written.
 fn mov(operands: &Operands<'_>) -> Option<Meaning> {
     let value = operands.word(0)?;
     let lanes = match operands.reads.get(1) {
@@ -124,10 +124,10 @@ fn mov(operands: &Operands<'_>) -> Option<Meaning> {
     operands.set_register(Expr::ternary(TernaryOp::Select, written, value, old))
 }
 
-/// The special register with the number of the lane.
+/// Special register with the lane number.
 const LANE: u8 = 0;
 
-/// The digits of PRMT that a mode makes of the two low bits of its operand, four for each value of them, that of 0 lowest
+/// Selector digits of PRMT with a mode: four digits for each value of the two low bits of its operand
 /// (PTX manual, `prmt`).
 fn permute_selector(mode: &str, operand: Expr) -> Option<Expr> {
     let by_value: [u32; 4] = match mode {
@@ -150,7 +150,7 @@ fn permute_selector(mode: &str, operand: Expr) -> Option<Expr> {
     ))
 }
 
-/// Whether the condition code goes on a chain, and the other modifiers.
+/// Splits off `.X`, which chains the condition code of the lower words.
 fn split_chained<'m, 's>(modifiers: &'m [&'s str]) -> (bool, &'m [&'s str]) {
     match modifiers {
         [".X", rest @ ..] => (true, rest),
@@ -158,8 +158,7 @@ fn split_chained<'m, 's>(modifiers: &'m [&'s str]) -> (bool, &'m [&'s str]) {
     }
 }
 
-/// The register gets a value; a predicate before it, whether the value is 0, or is not; the condition code the same and
-/// the sign.
+/// Assigns a value to the register, its test for zero to the predicate, and zero and sign flags to the condition code.
 fn set_with_test(
     value: Expr,
     chained: bool,
@@ -167,11 +166,11 @@ fn set_with_test(
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
     if test.is_empty() {
-        // The predicate is PT, or it gets the constant false: two public translators of shaders differ.
+        // The predicate is PT, or it is set to false: two public shader translators differ.
         return set_with_flags(value, chained, operands);
     }
     let own = Expr::binary(BinaryOp::Eq, value.clone(), Expr::Const(0));
-    // The words before it count: compilers test numbers of 64 bits so (`xtask expressions`).
+    // A chained test includes the lower words: compilers test 64-bit numbers this way (`xtask expressions`).
     let is_zero = if chained { and(own, zero()) } else { own };
     let truth = match test {
         [".T"] => Expr::Const(1),
@@ -188,7 +187,7 @@ fn set_with_test(
     ))
 }
 
-/// A shift's amount: of it only the low bits with `.W`.
+/// Shift amount: with `.W` only its low five bits.
 fn shift_amount(amount: Expr, modifiers: &[&str]) -> Option<Expr> {
     match modifiers {
         [] => Some(amount),
@@ -197,8 +196,8 @@ fn shift_amount(amount: Expr, modifiers: &[&str]) -> Option<Expr> {
     }
 }
 
-/// SHF of a pair of words, by 32 at most, or by 64 at most where the pair is a number of 64 bits, unless `.W` takes the
-/// low bits of the amount (PTX manual, `shf`; experiment: shifts of 64 bits).
+/// SHF: funnel shift of a pair of words. The amount saturates at 32, or at 64 for 64-bit types, unless `.W` takes its
+/// low bits (PTX manual, `shf`; experiment: 64-bit shifts).
 fn funnel(op: TernaryOp, modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let (wrapped, rest) = match modifiers {
         [".W", rest @ ..] => (true, rest),
@@ -207,7 +206,7 @@ fn funnel(op: TernaryOp, modifiers: &[&str], operands: &Operands<'_>) -> Option<
     let (long, signed) = match rest {
         [] => (false, false),
         [".U64"] => (true, false),
-        // Shifted to the left, the sign makes no difference.
+        // The sign makes no difference to a left shift.
         [".S64"] => (true, op == TernaryOp::FunnelRight),
         _ => return None,
     };
@@ -223,25 +222,25 @@ fn funnel(op: TernaryOp, modifiers: &[&str], operands: &Operands<'_>) -> Option<
     if !signed {
         return operands.set_register(shifted);
     }
-    // By 32 and more, the sign of the high word comes in.
+    // From 32 on, the result is the high word shifted further, with its sign.
     let beyond = Expr::binary(BinaryOp::Sub, amount.clone(), Expr::Const(32));
     let far = Expr::binary(BinaryOp::Sar, high, beyond);
     let near = Expr::binary(BinaryOp::LtU, amount, Expr::Const(32));
     operands.set_register(Expr::ternary(TernaryOp::Select, near, shifted, far))
 }
 
-/// Position and length of a bit field, from the two low bytes of an operand.
+/// Position and length of a bit field: the two low bytes of an operand.
 fn field(operand: Expr) -> (Expr, Expr) {
     let byte = |value| and(value, Expr::Const(0xff));
     (byte(operand.clone()), byte(shr(operand, Expr::Const(8))))
 }
 
-/// So many ones, at most 32.
+/// Mask of `count` low ones, at most 32.
 fn ones(count: Expr) -> Expr {
     Expr::binary(BinaryOp::Sub, shl(Expr::Const(1), count), Expr::Const(1))
 }
 
-/// A bit field of a value. With a sign, bits above the top are copies of the sign.
+/// BFE: bit field of a value (PTX manual, `bfe`). In a signed field, bits above the top are copies of the sign.
 fn extract_field(value: Expr, operand: Expr, signed: bool) -> Expr {
     let (position, length) = field(operand);
     if !signed {

@@ -1,4 +1,4 @@
-//! Loads, stores, barriers, and what does nothing to data.
+//! Loads, stores, barriers, and instructions without an effect on data.
 
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;
@@ -9,12 +9,12 @@ use crate::{Address, BarrierArrival, Cell, Expr, WordHalf, Meaning, BarrierReduc
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     let (space, loads) = match view.mnemonic {
-        // Control operations, fences and waits: nothing happens to data.
+        // Control operations, fences and waits have no effect on data.
         "NOP" | "MEMBAR" | "DEPBAR" | "BRA" | "SSY" | "SYNC" | "PBK" | "BRK" | "PCNT" | "CONT"
         | "CAL" | "PRET" | "RET" | "EXIT" | "BRX" | "JMX" | "TEXDEPBAR" => {
             return Some(Meaning::Set(SmallVec::new()));
         }
-        // What is in caches is not modelled.
+        // Meanings have no caches; timing models them.
         "CCTL" | "CCTLL" | "CCTLT" if !view.has(".QRY1") => {
             return Some(Meaning::Set(SmallVec::new()));
         }
@@ -60,7 +60,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
                 long = true;
                 width
             }
-            // How the caches are used, and of shared memory that no other lane writes meanwhile.
+            // Cache operators do not change the data; nor does `.U`, which promises that no other lane writes the word.
             ".CG" | ".CI" | ".CV" | ".LU" | ".CS" | ".WT" => width,
             ".64" | ".128" | ".U.32" | ".U.64" | ".U.128" => Width::Words,
             ".U8" | ".U.U8" => Width::U8,
@@ -70,8 +70,8 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             _ => return None,
         };
     }
-    // LD and ST read a predicate that is made with the address (`LEA.HI.X P0, ...`) and says something of it; which
-    // memory an address belongs to follows from the address alone.
+    // LD and ST read a predicate computed with the address (`LEA.HI.X P0, ...`), a hint of its memory space. It is not
+    // needed: the space of a generic address follows from the address.
     let mut reads = operands.reads.as_slice();
     if space == MemorySpace::Generic
         && let [rest @ .., last] = reads
@@ -79,7 +79,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     {
         reads = rest;
     }
-    // A predicate that is written as well belongs to sparse textures.
+    // A second destination, a predicate, is for sparse textures, which are not supported.
     if loads {
         let ([dest], [from]) = (operands.writes.as_slice(), reads) else {
             return None;
@@ -108,8 +108,8 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// The number of a barrier and that of its threads. Where both are registers, the numbers stand in bits 15:0 and 27:16:
-/// compilers put them together (kernel `barrier_named`), and leave one that is alone as it is.
+/// Number and thread count of a barrier. If both are registers, they are in bits 15:0 and 27:16: compilers pack them
+/// (kernel `barrier_named`), but leave a single register operand unpacked.
 fn barrier(operands: &Operands<'_>) -> Option<[Expr; 2]> {
     let [number, threads] = [operands.word(0)?, operands.word(1)?];
     let is_register = |place: usize| {
@@ -125,7 +125,7 @@ fn barrier(operands: &Operands<'_>) -> Option<[Expr; 2]> {
     ])
 }
 
-/// The registers of an operand, lowest word first; `None` inside for RZ.
+/// Registers of an operand, the lowest word first; `None` is RZ.
 pub(super) fn registers(operand: &Operand) -> Option<impl Iterator<Item = Option<u8>> + use<>> {
     let OperandValue::Reg(first) = operand.value else {
         return None;
@@ -137,7 +137,7 @@ pub(super) fn registers(operand: &Operand) -> Option<impl Iterator<Item = Option
     Some((0..count).map(move |n| first.map(|first| first + n)))
 }
 
-/// `[register+offset]`.
+/// Address of an operand `[register+offset]`.
 pub(super) fn address(operand: &Operand, long: bool) -> Option<Address> {
     let OperandValue::Memory { base, offset } = operand.value else {
         return None;
@@ -166,7 +166,7 @@ pub(super) fn address(operand: &Operand, long: bool) -> Option<Address> {
     })
 }
 
-/// LDC: `c[bank][base+offset]`, one word, two, or a part of one.
+/// LDC: loads one word, two, or a part of one from `c[bank][base+offset]`.
 fn constants(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     let OperandValue::ConstIndexed { bank, base, offset } = operands.reads.first()?.value else {
         return None;
@@ -179,7 +179,7 @@ fn constants(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         }
     };
     let word = |more| Expr::Constant(bank, address(more).into());
-    // The part of an aligned word: the address says which.
+    // Part of the aligned word, selected by the low bits of the address.
     let part = |mask: u32| {
         let aligned = and(address(0), Expr::Const(!3));
         let place = shl(and(address(0), Expr::Const(mask)), Expr::Const(3));

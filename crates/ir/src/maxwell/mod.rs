@@ -1,7 +1,9 @@
-//! What Maxwell and Pascal instructions compute (semantics: PTX manual for the operations that SASS shares with it,
+//! Meaning of Maxwell and Pascal instructions (sources: PTX manual for the operations that SASS shares with it,
 //! `pastis-2022` section 4, experiments with the compiler's output).
 //!
-//! An instruction with a modifier that is not spelled here has no meaning yet.
+//! Every function `meaning` matches mnemonics and modifiers exactly: an instruction with a modifier that no arm
+//! matches has no meaning, and its results are unknown to analyses. A wrong meaning would be unsound; a missing one is
+//! only imprecise.
 
 mod atomic;
 mod compare;
@@ -29,7 +31,7 @@ use crate::Meaning;
 pub use flags::cc_test;
 use operands::Operands;
 
-/// What the instruction does to data; `None` when that is not known here.
+/// Returns the meaning of an instruction; `None` if it is unknown.
 pub fn meaning(view: &View) -> Option<Meaning> {
     let operands = Operands::new(view);
     integer::meaning(view, &operands)

@@ -1,19 +1,21 @@
-//! Whole numbers of up to 64 bits as expressions, each with the range it can be in: what instructions compute before
-//! they cut or clamp it to 32 bits.
+//! Integers of up to 64 bits as expressions with a value range: exact intermediate results of instructions that
+//! truncate or clamp them to 32 bits.
+//!
+//! The range decides whether a number needs a high word, and whether signed or unsigned comparisons apply.
 
 use super::operands::{add, and, or, shl, shr};
 use crate::{BinaryOp, Expr, TernaryOp, UnaryOp};
 
-/// The smallest and largest number of 32 bits with a sign.
+/// Range of signed 32-bit numbers.
 pub(super) const SIGNED: (i128, i128) = (i32::MIN as i128, i32::MAX as i128);
-/// The same without a sign.
+/// Range of unsigned 32-bit numbers.
 pub(super) const UNSIGNED: (i128, i128) = (0, u32::MAX as i128);
 
-/// A number as two's complement of 64 bits, or without sign where it cannot be negative.
+/// Integer of up to 64 bits with its range: two's complement, or unsigned if the range has no negative number.
 #[derive(Clone)]
 pub(super) struct RangedInt {
     low: Expr,
-    /// `None`: follows from the low word, because the range fits 32 bits.
+    /// High word; `None` if it follows from the low word because the range fits 32 bits.
     high: Option<Expr>,
     least: i128,
     most: i128,
@@ -32,7 +34,7 @@ fn select(choice: Expr, yes: Expr, no: Expr) -> Expr {
 }
 
 impl RangedInt {
-    /// A word as a number with a sign or without.
+    /// Makes a signed or unsigned number from a word.
     pub(super) fn word(value: Expr, signed: bool) -> RangedInt {
         let (least, most) = match value {
             Expr::Const(n) if signed => ((n as i32).into(), (n as i32).into()),
@@ -48,7 +50,7 @@ impl RangedInt {
         }
     }
 
-    /// A word that is known to be so many bits, extended already.
+    /// Makes a number from a word that is already extended from `bits` bits.
     pub(super) fn narrow(value: Expr, bits: u32, signed: bool) -> RangedInt {
         let (least, most) = match signed {
             true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
@@ -62,7 +64,7 @@ impl RangedInt {
         }
     }
 
-    /// Every value lies in the range.
+    /// Whether every value lies in the range.
     pub(super) fn fits(&self, (least, most): (i128, i128)) -> bool {
         self.least >= least && self.most <= most
     }
@@ -75,7 +77,7 @@ impl RangedInt {
         }
     }
 
-    /// `None` where 64 bits do not hold the range.
+    /// Makes a number with the given range; `None` if 64 bits do not hold the range.
     fn of(low: Expr, high: impl FnOnce() -> Expr, least: i128, most: i128) -> Option<RangedInt> {
         let mut number = RangedInt {
             low,
@@ -93,7 +95,7 @@ impl RangedInt {
         Some(number)
     }
 
-    /// The low 32 bits.
+    /// Low word.
     pub(super) fn low(&self) -> Expr {
         self.low.clone()
     }
@@ -130,7 +132,7 @@ impl RangedInt {
             if a.fits(SIGNED) && b.fits(SIGNED) {
                 return Expr::binary(BinaryOp::MulHighS, a.low(), b.low());
             }
-            // As numbers without sign, less 2^32 times the other where one is negative.
+            // Unsigned product, minus 2^32 times the other factor for each factor that is negative.
             let whole = Expr::binary(BinaryOp::MulHighU, a.low(), b.low());
             let fixed = |high: Expr, sign: &RangedInt, other: &RangedInt| match sign.least < 0 {
                 true => sub(high, and(sar(sign.low(), 31), other.low())),
@@ -153,7 +155,7 @@ impl RangedInt {
         RangedInt::word(Expr::Const(0), true).minus(self)
     }
 
-    /// The larger part of it: shifted to the right by 1 to 31.
+    /// Shifts right by 1 to 31.
     pub(super) fn shifted_right(&self, by: u32) -> Option<RangedInt> {
         let high = self.high();
         let low = or(
@@ -167,7 +169,7 @@ impl RangedInt {
         RangedInt::of(low, rest, self.least >> by, self.most >> by)
     }
 
-    /// 1 where it is smaller than the other, else 0.
+    /// 1 if the number is less than the other, else 0.
     pub(super) fn less(&self, other: &RangedInt) -> Expr {
         let (a, b) = (self, other);
         if a.fits(SIGNED) && b.fits(SIGNED) {
@@ -186,7 +188,7 @@ impl RangedInt {
         or(above, and(same, below))
     }
 
-    /// 1 where both are equal, else 0.
+    /// 1 if both are equal, else 0.
     pub(super) fn equals(&self, other: &RangedInt) -> Expr {
         let low = Expr::binary(BinaryOp::Eq, self.low(), other.low());
         let both = |range| self.fits(range) && other.fits(range);
@@ -196,7 +198,7 @@ impl RangedInt {
         and(low, Expr::binary(BinaryOp::Eq, self.high(), other.high()))
     }
 
-    /// One of two by a truth, with the range in which the result is known to be.
+    /// Selects one of two numbers by a truth value; the result has the given range.
     fn choose(choice: Expr, yes: &RangedInt, no: &RangedInt, least: i128, most: i128) -> Option<RangedInt> {
         let again = choice.clone();
         RangedInt::of(
@@ -229,13 +231,13 @@ impl RangedInt {
         RangedInt::choose(self.less(other), other, self, least, most)
     }
 
-    /// The nearest number of a range of at most 32 bits.
+    /// Clamps to a range of at most 32 bits.
     pub(super) fn clamped(&self, (least, most): (i128, i128)) -> Option<RangedInt> {
         let bound = |n: i128| RangedInt::word(Expr::Const(n as u32), n < 0);
         self.larger(&bound(least))?.smaller(&bound(most))
     }
 
-    /// Its distance from 0.
+    /// Absolute value.
     pub(super) fn magnitude(&self) -> Option<RangedInt> {
         if self.least >= 0 {
             return Some(self.clone());
@@ -248,7 +250,7 @@ impl RangedInt {
                 most: self.most.max(-self.least),
             });
         }
-        // The words turned round where it is negative, plus 1.
+        // If negative, all bits inverted, plus 1.
         let sign = sar(self.high(), 31);
         let low = Expr::binary(BinaryOp::Xor, self.low(), sign.clone());
         let high = Expr::binary(BinaryOp::Xor, self.high(), sign.clone());
@@ -259,7 +261,7 @@ impl RangedInt {
     }
 }
 
-/// A part of a word, extended with its sign or with zeros.
+/// Extracts `bits` bits of a word from bit `from` on, extended with their sign or with zeros.
 pub(super) fn extract_part(value: Expr, from: u32, bits: u32, signed: bool) -> RangedInt {
     let moved = match from {
         0 => value,

@@ -1,11 +1,11 @@
-//! Operands as expressions.
+//! Operands of an instruction as expressions.
 
 use smallvec::{SmallVec, smallvec};
 use warpbound_isa::{Operand, OperandRole, OperandValue, View};
 
 use crate::{BinaryOp, Cell, Expr, WordHalf, Meaning, UnaryOp};
 
-/// The operands of an instruction by what becomes of them.
+/// Operands of an instruction, those that are read and those that are written.
 pub(super) struct Operands<'v> {
     pub(super) reads: SmallVec<[&'v Operand; 4]>,
     pub(super) writes: SmallVec<[&'v Operand; 3]>,
@@ -20,9 +20,9 @@ impl<'v> Operands<'v> {
         }
     }
 
-    /// The read operand at a place, with its sign.
-    pub(super) fn word(&self, place: usize) -> Option<Expr> {
-        let operand = self.reads.get(place)?;
+    /// Source operand as an integer, with its sign.
+    pub(super) fn word(&self, index: usize) -> Option<Expr> {
+        let operand = self.reads.get(index)?;
         let plain = unmodified(operand).filter(|_| operand.select.is_empty() && !operand.invert)?;
         Some(match operand.negate {
             true => Expr::unary(UnaryOp::Neg, plain),
@@ -30,9 +30,9 @@ impl<'v> Operands<'v> {
         })
     }
 
-    /// The read operand at a place as a bit pattern, which may be turned round.
-    pub(super) fn bits(&self, place: usize) -> Option<Expr> {
-        let operand = self.reads.get(place)?;
+    /// Source operand as a bit pattern, possibly inverted.
+    pub(super) fn bits(&self, index: usize) -> Option<Expr> {
+        let operand = self.reads.get(index)?;
         let plain = unmodified(operand).filter(|_| operand.select.is_empty() && !operand.negate)?;
         Some(match operand.invert {
             true => Expr::unary(UnaryOp::Not, plain),
@@ -40,25 +40,25 @@ impl<'v> Operands<'v> {
         })
     }
 
-    /// The read operand at a place and whether a minus stands before it.
-    pub(super) fn signed(&self, place: usize) -> Option<(Expr, bool)> {
-        let operand = self.reads.get(place)?;
+    /// Source operand without its sign, and whether it is negated.
+    pub(super) fn signed(&self, index: usize) -> Option<(Expr, bool)> {
+        let operand = self.reads.get(index)?;
         let plain = unmodified(operand).filter(|_| operand.select.is_empty() && !operand.invert)?;
         Some((plain, operand.negate))
     }
 
-    /// The read operand at a place without regard to which part of it is selected, and that part.
-    pub(super) fn selected(&self, place: usize) -> Option<(Expr, &'static str)> {
-        let operand = self.reads.get(place)?;
+    /// Source operand as a whole, and the part of it that is selected.
+    pub(super) fn selected(&self, index: usize) -> Option<(Expr, &'static str)> {
+        let operand = self.reads.get(index)?;
         Some((
             unmodified(operand).filter(|_| !operand.negate && !operand.invert)?,
             operand.select,
         ))
     }
 
-    /// The same, whatever stands before it: bars and a minus are left to the caller.
-    pub(super) fn part_without_sign(&self, place: usize) -> Option<(Expr, &'static str)> {
-        let operand = self.reads.get(place)?;
+    /// Source operand as a whole and the part that is selected; absolute value and negation are left to the caller.
+    pub(super) fn part_without_sign(&self, index: usize) -> Option<(Expr, &'static str)> {
+        let operand = self.reads.get(index)?;
         let bare = Operand {
             absolute: false,
             ..**operand
@@ -66,14 +66,14 @@ impl<'v> Operands<'v> {
         Some((unmodified(&bare)?, operand.select))
     }
 
-    /// A minus stands before the read operand at a place.
-    pub(super) fn is_negated(&self, place: usize) -> bool {
-        self.reads.get(place).is_some_and(|operand| operand.negate)
+    /// Whether a source operand is negated.
+    pub(super) fn is_negated(&self, index: usize) -> bool {
+        self.reads.get(index).is_some_and(|operand| operand.negate)
     }
 
-    /// The read operand at a place as a single, with its bars and its minus.
-    pub(super) fn single(&self, place: usize) -> Option<Expr> {
-        let operand = self.reads.get(place)?;
+    /// Source operand as a single, with absolute value and negation.
+    pub(super) fn single(&self, index: usize) -> Option<Expr> {
+        let operand = self.reads.get(index)?;
         if operand.invert || !operand.select.is_empty() || operand.count > 1 {
             return None;
         }
@@ -84,9 +84,9 @@ impl<'v> Operands<'v> {
         Some(with_sign(value, operand, SINGLE_SIGN))
     }
 
-    /// The words of the read operand at a place as a double, the low one first, with its bars and its minus.
-    pub(super) fn double(&self, place: usize) -> Option<[Expr; 2]> {
-        let operand = self.reads.get(place)?;
+    /// Words of a source operand as a double, the low one first, with absolute value and negation.
+    pub(super) fn double(&self, index: usize) -> Option<[Expr; 2]> {
+        let operand = self.reads.get(index)?;
         if operand.invert || !operand.select.is_empty() {
             return None;
         }
@@ -97,7 +97,7 @@ impl<'v> Operands<'v> {
         Some([low, with_sign(high, operand, SINGLE_SIGN)])
     }
 
-    /// Two registers get the halves of a value, and nothing else is written.
+    /// Meaning that assigns the words of a 64-bit value to two registers; `None` if anything else is written.
     pub(super) fn set_register_pair(&self, value: impl Fn(WordHalf) -> Expr) -> Option<Meaning> {
         let register = self.writes.iter().find_map(|operand| match operand.value {
             OperandValue::Reg(register) => Some(register),
@@ -110,7 +110,7 @@ impl<'v> Operands<'v> {
         let Some(first) = register else {
             return Some(Meaning::Set(SmallVec::new()));
         };
-        // The last register has none behind it.
+        // R254 is the last register of a pair's first half: R255 is RZ.
         let second = first.checked_add(1).filter(|&second| second < 255)?;
         Some(Meaning::Set(smallvec![
             (Cell::gpr(first), value(WordHalf::Low)),
@@ -118,17 +118,17 @@ impl<'v> Operands<'v> {
         ]))
     }
 
-    /// An integer that is part of the instruction.
-    pub(super) fn immediate(&self, place: usize) -> Option<u32> {
-        match self.reads.get(place)?.value {
+    /// Source operand that is an integer immediate.
+    pub(super) fn immediate(&self, index: usize) -> Option<u32> {
+        match self.reads.get(index)?.value {
             OperandValue::Int(number) => Some(number as u32),
             _ => None,
         }
     }
 
-    /// The predicate at a place: 0 or 1.
-    pub(super) fn predicate(&self, place: usize) -> Option<Expr> {
-        let OperandValue::Pred { pred, negated } = self.reads.get(place)?.value else {
+    /// Source operand that is a predicate, as 0 or 1.
+    pub(super) fn predicate(&self, index: usize) -> Option<Expr> {
+        let OperandValue::Pred { pred, negated } = self.reads.get(index)?.value else {
             return None;
         };
         Some(match (pred, negated) {
@@ -140,7 +140,7 @@ impl<'v> Operands<'v> {
         })
     }
 
-    /// The general register that is written; `None` inside for RZ.
+    /// General register that is written; the inner `None` is RZ.
     pub(super) fn register(&self) -> Option<Option<Cell>> {
         let mut registers = self
             .writes
@@ -152,13 +152,13 @@ impl<'v> Operands<'v> {
         registers.next()
     }
 
-    /// The general register that is written, when no predicate is; `None` inside for RZ.
+    /// General register that is written, unless a predicate is written too; the inner `None` is RZ.
     pub(super) fn only_register(&self) -> Option<Option<Cell>> {
         let no_predicate = self.predicates().iter().all(Option::is_none);
         self.register().filter(|_| no_predicate)
     }
 
-    /// The predicates that are written, in their order; `None` inside for PT.
+    /// Predicates that are written, in the order of printing; `None` is PT.
     pub(super) fn predicates(&self) -> SmallVec<[Option<Cell>; 2]> {
         self.writes
             .iter()
@@ -169,12 +169,12 @@ impl<'v> Operands<'v> {
             .collect()
     }
 
-    /// The condition code is written as well.
+    /// Whether the condition code is written as well.
     pub(super) fn sets_cc(&self) -> bool {
         self.writes.iter().any(|operand| operand.sets_cc)
     }
 
-    /// The register gets this value, and nothing else is written.
+    /// Meaning that assigns a value to the register; `None` if anything else is written.
     pub(super) fn set_register(&self, value: Expr) -> Option<Meaning> {
         let register = self.only_register().filter(|_| !self.sets_cc())?;
         Some(Meaning::Set(
@@ -183,10 +183,10 @@ impl<'v> Operands<'v> {
     }
 }
 
-/// The sign bit of a single, and of the high word of a double.
+/// Sign bit of a single, and of the high word of a double.
 pub(super) const SINGLE_SIGN: u32 = 1 << 31;
 
-/// A value with the bars and the minus of its operand, which are about this bit.
+/// Applies absolute value and negation of an operand to a value with this sign bit.
 pub(super) fn with_sign(value: Expr, operand: &Operand, sign: u32) -> Expr {
     let value = match operand.absolute {
         true => and(value, Expr::Const(!sign)),
@@ -198,11 +198,11 @@ pub(super) fn with_sign(value: Expr, operand: &Operand, sign: u32) -> Expr {
     }
 }
 
-/// The word of an operand of a number, the low one 0, without what stands before the operand.
+/// Word `number` of an operand (0 is the low one), without its modifiers.
 pub(super) fn word_of(operand: &Operand, number: u8) -> Option<Expr> {
     Some(match operand.value {
         OperandValue::Reg(None) => Expr::Const(0),
-        // The last register has none behind it.
+        // R255 is RZ, so no group extends past R254.
         OperandValue::Reg(Some(n)) => Expr::Cell(Cell::gpr(n.checked_add(number).filter(|&n| n < 255)?)),
         OperandValue::Const { bank, offset } => {
             let offset = offset.checked_add(4 * i32::from(number))?;
@@ -253,12 +253,12 @@ pub(super) fn not(a: Expr) -> Expr {
     Expr::unary(UnaryOp::Not, a)
 }
 
-/// 1 for 0 and 0 for 1.
+/// Negates a truth value: 1 for 0 and 0 for 1.
 pub(super) fn logical_not(truth: Expr) -> Expr {
     Expr::binary(BinaryOp::Xor, truth, Expr::Const(1))
 }
 
-/// The low half of a value without sign, or with it.
+/// Extends the low 16 bits of a value with zeros or with their sign.
 pub(super) fn low_half(value: Expr, signed: bool) -> Expr {
     match signed {
         true => Expr::unary(UnaryOp::SignExtend16, value),

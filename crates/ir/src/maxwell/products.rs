@@ -1,4 +1,4 @@
-//! Products.
+//! Integer multiplication: XMAD, IMUL, IMAD.
 
 use warpbound_isa::View;
 
@@ -17,7 +17,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// XMAD: the product of two halves, and a third operand.
+/// XMAD: product of two 16-bit halves plus a third operand.
 fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let (mut shifted, mut merged) = (false, false);
     let (mut signed_a, mut signed_b, mut mode) = (false, false, "");
@@ -49,7 +49,7 @@ fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meanin
     let (b, _) = operands.selected(1)?;
     let b_high = shl(b, Expr::Const(16));
     let (third, minus) = operands.signed(2)?;
-    // What the condition code gets, or gives with `.X`, is not seen in what the compiler writes.
+    // Unknown: the effect of `.CC` and `.X`, which the compiler does not emit.
     if minus || operands.sets_cc() {
         return None;
     }
@@ -68,11 +68,13 @@ fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meanin
     })
 }
 
-/// The third operand of XMAD.CSFU, which adds the product of high halves with sign to the rest of a 64-bit product. The
-/// rest comes as a sum of two products of a half with sign and one without, of which IADD3.RS takes the upper part as if
-/// neither had a sign: that is too large by 2^16 for each of the two that is negative, so once for each high half that is
-/// negative where the other operand's low half is not 0. (Experiment: the compiler's high word of a product with sign is
-/// right for all operands only so. It always multiplies the high halves.)
+/// Third operand of XMAD.CSFU, with the sign correction of the last step of a signed 64-bit product.
+///
+/// XMAD.CSFU adds the signed product of the high halves to the rest of the product. The rest is the sum of two products
+/// of a signed and an unsigned half, whose upper part IADD3.RS takes as if both were unsigned: it is too large by 2^16
+/// for each of the two products that is negative, that is for each negative high half whose partner's low half is not 0.
+/// (Experiment: only then is the compiler's high word of a signed product right for all operands. It always multiplies
+/// the high halves.)
 fn sign_correction(third: Expr, operands: &Operands<'_>) -> Option<Expr> {
     let ((a, a_part), (b, b_part)) = (operands.selected(0)?, operands.selected(1)?);
     if a_part != ".H1" || b_part != ".H1" {
@@ -86,7 +88,7 @@ fn sign_correction(third: Expr, operands: &Operands<'_>) -> Option<Expr> {
     Some(Expr::binary(BinaryOp::Sub, third, excess))
 }
 
-/// The product of the first two operands: its low word or its high one.
+/// Low or high word of the product of the first two operands.
 fn product(modifiers: &[&str], operands: &Operands<'_>) -> Option<Expr> {
     let (signs, rest) = match modifiers {
         [".U32.U32", rest @ ..] => ([false; 2], rest),
@@ -107,14 +109,14 @@ fn product(modifiers: &[&str], operands: &Operands<'_>) -> Option<Expr> {
             false => product,
         });
     }
-    // Of what the minus is taken, the product or an operand, is not known.
+    // Unknown: whether the negation applies to an operand or to the product, which differ in the high word.
     if a.1 || b.1 {
         return None;
     }
     Some(match signs {
         [false, false] => Expr::binary(BinaryOp::MulHighU, a.0, b.0),
         [true, true] => Expr::binary(BinaryOp::MulHighS, a.0, b.0),
-        // Without signs, less 2^32 times the other where the one with a sign is negative.
+        // Unsigned product, minus 2^32 times the unsigned factor if the signed one is negative.
         [signed_a, _] => {
             let (sign, other) = if signed_a { (&a.0, &b.0) } else { (&b.0, &a.0) };
             let sign = Expr::binary(BinaryOp::Sar, sign.clone(), Expr::Const(31));
@@ -125,7 +127,7 @@ fn product(modifiers: &[&str], operands: &Operands<'_>) -> Option<Expr> {
     })
 }
 
-/// The product and the third operand, and the carry with `.X` (PTX manual, `mad.cc`, `madc`).
+/// IMAD: product plus third operand, plus the carry flag with `.X` (PTX manual, `mad.cc`, `madc`).
 fn multiply_and_add(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     if let [".HI", ".SAT"] = modifiers {
         let third = operands.signed(2)?;
@@ -142,7 +144,7 @@ fn multiply_and_add(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meani
     };
     let third = operands.signed(2)?;
     let negated = operands.is_negated(0) || third.1;
-    // How a minus goes with a chain is not known.
+    // Unknown: the effect of a negation in a chain.
     if negated && (extended || operands.sets_cc()) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! I2I: a part of a register as a number of another size.
+//! I2I: conversion of a part of a register to an integer of another size.
 
 use warpbound_isa::View;
 
@@ -7,7 +7,7 @@ use super::number::{RangedInt, SIGNED, UNSIGNED, extract_part};
 use super::operands::{Operands, and};
 use crate::{Expr, Meaning, UnaryOp};
 
-/// A number's size and sign.
+/// Width in bits and signedness of an integer type.
 fn format(name: &str) -> Option<(u32, bool)> {
     Some(match name {
         ".U8" => (8, false),
@@ -48,7 +48,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         if operand.negate {
             word = Expr::unary(UnaryOp::Neg, word);
         }
-        // What does not fit is cut off, and the sign repeated (`xtask expressions`: minus a short).
+        // The result is truncated and extended with its sign (`xtask expressions`: minus a short).
         let word = match (to_bits, to_signed) {
             (32, _) => word,
             (8, true) => Expr::unary(UnaryOp::SignExtend8, word),
@@ -57,7 +57,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         };
         return set_with_flags(word, false, operands);
     }
-    // Whether the magnitude of the smallest number has 33 bits here, and so on, is not known.
+    // Unknown: whether intermediate results have 33 bits, as the magnitude of the smallest number needs.
     if bits == 32 && (operand.absolute || operand.negate) {
         return None;
     }
@@ -73,8 +73,8 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         (bits, true) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
         (bits, false) => (0, (1 << bits) - 1),
     };
-    // Compilers repeat the sign of a short result before they use more of the register than it has: bits above are
-    // taken to be copies of the sign, as everywhere.
+    // Assumption: the bits above a short result are copies of its sign, as for other instructions. Compilers extend a
+    // short result before they use the bits above it.
     let clamped: RangedInt = value.clamped(range)?;
     set_with_flags(clamped.low(), false, operands)
 }

@@ -1,7 +1,7 @@
 //! Surfaces: SULD.D.BA, SUST.D.BA, SURED.D.BA.
 //!
-//! What goes through the format of a surface (`.P`), and counts texels instead of bytes, has no meaning here: CUDA C does
-//! not use it. Nor have SUATOM, which PTX has no words for, and `1D_BUFFER`.
+//! Formatted accesses (`.P`), which address texels instead of bytes, have no meaning: CUDA C does not use them. Neither
+//! have SUATOM, which PTX cannot express, and `1D_BUFFER`.
 
 use smallvec::SmallVec;
 use warpbound_isa::{OperandValue, View};
@@ -17,7 +17,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     if !matches!(view.mnemonic, "SULD" | "SUST" | "SURED") {
         return None;
     }
-    // A predicate that is written belongs to sparse surfaces.
+    // A destination predicate is for sparse surfaces, which are not supported.
     if operands.predicates().iter().any(Option::is_some) {
         return None;
     }
@@ -50,7 +50,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         true => Some(register(base, kind.dimensions() as u8)?),
         false => None,
     };
-    // A register, or a word of constant bank 0 by its number.
+    // The surface object is in a register, or in constant bank 0 at a word index.
     let handle = match operands.reads.last()?.value {
         OperandValue::Reg(first) => register(first, 0)?,
         OperandValue::Int(slot) => {
@@ -62,7 +62,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     let (what, width) = match view.mnemonic {
         "SULD" => {
             let [dest] = operands.writes.as_slice() else {
-                // A predicate that is PT as well.
+                // With a predicate that is PT.
                 let [_, dest] = operands.writes.as_slice() else {
                     return None;
                 };
@@ -109,7 +109,7 @@ fn access(what: SurfaceOp, width: Width, place: Place) -> Option<Meaning> {
     })))
 }
 
-/// A register some places behind another one.
+/// Register `number` places after `first`.
 fn register(first: Option<u8>, number: u8) -> Option<Expr> {
     Some(match first {
         None => Expr::Const(0),
@@ -121,7 +121,7 @@ fn size(modifiers: &[&str]) -> Option<Width> {
     let mut width = Width::Words;
     for modifier in modifiers {
         width = match *modifier {
-            // How the caches are used.
+            // Cache operators do not change the data.
             ".CG" | ".CI" | ".CS" | ".CV" | ".WT" => width,
             ".64" | ".128" => Width::Words,
             ".U8" => Width::U8,

@@ -1,9 +1,9 @@
 //! Textures: TEX, TEXS, TXD, TLD, TLDS, TLD4, TLD4S, TXQ.
 //!
-//! Which register holds what is known from what NVIDIA's compiler and assembler make of CUDA C and PTX whose operands can
-//! be told apart. Forms that they did not make of any source tried have no meaning here: cube maps, multisamples, halves
-//! as results, offsets for each texel, clamps of the level, the short forms for 1D textures with a level. Comparisons with
-//! depths depend on the sampler's comparison, which CUDA has no words for.
+//! The assignment of operands to registers was found by experiments: NVIDIA's compiler and assembler on CUDA C and PTX
+//! with distinguishable operands. Forms that no source tried produces have no meaning: cube maps, multisamples, halves
+//! as results, offsets for each texel, clamps of the level, the short forms for 1D textures with a level. Depth
+//! comparisons depend on the sampler's comparison, which CUDA cannot express.
 
 use smallvec::{SmallVec, smallvec};
 use warpbound_isa::{Operand, OperandValue, View};
@@ -11,9 +11,9 @@ use warpbound_isa::{Operand, OperandValue, View};
 use super::operands::{Operands, and};
 use crate::{BinaryOp, Cell, Expr, ImageKind, Meaning, TextureRead, TextureOp};
 
-/// Registers one after the other, of which each is taken once.
+/// Consecutive registers of an operand, consumed one by one.
 struct RegisterSequence {
-    /// `None` is RZ, of which all are.
+    /// Next register; `None` is RZ, then all are.
     next: Option<u8>,
     left: u8,
 }
@@ -34,7 +34,7 @@ impl RegisterSequence {
         let Some(register) = self.next else {
             return Some(Expr::Const(0));
         };
-        // The last register has none behind it.
+        // R255 is RZ, so no group extends past R254.
         if register == 255 {
             return None;
         }
@@ -47,17 +47,18 @@ impl RegisterSequence {
     }
 }
 
-/// What the modifiers say; `None` for one that has no meaning here.
+/// Modifiers of a texture instruction.
 #[derive(Default)]
 struct TextureModifiers {
     /// `.B`: the handle is in a register.
     bindless: bool,
+    /// `.AOFFI`: texel offsets.
     offsets: bool,
-    /// `.LL`.
+    /// `.LL`: explicit level of detail.
     level: bool,
-    /// `.LB`.
+    /// `.LB`: bias of the level of detail.
     bias: bool,
-    /// `.CL`: a level that is an integer stays in range.
+    /// `.CL`: an integer level is clamped to the range.
     clamps: bool,
 }
 
@@ -71,7 +72,7 @@ impl TextureModifiers {
                 "LL" => flags.level = true,
                 "LB" => flags.bias = true,
                 "CL" => flags.clamps = true,
-                // The level is 0; how instructions are issued on which nothing depends; that no derivatives are made.
+                // Level 0, issue hints, no derivatives: no effect on the result.
                 "LZ" | "NODEP" | "T" | "P" | "NDV" => {}
                 _ => return None,
             }
@@ -89,7 +90,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         modifiers = rest;
     }
     let flags = TextureModifiers::of(modifiers)?;
-    // A predicate that is written belongs to sparse textures.
+    // A destination predicate is for sparse textures, which are not supported.
     if operands.predicates().iter().any(Option::is_some) {
         return None;
     }
@@ -119,7 +120,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         [_] if flags.bindless => None,
         _ => return None,
     };
-    // The object is a parameter, or another constant: the slot counts words of bank 0.
+    // The texture object is a parameter or another constant: the slot is a word index of bank 0.
     let constant = slot.map(|slot| Expr::Constant(0, Expr::Const(4 * slot).into()));
     if view.mnemonic == "TXQ" {
         if words.as_slice() != ["TEX_HEADER_DIMENSION"] {
@@ -150,7 +151,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         "TLD4" => TextureOp::Gather(component),
         _ => return None,
     };
-    // Compilers write no level without it that could be out of range.
+    // Unknown: the result of a level out of range without `.CL`; compilers do not emit it.
     if what == TextureOp::Texel && flags.level && !flags.clamps {
         return None;
     }
@@ -159,7 +160,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         None if gradient => first.take()?,
         None => second.take()?,
     };
-    // With derivatives the layer comes last, in the low half of a register; the high one is for offsets.
+    // With derivatives the layer comes last, in the low half of a register whose high half has the offsets.
     let mut layer = match kind.is_layered() && !gradient {
         true => Some(first.take()?),
         false => None,
@@ -202,7 +203,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     })))
 }
 
-/// The short forms, whose two groups of two registers hold different things for each combination.
+/// Meaning of the short forms, whose two groups of two registers have a different layout for each combination.
 #[allow(clippy::too_many_arguments)]
 fn short_form(
     view: &View,
@@ -275,30 +276,30 @@ fn kind(name: &str) -> Option<ImageKind> {
     })
 }
 
-/// Compilers saturate layers to 16 bits before.
+/// Layer number in the low 16 bits; compilers saturate it beforehand.
 fn short_layer(word: Expr) -> Expr {
     and(word, Expr::Const(0xffff))
 }
 
-/// A signed number of some bits inside a word.
+/// Signed bit field of a word.
 fn signed_field(word: &Expr, first: u32, bits: u32) -> Expr {
     let high = Expr::binary(BinaryOp::Shl, word.clone(), Expr::Const(32 - first - bits));
     Expr::binary(BinaryOp::Sar, high, Expr::Const(32 - bits))
 }
 
-/// Signed numbers of some bits, one behind the other.
+/// Consecutive signed bit fields of a word.
 fn signed_fields(word: &Expr, first: u32, bits: u32, count: usize) -> SmallVec<[Expr; 3]> {
     let places = (0..).map(|n| first + bits * n).take(count);
     places.map(|place| signed_field(word, place, bits)).collect()
 }
 
-/// Signed numbers of 6 bits in the bytes of a word.
+/// Offsets of a gather: signed 6-bit fields in the bytes of a word.
 fn gather_offsets(word: &Expr, count: usize) -> SmallVec<[Expr; 3]> {
     let places = (0..).map(|n| 8 * n).take(count);
     places.map(|place| signed_field(word, place, 6)).collect()
 }
 
-/// The components of a mask go to registers one after the other.
+/// Destinations by a component mask: consecutive registers for the components in the mask.
 fn masked_dests(operands: &Operands<'_>, mask: u32) -> Option<SmallVec<[(u8, Cell); 4]>> {
     let first = operands.register()?;
     let components = (0..4u8).filter(|component| mask >> component & 1 == 1);
@@ -315,8 +316,8 @@ fn masked_dests(operands: &Operands<'_>, mask: u32) -> Option<SmallVec<[(u8, Cel
         .collect()
 }
 
-/// The components of the short forms: the first two go to the register of the lower bits and the one behind it, the
-/// others to the register that is printed first and the one behind that.
+/// Destinations of the short forms: the first two components go to the pair of registers printed last, the others to
+/// the pair printed first.
 fn short_form_dests(
     view: &View,
     operands: &Operands<'_>,

@@ -1,9 +1,9 @@
-//! Arithmetic on bytes and halves of registers (PTX manual, scalar and SIMD video instructions; experiment: each of
-//! these instructions is what the compiler makes of one of them).
+//! Video instructions: arithmetic on bytes and halves of registers (PTX manual, scalar and SIMD video instructions;
+//! experiment: the compiler translates each of them to one of these instructions).
 //!
-//! Intermediate results are exact. Where the smaller or larger of one and the third operand is asked for and the
-//! result may lie outside of the type of the destination, the manual leaves open which of them is compared: such a form
-//! has no meaning.
+//! Intermediate results are exact. For a final minimum or maximum with the third operand of a value that may exceed the
+//! destination type, the manual leaves open whether the value is truncated before the comparison: such a form has no
+//! meaning.
 
 use warpbound_isa::View;
 
@@ -30,13 +30,13 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// Modifiers that are yet to be read, in the order of printing.
+/// Modifiers, consumed in the order of printing.
 struct VideoModifiers<'m> {
     rest: &'m [&'static str],
 }
 
 impl VideoModifiers<'_> {
-    /// Takes the next one if it is this.
+    /// Takes the next modifier if it is `modifier`; returns whether it was.
     fn take(&mut self, modifier: &str) -> bool {
         let found = self.rest.first() == Some(&modifier);
         if found {
@@ -51,11 +51,11 @@ impl VideoModifiers<'_> {
         Some(first)
     }
 
-    /// Bits and sign of both operands; what is not spelled is 32 bits, with the signs that are given.
+    /// Formats of both operands; without modifiers they are 32 bits with the given signs.
     fn formats(&mut self, operands: &Operands<'_>, signs: [bool; 2]) -> Option<[IntFormat; 2]> {
         let whole = |signed| IntFormat { bits: 32, signed };
         let Some(first) = self.rest.first().and_then(|text| IntFormat::named(text)) else {
-            // An immediate has 16 bits.
+            // An immediate operand has 16 bits.
             let second = match operands.immediate(1) {
                 Some(_) => IntFormat {
                     bits: 16,
@@ -92,7 +92,7 @@ impl IntFormat {
         Some(IntFormat { bits, signed })
     }
 
-    /// The part of an operand that is meant, extended.
+    /// Selected part of an operand, extended.
     fn of(self, operands: &Operands<'_>, place: usize) -> Option<RangedInt> {
         let (value, select) = operands.part_without_sign(place)?;
         let from = match (select, self.bits) {
@@ -116,7 +116,7 @@ impl IntFormat {
     }
 }
 
-/// The operation's value clamped, combined with the third operand, and written.
+/// Clamps the operation's value, combines it with the third operand and assigns it to the register.
 fn write_result(
     value: RangedInt,
     signed: bool,
@@ -205,7 +205,7 @@ fn min_max(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Optio
     write_result(value, signed, saturated, modifiers, operands)
 }
 
-/// A shift by at most 32, or with `.W` by the low five bits.
+/// VSHL, VSHR: shift by at most 32, or with `.W` by the low five bits.
 fn shifted(left: bool, modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
     let signed = !modifiers.take(".UD");
     let [format, amount_format] = modifiers.formats(operands, [true, false])?;
@@ -217,7 +217,7 @@ fn shifted(left: bool, modifiers: &mut VideoModifiers<'_>, operands: &Operands<'
     let saturated = modifiers.take(".SAT");
     let a = format.of(operands, 0)?;
     if left {
-        // How many bits are kept for the comparison with the bounds is not known.
+        // Unknown: the number of bits kept for the comparison with the bounds.
         let ranged = matches!(modifiers.rest, [".MIN" | ".MAX"]);
         let value = RangedInt::word(shl(a.low(), amount), signed);
         return match saturated || ranged {
@@ -229,7 +229,7 @@ fn shifted(left: bool, modifiers: &mut VideoModifiers<'_>, operands: &Operands<'
         true => BinaryOp::Sar,
         false => BinaryOp::Shr,
     };
-    // No value leaves the range of the operand.
+    // A right shift stays in the range of the operand.
     let value = Expr::binary(op, a.low(), amount);
     let value = match format.bits {
         32 => RangedInt::word(value, format.signed),
@@ -254,7 +254,7 @@ fn predicate(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Opt
     set_predicates(truth, combine, operands.predicate(2)?, operands)
 }
 
-/// The product and the third operand; it has a sign if any of the operands has one or a minus.
+/// VMAD: product plus third operand; signed if any operand is signed or negated.
 fn product_and_sum(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
     let [first, second] = modifiers.formats(operands, [true; 2])?;
     let (minus_product, minus_third) = (operands.is_negated(0), operands.is_negated(2));
@@ -295,8 +295,8 @@ fn product_and_sum(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) 
     operands.set_register(value.low())
 }
 
-/// VABSDIFF4 of all bytes in their order: the low bytes of the distances, or the sum of them and the third operand.
-/// The compiler writes no other form.
+/// VABSDIFF4 of all bytes in order: the low bytes of the absolute differences, or with `.ACC` their sum plus the third
+/// operand. The compiler emits no other form.
 fn differences_of_bytes(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let (signs, modifiers) = match modifiers {
         [".U8.U8", rest @ ..] => ([false; 2], rest),
@@ -328,7 +328,7 @@ fn differences_of_bytes(modifiers: &[&str], operands: &Operands<'_>) -> Option<M
     operands.set_register(result)
 }
 
-/// IDP: products of bytes, or of halves and bytes, added to the third operand (PTX manual, `dp4a`, `dp2a`).
+/// IDP: dot product of bytes, or of halves and bytes, plus the third operand (PTX manual, `dp4a`, `dp2a`).
 fn dot_product(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let [mode, a_format, b_format] = modifiers else {
         return None;

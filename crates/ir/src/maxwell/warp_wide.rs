@@ -1,4 +1,4 @@
-//! What lanes tell each other.
+//! Warp-wide operations: SHFL and VOTE.
 
 use warpbound_isa::View;
 

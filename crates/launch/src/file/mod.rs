@@ -12,7 +12,7 @@ mod vary;
 
 use serde::Deserialize;
 use toml::Spanned;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Named};
 
 pub use compare::Expected;
 pub use element::ElementType;

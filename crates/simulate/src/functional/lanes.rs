@@ -62,7 +62,7 @@ pub(super) fn ternary(op: TernaryOp, a: &LaneValues, b: &LaneValues, c: &LaneVal
 /// high words in `high`. The operation ignores `words` past its operand count.
 pub(super) fn float(
     op: FloatOp,
-    words: [&LaneValues; FloatOp::MOST_WORDS],
+    words: [&LaneValues; FloatOp::MAX_WORDS],
     low: &mut LaneValues,
     high: Option<&mut LaneValues>,
 ) {

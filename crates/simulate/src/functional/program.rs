@@ -95,7 +95,7 @@ pub(super) enum Step {
     /// Low words; if `wide`, also high words, stored in the next slot.
     Float {
         op: FloatOp,
-        words: [ValueSlot; FloatOp::MOST_WORDS],
+        words: [ValueSlot; FloatOp::MAX_WORDS],
         wide: bool,
     },
     /// Words of the launch's constant bank with this index, at per-lane byte addresses.

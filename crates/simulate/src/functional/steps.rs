@@ -23,7 +23,7 @@ pub(super) struct Steps {
     pub(super) list: Vec<(u16, Step)>,
     /// Number of scratch slots in use.
     pub(super) scratch_rows: u16,
-    value_numbers: HashMap<(StepKind, [Operand; FloatOp::MOST_WORDS]), ValueSlot>,
+    value_numbers: HashMap<(StepKind, [Operand; FloatOp::MAX_WORDS]), ValueSlot>,
     /// Slots whose lanes are all 0 or 1.
     booleans: HashSet<ValueSlot>,
 }

@@ -26,7 +26,7 @@ mod tlb;
 mod warp;
 mod mshr;
 
-use warpbound_base::Observed;
+use warpbound_base::{Named, Observed};
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
 use warpbound_machine::{Parameter, MachineConfig, SchedulerPolicy};

@@ -172,7 +172,7 @@ pub fn document() -> String {
          parts that never have. `graphics` is without by intent.\n\
          * reference: the file in `crates/testkit/src/instructions/reference/` that every choice of modifiers with a meaning was\n  \
          compared with, edge values and at least 10,000 random inputs for each form; `float`: the operations were compared in\n  \
-         `crates/ir/tests/float`.\n\n\
+         `crates/ir/tests/it/float`.\n\n\
          | instruction | forms | meaning | without | reference |\n|---|---|---|---|---|\n",
     );
     for (mnemonic, row) in &rows {

@@ -2,7 +2,7 @@
 //! of the meanings in `warpbound_ir`, with which it shares only the names of registers.
 
 mod arithmetic;
-mod operand_bits;
+mod bits;
 mod compare;
 mod video;
 
@@ -40,7 +40,7 @@ fn rule(mnemonic: &str) -> Option<(&'static str, Rule)> {
         "IADD" | "IADD32I" | "IADD3" | "ISCADD" | "ISCADD32I" | "LEA" | "IMUL" | "IMUL32I"
         | "IMAD" | "IMAD32I" | "XMAD" | "IMNMX" | "I2I" => ("arithmetic", arithmetic::outputs),
         "LOP" | "LOP32I" | "LOP3" | "SHL" | "SHR" | "SHF" | "BFE" | "BFI" | "POPC" | "FLO"
-        | "PRMT" | "SEL" | "MOV" | "MOV32I" => ("bits", operand_bits::outputs),
+        | "PRMT" | "SEL" | "MOV" | "MOV32I" => ("bits", bits::outputs),
         "ISET" | "ISETP" | "ICMP" | "PSET" | "PSETP" | "CSET" | "CSETP" | "P2R" | "R2P" => {
             ("compare", compare::outputs)
         }
@@ -80,7 +80,7 @@ impl<'a> InstrCase<'a> {
     }
 
     /// Bits of a read operand, without its modifiers.
-    fn bits(&self, place: usize) -> u32 {
+    fn operand_bits(&self, place: usize) -> u32 {
         match self.reads[place].value {
             OperandValue::Reg(None) => 0,
             OperandValue::Reg(Some(n)) => self.inputs.registers[usize::from(n)],

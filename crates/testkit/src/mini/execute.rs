@@ -40,8 +40,8 @@ pub fn run_warp(
     let lanes = start.lanes as usize;
     let all = (0..lanes).fold(0, |mask: Mask, lane| mask | 1 << run_lane);
     let mut frames = FrameStack::new(code.entry.0, all);
-    let mut initial_cells = vec![vec![0u32; Cell::COUNT]; lanes];
-    for row in &mut initial_cells {
+    let mut cells = vec![vec![0u32; Cell::COUNT]; lanes];
+    for row in &mut cells {
         for (cell, value) in start.cells {
             row[cell.index()] = *value;
         }
@@ -52,7 +52,7 @@ pub fn run_warp(
         }
         observe(&WarpSnapshot {
             frames: &frames,
-            cells: &initial_cells,
+            cells: &cells,
         });
         let at = frames.next();
         let Some(op) = code.get(OpIndex(at)) else {
@@ -63,7 +63,7 @@ pub fn run_warp(
             .collect();
         for &lane in &active {
             let thread = start.first + run_lane as u32;
-            if apply_data_effect(code, at, thread, &mut initial_cells[run_lane], start.memory).is_none() {
+            if apply_data_effect(code, at, thread, &mut cells[run_lane], start.memory).is_none() {
                 return false;
             }
         }
@@ -76,7 +76,7 @@ pub fn run_warp(
             } => {
                 let taken = active
                     .iter()
-                    .filter(|&&lane| takes_branch(code, at, &initial_cells[run_lane]))
+                    .filter(|&&lane| takes_branch(code, at, &cells[run_lane]))
                     .fold(0, |mask: Mask, &lane| mask | 1 << run_lane);
                 frames.branch(taken, to.0, at + 1, meet.map(|m| m.0), start.order);
             }

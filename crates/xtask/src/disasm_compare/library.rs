@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use warpbound_isa::nvidia::Arch;
 
 use super::record::layout;
-use super::{BATCH, Slotted, Tally, compare, instruction_words};
+use super::{BATCH, Slotted, TextTally, compare, instruction_words};
 use crate::cubin;
 use crate::nvdisasm::Nvdisasm;
 
 /// Words of the cubins below some directories.
 #[derive(Default)]
-pub(super) struct Words {
+pub(super) struct DistinctWords {
     files: usize,
     /// Number of files for other architectures or that are not cubins.
     skipped: usize,
@@ -24,8 +24,8 @@ pub(super) struct Words {
 }
 
 /// Reads all cubins, one at a time, and collects their distinct words.
-pub(super) fn distinct_words(directories: &[PathBuf]) -> anyhow::Result<Words> {
-    let mut words = Words::default();
+pub(super) fn distinct_words(directories: &[PathBuf]) -> anyhow::Result<DistinctWords> {
+    let mut words = DistinctWords::default();
     for file in cubin::cubins_below(directories)? {
         let contents = cubin::read(&file)?;
         let found = cubin::code_sections(&contents)
@@ -51,7 +51,7 @@ pub(super) fn distinct_words(directories: &[PathBuf]) -> anyhow::Result<Words> {
 /// Compares each distinct word of the cubins once per architecture.
 pub(super) fn compare_all(
     nvdisasm: &Nvdisasm,
-    tally: &mut Tally,
+    tally: &mut TextTally,
     directories: &[PathBuf],
 ) -> anyhow::Result<()> {
     let words = distinct_words(directories)?;

@@ -22,7 +22,7 @@ const RECORDED_FROM_KERNELS: usize = 80;
 const RECORDED_RANDOM: usize = 6;
 
 /// Maximum number of random draws to find them.
-const TRIES: usize = 200;
+const MAX_DRAWS: usize = 200;
 
 /// Number of random words recorded for every opcode with modifiers that occurs in other cubins.
 const RECORDED_LIKE_OTHERS: usize = 2;
@@ -121,26 +121,26 @@ fn selection(
         });
         selected.extend(
             words
-                .take(TRIES)
+                .take(MAX_DRAWS)
                 .filter(|(word, _)| is_of_form(word))
                 .take(RECORDED_RANDOM),
         );
     }
     for (sm, words) in seen {
         let arch = Arch::from_sm(*sm).with_context(|| format!("no tables for sm_{sm}"))?;
-        selected.extend(like_others(arch, words, &mut random)?);
+        selected.extend(words_like_others(arch, words, &mut random)?);
     }
     selected.retain(|(word, _)| !FILLERS.contains(word));
     Ok(selected.into_iter().collect())
 }
 
 /// Draws random words with the opcodes and modifiers of given words.
-fn like_others(
+fn words_like_others(
     arch: Arch,
     words: &HashSet<Slotted>,
     random: &mut SplitMix,
 ) -> anyhow::Result<Vec<Slotted>> {
-    let spell = Speller::new(arch)?;
+    let spell = WordDisassembler::new(arch)?;
     // The smallest word of each text, so that the choice does not depend on the order of the set.
     let mut examples: BTreeMap<(FormId, String), u64> = BTreeMap::new();
     for &(word, _) in words {
@@ -163,7 +163,7 @@ fn like_others(
         });
         alike.extend(
             draws
-                .take(TRIES)
+                .take(MAX_DRAWS)
                 .filter(|(word, _)| spell.key(*word).as_ref() == Some(&key))
                 .take(RECORDED_LIKE_OTHERS),
         );
@@ -172,12 +172,12 @@ fn like_others(
 }
 
 /// Disassembler of single words at a fixed address.
-struct Speller {
+struct WordDisassembler {
     program: Program,
     place: Instr,
 }
 
-impl Speller {
+impl WordDisassembler {
     fn new(arch: Arch) -> anyhow::Result<Self> {
         let program = Program::decode(arch, &layout(&[(0, 0)]))?;
         let place = *program.instrs.first().context("three instructions")?;

@@ -4,7 +4,7 @@ use anyhow::Context;
 use warpbound_isa::nvidia::{Form, FormId, Program, table};
 use warpbound_isa::{Arch, InstrFlow, Instr};
 
-use super::{Tally, compare};
+use super::{LifeRangeTally, compare};
 use crate::cubin::{self, CodeSection};
 use crate::disasm_compare::{SplitMix, layout, random_fields};
 use crate::nvdisasm::Nvdisasm;
@@ -17,13 +17,13 @@ const HOST: &str = "f64_division.sm_61.cubin";
 const EXIT: u64 = 0xe300_0000_0007_000f;
 
 /// Maximum number of random draws for one suitable word.
-const TRIES: usize = 200;
+const MAX_DRAWS: usize = 200;
 
 /// Compares `count` words of every form without control flow.
 pub(super) fn compare_forms(
     repository: &Repository,
     nvdisasm: &Nvdisasm,
-    tally: &mut Tally,
+    tally: &mut LifeRangeTally,
     count: usize,
     seed: u64,
 ) -> anyhow::Result<()> {
@@ -50,7 +50,7 @@ pub(super) fn compare_forms(
             match (outcome, batch) {
                 (Ok(()), _) => {}
                 (Err(error), [(word, _)]) => {
-                    tally.leave_out("words on which nvdisasm -plr crashes");
+                    tally.count_exception("words on which nvdisasm -plr crashes");
                     println!("sm_{} {word:#018x}: {error}", arch.sm());
                 }
                 (Err(_), _) => {
@@ -67,7 +67,7 @@ pub(super) fn compare_forms(
 fn plain_word(arch: Arch, id: FormId, form: &Form, random: &mut SplitMix) -> Option<(u64, u8)> {
     let program = Program::decode(arch, &layout(&[(0, 0)])).ok()?;
     let template = *program.instrs.first()?;
-    (0..TRIES)
+    (0..MAX_DRAWS)
         .map(|_| form.value | random_fields(random) & !form.mask)
         .find(|&word| {
             let instr = Instr {

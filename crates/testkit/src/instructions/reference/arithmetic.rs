@@ -40,7 +40,7 @@ fn add_with_carry(case: &InstrCase<'_>, summands: [(u32, bool); 2], more: i128, 
 }
 
 fn sum(case: &InstrCase<'_>) -> Option<InstrOutputs> {
-    let summands = [0, 1].map(|place| (case.bits(place), case.is_negated(place)));
+    let summands = [0, 1].map(|place| (case.operand_bits(place), case.is_negated(place)));
     if case.has(".SAT") {
         let of = |(value, minus): (u32, bool)| {
             let value = sign_extend(value, 32);
@@ -55,9 +55,9 @@ fn sum(case: &InstrCase<'_>) -> Option<InstrOutputs> {
 
 fn sum_of_three(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let read = |place: usize| {
-        let mut value = i128::from(case.bits(place));
+        let mut value = i128::from(case.operand_bits(place));
         if case.immediate(place).is_some() {
-            value = sign_extend(case.bits(place), 20);
+            value = sign_extend(case.operand_bits(place), 20);
         }
         match case.select(place) {
             ".H0" => value %= 1 << 16,
@@ -100,20 +100,20 @@ fn sum_of_three(case: &InstrCase<'_>) -> Option<InstrOutputs> {
 
 fn scaled(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     if case.has(".HI") {
-        let pair = i128::from(case.bits(2)) << 32 | i128::from(case.bits(0));
+        let pair = i128::from(case.operand_bits(2)) << 32 | i128::from(case.operand_bits(0));
         let shifted = (if case.is_negated(0) { -pair } else { pair }) << case.immediate(3)?;
         let high = (shifted >> 32) as u32;
-        let summands = [(high, false), (case.bits(1), false)];
+        let summands = [(high, false), (case.operand_bits(1), false)];
         let mut outputs = add_with_carry(case, summands, 0, case.has(".X"));
         if let Some(&Some(predicate)) = case.written_predicates().first() {
             let carried = u64::from(case.has(".X") && case.carry());
-            let sum = u64::from(high) + u64::from(case.bits(1)) + carried;
+            let sum = u64::from(high) + u64::from(case.operand_bits(1)) + carried;
             outputs.push((predicate, (sum as u32 != 0).into()));
         }
         return Some(outputs);
     }
-    let shifted = (u64::from(case.bits(0)) << case.immediate(2)?) as u32;
-    let summands = [(shifted, case.is_negated(0)), (case.bits(1), case.is_negated(1))];
+    let shifted = (u64::from(case.operand_bits(0)) << case.immediate(2)?) as u32;
+    let summands = [(shifted, case.is_negated(0)), (case.operand_bits(1), case.is_negated(1))];
     Some(add_with_carry(case, summands, case.has(".PO").into(), false))
 }
 
@@ -121,8 +121,8 @@ fn scaled(case: &InstrCase<'_>) -> Option<InstrOutputs> {
 fn product(case: &InstrCase<'_>) -> i128 {
     let sign_a = !case.has(".U32.U32") && !case.has(".U32.S32");
     let sign_b = !case.has(".U32.U32") && !case.has(".S32.U32");
-    let a = bit_field(case.bits(0), 0, 32, sign_a);
-    let b = bit_field(case.bits(1), 0, 32, sign_b);
+    let a = bit_field(case.operand_bits(0), 0, 32, sign_a);
+    let b = bit_field(case.operand_bits(1), 0, 32, sign_b);
     if case.has(".HI") {
         (a * b) >> 32
     } else {
@@ -133,27 +133,27 @@ fn product(case: &InstrCase<'_>) -> i128 {
 fn multiply_and_add(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let product = product(case);
     if case.has(".SAT") {
-        let exact = product + sign_extend(case.bits(2), 32);
+        let exact = product + sign_extend(case.operand_bits(2), 32);
         return case.write_register(exact.clamp(i32::MIN.into(), i32::MAX.into()));
     }
     if case.is_negated(0) || case.is_negated(2) {
-        let third = i128::from(case.bits(2));
+        let third = i128::from(case.operand_bits(2));
         return case.write_register(match case.is_negated(0) {
             true => third - product,
             false => product - third,
         });
     }
-    let summands = [(product as u32, false), (case.bits(2), false)];
+    let summands = [(product as u32, false), (case.operand_bits(2), false)];
     Some(add_with_carry(case, summands, 0, case.has(".X")))
 }
 
 fn multiply_halves(case: &InstrCase<'_>) -> Option<InstrOutputs> {
-    let (a, b, c) = (case.bits(0), case.bits(1), case.bits(2));
+    let (a, b, c) = (case.operand_bits(0), case.operand_bits(1), case.operand_bits(2));
     let sign_a = case.has(".S16.U16") || case.has(".S16.S16");
     let sign_b = case.has(".U16.S16") || case.has(".S16.S16");
     let half = |place: usize, sign| {
         let from = if case.select(place) == ".H1" { 16 } else { 0 };
-        bit_field(case.bits(place), from, 16, sign)
+        bit_field(case.operand_bits(place), from, 16, sign)
     };
     let shift = if case.has(".PSL") { 16 } else { 0 };
     let product = ((half(0, sign_a) * half(1, sign_b)) << shift) as u32;
@@ -188,7 +188,7 @@ fn multiply_halves(case: &InstrCase<'_>) -> Option<InstrOutputs> {
 
 fn extreme(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let with_sign = !case.has(".U32");
-    let [a, b] = [0, 1].map(|place| bit_field(case.bits(place), 0, 32, with_sign));
+    let [a, b] = [0, 1].map(|place| bit_field(case.operand_bits(place), 0, 32, with_sign));
     let smaller = case.predicate(2);
     let chosen = |first_is_less: bool| if first_is_less == smaller { a } else { b };
     if case.has(".XLO") {
@@ -212,7 +212,7 @@ fn convert_integer(case: &InstrCase<'_>) -> Option<InstrOutputs> {
         ".B3" => 24,
         _ => 0,
     };
-    let mut value = bit_field(case.bits(0), from, bits, sign);
+    let mut value = bit_field(case.operand_bits(0), from, bits, sign);
     if case.reads[0].absolute {
         // The absolute value of an unsigned 32-bit operand is that of its signed reading.
         value = match (bits, sign) {

@@ -12,9 +12,9 @@ pub(super) fn outputs(case: &InstrCase<'_>) -> Option<InstrOutputs> {
         "ISET" => mask(case, combined(case, 0, compared(case)?, case.predicate(2))?),
         "ISETP" => pair(case, compared(case)?, case.predicate(2)),
         "ICMP" => {
-            let order = bit_field(case.bits(2), 0, 32, !case.has(".U32")).cmp(&0);
+            let order = bit_field(case.operand_bits(2), 0, 32, !case.has(".U32")).cmp(&0);
             let first = holds(case.view.modifiers.first()?, order)?;
-            case.write_register(case.bits(if first { 0 } else { 1 }).into())
+            case.write_register(case.operand_bits(if first { 0 } else { 1 }).into())
         }
         "PSET" | "PSETP" => {
             let first = combined(case, 1, case.predicate(0), case.predicate(1))?;
@@ -56,7 +56,7 @@ fn compared(case: &InstrCase<'_>) -> Option<bool> {
     let comparisons = [".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".T"];
     let mut modifiers = case.view.modifiers.iter();
     let comparison = *modifiers.find(|text| comparisons.contains(text))?;
-    let [a, b] = [0, 1].map(|place| bit_field(case.bits(place), 0, 32, !case.has(".U32")));
+    let [a, b] = [0, 1].map(|place| bit_field(case.operand_bits(place), 0, 32, !case.has(".U32")));
     if !case.has(".X") {
         return holds(comparison, a.cmp(&b));
     }
@@ -159,7 +159,7 @@ fn byte(text: &str) -> u32 {
 fn to_register(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let from = byte(case.view.modifiers.first().copied().unwrap_or(""));
     let of_flags = case.reads[0].value == OperandValue::ConditionCode;
-    let (value, mask) = (case.bits(1), case.immediate(2)?);
+    let (value, mask) = (case.operand_bits(1), case.immediate(2)?);
     let new = (0..32).map(|at| {
         let inside = at >= from && mask >> (at - from) & 1 == 1;
         let bit = match (inside, of_flags) {
@@ -174,7 +174,7 @@ fn to_register(case: &InstrCase<'_>) -> Option<InstrOutputs> {
 
 fn from_register(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let from = byte(case.select(0));
-    let (value, mask) = (case.bits(0), case.bits(1));
+    let (value, mask) = (case.operand_bits(0), case.operand_bits(1));
     let named = |n: u32| mask >> n & 1 == 1;
     let new = |n: u32| value >> (from + n) & 1 == 1;
     if case.writes[0].value == OperandValue::ConditionCode {

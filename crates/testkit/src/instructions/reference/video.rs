@@ -74,7 +74,7 @@ fn operand(case: &InstrCase<'_>, place: usize, (bits, sign): (u32, bool)) -> i12
         ".B3" => 24,
         _ => 0,
     };
-    bit_field(case.bits(place), from, bits, sign)
+    bit_field(case.operand_bits(place), from, bits, sign)
 }
 
 fn clamped(value: i128, bits: u32, signed: bool) -> i128 {
@@ -97,7 +97,7 @@ fn finish(case: &InstrCase<'_>, mut value: i128, signed: bool) -> Option<InstrOu
     if case.has(".SAT") {
         value = clamped(value, bits, signed);
     }
-    let third = bit_field(case.bits(2), 0, 32, signed);
+    let third = bit_field(case.operand_bits(2), 0, 32, signed);
     if case.has(".ACC") {
         value += third;
     } else if case.has(".MIN") {
@@ -114,7 +114,7 @@ fn multiply_and_add(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let signed = a.1 || b.1 || case.is_negated(0) || case.is_negated(2);
     let sign = |place: usize| if case.is_negated(place) { -1 } else { 1 };
     let product = sign(0) * operand(case, 0, a) * operand(case, 1, b);
-    let third = sign(2) * bit_field(case.bits(2), 0, 32, signed);
+    let third = sign(2) * bit_field(case.operand_bits(2), 0, 32, signed);
     let mut value = product + third + i128::from(case.has(".PO"));
     if case.has(".SHR_7") {
         value = value.div_euclid(1 << 7);
@@ -131,12 +131,12 @@ fn multiply_and_add(case: &InstrCase<'_>) -> Option<InstrOutputs> {
 fn bytes(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let [uu, us, su] = [".U8.U8", ".U8.S8", ".S8.U8"].map(|text| case.has(text));
     let distance = |place: u32| {
-        let a = bit_field(case.bits(0), 8 * place, 8, !uu && !us);
-        let b = bit_field(case.bits(1), 8 * place, 8, !uu && !su);
+        let a = bit_field(case.operand_bits(0), 8 * place, 8, !uu && !us);
+        let b = bit_field(case.operand_bits(1), 8 * place, 8, !uu && !su);
         (a - b).abs()
     };
     if case.has(".ACC") {
-        return case.write_register((0..4).map(distance).sum::<i128>() + i128::from(case.bits(2)));
+        return case.write_register((0..4).map(distance).sum::<i128>() + i128::from(case.operand_bits(2)));
     }
     case.write_register(
         (0..4)
@@ -149,8 +149,8 @@ fn products(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let [a, b] = formats(case, true)?;
     let from = if case.has(".2A.HI") { 2 } else { 0 };
     let product = |n: u32| {
-        let first = bit_field(case.bits(0), n * a.0, a.0, a.1);
-        first * bit_field(case.bits(1), (from + n) * 8, 8, b.1)
+        let first = bit_field(case.operand_bits(0), n * a.0, a.0, a.1);
+        first * bit_field(case.operand_bits(1), (from + n) * 8, 8, b.1)
     };
-    case.write_register((0..32 / a.0).map(product).sum::<i128>() + i128::from(case.bits(2)))
+    case.write_register((0..32 / a.0).map(product).sum::<i128>() + i128::from(case.operand_bits(2)))
 }

@@ -1,0 +1,23 @@
+//! The `warpbound` command, end to end, on our own kernels.
+#![allow(clippy::expect_used, reason = "tests")]
+#![allow(clippy::panic, reason = "tests")]
+
+mod assumptions;
+mod audit;
+mod bound;
+mod damage;
+mod divergence;
+mod facts;
+mod files;
+mod functional;
+mod kernels;
+mod libraries;
+mod msimt;
+mod msimt_refusals;
+mod odd_kernels;
+mod queries;
+mod snapshots;
+mod support;
+mod timed;
+mod usage;
+mod views;

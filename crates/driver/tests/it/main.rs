@@ -1,0 +1,9 @@
+//! Tests of the crate's interface.
+#![allow(clippy::expect_used, reason = "tests")]
+
+mod figures;
+mod functional;
+mod images;
+mod launches;
+mod statistics;
+mod time_limit;

@@ -1,0 +1,141 @@
+//! Damaged files: whatever the bytes, there is an image or a line that says where and why.
+
+#![allow(clippy::panic, reason = "helpers of tests")]
+
+use crate::support::{assert_refusal, built, data, exercise};
+use proptest::prelude::*;
+use warpbound_load::Image;
+
+const FILES: [&str; 4] = [
+    "features.sm_61.cubin",
+    "features_relocatable.sm_61.cubin",
+    "debug.sm_61.cubin",
+    "tiny.sm_120.cubin",
+];
+
+fn check(bytes: &[u8]) {
+    if let Err(diagnostic) = exercise(bytes) {
+        assert_refusal(&diagnostic);
+    }
+}
+
+/// The tables of headers are at the end of these files: none survives being cut.
+#[test]
+fn every_truncation_is_refused() {
+    for name in FILES {
+        let bytes = data(name);
+        for length in 0..bytes.len() {
+            match exercise(&bytes[..length]) {
+                Ok(()) => panic!("{name} cut to {length} bytes was accepted"),
+                Err(diagnostic) => assert_refusal(&diagnostic),
+            }
+        }
+        assert_eq!(exercise(&bytes), Ok(()), "{name}");
+    }
+}
+
+/// Each header field with each of a few values that mean trouble.
+#[test]
+fn bad_header_words() {
+    for name in FILES {
+        let bytes = data(name);
+        let section_headers = u64::from_le_bytes(bytes[40..48].try_into().unwrap()) as usize;
+        let headers = (0..64).chain(section_headers..bytes.len());
+        for at in headers.step_by(4) {
+            for word in [0, 1, 0x7fff_ffff, 0x8000_0000, u32::MAX] {
+                let mut damaged = bytes.clone();
+                damaged[at..at + 4].copy_from_slice(&word.to_le_bytes());
+                check(&damaged);
+            }
+        }
+    }
+}
+
+/// All sections moved onto one place, all symbols given one name: nothing may be multiplied.
+#[test]
+fn overlapping_sections_stay_cheap() {
+    let mut bytes = data("features.sm_61.cubin");
+    let table = u64::from_le_bytes(bytes[40..48].try_into().unwrap()) as usize;
+    let count = usize::from(u16::from_le_bytes(bytes[60..62].try_into().unwrap()));
+    let size = bytes.len() as u64;
+    for index in 1..count {
+        let header = table + 64 * index;
+        bytes[header + 24..header + 32].copy_from_slice(&0u64.to_le_bytes());
+        bytes[header + 32..header + 40].copy_from_slice(&size.to_le_bytes());
+    }
+    check(&bytes);
+}
+
+/// Thousands of relocation tables that each claim half of a big file would be quadratic work.
+#[test]
+fn many_tables_over_one_big_range_are_refused() {
+    const SHT_REL: u8 = 9;
+    const TABLES: u16 = 60_000;
+    let original = data("tiny.sm_52.cubin");
+    let table = u64::from_le_bytes(original[40..48].try_into().unwrap()) as usize;
+    let count = u16::from_le_bytes(original[60..62].try_into().unwrap());
+    let mut bytes = original.clone();
+    bytes.resize(1 << 20, 0);
+    bytes.extend_from_slice(&original[table..table + 64 * usize::from(count)]);
+    for _ in count..TABLES {
+        // Entries of zeros: they change offset 0 of section 1 and name symbol 0.
+        let mut header = [0u8; 64];
+        header[4] = SHT_REL;
+        header[24..32].copy_from_slice(&(1u64 << 19).to_le_bytes());
+        header[32..40].copy_from_slice(&(1u64 << 19).to_le_bytes());
+        header[44] = 1;
+        bytes.extend_from_slice(&header);
+    }
+    bytes[32..40].fill(0);
+    bytes[40..48].copy_from_slice(&(1u64 << 20).to_le_bytes());
+    bytes[60..62].copy_from_slice(&TABLES.to_le_bytes());
+    check(&bytes);
+    let image = Image::parse(&bytes).expect("the ELF layer is sound");
+    let [warning] = image.warnings() else {
+        panic!("{:?}", image.warnings());
+    };
+    assert!(warning.message.contains("sections overlap"), "{warning}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_bit_flips(
+        file in 0..FILES.len(),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8u8), 1..6),
+    ) {
+        let mut bytes = data(FILES[file]);
+        for (at, bit) in flips {
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+        }
+        check(&bytes);
+    }
+
+    #[test]
+    fn random_words(
+        file in 0..FILES.len(),
+        words in prop::collection::vec((any::<prop::sample::Index>(), any::<[u8; 4]>()), 1..4),
+    ) {
+        let mut bytes = data(FILES[file]);
+        for (at, word) in words {
+            let at = at.index(bytes.len() - 4);
+            bytes[at..at + 4].copy_from_slice(&word);
+        }
+        check(&bytes);
+    }
+
+    /// Damage where it hurts: the attributes, symbols, relocations and line table, not the code.
+    #[test]
+    fn random_words_in_metadata(
+        at in any::<prop::sample::Index>(),
+        word in prop_oneof![0..64u32, Just(u32::MAX), Just(0x7fff_ffff), any::<u32>()],
+        width in 1..5usize,
+    ) {
+        let mut bytes = built("switch_table.sm_61.cubin");
+        let at = at.index(bytes.len() / 4 - 1) * 4;
+        bytes[at..at + width].copy_from_slice(&word.to_le_bytes()[..width]);
+        check(&bytes);
+    }
+}

@@ -1,0 +1,9 @@
+//! Tests of the crate's interface.
+#![allow(clippy::expect_used, reason = "tests")]
+
+mod containers;
+mod cost;
+mod damage;
+mod metadata;
+mod refusals;
+mod support;

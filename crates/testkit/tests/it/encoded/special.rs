@@ -1,0 +1,167 @@
+//! References of MUFU and RRO: the host's mathematics in double precision, and how far a result may be off.
+
+use std::f64::consts::{FRAC_PI_2, LN_2};
+
+use super::operands::{After, Before, Near, SINGLE_NAN};
+
+pub(crate) const MNEMONICS: [&str; 2] = ["MUFU", "RRO"];
+
+/// Units in the last place, as the least that a result may be off.
+const ULPS: f64 = 1.0;
+
+/// Angles up to this are compared; beyond it the host's quarter turn is too coarse.
+const WIDEST: f64 = 65536.0;
+
+/// What an instruction does; `None` where nothing is said of the operand.
+pub(crate) fn after(before: &Before<'_>) -> Option<After> {
+    let x = before.single(1);
+    match before.instruction.mnemonic.as_str() {
+        "RRO" => reduced(before, x),
+        _ => Some(function(before, x)),
+    }
+}
+
+/// Sign, integer part in bits 30:23, fraction of 23 bits; 128 for a NaN, 129 for an infinity.
+fn reduced(before: &Before<'_>, x: u32) -> Option<After> {
+    let value = f64::from(f32::from_bits(x));
+    let sign = x & 1 << 31;
+    let of = |magnitude: u32| Some(before.sets(sign | magnitude));
+    if value.is_nan() {
+        return of(0x4000_0000);
+    }
+    let unit = f64::from(1 << 23);
+    if before.instruction.has("EX2") {
+        return match value.abs() >= 128.0 {
+            true => of(0x4080_0000),
+            false => of((value.abs() * unit).round_ties_even() as u32),
+        };
+    }
+    if value.is_infinite() {
+        return of(0x4080_0000);
+    }
+    if value.abs() > WIDEST {
+        return None;
+    }
+    let turns = value.abs() / FRAC_PI_2;
+    let units = turns % 4.0 * unit;
+    // What lies close to a whole number of units may be cut off to either side.
+    let near = (units - units.round()).abs() < 1e-4;
+    if near { None } else { of(units as u32) }
+}
+
+/// What RRO made: whole part and fraction, or what it says of a special number.
+fn parts(x: u32) -> f64 {
+    let magnitude = x & 0x7fff_ffff;
+    let negative = x >> 31 == 1;
+    let value = if magnitude & 0x4080_0000 == 0x4080_0000 {
+        f64::INFINITY
+    } else if magnitude & 0x4000_0000 != 0 {
+        f64::NAN
+    } else {
+        f64::from(magnitude) / f64::from(1 << 23)
+    };
+    if negative { -value } else { value }
+}
+
+fn function(before: &Before<'_>, x: u32) -> After {
+    let i = before.instruction;
+    let single = f32::from_bits(x);
+    let zeroed = if single.is_subnormal() {
+        0f32.copysign(single)
+    } else {
+        single
+    };
+    let value = f64::from(zeroed);
+    let has = |name| i.has(name);
+    if has("RCP64H") || has("RSQ64H") {
+        return high_word(before, x);
+    }
+    let (exact, absolute) = if has("RCP") {
+        (1.0 / value, 0.0)
+    } else if has("RSQ") {
+        (1.0 / value.sqrt(), 0.0)
+    } else if has("SQRT") {
+        (value.sqrt(), 0.0)
+    } else if has("LG2") {
+        (
+            if value == 0.0 {
+                f64::NEG_INFINITY
+            } else {
+                value.log2()
+            },
+            0.0,
+        )
+    } else if has("EX2") {
+        ((parts(x) * LN_2).exp(), 0.0)
+    } else {
+        let turns = parts(x);
+        let quarters = if has("COS") { 1.0 } else { 0.0 };
+        // Two turns stay two turns: the sign bit stands before the whole.
+        let angle = turns.abs() % 4.0 * FRAC_PI_2;
+        let sine = (angle + quarters * FRAC_PI_2).sin();
+        let odd = turns.is_sign_negative() && quarters == 0.0;
+        (if odd { -sine } else { sine }, 2f64.powi(-30))
+    };
+    result(before, exact, absolute)
+}
+
+/// The result that the host computed, flushed and saturated.
+fn result(before: &Before<'_>, exact: f64, absolute: f64) -> After {
+    let saturates = before.instruction.has("SAT");
+    if exact.is_nan() {
+        return before.sets(if saturates { 0 } else { SINGLE_NAN });
+    }
+    let least = f64::from(f32::MIN_POSITIVE);
+    // A result at the edge of the subnormal numbers is either.
+    let (exact, absolute) = match exact.abs() {
+        magnitude if magnitude < least * (1.0 - 1e-7) && absolute == 0.0 => {
+            (0f64.copysign(exact), 0.0)
+        }
+        magnitude if magnitude < least * (1.0 + 1e-7) => (exact, absolute + least),
+        _ => (exact, absolute),
+    };
+    let exact = if saturates {
+        exact.clamp(0.0, 1.0)
+    } else {
+        exact
+    };
+    if exact == 0.0 && absolute == 0.0 || exact.is_infinite() {
+        let exact = if saturates { exact.abs() } else { exact };
+        return before.sets((exact as f32).to_bits());
+    }
+    let magnitude = (exact.abs() as f32).to_bits();
+    let ulp = f64::from(f32::from_bits(magnitude + 1)) - f64::from(f32::from_bits(magnitude));
+    if ulp.is_infinite() {
+        return before.sets((exact as f32).to_bits());
+    }
+    before.comes_near(Near::Number(exact, absolute + ULPS * ulp))
+}
+
+/// The high words of doubles: a relative error of 2^-20 (NVIDIA states none).
+fn high_word(before: &Before<'_>, x: u32) -> After {
+    let wide = f64::from_bits(u64::from(x) << 32);
+    let wide = if wide.is_subnormal() {
+        0f64.copysign(wide)
+    } else {
+        wide
+    };
+    let exact = match before.instruction.has("RCP64H") {
+        true => 1.0 / wide,
+        false if wide == 0.0 => 1.0 / wide,
+        false => 1.0 / wide.sqrt(),
+    };
+    let exact = match exact.abs() {
+        magnitude if magnitude < f64::MIN_POSITIVE => 0f64.copysign(exact),
+        _ => exact,
+    };
+    let nothing = exact == 0.0 || exact.is_infinite();
+    match () {
+        () if exact.is_nan() => before.sets(SINGLE_NAN),
+        () if nothing => before.sets((exact.to_bits() >> 32) as u32),
+        () => {
+            // Compared as the high word of a double, by the number of units that it is off.
+            let high = (exact.to_bits() >> 32) as u32;
+            before.comes_near(Near::Word(high, 2))
+        }
+    }
+}
