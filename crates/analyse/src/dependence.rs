@@ -1,8 +1,8 @@
-//! Control dependence in the thread-level graph: which branches decide what.
+//! Control dependence in the thread-level graph.
 //!
 //! Control dependence is that of Ferrante, Ottenstein and Warren ("The Program Dependence Graph and
-//! Its Use in Optimization", 1987), by postdominators. Calls are part of the graph (nodes are blocks
-//! in a context), so the dependence crosses calls and returns.
+//! Its Use in Optimization", 1987), by postdominators, here also within one iteration of each loop. Calls are part of
+//! the graph (nodes are blocks in a context), so the dependence crosses calls and returns.
 
 use warpbound_graph::{Digraph, Dominators, Loop, LoopForest, LoopIndex};
 use warpbound_ir::{Cell, Code};
@@ -11,37 +11,37 @@ use warpbound_simt::warp::ControlOp;
 
 use crate::thread_cfg::{ThreadCfg, indirect_base};
 
-/// What decides where a thread goes on behind a node with several successors.
+/// Operands that choose the successor of a node.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Decision {
     /// Cells read by the condition or by the jump.
     pub cells: Vec<Cell>,
-    /// The stack decides as well: SYNC, BRK, CONT or RET may resume at several places.
+    /// Whether the stack decides as well: SYNC, BRK, CONT or RET may resume at several nodes.
     pub by_stack: bool,
 }
 
-/// The edges of a join between which a choice is asked for.
+/// Subset of the incoming edges of a join.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum JoinEdges {
     /// All edges.
     All,
-    /// Those that enter the loop of which the node is the header.
+    /// Those that enter the loop of which the node is the only header.
     Entering,
-    /// Those that close it.
+    /// Back edges of that loop.
     Closing,
 }
 
 /// Dominators, loops and control dependence of a thread-level graph.
 ///
-/// A branch decides whether a node is executed at all, or whether it is in this round of a loop around
-/// both; either is control dependence here. A round ends where the loop is closed or left.
+/// A branch decides whether a node is executed at all, or whether it is executed in this iteration of a loop around
+/// both; either is control dependence here. An iteration ends at a back edge or at an exit of the loop.
 ///
-/// Nodes are numbers of [`NodeId`]s; one more, the last, is the virtual exit.
+/// Nodes are numbers of [`NodeId`]s; the number after the last is the virtual exit.
 #[derive(Clone, Debug)]
 pub struct Dependence {
     /// The graph, with the virtual exit.
     pub graph: Digraph,
-    /// Every edge turned round.
+    /// The graph with every edge reversed.
     pub reversed: Digraph,
     /// Dominators, from the kernel's entry.
     pub dominators: Dominators,
@@ -50,15 +50,14 @@ pub struct Dependence {
     /// For each node, the nodes with several successors that decide directly whether it is executed,
     /// ascending.
     pub controllers: Vec<Vec<usize>>,
-    /// The same if a conditional EXIT, taken, is no way: what decides for lanes that are still live.
+    /// The same without the edges of conditional EXITs: control dependence of lanes that do not exit.
     pub live_controllers: Vec<Vec<usize>>,
-    /// For each node, where lanes that part there and do not leave by a conditional EXIT surely come
-    /// again.
-    live_meetings: Vec<Option<usize>>,
+    /// For each node, its immediate postdominator in the graph without the edges of conditional EXITs.
+    live_reconvergence: Vec<Option<usize>>,
 }
 
 impl Dependence {
-    /// Finds them.
+    /// Computes them.
     pub fn compute(thread: &ThreadCfg) -> Dependence {
         let exit = thread.space.len();
         let entry = thread.entry.index();
@@ -70,29 +69,32 @@ impl Dependence {
         let graph = Digraph::new(exit + 1, edges);
         let conditional = |from: usize, to| to == exit && graph.successors(from).len() > 1;
         let without = graph.edges().filter(|&(from, to)| !conditional(from, to));
-        // A loop that is left by conditional EXITs only keeps them: else it would never end.
+        // A loop that only conditional EXITs leave keeps their edges: else its nodes would have no postdominator.
         let ends = Digraph::new(exit + 1, without).reversed().reachable([exit]);
         let dies = |from: usize, to: usize| conditional(from, to) && ends[from];
 
-        let whole = |_: usize, to: usize| if to == exit { Way::Ends } else { Way::GoesOn };
-        let live = |ways: &dyn Fn(usize, usize) -> Way, from, to| match dies(from, to) {
-            true => Way::None,
-            false => ways(from, to),
+        let whole = |_: usize, to: usize| match to == exit {
+            true => EdgeRole::Leaves,
+            false => EdgeRole::Inside,
+        };
+        let live = |roles: &dyn Fn(usize, usize) -> EdgeRole, from, to| match dies(from, to) {
+            true => EdgeRole::Ignored,
+            false => roles(from, to),
         };
         let all: Vec<usize> = (0..exit).collect();
         let mut controllers = vec![Vec::new(); exit + 1];
         let mut live_controllers = controllers.clone();
-        Scope::run(&graph, &all, whole).add_controllers(&mut controllers);
-        let living = Scope::run(&graph, &all, |from, to| live(&whole, from, to));
-        living.add_controllers(&mut live_controllers);
+        Subgraph::new(&graph, &all, whole).add_controllers(&mut controllers);
+        let of_live_lanes = Subgraph::new(&graph, &all, |from, to| live(&whole, from, to));
+        of_live_lanes.add_controllers(&mut live_controllers);
         let loops = LoopForest::build(&graph, entry);
-        for (_, round) in loops.loops() {
-            let ways = |_: usize, to: usize| match round.contains(to) && !is_header(round, to) {
-                true => Way::GoesOn,
-                false => Way::Ends,
+        for (_, body) in loops.loops() {
+            let roles = |_: usize, to: usize| match body.contains(to) && !is_header(body, to) {
+                true => EdgeRole::Inside,
+                false => EdgeRole::Leaves,
             };
-            Scope::run(&graph, &round.body, ways).add_controllers(&mut controllers);
-            Scope::run(&graph, &round.body, |from, to| live(&ways, from, to))
+            Subgraph::new(&graph, &body.body, roles).add_controllers(&mut controllers);
+            Subgraph::new(&graph, &body.body, |from, to| live(&roles, from, to))
                 .add_controllers(&mut live_controllers);
         }
         for list in controllers.iter_mut().chain(&mut live_controllers) {
@@ -105,7 +107,9 @@ impl Dependence {
             loops,
             controllers,
             live_controllers,
-            live_meetings: (0..exit).map(|node| living.meeting(node)).collect(),
+            live_reconvergence: (0..exit)
+                .map(|node| of_live_lanes.reconvergence(node))
+                .collect(),
             graph,
         }
     }
@@ -115,15 +119,15 @@ impl Dependence {
         self.graph.len() - 1
     }
 
-    /// Where lanes that part at `node` and do not leave by a conditional EXIT surely come again: its
-    /// immediate postdominator among them, which may be the virtual exit.
+    /// Node at which lanes that diverge at `node`, and do not take a conditional EXIT, reconverge: the immediate
+    /// postdominator on their paths, which may be the virtual exit.
     pub fn live_reconvergence(&self, node: usize) -> usize {
-        let found = self.live_meetings.get(node).copied().flatten();
+        let found = self.live_reconvergence.get(node).copied().flatten();
         found.unwrap_or_else(|| self.exit())
     }
 
-    /// Where lanes that part at `branch` in a round of the loop, and stay in the loop, come together: in
-    /// this round, or at its headers.
+    /// Pairs of a branch and a node at which lanes that diverge at the branch, and stay in the loop, reconverge: in
+    /// the same iteration, or at the headers.
     pub fn iteration_reconvergence(
         &self,
         index: LoopIndex,
@@ -133,33 +137,34 @@ impl Dependence {
         if branches.is_empty() {
             return pairs;
         }
-        let round = self.loops.get(index);
-        let scope = Scope::run(&self.graph, &round.body, |_, to| {
-            match (round.contains(to), is_header(round, to)) {
-                (true, false) => Way::GoesOn,
-                (true, true) => Way::Ends,
-                (false, _) => Way::None,
+        let body = self.loops.get(index);
+        let iteration = Subgraph::new(&self.graph, &body.body, |_, to| {
+            match (body.contains(to), is_header(body, to)) {
+                (true, false) => EdgeRole::Inside,
+                (true, true) => EdgeRole::Leaves,
+                (false, _) => EdgeRole::Ignored,
             }
         });
         for &branch in branches {
-            match scope.meeting(branch) {
-                Some(meeting) => pairs.push((branch, meeting)),
-                None => pairs.extend(round.headers.iter().map(|&header| (branch, header))),
+            match iteration.reconvergence(branch) {
+                Some(point) => pairs.push((branch, point)),
+                None => pairs.extend(body.headers.iter().map(|&header| (branch, header))),
             }
         }
         pairs
     }
 
-    /// What decides at a node with several successors; `None` at others.
+    /// Operands that choose the successor of a node; `None` for nodes with fewer than two.
     pub fn decision(&self, code: &Code, thread: &ThreadCfg, node: usize) -> Option<Decision> {
-        let ways = self.graph.successors(node);
-        if ways.len() < 2 {
+        let successors = self.graph.successors(node);
+        if successors.len() < 2 {
             return None;
         }
         let resolved = thread.resolved.get(node)?.as_ref()?;
         let mut decision = Decision::default();
         let condition = resolved.condition;
-        let mut others = ways.len();
+        // Successors of lanes for which the condition holds.
+        let mut others = successors.len();
         if !condition.is_always() && !condition.is_never() {
             decision.cells.extend(condition.cells());
             others -= 1;
@@ -175,10 +180,8 @@ impl Dependence {
         Some(decision)
     }
 
-    /// How the edges to `node` are told apart: the header of a loop that is entered there only has
-    /// edges that enter it, and edges that close it; all other joins have edges of one kind.
-    ///
-    /// Each part is the edges' sources, ascending.
+    /// Partition of the edges to `node`: for the only header of a loop, the edges that enter it and the back edges; for
+    /// all other joins, one set. Each set is given by the edges' sources, ascending.
     pub fn incoming_edges(&self, node: usize) -> Vec<(JoinEdges, Vec<usize>)> {
         let sources: Vec<usize> = self
             .reversed
@@ -200,15 +203,15 @@ impl Dependence {
         }
     }
 
-    /// The loop that is entered at `node` only.
+    /// The loop of which `node` is the only header.
     pub fn header_of(&self, node: usize) -> Option<LoopIndex> {
         let index = self.loops.innermost(node)?;
         (self.loops.get(index).headers == [node]).then_some(index)
     }
 
-    /// The branches that decide by which of the edges from `sources` the node `join` is reached:
-    /// those on which the sources are control dependent, directly or not, back to the join's immediate
-    /// dominator (to the join itself for edges that close its loop), all of whose lanes come by together.
+    /// Branches that decide by which of the edges from `sources` the node `join` is reached: those on which the sources
+    /// are transitively control dependent, back to the join's immediate dominator, or to the join itself for back
+    /// edges. All paths to the join pass that node, so branches before it choose nothing.
     pub fn gates(&self, join: usize, choice: JoinEdges, sources: &[usize]) -> Vec<usize> {
         let top = match choice {
             JoinEdges::Closing => join,
@@ -218,20 +221,20 @@ impl Dependence {
         self.closure(sources, |node| node != top, inside)
     }
 
-    /// The branches that decide in which round, and by which way, a lane leaves a loop: those with an
+    /// Branches that decide in which iteration, and by which exit, a lane leaves a loop: those with an
     /// edge out of it, and those inside on which they are control dependent.
     pub fn exit_branches(&self, index: LoopIndex) -> Vec<usize> {
         let found = self.loops.get(index);
         let leaves = |&&node: &&usize| {
-            let ways = self.graph.successors(node);
-            ways.iter().any(|&to| !found.contains(to))
+            let successors = self.graph.successors(node);
+            successors.iter().any(|&to| !found.contains(to))
         };
         let exits: Vec<usize> = found.body.iter().filter(leaves).copied().collect();
         self.closure(&exits, |_| true, |branch| found.contains(branch))
     }
 
-    /// Branches among `nodes` and among what they depend on; not beyond nodes that are not `open`, and
-    /// only branches `inside`. Ascending.
+    /// Branches among `nodes` and among the nodes that they transitively depend on, ascending. Nodes that are not
+    /// `open` are not followed, branches that are not `inside` are left out.
     fn closure(
         &self,
         nodes: &[usize],
@@ -240,13 +243,13 @@ impl Dependence {
     ) -> Vec<usize> {
         let mut found: Vec<usize> = Vec::new();
         let mut seen = std::collections::HashSet::new();
-        let mut waiting: Vec<usize> = Vec::new();
+        let mut worklist: Vec<usize> = Vec::new();
         for &node in nodes {
             if seen.insert(node) {
-                waiting.push(node);
+                worklist.push(node);
             }
         }
-        while let Some(node) = waiting.pop() {
+        while let Some(node) = worklist.pop() {
             if self.graph.successors(node).len() > 1 && inside(node) {
                 found.push(node);
             }
@@ -255,7 +258,7 @@ impl Dependence {
             }
             for &branch in &self.controllers[node] {
                 if inside(branch) && seen.insert(branch) {
-                    waiting.push(branch);
+                    worklist.push(branch);
                 }
             }
         }
@@ -268,42 +271,46 @@ fn is_header(found: &Loop, node: usize) -> bool {
     found.headers.binary_search(&node).is_ok()
 }
 
-/// What an edge is in a [`Scope`].
+/// Role of an edge in a [`Subgraph`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// It leads to another node of the scope.
-    GoesOn,
-    /// The scope ends with it.
-    Ends,
-    /// It is not looked at.
-    None,
+enum EdgeRole {
+    /// Leads to another node of the subgraph.
+    Inside,
+    /// Leads to the subgraph's virtual exit.
+    Leaves,
+    /// Is no edge of the subgraph.
+    Ignored,
 }
 
-/// Some nodes, how lanes go on between them, and where the ways from each come together.
-struct Scope<'a> {
+/// Subgraph with a virtual exit, and its postdominators.
+struct Subgraph<'a> {
     nodes: &'a [usize],
-    /// By position in `nodes`; the end is one more.
+    /// Graph over positions in `nodes`; the virtual exit is the last node.
     graph: Digraph,
     postdominators: Dominators,
 }
 
-impl<'a> Scope<'a> {
-    /// `nodes` ascending; `ways` says what an edge of `graph` from one of them is.
-    fn run(graph: &Digraph, nodes: &'a [usize], ways: impl Fn(usize, usize) -> Way) -> Scope<'a> {
+impl<'a> Subgraph<'a> {
+    /// The subgraph of `nodes` (ascending) with the edges of `graph` in their roles.
+    fn new(
+        graph: &Digraph,
+        nodes: &'a [usize],
+        role: impl Fn(usize, usize) -> EdgeRole,
+    ) -> Subgraph<'a> {
         let end = nodes.len();
         let mut edges = Vec::new();
         for (at, &from) in nodes.iter().enumerate() {
             for &to in graph.successors(from) {
-                match (ways(from, to), nodes.binary_search(&to)) {
-                    (Way::GoesOn, Ok(to)) => edges.push((at, to)),
-                    (Way::Ends, _) => edges.push((at, end)),
+                match (role(from, to), nodes.binary_search(&to)) {
+                    (EdgeRole::Inside, Ok(to)) => edges.push((at, to)),
+                    (EdgeRole::Leaves, _) => edges.push((at, end)),
                     _ => {}
                 }
             }
         }
         let inside = edges.iter().copied().filter(|&(_, to)| to != end);
         let last = edges.iter().filter(|&&(_, to)| to == end);
-        Scope {
+        Subgraph {
             nodes,
             postdominators: Dominators::compute_post(
                 &Digraph::new(end, inside),
@@ -313,28 +320,31 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Where all ways from a node come together first; `None` at the end.
-    fn meeting(&self, node: usize) -> Option<usize> {
+    /// The immediate postdominator of a node; `None` if it is the virtual exit.
+    fn reconvergence(&self, node: usize) -> Option<usize> {
         let at = self.nodes.binary_search(&node).ok()?;
-        let meeting = self.postdominators.immediate(at)?;
-        self.nodes.get(meeting).copied()
+        let point = self.postdominators.immediate(at)?;
+        self.nodes.get(point).copied()
     }
 
-    /// Adds, to the list of each node, the nodes that decide directly whether it is executed.
+    /// Adds, to the list of each node, the nodes on which it is directly control dependent.
+    ///
+    /// Ferrante et al. 1987, 3.1: for an edge A → B, the nodes from B up the postdominator tree to, not including, the
+    /// immediate postdominator of A depend on A.
     fn add_controllers(&self, lists: &mut [Vec<usize>]) {
         for (branch, &name) in self.nodes.iter().enumerate() {
-            let ways = self.graph.successors(branch);
-            if ways.len() < 2 {
+            let successors = self.graph.successors(branch);
+            if successors.len() < 2 {
                 continue;
             }
-            let meeting = self.postdominators.immediate(branch);
-            for &way in ways {
-                let mut at = Some(way);
-                while let Some(position) = at.filter(|_| at != meeting) {
+            let end = self.postdominators.immediate(branch);
+            for &successor in successors {
+                let mut at = Some(successor);
+                while let Some(position) = at.filter(|_| at != end) {
                     let Some(&node) = self.nodes.get(position) else {
                         break;
                     };
-                    // The ways may have the rest in common.
+                    // An earlier successor of the branch has added the rest of the path.
                     if lists[node].last() == Some(&name) {
                         break;
                     }

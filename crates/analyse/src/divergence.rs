@@ -1,14 +1,14 @@
-//! Static divergence analysis: which branches, loads and barriers may find different values, or only
-//! some of the lanes, and why (`abstract-cta-2014` section 3.1).
+//! Static divergence analysis (`abstract-cta-2014` 3.1): branches, loads and barriers at which lanes may read different
+//! values, or that only some of the lanes may execute, with an explanation.
 //!
-//! A value is divergent when it may differ between lanes that read it together. It is so when it comes
-//! from a source (what a lane has of its own), when an operand is, or when a gate is and decides between
-//! different operands; everything else is uniform. Over [`Gsa`] that is reachability, so the shortest way
+//! A value is divergent if it may differ between lanes that read it together: if it comes
+//! from a source (a value of the lane's own), if an operand is divergent, or if a gate is divergent and selects
+//! between different operands; all other values are uniform. Over [`Gsa`] that is reachability, so the shortest path
 //! from a source explains a divergent value.
 //!
-//! The method takes for granted that lanes which part at a branch meet again in the same round of the
-//! loops that they stay in ([`crate::meeting`] says how, and where the machine may do otherwise), and that
-//! shared and global memory is not written between the moments at which they load from it apart. No bound
+//! The method assumes that lanes which diverge at a branch reconverge in the same iteration of the
+//! loops in which they stay ([`crate::reconvergence`] checks this against the warp-level graph), and that
+//! shared and global memory is not written between the loads of lanes that diverged. No bound
 //! rests on either.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -22,27 +22,27 @@ use crate::dependence::Dependence;
 use crate::gsa::{Definition, Gsa, Input, ValueId};
 use crate::thread_cfg::{ThreadCfg, indirect_base};
 
-/// Why a value is divergent that no other value makes so.
+/// Origin of divergence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DivergenceSource {
-    /// Nothing is known of what the cell holds when the kernel begins.
+    /// The initial content of the cell is unknown.
     Entry,
     /// The operation gives each lane a value of its own.
     Lane,
     /// A special register that differs between lanes, by its number.
     Special(u8),
-    /// Memory that may hold something else for each lane, or at each moment.
+    /// Memory that may differ for each lane, or over time.
     Load(MemorySpace),
-    /// A function outside the file may leave anything.
+    /// A function outside the file may write any cell.
     Callee,
-    /// Which stack entry is resumed depends on the way that a lane has come.
+    /// The resumed stack entry depends on the path of the lane.
     Stack,
 }
 
-/// What a link of a chain is.
+/// Kind of a link of a [`Chain`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkRole {
-    /// The cell when the kernel begins.
+    /// Initial content of the cell.
     Entry,
     /// The operation writes the cell.
     Written,
@@ -52,42 +52,42 @@ pub enum LinkRole {
     Gamma,
     /// μ of the cell, before the operation.
     Mu,
-    /// η of the cell, behind the loop with a header at the operation.
+    /// η of the cell, after the loop with a header at the operation.
     Eta,
     /// The operation calls a function outside the file.
     Callee,
-    /// The operation decides which way lanes go.
+    /// The operation chooses the successor of each lane.
     BranchOutcome,
 }
 
-/// One step of a chain.
+/// Link of a chain: a value on the path from a source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// What it is.
+    /// Kind of the link.
     pub role: LinkRole,
     /// The operation.
     pub at: OpIndex,
     /// The node that contains it.
     pub node: NodeId,
-    /// The cell that holds the value.
+    /// The cell that holds the value, if any does.
     pub cell: Option<Cell>,
 }
 
-/// From something divergent back to a source.
+/// Explanation of a divergent value: the path from it back to a source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Chain {
-    /// The node in which the operation is that the chain explains.
+    /// Node of the operation that the chain explains.
     pub node: NodeId,
-    /// Its steps.
+    /// Links, from the operation to the source.
     pub links: Vec<Link>,
-    /// Why the last of them is divergent.
+    /// Origin of the divergence of the last link.
     pub source: DivergenceSource,
 }
 
-/// What an operation is asked for.
+/// Kind of a divergence query.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum QueryKind {
-    /// A control operation with a condition, or an indirect jump: do the lanes go the same way?
+    /// A control operation with a condition, or an indirect jump: do the lanes take the same successor?
     Branch,
     /// A load: do the lanes load from the same address?
     Load,
@@ -95,28 +95,28 @@ pub enum QueryKind {
     Barrier,
 }
 
-/// What is known of one operation, in all contexts.
+/// Divergence of one operation, in all contexts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpDivergence {
     /// The operation.
     pub at: OpIndex,
-    /// What it is asked for.
+    /// Kind of the query.
     pub kind: QueryKind,
-    /// Cells that answer: of the predicate or the jump, of the address, of the barrier's operands.
+    /// Cells of the query: of the predicate or the jump, of the address, of the barrier's operands.
     pub cells: Vec<Cell>,
     /// Nodes that contain it, ascending: one for each context.
     pub nodes: Vec<NodeId>,
-    /// Nodes in which lanes that come here together may find different values in the cells.
+    /// Nodes in which lanes that arrive together may read different values from the cells.
     pub divergent: BTreeSet<NodeId>,
-    /// Why, where that is shortest to say.
+    /// Shortest explanation of `divergent`.
     pub chain: Option<Chain>,
-    /// For nodes in which they may, a branch before it that has sorted the lanes by just this value, so
-    /// that lanes which come here together may hold the same after all.
+    /// For nodes of `divergent`, an earlier branch that has split the lanes by this very value, so
+    /// that lanes which arrive together may hold equal values after all.
     pub split: BTreeMap<NodeId, OpIndex>,
-    /// Nodes in which it may be executed by some of the live lanes only: its guard is divergent, or a
+    /// Nodes in which only some of the live lanes may execute it: its guard is divergent, or a
     /// branch that decides whether it is reached.
     pub partial: BTreeSet<NodeId>,
-    /// Why, where that is shortest to say.
+    /// Shortest explanation of `partial`.
     pub partial_chain: Option<Chain>,
 }
 
@@ -138,19 +138,19 @@ impl Divergence {
         launch: &LaunchContext,
     ) -> Divergence {
         let mut gsa = Gsa::new(code, thread, dependence);
-        let asked = ask(code, thread, dependence, &mut gsa);
+        let queries = collect_queries(code, thread, dependence, &mut gsa);
         gsa.complete_inputs();
-        let spread = Spread::run(code, thread, dependence, launch, &gsa);
-        let parted = Parted::run(dependence, &gsa, &spread);
-        let sorted = Sorted::run(&gsa);
+        let divergent = DivergentValues::propagate(code, thread, dependence, launch, &gsa);
+        let partial = PartialNodes::find(dependence, &gsa, &divergent);
+        let splits = SplitBranches::find(&gsa);
         let mut items: BTreeMap<(OpIndex, QueryKind), OpDivergence> = BTreeMap::new();
-        for question in &asked {
+        for query in &queries {
             let item = items
-                .entry((question.at, question.kind))
+                .entry((query.at, query.kind))
                 .or_insert_with(|| OpDivergence {
-                    at: question.at,
-                    kind: question.kind,
-                    cells: question.values.iter().filter_map(|v| v.cell).collect(),
+                    at: query.at,
+                    kind: query.kind,
+                    cells: query.values.iter().filter_map(|v| v.cell).collect(),
                     nodes: Vec::new(),
                     divergent: BTreeSet::new(),
                     chain: None,
@@ -158,24 +158,24 @@ impl Divergence {
                     partial: BTreeSet::new(),
                     partial_chain: None,
                 });
-            item.nodes.push(question.node);
-            let chain = |inputs: &[Input]| spread.chain(&gsa, thread, question.node, inputs);
-            if let Some(found) = chain(&question.values) {
-                item.divergent.insert(question.node);
-                if let Some(branch) = sorted.before(dependence, &spread, question) {
+            item.nodes.push(query.node);
+            let chain = |inputs: &[Input]| divergent.chain(&gsa, thread, query.node, inputs);
+            if let Some(found) = chain(&query.values) {
+                item.divergent.insert(query.node);
+                if let Some(branch) = splits.before(dependence, &divergent, query) {
                     let last = thread.space.block(branch).last;
-                    item.split.insert(question.node, last);
+                    item.split.insert(query.node, last);
                 }
-                shorter(&mut item.chain, found);
+                keep_shorter(&mut item.chain, found);
             }
-            let way = parted.by[question.node.index()].map(|value| Input {
+            let outcome = partial.by[query.node.index()].map(|value| Input {
                 value,
                 cell: None,
                 is_gate: true,
             });
-            if let Some(found) = chain(&question.guard).or_else(|| chain(way.as_slice())) {
-                item.partial.insert(question.node);
-                shorter(&mut item.partial_chain, found);
+            if let Some(found) = chain(&query.guard).or_else(|| chain(outcome.as_slice())) {
+                item.partial.insert(query.node);
+                keep_shorter(&mut item.partial_chain, found);
             }
         }
         Divergence {
@@ -185,7 +185,8 @@ impl Divergence {
     }
 }
 
-fn shorter(known: &mut Option<Chain>, found: Chain) {
+/// Replaces `known` by `found` if that is shorter.
+fn keep_shorter(known: &mut Option<Chain>, found: Chain) {
     if known
         .as_ref()
         .is_none_or(|k| k.links.len() > found.links.len())
@@ -194,18 +195,18 @@ fn shorter(known: &mut Option<Chain>, found: Chain) {
     }
 }
 
-/// What is asked for of one operation in one node.
-struct Question {
+/// Divergence query: one operation in one node.
+struct Query {
     node: NodeId,
     at: OpIndex,
     kind: QueryKind,
     values: Vec<Input>,
-    /// Values of a guard that is not among them.
+    /// Values of its guard, if the guard is not among `values`.
     guard: Vec<Input>,
 }
 
-/// The cells that decide where lanes go behind the control operation that ends `node`; none where there
-/// is nothing to decide.
+/// Cells that choose the successor of each lane at the control operation that ends `node`; none if there is only one
+/// successor.
 pub fn deciding_cells(
     op: &Op,
     thread: &ThreadCfg,
@@ -223,23 +224,24 @@ pub fn deciding_cells(
         let is_call = thread.resolved[node.index()]
             .as_ref()
             .is_some_and(|r| r.external.is_some());
-        let ways = dependence.graph.successors(node.index()).len();
-        let alone = if op.condition.is_always() { 1 } else { 2 };
-        if is_call || ways > alone {
+        let successors = dependence.graph.successors(node.index()).len();
+        // A condition alone accounts for one more successor.
+        let without_register = if op.condition.is_always() { 1 } else { 2 };
+        if is_call || successors > without_register {
             cells.extend(indirect_base(&op.control));
         }
     }
     cells
 }
 
-/// Every question about the code, and the gates of everything that parts lanes.
-fn ask(
+/// Collects the queries of all operations, and creates the values of all branches.
+fn collect_queries(
     code: &Code,
     thread: &ThreadCfg,
     dependence: &Dependence,
     gsa: &mut Gsa<'_>,
-) -> Vec<Question> {
-    let mut asked = Vec::new();
+) -> Vec<Query> {
+    let mut queries = Vec::new();
     for node in thread.space.ids().filter(|&node| thread.is_reached(node)) {
         let block = thread.space.block(node);
         for at in block.ops() {
@@ -248,7 +250,7 @@ fn ask(
             };
             let mut read = |cells: &mut dyn Iterator<Item = Cell>| -> Vec<Input> {
                 let input = |cell| Input {
-                    value: gsa.before(node, at, cell),
+                    value: gsa.value_before(node, at, cell),
                     cell: Some(cell),
                     is_gate: false,
                 };
@@ -256,7 +258,7 @@ fn ask(
             };
             let deciding = deciding_cells(op, thread, dependence, node);
             if !deciding.is_empty() {
-                asked.push(Question {
+                queries.push(Query {
                     node,
                     at,
                     kind: QueryKind::Branch,
@@ -270,7 +272,7 @@ fn ask(
                 _ => None,
             };
             if let Some(kind) = other {
-                asked.push(Question {
+                queries.push(Query {
                     node,
                     at,
                     kind,
@@ -283,40 +285,41 @@ fn ask(
             gsa.branch_outcome(node);
         }
     }
-    asked
+    queries
 }
 
-/// Why a value became divergent.
+/// Reason for which a value is divergent.
 #[derive(Clone, Copy)]
 enum Cause {
     Source(DivergenceSource),
     Input(Input),
 }
 
-/// Which values are divergent, and why each became so first.
-struct Spread {
+/// Divergent values, each with the first reason found.
+struct DivergentValues {
     causes: Vec<Option<Cause>>,
 }
 
-impl Spread {
-    /// Breadth first from the sources, so that causes lead back by shortest ways.
-    fn run(
+impl DivergentValues {
+    /// Propagates divergence breadth first from the sources, so that causes lead back along shortest paths.
+    fn propagate(
         code: &Code,
         thread: &ThreadCfg,
         dependence: &Dependence,
         launch: &LaunchContext,
         gsa: &Gsa<'_>,
-    ) -> Spread {
-        let source = |value| source(code, thread, dependence, launch, gsa.definition(value));
+    ) -> DivergentValues {
+        let source =
+            |value| divergence_source(code, thread, dependence, launch, gsa.definition(value));
         let mut causes: Vec<Option<Cause>> = vec![None; gsa.len()];
-        let mut waiting: VecDeque<ValueId> = VecDeque::new();
+        let mut worklist: VecDeque<ValueId> = VecDeque::new();
         for value in gsa.ids() {
             if let Some(found) = source(value) {
                 causes[value.index()] = Some(Cause::Source(found));
-                waiting.push_back(value);
+                worklist.push_back(value);
             }
         }
-        // Where a value is an input, by value: offsets into a list of (user, input).
+        // Uses of each value, in compressed sparse rows: offsets into a list of (user, number of the input).
         let mut offsets = vec![0u32; gsa.len() + 1];
         for input in gsa.ids().flat_map(|user| gsa.inputs(user)) {
             offsets[input.value.index() + 1] += 1;
@@ -333,25 +336,25 @@ impl Spread {
                 *end += 1;
             }
         }
-        while let Some(value) = waiting.pop_front() {
+        while let Some(value) = worklist.pop_front() {
             let (first, end) = (offsets[value.index()], offsets[value.index() + 1]);
             for &(user, nth) in &uses[first as usize..end as usize] {
-                if causes[user.index()].is_some() || is_immune(code, launch, gsa, user) {
+                if causes[user.index()].is_some() || is_always_uniform(code, launch, gsa, user) {
                     continue;
                 }
                 let input = gsa.inputs(user)[nth as usize];
                 causes[user.index()] = Some(Cause::Input(input));
-                waiting.push_back(user);
+                worklist.push_back(user);
             }
         }
-        Spread { causes }
+        DivergentValues { causes }
     }
 
     fn is_divergent(&self, value: ValueId) -> bool {
         self.causes[value.index()].is_some()
     }
 
-    /// The chain of the first divergent one of `inputs`; none where all are uniform.
+    /// The chain of the first divergent value of `inputs`; `None` if all are uniform.
     fn chain(
         &self,
         gsa: &Gsa<'_>,
@@ -364,7 +367,7 @@ impl Spread {
         loop {
             let definition = gsa.definition(input.value);
             let cause = self.causes[input.value.index()]?;
-            let place = |node, at: OpIndex, role| {
+            let link = |node, at: OpIndex, role| {
                 let cell = input.cell;
                 Some(Link {
                     role,
@@ -373,15 +376,15 @@ impl Spread {
                     cell,
                 })
             };
-            let first = |node, role| place(node, thread.space.block(node).first, role);
-            let last = |node, role| place(node, thread.space.block(node).last, role);
+            let first = |node, role| link(node, thread.space.block(node).first, role);
+            let last = |node, role| link(node, thread.space.block(node).last, role);
             links.extend(match definition {
                 Definition::Entry(_) => first(thread.entry, LinkRole::Entry),
-                Definition::Op(node, at) => place(node, at, LinkRole::Written),
-                // The operation itself is the next link where the value that it writes is the cause.
+                Definition::Op(node, at) => link(node, at, LinkRole::Written),
+                // Where its result is the cause, the operation is the next link.
                 Definition::Conditional(node, at, _) => match cause {
                     Cause::Input(next) if gsa.definition(next.value).is_op_at(at) => None,
-                    _ => place(node, at, LinkRole::Conditional),
+                    _ => link(node, at, LinkRole::Conditional),
                 },
                 Definition::Callee(node) => last(node, LinkRole::Callee),
                 Definition::Gamma(node, _) => first(node, LinkRole::Gamma),
@@ -391,7 +394,7 @@ impl Spread {
                     header.and_then(|&header| first(NodeId(header as u32), LinkRole::Eta))
                 }
                 Definition::BranchOutcome(node) => last(node, LinkRole::BranchOutcome),
-                Definition::Choice(..) | Definition::LoopExit(_) => None,
+                Definition::JoinEdge(..) | Definition::LoopExit(_) => None,
             });
             match cause {
                 Cause::Source(source) => {
@@ -413,8 +416,8 @@ impl Definition {
     }
 }
 
-/// What lanes find is equal whatever they read.
-fn is_immune(code: &Code, launch: &LaunchContext, gsa: &Gsa<'_>, value: ValueId) -> bool {
+/// Whether a value is uniform for all operands (a vote, for instance).
+fn is_always_uniform(code: &Code, launch: &LaunchContext, gsa: &Gsa<'_>, value: ValueId) -> bool {
     match gsa.definition(value) {
         Definition::Op(_, at) => code
             .get(at)
@@ -423,8 +426,8 @@ fn is_immune(code: &Code, launch: &LaunchContext, gsa: &Gsa<'_>, value: ValueId)
     }
 }
 
-/// The source that a value is.
-fn source(
+/// The origin of divergence that a definition is, if it is one.
+fn divergence_source(
     code: &Code,
     thread: &ThreadCfg,
     dependence: &Dependence,
@@ -458,14 +461,15 @@ fn source(
     }
 }
 
-/// Where some of the live lanes may be missing.
-struct Parted {
-    /// For each node, which way it was that others went.
+/// Nodes that only some of the live lanes may execute.
+struct PartialNodes {
+    /// For each node, the outcome of a divergent branch on which it is control dependent.
     by: Vec<Option<ValueId>>,
 }
 
-impl Parted {
-    fn run(dependence: &Dependence, gsa: &Gsa<'_>, spread: &Spread) -> Parted {
+impl PartialNodes {
+    /// Finds the nodes that are transitively control dependent on divergent branches, for lanes that do not exit.
+    fn find(dependence: &Dependence, gsa: &Gsa<'_>, divergent: &DivergentValues) -> PartialNodes {
         let len = dependence.exit();
         let mut depends: Vec<Vec<usize>> = vec![Vec::new(); len];
         for node in 0..len {
@@ -474,55 +478,55 @@ impl Parted {
             }
         }
         let mut by: Vec<Option<ValueId>> = vec![None; len];
-        let mut waiting = VecDeque::new();
-        for value in gsa.ids().filter(|&value| spread.is_divergent(value)) {
+        let mut worklist = VecDeque::new();
+        for value in gsa.ids().filter(|&value| divergent.is_divergent(value)) {
             if let Definition::BranchOutcome(branch) = gsa.definition(value) {
-                waiting.push_back((branch.index(), value));
+                worklist.push_back((branch.index(), value));
             }
         }
-        while let Some((branch, value)) = waiting.pop_front() {
+        while let Some((branch, value)) = worklist.pop_front() {
             for &node in &depends[branch] {
                 if by[node].is_none() {
                     by[node] = Some(value);
-                    waiting.push_back((node, value));
+                    worklist.push_back((node, value));
                 }
             }
         }
-        Parted { by }
+        PartialNodes { by }
     }
 }
 
-/// Which branches go by which values.
-struct Sorted {
+/// Branches by the only value that their condition depends on.
+struct SplitBranches {
     by: HashMap<ValueId, Vec<NodeId>>,
 }
 
-impl Sorted {
-    fn run(gsa: &Gsa<'_>) -> Sorted {
+impl SplitBranches {
+    fn find(gsa: &Gsa<'_>) -> SplitBranches {
         let mut by: HashMap<ValueId, Vec<NodeId>> = HashMap::new();
-        for way in gsa.ids() {
+        for outcome in gsa.ids() {
             if let (Definition::BranchOutcome(branch), [input]) =
-                (gsa.definition(way), gsa.inputs(way))
+                (gsa.definition(outcome), gsa.inputs(outcome))
             {
                 by.entry(input.value).or_default().push(branch);
             }
         }
-        Sorted { by }
+        SplitBranches { by }
     }
 
-    /// The last branch that is surely passed before and goes by the one divergent value asked for.
+    /// The closest dominating branch that depends on the only divergent value of `query`.
     fn before(
         &self,
         dependence: &Dependence,
-        spread: &Spread,
-        question: &Question,
+        divergent: &DivergentValues,
+        query: &Query,
     ) -> Option<NodeId> {
-        let mut divergent = question.values.iter().map(|input| input.value);
-        let value = divergent.find(|&value| spread.is_divergent(value))?;
-        if divergent.any(|other| other != value && spread.is_divergent(other)) {
+        let mut values = query.values.iter().map(|input| input.value);
+        let value = values.find(|&value| divergent.is_divergent(value))?;
+        if values.any(|other| other != value && divergent.is_divergent(other)) {
             return None;
         }
-        let here = question.node.index();
+        let here = query.node.index();
         let above = |branch: &&NodeId| {
             branch.index() != here && dependence.dominators.dominates(branch.index(), here)
         };

@@ -1,12 +1,12 @@
 //! Gated single assignment over the thread-level graph (`abstract-cta-2014` section 3.1).
 //!
-//! Each value has one definition. Where values meet, a gate says what decides between them: γ at the
+//! Each value has one definition. A gate at a join has the deciding branches as operands: γ at the
 //! join of branches and at an operation that is executed conditionally, μ at the header of a loop, η
-//! where a value leaves the loop that it was computed in. So control dependences become data
+//! where a value leaves the loop in which it was computed. So control dependences become data
 //! dependences, and chains of operands lead from a branch to everything that can influence it.
 //!
-//! Values are made when they are asked for, each once. Joins are placed where iterated dominance
-//! frontiers say that definitions meet, one cell at a time and only for cells that are asked for.
+//! Values are created on demand, each once. Joins are placed at iterated dominance frontiers (Cytron et al.,
+//! "Efficiently Computing Static Single Assignment Form", 1991), cell by cell and only for requested cells.
 
 use std::collections::HashMap;
 
@@ -17,71 +17,71 @@ use warpbound_simt::NodeId;
 use crate::dependence::{Dependence, JoinEdges};
 use crate::thread_cfg::ThreadCfg;
 
-/// A value of a [`Gsa`].
+/// Index of a value of a [`Gsa`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ValueId(pub u32);
 
 impl ValueId {
-    /// As an index.
+    /// The value's position in tables indexed by value.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Where a value comes from.
+/// Definition of a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Definition {
-    /// What the cell holds when the kernel begins.
+    /// The content of the cell when the kernel begins.
     Entry(Cell),
-    /// What the operation writes where its condition holds.
+    /// The result of the operation where its condition holds.
     Op(NodeId, OpIndex),
-    /// γ of an operation with a condition: what it writes, or what the cell held before.
+    /// γ of an operation with a condition: its result, or the previous content of the cell.
     Conditional(NodeId, OpIndex, Cell),
-    /// Whatever a function outside the file leaves, called at the end of the node.
+    /// The content of any cell after the call of a function outside the file, at the end of the node.
     Callee(NodeId),
     /// γ at the beginning of a node where branches join.
     Gamma(NodeId, Cell),
     /// μ at the header of a loop.
     Mu(NodeId, Cell),
-    /// η: the value of the cell, behind the loop.
+    /// η: the value of the cell, after the loop.
     Eta(LoopIndex, ValueId, Cell),
-    /// By which of some edges a thread comes to a node where values meet. No cell holds it, and no cell
-    /// holds what follows: they are what gates are made of.
-    Choice(NodeId, JoinEdges),
-    /// In which round, and by which way, a thread leaves a loop.
+    /// The edge, of some, by which a thread arrives at a join. This and the following are operands of gates, which no
+    /// cell holds.
+    JoinEdge(NodeId, JoinEdges),
+    /// The iteration in which, and the exit by which, a thread leaves a loop.
     LoopExit(LoopIndex),
-    /// Which way a thread goes on behind the node.
+    /// The successor that a thread takes at the end of the node.
     BranchOutcome(NodeId),
 }
 
-/// A value that another depends on.
+/// Operand of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Input {
     /// The value.
     pub value: ValueId,
-    /// The cell that it is read from, where it is the value of one.
+    /// The cell from which it is read; `None` for values that no cell holds.
     pub cell: Option<Cell>,
-    /// It decides which of the other inputs counts, or in which round of a loop that was computed. Such
-    /// inputs are left out where all others are the same value, since then nothing depends on them.
+    /// Whether it selects one of the other inputs, or the iteration of the loop that computed them. Such
+    /// inputs are left out where all others are the same value, which then does not depend on them.
     pub is_gate: bool,
 }
 
-/// The gated single assignment form of a kernel, as far as it was asked for.
+/// Gated single assignment form of a kernel: the requested values and all that they depend on.
 pub struct Gsa<'a> {
     code: &'a Code,
     thread: &'a ThreadCfg,
     dependence: &'a Dependence,
     writes: Writes,
-    /// By cell.
+    /// Reaching definitions by cell, computed on demand.
     reaching: Vec<Option<Reaching>>,
     ids: HashMap<Definition, ValueId>,
     values: Vec<(Definition, Vec<Input>)>,
-    /// So many values have their inputs.
+    /// Number of values, from the first, that have their inputs.
     completed: usize,
 }
 
 impl<'a> Gsa<'a> {
-    /// Nothing is asked for yet.
+    /// The form without any values.
     pub fn new(code: &'a Code, thread: &'a ThreadCfg, dependence: &'a Dependence) -> Self {
         Gsa {
             code,
@@ -95,65 +95,65 @@ impl<'a> Gsa<'a> {
         }
     }
 
-    /// The control dependence that the gates come from.
+    /// The control dependence from which the gates are made.
     pub fn dependence(&self) -> &'a Dependence {
         self.dependence
     }
 
-    /// Number of values made.
+    /// Number of values.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Nothing was asked for.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Where a value comes from.
+    /// Definition of a value.
     pub fn definition(&self, id: ValueId) -> Definition {
         self.values[id.index()].0
     }
 
-    /// What a value depends on; complete after [`Gsa::complete`].
+    /// Operands of a value; filled in by [`Gsa::complete_inputs`].
     pub fn inputs(&self, id: ValueId) -> &[Input] {
         &self.values[id.index()].1
     }
 
-    /// All values made.
+    /// All values.
     pub fn ids(&self) -> impl Iterator<Item = ValueId> + use<> {
         (0..self.values.len() as u32).map(ValueId)
     }
 
-    /// The value that `cell` holds when operation `at` of `node` is about to be executed.
-    pub fn before(&mut self, node: NodeId, at: OpIndex, cell: Cell) -> ValueId {
+    /// Returns the value of `cell` before operation `at` of `node`.
+    pub fn value_before(&mut self, node: NodeId, at: OpIndex, cell: Cell) -> ValueId {
         let written = self.writes.last(self.block(node), cell, at);
         let found = match written {
             Some(op) => self.written(node, op, cell),
-            None => self.at_start(node, cell),
+            None => self.value_at_start(node, cell),
         };
-        self.outside(found, cell, node)
+        self.through_loop_exits(found, cell, node)
     }
 
-    /// Which way a thread goes on behind `node`.
+    /// Returns the value of the choice of successor at the end of `node`.
     pub fn branch_outcome(&mut self, node: NodeId) -> ValueId {
         self.value(Definition::BranchOutcome(node))
     }
 
-    /// The operands of a μ: the values that enter the loop, and those that come from the iteration before.
+    /// Returns the operands of a μ: the values that enter the loop, and those of the previous iteration.
     pub fn entering_and_closing(&mut self, node: NodeId, cell: Cell) -> [Vec<ValueId>; 2] {
         let mut found = [Vec::new(), Vec::new()];
         if node == self.thread.entry {
             found[0].push(self.value(Definition::Entry(cell)));
         }
         for (choice, sources) in self.dependence.incoming_edges(node.index()) {
-            let values = self.arriving(node, cell, &sources);
+            let values = self.arriving_values(node, cell, &sources);
             found[usize::from(choice == JoinEdges::Closing)].extend(values);
         }
         found
     }
 
-    /// Makes everything that the values asked for depend on.
+    /// Creates everything that the requested values depend on.
     pub fn complete_inputs(&mut self) {
         while let Some(&(definition, _)) = self.values.get(self.completed) {
             let inputs = self.find_inputs(definition);
@@ -173,7 +173,7 @@ impl<'a> Gsa<'a> {
         self.thread.space.node(node).block
     }
 
-    /// What `cell` holds behind an operation that writes it.
+    /// The value of `cell` after an operation that writes it.
     fn written(&mut self, node: NodeId, op: OpIndex, cell: Cell) -> ValueId {
         let conditional = self
             .code
@@ -196,37 +196,38 @@ impl<'a> Gsa<'a> {
         })
     }
 
-    /// What `cell` holds at the beginning of `node`.
-    fn at_start(&mut self, node: NodeId, cell: Cell) -> ValueId {
+    /// The value of `cell` at the beginning of `node`.
+    fn value_at_start(&mut self, node: NodeId, cell: Cell) -> ValueId {
         let reaching = self.reaching(cell);
         if reaching.joins(node.index()) {
             return self.join(node, cell);
         }
         let above = self.dependence.dominators.immediate(node.index());
         match above {
-            Some(above) => self.at_end(NodeId(above as u32), cell),
+            Some(above) => self.value_at_end(NodeId(above as u32), cell),
             None => self.value(Definition::Entry(cell)),
         }
     }
 
-    /// What `cell` holds at the end of `node`.
-    fn at_end(&mut self, node: NodeId, cell: Cell) -> ValueId {
+    /// The value of `cell` at the end of `node`.
+    fn value_at_end(&mut self, node: NodeId, cell: Cell) -> ValueId {
         let position = self.dependence.dominators.span(node.index()).0;
         let reaching = self.reaching(cell);
-        let place = reaching.closest(position);
-        let is_join = reaching.joins(place);
-        let place = NodeId(place as u32);
-        if self.writes.is_call(place) {
-            return self.value(Definition::Callee(place));
+        let above = reaching.closest(position);
+        let is_join = reaching.joins(above);
+        let above = NodeId(above as u32);
+        if self.writes.is_call(above) {
+            return self.value(Definition::Callee(above));
         }
         let end = OpIndex(u32::MAX);
-        match self.writes.last(self.block(place), cell, end) {
-            Some(op) => self.written(place, op, cell),
-            None if is_join => self.join(place, cell),
+        match self.writes.last(self.block(above), cell, end) {
+            Some(op) => self.written(above, op, cell),
+            None if is_join => self.join(above, cell),
             None => self.value(Definition::Entry(cell)),
         }
     }
 
+    /// The γ or μ of `cell` at the beginning of `node`.
     fn join(&mut self, node: NodeId, cell: Cell) -> ValueId {
         let is_header = self
             .dependence
@@ -242,9 +243,8 @@ impl<'a> Gsa<'a> {
         })
     }
 
-    /// A value of `cell` seen from `node`: through an η for each loop that it has left since it was
-    /// defined.
-    fn outside(&mut self, value: ValueId, cell: Cell, node: NodeId) -> ValueId {
+    /// A value of `cell` as read in `node`: through an η for each loop that contains the definition and not `node`.
+    fn through_loop_exits(&mut self, value: ValueId, cell: Cell, node: NodeId) -> ValueId {
         let loops = &self.dependence.loops;
         let mut value = value;
         let mut around = match self.definition(value) {
@@ -254,7 +254,7 @@ impl<'a> Gsa<'a> {
             | Definition::Callee(at)
             | Definition::Gamma(at, _)
             | Definition::Mu(at, _)
-            | Definition::Choice(at, _)
+            | Definition::JoinEdge(at, _)
             | Definition::BranchOutcome(at) => loops.innermost(at.index()),
             Definition::Eta(left, ..) | Definition::LoopExit(left) => loops.get(left).parent,
         };
@@ -265,6 +265,7 @@ impl<'a> Gsa<'a> {
         value
     }
 
+    /// Finds the operands of a definition, creating their values.
     fn find_inputs(&mut self, definition: Definition) -> Vec<Input> {
         let operand = |cell, value| Input {
             value,
@@ -273,24 +274,24 @@ impl<'a> Gsa<'a> {
         };
         let mut inputs = Vec::new();
         match definition {
-            // Sources: nothing in the code explains them.
+            // Values from outside the code.
             Definition::Entry(_) | Definition::Callee(_) => {}
             Definition::Op(node, at) => {
                 if let Some(op) = self.code.get(at) {
-                    self.read(node, at, op.reads.iter().copied(), false, &mut inputs);
+                    self.add_reads(node, at, op.reads.iter().copied(), false, &mut inputs);
                 }
             }
             Definition::Conditional(node, at, cell) => {
                 if let Some(op) = self.code.get(at) {
                     let new = self.value(Definition::Op(node, at));
-                    let old = self.before(node, at, cell);
+                    let old = self.value_before(node, at, cell);
                     inputs.extend([operand(cell, new), operand(cell, old)]);
-                    self.read(node, at, op.condition.cells(), true, &mut inputs);
+                    self.add_reads(node, at, op.condition.cells(), true, &mut inputs);
                 }
             }
             Definition::Gamma(node, cell) | Definition::Mu(node, cell) => {
                 for (choice, sources) in self.dependence.incoming_edges(node.index()) {
-                    self.part(node, cell, choice, &sources, &mut inputs);
+                    self.add_join_operands(node, cell, choice, &sources, &mut inputs);
                 }
                 if node == self.thread.entry {
                     let first = self.value(Definition::Entry(cell));
@@ -301,17 +302,17 @@ impl<'a> Gsa<'a> {
                 inputs.push(operand(cell, value));
                 inputs.push(gate(self.value(Definition::LoopExit(left))));
             }
-            Definition::Choice(node, choice) => {
-                for (part, sources) in self.dependence.incoming_edges(node.index()) {
-                    if part == choice {
+            Definition::JoinEdge(node, choice) => {
+                for (add_join_operands, sources) in self.dependence.incoming_edges(node.index()) {
+                    if add_join_operands == choice {
                         let branches = self.dependence.gates(node.index(), choice, &sources);
-                        inputs.extend(self.ways(&branches));
+                        inputs.extend(self.branch_outcomes(&branches));
                     }
                 }
             }
             Definition::LoopExit(left) => {
                 let branches = self.dependence.exit_branches(left);
-                inputs.extend(self.ways(&branches));
+                inputs.extend(self.branch_outcomes(&branches));
             }
             Definition::BranchOutcome(node) => {
                 let decision = self
@@ -319,13 +320,13 @@ impl<'a> Gsa<'a> {
                     .decision(self.code, self.thread, node.index());
                 let last = self.thread.space.block(node).last;
                 let cells = decision.map(|d| d.cells).unwrap_or_default();
-                self.read(node, last, cells.into_iter(), false, &mut inputs);
+                self.add_reads(node, last, cells.into_iter(), false, &mut inputs);
             }
         }
         inputs
     }
 
-    fn read(
+    fn add_reads(
         &mut self,
         node: NodeId,
         at: OpIndex,
@@ -335,25 +336,25 @@ impl<'a> Gsa<'a> {
     ) {
         for cell in cells {
             inputs.push(Input {
-                value: self.before(node, at, cell),
+                value: self.value_before(node, at, cell),
                 cell: Some(cell),
                 is_gate,
             });
         }
     }
 
-    fn ways(&mut self, branches: &[usize]) -> Vec<Input> {
+    fn branch_outcomes(&mut self, branches: &[usize]) -> Vec<Input> {
         let way = |&branch: &usize| gate(self.branch_outcome(NodeId(branch as u32)));
         branches.iter().map(way).collect()
     }
 
-    /// The values of a cell that come to `node` over the edges from `sources`, each once.
-    fn arriving(&mut self, node: NodeId, cell: Cell, sources: &[usize]) -> Vec<ValueId> {
+    /// The values of a cell that arrive at `node` over the edges from `sources`, each once.
+    fn arriving_values(&mut self, node: NodeId, cell: Cell, sources: &[usize]) -> Vec<ValueId> {
         let mut values: Vec<ValueId> = sources
             .iter()
             .map(|&source| {
-                let end = self.at_end(NodeId(source as u32), cell);
-                self.outside(end, cell, node)
+                let end = self.value_at_end(NodeId(source as u32), cell);
+                self.through_loop_exits(end, cell, node)
             })
             .collect();
         values.sort_unstable();
@@ -361,8 +362,8 @@ impl<'a> Gsa<'a> {
         values
     }
 
-    /// Operands of a join for the edges from `sources`, and what decides between them if they differ.
-    fn part(
+    /// Adds the operands of a join for the edges from `sources`, and the gate that selects one if they differ.
+    fn add_join_operands(
         &mut self,
         node: NodeId,
         cell: Cell,
@@ -370,14 +371,14 @@ impl<'a> Gsa<'a> {
         sources: &[usize],
         inputs: &mut Vec<Input>,
     ) {
-        let values = self.arriving(node, cell, sources);
+        let values = self.arriving_values(node, cell, sources);
         inputs.extend(values.iter().map(|&value| Input {
             value,
             cell: Some(cell),
             is_gate: false,
         }));
         if values.len() > 1 {
-            inputs.push(gate(self.value(Definition::Choice(node, choice))));
+            inputs.push(gate(self.value(Definition::JoinEdge(node, choice))));
         }
     }
 }
@@ -390,13 +391,13 @@ fn gate(value: ValueId) -> Input {
     }
 }
 
-/// Which operations and nodes write which cells.
+/// Writes of cells, by block and by cell.
 struct Writes {
-    /// For each block (cell, operation), ascending.
+    /// For each block, its pairs of a cell and an operation that writes it, ascending.
     blocks: Vec<Vec<(Cell, OpIndex)>>,
-    /// For each cell the nodes that write it, ascending.
+    /// For each cell, the nodes that write it, ascending.
     nodes: Vec<Vec<usize>>,
-    /// Nodes that end with the call of a function outside the file.
+    /// For each node, whether it ends with the call of a function outside the file, which may write all cells.
     calls: Vec<bool>,
 }
 
@@ -448,18 +449,18 @@ impl Writes {
     /// The last operation of a block before `end` that writes `cell`.
     fn last(&self, block: usize, cell: Cell, end: OpIndex) -> Option<OpIndex> {
         let list = &self.blocks[block];
-        let behind = list.partition_point(|&write| write < (cell, end));
-        let (found, at) = *list.get(behind.checked_sub(1)?)?;
+        let after = list.partition_point(|&write| write < (cell, end));
+        let (found, at) = *list.get(after.checked_sub(1)?)?;
         (found == cell).then_some(at)
     }
 }
 
-/// Which definition of a cell reaches which node.
+/// Reaching definitions of one cell: for each node, the closest definition or join above it in the dominator tree.
 struct Reaching {
-    /// Nodes at whose beginning definitions meet, ascending.
+    /// Nodes at whose beginning several definitions join, ascending.
     joins: Vec<usize>,
-    /// The closest node that defines the cell, or where definitions meet, from each position of the
-    /// preorder of the dominator tree on.
+    /// Pairs, ascending, of a position in the preorder of the dominator tree and the closest node at or above it that
+    /// defines or joins the cell; valid up to the next pair's position.
     closest: Vec<(u32, usize)>,
 }
 
@@ -468,16 +469,17 @@ impl Reaching {
         let dominators = &dependence.dominators;
         let all = defined.iter().copied().chain([entry]);
         let joins = dominators.iterated_frontier(&dependence.graph, all.clone());
-        let mut places: Vec<usize> = all
+        let mut nodes: Vec<usize> = all
             .chain(joins.iter().copied())
             .filter(|&node| dominators.is_reached(node))
             .collect();
-        places.sort_unstable_by_key(|&node| dominators.span(node).0);
-        places.dedup();
-        let mut closest = Vec::with_capacity(places.len() * 2);
+        nodes.sort_unstable_by_key(|&node| dominators.span(node).0);
+        nodes.dedup();
+        let mut closest = Vec::with_capacity(nodes.len() * 2);
+        // Nodes whose subtrees contain the current position, outermost first.
         let mut around: Vec<usize> = Vec::new();
-        for place in places {
-            let (begin, _) = dominators.span(place);
+        for node in nodes {
+            let (begin, _) = dominators.span(node);
             while let Some(&inner) = around.last() {
                 let end = dominators.span(inner).1;
                 if end > begin {
@@ -486,8 +488,8 @@ impl Reaching {
                 around.pop();
                 closest.extend(around.last().map(|&outer| (end, outer)));
             }
-            closest.push((begin, place));
-            around.push(place);
+            closest.push((begin, node));
+            around.push(node);
         }
         while let Some(inner) = around.pop() {
             let end = dominators.span(inner).1;
@@ -500,10 +502,10 @@ impl Reaching {
         self.joins.binary_search(&node).is_ok()
     }
 
-    /// The closest such node at or above the node with this position.
+    /// The closest node that defines or joins the cell, at or above the node with this position.
     fn closest(&self, position: u32) -> usize {
-        let behind = self.closest.partition_point(|&(at, _)| at <= position);
-        let found = behind.checked_sub(1).and_then(|i| self.closest.get(i));
+        let after = self.closest.partition_point(|&(at, _)| at <= position);
+        let found = after.checked_sub(1).and_then(|i| self.closest.get(i));
         found.map_or(0, |&(_, node)| node)
     }
 }

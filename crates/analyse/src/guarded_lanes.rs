@@ -1,9 +1,9 @@
-//! Limits of the lanes of a warp that pass a step of the thread-level graph, where the thread's place in its block decides.
+//! Limits on the lanes of a warp that take a step guarded by the thread index (SOUNDNESS 5.9).
 //!
-//! The threads of a block are known when the block is. What each of them holds in a cell is followed as far as it is made of
-//! its place and of constants, whatever the operations: a table with a value for each thread. Where such a table decides
-//! a branch, the threads are known that go on each way. The tables are of a thread alone, so the graph may be walked
-//! by one thread without asking which lanes it walks with.
+//! If the block is known, so are the indices of its threads. A forward dataflow analysis over the thread-level graph
+//! follows the content of cells that is computed from the thread index and constants: a table with a value for each
+//! thread. Where such a table is a guard, it partitions the threads by the side that they take. A table is a claim
+//! about one thread alone, so the analysis does not depend on which lanes are active together.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,21 +17,23 @@ use warpbound_simt::warp::{CellSet, ControlOp, Via, WarpStep};
 use crate::LaunchContext;
 use crate::thread_cfg::ThreadCfg;
 
-/// The most threads of a block on any GPU; larger blocks are not launched, and nothing is said of them.
-const MOST_THREADS: u64 = 1024;
+/// Most threads of a block on any GPU. Larger blocks are never launched and get no limits.
+const MAX_THREADS: u64 = 1024;
 
-/// Numbers of S2R: the thread's place in x, y and z.
-const PLACE: std::ops::RangeInclusive<u8> = 33..=35;
+/// Numbers of TID.X, TID.Y and TID.Z in S2R.
+const THREAD_INDEX: std::ops::RangeInclusive<u8> = 33..=35;
 
-/// Steps that at most `limit` lanes of any warp of the block take, each lane at most once; of a guarded operation either way.
+/// Finds steps that only some lanes of each warp of the block take, each lane at most once: either side of a guarded
+/// operation.
 ///
-/// Only steps that no thread takes twice, and only where there are fewer lanes than a warp has.
+/// Only steps that no thread takes twice, and only limits below the live lanes of a warp.
 pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> Vec<LaneLimit> {
     let Some(threads) = Threads::of(launch) else {
         return Vec::new();
     };
-    let asks = |op: &Op| matches!(op.value, ValueDependence::Special(n) if PLACE.contains(&n));
-    if !code.ops.iter().any(asks) {
+    let reads_thread_index =
+        |op: &Op| matches!(op.value, ValueDependence::Special(n) if THREAD_INDEX.contains(&n));
+    if !code.ops.iter().any(reads_thread_index) {
         return Vec::new();
     }
     let order = thread.graph().reverse_postorder(thread.entry.index());
@@ -42,13 +44,13 @@ pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> V
     let mut explorer = Explorer {
         code,
         thread,
-        followed: deciding(code),
+        followed: cells_deciding_branches(code),
         rank,
         threads: &threads,
     };
     let initial = State {
         known: BTreeMap::new(),
-        coming: vec![true; threads.count()],
+        may_arrive: vec![true; threads.count()],
     };
     let Ok(states) = solve(&mut explorer, thread.entry.index(), initial);
     let component = component_of(thread);
@@ -58,12 +60,13 @@ pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> V
         let Some((_, sides)) = explorer.sides(here, state) else {
             continue;
         };
-        for (steps, passing) in sides {
+        for (steps, taking) in sides {
+            // A step between components is on no cycle, so no thread takes it twice.
             let once = |step: &WarpStep| {
                 let to = step.to.and_then(|to| component.get(to.index()));
                 to.is_none() || to != component.get(node)
             };
-            let lanes = threads.most_of_a_warp(&passing);
+            let lanes = threads.max_per_warp(&taking);
             if lanes < launch.live_lanes() && !steps.is_empty() && steps.iter().all(once) {
                 limits.push(LaneLimit {
                     from: here,
@@ -76,21 +79,22 @@ pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> V
     limits
 }
 
-/// For each node, the number of the strongly connected part of the thread-level graph that it is in.
+/// For each node, the number of its strongly connected component in the thread-level graph.
 fn component_of(thread: &ThreadCfg) -> Vec<usize> {
     let graph = thread.graph();
-    let mut part = vec![0; graph.len()];
+    let mut component = vec![0; graph.len()];
     let all = vec![true; graph.len()];
     for (number, members) in components(&graph, &all).into_iter().enumerate() {
         for node in members {
-            part[node] = number;
+            component[node] = number;
         }
     }
-    part
+    component
 }
 
-/// Cells that may be part of what decides a branch. What is left out may hold anything.
-fn deciding(code: &Code) -> CellSet {
+/// Cells on whose content a branch may depend: a flow-insensitive slice. Other cells need no tables, since a cell
+/// without one may hold anything.
+fn cells_deciding_branches(code: &Code) -> CellSet {
     let mut cells = CellSet::default();
     for op in &code.ops {
         if let Some(guard) = op
@@ -131,6 +135,7 @@ fn deciding(code: &Code) -> CellSet {
     }
 }
 
+/// Adds the cells that an expression reads, where [`Explorer::evaluate`] evaluates it.
 fn add_cells(expr: &Expr, cells: &mut CellSet) {
     match expr {
         Expr::Cell(cell) => cells.insert(cell.index()),
@@ -152,7 +157,7 @@ fn add_cells(expr: &Expr, cells: &mut CellSet) {
     }
 }
 
-/// The threads of a block, x first, and their warps.
+/// Threads of a block, numbered with x first, and their warps of consecutive numbers.
 struct Threads {
     block: [u32; 3],
     width: usize,
@@ -164,7 +169,7 @@ impl Threads {
         let count = block
             .iter()
             .fold(1u64, |n, &d| n.saturating_mul(u64::from(d)));
-        (1..=MOST_THREADS).contains(&count).then_some(Threads {
+        (1..=MAX_THREADS).contains(&count).then_some(Threads {
             block,
             width: launch.warp_width.max(1) as usize,
         })
@@ -174,52 +179,53 @@ impl Threads {
         self.block.iter().map(|&d| d as usize).product()
     }
 
-    /// The most of these threads that are in the same warp, which consecutive threads make.
-    fn most_of_a_warp(&self, which: &[bool]) -> u64 {
-        let warps = which.chunks(self.width);
+    /// Most selected threads in one warp.
+    fn max_per_warp(&self, selected: &[bool]) -> u64 {
+        let warps = selected.chunks(self.width);
         let count = |warp: &[bool]| warp.iter().filter(|&&is| is).count() as u64;
         warps.map(count).max().unwrap_or(0)
     }
 
-    /// Values that the threads read from a special register.
-    fn special(&self, register: u8) -> Option<Known> {
+    /// Values that the threads read from a special register, if it is one of the thread index.
+    fn special(&self, register: u8) -> Option<ThreadValues> {
         let [x, y, _] = self.block;
         let of_thread = |number: u32| match register {
             33 => number % x,
             34 => number / x % y,
             _ => number / x / y,
         };
-        PLACE
+        THREAD_INDEX
             .contains(&register)
-            .then(|| Known::Each((0..self.count() as u32).map(of_thread).collect()))
+            .then(|| ThreadValues::Each((0..self.count() as u32).map(of_thread).collect()))
     }
 }
 
-/// Knowledge of a cell.
+/// Known content of a cell in each thread of the block.
 #[derive(Clone, PartialEq, Eq)]
-enum Known {
+enum ThreadValues {
     /// The same value in all threads.
     Same(u32),
     /// A value for each thread of the block.
     Each(Rc<[u32]>),
 }
 
-impl Known {
-    fn of(&self, thread: usize) -> u32 {
+impl ThreadValues {
+    /// The content in a thread of the block.
+    fn get(&self, thread: usize) -> u32 {
         match self {
-            Known::Same(value) => *value,
-            Known::Each(values) => values.get(thread).copied().unwrap_or(0),
+            ThreadValues::Same(value) => *value,
+            ThreadValues::Each(values) => values.get(thread).copied().unwrap_or(0),
         }
     }
 }
 
-/// Knowledge of a thread that comes to a node.
+/// Dataflow fact on entry to a node.
 #[derive(Clone)]
 struct State {
-    /// Cells without an entry may hold anything.
-    known: BTreeMap<Cell, Known>,
-    /// The threads that may come.
-    coming: Vec<bool>,
+    /// Known cells; a cell without an entry may hold anything.
+    known: BTreeMap<Cell, ThreadValues>,
+    /// By thread, whether it may reach the node.
+    may_arrive: Vec<bool>,
 }
 
 struct Explorer<'a> {
@@ -230,7 +236,7 @@ struct Explorer<'a> {
     threads: &'a Threads,
 }
 
-/// Steps of a node, and the threads that may take them.
+/// Side of a guarded operation: its steps, and by thread, whether it may take one.
 type Side = (Vec<WarpStep>, Vec<bool>);
 
 impl Explorer<'_> {
@@ -246,19 +252,19 @@ impl Explorer<'_> {
         state
     }
 
-    /// Both ways from the operation that ends a node, where each thread's place decides which one it goes: first where the
-    /// condition holds, then where not; and the state before that operation.
+    /// Both sides of the operation that ends a node, if its guard has a table: first where the condition holds, then
+    /// where not. Beside them, the state before the operation.
     fn sides(&self, node: NodeId, state: &State) -> Option<(State, [Side; 2])> {
         let resolved = self.thread.resolved.get(node.index())?.as_ref()?;
         let next = resolved.next?;
         if resolved.condition.is_always() || resolved.condition.is_never() {
             return None;
         }
-        // Where both ways are the same step.
-        let leads = |to: &NodeId| *to == next;
+        // If both sides may be the same step, its takers are not known.
+        let is_next = |to: &NodeId| *to == next;
         match &resolved.op {
-            ControlOp::Jump(to) if leads(to) => return None,
-            ControlOp::IndirectJump { targets, .. } if targets.iter().any(leads) => return None,
+            ControlOp::Jump(to) if is_next(to) => return None,
+            ControlOp::IndirectJump { targets, .. } if targets.iter().any(is_next) => return None,
             ControlOp::Jump(_)
             | ControlOp::IndirectJump { .. }
             | ControlOp::Exit
@@ -267,35 +273,36 @@ impl Explorer<'_> {
         }
         let state = self.before_last(node, state);
         let holds = self.holds(&state, resolved.condition)?;
-        let on_foot = |step: &&WarpStep| step.via == Via::Walk && step.to == Some(next);
+        let falls_through = |step: &&WarpStep| step.via == Via::Walk && step.to == Some(next);
         let steps = self.thread.steps.get(node.index())?;
-        let (passed, taken): (Vec<&WarpStep>, Vec<&WarpStep>) = steps.iter().partition(on_foot);
+        let (not_taken, taken): (Vec<&WarpStep>, Vec<&WarpStep>) =
+            steps.iter().partition(falls_through);
         let side = |steps: Vec<&WarpStep>, when: bool| {
-            let coming = state.coming.iter().zip(&holds);
-            let passing = coming.map(|(&comes, &holds)| comes && holds == when);
-            (steps.into_iter().cloned().collect(), passing.collect())
+            let may_arrive = state.may_arrive.iter().zip(&holds);
+            let taking = may_arrive.map(|(&arrives, &holds)| arrives && holds == when);
+            (steps.into_iter().cloned().collect(), taking.collect())
         };
-        let sides = [side(taken, true), side(passed, false)];
+        let sides = [side(taken, true), side(not_taken, false)];
         Some((state, sides))
     }
 
-    /// For each thread, whether the condition holds.
+    /// By thread, whether the condition holds; `None` if its guard has no table.
     fn holds(&self, state: &State, condition: ExecCondition) -> Option<Vec<bool>> {
         if condition.tests_cc() {
             return None;
         }
         let value = state.known.get(&condition.guard?)?;
-        let holds = |thread| (value.of(thread) != 0) != condition.negated;
+        let holds = |thread| (value.get(thread) != 0) != condition.negated;
         Some((0..self.threads.count()).map(holds).collect())
     }
 
-    /// The data effect of an operation.
+    /// Executes the data effect of an operation.
     fn apply(&self, state: &mut State, op: &Op) {
         if op.writes.is_empty() || op.condition.is_never() {
             return;
         }
-        // All of them read the state before.
-        let new: Vec<(Cell, Option<Known>)> = op
+        // All writes of an operation read the state before it.
+        let new: Vec<(Cell, Option<ThreadValues>)> = op
             .writes
             .iter()
             .map(|&cell| (cell, self.written(state, op, cell)))
@@ -308,8 +315,8 @@ impl Explorer<'_> {
         }
     }
 
-    /// Value of a cell after an operation that writes it.
-    fn written(&self, state: &State, op: &Op, cell: Cell) -> Option<Known> {
+    /// Content of a cell after an operation that writes it.
+    fn written(&self, state: &State, op: &Op, cell: Cell) -> Option<ThreadValues> {
         if !self.followed.contains(cell.index()) {
             return None;
         }
@@ -327,41 +334,48 @@ impl Explorer<'_> {
         if op.condition.is_always() {
             return Some(new);
         }
+        // A guarded write chooses thread by thread between new and old value.
         let old = state.known.get(&cell)?;
         let holds = self.holds(state, op.condition)?;
         let chosen = holds.iter().enumerate().map(|(thread, &holds)| {
             let from = if holds { &new } else { old };
-            from.of(thread)
+            from.get(thread)
         });
-        Some(Known::Each(chosen.collect()))
+        Some(ThreadValues::Each(chosen.collect()))
     }
 
-    fn evaluate(&self, state: &State, expr: &Expr) -> Option<Known> {
+    fn evaluate(&self, state: &State, expr: &Expr) -> Option<ThreadValues> {
         let eval = |e: &Expr| self.evaluate(state, e);
         match expr {
-            Expr::Const(value) => Some(Known::Same(*value)),
+            Expr::Const(value) => Some(ThreadValues::Same(*value)),
             Expr::Cell(cell) => state.known.get(cell).cloned(),
-            Expr::Unary(op, a) => self.each(&[eval(a)?], |v| Some(op.apply(v[0]))),
-            Expr::Binary(op, a, b) => self.each(&[eval(a)?, eval(b)?], |v| op.apply(v[0], v[1])),
-            Expr::Ternary(op, a, b, c) => self.each(&[eval(a)?, eval(b)?, eval(c)?], |v| {
-                Some(op.apply(v[0], v[1], v[2]))
-            }),
+            Expr::Unary(op, a) => self.apply_per_thread(&[eval(a)?], |v| Some(op.apply(v[0]))),
+            Expr::Binary(op, a, b) => {
+                self.apply_per_thread(&[eval(a)?, eval(b)?], |v| op.apply(v[0], v[1]))
+            }
+            Expr::Ternary(op, a, b, c) => self
+                .apply_per_thread(&[eval(a)?, eval(b)?, eval(c)?], |v| {
+                    Some(op.apply(v[0], v[1], v[2]))
+                }),
             Expr::ThreadId | Expr::Special(_) | Expr::Constant(..) | Expr::Float(..) => None,
         }
     }
 
-    /// An operation on what each thread holds.
-    fn each<const N: usize>(
+    /// Applies an operation to the operands of each thread.
+    fn apply_per_thread<const N: usize>(
         &self,
-        operands: &[Known; N],
+        operands: &[ThreadValues; N],
         apply: impl Fn([u32; N]) -> Option<u32>,
-    ) -> Option<Known> {
-        let of = |thread| apply(std::array::from_fn(|operand| operands[operand].of(thread)));
-        if operands.iter().all(|known| matches!(known, Known::Same(_))) {
-            return of(0).map(Known::Same);
+    ) -> Option<ThreadValues> {
+        let of = |thread| apply(std::array::from_fn(|operand| operands[operand].get(thread)));
+        if operands
+            .iter()
+            .all(|known| matches!(known, ThreadValues::Same(_)))
+        {
+            return of(0).map(ThreadValues::Same);
         }
         let values: Option<Rc<[u32]>> = (0..self.threads.count()).map(of).collect();
-        values.map(Known::Each)
+        values.map(ThreadValues::Each)
     }
 }
 
@@ -378,26 +392,26 @@ impl DataflowProblem for Explorer<'_> {
         let here = NodeId(node as u32);
         let block = self.thread.space.block(here);
         let resolved = self.thread.resolved.get(node).and_then(Option::as_ref);
-        let outside = resolved.is_some_and(|resolved| resolved.external.is_some());
+        let calls_external = resolved.is_some_and(|resolved| resolved.external.is_some());
         let sides = self.sides(here, state);
         let before = match &sides {
             Some((before, _)) => before.clone(),
             None => self.before_last(here, state),
         };
-        let mut behind = before;
+        let mut after = before;
         if let Some(op) = self.code.get(block.last) {
-            self.apply(&mut behind, op);
+            self.apply(&mut after, op);
         }
-        if outside {
-            // The callee may leave anything in any cell.
-            behind.known.clear();
+        if calls_external {
+            // The callee may write any cell.
+            after.known.clear();
         }
-        let mut follow = |steps: &[WarpStep], coming: &[bool]| {
-            if coming.contains(&true) {
+        let mut follow = |steps: &[WarpStep], may_arrive: &[bool]| {
+            if may_arrive.contains(&true) {
                 for to in steps.iter().filter_map(|step| step.to) {
                     let state = State {
-                        coming: coming.to_vec(),
-                        known: behind.known.clone(),
+                        may_arrive: may_arrive.to_vec(),
+                        known: after.known.clone(),
                     };
                     emit(to.index(), state);
                 }
@@ -405,13 +419,13 @@ impl DataflowProblem for Explorer<'_> {
         };
         match &sides {
             Some((_, sides)) => {
-                for (steps, passing) in sides {
-                    follow(steps, passing);
+                for (steps, taking) in sides {
+                    follow(steps, taking);
                 }
             }
             None => {
                 if let Some(steps) = self.thread.steps.get(node) {
-                    follow(steps, &state.coming);
+                    follow(steps, &state.may_arrive);
                 }
             }
         }
@@ -420,12 +434,13 @@ impl DataflowProblem for Explorer<'_> {
 
     fn join(&mut self, _: usize, old: &mut State, new: State) -> bool {
         let mut grew = false;
+        // A table survives a join only if it is equal on all paths, so there are finitely many changes.
         old.known.retain(|cell, known| {
             let stays = new.known.get(cell) == Some(known);
             grew |= !stays;
             stays
         });
-        for (mine, theirs) in old.coming.iter_mut().zip(new.coming) {
+        for (mine, theirs) in old.may_arrive.iter_mut().zip(new.may_arrive) {
             grew |= theirs && !*mine;
             *mine |= theirs;
         }

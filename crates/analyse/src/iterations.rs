@@ -1,11 +1,11 @@
-//! How often the threads of a launch execute the header of a loop, where the predicate that ends the loop is affine
-//! in the number of the iteration.
+//! Header executions of loops by the threads of a launch, where the predicate that ends the loop is affine
+//! in the number of the iteration (SOUNDNESS 6.4).
 //!
-//! The predicate is followed back through gated single assignment: a μ of the loop whose closing value is itself and a
-//! step that does not change is an induction value; everything else must follow from the launch and the thread's
+//! The predicate is traced through gated single assignment: a μ of the loop whose back-edge value is the μ plus a
+//! constant step is an induction variable; everything else must follow from the launch and the thread's
 //! number. Then the predicate is `a + k·b` in iteration `k`, or a comparison of such values, and the first `k` at
-//! which it ends the loop can be computed. Intermediate results are computed without limit of size; where
-//! one would leave the 32 bits before the loop ends, nothing is said.
+//! which it ends the loop is computed. Intermediate results are exact 64-bit numbers; if one would leave 32 bits before
+//! the loop ends, the loop is not counted.
 
 use std::collections::HashMap;
 
@@ -17,30 +17,30 @@ use crate::dependence::Dependence;
 use crate::gsa::{Definition, Gsa, ValueId};
 use crate::thread_cfg::ThreadCfg;
 
-/// The values that threads begin with.
+/// Initial values of the threads of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct StartValues<'a> {
     /// Threads of the block.
     pub threads: u32,
-    /// Cells that do not begin with 0, the same in all threads.
+    /// Cells that do not begin with 0, with their value in all threads.
     pub cells: &'a [(Cell, u32)],
 }
 
-/// A loop of which the iterations of each thread are known.
+/// Loop with the number of header executions of each thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CountedIterations {
-    /// The header.
+    /// Header of the loop.
     pub header: NodeId,
-    /// The branch that ends the loop.
+    /// Branch that ends the loop.
     pub exit: OpIndex,
-    /// For each thread, how often it executes the header each time that it comes to the loop.
+    /// For each thread, its header executions per entry of the loop.
     pub headers: Vec<u64>,
 }
 
-/// The longest chain of values that is followed; no loop counter needs more.
-const MOST_DEPTH: u32 = 200;
+/// Longest chain of values that is followed; no loop counter needs more.
+const MAX_DEPTH: u32 = 200;
 
-/// The loops of `dependence` whose iterations are known, in its order.
+/// Counts the iterations of the loops of `dependence`, in its order, where possible.
 pub fn count_iterations(
     code: &Code,
     thread: &ThreadCfg,
@@ -50,14 +50,14 @@ pub fn count_iterations(
     let mut gsa = Gsa::new(code, thread, dependence);
     let mut found = Vec::new();
     for (index, _) in dependence.loops.loops() {
-        if let Some(counted) = count(code, thread, dependence, given, &mut gsa, index) {
+        if let Some(counted) = count_loop(code, thread, dependence, given, &mut gsa, index) {
             found.push((index, counted));
         }
     }
     found
 }
 
-fn count(
+fn count_loop(
     code: &Code,
     thread: &ThreadCfg,
     dependence: &Dependence,
@@ -69,18 +69,18 @@ fn count(
     let &[header] = body.headers.as_slice() else {
         return None;
     };
-    // Other ways out only make the loop end earlier, so any branch will do that is passed in each iteration.
+    // Other exits only make the loop end earlier, so any exit branch that is executed in each iteration gives a bound.
     let closing = |node: usize| dependence.graph.successors(node).contains(&header);
     let mut best: Option<CountedIterations> = None;
     for &node in &body.body {
         let leaves = |&to: &usize| !body.contains(to);
-        let ways = dependence.graph.successors(node);
+        let successors = dependence.graph.successors(node);
         let in_each = || {
             let mut latches = body.body.iter().filter(|&&latch| closing(latch));
             latches.all(|&latch| dependence.dominators.dominates(node, latch))
         };
         let innermost = dependence.loops.innermost(node) == Some(index);
-        if !innermost || ways.len() != 2 || !ways.iter().any(leaves) || !in_each() {
+        if !innermost || successors.len() != 2 || !successors.iter().any(leaves) || !in_each() {
             continue;
         }
         let node = NodeId(node as u32);
@@ -92,16 +92,16 @@ fn count(
             continue;
         };
         let resolved = thread.resolved.get(node.index())?.as_ref()?;
-        let stays_behind = resolved
+        let falls_through_into_loop = resolved
             .next
             .is_some_and(|next| body.contains(next.index()));
-        // The branch is taken where the guard is zero or is not; one of the two ends the loop.
-        let ends_at_zero = op.condition.negated == stays_behind;
-        if op.condition.tests_cc() || ways.iter().all(leaves) {
+        // The branch is taken where the guard is zero (negated) or is not zero; one side ends the loop.
+        let ends_at_zero = op.condition.negated == falls_through_into_loop;
+        if op.condition.tests_cc() || successors.iter().all(leaves) {
             continue;
         }
-        let predicate = gsa.before(node, at, guard);
-        let mut counter = Counter {
+        let predicate = gsa.value_before(node, at, guard);
+        let mut counter = IterationCounter {
             code,
             gsa,
             given,
@@ -111,7 +111,7 @@ fn count(
             steps: HashMap::new(),
             depth: 0,
         };
-        let Some(iterations) = counter.all_threads(predicate, ends_at_zero) else {
+        let Some(iterations) = counter.header_executions(predicate, ends_at_zero) else {
             continue;
         };
         let counted = CountedIterations {
@@ -127,12 +127,12 @@ fn count(
     best
 }
 
-/// A value in iteration `k`, counted from 0.
+/// Value as a function of the iteration `k`, counted from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
+enum IterationValue {
     /// `first + k·step`, in signed numbers that fit 32 bits as long as the iterations go on.
     Affine { first: i64, step: i64 },
-    /// The combination of two such values.
+    /// Comparison of two such values, each as (first, step).
     Compared {
         op: BinaryOp,
         a: (i64, i64),
@@ -140,55 +140,59 @@ enum Form {
     },
 }
 
-impl Form {
-    fn constant(value: u32) -> Form {
-        Form::Affine {
+impl IterationValue {
+    fn constant(value: u32) -> IterationValue {
+        IterationValue::Affine {
             first: i64::from(value as i32),
             step: 0,
         }
     }
 }
 
-struct Counter<'c, 'a> {
+struct IterationCounter<'c, 'a> {
     code: &'c Code,
     gsa: &'c mut Gsa<'a>,
     given: &'c StartValues<'c>,
     header: NodeId,
     thread: u32,
-    /// Forms of values, for this thread; `None` while a value is being evaluated, or when nothing is known.
-    known: HashMap<ValueId, Option<Form>>,
-    /// By how much values are more than μ, for this thread, in the same way.
+    /// Values of this thread as functions of the iteration; `None` while one is being evaluated, or if it is unknown.
+    known: HashMap<ValueId, Option<IterationValue>>,
+    /// Differences between values and μ of this thread, likewise.
     steps: HashMap<(ValueId, ValueId), Option<i64>>,
-    /// Values that are being evaluated, one for the other.
+    /// Depth of the recursion.
     depth: u32,
 }
 
-impl<'c> Counter<'c, '_> {
-    fn all_threads(&mut self, predicate: ValueId, ends_at_zero: bool) -> Option<Vec<u64>> {
+impl<'c> IterationCounter<'c, '_> {
+    /// Computes the header executions of each thread, for a predicate that ends the loop at zero or at other values.
+    fn header_executions(&mut self, predicate: ValueId, ends_at_zero: bool) -> Option<Vec<u64>> {
         let mut counts = Vec::with_capacity(self.given.threads as usize);
         for thread in 0..self.given.threads {
             self.thread = thread;
             self.known.clear();
             self.steps.clear();
-            let form = self.form(predicate)?;
-            counts.push(first_end(form, ends_at_zero)?.checked_add(1)?);
+            let predicate = self.evaluate(predicate)?;
+            // The header is executed once more than iterations are completed.
+            counts.push(first_exit(predicate, ends_at_zero)?.checked_add(1)?);
         }
         Some(counts)
     }
 
-    fn form(&mut self, value: ValueId) -> Option<Form> {
+    /// Evaluates a value, with the results kept per thread.
+    fn evaluate(&mut self, value: ValueId) -> Option<IterationValue> {
+        // A value that depends on itself other than through a μ finds its own `None` here and is unknown.
         if let Some(known) = self.known.get(&value) {
             return *known;
         }
         self.known.insert(value, None);
-        let form = self.deeper(|counter| counter.find(value));
-        self.known.insert(value, form);
-        form
+        let found = self.with_depth_limit(|counter| counter.derive(value));
+        self.known.insert(value, found);
+        found
     }
 
-    /// Evaluates what another value needs; chains that are too long have no form.
-    fn deeper<T>(&mut self, evaluate: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
-        if self.depth >= MOST_DEPTH {
+    /// Runs one level of the recursion; `None` beyond [`MAX_DEPTH`].
+    fn with_depth_limit<T>(&mut self, evaluate: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.depth >= MAX_DEPTH {
             return None;
         }
         self.depth += 1;
@@ -197,25 +201,26 @@ impl<'c> Counter<'c, '_> {
         found
     }
 
-    fn find(&mut self, value: ValueId) -> Option<Form> {
+    fn derive(&mut self, value: ValueId) -> Option<IterationValue> {
         match self.gsa.definition(value) {
             Definition::Entry(cell) => {
                 let given = self.given.cells.iter().find(|(c, _)| *c == cell);
                 let begins = self.code.agreed_at_entry.contains(&cell);
-                // What is not given begins with 0, in code that says what its cells begin with.
-                begins.then(|| Form::constant(given.map_or(0, |(_, v)| *v)))
+                // In code that declares initial agreement, cells without a given value begin with 0.
+                begins.then(|| IterationValue::constant(given.map_or(0, |(_, v)| *v)))
             }
-            Definition::Op(node, at) => self.expr(self.written(at)?, node, at),
+            Definition::Op(node, at) => self.evaluate_expr(self.written(at)?, node, at),
             Definition::Mu(node, cell) if node == self.header => {
+                // Induction variable: equal initial values, and a constant step over each back edge.
                 let [entering, closing] = self.gsa.entering_and_closing(node, cell);
                 let mut first = None;
                 for value in entering {
-                    let form = self.form(value)?;
-                    if *first.get_or_insert(form) != form {
+                    let found = self.evaluate(value)?;
+                    if *first.get_or_insert(found) != found {
                         return None;
                     }
                 }
-                let Form::Affine { first, step: 0 } = first? else {
+                let IterationValue::Affine { first, step: 0 } = first? else {
                     return None;
                 };
                 let mut step = None;
@@ -225,14 +230,14 @@ impl<'c> Counter<'c, '_> {
                         return None;
                     }
                 }
-                Some(Form::Affine { first, step: step? })
+                Some(IterationValue::Affine { first, step: step? })
             }
-            Definition::Gamma(node, cell) => self.same_everywhere(node, cell),
+            Definition::Gamma(node, cell) => self.same_for_all_operands(node, cell),
             _ => None,
         }
     }
 
-    /// What an operation writes to its only destination.
+    /// The expression that an operation writes to its only destination.
     fn written(&self, at: OpIndex) -> Option<&'c Expr> {
         let code = self.code;
         match &code.get(at)?.meaning {
@@ -244,20 +249,20 @@ impl<'c> Counter<'c, '_> {
         }
     }
 
-    /// γ of values that are all the same.
-    fn same_everywhere(&mut self, node: NodeId, cell: Cell) -> Option<Form> {
+    /// The value of a γ whose operands are all equal.
+    fn same_for_all_operands(&mut self, node: NodeId, cell: Cell) -> Option<IterationValue> {
         let [values, _] = self.gsa.entering_and_closing(node, cell);
         let mut same = None;
         for value in values {
-            let form = self.form(value)?;
-            if *same.get_or_insert(form) != form {
+            let found = self.evaluate(value)?;
+            if *same.get_or_insert(found) != found {
                 return None;
             }
         }
         same
     }
 
-    /// By how much `value` is more than the μ; `None` when the difference changes or is not known.
+    /// Difference between `value` and the μ; `None` if it is not a known constant.
     fn step_from(&mut self, value: ValueId, mu: ValueId) -> Option<i64> {
         if value == mu {
             return Some(0);
@@ -266,21 +271,21 @@ impl<'c> Counter<'c, '_> {
             return *known;
         }
         self.steps.insert((value, mu), None);
-        let step = self.deeper(|counter| counter.find_step(value, mu));
+        let step = self.with_depth_limit(|counter| counter.derive_step(value, mu));
         self.steps.insert((value, mu), step);
         step
     }
 
-    fn find_step(&mut self, value: ValueId, mu: ValueId) -> Option<i64> {
+    fn derive_step(&mut self, value: ValueId, mu: ValueId) -> Option<i64> {
         match self.gsa.definition(value) {
             Definition::Op(node, at) => match self.written(at)? {
                 Expr::Cell(cell) => {
-                    let from = self.gsa.before(node, at, *cell);
+                    let from = self.gsa.value_before(node, at, *cell);
                     self.step_from(from, mu)
                 }
                 Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
-                    let mut constant = |expr: &Expr| match self.expr(expr, node, at)? {
-                        Form::Affine { first, step: 0 } => Some(first),
+                    let mut constant = |expr: &Expr| match self.evaluate_expr(expr, node, at)? {
+                        IterationValue::Affine { first, step: 0 } => Some(first),
                         _ => None,
                     };
                     let (base, more) = match (constant(a), constant(b), op) {
@@ -292,7 +297,7 @@ impl<'c> Counter<'c, '_> {
                     let Expr::Cell(cell) = **base else {
                         return None;
                     };
-                    let from = self.gsa.before(node, at, cell);
+                    let from = self.gsa.value_before(node, at, cell);
                     self.step_from(from, mu)?.checked_add(more)
                 }
                 _ => None,
@@ -312,17 +317,19 @@ impl<'c> Counter<'c, '_> {
         }
     }
 
-    fn expr(&mut self, expr: &Expr, node: NodeId, at: OpIndex) -> Option<Form> {
+    fn evaluate_expr(&mut self, expr: &Expr, node: NodeId, at: OpIndex) -> Option<IterationValue> {
         match expr {
-            Expr::Const(n) => Some(Form::constant(*n)),
-            Expr::ThreadId => Some(Form::constant(self.thread)),
+            Expr::Const(n) => Some(IterationValue::constant(*n)),
+            Expr::ThreadId => Some(IterationValue::constant(self.thread)),
             Expr::Cell(cell) => {
-                let value = self.gsa.before(node, at, *cell);
-                self.form(value)
+                let value = self.gsa.value_before(node, at, *cell);
+                self.evaluate(value)
             }
-            Expr::Unary(UnaryOp::Neg, a) => match self.expr(a, node, at)? {
-                Form::Affine { first, step } => affine(first.checked_neg()?, step.checked_neg()?),
-                Form::Compared { .. } => None,
+            Expr::Unary(UnaryOp::Neg, a) => match self.evaluate_expr(a, node, at)? {
+                IterationValue::Affine { first, step } => {
+                    affine(first.checked_neg()?, step.checked_neg()?)
+                }
+                IterationValue::Compared { .. } => None,
             },
             Expr::Constant(..)
             | Expr::Special(_)
@@ -330,53 +337,63 @@ impl<'c> Counter<'c, '_> {
             | Expr::Ternary(..)
             | Expr::Float(..) => None,
             Expr::Binary(op, a, b) => {
-                let (a, b) = (self.expr(a, node, at)?, self.expr(b, node, at)?);
+                let (a, b) = (
+                    self.evaluate_expr(a, node, at)?,
+                    self.evaluate_expr(b, node, at)?,
+                );
                 combine(*op, a, b)
             }
         }
     }
 }
 
-/// `first + k·step`, when it is in range at the start.
-fn affine(first: i64, step: i64) -> Option<Form> {
+/// `first + k·step`, if both fit 32 bits.
+fn affine(first: i64, step: i64) -> Option<IterationValue> {
     i32::try_from(first).ok()?;
     i32::try_from(step).ok()?;
-    Some(Form::Affine { first, step })
+    Some(IterationValue::Affine { first, step })
 }
 
-fn combine(op: BinaryOp, a: Form, b: Form) -> Option<Form> {
-    let (Form::Affine { first: a, step: da }, Form::Affine { first: b, step: db }) = (a, b) else {
+fn combine(op: BinaryOp, a: IterationValue, b: IterationValue) -> Option<IterationValue> {
+    let (
+        IterationValue::Affine { first: a, step: da },
+        IterationValue::Affine { first: b, step: db },
+    ) = (a, b)
+    else {
         return None;
     };
     if da == 0 && db == 0 {
         return op
             .apply(a as i32 as u32, b as i32 as u32)
-            .map(Form::constant);
+            .map(IterationValue::constant);
     }
     match op {
         BinaryOp::Add => affine(a + b, da + db),
-        // A difference is zero when both are equal, however large it is otherwise.
-        BinaryOp::Sub => affine(a - b, da - db).or(Some(Form::Compared {
+        // A difference that overflows is still zero exactly if both operands are equal.
+        BinaryOp::Sub => affine(a - b, da - db).or(Some(IterationValue::Compared {
             op: BinaryOp::Ne,
             a: (a, da),
             b: (b, db),
         })),
         BinaryOp::Mul if da == 0 => affine(a.checked_mul(b)?, a.checked_mul(db)?),
         BinaryOp::Mul if db == 0 => affine(a.checked_mul(b)?, b.checked_mul(da)?),
-        BinaryOp::LtS | BinaryOp::LeS | BinaryOp::Eq | BinaryOp::Ne => Some(Form::Compared {
-            op,
-            a: (a, da),
-            b: (b, db),
-        }),
+        BinaryOp::LtS | BinaryOp::LeS | BinaryOp::Eq | BinaryOp::Ne => {
+            Some(IterationValue::Compared {
+                op,
+                a: (a, da),
+                b: (b, db),
+            })
+        }
         _ => None,
     }
 }
 
-/// The first iteration in which the predicate is zero, or is not.
-fn first_end(form: Form, ends_at_zero: bool) -> Option<u64> {
+/// Computes the first iteration in which the predicate is zero (`ends_at_zero`) or is not zero; `None` if there is no
+/// such iteration, or a value leaves 32 bits before it.
+fn first_exit(form: IterationValue, ends_at_zero: bool) -> Option<u64> {
     let (op, (a, da), (b, db)) = match form {
-        Form::Affine { first, step } => (BinaryOp::Ne, (first, step), (0, 0)),
-        Form::Compared { op, a, b } => (op, a, b),
+        IterationValue::Affine { first, step } => (BinaryOp::Ne, (first, step), (0, 0)),
+        IterationValue::Compared { op, a, b } => (op, a, b),
     };
     // The loop ends in the first iteration in which `a op b` is not `ends_at_zero`.
     let (difference, slope) = (a - b, da - db);
@@ -391,16 +408,16 @@ fn first_end(form: Form, ends_at_zero: bool) -> Option<u64> {
     } else if slope == 0 {
         return None;
     } else {
-        // The difference goes one way; it must cross 0 to change what holds of it.
+        // The difference is monotone in k; the comparison changes only where it reaches or crosses 0.
         let distance = -difference;
         let exact = distance % slope == 0 && distance / slope >= 0;
         let k = match op {
-            // Ends when equal: hit exactly, or never.
+            // Ends at equality, which the difference reaches exactly or never.
             BinaryOp::Ne if ends_at_zero => exact.then(|| distance / slope)?,
             BinaryOp::Eq if !ends_at_zero => exact.then(|| distance / slope)?,
             BinaryOp::Ne | BinaryOp::Eq => 1,
             _ => {
-                // Towards zero, or it never ends.
+                // A difference that moves away from zero never changes the comparison.
                 if distance.signum() == -slope.signum() {
                     return None;
                 }
@@ -410,7 +427,7 @@ fn first_end(form: Form, ends_at_zero: bool) -> Option<u64> {
         };
         u64::try_from(k).ok()?
     };
-    // Nothing may leave the 32 bits on the way.
+    // Values are affine in k, so they fit 32 bits in all iterations up to k if they do at k (and at 0).
     let fits = |(first, step): (i64, i64)| {
         let last = i64::try_from(k)
             .ok()
@@ -425,7 +442,7 @@ fn first_end(form: Form, ends_at_zero: bool) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// The first iteration that ends, found by trying.
+    /// The first iteration that ends the loop, by executing up to 2000.
     fn tried(op: BinaryOp, a: (i64, i64), b: (i64, i64), ends_at_zero: bool) -> Option<u64> {
         (0..2000u64).find(|&k| {
             let at = |(first, step): (i64, i64)| (first + step * k as i64) as i32 as u32;
@@ -434,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_end_is_found_as_if_tried() {
+    fn first_exit_equals_execution() {
         let mut seed = 5u64;
         let mut random = |low: i64, high: i64| {
             seed = seed
@@ -449,10 +466,10 @@ mod tests {
             let a = (random(-30, 30), random(-4, 4));
             let b = (random(-30, 30), random(-4, 4));
             let ends_at_zero = random(0, 1) == 1;
-            let form = Form::Compared { op, a, b };
+            let form = IterationValue::Compared { op, a, b };
             let expected = tried(op, a, b, ends_at_zero);
             assert_eq!(
-                first_end(form, ends_at_zero),
+                first_exit(form, ends_at_zero),
                 expected,
                 "{form:?} {ends_at_zero}"
             );
@@ -462,13 +479,13 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_32_bits_is_not_counted() {
+    fn loops_whose_values_overflow_are_not_counted() {
         let large = i64::from(i32::MAX);
-        let form = Form::Compared {
+        let form = IterationValue::Compared {
             op: BinaryOp::LtS,
             a: (large - 1, 2),
             b: (large, 0),
         };
-        assert_eq!(first_end(form, true), None);
+        assert_eq!(first_exit(form, true), None);
     }
 }

@@ -1,9 +1,9 @@
-//! Whether lanes that part go on together where the divergence analysis takes for granted that they do.
+//! Check of the reconvergence that the divergence analysis assumes, against the warp-level graph.
 //!
-//! It takes for granted that lanes which part at a branch, stay alive, and stay in the loops around it,
-//! come together in the same round: at the first node that all their ways pass, or at the loop's header.
-//! So lanes that wait for others have never fallen a round behind them. Without SSY, or with one that is
-//! popped in another round, the machine does otherwise.
+//! [`crate::divergence`] assumes that lanes which diverge at a branch, do not exit, and stay in the loops around it,
+//! reconverge in the same iteration: at the first node that all their paths pass, or at the loop's header.
+//! So pending lanes are never an iteration late. Without SSY, or with one that is popped in another iteration, the
+//! machine does otherwise.
 
 use std::collections::BTreeSet;
 
@@ -16,30 +16,30 @@ use crate::dependence::Dependence;
 use crate::thread_cfg::ThreadCfg;
 use crate::warp_cfg::WarpCfg;
 
-/// A divergent branch behind which lanes may go past their meeting point one group after the other.
+/// Divergent branch after which lanes may pass their reconvergence point one group after the other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct MissedReconvergence {
-    /// The node that ends with the branch.
+    /// Node that ends with the branch.
     pub branch: NodeId,
-    /// Where the lanes that stay alive, and in the same loop, should have come together.
-    pub meeting: NodeId,
-    /// Values may depend on it: a group may go so far alone that operations whose result depends on who
-    /// is present give each group its own. Else only the presence of all lanes is in doubt.
+    /// Node at which the lanes that do not exit, and stay in the same loop, are assumed to reconverge.
+    pub reconvergence: NodeId,
+    /// Whether values may depend on it: a group may reach alone an operation whose result depends on the active
+    /// lanes (a vote). If not, only the presence of all lanes is uncertain.
     pub for_values: bool,
 }
 
-/// All such branches, ascending: those at whose meeting point a stack entry may be pending that lanes
-/// which parted at the branch can wait in. Lanes that meet at the exit only are not missed anywhere.
+/// Finds the branches that miss their reconvergence, ascending: at their reconvergence point a stack entry may be
+/// pending that can hold lanes which diverged at the branch. Branches that reconverge at the exit miss nothing.
 ///
-/// A meeting point that leads to one node only may be passed by one group after the other if nothing there
-/// depends on who is present; then the node behind it counts.
+/// Groups may pass a reconvergence point with a single successor one after the other, if nothing there
+/// depends on the active lanes; then the successor counts.
 pub fn find_missed_reconvergence(
     code: &Code,
     thread: &ThreadCfg,
     warp: &WarpCfg,
     dependence: &Dependence,
 ) -> Vec<MissedReconvergence> {
-    let machine = Machine {
+    let search = Search {
         code,
         thread,
         warp,
@@ -47,9 +47,10 @@ pub fn find_missed_reconvergence(
     };
     let mut found = BTreeSet::new();
     let branches: Vec<usize> = warp.divergent.iter().map(|node| node.index()).collect();
-    // Lanes that come together in another round of a loop should have done so before.
-    let too_late = |scope: Option<LoopIndex>, branch: usize, meeting: usize| {
-        let mut around = dependence.loops.innermost(meeting);
+    // Where branch and point are both in a loop inside `scope`, lanes should reconverge within an iteration of that
+    // loop, so its own check below is the stricter one.
+    let is_checked_by_inner_loop = |scope: Option<LoopIndex>, branch: usize, point: usize| {
+        let mut around = dependence.loops.innermost(point);
         while let Some(index) = around.filter(|_| around != scope) {
             let inner = dependence.loops.get(index);
             if inner.contains(branch) {
@@ -60,63 +61,66 @@ pub fn find_missed_reconvergence(
         false
     };
     for &branch in &branches {
-        let reconvergence = dependence.live_reconvergence(branch);
-        if !too_late(None, branch, reconvergence) {
-            found.extend(machine.check(branch, reconvergence, &|_| true));
+        let point = dependence.live_reconvergence(branch);
+        if !is_checked_by_inner_loop(None, branch, point) {
+            found.extend(search.check(branch, point, &|_| true));
         }
     }
-    for (index, round) in dependence.loops.loops() {
-        let inside = |node: usize| round.contains(node);
-        let parting: Vec<usize> = branches.iter().copied().filter(|&b| inside(b)).collect();
-        for (branch, meeting) in dependence.iteration_reconvergence(index, &parting) {
-            if !too_late(Some(index), branch, meeting) {
-                found.extend(machine.check(branch, meeting, &inside));
+    for (index, around) in dependence.loops.loops() {
+        let inside = |node: usize| around.contains(node);
+        let diverging: Vec<usize> = branches.iter().copied().filter(|&b| inside(b)).collect();
+        for (branch, point) in dependence.iteration_reconvergence(index, &diverging) {
+            if !is_checked_by_inner_loop(Some(index), branch, point) {
+                found.extend(search.check(branch, point, &inside));
             }
         }
     }
     found.into_iter().collect()
 }
 
-struct Machine<'a> {
+struct Search<'a> {
     code: &'a Code,
     thread: &'a ThreadCfg,
     warp: &'a WarpCfg,
     dependence: &'a Dependence,
 }
 
-impl Machine<'_> {
-    /// Whether lanes that part at `branch` and stay `inside` may miss each other at `meeting`.
+impl Search<'_> {
+    /// The missed reconvergence of lanes that diverge at `branch` and stay `inside`, if they may pass `point` one group
+    /// after the other.
     fn check(
         &self,
         branch: usize,
-        meeting: usize,
+        point: usize,
         inside: &dyn Fn(usize) -> bool,
     ) -> Option<MissedReconvergence> {
         let for_values = |op: &Op| op.value == ValueDependence::Uniform;
-        // Values are asked for, or lanes.
-        let asked = |op: &Op| {
+        // The divergence analysis makes claims about these operations: about values, or about the active lanes.
+        let has_claim = |op: &Op| {
             let is_load = matches!(op.value, ValueDependence::Load(_));
             for_values(op) || is_load || op.barrier || is_branch(op)
         };
-        self.miss_each_other(branch, meeting, inside, &asked)
+        self.may_pass_separately(branch, point, inside, &has_claim)
             .then(|| MissedReconvergence {
                 branch: NodeId(branch as u32),
-                meeting: NodeId(meeting as u32),
-                for_values: self.miss_each_other(branch, meeting, inside, &for_values),
+                reconvergence: NodeId(point as u32),
+                for_values: self.may_pass_separately(branch, point, inside, &for_values),
             })
     }
 
-    fn miss_each_other(
+    /// Whether lanes that diverge at `branch` may execute an operation that `matters`, or a choice of successors, at or
+    /// after `point` while others are pending.
+    fn may_pass_separately(
         &self,
         branch: usize,
-        meeting: usize,
+        point: usize,
         inside: &dyn Fn(usize) -> bool,
         matters: &dyn Fn(&Op) -> bool,
     ) -> bool {
-        let mut at = meeting;
+        let mut at = point;
         let mut passed = BTreeSet::new();
         loop {
-            if at == self.dependence.exit() || !self.may_lack(branch, at, inside) {
+            if at == self.dependence.exit() || !self.may_have_pending_lanes(branch, at, inside) {
                 return false;
             }
             let block = self.thread.space.block(NodeId(at as u32));
@@ -128,26 +132,31 @@ impl Machine<'_> {
         }
     }
 
-    /// Lanes that parted at `branch` and stay `inside` may wait while others are at `meeting`: in an
-    /// entry that the branch pushed, or in one that they can go to on the way.
-    fn may_lack(&self, branch: usize, meeting: usize, inside: &dyn Fn(usize) -> bool) -> bool {
-        let pending = match self.warp.state(NodeId(meeting as u32)) {
+    /// Whether lanes that diverged at `branch` and stay `inside` may be pending while others are at `point`: in an
+    /// entry that the branch pushed, or in one that they can pop to on the way.
+    fn may_have_pending_lanes(
+        &self,
+        branch: usize,
+        point: usize,
+        inside: &dyn Fn(usize) -> bool,
+    ) -> bool {
+        let pending = match self.warp.state(NodeId(point as u32)) {
             Some(state) if !state.stack().ids().is_empty() => state.stack().ids(),
             _ => return false,
         };
         let entries = &self.thread.space.entries;
-        let waits = pending.iter().any(|&id| {
+        let in_own_entry = pending.iter().any(|&id| {
             let entry = entries.get(id);
             entry.tag == Tag::Nil
                 && entry.pushed_by.index() == branch
                 && inside(entry.resume.index())
         });
-        if waits {
+        if in_own_entry {
             return true;
         }
         let mut seen = BTreeSet::new();
-        let mut waiting = vec![branch];
-        while let Some(node) = waiting.pop() {
+        let mut worklist = vec![branch];
+        while let Some(node) = worklist.pop() {
             if !seen.insert(node) {
                 continue;
             }
@@ -159,8 +168,8 @@ impl Machine<'_> {
                 if matches!(step.via, Via::Resume(id) if pending.contains(&id)) {
                     return true;
                 }
-                if to != meeting {
-                    waiting.push(to);
+                if to != point {
+                    worklist.push(to);
                 }
             }
         }
@@ -168,6 +177,7 @@ impl Machine<'_> {
     }
 }
 
+/// Whether the operation chooses between successors.
 fn is_branch(op: &Op) -> bool {
     let indirect = matches!(op.control, ControlEffect::Indirect { .. });
     op.control != ControlEffect::Next && (indirect || !op.condition.is_always())

@@ -111,7 +111,13 @@ impl WarpCfg {
         let mut state = self.state(node)?.clone();
         let (mut guarded_writes, mut used) = (GuardedWrites::default(), UsedAssumptions::default());
         for op in thread.space.block(node).ops().take(nth) {
-            apply_data_effect(&mut state, code.get(op)?, launch, &mut guarded_writes, &mut used);
+            apply_data_effect(
+                &mut state,
+                code.get(op)?,
+                launch,
+                &mut guarded_writes,
+                &mut used,
+            );
         }
         Some(state)
     }
@@ -157,7 +163,13 @@ impl DataflowProblem for Explorer<'_> {
         let mut state = state.clone();
         let mut guarded_writes = GuardedWrites::default();
         for op in block.ops().filter_map(|i| self.code.get(i)) {
-            apply_data_effect(&mut state, op, self.launch, &mut guarded_writes, &mut self.used);
+            apply_data_effect(
+                &mut state,
+                op,
+                self.launch,
+                &mut guarded_writes,
+                &mut self.used,
+            );
         }
         let Some(last) = self.code.get(block.last) else {
             return Ok(());

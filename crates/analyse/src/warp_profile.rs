@@ -1,13 +1,12 @@
-//! What a warp of a launch does, as far as its data do not decide it: how many instructions it issues and how long
-//! it waits for them between one barrier and the next.
+//! Warp profiles: bounds on the issues and stalls of one warp of a launch, epoch by epoch (SOUNDNESS 6.3).
 //!
 //! The warp is executed by the rules of synchronisation frames ([`warpbound_simt::frames`]) with values that are
 //! either known, because they follow from the launch and the thread's number, or unknown, because they come from
-//! memory. Where an unknown value decides a branch, what follows up to the point at which its lanes meet is
-//! bounded by somebody else ([`RegionCost`]), and what it may have written is unknown behind it. So the outline holds for
-//! all contents of the memory.
+//! memory. Where an unknown value decides a branch, the region up to its reconvergence point is bounded by the caller
+//! ([`RegionCost`]), and the cells that it may write are unknown after it. So the profile holds for all contents
+//! of the memory.
 //!
-//! This is the sound counterpart of the abstract warp of `abstract-cta-2014`, section 3.2.
+//! Sound counterpart of the abstract warp of `abstract-cta-2014` 3.2.
 
 use std::collections::BTreeSet;
 
@@ -19,70 +18,70 @@ use warpbound_simt::epochs::{Epoch, EpochArrival};
 use warpbound_simt::frames::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
 
-/// Part of a code: from an operation to the point at which all lanes meet that begin there together.
+/// Single-entry part of a code: from an operation to the point at which all lanes reconverge that begin there together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Region {
-    /// The first operation.
+    /// First operation.
     pub from: OpIndex,
-    /// The meeting point, which belongs to it; `None` is the end of the kernel.
-    pub meet: Option<OpIndex>,
+    /// Reconvergence point, which belongs to the region; `None` is the end of the kernel.
+    pub reconvergence: Option<OpIndex>,
 }
 
-/// What a warp does in a region at most.
+/// Bound on one execution of a region by a warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegionCost {
-    /// Instructions that it issues.
+    /// Most instructions that it issues.
     pub issues: u64,
-    /// Cycles that it waits behind them, beyond the one in which each is issued.
+    /// Most stall cycles after them, beyond the cycle of each issue.
     pub stalls: u64,
 }
 
-/// All epochs of a warp.
+/// Profile of a warp: its epochs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct WarpProfile {
-    /// In their order; one more than the warp meets barriers.
+    /// Epochs in order; one more than the barriers that the warp executes.
     pub epochs: Vec<Epoch>,
-    /// Nothing was bounded: all runs are like this.
+    /// Whether the numbers are those of every run: no region was bounded.
     pub exact: bool,
 }
 
-/// The data decide it, or it takes too long to find out.
+/// Failure of a profile: it depends on data in a place that no region covers, or takes too many steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Undecided {
-    /// The operation at which the outline ends.
+    /// Operation at which the profile ends.
     pub at: OpIndex,
 }
 
-/// The warp of an outline.
+/// Warp to be profiled.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfiledWarp<'a> {
-    /// The number of its first thread.
+    /// Number of its first thread.
     pub first: u32,
     /// Threads, at most 64.
     pub count: u32,
-    /// Cells that do not begin with 0, the same in all threads.
+    /// Cells that do not begin with 0, with their value in all threads.
     pub cells: &'a [(Cell, u32)],
-    /// Which side of a divergent branch runs first.
+    /// Side of a divergent branch that runs first.
     pub order: DivergenceOrder,
 }
 
-/// What outlines of one code share.
+/// Profiler of the warps of one code.
 pub struct WarpProfiler<'a> {
     code: &'a Code,
-    /// Cycles between the issue of an operation and the next of its warp, less one.
+    /// Most stall cycles between the issue of an operation and the next of its warp.
     waits: &'a dyn Fn(OpIndex) -> u64,
     region: &'a dyn Fn(Region, u32) -> Option<RegionCost>,
     loops: LoopForest,
     post: Dominators,
     cells: usize,
-    /// Loops that the data decide, found so far.
+    /// Data-dependent loops found so far.
     undecided: BTreeSet<LoopIndex>,
     steps_left: u64,
 }
 
 impl<'a> WarpProfiler<'a> {
-    /// Outlines of `code`, whose instructions are followed by the `waits` given, of at most `steps` instructions
-    /// of lanes altogether. `region` bounds what a number of lanes do in a region, whatever values they have.
+    /// A profiler of `code`, for at most `steps` instructions of lanes in all profiles together. `waits` gives the stall
+    /// cycles after an instruction; `region` bounds the execution of a region by a number of lanes with any values.
     pub fn new(
         code: &'a Code,
         waits: &'a dyn Fn(OpIndex) -> u64,
@@ -108,7 +107,7 @@ impl<'a> WarpProfiler<'a> {
             }
         }
         let graph = Digraph::new(code.ops.len(), edges);
-        let named = |op: &warpbound_ir::Op| {
+        let cells_of = |op: &warpbound_ir::Op| {
             let cells = op.reads.iter().chain(&op.writes).copied();
             cells
                 .chain(op.condition.guard)
@@ -118,7 +117,7 @@ impl<'a> WarpProfiler<'a> {
         WarpProfiler {
             loops: LoopForest::build(&graph, code.entry.index()),
             post: Dominators::compute_post(&graph, exits),
-            cells: code.ops.iter().filter_map(named).max().unwrap_or(0),
+            cells: code.ops.iter().filter_map(cells_of).max().unwrap_or(0),
             undecided: BTreeSet::new(),
             steps_left: steps,
             code,
@@ -127,60 +126,60 @@ impl<'a> WarpProfiler<'a> {
         }
     }
 
-    /// The outline of a warp.
+    /// Computes the profile of a warp.
     ///
     /// # Errors
     ///
-    /// Where data decide what the warp does and nobody bounds it.
-    pub fn run(&mut self, lanes: &ProfiledWarp<'_>) -> Result<WarpProfile, Undecided> {
+    /// [`Undecided`] if the warp depends on data and `region` gives no bound, or the steps are used up.
+    pub fn profile(&mut self, lanes: &ProfiledWarp<'_>) -> Result<WarpProfile, Undecided> {
         'again: loop {
-            // Each time from the beginning, one loop more is known to be decided by data.
+            // Each restart knows one more data-dependent loop, so the number of loops limits the restarts.
             let mut run = Run::new(self, lanes);
             while run.state.frames.active() != 0 {
-                if run.step()? == Outcome::Again {
+                if run.step()? == ProfileStep::Restart {
                     continue 'again;
                 }
             }
-            run.state.outline.epochs.push(run.state.epoch);
-            return Ok(run.state.outline);
+            run.state.profile.epochs.push(run.state.epoch);
+            return Ok(run.state.profile);
         }
     }
 
-    /// The loops around an operation, innermost first.
+    /// The loops that contain an operation, innermost first.
     fn loops_around(&self, at: OpIndex) -> impl Iterator<Item = LoopIndex> {
         let innermost = self.loops.innermost(at.index());
         std::iter::successors(innermost, |&index| self.loops.get(index).parent)
     }
 }
 
-/// Where a warp is, and what it has done.
+/// State of the profiled warp, and its profile so far.
 struct State {
     frames: FrameStack<u32>,
-    /// For each cell, for each lane; `None` is unknown.
+    /// Values by cell, then by lane; `None` is unknown.
     values: Vec<Option<u32>>,
-    outline: WarpProfile,
+    profile: WarpProfile,
     epoch: Epoch,
 }
 
-/// How a step ended.
+/// Result of a step of the profiled warp.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    GoesOn,
-    /// A loop that was entered turned out to be decided by data.
-    Again,
+enum ProfileStep {
+    Continue,
+    /// A loop that was already entered turned out to be data-dependent.
+    Restart,
 }
 
 struct Run<'r, 'a> {
-    outliner: &'r mut WarpProfiler<'a>,
+    profiler: &'r mut WarpProfiler<'a>,
     lanes: ProfiledWarp<'r>,
     state: State,
 }
 
 impl<'r, 'a> Run<'r, 'a> {
-    fn new(outliner: &'r mut WarpProfiler<'a>, lanes: &ProfiledWarp<'r>) -> Run<'r, 'a> {
+    fn new(profiler: &'r mut WarpProfiler<'a>, lanes: &ProfiledWarp<'r>) -> Run<'r, 'a> {
         let count = lanes.count.clamp(1, 64);
         let width = count as usize;
-        let mut values = vec![Some(0); outliner.cells * width];
+        let mut values = vec![Some(0); profiler.cells * width];
         for &(cell, value) in lanes.cells {
             let row = cell.index() * width;
             if let Some(row) = values.get_mut(row..row + width) {
@@ -188,9 +187,9 @@ impl<'r, 'a> Run<'r, 'a> {
             }
         }
         let state = State {
-            frames: FrameStack::new(outliner.code.entry.0, u64::MAX >> (64 - count)),
+            frames: FrameStack::new(profiler.code.entry.0, u64::MAX >> (64 - count)),
             values,
-            outline: WarpProfile {
+            profile: WarpProfile {
                 exact: true,
                 ..WarpProfile::default()
             },
@@ -198,35 +197,35 @@ impl<'r, 'a> Run<'r, 'a> {
         };
         Run {
             lanes: ProfiledWarp { count, ..*lanes },
-            outliner,
+            profiler,
             state,
         }
     }
 
-    fn step(&mut self) -> Result<Outcome, Undecided> {
+    fn step(&mut self) -> Result<ProfileStep, Undecided> {
         let at = OpIndex(self.state.frames.next());
         let undecided = Undecided { at };
         let lanes = u64::from(self.state.frames.active().count_ones());
-        self.outliner.steps_left = self
-            .outliner
+        self.profiler.steps_left = self
+            .profiler
             .steps_left
             .checked_sub(lanes)
             .ok_or(undecided)?;
-        let code = self.outliner.code;
+        let code = self.profiler.code;
         let op = code.get(at).ok_or(undecided)?;
-        if self.enters_undecided_loop(at)? {
-            return Ok(Outcome::GoesOn);
+        if self.skip_undecided_loop(at)? {
+            return Ok(ProfileStep::Continue);
         }
         let active = self.state.frames.active();
         if op.control == ControlEffect::End {
             self.state.frames.exit();
-            return Ok(Outcome::GoesOn);
+            return Ok(ProfileStep::Continue);
         }
         match (&op.control, op.condition.guard) {
             (
                 ControlEffect::Branch {
                     to: ControlTarget::Op(to),
-                    reconvergence: meet,
+                    reconvergence: point,
                 },
                 Some(guard),
             ) if !op.condition.tests_cc() => {
@@ -235,38 +234,39 @@ impl<'r, 'a> Run<'r, 'a> {
                     match self.value(guard, lane) {
                         Some(value) if (value == 0) == op.condition.negated => taken |= 1 << lane,
                         Some(_) => {}
-                        None => return self.unknown_branch(at, *meet),
+                        None => return self.skip_unknown_branch(at, *point),
                     }
                 }
-                self.count(at);
+                self.issue(at);
                 let order = self.lanes.order;
-                let reconvergence = meet.map(|at| at.0);
+                let reconvergence = point.map(|at| at.0);
                 self.state
                     .frames
                     .branch(taken, to.0, at.0 + 1, reconvergence, order);
             }
             (ControlEffect::Jump(ControlTarget::Op(to)), None) if op.condition.is_always() => {
-                self.count(at);
+                self.issue(at);
                 self.state.frames.advance(to.0);
             }
             (ControlEffect::Reconverge, None) => {
-                self.count(at);
+                self.issue(at);
                 self.state.frames.reconverge(at.0, at.0 + 1);
             }
             (ControlEffect::Next, None) if op.condition.is_always() => {
-                self.count(at);
-                self.data(at)?;
+                self.issue(at);
+                self.execute_data(at)?;
                 self.state.frames.advance(at.0 + 1);
             }
             _ => return Err(undecided),
         }
-        Ok(Outcome::GoesOn)
+        Ok(ProfileStep::Continue)
     }
 
-    fn count(&mut self, at: OpIndex) {
+    /// Counts the issue of an operation and the stalls after it.
+    fn issue(&mut self, at: OpIndex) {
         let epoch = &mut self.state.epoch;
         epoch.issues = epoch.issues.saturating_add(1);
-        epoch.stalls = epoch.stalls.saturating_add((self.outliner.waits)(at));
+        epoch.stalls = epoch.stalls.saturating_add((self.profiler.waits)(at));
     }
 
     fn value(&self, cell: Cell, lane: usize) -> Option<u32> {
@@ -288,7 +288,7 @@ impl<'r, 'a> Run<'r, 'a> {
             Expr::ThreadId => Some(self.lanes.first.wrapping_add(lane as u32)),
             Expr::Constant(..) | Expr::Special(_) | Expr::Float(..) => None,
             Expr::Unary(op, a) => Some(op.apply(self.evaluate(a, lane)?)),
-            // A division by zero stops every run, so anything may be said of what follows.
+            // `None` for a division by zero, which ends every run.
             Expr::Binary(op, a, b) => op.apply(self.evaluate(a, lane)?, self.evaluate(b, lane)?),
             Expr::Ternary(op, a, b, c) => Some(op.apply(
                 self.evaluate(a, lane)?,
@@ -298,9 +298,9 @@ impl<'r, 'a> Run<'r, 'a> {
         }
     }
 
-    /// The data effect of an operation, and its barrier.
-    fn data(&mut self, at: OpIndex) -> Result<(), Undecided> {
-        let code = self.outliner.code;
+    /// Executes the data effect of an operation, barriers included.
+    fn execute_data(&mut self, at: OpIndex) -> Result<(), Undecided> {
+        let code = self.profiler.code;
         let Some(op) = code.get(at) else {
             return Ok(());
         };
@@ -308,7 +308,7 @@ impl<'r, 'a> Run<'r, 'a> {
         match &op.meaning {
             Some(Meaning::Set(writes)) => {
                 for lane in lanes_of(active) {
-                    // All of them read the state before.
+                    // All writes of an operation read the state before it.
                     let values: SmallVec<[_; 2]> = writes
                         .iter()
                         .map(|(dest, value)| (*dest, self.evaluate(value, lane)))
@@ -327,7 +327,7 @@ impl<'r, 'a> Run<'r, 'a> {
                 for lane in lanes_of(active) {
                     let number = self.evaluate(number, lane).ok_or(Undecided { at })?;
                     let threads = self.evaluate(threads, lane).ok_or(Undecided { at })?;
-                    // Lanes that do not agree stop the run.
+                    // Lanes with different operands fault in every run.
                     if *found.get_or_insert((number, threads)) != (number, threads) {
                         return Err(Undecided { at });
                     }
@@ -340,7 +340,7 @@ impl<'r, 'a> Run<'r, 'a> {
                     expected: i64::from(threads as i32),
                     lanes: active.count_ones(),
                 });
-                self.state.outline.epochs.push(epoch);
+                self.state.profile.epochs.push(epoch);
             }
             None if op.barrier => return Err(Undecided { at }),
             Some(_) | None => {
@@ -354,15 +354,15 @@ impl<'r, 'a> Run<'r, 'a> {
         Ok(())
     }
 
-    /// A loop that data decide is left to others as a whole, from where the warp comes to it; then the warp is
-    /// past it, and the result is true.
+    /// Skips the outermost data-dependent loop that contains `at`, if there is one, as a region from `at` on; returns
+    /// whether the warp has moved.
     ///
-    /// Where `at` is also the meeting point of a branch before the loop, the lanes come to it in parts and iterate
-    /// together, so the loop begins when the last part is there.
-    fn enters_undecided_loop(&mut self, at: OpIndex) -> Result<bool, Undecided> {
-        let undecided = &self.outliner.undecided;
+    /// If `at` is also the reconvergence point of a branch before the loop, the lanes arrive in parts and iterate
+    /// together, so the loop begins when the last part has arrived (SOUNDNESS 6.3).
+    fn skip_undecided_loop(&mut self, at: OpIndex) -> Result<bool, Undecided> {
+        let undecided = &self.profiler.undecided;
         let outermost = self
-            .outliner
+            .profiler
             .loops_around(at)
             .filter(|index| undecided.contains(index))
             .last();
@@ -370,122 +370,141 @@ impl<'r, 'a> Run<'r, 'a> {
             return Ok(false);
         };
         if self.state.frames.reconverges_at(at.0) {
-            self.count(at);
-            // The lanes go on at the meeting point itself: it belongs to the loop.
+            self.issue(at);
+            // The lanes continue at the reconvergence point itself: it belongs to the loop.
             self.state.frames.reconverge(at.0, at.0);
             return Ok(true);
         }
         let region = self.region_of_loop(at, index);
-        self.skip(region.ok_or(Undecided { at })?, at)?;
+        self.skip_region(region.ok_or(Undecided { at })?, at)?;
         Ok(true)
     }
 
-    /// Unknown values decide the branch at `at`.
-    fn unknown_branch(&mut self, at: OpIndex, meet: Option<OpIndex>) -> Result<Outcome, Undecided> {
-        // A branch that stays in all loops around it can be skipped alone; one that may leave a loop takes the
-        // whole loop with it, from where the warp came to it.
-        let loops = &self.outliner.loops;
-        let left = self.outliner.loops_around(at).filter(|&index| {
+    /// Skips the region of the branch at `at`, which depends on unknown values.
+    fn skip_unknown_branch(
+        &mut self,
+        at: OpIndex,
+        point: Option<OpIndex>,
+    ) -> Result<ProfileStep, Undecided> {
+        // A branch that reconverges in all loops around it is skipped alone. One that may leave a loop makes the
+        // whole loop a region, which begins where the warp entered it: so the profile restarts.
+        let loops = &self.profiler.loops;
+        let left = self.profiler.loops_around(at).filter(|&index| {
             let body = loops.get(index);
-            meet.is_none_or(|meet| !body.contains(meet.index()))
+            point.is_none_or(|point| !body.contains(point.index()))
         });
         match left.last() {
             Some(outermost) => {
-                self.outliner.undecided.insert(outermost);
-                Ok(Outcome::Again)
+                self.profiler.undecided.insert(outermost);
+                Ok(ProfileStep::Restart)
             }
             None => {
-                self.skip(Region { from: at, meet }, at)?;
-                Ok(Outcome::GoesOn)
+                self.skip_region(
+                    Region {
+                        from: at,
+                        reconvergence: point,
+                    },
+                    at,
+                )?;
+                Ok(ProfileStep::Continue)
             }
         }
     }
 
-    /// A loop from `at` to the point at which all lanes meet that come to it.
+    /// The region of a loop entered at `at`: up to the first point after the loop at which all its lanes reconverge.
     fn region_of_loop(&self, at: OpIndex, index: LoopIndex) -> Option<Region> {
-        let body = self.outliner.loops.get(index);
-        let mut point = self.outliner.post.immediate(at.index());
+        let body = self.profiler.loops.get(index);
+        let mut point = self.profiler.post.immediate(at.index());
         while let Some(inside) = point
             && body.contains(inside)
         {
-            point = self.outliner.post.immediate(inside);
+            point = self.profiler.post.immediate(inside);
         }
-        let code = self.outliner.code;
+        let code = self.profiler.code;
         let op = code.ops.get(point?);
-        let meet = match op.map(|op| &op.control) {
+        let point = match op.map(|op| &op.control) {
             Some(ControlEffect::Reconverge) => Some(OpIndex(point? as u32)),
             Some(ControlEffect::End) | None => None,
             Some(_) => return None,
         };
-        Some(Region { from: at, meet })
+        Some(Region {
+            from: at,
+            reconvergence: point,
+        })
     }
 
-    /// Leaves a region to others, and goes on behind it.
-    fn skip(&mut self, region: Region, at: OpIndex) -> Result<(), Undecided> {
+    /// Adds the bound of a region, and continues after it with all cells unknown that the region may write.
+    fn skip_region(&mut self, region: Region, at: OpIndex) -> Result<(), Undecided> {
         let undecided = Undecided { at };
         let active = self.state.frames.active();
-        let inside = self.operations(region);
-        // The region is bounded for the active lanes, so no others may become active in it: the meeting points of
-        // pending branches lie after it, or at its end.
+        let inside = self.ops_in_region(region);
+        // The region is bounded for the active lanes, so no others may become active in it: the reconvergence points
+        // of pending branches must lie after it, or at its end (SOUNDNESS 6.3).
         let mut pending = self.state.frames.frames().iter();
         if pending.any(|frame| {
-            let meets = frame.reconvergence.map(OpIndex);
-            meets != region.meet && meets.is_some_and(|meets| inside.contains(&meets.index()))
+            let point = frame.reconvergence.map(OpIndex);
+            point != region.reconvergence
+                && point.is_some_and(|point| inside.contains(&point.index()))
         }) {
             return Err(undecided);
         }
-        let code = self.outliner.code;
+        let code = self.profiler.code;
         let ops = inside.iter().filter_map(|&at| code.ops.get(at));
         if ops.clone().any(|op| op.barrier) {
             return Err(undecided);
         }
         let written: BTreeSet<Cell> = ops.flat_map(|op| op.writes.iter().copied()).collect();
-        let cost = (self.outliner.region)(region, active.count_ones()).ok_or(undecided)?;
+        let cost = (self.profiler.region)(region, active.count_ones()).ok_or(undecided)?;
         let epoch = &mut self.state.epoch;
         epoch.issues = epoch.issues.saturating_add(cost.issues);
         epoch.stalls = epoch.stalls.saturating_add(cost.stalls);
-        self.state.outline.exact = false;
+        self.state.profile.exact = false;
         for cell in written {
             for lane in lanes_of(active) {
                 self.set(cell, lane, None);
             }
         }
-        match region.meet {
-            Some(meet) => self.state.frames.reconverge(meet.0, meet.0 + 1),
+        match region.reconvergence {
+            Some(point) => self.state.frames.reconverge(point.0, point.0 + 1),
             None => self.state.frames.exit(),
         }
         Ok(())
     }
 
-    /// The operations of a region.
-    fn operations(&self, region: Region) -> BTreeSet<usize> {
-        let code = self.outliner.code;
+    /// Operations of a region, its reconvergence point included.
+    fn ops_in_region(&self, region: Region) -> BTreeSet<usize> {
+        let code = self.profiler.code;
         let mut found = BTreeSet::new();
-        let mut pending = vec![region.from.index()];
-        while let Some(at) = pending.pop() {
-            if !found.insert(at) || region.meet.is_some_and(|meet| meet.index() == at) {
+        let mut worklist = vec![region.from.index()];
+        while let Some(at) = worklist.pop() {
+            if !found.insert(at)
+                || region
+                    .reconvergence
+                    .is_some_and(|point| point.index() == at)
+            {
                 continue;
             }
             let Some(op) = code.ops.get(at) else { continue };
             match &op.control {
                 ControlEffect::Jump(ControlTarget::Op(to)) => {
-                    pending.push(to.index());
+                    worklist.push(to.index());
                     if !op.condition.is_always() {
-                        pending.push(at + 1);
+                        worklist.push(at + 1);
                     }
                 }
                 ControlEffect::Branch {
                     to: ControlTarget::Op(to),
                     ..
-                } => pending.extend([to.index(), at + 1]),
+                } => worklist.extend([to.index(), at + 1]),
                 ControlEffect::End | ControlEffect::Exit => {}
-                _ => pending.push(at + 1),
+                _ => worklist.push(at + 1),
             }
         }
         found
     }
 }
 
+/// The lanes of a mask, ascending.
 fn lanes_of(mut mask: Mask) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = mask.trailing_zeros() as usize;

@@ -29,7 +29,8 @@ mod tests {
     }
 
     impl Named for Side {
-        const ALL: &'static [(Side, &'static str)] = &[(Side::Left, "left"), (Side::Right, "right")];
+        const ALL: &'static [(Side, &'static str)] =
+            &[(Side::Left, "left"), (Side::Right, "right")];
     }
 
     #[test]

@@ -1,79 +1,82 @@
-//! The abstract warp of `abstract-cta-2014`, section 3.2, built from the structure that the loop forest and the
-//! postdominators of the thread-level graph show, whatever source it came from.
+//! Abstract warps (`abstract-cta-2014`, section 3.2), built from the loop forest and the postdominators of the
+//! thread-level graph instead of the source's syntax.
+//!
+//! `Join` merges consecutive time nodes, `LUB` merges the arms of a branch. The result is part of an estimate, not of a
+//! bound ([`crate::cta`]).
 
 use warpbound_graph::{Digraph, Dominators, LoopForest, LoopIndex};
 
-/// Part of a block, in the order of execution.
+/// Segment of a basic block, in the order of execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BlockSegment {
-    /// Instructions.
+    /// Instructions without a stall.
     Time {
-        /// Positions of the first and the last.
+        /// Positions of the first and the last instruction.
         span: (u32, u32),
         /// Cycles in which a warp issues them.
         instr: u64,
     },
-    /// A memory read that ends the instructions before it, at this position.
+    /// Memory read at this position, after the instructions before it.
     Memory(u32),
-    /// A barrier that ends the instructions before it, at this position.
+    /// Barrier at this position, after the instructions before it.
     Barrier(u32),
 }
 
-/// What an abstract warp is built from.
+/// Input of the construction of an abstract warp.
 pub struct WarpStructure<'a> {
-    /// The thread-level graph, without edges to the end.
+    /// Thread-level graph, without edges to the end.
     pub graph: &'a Digraph,
-    /// The first node.
+    /// Entry node.
     pub entry: usize,
-    /// Nodes from which the kernel ends.
+    /// Nodes at which the kernel may end.
     pub exits: &'a [usize],
-    /// What each node does.
+    /// Segments of each node.
     pub segments: &'a [Vec<BlockSegment>],
-    /// The lanes of a warp may part at the end of a node.
+    /// Whether the lanes of a warp may diverge at the end of a node.
     pub divergent: &'a dyn Fn(usize) -> bool,
 }
 
-/// An element of an abstract warp.
+/// Element of an abstract warp.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WarpElement {
-    /// A time node.
+    /// Time node.
     Time {
-        /// Cycles of its instructions at most (`T_instr`).
+        /// Maximum cycles of its instructions (`T_instr`).
         instr: u64,
-        /// By how much divergence varies them at most (`T_shift`).
+        /// Maximum variation of these cycles by divergence (`T_shift`).
         shift: u64,
-        /// Positions of the first and last instruction that it stands for.
+        /// Positions of the first and last instruction that it represents.
         span: (u32, u32),
     },
-    /// A memory access node, for the read at this position.
+    /// Memory access node, for the read at this position.
     Memory(u32),
-    /// A barrier node, for the barrier at this position.
+    /// Barrier node, for the barrier at this position.
     Barrier(u32),
-    /// A loop.
+    /// Loop.
     Loop {
-        /// Which loop of the forest.
+        /// Index of the loop in the forest.
         index: LoopIndex,
-        /// From the header up to the first branch that may leave the loop: what is executed once more than the
+        /// Part from the header up to the first branch that may leave the loop, which is executed once more than the
         /// rest.
         head: Vec<WarpElement>,
-        /// The rest of an iteration.
+        /// Rest of an iteration.
         body: Vec<WarpElement>,
     },
 }
 
-/// An abstract warp.
+/// Abstract warp.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AbstractWarp {
-    /// Its elements, in the order of execution.
+    /// Elements, in the order of execution.
     pub elements: Vec<WarpElement>,
 }
 
-/// The structure cannot be resolved statically at this node.
+/// Error: the structure cannot be resolved statically at a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unresolved {
-    /// The node.
+    /// Node.
     pub node: usize,
-    /// Why, in one clause.
+    /// Reason, in one clause.
     pub reason: &'static str,
 }
 
@@ -82,7 +85,7 @@ impl AbstractWarp {
     ///
     /// # Errors
     ///
-    /// Where the paper's constructions do not fit: loops with several entries, arms that do not meet.
+    /// Fails where the paper's constructions do not apply: loops with several entries, arms that do not rejoin.
     pub fn construct(
         structure: &WarpStructure<'_>,
         loops: &LoopForest,
@@ -100,21 +103,22 @@ impl AbstractWarp {
     }
 }
 
-/// Nested arms are walked once for each way to them; beyond this the code is no structured one.
+/// Maximum number of nodes to visit: nested arms are visited once for each path to them; code with more is not
+/// structured.
 const MAX_STEPS: usize = 1_000_000;
 
 struct WarpBuilder<'a> {
     structure: &'a WarpStructure<'a>,
     loops: &'a LoopForest,
-    /// Postdominators of the whole graph, and of the bodies of the loops that are being built: without the edges that
-    /// leave them or go back to their header.
+    /// Postdominators of the whole graph, and of the bodies of the loops under construction, without their exit and
+    /// back edges.
     post: Vec<(Option<LoopIndex>, Dominators)>,
     steps: usize,
 }
 
 impl WarpBuilder<'_> {
-    /// `Join` of what is executed from `from` up to `stop`, which does not belong to it; within a loop, up to the
-    /// end of the iteration. Where the loop may be left first, `out` so far is its head, whose length is the result.
+    /// Appends the `Join` of the code from `from` up to but excluding `stop`; within a loop, up to the end of the
+    /// iteration. Returns the length of `out` at the first node that may leave the loop: up to there it is the head.
     fn build_sequence(
         &mut self,
         from: usize,
@@ -129,7 +133,7 @@ impl WarpBuilder<'_> {
             let unresolved = |why| Unresolved { node, reason: why };
             self.steps += 1;
             if self.steps > MAX_STEPS {
-                return Err(unresolved("too many ways lead through the code"));
+                return Err(unresolved("there are too many paths through the code"));
             }
             let mut inner = self.loops.innermost(node);
             while let Some(index) = inner
@@ -159,20 +163,20 @@ impl WarpBuilder<'_> {
             let (inside, leaves) = self.successors(node, within);
             if leaves && head.is_none() {
                 head = Some(out.len());
-                // What follows is another time node, even if it is one.
+                // Separates the head from the body: `join` does not merge time nodes across it.
                 out.push(HEAD_END);
             }
             node = match inside.as_slice() {
                 [] => end,
                 [next] if !leaves || within.is_some() => *next,
-                ways => self.build_arms(node, ways, stop, within, out)?,
+                successors => self.build_arms(node, successors, stop, within, out)?,
             };
         }
         Ok(head)
     }
 
-    /// Where a node leads to within the iteration, and whether it may leave the loop. The end of an iteration is
-    /// the node behind the last.
+    /// Successors of a node within the iteration, and whether it may leave the loop. The end of an iteration is
+    /// the index after the last node.
     fn successors(&self, node: usize, within: Option<LoopIndex>) -> (Vec<usize>, bool) {
         let graph = self.structure.graph;
         let end = graph.len();
@@ -197,34 +201,34 @@ impl WarpBuilder<'_> {
         (inside, leaves)
     }
 
-    /// The arms of a branch, and where they meet.
+    /// Builds the arms of a branch; returns the node at which they rejoin, its immediate postdominator.
     fn build_arms(
         &mut self,
         node: usize,
-        ways: &[usize],
+        successors: &[usize],
         stop: usize,
         within: Option<LoopIndex>,
         out: &mut Vec<WarpElement>,
     ) -> Result<usize, Unresolved> {
         let post = self.post.last().map(|(_, post)| post);
-        let meet = post
+        let rejoin = post
             .and_then(|post| post.immediate(node))
             .unwrap_or(self.structure.graph.len());
         let divergent = (self.structure.divergent)(node);
         let mut arms = Vec::new();
-        for &way in ways {
+        for &first in successors {
             let mut arm = Vec::new();
-            if way != meet && way != stop {
-                self.build_sequence(way, meet, within, &mut arm)?;
+            if first != rejoin && first != stop {
+                self.build_sequence(first, rejoin, within, &mut arm)?;
                 arm.retain(|element| *element != HEAD_END);
             }
             arms.push(arm);
         }
         lub(arms, divergent, out);
-        Ok(meet)
+        Ok(rejoin)
     }
 
-    /// A loop that the warp comes to at `node`; the node behind it.
+    /// Builds the loop with header `node`; returns the node after the loop.
     fn build_loop(
         &mut self,
         index: LoopIndex,
@@ -239,11 +243,11 @@ impl WarpBuilder<'_> {
             });
         }
         let outer = self.post.last().map(|(_, post)| post);
-        let mut behind = outer.and_then(|post| post.immediate(node));
-        while let Some(inside) = behind
+        let mut after = outer.and_then(|post| post.immediate(node));
+        while let Some(inside) = after
             && body.contains(inside)
         {
-            behind = outer.and_then(|post| post.immediate(inside));
+            after = outer.and_then(|post| post.immediate(inside));
         }
         let graph = self.structure.graph;
         let end = graph.len();
@@ -261,7 +265,7 @@ impl WarpBuilder<'_> {
         self.post.pop();
         let rest = match head? {
             Some(length) => elements.split_off(length),
-            // Never left by the code that was found: all of it is executed each time.
+            // The loop has no exit, so all of it is executed in every iteration.
             None => Vec::new(),
         };
         let joined = |parts: Vec<WarpElement>| {
@@ -276,18 +280,18 @@ impl WarpBuilder<'_> {
             head: joined(elements),
             body: joined(rest),
         });
-        Ok(behind.unwrap_or(end))
+        Ok(after.unwrap_or(end))
     }
 }
 
-/// Keeps the head of a loop and the rest of an iteration apart while it is built.
+/// Separator between the head of a loop and the rest of an iteration during construction.
 const HEAD_END: WarpElement = WarpElement::Time {
     instr: 0,
     shift: 0,
     span: (u32::MAX, u32::MAX),
 };
 
-/// `Join`: a time node behind a time node is one time node.
+/// `Join`: appends an element; consecutive time nodes become one.
 fn join(out: &mut Vec<WarpElement>, element: WarpElement) {
     if let (
         Some(WarpElement::Time {
@@ -306,11 +310,11 @@ fn join(out: &mut Vec<WarpElement>, element: WarpElement) {
     out.push(element);
 }
 
-/// `LUB`: of arms that a warp takes one of, the worst; of arms that its lanes may all take, one after the other.
+/// `LUB`: of arms of which a warp takes one, the worst; of arms that its lanes may all take, all of them in sequence.
 fn lub(arms: Vec<Vec<WarpElement>>, divergent: bool, out: &mut Vec<WarpElement>) {
     let times: Option<Vec<u64>> = arms.iter().map(|arm| pure_time(arm)).collect();
     match times {
-        // Only time: one node.
+        // Only time nodes: merged to one.
         Some(times) => {
             let (least, most, all) = (
                 times.iter().min().copied().unwrap_or(0),
@@ -332,7 +336,7 @@ fn lub(arms: Vec<Vec<WarpElement>>, divergent: bool, out: &mut Vec<WarpElement>)
                 join(out, element);
             }
         }
-        // The arm with the most stalls, then the most time.
+        // The worst arm: the one with the most stalls, then with the most time.
         None => {
             let worst = arms
                 .into_iter()
@@ -344,7 +348,7 @@ fn lub(arms: Vec<Vec<WarpElement>>, divergent: bool, out: &mut Vec<WarpElement>)
     }
 }
 
-/// The time of an arm that is nothing but time.
+/// Time of an arm that has only time nodes.
 fn pure_time(arm: &[WarpElement]) -> Option<u64> {
     arm.iter()
         .map(|element| match element {

@@ -1,28 +1,28 @@
-//! From warps to a block: a bound of the cycles in which all warps of a block are done, on a processor that issues
-//! one instruction per cycle as long as some warp is ready.
+//! Bound of a block: the cycles until all warps of a block have finished, on a processor that issues one instruction per
+//! cycle whenever some warp is ready.
 //!
-//! Each cycle of a run either issues an instruction or does not (a stall). Issues are as many as all warps have
-//! instructions. For the stalls, follow a run backwards from its last issue: stay with the warp that issued there until
-//! the barrier that released it, go on with the warp that came to that barrier last, and so on. In a stall nobody is
-//! ready, and the warp that is followed does not wait at a barrier, so it waits behind an instruction of its own.
-//! So there are no more stalls than the warps that are followed wait. How long that is at most depends on what is
-//! known of the barriers ([`Rule`]).
+//! Each cycle of a run either issues an instruction or is a stall. The number of issues is the number of instructions
+//! of all warps. For the stalls, follow a run backwards from its last issue: stay with the warp that issued there until
+//! the barrier that released it, continue with the warp that arrived at that barrier last, and so on. In a stall cycle no
+//! warp is ready, and the followed warp is not blocked at a barrier, so it waits for the latency of an instruction of its
+//! own. Hence the stalls are at most the waits of the followed warps. The bound of these waits depends on what is known
+//! about the barriers ([`StallRule`]).
 
 use warpbound_base::{Cycles, UpperBound};
 use warpbound_simt::epochs::{EpochArrival, Epoch};
 
-/// What one warp of a block does.
+/// Work of one warp of a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WarpWork {
-    /// Epoch by epoch.
+    /// Exact work, by epoch.
     Epochs(Vec<Epoch>),
-    /// Altogether.
+    /// Bounds of the whole work.
     Total {
-        /// Instructions that it issues at most.
+        /// Maximum number of instructions.
         issues: u64,
-        /// Cycles that it waits behind them at most.
+        /// Maximum cycles of waiting for the latencies of its instructions.
         waits: u64,
-        /// It may come to barriers.
+        /// Whether it may execute barriers.
         barriers: bool,
     },
 }
@@ -50,45 +50,45 @@ impl WarpWork {
     }
 }
 
-/// Why there are no more stalls than counted.
+/// Argument by which the number of stalls is bounded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StallRule {
-    /// No warp waits for another: the stalls are the waits of one warp.
+    /// No warp waits for another: the stalls are at most the waits of one warp.
     NoBarriers,
-    /// Each barrier is passed by all warps together that will still come to one: between two of them, the stalls are
-    /// the waits of one warp.
+    /// Each barrier is passed by all warps together that still have one ahead: between two barriers, the stalls are at
+    /// most the waits of one warp.
     AlignedBarriers,
-    /// Nothing is known of who waits for whom: the stalls are waits of any warps.
+    /// It is unknown which warps wait for each other: the stalls are at most the waits of all warps.
     AnyBarriers,
 }
 
-/// A bound of a block.
+/// Bound of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockBound {
-    /// The cycles from the first issue to the last.
+    /// Cycles from the first issue to the last.
     pub cycles: UpperBound,
     /// Cycles in which an instruction is issued.
     pub issues: u64,
-    /// Cycles in which none is.
+    /// Cycles in which no instruction is issued.
     pub stalls: u64,
-    /// Why that is so.
+    /// Argument for the number of stalls.
     pub rule: StallRule,
 }
 
-/// A barrier that not enough threads come to.
+/// Error: a barrier at which too few threads arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnsatisfiedBarrier {
-    /// The first arrival at it.
+    /// First arrival at the barrier.
     pub barrier: EpochArrival,
-    /// Threads that come.
+    /// Number of threads that arrive.
     pub arriving: u64,
 }
 
-/// The bound of a block of these warps, each with how many of its kind there are.
+/// Computes the bound of a block of warps, each kind of work with its number of warps.
 ///
 /// # Errors
 ///
-/// Where a barrier is certainly never satisfied, so that the block does not end.
+/// Fails if a barrier is certainly never satisfied, so that the block does not terminate.
 pub fn block_bound(warps: &[(WarpWork, u64)]) -> Result<BlockBound, UnsatisfiedBarrier> {
     let issues = sum(warps
         .iter()
@@ -112,11 +112,11 @@ pub fn block_bound(warps: &[(WarpWork, u64)]) -> Result<BlockBound, UnsatisfiedB
     })
 }
 
-/// The stalls of a block whose warps pass each barrier together.
+/// Bounds the stalls of a block whose warps pass each barrier together; `None` if they may not.
 ///
-/// Say that all warps have passed their first n barriers, each with all others that have as many. Those that have a
-/// further one come to it; if it is the same for all and waits for exactly as many threads as they are, then it opens
-/// when the last of them is there, and not before.
+/// By induction: assume that all warps have passed their first n barriers, each together with all others that have as
+/// many. Those with a further barrier arrive at it; if it is the same for all of them and expects exactly their number
+/// of threads, it opens when the last of them arrives, and not before.
 fn aligned_stalls(warps: &[(WarpWork, u64)]) -> Result<Option<u64>, UnsatisfiedBarrier> {
     let mut epochs = Vec::with_capacity(warps.len());
     for (work, count) in warps {
@@ -197,11 +197,11 @@ mod tests {
         let bound = block_bound(&[(a.clone(), 1), (b, 1)]).unwrap();
         assert_eq!((bound.issues, bound.stalls), (14, 18));
         assert_eq!(bound.rule, StallRule::AlignedBarriers);
-        // A barrier that fewer threads open than come: nobody knows who waits for whom.
+        // A barrier that opens for fewer threads than arrive: which warps wait for each other is unknown.
         let c = WarpWork::Epochs(vec![epoch(5, 9, Some((6, 4))), epoch(2, 0, None)]);
         let bound = block_bound(&[(c, 2)]).unwrap();
         assert_eq!((bound.stalls, bound.rule), (18, StallRule::AnyBarriers));
-        // One that never opens.
+        // A barrier that never opens.
         assert_eq!(block_bound(&[(a, 1)]).unwrap_err().arriving, 4);
     }
 }

@@ -1,7 +1,8 @@
-//! The claim that a number bounds a model, in a form that can be checked without solving anything.
+//! Certificates: evidence that a number bounds an integer program, which can be checked without solving it (weak
+//! duality of linear programming).
 //!
-//! Nothing here shares code with the solver: it reads the model, works in arbitrary precision and may be read as the
-//! definition of what a bound is.
+//! The checker shares no code with the solver: it reads the program and computes in arbitrary precision. It may be read
+//! as the definition of a bound.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -10,15 +11,15 @@ use warpbound_base::Diagnostic;
 
 use crate::model::{IntegerProgram, Relation};
 
-/// Evidence for an upper bound of a [`Model`].
+/// Evidence for an upper bound of an [`IntegerProgram`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// The claim: no integer point of the model has a larger objective.
+    /// Claimed bound: no integer point of the program has a larger objective.
     pub bound: i128,
-    /// One multiplier per row. Adding up the rows, each times its multiplier, must give a row that implies the bound.
+    /// Multipliers, one for each row. The sum of the rows, each times its multiplier, must imply the bound.
     pub multipliers: Vec<BigRational>,
-    /// An integer point of the model, one value per variable, where one is known: the bound is no lower than its
-    /// objective.
+    /// Witness: an integer point of the program, one value for each variable, if one is known. Its objective is a lower
+    /// bound of the optimum.
     pub witness: Option<Vec<u128>>,
 }
 
@@ -32,7 +33,8 @@ pub struct Certificate {
 /// 4. The witness obeys every row and bound, and its objective does not exceed the claim.
 ///
 /// # Errors
-/// What does not hold, naming the row or variable.
+///
+/// Names the step that does not hold, with the row or variable.
 pub fn verify(model: &IntegerProgram, certificate: &Certificate) -> Result<i128, Diagnostic> {
     let costs: Vec<i64> = model.vars().iter().map(|var| var.cost).collect();
     let implied = implied_bound(model, &costs, &certificate.multipliers)?;
@@ -54,11 +56,12 @@ pub fn verify(model: &IntegerProgram, certificate: &Certificate) -> Result<i128,
     Ok(certificate.bound)
 }
 
-/// Checks that `multipliers` prove that no point obeys the rows of `model`: with all costs 0 they would imply an
-/// objective below 0, yet it is 0 everywhere.
+/// Checks that `multipliers` prove that no point satisfies the rows of `model` (Farkas' lemma): with all costs 0 they
+/// would imply an objective below 0, yet it is 0 everywhere.
 ///
 /// # Errors
-/// What does not hold.
+///
+/// Names the condition that does not hold.
 pub fn verify_infeasible(model: &IntegerProgram, multipliers: &[BigRational]) -> Result<(), Diagnostic> {
     let costs = vec![0; model.vars().len()];
     if implied_bound(model, &costs, multipliers)?.is_negative() {
@@ -70,11 +73,12 @@ pub fn verify_infeasible(model: &IntegerProgram, multipliers: &[BigRational]) ->
     }
 }
 
-/// Checks that `direction` is a ray: from any point of `model`, adding it any number of times obeys every row and
-/// bound and gains each time.
+/// Checks that `direction` is a ray: added to any point of `model` any number of times, it violates no row or bound
+/// and increases the objective each time.
 ///
 /// # Errors
-/// What does not hold.
+///
+/// Names the condition that does not hold.
 pub fn verify_ray(model: &IntegerProgram, direction: &[BigRational]) -> Result<(), Diagnostic> {
     if direction.len() != model.vars().len() {
         return Err(Diagnostic::new("the ray has not one value per variable"));
@@ -115,10 +119,11 @@ pub fn verify_ray(model: &IntegerProgram, direction: &[BigRational]) -> Result<(
     Ok(())
 }
 
-/// Steps 1 and 2 of [`verify`]: the largest objective that the weighted sum of the rows admits.
+/// Computes the largest objective that the weighted sum of the rows admits: steps 1 and 2 of [`verify`].
 ///
 /// # Errors
-/// A multiplier of the wrong sign, or a variable that may grow without end.
+///
+/// Fails on a multiplier of the wrong sign, or a variable that may grow without limit.
 pub fn implied_bound(
     model: &IntegerProgram,
     costs: &[i64],
@@ -178,10 +183,11 @@ pub fn implied_bound(
     Ok(total)
 }
 
-/// The objective of an integer point that obeys every row and bound of `model`.
+/// Computes the objective of an integer point that satisfies every row and bound of `model`.
 ///
 /// # Errors
-/// The first row or bound that the point violates.
+///
+/// Names the first row or bound that the point violates.
 pub fn evaluate(model: &IntegerProgram, point: &[u128]) -> Result<BigInt, Diagnostic> {
     if point.len() != model.vars().len() {
         return Err(Diagnostic::new(format!(

@@ -1,8 +1,8 @@
-//! Abstract CTA simulation (`abstract-cta-2014`, section 3.3): the estimate of the paper as published.
+//! Abstract CTA simulation (`abstract-cta-2014`, section 3.3): the estimate of the paper, as published.
 //!
-//! One abstract warp stands for all; how many warps execute an element is between `N_low` and `N_high`. The estimate is
-//! no bound: it leaves out the last evaluation of each loop's predicate ([`Estimate::corrected`] adds it) and sync
-//! instructions that the lanes of a warp execute one after the other. For a bound see [`crate::block`].
+//! One abstract warp represents all warps; between `N_low` and `N_high` warps execute an element. The estimate is
+//! not a bound: it omits the last evaluation of each loop's predicate ([`Estimate::corrected`] adds it) and sync
+//! instructions that lanes of a warp execute one after the other. For a bound see [`crate::block`].
 
 use std::collections::BTreeMap;
 
@@ -10,88 +10,87 @@ use warpbound_graph::LoopIndex;
 
 use crate::abstract_warp::{AbstractWarp, WarpElement};
 
-/// How often the warps of a block iterate each loop, each time that they come to it: warps in any order, one number
-/// each.
+/// Iteration counts of each loop per entry: one number for each warp of the block, in any order.
 pub type Iterations = BTreeMap<LoopIndex, Vec<u64>>;
 
-/// A step of the simulation, or several that were alike.
+/// Step of the simulation, or several equal steps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CtaStep {
-    /// An element outside all loops.
+    /// Element outside all loops.
     Element {
-        /// Its position in the abstract warp.
+        /// Position in the abstract warp.
         element: usize,
         /// Cycles of instructions that it adds.
         instr: u64,
         /// Cycles of stalls that were added while it was simulated.
         stall: u64,
-        /// Warps that execute it, at least and at most.
+        /// Minimum and maximum number of warps that execute it (`N_low`, `N_high`).
         warps: (u64, u64),
-        /// `T_SHIFT` behind it.
+        /// `T_SHIFT` after it.
         shift: u64,
     },
-    /// Iterations of a loop outside all loops.
+    /// Iterations of an outermost loop.
     Iterations {
-        /// The loop's position in the abstract warp.
+        /// Position of the loop in the abstract warp.
         element: usize,
-        /// How many.
+        /// Number of iterations.
         count: u64,
-        /// Cycles of instructions of one.
+        /// Cycles of instructions per iteration.
         instr: u64,
-        /// Cycles of stalls of one.
+        /// Cycles of stalls per iteration.
         stall: u64,
-        /// Warps that execute them.
+        /// Number of warps that execute them.
         warps: u64,
     },
-    /// Accesses left in the LOG at the end.
+    /// Flush of the accesses left in the LOG at the end.
     Flush {
         /// Cycles of stalls.
         stall: u64,
     },
 }
 
-/// The estimate of a block.
+/// Estimate of a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Estimate {
     /// Cycles in which instructions are issued (`T_instr`).
     pub instr: u64,
     /// Cycles of stalls (`T_stall`).
     pub stall: u64,
-    /// Cycles of the loop predicates' last evaluations, which the paper leaves out.
+    /// Cycles of the last evaluations of the loop predicates, which the paper omits.
     pub omitted: u64,
-    /// How it came about.
+    /// Steps of the simulation.
     pub steps: Vec<CtaStep>,
 }
 
 impl Estimate {
-    /// `T_exec`: the estimate as published.
+    /// Execution time as published (`T_exec`), in cycles.
     pub fn cycles(&self) -> u64 {
         self.instr.saturating_add(self.stall)
     }
 
-    /// The estimate with what the paper leaves out.
+    /// Execution time with the cycles that the paper omits.
     pub fn corrected(&self) -> u64 {
         self.cycles().saturating_add(self.omitted)
     }
 }
 
-/// Why there is no estimate.
+/// Reason why there is no estimate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoEstimate {
-    /// Nothing is known of how often this loop iterates.
+    /// Loop with unknown iteration counts.
     Unknown(LoopIndex),
-    /// The simulation would take too long.
+    /// Simulation with too many steps.
     TooLong,
 }
 
-/// Elements that are simulated at most.
+/// Maximum number of elements to simulate.
 const MAX_STEPS: u64 = 50_000_000;
 
-/// Simulates `warps` warps; a memory access takes `memory` cycles.
+/// Simulates a block of `warps` warps with a memory latency of `memory` cycles.
 ///
 /// # Errors
 ///
-/// Where a loop's iterations are not known, or loops are nested too deeply to be simulated.
+/// Fails if the iteration counts of a loop are unknown, or if the simulation would take too many steps.
 pub fn simulate(
     warp: &AbstractWarp,
     warps: u64,
@@ -119,7 +118,7 @@ pub fn simulate(
         let warps = (simulation.state.low, simulation.state.high);
         match element {
             WarpElement::Loop { index, head, body } => {
-                let mut note = |count, instr, stall, warps| match steps.last_mut() {
+                let mut record = |count, instr, stall, warps| match steps.last_mut() {
                     Some(CtaStep::Iterations {
                         element,
                         count: known,
@@ -137,7 +136,7 @@ pub fn simulate(
                         warps,
                     }),
                 };
-                simulation.iterate(*index, head, body, &all, &mut note)?;
+                simulation.iterate(*index, head, body, &all, &mut record)?;
             }
             element => {
                 simulation.element(element, &all)?;
@@ -166,12 +165,12 @@ pub fn simulate(
     })
 }
 
-/// A memory access whose stall is not counted yet.
+/// Memory access in the LOG, whose stall is not yet counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Access {
-    /// The lowest occupancy since it was made.
+    /// Minimum of `N_low` since the access.
     low: u64,
-    /// Instructions that a warp has executed since.
+    /// Cycles of instructions that a warp has executed since the access.
     distance: u64,
 }
 
@@ -205,7 +204,7 @@ impl CtaSimulation<'_> {
                 for access in &mut self.state.log {
                     access.distance = access.distance.saturating_add(*instr);
                 }
-                // What lies further back than the warps are apart interleaves with nothing any more.
+                // An access further back than the warps are apart (`T_SHIFT`) no longer overlaps with other warps.
                 let window = self.state.shift;
                 self.flush_if(|access| access.distance > window);
             }
@@ -246,19 +245,19 @@ impl CtaSimulation<'_> {
         self.stall = self.stall.saturating_add(stall);
     }
 
-    /// A loop; `note` is told of iterations: how many, instructions and stalls of one, warps.
+    /// Simulates a loop; calls `record` with (iterations, instruction cycles and stall cycles of one, warps).
     fn iterate(
         &mut self,
         index: LoopIndex,
         head: &[WarpElement],
         body: &[WarpElement],
         warps: &[usize],
-        note: &mut dyn FnMut(u64, u64, u64, u64),
+        record: &mut dyn FnMut(u64, u64, u64, u64),
     ) -> Result<(), NoEstimate> {
         let known = self.iterations.get(&index);
         let known = known.ok_or(NoEstimate::Unknown(index))?;
         let count_of = |warp: usize| known.get(warp).copied().unwrap_or(0);
-        // The warps that stay longest last, so that those that leave are at the front.
+        // Ascending iteration counts, so that warps leave the loop from the front.
         let mut order: Vec<usize> = warps.to_vec();
         order.sort_by_key(|&warp| count_of(warp));
         let outside = (self.state.low, self.state.high);
@@ -280,19 +279,19 @@ impl CtaSimulation<'_> {
                     self.element(element, inside)?;
                 }
                 let (instr, stall) = (self.instr - before.1, self.stall - before.2);
-                let mut alike = 1;
+                let mut repeated = 1;
                 if self.state == before.0 {
-                    // Each further one is the same.
-                    alike = until - done;
-                    let more = alike - 1;
+                    // The state is a fixpoint of the iteration, so all further iterations are equal.
+                    repeated = until - done;
+                    let more = repeated - 1;
                     let times = |one: u64| one.saturating_mul(more);
                     self.instr = self.instr.saturating_add(times(instr));
                     self.stall = self.stall.saturating_add(times(stall));
                     let forgotten = self.omitted - before.3;
                     self.omitted = self.omitted.saturating_add(times(forgotten));
                 }
-                note(alike, instr, stall, here);
-                done += alike;
+                record(repeated, instr, stall, here);
+                done += repeated;
             }
             left += inside.partition_point(|&warp| count_of(warp) == until);
         }
@@ -303,12 +302,12 @@ impl CtaSimulation<'_> {
                 _ => 0,
             })
             .sum();
-        // A loop that tests at its end has no such evaluation: what it tests ends its last iteration.
+        // A loop with its test at the end has no extra evaluation: the test is part of the last iteration.
         if !body.is_empty() {
             let all = head_time.saturating_mul(order.len() as u64);
             self.omitted = self.omitted.saturating_add(all);
         }
-        // Warps that leave at different times come to what follows at any time.
+        // Warps that leave at different times may execute the code after the loop one by one, so N_low drops to 1.
         let together = order.first().map(|&w| count_of(w)) == order.last().map(|&w| count_of(w));
         (self.state.low, self.state.high) = match together {
             true => outside,

@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive, Zero};
 
-/// An exact rational number: two machine words while they suffice, arbitrary precision beyond.
+/// Exact rational number: two machine words while they suffice, arbitrary precision otherwise.
 ///
 /// The form is canonical (lowest terms, positive denominator, `Big` only where `Small` cannot hold it), so derived
 /// equality is equality of numbers.
@@ -12,7 +12,7 @@ use num_traits::{Signed, ToPrimitive, Zero};
 pub(crate) enum Rational {
     /// `num / den`; `num` is never `i64::MIN`, so negation cannot overflow.
     Small { num: i64, den: i64 },
-    /// Anything larger.
+    /// Any number that two words cannot hold.
     Big(Box<BigRational>),
 }
 
@@ -27,9 +27,9 @@ impl Rational {
         }
     }
 
-    /// `num / den` in lowest terms; `den` must be positive.
+    /// Reduces `num / den` to lowest terms; `den` must be positive.
     fn ratio(num: i128, den: i128) -> Rational {
-        // Divisions of single words are several times faster.
+        // Divisions of single words are several times faster than of 128 bits.
         if let (Ok(num), Ok(den)) = (i64::try_from(num), i64::try_from(den))
             && num != i64::MIN
         {
@@ -43,7 +43,7 @@ impl Rational {
         Rational::lowest(num / divisor, den / divisor)
     }
 
-    /// `num / den`, which must be in lowest terms already; `den` must be positive.
+    /// Makes `num / den`, which must already be in lowest terms; `den` must be positive.
     fn lowest(num: i128, den: i128) -> Rational {
         match (i64::try_from(num), i64::try_from(den)) {
             (Ok(num), Ok(den)) if num != i64::MIN => Rational::Small { num, den },
@@ -67,7 +67,7 @@ impl Rational {
         }
     }
 
-    /// The number as a count; `None` for negative ones, fractions and those beyond 128 bits.
+    /// Converts to a count; `None` for negative numbers, fractions and numbers of more than 128 bits.
     pub(crate) fn to_count(&self) -> Option<u128> {
         match self {
             Rational::Small { num, den: 1 } => u128::try_from(*num).ok(),
@@ -117,7 +117,7 @@ impl Rational {
         }
     }
 
-    /// The distance from zero.
+    /// Absolute value.
     pub(crate) fn abs(&self) -> Rational {
         if self.is_negative() {
             self.neg()
@@ -136,7 +136,8 @@ impl Rational {
             );
             // Each product is below 2^126 in magnitude.
             return if b == 1 || d == 1 {
-                // What divides the denominator would divide the numerator it belongs to.
+                // In lowest terms: with b = 1 the sum is (a*d + c)/d, and a factor of d in the numerator would divide
+                // c, but c/d is in lowest terms. Likewise with d = 1.
                 Rational::lowest(a * d + c * b, b * d)
             } else {
                 Rational::ratio(a * d + c * b, b * d)
@@ -154,7 +155,7 @@ impl Rational {
             return Rational::ZERO;
         }
         if let (Rational::Small { num: a, den: b }, Rational::Small { num: c, den: d }) = (self, other) {
-            // Each numerator can share factors with the other's denominator only.
+            // A numerator shares factors only with the other's denominator, as both are in lowest terms.
             let across = |num: i64, den: i64| match den {
                 1 => (num, 1),
                 _ => {
@@ -199,7 +200,7 @@ impl Rational {
         }
     }
 
-    /// A nearby float, for choices where only speed depends on it.
+    /// Approximates as a float, for choices that affect only speed.
     pub(crate) fn approximate(&self) -> f64 {
         match self {
             Rational::Small { num, den } => *num as f64 / *den as f64,
@@ -251,9 +252,10 @@ fn gcd_of_words(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// A number with an infinitesimal part: `value + nudge * ε` for one ε below every positive number.
+/// Number with an infinitesimal part: `value + perturbation * ε`, with ε below every positive number.
 ///
-/// Degenerate steps of the simplex method move by ε instead of 0, which is what keeps it from cycling.
+/// With perturbed bounds, degenerate steps of the simplex method move by a multiple of ε instead of 0, which prevents
+/// cycling (perturbation method, Charnes 1952).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Perturbed {
     pub(crate) value: Rational,
@@ -291,7 +293,7 @@ impl Perturbed {
         }
     }
 
-    /// How `self` compares with `other * factor`.
+    /// Compares `self` with `other * factor`.
     pub(crate) fn cmp_scaled(&self, other: &Perturbed, factor: &Rational) -> Ordering {
         let value = self.value.cmp(&other.value.mul(factor));
         value.then_with(|| self.perturbation.cmp(&other.perturbation.mul(factor)))
@@ -315,7 +317,7 @@ impl Perturbed {
 mod tests {
     use super::*;
 
-    /// Every operation agrees with the arbitrary-precision one, also where words overflow.
+    /// Compares every operation with the arbitrary-precision one, also where words overflow.
     #[test]
     fn operations_agree_with_big_rationals() {
         let words = [

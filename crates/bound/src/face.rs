@@ -1,23 +1,22 @@
-//! Integer points among the optima of the relaxation.
+//! Search for an integer point on the optimal face of the relaxation.
 //!
-//! Most programs of kernels have an integer optimum that is as good as the relaxation's, and the relaxation's own
-//! point often misses it in a handful of counts. A few exact steps along the optimal face then find one, where the
-//! integer solver would start from nothing.
+//! Most programs of kernels have an integer optimum with the relaxation's objective, and the relaxation's vertex
+//! differs from it in a few counts. A few exact steps along the optimal face find it, where the integer solver would
+//! start from scratch.
 
 use crate::exact::Rational;
 use crate::integer::integral;
 use crate::reduce::Reduced;
 use crate::simplex::Simplex;
 
-/// Limit of the counts that are moved to an integer before the search ends.
+/// Maximum number of counts to round before the search gives up.
 const MAX_ROUNDED: usize = 64;
 
-/// An integer point of the program that `reduced` stands for, as good as the optimum that `simplex` has found; `None`
-/// where these steps reach none, although there may be one. It obeys the rows exactly; `simplex` is left at another
-/// optimum, with narrower bounds.
+/// Finds an integer point of the program behind `reduced` with the objective of the optimum in `simplex`. `None` if
+/// these steps reach none, although there may be one.
 ///
-/// Counts that are no integers are lowered to the next integer one after the other, or raised where that is not
-/// possible, and stay there.
+/// Fractional counts are lowered to the next integer one after the other, or raised where that is not possible, and
+/// fixed there. The point satisfies the rows exactly; `simplex` is left at another optimum, with narrower bounds.
 pub(crate) fn integer_optimum(simplex: &mut Simplex, reduced: &Reduced) -> Option<Vec<u128>> {
     simplex.restrict_to_optimal_face();
     for _ in 0..MAX_ROUNDED {
@@ -46,7 +45,7 @@ mod tests {
     use crate::model::{IntegerProgram, Relation};
     use crate::simplex::SimplexOutcome;
 
-    /// Variables `a` and `b` with these costs and rows `p a + q b <= r`.
+    /// Program with variables `a` and `b` with these costs and rows `p a + q b <= r`.
     fn model(costs: [i64; 2], rows: &[(i64, i64, i128)]) -> IntegerProgram {
         let mut model = IntegerProgram::new();
         let [a, b] = costs.map(|cost| model.add_var("count", cost, None));
@@ -56,7 +55,7 @@ mod tests {
         model
     }
 
-    /// The integer optimum that is found from an optimum which is none.
+    /// Integer optimum found from a fractional optimum.
     fn found(model: &IntegerProgram) -> Option<Vec<u128>> {
         let reduced = Reduced::new(&LinearProgram::relax(model));
         let mut simplex =

@@ -1,12 +1,13 @@
 use crate::exact::Rational;
 use crate::sparse::{CompressedLists, PositionSet, SparseVector, transposed};
 
-/// Exact factors `B = L U` of a square sparse matrix, followed by the column exchanges made since.
+/// Exact sparse factors `B = L U` of the basis matrix, followed by the column exchanges since (product form of the
+/// inverse, one eta column per exchange).
 ///
-/// Vectors are indexed by *position*: the k-th pivot has position k, which stands for its row in what goes into a
-/// solve of `B x = v` and for its column (a *slot* of the basis) in what comes out. So both factors are triangular as
-/// they stand, and a solve walks from one non-zero value to the next. Columns and rows that stand alone are pivoted
-/// first, so flow-like matrices get no fill.
+/// Vectors are indexed by *position*: the k-th pivot has position k, which stands for its row in the right side of
+/// `B x = v` and for its column (a *slot* of the basis) in the solution. So both factors are triangular without a
+/// permutation, and a solve visits only non-zero values. Singleton columns and rows are pivoted first, so matrices of
+/// flow networks get no fill-in.
 #[derive(Debug)]
 pub(crate) struct LuFactors {
     /// Position of each row.
@@ -15,25 +16,25 @@ pub(crate) struct LuFactors {
     row: Vec<usize>,
     /// Columns of L below the diagonal of ones.
     lower: CompressedLists<(usize, Rational)>,
-    /// The same by rows.
+    /// Rows of L below the diagonal.
     lower_rows: CompressedLists<(usize, Rational)>,
     /// Columns of U above its diagonal.
     upper: CompressedLists<(usize, Rational)>,
-    /// The same by rows.
+    /// Rows of U above its diagonal.
     upper_rows: CompressedLists<(usize, Rational)>,
-    /// The diagonal of U, inverted.
+    /// Reciprocals of the diagonal of U.
     inverse: Vec<Rational>,
     exchanges: Vec<Exchange>,
-    /// Entries of all exchanges.
+    /// Number of entries of all exchanges.
     exchange_entries: usize,
-    /// How many of them the solves have walked, about.
+    /// Estimated number of entries of exchanges that solves have visited.
     exchange_work: usize,
 }
 
-/// How many entries of exchanges may be walked per row before factoring anew costs less.
+/// Entries of exchanges visited per row from which on refactoring costs less.
 const MAX_WORK_PER_ROW: usize = 100;
 
-/// A column that replaced another: where it is pivoted, the inverse of its entry there, and its other entries.
+/// Column that replaced another: its pivot position, the reciprocal of the pivot, and its other entries.
 #[derive(Debug)]
 struct Exchange {
     at: usize,
@@ -42,7 +43,7 @@ struct Exchange {
 }
 
 impl LuFactors {
-    /// Factors `columns` (as many as `height`) and tells the slot of each; `None` when they are dependent.
+    /// Factorizes `columns` (`height` of them); returns the slot of each too. `None` if they are linearly dependent.
     pub(crate) fn factorize(height: usize, columns: &[&[(usize, Rational)]]) -> Option<(LuFactors, Vec<usize>)> {
         let mut row_uses = vec![0usize; height];
         for (row, _) in columns.iter().flat_map(|column| column.iter()) {
@@ -52,7 +53,7 @@ impl LuFactors {
         let mut pivot_rows = Vec::with_capacity(height);
         let mut position: Vec<Option<usize>> = vec![None; height];
         let mut inverses = Vec::with_capacity(height);
-        // The entries of L keep their rows until all rows have a position.
+        // Entries of L are indexed by row until all rows have a position.
         let mut lower = CompressedLists::with_capacity(height);
         let mut upper = CompressedLists::with_capacity(height);
         let mut has_lower = vec![false; height];
@@ -79,7 +80,8 @@ impl LuFactors {
             } else {
                 columns[index].iter().for_each(|(row, v)| sort(*row, v));
             }
-            // Prefer the row chosen by the ordering, then unit pivots, then rows few other columns use.
+            // Pivot choice: the row chosen by the ordering, then unit pivots, then rows that few columns use
+            // (Markowitz' criterion, simplified).
             let chosen = (0..below.len()).min_by_key(|&p| {
                 let (row, value) = &below[p];
                 (
@@ -118,27 +120,27 @@ impl LuFactors {
         Some((factor, slots))
     }
 
-    /// The position of `row`.
+    /// Position of `row`.
     pub(crate) fn position(&self, row: usize) -> usize {
         self.position[row]
     }
 
-    /// The row at `position`.
+    /// Row at `position`.
     pub(crate) fn row(&self, position: usize) -> usize {
         self.row[position]
     }
 
-    /// Whether columns were exchanged since the matrix was factored.
+    /// Whether columns were exchanged since the factorization.
     pub(crate) fn is_exchanged(&self) -> bool {
         !self.exchanges.is_empty()
     }
 
-    /// Whether factoring anew costs less than to go on with the exchanges.
+    /// Whether refactoring costs less than further solves with the exchanges.
     pub(crate) fn needs_refactoring(&self) -> bool {
         self.exchange_work > MAX_WORK_PER_ROW * self.row.len()
     }
 
-    /// Replaces the column of `slot` by one whose solution is `alpha`; `false` when that would be singular.
+    /// Replaces the column of `slot` by the column `a` with `B alpha = a`; returns `false` if that would be singular.
     pub(crate) fn exchange(&mut self, slot: usize, alpha: &SparseVector) -> bool {
         let Some(inverse) = alpha.get(slot).recip() else {
             return false;
@@ -224,8 +226,8 @@ fn subtract(v: &mut SparseVector, at: usize, entries: &[(usize, Rational)]) {
     }
 }
 
-/// Subtracts the finished columns of L from `work`, which is indexed by row; `pending` are the positions of its rows
-/// that have one.
+/// Subtracts the finished columns of L from `work`, which is indexed by row; `pending` are the positions of those of its
+/// rows that are pivoted.
 fn eliminate(
     work: &mut SparseVector,
     pending: &mut PositionSet,
@@ -248,7 +250,7 @@ fn eliminate(
     }
 }
 
-/// Columns in the order to eliminate them, with their pivot row where the structure alone decides it.
+/// Elimination order of the columns, with the pivot row where the structure alone decides it.
 fn elimination_order(height: usize, columns: &[&[(usize, Rational)]]) -> Vec<(usize, Option<usize>)> {
     let uses = columns.iter().enumerate();
     let uses = uses.flat_map(|(index, column)| column.iter().map(move |(row, _)| (*row, index)));
@@ -258,6 +260,7 @@ fn elimination_order(height: usize, columns: &[&[(usize, Rational)]]) -> Vec<(us
     let mut column_done = vec![false; columns.len()];
     let mut order = Vec::with_capacity(columns.len());
 
+    // Singleton columns, until none is left: upper triangular part.
     let mut single: Vec<usize> = (0..columns.len())
         .filter(|&c| column_count[c] == 1)
         .collect();
@@ -277,6 +280,7 @@ fn elimination_order(height: usize, columns: &[&[(usize, Rational)]]) -> Vec<(us
         }
     }
 
+    // Singleton rows among the rest: lower triangular part.
     let mut row_count: Vec<usize> = (0..height)
         .map(|row| by_row.list(row).iter().filter(|&&c| !column_done[c]).count())
         .collect();
@@ -299,7 +303,7 @@ fn elimination_order(height: usize, columns: &[&[(usize, Rational)]]) -> Vec<(us
         }
     }
 
-    // What is left has no triangular shape; short columns first keeps the fill small.
+    // The rest (the bump) is not triangular; short columns first keep the fill-in small.
     let mut rest: Vec<usize> = (0..columns.len()).filter(|&c| !column_done[c]).collect();
     rest.sort_by_key(|&c| {
         let active = columns[c].iter().filter(|e| !row_done[e.0]).count();

@@ -1,6 +1,6 @@
-//! Flow facts: what a person states about a kernel because the analyses cannot find it.
+//! Flow facts: statements of the user about a kernel that the analyses cannot derive.
 //!
-//! The file is TOML; [`LoopLine`] and the functions beside it write what [`FactsFile::parse`] reads:
+//! The file is TOML; [`LoopLine`], [`format_call`] and [`format_kernel`] write it, [`FactsFile::parse`] reads it:
 //!
 //! ```toml
 //! [[kernel]]
@@ -30,32 +30,32 @@ use crate::never::{Never, address};
 
 use number::{MISSING, MAX_NUMBER, FactNumber};
 
-/// The status of facts that runs showed.
+/// Status of facts that were observed in runs.
 const OBSERVED: &str = "observed";
 
-/// A loop as a facts file may name it.
+/// Name of a loop in a facts file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoopName {
     /// Short name, unique in the kernel: `L1`.
     pub id: String,
-    /// Address of the first instruction of its (first) header.
+    /// Address of the first instruction of its header; of the first header, if it has several.
     pub at: CodeAddr,
 }
 
-/// A parsed facts file.
+/// Parsed facts file.
 #[derive(Clone, Default, Debug)]
 pub struct FactsFile {
     kernels: Vec<KernelFacts>,
 }
 
-/// The facts about one kernel.
+/// Facts about one kernel.
 #[derive(Clone, Debug)]
 pub struct KernelFacts {
     /// Name of the kernel, mangled or demangled.
     pub name: String,
-    /// Digest of the code that the facts are about.
+    /// Digest of the code that the facts apply to.
     pub code: String,
-    /// The name of the person who answers for numbers that runs showed, where one is given.
+    /// Name of the person who vouches for numbers that were observed in runs, if given.
     pub signed_off_by: Option<String>,
     loops: Vec<LoopFact>,
     calls: Vec<CallFact>,
@@ -64,44 +64,44 @@ pub struct KernelFacts {
     line: usize,
 }
 
-/// Statements about a loop.
+/// Stated numbers of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LoopNumbers {
-    /// The most header executions of a thread for each entry of the loop.
+    /// Maximum header executions of a thread for each entry of the loop.
     pub bound: Option<u64>,
-    /// The most header executions of a thread in its whole run.
+    /// Maximum header executions of a thread in its whole run.
     pub total: Option<u64>,
 }
 
 impl LoopNumbers {
-    /// The most header executions for each entry that follow: no entry has more than the whole run.
+    /// Maximum header executions for each entry that the numbers imply: no entry has more than the whole run.
     pub fn per_entry(self) -> Option<u64> {
         self.bound.into_iter().chain(self.total).min()
     }
 }
 
-/// Numbers that were read, and their line.
+/// Numbers of a fact, and their line.
 #[derive(Clone, Copy)]
 struct StatedNumbers {
     numbers: LoopNumbers,
     line: usize,
 }
 
-/// What the lines read so far state about the loops at one address: enough to find the first line that
-/// contradicts a new one.
+/// Facts read so far about the loops at one address: enough to find the first line that contradicts a new one in
+/// logarithmic time.
 #[derive(Default)]
 struct StatementsAt {
-    /// The first line, and the first that states another bound than that.
+    /// First line, and the first line with numbers different from it.
     first: Option<StatedNumbers>,
     other: Option<StatedNumbers>,
-    /// The first line that names no loop; it speaks about all of them.
+    /// First line without an `id`, which applies to all loops at the address.
     unnamed: Option<StatedNumbers>,
-    /// The first line that names a loop.
+    /// First line of each `id`.
     named: BTreeMap<String, StatedNumbers>,
 }
 
 impl StatementsAt {
-    /// The first line that states another bound for the loop `id`, or for any loop where that is `None`.
+    /// First line with different numbers for the loop `id`, or for any loop if `id` is `None`.
     fn contradiction(&self, id: Option<&String>, numbers: LoopNumbers) -> Option<StatedNumbers> {
         let (one, two) = match id {
             None => (self.first, self.other),
@@ -140,12 +140,12 @@ struct LoopFact {
     line: usize,
 }
 
-/// What a facts file says about a function outside the file.
+/// Fact about a function outside the file.
 #[derive(Clone, Debug)]
 pub struct CallFact {
-    /// Its symbol.
+    /// Symbol of the function.
     pub name: String,
-    /// The most warp instructions that one call issues; `None` where the number is missing.
+    /// Maximum number of warp instructions that one call issues; `None` if the number is missing.
     pub instructions: Option<u64>,
     line: usize,
 }
@@ -197,26 +197,26 @@ struct CallRow {
 }
 
 impl FactsFile {
-    /// The largest bound of a loop that can be stated.
+    /// Largest bound of a loop that can be stated.
     pub const MAX_BOUND: u64 = MAX_NUMBER;
 
-    /// Reads the text of a facts file; `file` is its name in messages.
+    /// Parses the text of a facts file; `file` is its name in messages.
     ///
     /// # Errors
     ///
-    /// One line naming file and line, for text that is not TOML, misses a key, has one that is not
-    /// known, has a number out of range, or states two things about the same loop, call or kernel.
+    /// Names file and line, for text that is not TOML, lacks a key, has an unknown key or a number out of range, or
+    /// contradicts itself about a loop, call or kernel.
     pub fn parse(file: &str, text: &str) -> Result<FactsFile, Diagnostic> {
         FactsFile::read(file, text).map_err(|d| d.in_file(file))
     }
 
     fn read(file: &str, text: &str) -> Result<FactsFile, Diagnostic> {
-        // Facts about a library are some hundred thousand lines: none is counted or compared twice.
+        // A library has hundreds of thousands of lines of facts, so reading is linear: line breaks are collected once.
         let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
         let line_of = |span: Range<usize>| breaks.partition_point(|&at| at < span.start) + 1;
         let rows: FileRow = toml::from_str(text).map_err(|error| {
-            let what = error.message().lines().collect::<Vec<_>>().join(": ");
-            let diagnostic = Diagnostic::new(what.replace(char::is_control, "\u{fffd}"));
+            let message = error.message().lines().collect::<Vec<_>>().join(": ");
+            let diagnostic = Diagnostic::new(message.replace(char::is_control, "\u{fffd}"));
             match error.span() {
                 Some(span) => at_line(diagnostic, line_of(span)),
                 None => diagnostic,
@@ -228,7 +228,7 @@ impl FactsFile {
             let line = line_of(row.span());
             let kernel = KernelFacts::read(file, row.into_inner(), line, &line_of)?;
             match lines.entry((kernel.name.clone(), kernel.code.clone())) {
-                Entry::Vacant(place) => place.insert(line),
+                Entry::Vacant(vacant) => vacant.insert(line),
                 Entry::Occupied(other) => {
                     return Err(at_line(
                         Diagnostic::new(format!(
@@ -245,16 +245,119 @@ impl FactsFile {
         Ok(FactsFile { kernels })
     }
 
-    /// The kernels the file speaks about.
+    /// Facts of all kernels in the file.
     pub fn kernels(&self) -> &[KernelFacts] {
         &self.kernels
     }
 
-    /// The facts about the code of a digest that has one of these names.
+    /// Facts about the kernel with one of these names and this code digest.
     pub fn find(&self, names: [&str; 2], digest: &str) -> Option<&KernelFacts> {
         let mut kernels = self.kernels.iter();
         kernels.find(|k| k.code == digest && names.contains(&k.name.as_str()))
     }
+}
+
+impl LoopFact {
+    /// Reads the fact of a line of `loops`; `stated` are the facts read before, by address.
+    fn read(
+        row: LoopRow,
+        line: usize,
+        stated: &mut BTreeMap<CodeAddr, StatementsAt>,
+    ) -> Result<LoopFact, Diagnostic> {
+        let Some(at) = address(&row.at) else {
+            return Err(Diagnostic::new(format!(
+                "`at` is {:?}, not an address like \"0x0128\"",
+                row.at
+            )));
+        };
+        if let Some(id) = &row.id {
+            reject_control_characters("id", id)?;
+        }
+        let numbers = row.numbers()?;
+        let here = stated.entry(at).or_default();
+        if let Some(other) = here.contradiction(row.id.as_ref(), numbers) {
+            let key = match other.numbers.bound != numbers.bound {
+                true => "bound",
+                false => "total",
+            };
+            return Err(Diagnostic::new(format!(
+                "the loop at {at} has another {key} in line {}",
+                other.line
+            )));
+        }
+        here.add(row.id.as_ref(), StatedNumbers { numbers, line });
+        Ok(LoopFact {
+            id: row.id,
+            at,
+            numbers,
+            line,
+        })
+    }
+}
+
+impl LoopRow {
+    /// Numbers of the line, checked for their range.
+    fn numbers(&self) -> Result<LoopNumbers, Diagnostic> {
+        if self.bound.is_none() && self.total.is_none() {
+            return Err(Diagnostic::new("missing field `bound`, or `total`"));
+        }
+        let number = |number: &Option<FactNumber>, key| match number {
+            None => Ok(None),
+            Some(number) => number.value(key).map_err(Diagnostic::new),
+        };
+        let numbers = LoopNumbers {
+            bound: number(&self.bound, "bound")?,
+            total: number(&self.total, "total")?,
+        };
+        if numbers.bound == Some(0) {
+            return Err(Diagnostic::new(
+                "a loop bound counts header executions per entry, so it is at least 1",
+            ));
+        }
+        if numbers.total == Some(0) {
+            return Err(Diagnostic::new(
+                "a total of 0 is a loop that no thread enters, which `never` states",
+            ));
+        }
+        Ok(numbers)
+    }
+}
+
+impl CallFact {
+    /// Reads the fact of a line of `calls`; `stated` are the costs read before, with their lines.
+    fn read(
+        row: CallRow,
+        line: usize,
+        stated: &mut BTreeMap<String, (Option<u64>, usize)>,
+    ) -> Result<CallFact, Diagnostic> {
+        reject_control_characters("name", &row.name)?;
+        let instructions = row
+            .instructions
+            .value("instructions")
+            .map_err(Diagnostic::new)?;
+        let this = (instructions, line);
+        let (first, first_line) = *stated.entry(row.name.clone()).or_insert(this);
+        if first != instructions {
+            return Err(Diagnostic::new(format!(
+                "{} has another cost in line {first_line}",
+                row.name
+            )));
+        }
+        Ok(CallFact {
+            name: row.name,
+            instructions,
+            line,
+        })
+    }
+}
+
+/// Reads the fact of a line of `never`.
+fn read_never(text: &str) -> Result<Never, Diagnostic> {
+    Never::parse(text).ok_or_else(|| {
+        Diagnostic::new(format!(
+            "`never` has {text:?}, not an address like \"0x0128\" or a step like \"0x0128 -> 0x0150\""
+        ))
+    })
 }
 
 impl KernelFacts {
@@ -284,100 +387,27 @@ impl KernelFacts {
             never: Vec::new(),
             line,
         };
-        let mut places = BTreeMap::<CodeAddr, StatementsAt>::new();
+        let mut stated_loops = BTreeMap::new();
         for row in row.loops {
             let line = line_of(row.span());
-            let row = row.into_inner();
-            let fail = |what: String| Err(at_line(Diagnostic::new(what), line));
-            let Some(at) = address(&row.at) else {
-                return fail(format!(
-                    "`at` is {:?}, not an address like \"0x0128\"",
-                    row.at
-                ));
-            };
-            if let Some(id) = &row.id {
-                reject_control_characters("id", id).map_err(|d| at_line(d, line))?;
-            }
-            if row.bound.is_none() && row.total.is_none() {
-                return fail("missing field `bound`, or `total`".to_owned());
-            }
-            let number = |number: Option<FactNumber>, key| match number {
-                None => Ok(None),
-                Some(number) => number.value(key),
-            };
-            let numbers = match (number(row.bound, "bound"), number(row.total, "total")) {
-                (Ok(bound), Ok(total)) => LoopNumbers { bound, total },
-                (Err(what), _) | (_, Err(what)) => return fail(what),
-            };
-            if numbers.bound == Some(0) {
-                return fail(
-                    "a loop bound counts header executions per entry, so it is at least 1"
-                        .to_owned(),
-                );
-            }
-            if numbers.total == Some(0) {
-                return fail(
-                    "a total of 0 is a loop that nobody enters, which `never` states".to_owned(),
-                );
-            }
-            let here = places.entry(at).or_default();
-            if let Some(other) = here.contradiction(row.id.as_ref(), numbers) {
-                let key = match other.numbers.bound != numbers.bound {
-                    true => "bound",
-                    false => "total",
-                };
-                return fail(format!(
-                    "the loop at {at} has another {key} in line {}",
-                    other.line
-                ));
-            }
-            here.add(row.id.as_ref(), StatedNumbers { numbers, line });
-            facts.loops.push(LoopFact {
-                id: row.id,
-                at,
-                numbers,
-                line,
-            });
+            let read = LoopFact::read(row.into_inner(), line, &mut stated_loops);
+            facts.loops.push(read.map_err(|d| at_line(d, line))?);
         }
         for row in row.never {
             let line = line_of(row.span());
-            let text = row.into_inner();
-            let never = Never::parse(&text).ok_or_else(|| {
-                let what = format!(
-                    "`never` has {text:?}, not an address like \"0x0128\" or a step like \"0x0128 -> 0x0150\""
-                );
-                at_line(Diagnostic::new(what), line)
-            })?;
+            let never = read_never(&row.into_inner()).map_err(|d| at_line(d, line))?;
             facts.never.push((never, line));
         }
-        let mut stated = BTreeMap::<String, (Option<u64>, usize)>::new();
+        let mut stated_calls = BTreeMap::new();
         for row in row.calls {
             let line = line_of(row.span());
-            let row = row.into_inner();
-            let fail = |what: String| Err(at_line(Diagnostic::new(what), line));
-            reject_control_characters("name", &row.name).map_err(|d| at_line(d, line))?;
-            let instructions = match row.instructions.value("instructions") {
-                Ok(instructions) => instructions,
-                Err(what) => return fail(what),
-            };
-            let this = (instructions, line);
-            let (first, first_line) = *stated.entry(row.name.clone()).or_insert(this);
-            if first != instructions {
-                return fail(format!(
-                    "{} has another cost in line {first_line}",
-                    row.name
-                ));
-            }
-            facts.calls.push(CallFact {
-                name: row.name,
-                instructions,
-                line,
-            });
+            let read = CallFact::read(row.into_inner(), line, &mut stated_calls);
+            facts.calls.push(read.map_err(|d| at_line(d, line))?);
         }
         Ok(facts)
     }
 
-    /// The bound of each of `loops` that follows from what is stated, see [`LoopNumbers::per_entry`].
+    /// Bound of each of `loops` that the facts imply, see [`LoopNumbers::per_entry`].
     ///
     /// # Errors
     ///
@@ -387,14 +417,15 @@ impl KernelFacts {
         Ok(numbers.into_iter().map(LoopNumbers::per_entry).collect())
     }
 
-    /// The statements about each of `loops`.
+    /// Stated numbers of each of `loops`.
     ///
     /// # Errors
     ///
-    /// One line where they name a loop that the kernel does not have.
+    /// Names the line of a fact about a loop that the kernel does not have, or that does not identify one loop.
     pub fn numbers(&self, loops: &[LoopName]) -> Result<Vec<LoopNumbers>, Diagnostic> {
-        let fail =
-            |what: String, line| at_line(Diagnostic::new(what), line).in_file(self.file.as_str());
+        let fail = |message: String, line| {
+            at_line(Diagnostic::new(message), line).in_file(self.file.as_str())
+        };
         let mut bounds = vec![LoopNumbers::default(); loops.len()];
         for fact in &self.loops {
             let here = || loops.iter().filter(|l| l.at == fact.at);
@@ -408,13 +439,13 @@ impl KernelFacts {
                 Some(id) => l.at == fact.at && l.id == *id,
                 None => l.at == fact.at,
             };
-            let what = match (here().count(), &fact.id) {
+            let message = match (here().count(), &fact.id) {
                 (0, _) => {
-                    let what = format!("the kernel has no loop at {}", fact.at);
-                    return Err(fail(what, fact.line)
+                    let message = format!("the kernel has no loop at {}", fact.at);
+                    return Err(fail(message, fact.line)
                         .hint("`warpbound facts` prints the loops that there are"));
                 }
-                // Loops may share an address where one has more headers.
+                // Loops may share an address if one of them has several headers.
                 (2.., None) => Some(format!(
                     "at {} are the loops {}, `id` must say which is meant",
                     fact.at,
@@ -425,8 +456,8 @@ impl KernelFacts {
                 }
                 _ => None,
             };
-            if let Some(what) = what {
-                return Err(fail(what, fact.line));
+            if let Some(message) = message {
+                return Err(fail(message, fact.line));
             }
             let Some(bound) = loops
                 .iter()
@@ -445,37 +476,37 @@ impl KernelFacts {
         self.never.iter().map(|&(never, _)| never)
     }
 
-    /// Adds the place of the statement of a number among [`KernelFacts::never`] to a diagnostic.
+    /// Adds the location of fact `number` of [`KernelFacts::never`] to a diagnostic.
     pub fn locate_never(&self, number: usize, diagnostic: Diagnostic) -> Diagnostic {
         let line = self.never.get(number).map_or(self.line, |&(_, line)| line);
         at_line(diagnostic, line).in_file(self.file.as_str())
     }
 
-    /// The stated cost of a call of a function outside the file, in warp instructions per call.
+    /// Stated cost of a function outside the file, in warp instructions per call.
     pub fn call(&self, name: &str) -> Option<u64> {
         self.calls.iter().find(|c| c.name == name)?.instructions
     }
 
-    /// The lines about functions outside the file.
+    /// Facts about functions outside the file.
     pub fn calls(&self) -> &[CallFact] {
         &self.calls
     }
 
-    /// Adds the place of these facts to a diagnostic.
+    /// Adds the location of these facts to a diagnostic.
     pub fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
         at_line(diagnostic, self.line).in_file(self.file.as_str())
     }
 
-    /// Adds the place of one of their lines to a diagnostic.
+    /// Adds the location of a call fact to a diagnostic.
     pub fn locate_call(&self, call: &CallFact, diagnostic: Diagnostic) -> Diagnostic {
         at_line(diagnostic, call.line).in_file(self.file.as_str())
     }
 }
 
-/// Why facts with a status are refused: what runs showed holds for these runs, and a bound for all.
+/// Error of facts with a status: observed numbers hold for the runs that were observed, a bound must hold for all.
 fn status_error(status: &str) -> Diagnostic {
     match status == OBSERVED {
-        true => Diagnostic::new("the facts are observed in runs, which states nothing of others").hint(
+        true => Diagnostic::new("the facts are observed in runs, which proves nothing about others").hint(
             "check that each number holds for every input, then replace this line by signed_off_by = \"YOUR NAME\"",
         ),
         false => Diagnostic::new(format!("`status` is {status:?}, which is not known"))
@@ -487,7 +518,7 @@ fn at_line(diagnostic: Diagnostic, line: usize) -> Diagnostic {
     diagnostic.at(format!("line {line}"))
 }
 
-/// Refuses text that would break a line of a message.
+/// Rejects text that would break a line of a message.
 fn reject_control_characters(key: &str, text: &str) -> Result<(), Diagnostic> {
     match text.contains(char::is_control) {
         true => Err(Diagnostic::new(format!(
@@ -497,28 +528,28 @@ fn reject_control_characters(key: &str, text: &str) -> Result<(), Diagnostic> {
     }
 }
 
-/// What a facts file says of a loop beside its bound.
+/// Line of a facts file for a loop: everything but its numbers.
 #[derive(Clone, Debug)]
 pub struct LoopLine<'a> {
-    /// Its names.
+    /// Name of the loop.
     pub name: &'a LoopName,
     /// Source line of the header.
     pub source: Option<String>,
-    /// Nesting depth, 1 is outermost.
+    /// Nesting depth; 1 is outermost.
     pub depth: u32,
-    /// Addresses of all headers, where there are several: the bound counts the executions of them all.
+    /// Addresses of all headers, if there are several; the bound counts the executions of all of them.
     pub headers: &'a [CodeAddr],
-    /// The recursive function whose calls make up this loop: the bound counts the calls.
+    /// Recursive function whose calls form this loop; the bound counts the calls.
     pub recursion: Option<String>,
 }
 
 impl LoopLine<'_> {
-    /// The line, without indentation, with a place for the bound.
+    /// Formats the line, without indentation, with the mark of a missing bound.
     pub fn format_line(&self) -> String {
         self.format_line_with(LoopNumbers::default())
     }
 
-    /// The same with numbers.
+    /// Formats the line, without indentation, with these numbers.
     pub fn format_line_with(&self, numbers: LoopNumbers) -> String {
         let bound = match numbers.bound {
             Some(bound) => bound.to_string(),
@@ -547,18 +578,18 @@ impl LoopLine<'_> {
     }
 }
 
-/// The line of a facts file for one function outside the file, without indentation.
+/// Formats the line of a facts file for one function outside the file, without indentation.
 pub fn format_call(name: &str) -> String {
     let name = quoted(name);
     format!("{{ name = {name}, instructions = \"{MISSING}\" }},")
 }
 
-/// The lines of a facts file for one kernel; `loops` and `calls` are spelled lines.
+/// Formats the facts of one kernel; `loops` and `calls` are formatted lines.
 pub fn format_kernel(name: &str, digest: &str, loops: &[String], calls: &[String]) -> String {
     format_facts(name, digest, "", loops, calls)
 }
 
-/// The same for numbers that runs showed: a facts file is refused as long as they are marked as such.
+/// Formats facts observed in runs: a facts file with this status is refused until a person vouches for the numbers.
 pub fn format_observed(name: &str, digest: &str, loops: &[String], calls: &[String]) -> String {
     let status = format!("status = {}\n", quoted(OBSERVED));
     format_facts(name, digest, &status, loops, calls)

@@ -1,4 +1,4 @@
-//! The integer optimum by a solver in floating point, whose answer counts only after an exact check.
+//! Integer optimum by a floating-point solver; its answer is used only after an exact check.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -16,24 +16,26 @@ use crate::linear::LinearProgram;
 use crate::model::{IntegerProgram, Relation};
 use crate::reduce::Reduced;
 
-/// How far a variable may move from the relaxation's optimum; the larger one is tried where the smaller one leaves no
-/// point. The solver starts from such limits where it has no others, so a large one costs it precision.
+/// Search radii: the distance that a variable may have from the relaxation's optimum. The larger radius is tried if the
+/// smaller one has no point. The radius is the solver's bound of variables without another one, so a large radius costs
+/// precision.
 const SEARCH_RADII: [i32; 2] = [1 << 20, i32::MAX];
 
-/// Wall-clock seconds after which the solver is told to stop. A safety net: it may cycle inside one subproblem, where
-/// the limit on their number does not help. Whatever it has by then is dropped, so that a faster machine can find a
-/// witness where a slower one finds none, but never another one.
+/// Time limit of the solver in seconds of wall-clock time. It is a safety net: the solver may cycle inside one
+/// subproblem, where the limit on their number does not help. A partial result is dropped, so that a faster host can
+/// find a witness where a slower one finds none, but never a different one.
 const TIME_LIMIT_SECONDS: u32 = 10;
 
-/// An integer point of `model` with the largest objective that the solver finds within `nodes` subproblems, near
-/// `center`, the optimum of the relaxation of `reduced`, which stands for `model`. It obeys every row and bound of
-/// `model` exactly.
+/// Finds an integer point of `model` near `center` with the largest objective that the solver reaches within `nodes`
+/// subproblems. `center` is the optimum of the relaxation of `reduced`, the reduced form of `model`. The point satisfies
+/// every row and bound of `model` exactly.
 ///
-/// The solver sees the distance from `center` rounded down instead of the counts themselves: that distance is small
-/// where the counts leave the range in which floating point knows every integer.
+/// The variables of the solver are the distances from `center` rounded down and not the counts: the distances are small
+/// also where the counts exceed the range in which floating point represents every integer.
 ///
 /// # Errors
-/// Why there is none: the solver's own reason, its panic, or what the exact check refused.
+///
+/// Gives the reason why there is no point: the solver's, its panic, or the violation that the exact check found.
 pub(crate) fn integer_point(
     model: &IntegerProgram,
     reduced: &Reduced,
@@ -49,7 +51,7 @@ pub(crate) fn integer_point(
         let solver = || solve_near(&reduced.linear, &center, reach, nodes);
         match check_solver(model, reduced, &center, solver) {
             Ok(Some(point)) => return Ok(point),
-            // Going on could find another point on a slower machine than on a faster one.
+            // A second attempt could find another point on a slower host than on a faster one.
             Ok(None) => break,
             Err(why) => refused = Some(why),
         }
@@ -61,17 +63,17 @@ pub(crate) fn integer_point(
     }))
 }
 
-/// What a solver answers: how far each variable moves, or `None` when it was stopped by its limits.
+/// Result of a solver: the distance that each variable moves, or `None` if it was stopped by its limits.
 type SolverResult = Result<Option<Vec<f64>>, String>;
 
-/// The point that `solver` finds, if it obeys every row and bound of `model`.
+/// Runs `solver` and checks that its point satisfies every row and bound of `model`.
 fn check_solver(
     model: &IntegerProgram,
     reduced: &Reduced,
     center: &[Rational],
     solver: impl FnOnce() -> SolverResult,
 ) -> Result<Option<Vec<u128>>, Diagnostic> {
-    // What a solver leaves behind when it panics is dropped with it.
+    // Unwind safety: the state of a solver that panics is dropped with it.
     let moves = catch_unwind(AssertUnwindSafe(solver))
         .unwrap_or_else(|_| Err("it panicked".to_owned()))
         .map_err(|why| Diagnostic::new(format!("the integer solver found no point: {why}")))?;
@@ -81,7 +83,7 @@ fn check_solver(
     if moves.len() != center.len() {
         return Err(Diagnostic::new("the integer solver left variables out"));
     }
-    // A move that is no number becomes 0 here; whatever comes out is checked.
+    // A NaN becomes 0 by the cast; the resulting point is checked like any other.
     let point: Vec<Rational> = center
         .iter()
         .zip(moves)
@@ -98,12 +100,12 @@ fn check_solver(
     }
 }
 
-/// The point as counts; `None` when a value is no integer from 0 to the largest count.
+/// Converts a point to counts; `None` if a value is not an integer in the range of counts.
 pub(crate) fn integral(point: &[Rational]) -> Option<Vec<u128>> {
     point.iter().map(Rational::to_count).collect()
 }
 
-/// How far each variable moves from `center`, by the solver.
+/// Solves for the distances of the variables from `center`, each at most `radius`.
 fn solve_near(linear: &LinearProgram, center: &[Rational], reach: i32, nodes: usize) -> SolverResult {
     let mut variables = ProblemVariables::new();
     let mut objective = Expression::with_capacity(linear.width());
@@ -142,7 +144,7 @@ fn solve_near(linear: &LinearProgram, center: &[Rational], reach: i32, nodes: us
     optimum(variables.maximise(objective), rows, &ids, nodes)
 }
 
-/// The values of `ids`. HiGHS where it was built in.
+/// Values of `ids` by HiGHS, if it was built in.
 #[cfg(feature = "highs")]
 fn optimum(
     problem: UnsolvedProblem,
@@ -161,14 +163,14 @@ fn optimum(
         problem.add_constraint(row);
     }
     let solution = problem.solve().map_err(|error| error.to_string())?;
-    // good_lp tells no limit from another: what was found in time, but not proven best, is dropped with the rest.
+    // good_lp does not distinguish the limits, so a point found in time, but not proven optimal, is dropped too.
     if !matches!(solution.status(), SolutionStatus::Optimal) {
         return Ok(None);
     }
     Ok(Some(ids.iter().map(|&id| solution.value(id)).collect()))
 }
 
-/// The values of `ids`, by microlp.
+/// Values of `ids` by microlp.
 #[cfg(all(feature = "microlp", not(feature = "highs")))]
 fn optimum(
     problem: UnsolvedProblem,
@@ -180,7 +182,7 @@ fn optimum(
     for row in rows {
         problem.add_constraint(row);
     }
-    // good_lp passes on no limit of the number of subproblems, the one limit that does not depend on the machine.
+    // good_lp has no option for the number of subproblems, the only limit that does not depend on the host.
     let mut options = microlp::SolveOptions::default();
     options.node_limit = u64::try_from(nodes).ok();
     options.time_limit = Some(std::time::Duration::from_secs(TIME_LIMIT_SECONDS.into()));
@@ -195,13 +197,13 @@ fn optimum(
     }
 }
 
-/// No solver was built in.
+/// Error of a build without a solver.
 #[cfg(not(any(feature = "microlp", feature = "highs")))]
 fn optimum(_: UnsolvedProblem, _: Vec<Constraint>, _: &[Variable], _: usize) -> SolverResult {
     Err("this build has none; enable the feature `microlp` or `highs`".to_owned())
 }
 
-/// Faults planted on purpose: solvers that lie, fail or panic.
+/// Planted faults: solvers that return wrong points, fail or panic.
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,7 +260,7 @@ mod tests {
         assert!(why.is_err_and(|why| why.contains("panicked")));
     }
 
-    /// The best point of the sample and of a model whose points are all far from the relaxation's optimum.
+    /// Solves the sample and a program whose points are all far from the relaxation's optimum.
     #[cfg(any(feature = "microlp", feature = "highs"))]
     #[test]
     fn the_solver_finds_near_and_far_points() {

@@ -1,43 +1,52 @@
-//! Implicit path enumeration: count rows, loop facts and costs become an integer program.
+//! Implicit path enumeration (IPET; Li and Malik 1995; for warps `warp-cfg-2023`, section 4): count rows, loop facts
+//! and costs become an integer program.
+//!
+//! A loop fact takes two steps to a row. `warpbound_simt::counts` makes the count row: which executions of the loop's
+//! header it limits, per entry or in all, with the fact's number still open ([`Factor::TimesBound`],
+//! [`Factor::TimesTotal`]). [`loop_fact_coefficient`] puts the stated number in; a row whose fact is not stated is left
+//! out, so that the program is unbounded where a loop bound is missing.
 
 use warpbound_simt::NodeId;
-use warpbound_simt::counts::{CountSystem, CountVar, CountKind, Factor, RowRelation as CountRelation};
+use warpbound_simt::counts::{CountRow, CountSystem, CountVar, CountKind, Factor, RowRelation as CountRelation};
 use warpbound_simt::warp::Via;
 
 use crate::model::{IntegerProgram, Relation, VarId};
 
-/// A loop bound times a coefficient leaves the range of a coefficient.
+/// Error: a loop bound times a coefficient exceeds the range of coefficients.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BoundTooLarge {
-    /// Which fact.
+    /// Number of the fact.
     pub fact: usize,
 }
 
-/// Statements about counts.
+/// Flow facts about counts, by fact number.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct StatedCounts<'a> {
-    /// For each fact, the most header executions per entry and thread.
+    /// Maximum header executions per loop entry and thread, for each fact.
     pub bounds: &'a [Option<u64>],
-    /// For each fact, the most header executions of a thread in the whole run.
+    /// Maximum header executions of a thread in the whole run, for each fact.
     pub totals: &'a [Option<u64>],
-    /// Steps that no thread takes: the spelling of the statement, and the counts that are 0.
+    /// Steps that no thread takes: the text of the statement, and the counts that are 0.
     pub never: &'a [(String, Vec<CountVar>)],
 }
 
-/// The integer program of a kernel, with the way back from its variables to counts.
+/// Integer program of a kernel, with the mapping from count variables to its variables.
 #[derive(Clone, Debug)]
 pub struct Ipet {
-    /// The program.
+    /// Integer program.
     pub model: IntegerProgram,
-    /// Model variable of each count variable.
+    /// Variable of the program for each count variable.
     pub vars: Vec<VarId>,
 }
 
 impl Ipet {
-    /// Builds the program: maximise the cost of all executed nodes.
+    /// Builds the program with loop bounds only: maximise the cost of all executed nodes.
     ///
-    /// `bounds[f]` is the bound of fact `f` (header executions per entry, per thread); loop rows of
-    /// a fact without a bound are left out, so that the program is unbounded where one is missing.
+    /// `bounds[f]` is the bound of fact `f`: header executions per entry and thread.
+    ///
+    /// # Errors
+    ///
+    /// See [`Ipet::with`].
     pub fn new(
         system: &CountSystem,
         cost: impl Fn(NodeId) -> u64,
@@ -50,7 +59,14 @@ impl Ipet {
         Ipet::with(system, cost, stated)
     }
 
-    /// The same with all that may be stated; rows about totals that are missing are left out, too.
+    /// Builds the program with all kinds of flow facts: maximise the cost of all executed nodes.
+    ///
+    /// Rows with a bound or total that is not stated are left out, so that the program is unbounded where a loop bound
+    /// is missing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a coefficient overflows, see [`BoundTooLarge`].
     pub fn with(
         system: &CountSystem,
         cost: impl Fn(NodeId) -> u64,
@@ -59,8 +75,8 @@ impl Ipet {
         let mut costs = vec![0i64; system.len()];
         for (&node, arriving) in &system.executions {
             for var in arriving {
-                // A node's cost fits: blocks are shorter than 2^32 instructions and external
-                // calls are limited when their fact is read.
+                // A node's cost fits: blocks have fewer than 2^32 instructions, and the costs of external
+                // calls are limited when their facts are read, so the cast never saturates.
                 costs[var.0] = i64::try_from(cost(node)).unwrap_or(i64::MAX);
             }
         }
@@ -71,50 +87,74 @@ impl Ipet {
             .zip(costs)
             .map(|(counted, cost)| model.add_var(variable_label(counted), cost, None))
             .collect();
-        let var = |v: CountVar| vars[v.0];
-        'rows: for row in &system.rows {
-            let mut terms = Vec::with_capacity(row.terms.len());
-            for &(v, factor) in &row.terms {
-                let (n, numbers, fact) = match factor {
-                    Factor::Number(n) => {
-                        terms.push((var(v), n));
-                        continue;
-                    }
-                    Factor::TimesBound(n, fact) => (n, stated.bounds, fact),
-                    Factor::TimesTotal(n, fact) => (n, stated.totals, fact),
-                };
-                let Some(number) = numbers.get(fact).copied().flatten() else {
-                    continue 'rows;
-                };
-                let factor = i64::try_from(number)
-                    .ok()
-                    .and_then(|number| number.checked_mul(n))
-                    .ok_or(BoundTooLarge { fact })?;
-                terms.push((var(v), factor));
-            }
-            let relation = match row.relation {
-                CountRelation::AtMost => Relation::Le,
-                CountRelation::Exactly => Relation::Eq,
+        let mut ipet = Ipet { model, vars };
+        for row in &system.rows {
+            ipet.add_count_row(row, stated)?;
+        }
+        for (text, counts) in stated.never {
+            ipet.add_never_row(text, counts);
+        }
+        Ok(ipet)
+    }
+
+    /// Adds a count row, with the numbers of its loop facts put in; leaves it out if one of them is not stated.
+    fn add_count_row(
+        &mut self,
+        row: &CountRow,
+        stated: StatedCounts<'_>,
+    ) -> Result<(), BoundTooLarge> {
+        let mut terms = Vec::with_capacity(row.terms.len());
+        for &(var, factor) in &row.terms {
+            let Some(coefficient) = loop_fact_coefficient(factor, stated)? else {
+                return Ok(());
             };
-            model.add_row(
-                row.label.as_str(),
-                row.family.reason(),
-                terms,
-                relation,
-                row.constant.into(),
-            );
+            terms.push((self.vars[var.0], coefficient));
         }
-        for (spelled, counts) in stated.never {
-            let terms: Vec<_> = counts.iter().map(|&v| (var(v), 1)).collect();
-            let label = format!("never {spelled}");
-            let reason = "stated: no thread takes this step";
-            model.add_row(label, reason, terms, Relation::Eq, 0);
-        }
-        Ok(Ipet { model, vars })
+        let relation = match row.relation {
+            CountRelation::AtMost => Relation::Le,
+            CountRelation::Exactly => Relation::Eq,
+        };
+        self.model.add_row(
+            row.label.as_str(),
+            row.family.reason(),
+            terms,
+            relation,
+            row.constant.into(),
+        );
+        Ok(())
+    }
+
+    /// Adds the row of a `never` fact: the sum of the excluded counts is 0.
+    fn add_never_row(&mut self, text: &str, counts: &[CountVar]) {
+        let terms: Vec<_> = counts.iter().map(|&v| (self.vars[v.0], 1)).collect();
+        let label = format!("never {text}");
+        let reason = "stated: no thread takes this step";
+        self.model.add_row(label, reason, terms, Relation::Eq, 0);
     }
 }
 
-/// The name of a variable.
+/// Coefficient of a term of a count row, with the stated bound or total of its loop fact put in; `None` if that number
+/// is not stated.
+fn loop_fact_coefficient(
+    factor: Factor,
+    stated: StatedCounts<'_>,
+) -> Result<Option<i64>, BoundTooLarge> {
+    let (n, numbers, fact) = match factor {
+        Factor::Number(n) => return Ok(Some(n)),
+        Factor::TimesBound(n, fact) => (n, stated.bounds, fact),
+        Factor::TimesTotal(n, fact) => (n, stated.totals, fact),
+    };
+    let Some(number) = numbers.get(fact).copied().flatten() else {
+        return Ok(None);
+    };
+    i64::try_from(number)
+        .ok()
+        .and_then(|number| number.checked_mul(n))
+        .map(Some)
+        .ok_or(BoundTooLarge { fact })
+}
+
+/// Label of a variable.
 fn variable_label(counted: &CountKind) -> String {
     let step = |from: &NodeId, step: &warpbound_simt::warp::WarpStep| {
         let to = step.to.map_or("end".to_owned(), |n| n.0.to_string());

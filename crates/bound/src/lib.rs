@@ -1,4 +1,14 @@
-//! From facts to numbers: an integer program with reasons, its exact solution, and evidence that can be re-checked.
+//! Bounds: flow facts, implicit path enumeration as an integer program whose rows have reasons, its exact solution, and
+//! certificates that can be checked independently. Also bounds and estimates of blocks of mini-SIMT.
+//!
+//! | stage | module |
+//! |---|---|
+//! | flow facts (loop bounds, call costs, `never`) from a TOML file | [`facts`], `never` |
+//! | count rows and loop facts to an integer program; here a loop fact becomes a row | `ipet` |
+//! | presolve, exact simplex, integer point | `reduce`, `simplex`, `face`, `integer` |
+//! | check of the certificate; no bound leaves this crate without it | `certificate` |
+//! | abstract warps and CTA simulation (`abstract-cta-2014`) | [`abstract_warp`], [`cta`] |
+//! | bound of a block of warps | [`block`] |
 
 pub mod abstract_warp;
 pub mod block;

@@ -1,9 +1,9 @@
 use crate::exact::Rational;
 use crate::model::{IntegerProgram, Relation};
 
-/// A sparse exact linear program: maximise `cost · x` with `0 <= x <= upper` and rows as given.
+/// Sparse exact linear program: maximise `cost · x` with `0 <= x <= upper` and rows as given.
 ///
-/// Column and row numbers are positions; columns are the model's variables, rows its rows.
+/// Columns and rows are indices of the variables and rows of the integer program.
 #[derive(Clone, Debug)]
 pub(crate) struct LinearProgram {
     /// Non-zero coefficients of each column, ascending by row.
@@ -15,7 +15,7 @@ pub(crate) struct LinearProgram {
 }
 
 impl LinearProgram {
-    /// The continuous relaxation of `model`, whose rows must name its own variables only.
+    /// Returns the continuous relaxation of `model`, whose rows must have only variables of `model`.
     pub(crate) fn relax(model: &IntegerProgram) -> LinearProgram {
         let mut columns: Vec<Vec<(usize, Rational)>> = vec![Vec::new(); model.vars().len()];
         for (index, row) in model.rows().iter().enumerate() {

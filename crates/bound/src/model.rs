@@ -1,39 +1,39 @@
 use std::fmt;
 
-/// A variable of one [`Model`]; only [`Model::add_var`] makes them.
+/// Variable of an [`IntegerProgram`]; made only by [`IntegerProgram::add_var`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct VarId(pub(crate) u32);
 
 impl VarId {
-    /// Position in [`Model::vars`].
+    /// Index into [`IntegerProgram::vars`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A row of one [`Model`]; only [`Model::add_row`] makes them.
+/// Row of an [`IntegerProgram`]; made only by [`IntegerProgram::add_row`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RowId(pub(crate) u32);
 
 impl RowId {
-    /// Position in [`Model::rows`].
+    /// Index into [`IntegerProgram::rows`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A non-negative integer unknown.
+/// Non-negative integer variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Var {
-    /// What it counts, for people: `x block 0x0040`.
+    /// Label for messages, such as `warp 3 → 4`.
     pub label: String,
-    /// The largest value it may take; `None` when nothing is known.
+    /// Upper bound; `None` if there is none.
     pub upper: Option<u64>,
-    /// What one unit of it adds to the objective.
+    /// Coefficient in the objective.
     pub cost: i64,
 }
 
-/// How the left side of a row compares with its right side.
+/// Relation of the left side of a row to its right side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Relation {
     /// Left ≤ right.
@@ -54,22 +54,22 @@ impl fmt::Display for Relation {
     }
 }
 
-/// One linear constraint: the sum of `coefficient * variable` compared with `rhs`.
+/// Linear constraint: the sum of `coefficient * variable` compared with `rhs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constraint {
-    /// A short name.
+    /// Short name.
     pub label: String,
-    /// Why it holds, shown to the user where the row matters.
+    /// Reason why it holds, shown to the user where the row is binding.
     pub reason: String,
-    /// The left side. A variable may occur more than once; its coefficients add up.
+    /// Left side. A variable may occur more than once; its coefficients add up.
     pub terms: Vec<(VarId, i64)>,
-    /// How the sides compare.
+    /// Relation of the sides.
     pub relation: Relation,
-    /// The right side.
+    /// Right side.
     pub rhs: i128,
 }
 
-/// An integer program: maximise the sum of `cost * variable` over the non-negative integers that obey every row.
+/// Integer program: maximise the sum of `cost * variable` over the non-negative integers that satisfy every row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IntegerProgram {
     vars: Vec<Var>,
@@ -77,12 +77,12 @@ pub struct IntegerProgram {
 }
 
 impl IntegerProgram {
-    /// A model without variables and rows.
+    /// Creates a program without variables and rows.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a variable with its cost and, if one is known, its largest value.
+    /// Adds a variable with its cost and, if there is one, its upper bound.
     pub fn add_var(&mut self, label: impl Into<String>, cost: i64, upper: Option<u64>) -> VarId {
         // More than 2^32 variables do not fit in memory.
         let id = VarId(self.vars.len() as u32);
@@ -94,7 +94,7 @@ impl IntegerProgram {
         id
     }
 
-    /// Adds a row. The variables must be this model's: `solve` and `verify` refuse a model where one is not.
+    /// Adds a row. The variables must belong to this program: `solve` and `verify` reject a program where one does not.
     pub fn add_row(
         &mut self,
         label: impl Into<String>,
@@ -114,27 +114,27 @@ impl IntegerProgram {
         id
     }
 
-    /// All variables, in the order they were added.
+    /// All variables, in the order in which they were added.
     pub fn vars(&self) -> &[Var] {
         &self.vars
     }
 
-    /// All rows, in the order they were added.
+    /// All rows, in the order in which they were added.
     pub fn rows(&self) -> &[Constraint] {
         &self.rows
     }
 
-    /// The variable `id`, when it is one of this model's.
+    /// Variable `id`; `None` if it belongs to another program.
     pub fn var(&self, id: VarId) -> Option<&Var> {
         self.vars.get(id.index())
     }
 
-    /// The row `id`, when it is one of this model's.
+    /// Row `id`; `None` if it belongs to another program.
     pub fn row(&self, id: RowId) -> Option<&Constraint> {
         self.rows.get(id.index())
     }
 
-    /// The first variable with this label.
+    /// First variable with this label.
     pub fn find_var(&self, label: &str) -> Option<VarId> {
         (0u32..)
             .zip(&self.vars)
@@ -142,7 +142,7 @@ impl IntegerProgram {
             .map(|(index, _)| VarId(index))
     }
 
-    /// Changes what one unit of `id` adds to the objective; `false` when it is not one of this model's.
+    /// Sets the cost of a variable; returns `false` if it belongs to another program.
     pub fn set_cost(&mut self, id: VarId, cost: i64) -> bool {
         self.vars
             .get_mut(id.index())
@@ -150,14 +150,14 @@ impl IntegerProgram {
             .is_some()
     }
 
-    /// The first row that names a variable of another model, if there is one.
+    /// First row with a variable of another program, if there is one.
     pub(crate) fn foreign_row(&self) -> Option<&Constraint> {
         self.rows
             .iter()
             .find(|row| row.terms.iter().any(|&(var, _)| self.var(var).is_none()))
     }
 
-    /// The row `id` spelled out with labels: `2*[x a] - [x b] <= 3`; empty for a row of another model.
+    /// Text of a row with labels: `2*[x a] - [x b] <= 3`; empty for a row of another program.
     pub fn format_row(&self, id: RowId) -> String {
         let Some(row) = self.row(id) else {
             return String::new();

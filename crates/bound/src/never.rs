@@ -1,4 +1,4 @@
-//! Steps and places that no thread comes to, as a person states them.
+//! Infeasibility facts (`never`): blocks and control-flow steps that no thread executes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,22 +6,22 @@ use std::ops::RangeInclusive;
 
 use warpbound_base::CodeAddr;
 
-/// Something that no thread does, whatever the input.
+/// Fact that no thread executes a block or a step, whatever the input.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Never {
-    /// Execution of a block, named by the address of one of its instructions.
+    /// Block that contains the instruction at this address.
     Block(CodeAddr),
-    /// A step from the last instruction of a block to the first of another, or of the same.
+    /// Step from the last instruction of a block to the first one of another, or of the same block.
     Step {
-        /// The last instruction.
+        /// Address of the last instruction.
         from: CodeAddr,
-        /// The first instruction.
+        /// Address of the first instruction.
         to: CodeAddr,
     },
 }
 
 impl Never {
-    /// Reads `0x0200` and `0x01a8 -> 0x0200`.
+    /// Parses `0x0200` and `0x01a8 -> 0x0200`.
     pub(crate) fn parse(text: &str) -> Option<Never> {
         match text.split_once("->") {
             None => address(text.trim()).map(Never::Block),
@@ -42,17 +42,17 @@ impl fmt::Display for Never {
     }
 }
 
-/// The address that a text spells, like `0x0128`.
+/// Parses an address like `0x0128`.
 pub(crate) fn address(text: &str) -> Option<CodeAddr> {
     let digits = text.strip_prefix("0x")?;
-    // `from_str_radix` takes a sign.
+    // `from_str_radix` would accept a sign.
     if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     u32::from_str_radix(digits, 16).ok().map(CodeAddr)
 }
 
-/// Statements by the addresses that they name, each with its number.
+/// Index of facts by their addresses; values are fact numbers.
 #[derive(Clone, Debug, Default)]
 pub struct NeverIndex {
     blocks: BTreeMap<CodeAddr, usize>,
@@ -60,7 +60,7 @@ pub struct NeverIndex {
 }
 
 impl NeverIndex {
-    /// The index of some statements; of equal ones the last.
+    /// Builds the index; of equal facts the last one counts.
     pub fn new(all: &[Never]) -> NeverIndex {
         let mut index = NeverIndex::default();
         for (number, never) in all.iter().enumerate() {
@@ -72,20 +72,20 @@ impl NeverIndex {
         index
     }
 
-    /// Tells if there is no statement.
+    /// Whether there are no facts.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty() && self.steps.is_empty()
     }
 
-    /// The numbers of the statements that exclude to execute a block with these first and last instructions.
+    /// Numbers of the facts that exclude the execution of a block with these first and last instructions.
     pub fn of_block(&self, block: RangeInclusive<CodeAddr>) -> impl Iterator<Item = usize> + '_ {
-        // A block of a damaged graph could end before it begins.
+        // `BTreeMap::range` panics on a reversed range, which a block of a damaged graph could have.
         let ordered = (block.start() <= block.end()).then_some(block);
         let ranges = ordered.into_iter();
         ranges.flat_map(|block| self.blocks.range(block).map(|(_, &number)| number))
     }
 
-    /// The number of the statement that excludes the step.
+    /// Number of the fact that excludes the step.
     pub fn of_step(&self, from: CodeAddr, to: CodeAddr) -> Option<usize> {
         self.steps.get(&(from, to)).copied()
     }

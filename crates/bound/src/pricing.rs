@@ -3,22 +3,22 @@ use std::collections::BinaryHeap;
 
 use crate::exact::Rational;
 
-/// The columns that would gain by moving, best first, with the reduced costs that say so.
+/// Pricing of the simplex method: reduced costs, and the columns that can improve the objective, best first.
 ///
-/// The best is the one with the largest squared reduced cost relative to its Devex reference weight. A step changes
-/// few of them, so they are kept in a heap: a change adds an entry and leaves the old one, which no longer tells the
-/// column's score, to be dropped when it comes up. Floats decide only which of several gains is taken first.
+/// The score of a column is its squared reduced cost over its Devex reference weight (Harris 1973). A step changes few
+/// scores, so candidates are kept in a heap with lazy deletion: a change pushes an entry, and entries with an outdated
+/// score are dropped at the top. Floats decide only the order of improving columns, never whether one improves.
 #[derive(Debug)]
 pub(crate) struct Pricing {
     /// Reduced cost of each column, 0 for the basic ones.
     reduced: Vec<Rational>,
     weight: Vec<f64>,
-    /// What the heap's valid entry of each column says; `None` for columns without gain.
+    /// Current score of each column; `None` for columns that cannot improve.
     score: Vec<Option<f64>>,
     heap: BinaryHeap<Candidate>,
 }
 
-/// A column with a score that it had.
+/// Heap entry: a column with its score at the time.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     score: f64,
@@ -48,7 +48,7 @@ impl PartialEq for Candidate {
 impl Eq for Candidate {}
 
 impl Pricing {
-    /// No column is a candidate before [`Pricing::refresh`].
+    /// Creates the pricing of columns with these reduced costs; none is a candidate before [`Pricing::refresh`].
     pub(crate) fn new(reduced: Vec<Rational>) -> Pricing {
         Pricing {
             weight: vec![1.0; reduced.len()],
@@ -66,13 +66,13 @@ impl Pricing {
         self.weight[column]
     }
 
-    /// Changes the reduced cost and the weight of `column`; a [`Pricing::refresh`] must follow.
+    /// Sets the reduced cost and the weight of `column`; a [`Pricing::refresh`] must follow.
     pub(crate) fn update(&mut self, column: usize, reduced: Rational, weight: f64) {
         self.reduced[column] = reduced;
         self.weight[column] = weight;
     }
 
-    /// Ranks `column` anew; `gains` tells whether a move along its reduced cost is possible and gains.
+    /// Recomputes the score of `column`; `gains` is whether a move of the column is possible and improves the objective.
     pub(crate) fn refresh(&mut self, column: usize, gains: bool) {
         let score = gains.then(|| {
             let d = self.reduced[column].approximate();
@@ -84,9 +84,9 @@ impl Pricing {
         }
     }
 
-    /// The best candidate. It stays one until its next [`Pricing::refresh`].
+    /// Returns the best candidate. It stays one until its next [`Pricing::refresh`].
     pub(crate) fn best(&mut self) -> Option<usize> {
-        // Entries that were outdone long ago would otherwise pile up below the top.
+        // Rebuild: outdated entries below the top would otherwise accumulate.
         if self.heap.len() > 8 * self.score.len() {
             let scores = self.score.iter().enumerate();
             self.heap = scores

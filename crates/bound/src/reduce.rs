@@ -4,12 +4,13 @@ use crate::exact::Rational;
 use crate::linear::LinearProgram;
 use crate::model::Relation;
 
-/// A program made smaller by solving flow rows for one of their variables, and the way back.
+/// Presolved program: flow rows are solved for one of their variables, which is substituted; solutions can be expanded
+/// to the original program.
 ///
-/// A row `x = b + a·y` whose right side cannot be negative defines `x`, so `x` can be replaced everywhere. In a
-/// flow network this removes straight lines and node counts, which are most of it. Both ways back are exact: the
-/// point by evaluating the definitions, the multipliers by giving each used row the one value that makes the
-/// reduced cost of its variable zero.
+/// A row `x = b + a·y` whose right side cannot be negative defines `x`, so that `x` can be substituted everywhere
+/// without losing its bound `x >= 0`. In a flow network this removes chains and node counts, which are most variables.
+/// Expansion is exact: a point by evaluating the definitions, multipliers by giving each used row the one value
+/// that makes the reduced cost of its variable zero.
 #[derive(Debug)]
 pub(crate) struct Reduced {
     pub(crate) linear: LinearProgram,
@@ -22,7 +23,7 @@ pub(crate) struct Reduced {
     original_height: usize,
 }
 
-/// One replacement, in the numbering of the original program.
+/// Substitution of one variable, in the numbering of the original program.
 #[derive(Debug)]
 struct Substitution {
     row: usize,
@@ -30,12 +31,12 @@ struct Substitution {
     /// `column = constant + Σ factor * other`.
     constant: Rational,
     terms: Vec<(usize, Rational)>,
-    /// The multiple of `row` that was subtracted from the objective and from each other row.
+    /// Multiples of `row` that were subtracted from the objective and from each other row.
     from_cost: Rational,
     from_rows: Vec<(usize, Rational)>,
 }
 
-/// How many entries one replacement may add to the matrix.
+/// Maximum number of entries that one substitution may add to the matrix.
 const MAX_FILL: usize = 30;
 
 impl Reduced {
@@ -60,13 +61,13 @@ impl Reduced {
         work.finish(original, steps)
     }
 
-    /// The original point that a point of the reduced program stands for.
+    /// Expands a point of the reduced program to the original program.
     pub(crate) fn expand_point(&self, reduced: &[Rational]) -> Vec<Rational> {
         let mut point = vec![Rational::ZERO; self.original_width];
         for (&column, value) in self.columns.iter().zip(reduced) {
             point[column] = value.clone();
         }
-        // A definition may use variables that were replaced later, so the last one is evaluated first.
+        // A definition may use variables that were substituted later, so the last one is evaluated first.
         for step in self.steps.iter().rev() {
             let mut value = step.constant.clone();
             for (other, factor) in &step.terms {
@@ -77,7 +78,7 @@ impl Reduced {
         point
     }
 
-    /// The original direction that a direction of the reduced program stands for.
+    /// Expands a direction of the reduced program to the original program.
     pub(crate) fn expand_direction(&self, reduced: &[Rational]) -> Vec<Rational> {
         let mut direction = vec![Rational::ZERO; self.original_width];
         for (&column, value) in self.columns.iter().zip(reduced) {
@@ -93,8 +94,8 @@ impl Reduced {
         direction
     }
 
-    /// The original row multipliers that those of the reduced program stand for. `with_cost` is false for
-    /// multipliers that belong to a zero objective (a proof of infeasibility).
+    /// Expands row multipliers of the reduced program to the original program. `with_cost` is false for
+    /// multipliers of a zero objective (a proof of infeasibility).
     pub(crate) fn expand_multipliers(&self, reduced: &[Rational], with_cost: bool) -> Vec<Rational> {
         let mut multipliers = vec![Rational::ZERO; self.original_height];
         for (&row, value) in self.rows.iter().zip(reduced) {
@@ -115,7 +116,7 @@ impl Reduced {
     }
 }
 
-/// The matrix by rows while it shrinks.
+/// Matrix by rows during the elimination.
 struct Elimination {
     rows: Vec<BTreeMap<usize, Rational>>,
     occurs: Vec<BTreeSet<usize>>,
@@ -145,7 +146,7 @@ impl Elimination {
         }
     }
 
-    /// The cheapest column that `row` defines, with its coefficient.
+    /// Cheapest column that `row` defines, with its coefficient.
     fn substitution_candidate(&self, row: usize, original: &LinearProgram) -> Option<(usize, Rational)> {
         if !self.row_alive[row] || original.relation[row] != Relation::Eq {
             return None;
@@ -155,7 +156,8 @@ impl Elimination {
         let negative = entries.len() - positive;
         let mut best: Option<(usize, usize, Rational)> = None;
         for (&column, coefficient) in entries {
-            // The others must have the opposite sign, and so that an integer stays one, |coefficient| must be 1.
+            // The other coefficients must have the opposite sign, so that the right side cannot be negative; and
+            // |coefficient| must be 1, so that integers stay integers.
             let alone = if coefficient.is_positive() {
                 positive == 1
             } else {
@@ -226,7 +228,7 @@ impl Elimination {
         })
     }
 
-    /// Renumbers what is left. Rows without variables that hold anyway are dropped: their multiplier is 0.
+    /// Renumbers the remaining rows and columns. Rows without variables that hold are dropped: their multiplier is 0.
     fn finish(self, original: &LinearProgram, steps: Vec<Substitution>) -> Reduced {
         let rows: Vec<usize> = (0..original.height())
             .filter(|&row| {

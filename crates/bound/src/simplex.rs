@@ -9,24 +9,25 @@ use crate::model::Relation;
 use crate::pricing::Pricing;
 use crate::sparse::{CompressedLists, SparseVector, transposed};
 
-/// The exact bounded revised simplex method.
+/// Revised simplex method with bounded variables, in exact arithmetic: two phases, Devex pricing, a ratio test with
+/// perturbed bounds against cycling.
 ///
-/// Columns are numbered: the program's, then one *slack* per row (`row + slack = rhs`), then one *artificial* per row
-/// that the origin violates. Everything that decides is exact; floats only rank candidates.
+/// Columns are numbered: those of the program, then one *slack* for each row (`row + slack = rhs`), then one
+/// *artificial* for each row that the origin violates. All decisions are exact; floats only rank candidates.
 #[derive(Debug)]
 pub(crate) struct Simplex {
     height: usize,
-    /// Columns of the program itself.
+    /// Number of columns of the program itself.
     width: usize,
     columns: CompressedLists<(usize, Rational)>,
-    /// The program by rows, for pricing; slacks and artificials are not in it.
+    /// Rows of the program, without slacks and artificials, for pricing.
     rows: CompressedLists<(usize, Rational)>,
     cost: Vec<Rational>,
     lower: Vec<Option<Perturbed>>,
     upper: Vec<Option<Perturbed>>,
     rhs: Vec<Rational>,
     status: Vec<ColumnStatus>,
-    /// Column that is basic in each slot.
+    /// Basic column of each slot.
     basis: Vec<usize>,
     /// Value of the basic column of each slot.
     values: Vec<Perturbed>,
@@ -37,34 +38,35 @@ pub(crate) struct Simplex {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ColumnStatus {
-    /// Basic, in this slot.
+    /// Basic, in a slot of the basis.
     Basic(usize),
     AtLower,
     AtUpper,
 }
 
-/// How a linear program ended.
+/// Outcome of the simplex method.
 #[derive(Clone, Debug)]
 pub(crate) enum SimplexOutcome {
-    /// Solved; ask [`Simplex::point`] and [`Simplex::multipliers`].
+    /// Optimum found; see [`Simplex::point`] and [`Simplex::multipliers`].
     Optimal,
-    /// This direction of the program's columns never leaves the feasible set and always gains. Also given: the column
-    /// that started it.
+    /// Unbounded: the direction of the program's columns stays feasible and always improves; `column` is the entering
+    /// column that gave it.
     Unbounded {
         direction: Vec<Rational>,
         column: usize,
     },
-    /// No point obeys the rows; with these row multipliers the rows contradict each other.
+    /// No point satisfies the rows; with these row multipliers they contradict each other.
     Infeasible { multipliers: Vec<Rational> },
-    /// The step budget is used up, or an internal invariant failed.
+    /// The limits are exhausted, or an internal invariant failed.
     GaveUp(&'static str),
 }
 
-/// How far a column can move, and the slot that stops it with the bound it reaches; `None`: its own other bound.
+/// Result of the ratio test: the step length, and the blocking slot with the bound that its column reaches; `None` if the
+/// entering column reaches its own other bound.
 type RatioStep = (Perturbed, Option<(usize, ColumnStatus)>);
 
 impl Simplex {
-    /// Prepares `linear`, allowing `pivots` steps in total until the deadline.
+    /// Prepares the starting basis of `linear`, with a limit of `pivots` steps in total and a deadline.
     pub(crate) fn new(linear: &LinearProgram, pivots: usize, deadline: Deadline) -> Option<Simplex> {
         let (height, width) = (linear.height(), linear.width());
         let mut columns = CompressedLists::with_capacity(width + 2 * height);
@@ -84,19 +86,9 @@ impl Simplex {
             .map(|upper| upper.clone().map(Perturbed::unperturbed))
             .collect();
         for (row, relation) in linear.relation.iter().enumerate() {
-            // Relaxing every row by its own multiple of ε makes ties rare. A relaxation keeps every feasible
-            // point, and a basis optimal for it is optimal for ε = 0.
-            let nudge = |salt: u64| Rational::int(perturbation_of(2 * row as u64 + salt).into());
-            let below = Perturbed {
-                value: Rational::ZERO,
-                perturbation: nudge(0).neg(),
-            };
-            let above = Perturbed {
-                value: Rational::ZERO,
-                perturbation: nudge(1),
-            };
-            lower.push((*relation != Relation::Ge).then_some(below));
-            upper.push((*relation != Relation::Le).then_some(above));
+            let (below, above) = slack_bounds(row, *relation);
+            lower.push(below);
+            upper.push(above);
         }
         let mut status = vec![ColumnStatus::AtLower; columns.len()];
         let mut basis = Vec::with_capacity(height);
@@ -112,6 +104,7 @@ impl Simplex {
                 None => {
                     basis.push(slack);
                 }
+                // The slack violates its bound: it starts at the bound, and an artificial column takes up the rest.
                 Some((side, bound)) => {
                     let sign = if value < *bound { -1 } else { 1 };
                     status[slack] = side;
@@ -177,7 +170,7 @@ impl Simplex {
         self.maximise(&cost)
     }
 
-    /// Keeps `column` at the value it has, so that the next [`Simplex::resume`] looks elsewhere.
+    /// Fixes a nonbasic `column` at its value, so that the next [`Simplex::resume`] finds another direction.
     pub(crate) fn freeze(&mut self, column: usize) {
         match self.status[column] {
             ColumnStatus::AtLower => self.upper[column] = self.lower[column].clone(),
@@ -186,14 +179,14 @@ impl Simplex {
         }
     }
 
-    /// Goes on with the program's own objective from a feasible basis.
+    /// Maximises the program's own objective from the current feasible basis.
     pub(crate) fn resume(&mut self) -> SimplexOutcome {
         let cost = self.cost.clone();
         self.maximise(&cost)
     }
 
-    /// Keeps every column that would change the objective where it is: what can still move leaves it at its optimum.
-    /// The basis must be optimal.
+    /// Restricts the program to its optimal face: fixes every column with a non-zero reduced cost, so that all further
+    /// moves keep the objective. The basis must be optimal.
     pub(crate) fn restrict_to_optimal_face(&mut self) {
         let reduced = self.reduced_costs(&self.cost);
         for (column, reduced) in reduced.iter().enumerate() {
@@ -203,13 +196,13 @@ impl Simplex {
         }
     }
 
-    /// Moves `column`, which is above `least`, down to it and keeps it there; `false` where it does not reach it.
+    /// Moves `column`, which is above `least`, down to it and fixes it there; returns `false` if it cannot reach it.
     pub(crate) fn lower_to(&mut self, column: usize, least: Rational) -> bool {
         self.lower[column] = Some(Perturbed::unperturbed(least.clone()));
         self.move_to(column, &least, -1)
     }
 
-    /// Moves `column`, which is below `most`, up to it and keeps it there; `false` where it does not reach it.
+    /// Moves `column`, which is below `most`, up to it and fixes it there; returns `false` if it cannot reach it.
     pub(crate) fn raise_to(&mut self, column: usize, most: Rational) -> bool {
         self.upper[column] = Some(Perturbed::unperturbed(most.clone()));
         self.move_to(column, &most, 1)
@@ -228,14 +221,14 @@ impl Simplex {
         reached
     }
 
-    /// The current point of the program's columns.
+    /// Current values of the program's columns.
     pub(crate) fn point(&self) -> Vec<Rational> {
         (0..self.width)
             .map(|column| self.value_of(column).value)
             .collect()
     }
 
-    /// The row multipliers of the current basis for the program's own objective.
+    /// Row multipliers of the current basis for the program's own objective.
     pub(crate) fn multipliers(&self) -> Vec<Rational> {
         self.multipliers_for(&self.cost)
     }
@@ -263,7 +256,7 @@ impl Simplex {
         }
     }
 
-    /// Computes the basic values from the bounds the others sit at.
+    /// Computes the basic values from the bounds at which the nonbasic columns are.
     fn compute_basic_values(&mut self) {
         let mut value = SparseVector::new(self.height);
         let mut nudge = SparseVector::new(self.height);
@@ -294,7 +287,8 @@ impl Simplex {
             .collect();
     }
 
-    /// Factors the basis anew; slots are renumbered. `false` if the basis is singular, which cannot happen.
+    /// Refactors the basis and renumbers its slots. Returns `false` if the basis is singular, which cannot happen: the
+    /// pivots are exact and non-zero.
     fn refactor(&mut self) -> bool {
         let columns: Vec<&[(usize, Rational)]> =
             self.basis.iter().map(|&c| self.columns.list(c)).collect();
@@ -332,7 +326,7 @@ impl Simplex {
         reduced
     }
 
-    /// The row of `slot` of the tableau: the entries of the columns that are not basic. `rho` is room to work in.
+    /// Computes the tableau row of `slot`: the entries of the nonbasic columns. `rho` is scratch space.
     fn tableau_row(&self, slot: usize, rho: &mut SparseVector, entries: &mut SparseVector) {
         rho.clear();
         rho.set(slot, Rational::ONE);
@@ -353,7 +347,7 @@ impl Simplex {
         }
     }
 
-    /// How the basic columns follow when `column` moves: `alpha`, by slot.
+    /// Computes `alpha = B⁻¹ a` for `column`: the change of the basic columns, by slot, when `column` moves.
     fn solved_column(&self, column: usize, alpha: &mut SparseVector) {
         alpha.clear();
         for (row, entry) in self.columns.list(column) {
@@ -366,7 +360,7 @@ impl Simplex {
         matches!(self.status[column], ColumnStatus::Basic(_))
     }
 
-    /// Moves along improving edges until none is left. The basis must be feasible.
+    /// Pivots until no column improves the objective. The basis must be feasible.
     fn maximise(&mut self, cost: &[Rational]) -> SimplexOutcome {
         if self.factor.is_exchanged() && !self.refactor() {
             return SimplexOutcome::GaveUp("singular basis");
@@ -433,7 +427,7 @@ impl Simplex {
         }
     }
 
-    /// Whether `column` can move in the direction that gains.
+    /// Whether `column` can move in the direction that improves the objective.
     fn can_improve(&self, column: usize, pricing: &Pricing) -> bool {
         let gains = matches!(
             (self.status[column], pricing.reduced(column).signum()),
@@ -442,7 +436,7 @@ impl Simplex {
         gains && (self.lower[column].is_none() || self.lower[column] != self.upper[column])
     }
 
-    /// Exchanges the basic column of `slot`, which ends at `side`, for `entering`.
+    /// Replaces the basic column of `slot`, which leaves to the bound `side`, by `entering`.
     fn pivot(
         &mut self,
         entering: usize,
@@ -457,7 +451,7 @@ impl Simplex {
         self.move_basic_values(step, up, alpha);
         self.status[leaving] = side;
         if leaving >= self.width + self.height {
-            // An artificial never comes back.
+            // An artificial column never enters again.
             self.upper[leaving] = Some(Perturbed::ZERO);
             self.status[leaving] = ColumnStatus::AtLower;
         }
@@ -467,7 +461,8 @@ impl Simplex {
         self.factor.exchange(slot, alpha) && (!self.factor.needs_refactoring() || self.refactor())
     }
 
-    /// How far `entering` can move; `None` when nothing stops it.
+    /// Ratio test: how far `entering` can move until a bound is reached; `None` if there is none. Ties are broken by the
+    /// smallest column, so that the result is reproducible.
     fn ratio_test(&self, entering: usize, up: bool, alpha: &SparseVector) -> Option<RatioStep> {
         let mut best = match (&self.lower[entering], &self.upper[entering]) {
             (Some(lower), Some(upper)) => Some((upper.sub(lower), None)),
@@ -503,7 +498,7 @@ impl Simplex {
         best
     }
 
-    /// Moves the basic values by `step` of the entering column.
+    /// Updates the basic values for a move of the entering column by `step`.
     fn move_basic_values(&mut self, step: &Perturbed, up: bool, alpha: &SparseVector) {
         if step.is_zero() {
             return;
@@ -518,7 +513,7 @@ impl Simplex {
         }
     }
 
-    /// The direction of the program's columns when `entering` moves and the basic ones follow.
+    /// Direction of the program's columns when `entering` moves and the basic columns follow.
     fn direction(&self, entering: usize, up: bool, alpha: &SparseVector) -> Vec<Rational> {
         let mut direction = vec![Rational::ZERO; self.width];
         let sign = Rational::int(if up { 1 } else { -1 });
@@ -534,7 +529,28 @@ impl Simplex {
     }
 }
 
-/// A reproducible scattered number in 1..=1024.
+/// Perturbed bounds of the slack of a row: `row + slack = rhs`, so a `<=` row has a slack from 0 on, a `>=` row one up
+/// to 0.
+///
+/// Every bound is relaxed by its own multiple of ε, which makes ties rare. A relaxation keeps every feasible point, and
+/// a basis that is optimal for it is optimal for ε = 0.
+fn slack_bounds(row: usize, relation: Relation) -> (Option<Perturbed>, Option<Perturbed>) {
+    let perturbation = |salt: u64| Rational::int(perturbation_of(2 * row as u64 + salt).into());
+    let below = Perturbed {
+        value: Rational::ZERO,
+        perturbation: perturbation(0).neg(),
+    };
+    let above = Perturbed {
+        value: Rational::ZERO,
+        perturbation: perturbation(1),
+    };
+    (
+        (relation != Relation::Ge).then_some(below),
+        (relation != Relation::Le).then_some(above),
+    )
+}
+
+/// Pseudo-random number in 1..=1024 (splitmix64), the same in every run.
 fn perturbation_of(seed: u64) -> i64 {
     let mut z = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -11,18 +11,18 @@ use crate::model::{IntegerProgram, RowId, VarId};
 use crate::reduce::Reduced;
 use crate::simplex::{Simplex, SimplexOutcome};
 
-/// Limits of the work for a solution. Counted in steps, not in time, so that results do not depend on the
-/// machine unless the user limits the time.
+/// Limits on the work for a solution. They count steps and not time, so that results do not depend on the
+/// host unless the user limits the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Steps of the simplex method in total.
+    /// Maximum number of simplex steps in total.
     pub pivots: usize,
-    /// Subproblems of the integer solver, which is asked only where the relaxation's optimum is not integral and no
-    /// integer one is found close to it; 0 looks for neither.
+    /// Maximum number of subproblems of the integer solver, which runs only if the relaxation's optimum is not integral
+    /// and no integer optimum is found on its face; 0 disables both searches.
     pub nodes: usize,
-    /// How many independent endless gains to look for in an unbounded model.
+    /// Maximum number of rays to collect from an unbounded program.
     pub rays: usize,
-    /// Time limit beside that of steps: none, unless the user sets one.
+    /// Time limit; none unless the user sets one.
     pub deadline: Deadline,
 }
 
@@ -37,39 +37,40 @@ impl Default for Effort {
     }
 }
 
-/// What is known about the largest objective of a model.
+/// Outcome of solving: what is established about the largest objective of a program.
 #[derive(Clone, Debug)]
 pub enum SolveOutcome {
-    /// An upper bound, checked exactly.
+    /// Upper bound, checked exactly.
     Bounded(Certified),
-    /// The objective grows without end; each ray was checked exactly. Never empty.
+    /// The objective is unbounded; each ray was checked exactly. Never empty.
     Unbounded(Vec<Ray>),
     /// The rows contradict each other.
     Infeasible(Conflict),
-    /// Nothing could be established; there is no bound.
+    /// Nothing was established; there is no bound.
     SolverFailed(Diagnostic),
 }
 
-/// A bound with its evidence, which [`verify`] has accepted.
+/// Bound with its certificate, which [`verify`] has accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certified {
-    /// No integer point has a larger objective.
+    /// Bound: no integer point has a larger objective.
     pub bound: i128,
-    /// The exact optimum of the continuous relaxation; the bound is its floor.
+    /// Exact optimum of the continuous relaxation; the bound is its floor.
     pub lp_value: BigRational,
-    /// The objective of the witness.
+    /// Objective of the witness.
     pub witness_value: Option<i128>,
-    /// The bound minus the witness' objective: how far the bound may be from the true optimum. `None` when no integer
-    /// point was found, which does not make the bound less sound.
+    /// Bound minus the objective of the witness: an upper bound of the distance to the true optimum. `None` if no
+    /// integer point was found; the bound is sound all the same.
     pub gap: Option<i128>,
-    /// Why there is no witness, where there is none.
+    /// Reason why there is no witness, if there is none.
     pub no_witness: Option<String>,
-    /// The evidence, with the row multipliers and the witness point.
+    /// Certificate: the row multipliers and the witness point.
     pub certificate: Certificate,
 }
 
 impl Certified {
-    /// The rows that the bound rests on, with what one more unit on the right side would add to the relaxation.
+    /// Rows that the bound rests on, with their multipliers: the increase of the relaxation's optimum for one more unit
+    /// on the right side.
     pub fn binding_rows(&self) -> impl Iterator<Item = (RowId, &BigRational)> {
         self.certificate
             .multipliers
@@ -79,33 +80,33 @@ impl Certified {
             .map(|(index, multiplier)| (RowId(index as u32), multiplier))
     }
 
-    /// The witness' value of `var`, when there is a witness.
+    /// Value of `var` in the witness; `None` without a witness.
     pub fn witness_of(&self, var: VarId) -> Option<u128> {
         self.certificate.witness.as_ref()?.get(var.index()).copied()
     }
 }
 
-/// Variables that can grow together without end while the objective grows.
+/// Ray: a direction in which variables grow without limit while the objective grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ray {
-    /// Each variable that grows and by how much relative to the others, in model order.
+    /// Variables that grow, with their growth relative to each other, in the order of the program.
     pub growth: Vec<(VarId, BigRational)>,
 }
 
-/// Rows that cannot all hold.
+/// Conflict: rows that cannot all hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The rows of the contradiction, in model order.
+    /// Rows of the contradiction, in the order of the program.
     pub rows: Vec<RowId>,
-    /// One multiplier per row of the model; `verify_infeasible` accepts them.
+    /// Multipliers, one for each row of the program, which [`verify_infeasible`] has accepted (Farkas' lemma).
     pub multipliers: Vec<BigRational>,
 }
 
-/// Finds and certifies the largest objective of `model`.
+/// Finds and certifies an upper bound of the objective of `model`.
 ///
-/// The relaxation is solved exactly. Where its optimum is not integral, steps along the optimal face look for an integer
-/// one, then the integer solver that was built in for the best integer point; what they find can only become the
-/// witness, never the bound. Nothing is returned that
+/// The continuous relaxation is solved exactly; the floor of its optimum is the bound. If the optimum is not integral, steps along
+/// the optimal face look for an integer optimum, then the integer solver that was built in looks for the best integer
+/// point. What they find can only become the witness, never the bound. Nothing is returned that
 /// [`verify`], [`verify_ray`] or [`verify_infeasible`] has not accepted.
 pub fn solve(model: &IntegerProgram, effort: Effort) -> SolveOutcome {
     match try_solve(model, effort) {
@@ -157,7 +158,7 @@ fn certify_optimum(
         lp_value = lp_value.add(&Rational::int(var.cost.into()).mul(value));
     }
     let lp_value = lp_value.to_big();
-    // The bound does not need a witness.
+    // The bound is sound without a witness, so a failed search is not an error.
     let found = if let Some(point) = integral(&point) {
         Ok(point)
     } else if effort.nodes == 0 {
@@ -197,7 +198,7 @@ fn certify_optimum(
     })
 }
 
-/// Collects rays: each found one is taken out by freezing the variable that started it.
+/// Collects rays: after each one, the column that started it is frozen and the simplex method resumed.
 fn collect_rays(
     model: &IntegerProgram,
     reduced: &Reduced,

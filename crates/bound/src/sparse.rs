@@ -1,6 +1,6 @@
 use crate::exact::Rational;
 
-/// A set of positions that can be walked in both directions while it grows ahead of the walk.
+/// Bit set of positions that can be iterated in both directions while it grows ahead of the iteration.
 #[derive(Clone, Debug)]
 pub(crate) struct PositionSet {
     words: Vec<u64>,
@@ -21,7 +21,7 @@ impl PositionSet {
         self.words[position / 64] >> (position % 64) & 1 == 1
     }
 
-    /// The first position from `from` on.
+    /// First position from `from` on.
     pub(crate) fn at_or_after(&self, from: usize) -> Option<usize> {
         let mut index = from / 64;
         let mut word = self.words.get(index)? & (u64::MAX << (from % 64));
@@ -32,7 +32,7 @@ impl PositionSet {
         Some(index * 64 + word.trailing_zeros() as usize)
     }
 
-    /// The last position before `end`.
+    /// Last position before `end`.
     pub(crate) fn before(&self, end: usize) -> Option<usize> {
         let last = end.checked_sub(1)?;
         let mut index = last / 64;
@@ -49,10 +49,10 @@ impl PositionSet {
     }
 }
 
-/// A vector that is mostly zero: a value for every position, and the positions that may hold another one than 0.
+/// Sparse vector: a value for every position, and the set of positions that may be non-zero.
 ///
-/// The solves of the simplex method leave a few hundred values in vectors of ten thousands, so no step may walk all
-/// of them; and the vectors are used again for every step.
+/// Solves of the simplex method leave a few hundred non-zero values among tens of thousands, so no step may visit all
+/// positions; the vectors are reused for every step.
 #[derive(Clone, Debug)]
 pub(crate) struct SparseVector {
     values: Vec<Rational>,
@@ -75,7 +75,7 @@ impl SparseVector {
         &self.values[position]
     }
 
-    /// Whether the value may be other than 0; cheaper to ask than [`Sparse::get`].
+    /// Whether the value may be non-zero; cheaper than [`SparseVector::get`].
     pub(crate) fn is_touched(&self, position: usize) -> bool {
         self.touched.contains(position)
     }
@@ -91,12 +91,12 @@ impl SparseVector {
         self.values[position].sub_mul(a, b);
     }
 
-    /// The first touched position from `from` on.
+    /// First touched position from `from` on.
     pub(crate) fn at_or_after(&self, from: usize) -> Option<usize> {
         self.touched.at_or_after(from)
     }
 
-    /// The last touched position before `end`.
+    /// Last touched position before `end`.
     pub(crate) fn before(&self, end: usize) -> Option<usize> {
         self.touched.before(end)
     }
@@ -111,7 +111,7 @@ impl SparseVector {
         self.touched.clear();
     }
 
-    /// The non-zero values, ascending by position.
+    /// Non-zero values, ascending by position.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Rational)> {
         let touched = std::iter::successors(self.touched.at_or_after(0), |&position| {
             self.touched.at_or_after(position + 1)
@@ -122,10 +122,10 @@ impl SparseVector {
     }
 }
 
-/// Lists of entries behind each other in one allocation.
+/// Lists of entries, concatenated in one allocation (compressed row storage).
 #[derive(Clone, Debug)]
 pub(crate) struct CompressedLists<T> {
-    /// Where each list starts, and the end of the last one.
+    /// Start of each list, and the end of the last one.
     starts: Vec<usize>,
     entries: Vec<T>,
 }
@@ -146,7 +146,7 @@ impl<T> CompressedLists<T> {
         self.starts.push(self.entries.len());
     }
 
-    /// How many lists there are.
+    /// Number of lists.
     pub(crate) fn len(&self) -> usize {
         self.starts.len() - 1
     }
@@ -155,13 +155,13 @@ impl<T> CompressedLists<T> {
         &self.entries[self.starts[list]..self.starts[list + 1]]
     }
 
-    /// Every entry of every list.
+    /// All entries of all lists.
     pub(crate) fn entries_mut(&mut self) -> &mut [T] {
         &mut self.entries
     }
 
-    /// Makes `lists` lists of `entries`, each of which comes with its list. `keys` are these lists alone, in any
-    /// order.
+    /// Distributes `entries`, each with the index of its list, to `lists` lists (counting sort). `keys` are the list
+    /// indices alone, in any order.
     pub(crate) fn gather(
         lists: usize,
         empty: T,
@@ -191,7 +191,7 @@ impl<T> CompressedLists<T> {
     }
 }
 
-/// Columns by rows, or rows by columns; there are `height` of the result.
+/// Transposes columns to `height` rows, or rows to columns.
 pub(crate) fn transposed(height: usize, lists: &CompressedLists<(usize, Rational)>) -> CompressedLists<(usize, Rational)> {
     let keys = lists.entries.iter().map(|(other, _)| *other);
     let entries = (0..lists.len()).flat_map(|list| {

@@ -6,16 +6,15 @@ use std::time::Duration;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use warpbound_driver::{
-    AgreementDomain, CfgLevel, DivergenceOrder, FactReading, FactsFile, GroupDomain, ImageSelection, Interlock, PathOrder,
-    SchedulerPolicy, Selection, Sm, StackDomain, StartCaches, WarpModel,
+    AgreementDomain, CfgLevel, DivergenceOrder, FactReading, FactsFile, GroupDomain,
+    ImageSelection, Interlock, PathOrder, SchedulerPolicy, Selection, Sm, StackDomain, StartCaches,
+    WarpModel,
 };
 use warpbound_report::BoundFormat;
 
 use crate::input;
 use crate::later::Deferred;
-use crate::values::{
-    Override, block, loop_default, named, parameter_override, seconds, selection,
-};
+use crate::values::{Override, block, loop_default, named, parameter_override, seconds, selection};
 
 /// Bounds, simulates and audits GPU kernels, from their machine code
 #[derive(Parser)]
@@ -296,7 +295,7 @@ pub(crate) struct RunArguments {
     /// Write the events as JSON lines
     #[arg(long, value_name = "FILE", help_heading = "GPU kernels with time")]
     pub(crate) events: Option<PathBuf>,
-    /// Print a line per cycle: cycle, address, instruction, lanes
+    /// Print a line per cycle, address, instruction, lanes
     #[arg(long, help_heading = "mini-SIMT kernels")]
     pub(crate) trace: bool,
     /// Limit of the cycles [default: 100000000]

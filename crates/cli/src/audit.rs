@@ -31,8 +31,8 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
     };
     let library = input::library(&input.file)?;
     if library.is_text() {
-        let what = "audit runs GPU kernels, and this is mini-SIMT";
-        return Err(Diagnostic::new(what)
+        let message = "audit runs GPU kernels, and this is mini-SIMT";
+        return Err(Diagnostic::new(message)
             .in_file(library.name())
             .hint("`warpbound run` runs it, `warpbound cta` bounds its cycles")
             .into());

@@ -62,8 +62,8 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         match result {
             Ok(kernel) => {
                 is_empty = false;
-                let place = kernel.image.and_then(|n| images.binary_search(&n).ok());
-                progress.show(&kernel, place.unwrap_or(0), images.len());
+                let position = kernel.image.and_then(|n| images.binary_search(&n).ok());
+                progress.show(&kernel, position.unwrap_or(0), images.len());
                 if kernel.status != Status::Bounded {
                     code = code.max(NO_BOUND);
                 }

@@ -18,8 +18,8 @@ pub(crate) fn cta(arguments: &CtaArguments) -> Result<u8, CommandError> {
     } = arguments;
     let library = input::library(&input.file)?;
     if !library.is_text() {
-        let what = "cta bounds blocks of mini-SIMT kernels, and this is machine code of a GPU";
-        return Err(Diagnostic::new(what)
+        let message = "cta bounds blocks of mini-SIMT kernels, and this is machine code of a GPU";
+        return Err(Diagnostic::new(message)
             .in_file(library.name())
             .hint(
                 "`warpbound bound` bounds the instructions that a warp of it issues, `warpbound run` simulates it",

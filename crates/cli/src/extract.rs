@@ -31,8 +31,8 @@ pub(crate) fn extract(arguments: &ExtractArguments) -> Result<u8, CommandError> 
     let folder = output.filter(|path| is_folder(path) || numbers.len() > 1 && !is_stdout(path));
     let Some(folder) = folder else {
         let [number] = numbers.as_slice() else {
-            let what = format!("{} images do not go into one file", numbers.len());
-            return Err(Diagnostic::new(what)
+            let message = format!("{} images do not go into one file", numbers.len());
+            return Err(Diagnostic::new(message)
                 .in_file(input.name())
                 .hint("--output FOLDER takes them; --image, --sm and --kernel choose among them")
                 .into());
@@ -44,8 +44,8 @@ pub(crate) fn extract(arguments: &ExtractArguments) -> Result<u8, CommandError> 
         return Ok(0);
     };
     let unmade = |error| {
-        let what = format!("cannot be made: {error}");
-        Diagnostic::new(what).in_file(folder.display().to_string())
+        let message = format!("cannot be made: {error}");
+        Diagnostic::new(message).in_file(folder.display().to_string())
     };
     fs::create_dir_all(folder).map_err(unmade)?;
     let mut said = Output::open(None)?;

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, CodeKind, Session};
+use warpbound_driver::{CodeKind, Session};
 use warpbound_report::DivergenceWriter;
 
 use crate::arguments::{DisasmArguments, DivergenceArguments, Input, Style, TemplateArguments};

@@ -23,11 +23,11 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
     let selection = input.selection();
     let is_all = selection.image.is_none() && selection.sm.is_none() && kernel.is_none();
     let mut code = 0;
-    let read_reports = match is_all && !library.is_single() {
+    let found_reports = match is_all && !library.is_single() {
         true => None,
         false => {
             let numbers = library.select(&selection)?;
-            let (found, unread) = reports(&library, &numbers, kernel)?;
+            let (found, unread) = read_reports(&library, &numbers, kernel)?;
             // Without --image, a kernel found in another image answers the query.
             let is_answered = kernel.is_some() && selection.image.is_none() && !found.is_empty();
             if found.is_empty() {
@@ -46,9 +46,9 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
         }
     };
     let mut out = Output::open(output.output.as_deref())?;
-    out.write_all(render(&library, read_reports.as_deref(), format).as_bytes())?;
+    out.write_all(render(&library, found_reports.as_deref(), *format).as_bytes())?;
     out.finish()?;
-    for (_, report) in read_reports.iter().flatten() {
+    for (_, report) in found_reports.iter().flatten() {
         if let Some(why) = &report.refused {
             // The names of the kernels have been printed nevertheless.
             print_diagnostic(&Diagnostic::new(why).in_file(report.file.as_str()));
@@ -62,7 +62,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
 type Reports = Vec<(usize, FileReport)>;
 
 /// Returns the readable images that have the kernel, and the diagnostics of the unreadable ones.
-fn reports(
+fn read_reports(
     library: &Library,
     numbers: &[usize],
     kernel: Option<&str>,

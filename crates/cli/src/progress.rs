@@ -40,7 +40,7 @@ impl Progress {
     }
 
     /// Shows that a kernel is done, which is in the image with index `place` of `images`.
-    pub(crate) fn show(&mut self, kernel: &KernelBound, place: usize, images: usize) {
+    pub(crate) fn show(&mut self, kernel: &KernelBound, position: usize, images: usize) {
         self.done += 1;
         if !self.on_terminal || self.last.elapsed() < EVERY {
             return;
@@ -51,11 +51,11 @@ impl Progress {
         let bar = match images {
             0 | 1 => String::new(),
             _ => {
-                let filled = WIDTH * place / images;
+                let filled = WIDTH * position / images;
                 format!(
                     "[{:<WIDTH$}] {:3} %  ",
                     "#".repeat(filled),
-                    100 * place / images
+                    100 * position / images
                 )
             }
         };

@@ -90,8 +90,8 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         };
     }
     if let Some((option, _, instead)) = of_mini.iter().find(|(_, given, _)| *given) {
-        let what = format!("{option} is for mini-SIMT, this is machine code of a GPU");
-        return Err(Diagnostic::new(what).hint(*instead));
+        let message = format!("{option} is for mini-SIMT, this is machine code of a GPU");
+        return Err(Diagnostic::new(message).hint(*instead));
     }
     let files = [
         ("--output", &output.output),
@@ -101,8 +101,8 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
     for (nth, (option, file)) in files.iter().enumerate() {
         let other = files[..nth].iter().find(|(_, other)| other == file);
         if let (Some((other, _)), Some(_)) = (other, file) {
-            let what = format!("{other} and {option} name the same file");
-            return Err(Diagnostic::new(what));
+            let message = format!("{other} and {option} name the same file");
+            return Err(Diagnostic::new(message));
         }
     }
     let mut names: Vec<&str> = set.iter().map(|set| set.parameter().name()).collect();

@@ -1,4 +1,4 @@
-//! How long each stage takes on real kernels: `cargo bench -p warpbound-driver`.
+//! Time of each stage on real kernels: `cargo bench -p warpbound-driver`.
 #![allow(clippy::expect_used, reason = "benchmarks")]
 
 use divan::Bencher;
@@ -58,7 +58,7 @@ fn decode(bencher: Bencher<'_, '_>, kernel: &str) {
     });
 }
 
-/// Instructions per second of decoding and spelling.
+/// Instructions per second of decoding and printing.
 #[divan::bench(args = KERNELS.map(|(_, kernel)| kernel))]
 fn listing(bencher: Bencher<'_, '_>, kernel: &str) {
     with_kernel(kernel, |session, kernel| {

@@ -1,4 +1,4 @@
-//! Warp instructions per second, without and with time, on kernels of the repository:
+//! Warp instructions per second of untimed execution and timed simulation, on kernels of the repository:
 //! `cargo bench -p warpbound-driver --bench runs`.
 #![allow(clippy::expect_used, reason = "benchmarks")]
 
@@ -14,7 +14,7 @@ fn main() {
     divan::main();
 }
 
-/// A kernel of the repository and a launch of it.
+/// Kernel of the repository and a launch of it.
 struct Case {
     name: &'static str,
     file: &'static str,
@@ -87,7 +87,7 @@ impl std::fmt::Display for Case {
     }
 }
 
-/// A case, loaded.
+/// Loaded case.
 fn open(case: &Case) -> (Session, LaunchFile) {
     let path = format!(
         "{}/../../kernels/built/{}.sm_61.cubin",
@@ -117,7 +117,7 @@ fn functional(bencher: Bencher, case: &Case) {
     bencher.counter(ItemsCount::new(count)).bench_local(run);
 }
 
-/// Runs a case with time on a machine, and counts what its report says.
+/// Simulates a case on a machine, and counts the instructions of its report.
 fn bench_timed(bencher: Bencher, case: &Case, machine: &str, count: fn(&TimedReport) -> u64) {
     let (session, grid) = open(case);
     let kernel = session
@@ -145,7 +145,7 @@ fn timed(bencher: Bencher, case: &Case) {
     });
 }
 
-/// Simulated cycles per second of a warp that is alone on its GPU: cycles in which nothing happens cost nothing.
+/// Simulated cycles per second of a single warp on a GPU: cycles without events cost nothing.
 #[divan::bench]
 fn lone_warp(bencher: Bencher) {
     let case = Case {

@@ -5,8 +5,8 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use warpbound_analyse::warp_profile::{ProfiledWarp, WarpProfiler, Region, RegionCost};
 use warpbound_analyse::thread_cfg::Limits;
+use warpbound_analyse::warp_profile::{ProfiledWarp, Region, RegionCost, WarpProfiler};
 use warpbound_base::CodeAddr;
 use warpbound_bound::block::{BlockBound, UnsatisfiedBarrier, WarpWork, block_bound};
 use warpbound_bound::{Effort, Ipet, SolveOutcome, solve};
@@ -155,7 +155,7 @@ impl BlockLaunch<'_> {
                 cells: self.cells,
                 order: self.machine.order,
             };
-            match outliner.run(&lanes) {
+            match outliner.profile(&lanes) {
                 Ok(outline) => {
                     warp_profiles[usize::from(!outline.exact)] += 1;
                     match positions.get(&outline.epochs) {
@@ -174,7 +174,10 @@ impl BlockLaunch<'_> {
         }
         works.extend(self.whole_warps(flow, &rest)?);
         let bound = block_bound(&works).map_err(NoBlockBound::Unsatisfied)?;
-        Ok(BlockResult { bound, outlines: warp_profiles })
+        Ok(BlockResult {
+            bound,
+            outlines: warp_profiles,
+        })
     }
 
     /// Bounds the work of these warps, each as a whole by integer programs. Equal warps share an entry with their
@@ -235,10 +238,13 @@ impl BlockLaunch<'_> {
         let mut code = self.code.clone();
         code.entry = region.from;
         code.agreed_at_entry.clear();
-        if let Some(point) = region.meet {
+        if let Some(point) = region.reconvergence {
             code.ops.get_mut(point.index())?.control = ControlEffect::Exit;
             for op in &mut code.ops {
-                if let ControlEffect::Branch { reconvergence: meet, .. } = &mut op.control
+                if let ControlEffect::Branch {
+                    reconvergence: meet,
+                    ..
+                } = &mut op.control
                     && *meet == Some(point)
                 {
                     *meet = None;
@@ -282,8 +288,10 @@ impl BlockLaunch<'_> {
         let of_node = |node: NodeId| {
             let block = flow.thread.space.block(node);
             let ops = block.ops();
-            let issued =
-                ops.filter(|&at| code.get(at).is_some_and(|op| op.control != ControlEffect::End));
+            let issued = ops.filter(|&at| {
+                code.get(at)
+                    .is_some_and(|op| op.control != ControlEffect::End)
+            });
             issued.map(&cost).fold(0, u64::saturating_add)
         };
         let ipet = Ipet::new(&flow.counts, of_node, bounds)

@@ -9,12 +9,13 @@ use warpbound_analyse::loops::Loops;
 use warpbound_base::{CodeAddr, Deadline, Diagnostic};
 use warpbound_bound::facts::format_call;
 use warpbound_bound::{
-    Certified, Effort, Ipet, KernelFacts, LoopName, LoopNumbers, Never, SolveOutcome, StatedCounts,
-    solve,
+    Certified, Effort, Ipet, KernelFacts, LoopName, LoopNumbers, Never, RowId, SolveOutcome,
+    StatedCounts, solve,
 };
 use warpbound_load::Kernel;
 use warpbound_report::bound::{
-    BoundAssumption, BlockCount, PathEdge, ExternalCall, KernelBound, LoopReport, Origin, CodePlace, Status,
+    BlockCount, BoundAssumption, CodePlace, ExternalCall, KernelBound, LoopReport, Origin,
+    PathEdge, Status,
 };
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::CountVar;
@@ -23,7 +24,7 @@ use warpbound_simt::warp::DivergenceOrder;
 use crate::facts::{loop_line, shared_header};
 use crate::graph::calls;
 use crate::prepared::{Prepared, loop_names};
-use crate::{KernelFlow, LaunchContext, BoundOptions, FactReading, Session};
+use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, Session};
 
 impl Session {
     /// Computes the bound of one kernel, or the reason why it has none.
@@ -32,7 +33,11 @@ impl Session {
     ///
     /// The block does not suit the kernel, or the facts contradict each other or name code that the kernel does not
     /// have. Facts about other code are ignored here; [`Session::check_facts`] reports them.
-    pub fn bound(&self, kernel: &Kernel, options: &BoundOptions) -> Result<KernelBound, Diagnostic> {
+    pub fn bound(
+        &self,
+        kernel: &Kernel,
+        options: &BoundOptions,
+    ) -> Result<KernelBound, Diagnostic> {
         let prepared = match self.prepare(kernel) {
             Ok(prepared) => prepared,
             Err(why) => return Ok(self.refused_bound(&kernel.name, &why)),
@@ -94,12 +99,12 @@ fn time_limit_reason(options: &BoundOptions) -> String {
 impl Session {
     /// Returns the report of an unreadable kernel.
     pub(crate) fn refused_bound(&self, name: &str, why: &Diagnostic) -> KernelBound {
-        let what = match &why.hint {
+        let message = match &why.hint {
             Some(hint) => format!("{}; {hint}", why.message),
             None => why.message.clone(),
         };
         KernelBound {
-            reason: Some(what),
+            reason: Some(message),
             reason_at: why.location.position.clone(),
             ..self.empty_bound(name)
         }
@@ -139,6 +144,7 @@ impl Session {
     }
 }
 
+/// Inputs of the bound of one kernel.
 struct BoundQuery<'a> {
     prepared: &'a Prepared<'a>,
     flow: &'a KernelFlow,
@@ -164,18 +170,7 @@ impl BoundQuery<'_> {
         let costs = self.external_costs(report)?;
         self.describe_flow(report);
         self.describe_loops(report, &stated, &bounds);
-        let unknown: Vec<&ExternalCall> = report
-            .external_calls
-            .iter()
-            .filter(|call| call.instructions.is_none())
-            .collect();
-        if let Some(call) = unknown.first() {
-            report.reason = Some(format!("call of {}, whose cost is unknown", call.name));
-            report.reason_at = Some(call.at.clone());
-            report.reason_source = call.source.clone();
-            let names: BTreeSet<&str> = unknown.iter().map(|c| c.name.as_str()).collect();
-            let lines = names.into_iter().map(format_call);
-            report.missing_facts.extend(lines);
+        if self.is_call_cost_missing(report) {
             return Ok(());
         }
         let cost = |node: NodeId| {
@@ -219,20 +214,7 @@ impl BoundQuery<'_> {
                 });
             }
             SolveOutcome::Infeasible(conflict) => {
-                let rows: Vec<&str> = conflict
-                    .rows
-                    .iter()
-                    .filter_map(|&row| Some(ipet.model.row(row)?.label.as_str()))
-                    .filter(|label| {
-                        ["loop", "never", "lanes that pass"]
-                            .iter()
-                            .any(|&about| label.starts_with(about))
-                    })
-                    .collect();
-                return Err(Diagnostic::new(format!(
-                    "the facts contradict each other: no execution obeys them all ({})",
-                    rows.join(", ")
-                )));
+                return Err(contradiction(&ipet, &conflict.rows));
             }
             SolveOutcome::SolverFailed(_) if self.deadline.is_past() => {
                 report.reason = Some(time_limit_reason(self.options));
@@ -240,6 +222,25 @@ impl BoundQuery<'_> {
             SolveOutcome::SolverFailed(why) => report.reason = Some(why.to_string()),
         }
         Ok(())
+    }
+
+    /// Whether the cost of a called function outside the file is missing; if so, reports the call and the missing facts.
+    fn is_call_cost_missing(&self, report: &mut KernelBound) -> bool {
+        let unknown: Vec<&ExternalCall> = report
+            .external_calls
+            .iter()
+            .filter(|call| call.instructions.is_none())
+            .collect();
+        let Some(call) = unknown.first() else {
+            return false;
+        };
+        report.reason = Some(format!("call of {}, whose cost is unknown", call.name));
+        report.reason_at = Some(call.at.clone());
+        report.reason_source = call.source.clone();
+        let names: BTreeSet<&str> = unknown.iter().map(|c| c.name.as_str()).collect();
+        let lines = names.into_iter().map(format_call);
+        report.missing_facts.extend(lines);
+        true
     }
 
     /// Returns the count variables that each `never` statement excludes, and reports the statements.
@@ -254,14 +255,14 @@ impl BoundQuery<'_> {
         let excluded = self.flow.excluded(&self.prepared.code, &never);
         for (number, (spelled, counts)) in excluded.iter().enumerate() {
             if counts.is_empty() {
-                let what = match never.get(number) {
+                let message = match never.get(number) {
                     Some(Never::Step { .. }) => {
                         format!("no step leads from {}", spelled.replace("->", "to"))
                     }
                     _ => format!("no instruction that can be reached is at {spelled}"),
                 };
                 let diagnostic =
-                    Diagnostic::new(what).hint("`warpbound cfg` shows blocks and steps");
+                    Diagnostic::new(message).hint("`warpbound cfg` shows blocks and steps");
                 return Err(facts.locate_never(number, diagnostic));
             }
         }
@@ -339,12 +340,13 @@ impl BoundQuery<'_> {
         report.notes.extend(shared);
         let scattered: BTreeSet<CodeAddr> = warp.divergent_calls.iter().map(|&id| at(id)).collect();
         if !scattered.is_empty() {
-            let places = scattered.into_iter();
-            let places: Vec<String> = places.map(|at| self.prepared.location_of(at)).collect();
+            let locations = scattered.into_iter();
+            let locations: Vec<String> =
+                locations.map(|at| self.prepared.location_of(at)).collect();
             report.notes.push(format!(
                 "the lanes of a warp may call up to {} different functions at {}",
                 self.launch.live_lanes(),
-                places.join(", ")
+                locations.join(", ")
             ));
         }
         let branches: BTreeSet<(CodeAddr, Vec<String>)> = warp
@@ -536,53 +538,55 @@ impl BoundQuery<'_> {
         apart
     }
 
+    /// Lists the assumptions of the bound: the execution, the user's statements, the model, and the code.
     fn describe_assumptions(&self, report: &mut KernelBound) {
-        let mut assume = |id: &'static str, text: String| {
-            report.assumptions.push(BoundAssumption { id, text });
+        let lanes = match self.launch.block {
+            Some([x, y, z]) => format!("blocks have {x} x {y} x {z} threads"),
+            None => format!("a warp has at most {} threads", self.launch.live_lanes()),
         };
-        assume(
-            "undisturbed",
-            "no trap, fault, debugger or preemption makes the warp issue more instructions"
-                .to_owned(),
-        );
-        assume(
-            "lanes",
-            match self.launch.block {
-                Some([x, y, z]) => format!("blocks have {x} x {y} x {z} threads"),
-                None => format!("a warp has at most {} threads", self.launch.live_lanes()),
-            },
-        );
+        let mut all = vec![
+            assumption(
+                "undisturbed",
+                "no trap, fault, debugger or preemption makes the warp issue more instructions",
+            ),
+            assumption("lanes", lanes),
+        ];
+        self.add_stated_assumptions(report, &mut all);
+        self.add_model_assumptions(&mut all);
+        self.add_code_assumptions(report, &mut all);
+        report.assumptions.append(&mut all);
+    }
+
+    /// Adds the statements of the user that the bound depends on.
+    fn add_stated_assumptions(&self, report: &KernelBound, all: &mut Vec<BoundAssumption>) {
         let origin = |origin| report.loops.iter().any(|l| l.origin == origin);
         let signed = self.facts.and_then(|facts| facts.signed_off_by.as_ref());
         let signed = signed.map_or(String::new(), |name| format!("; signed off by {name}"));
         if origin(Origin::Facts) {
-            assume(
-                "loop-facts",
-                format!("the bounds of the facts file hold for every input{signed}"),
-            );
+            let text = format!("the bounds of the facts file hold for every input{signed}");
+            all.push(assumption("loop-facts", text));
         }
         if !report.never.is_empty() {
             let steps = report.never.join(", ");
-            assume(
-                "never",
-                format!("no thread executes {steps}, for any input{signed}"),
-            );
+            let text = format!("no thread executes {steps}, for any input{signed}");
+            all.push(assumption("never", text));
         }
         if let (true, Some(default)) = (origin(Origin::LoopDefault), self.options.loop_default) {
-            assume(
-                "loop-default",
-                format!(
-                    "loops without a fact run their header at most {default} times per entry and thread"
-                ),
+            let text = format!(
+                "loops without a fact run their header at most {default} times per entry and thread"
             );
+            all.push(assumption("loop-default", text));
         }
         if self.options.reading == FactReading::Paper {
-            assume(
+            all.push(assumption(
                 "paper-flow",
-                "loop bounds are bounds of the warp-level loops, including lanes that iterate separately"
-                    .to_owned(),
-            );
+                "loop bounds are bounds of the warp-level loops, including lanes that iterate separately",
+            ));
         }
+    }
+
+    /// Adds the properties of the hardware that the analyses of the warp have used.
+    fn add_model_assumptions(&self, all: &mut Vec<BoundAssumption>) {
         let first = match self.options.model.order {
             DivergenceOrder::Any => None,
             DivergenceOrder::TakenFirst => Some(("taken-first", "take it")),
@@ -590,41 +594,46 @@ impl BoundQuery<'_> {
         };
         if let Some((id, lanes)) = first.filter(|_| !self.flow.warp.divergent.is_empty()) {
             let text = format!("after a divergent branch the lanes that {lanes} run first");
-            assume(id, text);
+            all.push(assumption(id, text));
         }
-        if self.flow.warp.used.stable_global {
-            assume(
+        let used = &self.flow.warp.used;
+        for (is_used, id, text) in [
+            (
+                used.stable_global,
                 "stable-global",
-                "lanes that load one address of global memory with one instruction get the same word".to_owned(),
-            );
-        }
-        if self.flow.warp.used.virtual_id {
-            assume(
+                "lanes that load one address of global memory with one instruction get the same word",
+            ),
+            (
+                used.virtual_id,
                 "virtual-id",
-                "all bits of SR_VIRTID are the same in the lanes of a warp".to_owned(),
-            );
-        }
-        if self.flow.warp.used.condition_code {
-            assume(
+                "all bits of SR_VIRTID are the same in the lanes of a warp",
+            ),
+            (
+                used.condition_code,
                 "condition-code",
-                "only instructions whose disassembly names the condition code read or write it"
-                    .to_owned(),
-            );
+                "only instructions whose disassembly names the condition code read or write it",
+            ),
+        ] {
+            if is_used {
+                all.push(assumption(id, text));
+            }
         }
+    }
+
+    /// Adds the assumptions about indirect calls and about functions outside the file.
+    fn add_code_assumptions(&self, report: &KernelBound, all: &mut Vec<BoundAssumption>) {
         for (op, targets) in &self.flow.thread.indirect {
             if let IndirectTargets::Code { ops, assumed: true } = targets {
                 let names: Vec<String> = ops
                     .iter()
                     .map(|&op| self.prepared.function_name_at(self.prepared.addr(op)))
                     .collect();
-                assume(
-                    "call-table",
-                    format!(
-                        "the indirect call at {} reaches only functions whose addresses are in the constants: {}",
-                        self.prepared.location(*op),
-                        names.join(", ")
-                    ),
+                let text = format!(
+                    "the indirect call at {} reaches only functions whose addresses are in the constants: {}",
+                    self.prepared.location(*op),
+                    names.join(", ")
                 );
+                all.push(assumption("call-table", text));
             }
         }
         let calls: BTreeMap<&str, Option<u64>> = report
@@ -633,13 +642,33 @@ impl BoundQuery<'_> {
             .map(|call| (call.name.as_str(), call.instructions))
             .collect();
         for (name, instructions) in calls {
-            assume(
-                "external-call",
-                format!(
-                    "each call of {name} issues at most {} instructions and returns with all its lanes",
-                    instructions.unwrap_or(0)
-                ),
+            let text = format!(
+                "each call of {name} issues at most {} instructions and returns with all its lanes",
+                instructions.unwrap_or(0)
             );
+            all.push(assumption("external-call", text));
         }
     }
+}
+
+/// Returns the diagnostic of facts that exclude each other, with the rows of the user's statements among `rows`.
+fn contradiction(ipet: &Ipet, rows: &[RowId]) -> Diagnostic {
+    let labels: Vec<&str> = rows
+        .iter()
+        .filter_map(|&row| Some(ipet.model.row(row)?.label.as_str()))
+        .filter(|label| {
+            ["loop", "never", "lanes that pass"]
+                .iter()
+                .any(|&about| label.starts_with(about))
+        })
+        .collect();
+    Diagnostic::new(format!(
+        "the facts contradict each other: no execution obeys them all ({})",
+        labels.join(", ")
+    ))
+}
+
+fn assumption(id: &'static str, text: impl Into<String>) -> BoundAssumption {
+    let text = text.into();
+    BoundAssumption { id, text }
 }

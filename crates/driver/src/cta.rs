@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::mini;
 use warpbound_analyse::dependence::Dependence;
 use warpbound_analyse::iterations::{self, StartValues};
 use warpbound_analyse::thread_cfg::Limits;
@@ -11,17 +12,16 @@ use warpbound_bound::block::StallRule;
 use warpbound_bound::cta::{self, Iterations, NoEstimate};
 use warpbound_graph::{LoopForest, LoopIndex};
 use warpbound_ir::{ControlEffect, Meaning, OpIndex};
-use warpbound_load::{Kernel};
-use crate::mini;
+use warpbound_load::Kernel;
 use warpbound_report::bound::BoundAssumption;
-use warpbound_report::cta::{CtaReport, ElementReport, LoopCount, CtaStepReport};
+use warpbound_report::cta::{CtaReport, CtaStepReport, ElementReport, LoopCount};
 use warpbound_simt::NodeId;
 
 use crate::block::{BlockLaunch, BlockResult, HeaderBound, NoBlockBound};
 use crate::facts::loop_line;
 use crate::prepared::{Prepared, loop_names};
 use crate::runs::mini::check_machine_holds;
-use crate::{KernelFlow, BoundOptions, Session};
+use crate::{BoundOptions, KernelFlow, Session};
 
 impl Session {
     /// Computes the estimate and the bound of a launch of one block.
@@ -109,7 +109,11 @@ impl Session {
     }
 }
 
-fn assumptions(launch: &mini::LaunchFile, machine: &mini::Machine, counts: &LoopBounds) -> Vec<BoundAssumption> {
+fn assumptions(
+    launch: &mini::LaunchFile,
+    machine: &mini::Machine,
+    counts: &LoopBounds,
+) -> Vec<BoundAssumption> {
     let mut all = vec![
         BoundAssumption {
             id: "machine",
@@ -260,8 +264,11 @@ impl Estimator<'_> {
             Ok(warp) => warp,
             Err(unresolved) => {
                 let at = space.block(NodeId(unresolved.node as u32)).first;
-                report.no_estimate =
-                    Some(format!("{}: {}", self.prepared.location(at), unresolved.reason));
+                report.no_estimate = Some(format!(
+                    "{}: {}",
+                    self.prepared.location(at),
+                    unresolved.reason
+                ));
                 return;
             }
         };
@@ -269,8 +276,9 @@ impl Estimator<'_> {
             let first = loops.get(index).headers.first();
             first.map(|&node| space.block(NodeId(node as u32)).first)
         };
-        let place = |index| header(index).map_or(String::new(), |op| self.prepared.location(op));
-        report.abstract_warp = self.elements(&warp.elements, &place);
+        let loop_location =
+            |index| header(index).map_or(String::new(), |op| self.prepared.location(op));
+        report.abstract_warp = self.elements(&warp.elements, &loop_location);
         let mut collect_iterations = Iterations::new();
         self.iterations(&warp.elements, &header, &mut collect_iterations, report);
         let warps = self.block.warps() as u64;
@@ -286,7 +294,7 @@ impl Estimator<'_> {
             Err(NoEstimate::Unknown(index)) => {
                 report.no_estimate = Some(format!(
                     "the iteration count of the loop at {} is unknown",
-                    place(index)
+                    loop_location(index)
                 ));
             }
             Err(NoEstimate::TooLong) => {
@@ -327,7 +335,7 @@ impl Estimator<'_> {
     fn elements(
         &self,
         elements: &[abstract_warp::WarpElement],
-        place: &dyn Fn(LoopIndex) -> String,
+        loop_location: &dyn Fn(LoopIndex) -> String,
     ) -> Vec<ElementReport> {
         let at = |op: u32| self.prepared.location(OpIndex(op));
         elements
@@ -342,9 +350,9 @@ impl Estimator<'_> {
                 abstract_warp::WarpElement::Memory(op) => ElementReport::Memory { at: at(*op) },
                 abstract_warp::WarpElement::Barrier(op) => ElementReport::Barrier { at: at(*op) },
                 abstract_warp::WarpElement::Loop { index, head, body } => ElementReport::Loop {
-                    at: place(*index),
-                    head: self.elements(head, place),
-                    body: self.elements(body, place),
+                    at: loop_location(*index),
+                    head: self.elements(head, loop_location),
+                    body: self.elements(body, loop_location),
                 },
             })
             .collect()
@@ -459,7 +467,9 @@ fn describe_bound(
             report.sound_stalls = Some(bound.stalls);
             report.warp_profiles = outlines;
             report.sound_rule = Some(match bound.rule {
-                StallRule::NoBarriers => "no warp waits for another, so they are the stalls of one warp",
+                StallRule::NoBarriers => {
+                    "no warp waits for another, so they are the stalls of one warp"
+                }
                 StallRule::AlignedBarriers => {
                     "all warps pass each barrier together, so between two they are the stalls of one warp"
                 }

@@ -1,8 +1,10 @@
 //! Divergence report: the answers of gated single assignment and of agreement, side by side.
 
-use warpbound_analyse::divergence::{Chain, OpDivergence, QueryKind, LinkRole, DivergenceSource};
+use warpbound_analyse::divergence::{Chain, DivergenceSource, LinkRole, OpDivergence, QueryKind};
+use warpbound_analyse::divergence_by_agreement::{
+    AgreementAnalysis, AgreementLoss, AgreementVerdict,
+};
 use warpbound_analyse::reconvergence::find_missed_reconvergence;
-use warpbound_analyse::divergence_by_agreement::{AgreementAnalysis, AgreementLoss, AgreementVerdict};
 use warpbound_analyse::{Dependence, Divergence};
 use warpbound_base::Diagnostic;
 use warpbound_ir::OpIndex;
@@ -13,7 +15,7 @@ use warpbound_simt::{NodeId, Tag};
 
 use crate::graph::calls;
 use crate::prepared::Prepared;
-use crate::{KernelFlow, BoundOptions, Session};
+use crate::{BoundOptions, KernelFlow, Session};
 
 impl Session {
     /// Reports which branches, loads and barriers of a kernel may diverge, and the reasons.
@@ -64,7 +66,7 @@ impl Session {
                 .into_iter()
                 .map(|found| report::MissedReconvergenceReport {
                     branch: last(found.branch),
-                    reconvergence: first(found.meeting),
+                    reconvergence: first(found.reconvergence),
                     for_values: found.for_values,
                 })
                 .collect(),
@@ -234,7 +236,11 @@ impl ReportBuilder<'_> {
     }
 
     /// Explains a difference between the answers about partial execution: the more precise one, and the reason.
-    fn partial_difference(&self, item: &OpDivergence, opinion: &AgreementVerdict) -> Option<String> {
+    fn partial_difference(
+        &self,
+        item: &OpDivergence,
+        opinion: &AgreementVerdict,
+    ) -> Option<String> {
         let sharper = item.partial.difference(&opinion.partial).next();
         let sharper = sharper.map(|_| {
             "agreement is more precise: no lane is pending elsewhere when the warp executes it"
@@ -243,8 +249,10 @@ impl ReportBuilder<'_> {
         let blunter = opinion.partial.difference(&item.partial).next();
         let blunter = blunter.map(|_| match self.always_reconverges {
             true => "gated values are more precise: diverged lanes have reconverged".to_owned(),
-            false => "agreement has lanes that may still be pending, though all execute it (see below)"
-                .to_owned(),
+            false => {
+                "agreement has lanes that may still be pending, though all execute it (see below)"
+                    .to_owned()
+            }
         });
         join_sentences(sharper, blunter)
     }
@@ -264,7 +272,9 @@ fn source_reason(source: DivergenceSource) -> &'static str {
         DivergenceSource::Lane => "each lane has its own",
         DivergenceSource::Special(_) => "differs from lane to lane",
         DivergenceSource::Load(MemorySpace::Local) => "local memory: each lane has its own",
-        DivergenceSource::Load(MemorySpace::Generic) => "generic memory: may be local, where each lane has its own",
+        DivergenceSource::Load(MemorySpace::Generic) => {
+            "generic memory: may be local, where each lane has its own"
+        }
         DivergenceSource::Load(_) => "memory that other warps may write meanwhile",
         DivergenceSource::Callee => "the callee may write any value",
         DivergenceSource::Stack => "resumes where the lane came from",

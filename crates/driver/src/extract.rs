@@ -46,6 +46,6 @@ impl Library {
     pub fn has_kernel(&self, number: usize, name: &NamePattern) -> Result<bool, Diagnostic> {
         let session = self.session(number)?;
         let mut names = session.image.kernel_names();
-        Ok(names.any(|symbol| name.fit(symbol).is_some()))
+        Ok(names.any(|symbol| name.match_quality(symbol).is_some()))
     }
 }

@@ -9,7 +9,7 @@ use warpbound_load::Kernel;
 use warpbound_report::AuditReport;
 
 use crate::prepared::{Prepared, loop_names};
-use crate::{KernelFlow, BoundOptions, Session};
+use crate::{BoundOptions, KernelFlow, Session};
 
 impl Session {
     /// Header of a facts file.
@@ -147,7 +147,7 @@ pub(crate) fn shared_header(
     if site.latches.len() < 2 || site.recursion.is_some() {
         return None;
     }
-    let places: Vec<String> = site
+    let latches: Vec<String> = site
         .latches
         .iter()
         .map(|&at| match prepared.source(at) {
@@ -158,6 +158,6 @@ pub(crate) fn shared_header(
     Some(format!(
         "{} counts all loops that share this header: threads return to it from {}",
         name.id,
-        places.join(", ")
+        latches.join(", ")
     ))
 }

@@ -28,7 +28,10 @@ enum FactsMatch {
 
 impl<'a> FactsCheck<'a> {
     pub(crate) fn new(facts: &'a FactsFile) -> FactsCheck<'a> {
-        let facts = facts.kernels().iter().map(|facts| (facts, FactsMatch::Nothing));
+        let facts = facts
+            .kernels()
+            .iter()
+            .map(|facts| (facts, FactsMatch::Nothing));
         FactsCheck {
             facts: facts.collect(),
             known: BTreeMap::new(),

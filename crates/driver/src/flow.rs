@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use warpbound_analyse::loops::Loops;
 use warpbound_analyse::guarded_lanes::lane_limits;
+use warpbound_analyse::loops::Loops;
 use warpbound_analyse::program_space::ResolvedControl;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{LaunchContext, Refusal, ThreadCfg, WarpCfg};
@@ -11,8 +11,8 @@ use warpbound_base::Diagnostic;
 use warpbound_bound::{Effort, Ipet, Never, NeverIndex, SolveOutcome, StatedCounts, solve};
 use warpbound_ir::Code;
 use warpbound_simt::NodeId;
-use warpbound_simt::counts::{CountInput, CountSystem, CountVar, CountKind, LaneLimit};
-use warpbound_simt::warp::{WarpModel, Via, WarpState};
+use warpbound_simt::counts::{CountInput, CountKind, CountSystem, CountVar, LaneLimit};
+use warpbound_simt::warp::{Via, WarpModel, WarpState};
 
 use crate::prepared::Prepared;
 use crate::{BoundOptions, Session};
@@ -45,7 +45,7 @@ impl KernelFlow {
         let limits = lane_limits(code, &thread, launch);
         let state = |node| warp.state(node);
         let counts = CountSystem::build(&CountInput {
-            limits: &limits,
+            lane_limits: &limits,
             ..count_input(launch, &thread, &warp, &loops, &state)
         });
         Ok(KernelFlow {
@@ -211,7 +211,7 @@ fn count_input<'a>(
 ) -> CountInput<'a> {
     CountInput {
         lanes: launch.live_lanes(),
-        limits: &[],
+        lane_limits: &[],
         entry: thread.entry,
         thread: &thread.steps,
         warp: &warp.steps,

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
 use warpbound_load::Kernel;
-use warpbound_report::graph::{GraphEdge, EdgeKind, Graph, GraphNode};
-use warpbound_simt::warp::{WarpStep, Via};
+use warpbound_report::graph::{EdgeKind, Graph, GraphEdge, GraphNode};
+use warpbound_simt::warp::{Via, WarpStep};
 use warpbound_simt::{EntryId, NodeId, Tag};
 
 use crate::prepared::{Prepared, loop_names};
-use crate::{KernelFlow, BoundOptions, Session};
+use crate::{BoundOptions, KernelFlow, Session};
 
 /// Level of a control-flow graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -26,20 +26,22 @@ mod session;
 
 pub use extract::Extracted;
 pub use flow::KernelFlow;
-pub use runs::functional::{FunctionalRun, RunOptions};
 pub use graph::CfgLevel;
-pub use library::{CodeKind, Library, ImageSelection, Unusable};
+pub use library::{CodeKind, ImageSelection, Library, Unusable};
 pub use options::{BoundOptions, FactReading};
 pub use prepared::Prepared;
-pub use session::Session;
+pub use runs::functional::{FunctionalRun, RunOptions};
 pub use runs::timed::{Hooks, RunProgress, TimedOptions, TimedRun};
+pub use session::Session;
 
 pub use warpbound_analyse::LaunchContext;
 pub use warpbound_bound::FactsFile;
-pub use warpbound_load::{Bytes, FileSource, Kernel, NamePattern, Sm, ByteSource};
 pub use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
-pub use warpbound_machine::{GpuModel, Parameter, Selection, ParameterSum, SchedulerPolicy};
-pub use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, WarpModel, StackDomain};
+pub use warpbound_load::{ByteSource, Bytes, FileSource, Kernel, NamePattern, Sm};
+pub use warpbound_machine::{GpuModel, Parameter, ParameterSum, SchedulerPolicy, Selection};
+pub use warpbound_simt::warp::{
+    AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel,
+};
 pub use warpbound_simulate::timed::Interlock;
 
 /// Launch files and machines of mini-SIMT.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
-use warpbound_load::{Container, FatbinEntry, Fit, Isa, NamePattern, Sm, ByteSource, spell_candidates};
+use warpbound_load::{
+    ByteSource, ContainerKind, FatbinEntry, Isa, MatchQuality, NamePattern, Sm, list_candidates,
+};
 use warpbound_report::bound::KernelBound;
 
 use crate::facts_check::FactsCheck;
@@ -65,12 +67,15 @@ impl Library {
 
     /// Whether the file is a single cubin or text, not a container.
     pub fn is_single(&self) -> bool {
-        matches!(self.library.container(), Container::Cubin | Container::Text)
+        matches!(
+            self.library.container(),
+            ContainerKind::Cubin | ContainerKind::Text
+        )
     }
 
     /// Whether the file is mini-SIMT text.
     pub fn is_text(&self) -> bool {
-        matches!(self.library.container(), Container::Text)
+        matches!(self.library.container(), ContainerKind::Text)
     }
 
     /// Returns the numbers of the selected images with machine code of a supported architecture; at least one. A
@@ -93,12 +98,15 @@ impl Library {
     }
 
     fn select_of(&self, selection: &ImageSelection, any: bool) -> Result<Vec<usize>, Diagnostic> {
-        let fail = |what: String| Diagnostic::new(what).in_file(self.file.as_str());
+        let fail = |message: String| Diagnostic::new(message).in_file(self.file.as_str());
         let entries = self.library.entries();
         if let Some(number) = selection.image {
             let entry = self.entry(number)?;
             if !entry.kind.is_code() {
-                return Err(fail(format!("image {number} is {}, not a cubin", entry.kind)));
+                return Err(fail(format!(
+                    "image {number} is {}, not a cubin",
+                    entry.kind
+                )));
             }
         }
         let cubins = || (1..).zip(entries).filter(|(_, e)| e.kind.is_code());
@@ -116,7 +124,7 @@ impl Library {
         let numbers = match chosen(selection.sm) {
             numbers if !numbers.is_empty() => numbers,
             // GPUs of sm_53 run the code of sm_52 if a file has none for them.
-            none => match selection.sm.and_then(Sm::stands_in) {
+            none => match selection.sm.and_then(Sm::fallback) {
                 Some(other) => chosen(Some(other)),
                 None => none,
             },
@@ -245,7 +253,7 @@ impl Library {
         name: &str,
     ) -> Result<(Arc<Session>, usize), Diagnostic> {
         let pattern = NamePattern::new(name);
-        let mut best: Option<(Fit, Arc<Session>, usize)> = None;
+        let mut best: Option<(MatchQuality, Arc<Session>, usize)> = None;
         // Images and symbols of the kernels that fit as well as the best.
         let mut equal: Vec<(String, Arc<str>)> = Vec::new();
         let mut unusable = None;
@@ -260,7 +268,7 @@ impl Library {
             let Some(symbol) = session.symbol_at(index).cloned() else {
                 continue;
             };
-            let Some(fit) = pattern.fit(&symbol) else {
+            let Some(fit) = pattern.match_quality(&symbol) else {
                 continue;
             };
             let known = best.as_ref().map(|(fit, ..)| *fit);
@@ -276,20 +284,22 @@ impl Library {
             (Some((_, session, index)), [_]) => Ok((session, index)),
             (Some(_), [(one, first), (other, _), ..]) => {
                 let same = equal.iter().all(|(_, symbol)| symbol == first);
-                let (what, hint) = match same {
+                let (message, hint) = match same {
                     true => (
                         format!("kernel {name:?} is in {one} and in {other}"),
                         "choose with --image or --sm",
                     ),
                     false => {
-                        let names = spell_candidates(equal.iter().map(|(_, symbol)| symbol));
+                        let names = list_candidates(equal.iter().map(|(_, symbol)| symbol));
                         (
                             format!("{name:?} is the name of several kernels: {names}"),
                             "give the whole name of one, and choose among images with --image or --sm",
                         )
                     }
                 };
-                Err(Diagnostic::new(what).in_file(self.file.as_str()).hint(hint))
+                Err(Diagnostic::new(message)
+                    .in_file(self.file.as_str())
+                    .hint(hint))
             }
             _ => Err(unusable.unwrap_or_else(|| self.no_kernel(images, Some(name)))),
         }
@@ -309,7 +319,7 @@ impl Library {
         }
         symbols.sort_unstable();
         symbols.dedup();
-        let nearest = NamePattern::new(name).nearest(symbols.iter());
+        let nearest = NamePattern::new(name).nearest_hint(symbols.iter());
         in_file(Diagnostic::new(format!("there is no kernel {name:?}"))).hint(nearest)
     }
 

@@ -5,7 +5,7 @@ use warpbound_analyse::loops::Loops;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Diagnostic;
 use warpbound_ir::{Code, ControlEffect, lift_flow};
-use warpbound_load::{Container, FatbinEntry, Kernel, NamePattern, OtherKind};
+use warpbound_load::{ContainerKind, FatbinEntry, Kernel, NamePattern, OtherKind};
 use warpbound_report::list::{Directory, FileReport, ImageSummary, KernelSummary};
 
 use crate::prepared::Prepared;
@@ -19,7 +19,7 @@ impl Library {
             kind: entry.kind.to_string(),
             isa: entry.isa.to_string(),
             supported: entry.kind.is_code() && entry.isa.is_supported(),
-            stored: entry.stored,
+            stored: entry.packed_size,
             size: entry.size,
             packing: entry.packing.to_string(),
             member: entry.member.as_ref().map(ToString::to_string),
@@ -27,11 +27,11 @@ impl Library {
         Directory {
             file: self.file.clone(),
             kind: match self.library.container() {
-                Container::Cubin => "cubin",
-                Container::FatBinary => "fat binary",
-                Container::Host => "host file",
-                Container::Archive => "archive",
-                Container::Text => "text",
+                ContainerKind::Cubin => "cubin",
+                ContainerKind::FatBinary => "fat binary",
+                ContainerKind::Host => "host file",
+                ContainerKind::Archive => "archive",
+                ContainerKind::Text => "text",
             },
             images: (1..).zip(self.library.entries()).map(summary).collect(),
         }
@@ -85,7 +85,7 @@ impl Session {
                 let names = self.image.kernel_names();
                 let wanted = match name {
                     None => names.collect(),
-                    Some(name) => name.best(names.map(|symbol| (symbol, symbol))),
+                    Some(name) => name.best_matches(names.map(|symbol| (symbol, symbol))),
                 };
                 report.kernels = wanted.into_iter().map(name_only).collect();
             }

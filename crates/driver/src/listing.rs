@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_ir::{ControlEffect, OpIndex, ControlTarget};
+use warpbound_ir::{ControlEffect, ControlTarget, OpIndex};
 use warpbound_isa::nvidia::{self, Relocated};
-use warpbound_isa::{ControlWord as ControlWord, Program, TargetStyle};
+use warpbound_isa::{ControlWord, Program, TargetStyle};
 use warpbound_load::Kernel;
 use warpbound_report::listing::{ControlColumns, Line, Listing};
 
@@ -69,8 +69,8 @@ impl Session {
                 Ok(())
             }
             Program::Mini(_) => {
-                let what = "nvdisasm has no syntax for mini-SIMT";
-                Err(self.locate(Diagnostic::new(what).in_kernel(kernel.demangled())))
+                let message = "nvdisasm has no syntax for mini-SIMT";
+                Err(self.locate(Diagnostic::new(message).in_kernel(kernel.demangled())))
             }
         }
     }

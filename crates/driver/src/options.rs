@@ -85,7 +85,7 @@ impl BoundOptions {
     /// that of the GPU.
     pub(crate) fn launch(&self, kernel: &Kernel, isa: Isa) -> Result<LaunchContext, Diagnostic> {
         let spelled = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
-        let fail = |what: String| Err(Diagnostic::new(what).in_kernel(kernel.demangled()));
+        let fail = |message: String| Err(Diagnostic::new(message).in_kernel(kernel.demangled()));
         let threads = |block: [u32; 3]| {
             block
                 .iter()

@@ -112,10 +112,10 @@ impl<'a> Prepared<'a> {
 
     /// Returns the diagnostic of a refusal, with its location in the text if there is one.
     pub(crate) fn refusal_diagnostic(&self, refusal: &Refusal) -> Diagnostic {
-        let what = Diagnostic::new(refusal.reason.to_string());
+        let message = Diagnostic::new(refusal.reason.to_string());
         match self.code.at(refusal.at) {
-            Some(op) => self.at_op(what, op),
-            None => what.at(refusal.at),
+            Some(op) => self.at_op(message, op),
+            None => message.at(refusal.at),
         }
     }
 

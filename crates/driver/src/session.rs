@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder};
-use warpbound_load::{Image, Kernel, NamePattern, RefusedKernel, spell_candidates};
+use warpbound_load::{Image, Kernel, NamePattern, RefusedKernel, list_candidates};
 
 use crate::CodeKind;
 use crate::facts_check::FactsCheck;
@@ -76,7 +76,7 @@ impl Session {
         let all = kernels.iter().map(|kernel| &kernel.name).chain(refused);
         let all = all.chain(functions.iter().map(|kernel| &kernel.name));
         Ok(match name {
-            Some(name) => name.best(all.enumerate()),
+            Some(name) => name.best_matches(all.enumerate()),
             None => (0..all.count()).collect(),
         })
     }
@@ -94,7 +94,7 @@ impl Session {
             [kernel] => Ok(kernel),
             [] => Err(self.locate(Diagnostic::new("the file has no kernels"))),
             several => {
-                let names = spell_candidates(several.iter().map(|kernel| &kernel.name));
+                let names = list_candidates(several.iter().map(|kernel| &kernel.name));
                 Err(self.locate(
                     Diagnostic::new(format!("the file has several kernels: {names}"))
                         .hint("choose with --kernel"),

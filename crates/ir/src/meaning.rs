@@ -103,15 +103,15 @@ impl TernaryOp {
             TernaryOp::Permute => {
                 let bytes = wide(a, c).to_le_bytes();
                 let mut result = 0;
-                for place in 0..4 {
-                    let digit = b >> (4 * place) & 15;
+                for index in 0..4 {
+                    let digit = b >> (4 * index) & 15;
                     let byte = bytes[(digit & 7) as usize];
                     let byte = if digit & 8 == 0 {
                         byte
                     } else {
                         (byte as i8 >> 7) as u8
                     };
-                    result |= u32::from(byte) << (8 * place);
+                    result |= u32::from(byte) << (8 * index);
                 }
                 result
             }

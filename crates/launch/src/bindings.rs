@@ -1,10 +1,10 @@
 //! Bindings of textures and surfaces: their objects and the addresses of their texels.
 
-use warpbound_base::Diagnostic;
-use warpbound_ir::ImageKind;
 use crate::file::{ElementType, ImageBinding, LaunchFile, TexelLayout};
 use crate::memory::GlobalMemory;
 use crate::texture::{Filter, Surface, TexelArray, TexelElement, Texture};
+use warpbound_base::Diagnostic;
+use warpbound_ir::ImageKind;
 
 /// Object of a texture: index of the texture in bits 19:0, of the sampler in bits 31:20, as compiled code expects.
 /// Indices start at 1, so that 0 is no object.
@@ -63,10 +63,14 @@ pub(super) fn bind(
 }
 
 /// Returns the texel array of a binding.
-fn image(given: &ImageBinding, file: &LaunchFile, memory: &GlobalMemory) -> Result<TexelArray, String> {
+fn image(
+    given: &ImageBinding,
+    file: &LaunchFile,
+    memory: &GlobalMemory,
+) -> Result<TexelArray, String> {
     let in_file = file.buffers().nth(given.buffer);
     let (Some((_, buffer)), Some(placed)) = (in_file, memory.buffers().get(given.buffer)) else {
-        return Err("its buffer is not there".to_owned());
+        return Err("its buffer does not exist".to_owned());
     };
     Ok(TexelArray {
         kind: match given.kind {

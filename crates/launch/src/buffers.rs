@@ -25,7 +25,8 @@ pub(super) fn place(file: &LaunchFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>
     let object = |low: u32| u64::from(low).to_le_bytes().to_vec();
     let value = |(position, (param, own)): (usize, (&LaunchParam, &u64))| match &param.value {
         ParamValue::Scalar { bytes, .. } => {
-            pointers::with_pointers(bytes, PointerLocation::Param(position), file, memory).into_owned()
+            pointers::with_pointers(bytes, PointerLocation::Param(position), file, memory)
+                .into_owned()
         }
         ParamValue::Buffer(_) => own.to_le_bytes().to_vec(),
         ParamValue::Alias { buffer, offset } => {
@@ -40,13 +41,14 @@ pub(super) fn place(file: &LaunchFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>
 }
 
 /// The buffers of a launch and the global variables that it names, each with its memory at the end.
-fn ends<'a>(
+fn final_contents<'a>(
     file: &'a LaunchFile,
     memory: &'a GlobalMemory,
 ) -> impl Iterator<Item = (&'a str, &'a LaunchBuffer, &'a Buffer, PointerLocation)> {
     let params = file.buffers().zip(memory.buffers()).enumerate();
-    let params = params
-        .map(|(number, ((name, buffer), end))| (name, buffer, end, PointerLocation::Buffer(number)));
+    let params = params.map(|(number, ((name, buffer), end))| {
+        (name, buffer, end, PointerLocation::Buffer(number))
+    });
     let variables = file.variables.iter().enumerate();
     let variables = variables.filter_map(|(number, given)| {
         let has_name =
@@ -72,7 +74,11 @@ pub struct BufferComparison {
 }
 
 /// Compares the final contents of buffers with the expected contents of the launch file.
-pub fn compare_buffers(kernel: &Kernel, file: &LaunchFile, memory: &GlobalMemory) -> BufferComparison {
+pub fn compare_buffers(
+    kernel: &Kernel,
+    file: &LaunchFile,
+    memory: &GlobalMemory,
+) -> BufferComparison {
     let mut compared = BufferComparison {
         elements: 0,
         mismatch: None,

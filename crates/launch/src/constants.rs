@@ -11,8 +11,8 @@ use crate::launch::{Launch, PathOrder};
 use crate::memory::{Buffer, GlobalMemory};
 use crate::{bindings, buffers, pointers};
 
-/// Where the launch block of the constants has what (experiments with the compiler's output): threads of a block, blocks
-/// of the file, the top of the local stack.
+/// Byte offsets in the launch block of the constants (experiments with the compiler's output): threads of a block,
+/// blocks of the grid, top of the local stack.
 const BLOCK_AT: usize = 0x8;
 const GRID_AT: usize = 0x14;
 const STACK_AT: usize = 0x20;
@@ -55,13 +55,12 @@ pub fn bind(
     for other in kernel.banks.iter().filter(|other| other.number != bank) {
         constants.push((other.number, other.bytes().to_vec()));
     }
-    set_variables(image, file, &mut constants, &mut memory)
-        .map_err(fault)?;
+    set_variables(image, file, &mut constants, &mut memory).map_err(fault)?;
     // Variables follow the buffers in memory; a buffer may have the same name.
     let variables = memory.buffers().iter().skip(file.buffers().count());
     write_addresses(&Addresses::new(variables), kernel, code, &mut constants).map_err(fault)?;
     write_references(file, kernel, &mut constants).map_err(|message| {
-        let hint = "a [[texture]] or [[surface]] of this name is what is bound to it";
+        let hint = "bind it with a [[texture]] or [[surface]] of this name";
         fault(message).hint(hint)
     })?;
     let (textures, surfaces) = bindings::bind(file, &memory)?;
@@ -97,10 +96,11 @@ fn set_variables(
         let has_final_contents = given.buffer.expect.is_some() || given.buffer.output.is_some();
         match variable {
             Some(variable)
-                if has_final_contents && matches!(variable.location, VariableLocation::Constant { .. }) =>
+                if has_final_contents
+                    && matches!(variable.location, VariableLocation::Constant { .. }) =>
             {
                 return Err(format!(
-                    "variable {name} is constant: nothing is to be said of its end"
+                    "variable {name} is constant: it cannot have expect or output"
                 ));
             }
             Some(variable) if size <= variable.size as usize => {}
@@ -117,8 +117,8 @@ fn set_variables(
         let mut all = file.variables.iter().enumerate();
         let given = all.find(|(_, given)| has_name(variable, &given.name));
         let given = given.map(|(number, given)| {
-            let place = PointerLocation::Variable(number);
-            pointers::with_pointers(&given.buffer.bytes, place, file, memory)
+            let location = PointerLocation::Variable(number);
+            pointers::with_pointers(&given.buffer.bytes, location, file, memory)
         });
         let given = given.as_deref().unwrap_or_default();
         match &variable.location {
@@ -204,10 +204,14 @@ fn write_references(
     for bank in &kernel.banks {
         for relocation in bank.relocations.iter() {
             let name = &*relocation.symbol.name;
-            let has_name = |image: &ImageBinding| image.name == name || image.name == demangle(name);
+            let has_name =
+                |image: &ImageBinding| image.name == name || image.name == demangle(name);
             let (kind, object) = match relocation.number {
                 TEXTURE_REFERENCE => {
-                    let number = file.textures.iter().position(|texture| has_name(&texture.image));
+                    let number = file
+                        .textures
+                        .iter()
+                        .position(|texture| has_name(&texture.image));
                     ("texture", number.map(bindings::texture_object))
                 }
                 SURFACE_REFERENCE => {
@@ -264,7 +268,7 @@ fn launch_block(
     let (bank, first) = match &kernel.param_block {
         Some(block) => (block.bank, usize::from(block.offset)),
         None if file.params.is_empty() => (0, 0),
-        None => return Err("the file does not say where parameters lie".to_owned()),
+        None => return Err("the file does not state where the parameters are".to_owned()),
     };
     let mut block = vec![0u8; LAUNCH_BLOCK];
     let mut put = |at: usize, bytes: &[u8]| {

@@ -38,13 +38,13 @@ pub enum PathOrder {
     #[default]
     TakenFirst,
     /// The fall-through path runs first.
-    TakenLast,
+    FallThroughFirst,
 }
 
 impl Named for PathOrder {
     const ALL: &'static [(PathOrder, &'static str)] = &[
         (PathOrder::TakenFirst, "taken-first"),
-        (PathOrder::TakenLast, "fall-through-first"),
+        (PathOrder::FallThroughFirst, "fall-through-first"),
     ];
 }
 

@@ -1,4 +1,4 @@
-//! Global memory of a launch: buffers at addresses, and the windows through which generic addresses reach other memories.
+//! Global memory of a launch: buffers at addresses, and the windows of the generic address space.
 
 /// A contiguous allocation in global memory.
 #[derive(Clone, PartialEq, Eq, Debug)]

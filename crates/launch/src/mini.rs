@@ -12,7 +12,7 @@ pub struct LaunchFile {
     pub file: String,
     /// Name of the kernel, if given.
     pub kernel: Option<String>,
-    /// The machine, if given: name of a built-in one, or of a file in the directory of this one.
+    /// The machine, if given: name of a built-in one, or of a file next to this one.
     pub machine: Option<String>,
     /// Threads of the block, at least 1.
     pub threads: u32,

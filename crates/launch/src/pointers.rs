@@ -45,5 +45,7 @@ pub(super) fn fill_buffers(file: &LaunchFile, memory: &mut GlobalMemory) {
 fn addresses(pointer: &LaunchPointer, memory: &GlobalMemory) -> impl Iterator<Item = (u64, u64)> {
     let target = memory.buffers().get(pointer.buffer);
     let start = target.map_or(0, |buffer| buffer.address);
-    pointer.addresses().map(move |(offset, to)| (offset, start + to))
+    pointer
+        .addresses()
+        .map(move |(offset, to)| (offset, start + to))
 }

@@ -22,7 +22,7 @@ use crate::sm::Sm;
 use crate::variable;
 
 /// Builds the image.
-pub(crate) fn image(
+pub(crate) fn assemble(
     file: &Bytes,
     elf: &Elf<'_>,
     sm: Sm,
@@ -38,8 +38,8 @@ pub(crate) fn image(
         kernels: Vec::new(),
         refused: Vec::new(),
         device_functions: Vec::new(),
-        others: inventory::others(elf, &code.sections),
-        variables: variable::variables(file, elf),
+        others: inventory::other_items(elf, &code.sections),
+        variables: variable::read_variables(file, elf),
         other_attributes: Vec::new(),
         warnings: Vec::new(),
     };
@@ -49,13 +49,13 @@ pub(crate) fn image(
     let parts = Parts::collect(file, elf, &mut image)?;
     for (&index, section) in &code.sections {
         for &kernel in &section.kernels {
-            match parts.function(index, kernel, section, &mut image) {
+            match parts.assemble_function(index, kernel, section, &mut image) {
                 Ok(kernel) => image.kernels.push(kernel),
                 Err(why) => image.refuse(kernel.symbol, why),
             }
         }
         if let ([], [first, ..]) = (&*section.kernels, &*section.functions) {
-            match parts.function(index, *first, section, &mut image) {
+            match parts.assemble_function(index, *first, section, &mut image) {
                 Ok(function) => image.device_functions.push(function),
                 Err(why) => image.warnings.push(why.in_kernel(&*first.symbol.name)),
             }
@@ -147,7 +147,7 @@ impl<'elf> Parts<'elf> {
                 // A damaged part of one kernel refuses that kernel only.
                 let owner = inventory::owner(section.name);
                 let named = || owner.and_then(|name| code_by_name.get(name).copied());
-                match parts.code_of(section).or_else(named) {
+                match parts.owning_code(section).or_else(named) {
                     Some(code) => parts.faults.entry(code).or_insert(why),
                     None => return Err(why),
                 };
@@ -157,15 +157,15 @@ impl<'elf> Parts<'elf> {
     }
 
     /// Index of the code section that `section.info` refers to.
-    fn code_of(&self, section: &Section<'_>) -> Option<usize> {
+    fn owning_code(&self, section: &Section<'_>) -> Option<usize> {
         let index = section.info as usize;
         let code = self.elf.sections.get(index);
         code.is_some_and(is_code).then_some(index)
     }
 
     /// The parts of the kernel whose code section `section.info` refers to.
-    fn part_of(&mut self, section: &Section<'_>) -> Result<&mut KernelParts, Diagnostic> {
-        match self.code_of(section) {
+    fn kernel_parts(&mut self, section: &Section<'_>) -> Result<&mut KernelParts, Diagnostic> {
+        match self.owning_code(section) {
             Some(index) => Ok(self.of_kernel.entry(index).or_default()),
             None => {
                 let (name, index) = (section.name, section.info);
@@ -182,9 +182,9 @@ impl<'elf> Parts<'elf> {
         others: &mut Vec<Attribute>,
     ) -> Result<(), Diagnostic> {
         let contents = self.file.slice_ref(self.elf.contents(section)?);
-        let records = attribute::split(&contents, section.offset)?;
+        let records = attribute::parse_records(&contents, section.offset)?;
         if section.info != 0 {
-            self.part_of(section)?.attributes.extend(records);
+            self.kernel_parts(section)?.attributes.extend(records);
             return Ok(());
         }
         for record in records {
@@ -234,7 +234,7 @@ impl<'elf> Parts<'elf> {
             contents: self.file.slice_ref(self.elf.contents(section)?),
         };
         let banks = if name.has_owner {
-            &mut self.part_of(section)?.banks
+            &mut self.kernel_parts(section)?.banks
         } else {
             &mut self.shared_banks
         };
@@ -247,7 +247,7 @@ impl<'elf> Parts<'elf> {
     }
 
     fn add_static_shared(&mut self, section: &Section<'elf>) -> Result<(), Diagnostic> {
-        let total = &mut self.part_of(section)?.static_shared;
+        let total = &mut self.kernel_parts(section)?.static_shared;
         *total = u32::try_from(section.size)
             .ok()
             .and_then(|size| total.checked_add(size))
@@ -269,7 +269,7 @@ impl<'elf> Parts<'elf> {
     }
 
     /// Assembles the function whose code section has this index, with its parts.
-    fn function(
+    fn assemble_function(
         &self,
         index: usize,
         function: FunctionSymbol<'_>,
@@ -293,7 +293,7 @@ impl<'elf> Parts<'elf> {
         let parts = self.of_kernel.get(&index).unwrap_or(&nothing);
         let metadata = Metadata::read(self.elf, &parts.attributes, code_size)?;
         let registers = (section.info >> 24) as u8;
-        let stated_registers = self.stated(attribute::REGCOUNT, symbol_index);
+        let stated_registers = self.stated_value(attribute::REGCOUNT, symbol_index);
         if let Some(stated) = stated_registers.filter(|stated| *stated != u32::from(registers)) {
             let message =
                 format!("the section states {registers} registers, attribute REGCOUNT {stated}");
@@ -302,20 +302,20 @@ impl<'elf> Parts<'elf> {
         }
         Ok(Kernel {
             name: Arc::clone(&symbol.name),
-            entry: CodeAddr(narrow(symbol.value, symbol)?),
+            entry: CodeAddr(to_u32(symbol.value, symbol)?),
             first_line: 0,
             file_offset: section.offset,
             functions: in_section
                 .functions
                 .iter()
-                .map(|function| self.part_of_code(function))
+                .map(|function| self.function_of(function))
                 .collect::<Result<_, _>>()?,
             registers,
             barriers: barriers(section)?,
             static_shared: (image.linkage == Linkage::Executable).then_some(parts.static_shared),
-            frame_size: self.stated(attribute::FRAME_SIZE, symbol_index),
-            min_stack_size: self.stated(attribute::MIN_STACK_SIZE, symbol_index),
-            max_stack_size: self.stated(attribute::MAX_STACK_SIZE, symbol_index),
+            frame_size: self.stated_value(attribute::FRAME_SIZE, symbol_index),
+            min_stack_size: self.stated_value(attribute::MIN_STACK_SIZE, symbol_index),
+            max_stack_size: self.stated_value(attribute::MAX_STACK_SIZE, symbol_index),
             crs_stack_size: metadata.crs_stack_size,
             register_limit: metadata.register_limit,
             param_block: self.param_block(&metadata, index)?,
@@ -336,13 +336,13 @@ impl<'elf> Parts<'elf> {
         })
     }
 
-    fn part_of_code(&self, function: &FunctionSymbol<'_>) -> Result<Function, Diagnostic> {
+    fn function_of(&self, function: &FunctionSymbol<'_>) -> Result<Function, Diagnostic> {
         let symbol = function.symbol;
         Ok(Function {
             name: Arc::clone(&symbol.name),
-            start: CodeAddr(narrow(symbol.value, symbol)?),
-            size: narrow(symbol.size, symbol)?,
-            frame_size: self.stated(attribute::FRAME_SIZE, function.index),
+            start: CodeAddr(to_u32(symbol.value, symbol)?),
+            size: to_u32(symbol.size, symbol)?,
+            frame_size: self.stated_value(attribute::FRAME_SIZE, function.index),
         })
     }
 
@@ -367,14 +367,15 @@ impl<'elf> Parts<'elf> {
         }
         if section.address != 0 {
             let address = section.address;
-            let message = format!("the code section has the fixed address 0x{address:x}, expected 0");
+            let message =
+                format!("the code section has the fixed address 0x{address:x}, expected 0");
             return Err(fault(section.offset, message));
         }
         Ok(self.file.slice_ref(self.elf.contents(section)?))
     }
 
     /// Value that the file's attributes state for a function.
-    fn stated(&self, attribute: u8, symbol: usize) -> Option<u32> {
+    fn stated_value(&self, attribute: u8, symbol: usize) -> Option<u32> {
         let symbol = u32::try_from(symbol).ok()?;
         self.by_symbol.get(&(attribute, symbol)).copied()
     }
@@ -439,7 +440,7 @@ fn barriers(section: &Section<'_>) -> Result<u8, Diagnostic> {
     }
 }
 
-fn narrow(value: u64, symbol: &RawSymbol) -> Result<u32, Diagnostic> {
+fn to_u32(value: u64, symbol: &RawSymbol) -> Result<u32, Diagnostic> {
     u32::try_from(value).map_err(|_| {
         fault(
             symbol.offset,

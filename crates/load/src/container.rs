@@ -20,7 +20,7 @@ pub(crate) enum Magic {
 const COMPILE: &str = "compile it first, e.g. with `ptxas -arch sm_61`";
 
 /// First bytes of files that are often given by mistake, each with its message and hint.
-const MISTAKES: [(&[u8], &str, &str); 5] = [
+const UNSUPPORTED_FORMATS: [(&[u8], &str, &str); 5] = [
     (
         &[0xb1, 0x43, 0x62, 0x46],
         "this is the wrapper of a fat binary, which only points to it",
@@ -49,7 +49,7 @@ const MISTAKES: [(&[u8], &str, &str); 5] = [
 ];
 
 /// Recognizes a file by its first 64 bytes (all, if there are fewer); the error names the kind of other files.
-pub(crate) fn magic(head: &[u8]) -> Result<Magic, Diagnostic> {
+pub(crate) fn recognize(head: &[u8]) -> Result<Magic, Diagnostic> {
     if head.is_empty() {
         return Err(fault(0, "the file is empty"));
     }
@@ -62,7 +62,7 @@ pub(crate) fn magic(head: &[u8]) -> Result<Magic, Diagnostic> {
     if is_text(head) {
         return Ok(Magic::Text);
     }
-    if let Some((_, message, hint)) = MISTAKES.iter().find(|(magic, ..)| head.starts_with(magic)) {
+    if let Some((_, message, hint)) = UNSUPPORTED_FORMATS.iter().find(|(magic, ..)| head.starts_with(magic)) {
         return Err(fault(0, *message).hint(*hint));
     }
     let start = head.get(..4).unwrap_or(head);

@@ -20,10 +20,10 @@ const CONTAINER_HEADER: u64 = 16;
 const ENTRY_HEADER: u64 = 64;
 
 /// Size limit of a loaded cubin in bytes; those of large libraries have some ten million.
-const MOST_LOADED: u64 = 256 << 20;
+const MAX_IMAGE_SIZE: u64 = 256 << 20;
 
 /// Highest compression ratio of LZ4: unpacked bytes per packed byte (a length byte adds at most 255).
-const MOST_LZ4_RATIO: u64 = 255;
+const MAX_LZ4_RATIO: u64 = 255;
 
 /// Alignment of containers in their section, in bytes.
 const ALIGNMENT: u64 = 8;
@@ -92,7 +92,7 @@ pub struct FatbinEntry {
     /// Offset of the contents in the file.
     pub offset: u64,
     /// Size of the contents in the file, in bytes.
-    pub stored: u64,
+    pub packed_size: u64,
     /// Size of the unpacked contents, in bytes.
     pub size: u64,
     /// Archive member that contains the entry.
@@ -105,12 +105,12 @@ impl FatbinEntry {
         let failed = |why: String| fault(self.offset, format!("cannot be unpacked: {why}"));
         // A forged header must not decide the allocation: the size is limited by the packed bytes as well.
         let most = match self.packing {
-            Packing::Lz4 => MOST_LOADED.min(self.stored.saturating_mul(MOST_LZ4_RATIO)),
-            _ => MOST_LOADED,
+            Packing::Lz4 => MAX_IMAGE_SIZE.min(self.packed_size.saturating_mul(MAX_LZ4_RATIO)),
+            _ => MAX_IMAGE_SIZE,
         };
         let size = usize::try_from(self.size)
             .ok()
-            .filter(|_| self.size.max(self.stored) <= most)
+            .filter(|_| self.size.max(self.packed_size) <= most)
             .ok_or_else(|| {
                 let size = self.size;
                 fault(
@@ -118,7 +118,7 @@ impl FatbinEntry {
                     format!("0x{size:x} bytes are more than a cubin has"),
                 )
             })?;
-        let packed = file.read(self.offset, self.stored, "an entry")?;
+        let packed = file.read(self.offset, self.packed_size, "an entry")?;
         let unpacked = match self.packing {
             Packing::None => return Ok(packed),
             Packing::Lz4 => {
@@ -253,7 +253,7 @@ fn scan_container(
         )
         .hint("version 1 is known"));
     }
-    let body = window.part(container + header_size, size, "a fat binary")?;
+    let body = window.slice(container + header_size, size, "a fat binary")?;
     scan_entries(body, entries)?;
     Ok(container + header_size + size)
 }
@@ -276,7 +276,7 @@ fn scan_entries(body: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), 
         let contents = at
             .checked_add(header_size)
             .ok_or_else(|| fault(here, "the header of an entry has no end"))?;
-        let part = body.part(contents, padded, "an entry")?;
+        let part = body.slice(contents, padded, "an entry")?;
         let flags = u64_at(&header, 40);
         let packing = match (flags & 0x3000 != 0, flags & 0x8000 != 0) {
             (false, false) => Packing::None,
@@ -310,7 +310,7 @@ fn scan_entries(body: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), 
             }),
             packing,
             offset: part.start,
-            stored,
+            packed_size: stored,
             size,
             member: None,
         });
@@ -320,7 +320,7 @@ fn scan_entries(body: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), 
 }
 
 /// Little-endian bytes at `at`; bytes past the end are zero.
-fn number<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut found = [0; N];
     let tail = bytes.get(at..).unwrap_or_default();
     for (to, from) in found.iter_mut().zip(tail) {
@@ -330,13 +330,13 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes(number(bytes, at))
+    u16::from_le_bytes(bytes_at(bytes, at))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(number(bytes, at))
+    u32::from_le_bytes(bytes_at(bytes, at))
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(number(bytes, at))
+    u64::from_le_bytes(bytes_at(bytes, at))
 }

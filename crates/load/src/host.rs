@@ -19,7 +19,7 @@ const SECTIONS: [&[u8]; 2] = [b".nv_fatbin", b"__nv_relfatbin"];
 /// A section that holds, or may hold, fat binaries.
 pub(crate) enum FatSection<'a> {
     /// A section of fat binaries only.
-    Own(Window<'a>),
+    Dedicated(Window<'a>),
     /// A data section, in which libraries that choose kernels at run time embed fat binaries.
     Data(Window<'a>),
 }
@@ -81,10 +81,10 @@ pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<FatSection<'a>>, 
         let own = SECTIONS.iter().any(|section| is_named(name, section));
         if header.sh_type.get(LE) == elf::SHT_PROGBITS && (own || is_data) {
             let (at, size) = (header.sh_offset.get(LE), header.sh_size.get(LE));
-            let section = file.part(at, size, "a section with data")?;
+            let section = file.slice(at, size, "a section with data")?;
             budget.spend(size, section.start, "sections")?;
             found.push(match own {
-                true => FatSection::Own(section),
+                true => FatSection::Dedicated(section),
                 false => FatSection::Data(section),
             });
         }
@@ -127,7 +127,7 @@ pub(crate) fn archive_members<'a>(
         let name = String::from_utf8_lossy(member.name()).replace(char::is_control, "\u{fffd}");
         members.push((
             name.into(),
-            file.part(start, size, "a member of the archive")?,
+            file.slice(start, size, "a member of the archive")?,
         ));
     }
     Ok(members)

@@ -7,7 +7,7 @@ use warpbound_base::Diagnostic;
 use crate::attribute::Attribute;
 use crate::isa::Isa;
 use crate::kernel::{Kernel, demangle};
-use crate::name::{NamePattern, spell_candidates};
+use crate::name::{NamePattern, list_candidates};
 use crate::variable::Variable;
 
 /// A cubin, or a file of mini-SIMT text.
@@ -19,7 +19,7 @@ pub struct Image {
     pub(crate) kernels: Vec<Kernel>,
     pub(crate) refused: Vec<RefusedKernel>,
     pub(crate) device_functions: Vec<Kernel>,
-    pub(crate) others: Vec<Other>,
+    pub(crate) others: Vec<OtherItem>,
     pub(crate) variables: Vec<Variable>,
     pub(crate) other_attributes: Vec<Attribute>,
     pub(crate) warnings: Vec<Diagnostic>,
@@ -45,7 +45,7 @@ pub enum Linkage {
 
 /// An item of the file that is not a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Other {
+pub struct OtherItem {
     /// Mangled name, or name of the section.
     pub name: Arc<str>,
     /// Kind of the item.
@@ -110,7 +110,7 @@ impl Image {
     fn find(&self, name: &NamePattern) -> Result<Vec<usize>, Diagnostic> {
         let kernels = self.kernels()?.iter().map(|kernel| &kernel.name);
         let refused = self.refused.iter().map(|kernel| &kernel.name);
-        Ok(name.best(kernels.chain(refused).enumerate()))
+        Ok(name.best_matches(kernels.chain(refused).enumerate()))
     }
 
     /// The kernels that cannot be read, in the order of their code sections; empty for an unsupported
@@ -144,21 +144,21 @@ impl Image {
             [] => Err(self.no_such_kernel(name)),
             several => {
                 let names = several.iter().filter_map(|&n| self.kernels.get(n));
-                let names = spell_candidates(names.map(|kernel| &kernel.name));
-                let what = format!("{name:?} is the name of several kernels: {names}");
-                Err(Diagnostic::new(what).hint("give the whole name of one"))
+                let names = list_candidates(names.map(|kernel| &kernel.name));
+                let message = format!("{name:?} is the name of several kernels: {names}");
+                Err(Diagnostic::new(message).hint("give the whole name of one"))
             }
         }
     }
 
     /// Diagnostic for a name that matches no kernel; the hint lists the nearest names.
     pub fn no_such_kernel(&self, name: &str) -> Diagnostic {
-        let nearest = NamePattern::new(name).nearest(self.kernel_names());
+        let nearest = NamePattern::new(name).nearest_hint(self.kernel_names());
         Diagnostic::new(format!("there is no kernel {name:?}")).hint(nearest)
     }
 
     /// Items other than kernels and their parts, in the order of the file: symbols, then sections.
-    pub fn others(&self) -> &[Other] {
+    pub fn others(&self) -> &[OtherItem] {
         &self.others
     }
 

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use warpbound_base::Diagnostic;
 
 use crate::bank;
-use crate::elf::{Elf, LINE_TABLE, RawSymbol, STT_CUDA_OBJECT, STT_OBJECT, Section, SymbolLocation, fault};
-use crate::image::{Other, OtherKind};
+use crate::elf::{
+    Elf, LINE_TABLE, RawSymbol, STT_CUDA_OBJECT, STT_OBJECT, Section, SymbolLocation, fault,
+};
+use crate::image::{OtherItem, OtherKind};
 
 /// Section types (LLVM's `BinaryFormat/ELF.h`, denvdis, experiment).
 const SHT_NULL: u32 = 0;
@@ -119,10 +121,10 @@ pub(crate) fn owner(section_name: &str) -> Option<&str> {
 }
 
 /// Lists the items that are neither a kernel nor a part of one.
-pub(crate) fn others(
+pub(crate) fn other_items(
     elf: &Elf<'_>,
     code_sections: &BTreeMap<usize, CodeSection<'_>>,
-) -> Vec<Other> {
+) -> Vec<OtherItem> {
     let symbols = elf.symbols.iter().filter_map(|symbol| {
         let in_kernel = match symbol.location {
             SymbolLocation::Section(index) => code_sections
@@ -140,7 +142,7 @@ pub(crate) fn others(
             (_, STT_OBJECT | STT_CUDA_OBJECT) => OtherKind::Variable,
             _ => return None,
         };
-        Some(Other {
+        Some(OtherItem {
             name: Arc::clone(&symbol.name),
             kind,
             size: symbol.size,
@@ -152,7 +154,7 @@ pub(crate) fn others(
         .enumerate()
         .filter(|(index, section)| !(is_read(section) || code_sections.contains_key(index)));
     symbols
-        .chain(sections.map(|(_, section)| Other {
+        .chain(sections.map(|(_, section)| OtherItem {
             name: Arc::from(section.name),
             kind: OtherKind::Section(section.kind),
             size: section.size,

@@ -7,16 +7,16 @@ use warpbound_base::Diagnostic;
 
 use crate::container::{self, Magic};
 use crate::elf::{EM_CUDA, Header, check_machine, fault};
-use crate::fatbin::{self, FatbinEntry, EntryKind, Packing};
+use crate::fatbin::{self, EntryKind, FatbinEntry, Packing};
 use crate::host::{self, FatSection};
 use crate::image::Image;
-use crate::parse::architecture;
 use crate::isa::Isa;
+use crate::parse::architecture;
 use crate::source::{ByteSource, Window};
 
 /// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Container {
+pub enum ContainerKind {
     /// A single cubin.
     Cubin,
     /// mini-SIMT text.
@@ -32,7 +32,7 @@ pub enum Container {
 /// Directory of the images in a file. Only the directory is in memory; images are read one at a time.
 pub struct ImageDirectory {
     source: Box<dyn ByteSource>,
-    container: Container,
+    container: ContainerKind,
     entries: Vec<FatbinEntry>,
 }
 
@@ -47,13 +47,13 @@ impl ImageDirectory {
         let file = Window::all(&source);
         let mut entries = Vec::new();
         let head = file.head(64)?;
-        let container = match container::magic(&head)? {
+        let container = match container::recognize(&head)? {
             Magic::Archive => {
                 for (name, member) in host::archive_members(file)? {
                     let before = entries.len();
                     // An archive may hold any file; only ELF files and fat binaries hold GPU code.
                     let head = member.head(64)?;
-                    if matches!(container::magic(&head), Ok(Magic::Elf | Magic::FatBinary)) {
+                    if matches!(container::recognize(&head), Ok(Magic::Elf | Magic::FatBinary)) {
                         open_file(member, &mut entries).map_err(|mut diagnostic| {
                             diagnostic.message = format!("member {name}: {}", diagnostic.message);
                             diagnostic
@@ -63,16 +63,16 @@ impl ImageDirectory {
                         entry.member = Some(Arc::clone(&name));
                     }
                 }
-                Container::Archive
+                ContainerKind::Archive
             }
             Magic::Text => {
-                entries.push(whole(file, EntryKind::Text, Isa::MiniSimt));
-                Container::Text
+                entries.push(single_entry(file, EntryKind::Text, Isa::MiniSimt));
+                ContainerKind::Text
             }
             Magic::Elf | Magic::FatBinary => open_file(file, &mut entries)?,
         };
         if entries.is_empty() {
-            if container == Container::Host {
+            if container == ContainerKind::Host {
                 check_machine(&Header::read(&head)?)?;
             }
             return Err(fault(0, "there is no GPU code in this file"));
@@ -85,7 +85,7 @@ impl ImageDirectory {
     }
 
     /// The kind of the file.
-    pub fn container(&self) -> Container {
+    pub fn container(&self) -> ContainerKind {
         self.container
     }
 
@@ -134,36 +134,36 @@ impl ImageDirectory {
 }
 
 /// The only entry of a file that is itself an image.
-fn whole(file: Window<'_>, kind: EntryKind, isa: Isa) -> FatbinEntry {
+fn single_entry(file: Window<'_>, kind: EntryKind, isa: Isa) -> FatbinEntry {
     FatbinEntry {
         kind,
         isa,
         packing: Packing::None,
         offset: file.start,
-        stored: file.size,
+        packed_size: file.size,
         size: file.size,
         member: None,
     }
 }
 
 /// Adds the entries of an ELF file or a fat binary.
-fn open_file(file: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<Container, Diagnostic> {
+fn open_file(file: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<ContainerKind, Diagnostic> {
     let head = file.head(64)?;
-    if container::magic(&head)? == Magic::FatBinary {
+    if container::recognize(&head)? == Magic::FatBinary {
         fatbin::scan(file, entries)?;
-        return Ok(Container::FatBinary);
+        return Ok(ContainerKind::FatBinary);
     }
     let header = Header::read(&head)?;
     if header.machine == EM_CUDA {
         let isa = Isa::Sm(architecture(&header)?);
-        entries.push(whole(file, EntryKind::Cubin, isa));
-        return Ok(Container::Cubin);
+        entries.push(single_entry(file, EntryKind::Cubin, isa));
+        return Ok(ContainerKind::Cubin);
     }
     for section in host::fat_sections(file)? {
         match section {
-            FatSection::Own(section) => fatbin::scan(section, entries)?,
+            FatSection::Dedicated(section) => fatbin::scan(section, entries)?,
             FatSection::Data(section) => fatbin::search(section, entries)?,
         }
     }
-    Ok(Container::Host)
+    Ok(ContainerKind::Host)
 }

@@ -45,14 +45,14 @@ struct FileName {
 struct Row {
     address: u32,
     /// Index of the file, and line; `None` past the end of a sequence and for code without a line.
-    place: Option<(u32, u32)>,
+    line: Option<(u32, u32)>,
 }
 
 impl LineTable {
     pub(crate) fn find(&self, address: CodeAddr) -> Option<SourceLine> {
         let next = self.rows.partition_point(|row| row.address <= address.0);
         let row = self.rows.get(next.checked_sub(1)?)?;
-        let (file, line) = row.place?;
+        let (file, line) = row.line?;
         let file = self.files.get(usize::try_from(file).ok()?)?;
         Some(SourceLine {
             file: if file.directory.is_empty() || file.name.starts_with('/') {
@@ -102,7 +102,7 @@ pub(crate) fn read(
         .map(|(section, mut rows)| {
             // The end of one sequence may be the start of the next: the start takes precedence. The sort is
             // stable, so of several rows at one address the last in the program applies.
-            rows.sort_by_key(|row| (row.address, row.place.is_some()));
+            rows.sort_by_key(|row| (row.address, row.line.is_some()));
             let files = Arc::clone(&files);
             (section, LineTable { files, rows })
         })
@@ -115,7 +115,12 @@ fn relocate(
     contents: &mut [u8],
     relocation: &RawRelocation,
 ) -> Result<(), Diagnostic> {
-    let bad = |message: &str| fault(relocation.offset, format!("line table relocation: {message}"));
+    let bad = |message: &str| {
+        fault(
+            relocation.offset,
+            format!("line table relocation: {message}"),
+        )
+    };
     if relocation.number != R_CUDA_64 {
         return Err(bad("is not R_CUDA_64"));
     }
@@ -192,7 +197,7 @@ impl TableReader {
                 self.rows
                     .entry(section)
                     .or_default()
-                    .push(Row { address, place });
+                    .push(Row { address, line: place });
             }
         }
         Ok(())

@@ -19,7 +19,7 @@ pub struct NamePattern {
 
 /// Quality of a match, ascending. A name denotes those of the matching kernels that it matches best.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Fit {
+pub enum MatchQuality {
     /// A prefix, or the name without its namespaces.
     Part,
     /// The qualified name.
@@ -46,7 +46,7 @@ impl NamePattern {
     }
 
     /// Quality of the match with the kernel of a symbol; `None` if the name does not match.
-    pub fn fit(&self, symbol: &str) -> Option<Fit> {
+    pub fn match_quality(&self, symbol: &str) -> Option<MatchQuality> {
         let demangled = demangle(symbol);
         let text = self.text.as_str();
         if self.is_prefix {
@@ -56,10 +56,10 @@ impl NamePattern {
             let fits = [symbol, &whole, &qualified, own]
                 .iter()
                 .any(|name| name.starts_with(text));
-            return fits.then_some(Fit::Part);
+            return fits.then_some(MatchQuality::Part);
         }
         if self.given == symbol || text == without_spaces(&demangled) {
-            return Some(Fit::Exact);
+            return Some(MatchQuality::Exact);
         }
         let qualified = without_spaces(qualified_name(&demangled));
         let (own, wanted) = (components(&qualified), components(text));
@@ -67,17 +67,17 @@ impl NamePattern {
         let mut pairs = own.get(start..)?.iter().zip(&wanted);
         let fits = pairs.all(|(own, wanted)| own == wanted || without_arguments(own) == *wanted);
         fits.then_some(match start {
-            0 => Fit::Qualified,
-            _ => Fit::Part,
+            0 => MatchQuality::Qualified,
+            _ => MatchQuality::Part,
         })
     }
 
     /// The kernels that the name matches best; empty if it matches none.
-    pub fn best<T>(&self, kernels: impl Iterator<Item = (T, impl AsRef<str>)>) -> Vec<T> {
+    pub fn best_matches<T>(&self, kernels: impl Iterator<Item = (T, impl AsRef<str>)>) -> Vec<T> {
         let mut best = None;
         let mut found = Vec::new();
         for (kernel, symbol) in kernels {
-            let fit = self.fit(symbol.as_ref());
+            let fit = self.match_quality(symbol.as_ref());
             if fit > best {
                 best = fit;
                 found.clear();
@@ -90,8 +90,8 @@ impl NamePattern {
     }
 
     /// Hint for a name that matches no kernel: the nearest names.
-    pub fn nearest(&self, symbols: impl Iterator<Item = impl AsRef<str>>) -> String {
-        let lower = cut(&self.text).to_lowercase();
+    pub fn nearest_hint(&self, symbols: impl Iterator<Item = impl AsRef<str>>) -> String {
+        let lower = truncate(&self.text).to_lowercase();
         let mangled = lower.starts_with("_z");
         let mut names: Vec<(usize, usize, String)> = symbols
             .map(|symbol| {
@@ -104,7 +104,7 @@ impl NamePattern {
                 let own = components(&whole).last().copied().unwrap_or_default();
                 let distance = match whole.contains(&lower) {
                     true => 0,
-                    false => [cut(&whole), cut(own)]
+                    false => [truncate(&whole), truncate(own)]
                         .iter()
                         .map(|name| edit_distance(&lower, name))
                         .min()
@@ -129,7 +129,7 @@ impl NamePattern {
 }
 
 /// List of the kernels that an ambiguous name matches, demangled from their `symbols`.
-pub fn spell_candidates(symbols: impl Iterator<Item = impl AsRef<str>>) -> String {
+pub fn list_candidates(symbols: impl Iterator<Item = impl AsRef<str>>) -> String {
     let mut names: Vec<String> = symbols.map(|symbol| demangle(symbol.as_ref())).collect();
     let more = names.len().saturating_sub(SHOWN);
     names.truncate(SHOWN);
@@ -144,7 +144,7 @@ fn without_spaces(text: &str) -> String {
 }
 
 /// The first bytes of a name, about [`COMPARED`].
-fn cut(name: &str) -> &str {
+fn truncate(name: &str) -> &str {
     let mut ends = name.char_indices().map(|(at, _)| at);
     match ends.find(|at| *at >= COMPARED) {
         Some(end) => name.get(..end).unwrap_or(name),
@@ -239,21 +239,21 @@ mod tests {
 
     #[test]
     fn a_kernel_has_several_names() {
-        let fit = |name: &str| NamePattern::new(name).fit(BLOCK);
+        let fit = |name: &str| NamePattern::new(name).match_quality(BLOCK);
         assert_eq!(demangle(BLOCK), "void bitonic::block<int>(int*)");
         for name in [
             BLOCK,
             "void bitonic::block<int>(int*)",
             "void bitonic::block<int>(int *)",
         ] {
-            assert_eq!(fit(name), Some(Fit::Exact), "{name}");
+            assert_eq!(fit(name), Some(MatchQuality::Exact), "{name}");
         }
         for name in [
             "bitonic::block<int>",
             "bitonic::block",
             "bitonic::block< int >",
         ] {
-            assert_eq!(fit(name), Some(Fit::Qualified), "{name}");
+            assert_eq!(fit(name), Some(MatchQuality::Qualified), "{name}");
         }
         for name in [
             "block",
@@ -264,7 +264,7 @@ mod tests {
             "void bit*",
             "*",
         ] {
-            assert_eq!(fit(name), Some(Fit::Part), "{name}");
+            assert_eq!(fit(name), Some(MatchQuality::Part), "{name}");
         }
         for name in [
             "",
@@ -283,8 +283,8 @@ mod tests {
 
     #[test]
     fn names_without_arguments_or_with_brackets() {
-        assert_eq!(NamePattern::new("if_only").fit("if_only"), Some(Fit::Exact));
-        assert_eq!(NamePattern::new("if_o*").fit("if_only"), Some(Fit::Part));
+        assert_eq!(NamePattern::new("if_only").match_quality("if_only"), Some(MatchQuality::Exact));
+        assert_eq!(NamePattern::new("if_o*").match_quality("if_only"), Some(MatchQuality::Part));
         assert_eq!(
             qualified_name("void (anonymous namespace)::k<int>(void (*)(int), S<(E)1>)"),
             "(anonymous namespace)::k<int>"
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn those_that_fit_best_are_meant() {
         let names = ["scale", "_ZN5outer5scaleIfEEvPf", "_Z5scalei"];
-        let best = |name: &str| NamePattern::new(name).best(names.iter().enumerate());
+        let best = |name: &str| NamePattern::new(name).best_matches(names.iter().enumerate());
         assert_eq!(best("scale"), [0]);
         assert_eq!(best("scale(int)"), [2]);
         assert_eq!(best("scale<float>"), [1]);
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn the_nearest_are_suggested() {
-        let near = |name: &str, of: &[&str]| NamePattern::new(name).nearest(of.iter());
+        let near = |name: &str, of: &[&str]| NamePattern::new(name).nearest_hint(of.iter());
         assert_eq!(
             near("blokc", &["saxpy", BLOCK]),
             "the file has bitonic::block, saxpy"

@@ -26,9 +26,9 @@ impl Image {
 
     /// [`Image::parse`] without a copy.
     pub(crate) fn from_bytes(file: Bytes) -> Result<Image, Diagnostic> {
-        match container::magic(&file)? {
+        match container::recognize(&file)? {
             Magic::Elf => {}
-            Magic::Text => return text::image(&file),
+            Magic::Text => return text::parse(&file),
             Magic::FatBinary | Magic::Archive => {
                 return Err(fault(0, "this is not a single cubin"));
             }
@@ -45,7 +45,7 @@ impl Image {
                 ));
             }
         };
-        assemble::image(&file, &elf, sm, linkage)
+        assemble::assemble(&file, &elf, sm, linkage)
     }
 }
 

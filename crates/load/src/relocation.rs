@@ -97,12 +97,12 @@ pub struct RelocatedOperand {
 }
 
 /// Lowest bit of the operand field that the relocations of Maxwell and Pascal change.
-const OPERAND: u8 = 20;
+const OPERAND_LOW_BIT: u8 = 20;
 
 impl Relocation {
     /// The operand of an instruction with this word that receives the address.
     pub fn operand(&self, word: u64) -> RelocatedOperand {
-        let stored = word >> OPERAND;
+        let stored = word >> OPERAND_LOW_BIT;
         let low = |bits: u32| stored & ((1 << bits) - 1);
         // The addend in the instruction word, and the text before and after the symbol.
         let (stored, before, after) = match self.name() {
@@ -128,7 +128,7 @@ impl Relocation {
             addend => format!("{before}({name} + 0x{addend:x}){after}"),
         };
         RelocatedOperand {
-            low_bit: Some(OPERAND),
+            low_bit: Some(OPERAND_LOW_BIT),
             text,
         }
     }

@@ -17,7 +17,7 @@ pub struct Sm {
 const SUPPORTED: [u8; 6] = [50, 52, 53, 60, 61, 62];
 
 /// Number of the newest supported architecture.
-const NEWEST: u8 = 62;
+const NEWEST_SUPPORTED: u8 = 62;
 
 impl Sm {
     /// Whether kernels of this architecture can be read.
@@ -34,7 +34,7 @@ impl Sm {
         if self.is_supported() {
             Ok(())
         } else {
-            let not = if self.number > NEWEST {
+            let not = if self.number > NEWEST_SUPPORTED {
                 "not supported yet"
             } else {
                 "not supported"
@@ -47,7 +47,7 @@ impl Sm {
 
     /// The architecture whose code is used if a file has none for this one: sm_52 for sm_53, which has the same
     /// instructions.
-    pub fn stands_in(self) -> Option<Sm> {
+    pub fn fallback(self) -> Option<Sm> {
         let sm_53 = Sm {
             number: 53,
             accelerators: false,

@@ -95,7 +95,7 @@ impl<'a> Window<'a> {
     }
 
     /// A part of this window; `item` names it in the diagnostic for a part that reaches past the end.
-    pub(crate) fn part(
+    pub(crate) fn slice(
         &self,
         offset: u64,
         size: u64,
@@ -120,7 +120,7 @@ impl<'a> Window<'a> {
 
     /// Reads the bytes of a part of this window.
     pub(crate) fn read(&self, offset: u64, size: u64, item: &str) -> Result<Bytes, Diagnostic> {
-        self.part(offset, size, item)?.bytes()
+        self.slice(offset, size, item)?.bytes()
     }
 
     /// Reads all bytes of this window.

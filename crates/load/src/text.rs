@@ -10,7 +10,7 @@ use crate::isa::Isa;
 use crate::kernel::Kernel;
 
 /// Splits a file into kernels.
-pub(crate) fn image(file: &Bytes) -> Result<Image, Diagnostic> {
+pub(crate) fn parse(file: &Bytes) -> Result<Image, Diagnostic> {
     let mut image = Image {
         isa: Isa::MiniSimt,
         linkage: Linkage::Executable,
@@ -27,7 +27,7 @@ pub(crate) fn image(file: &Bytes) -> Result<Image, Diagnostic> {
     let mut open: Option<(Arc<str>, u32, usize)> = None;
     let mut offset = 0;
     for (number, line) in (1u32..).zip(file.split_inclusive(|&byte| byte == b'\n')) {
-        let fault = |what: String| Diagnostic::new(what).at(format_args!("line {number}"));
+        let fault = |message: String| Diagnostic::new(message).at(format_args!("line {number}"));
         let code = line.split(|&byte| byte == b';').next().unwrap_or(line);
         let mut words = code
             .split(|byte| byte.is_ascii_whitespace())

@@ -34,7 +34,7 @@ pub enum VariableLocation {
 }
 
 /// Lists the variables in constant banks and in global memory; omits those with inconsistent location or size.
-pub(crate) fn variables(file: &Bytes, elf: &Elf<'_>) -> Vec<Variable> {
+pub(crate) fn read_variables(file: &Bytes, elf: &Elf<'_>) -> Vec<Variable> {
     // Contents by section index: each read counts against the budget, so a section is read once.
     let mut initial: BTreeMap<usize, Option<Bytes>> = BTreeMap::new();
     let found = elf.symbols.iter().filter_map(|symbol| {

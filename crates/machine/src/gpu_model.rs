@@ -1,4 +1,4 @@
-//! Maxwell and Pascal GPUs, as the timing model sees them.
+//! Models of Maxwell and Pascal GPUs: ranges for all parameters of the timing model.
 
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
@@ -6,8 +6,8 @@ use warpbound_base::Diagnostic;
 use crate::policy::SchedulerPolicy;
 use crate::{Parameter, read};
 
-/// The devices that come with the tool: name and file.
-/// A file may be like one in front of it. For code of an architecture it is the first that lists it.
+/// Built-in models: name and machine file. Files may inherit (`like`) from files before them; the first file that lists an
+/// architecture is the default for its code.
 const BUILT_IN: [(&str, &str); 8] = [
     (
         "jetson-tx2",
@@ -37,81 +37,81 @@ const BUILT_IN: [(&str, &str); 8] = [
     ),
 ];
 
-/// How sure a number is.
+/// Provenance of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provenance {
-    /// The source says it.
+    /// Published for this device, by the source.
     #[default]
     Published,
-    /// No source says it; the file says why it was taken.
+    /// Not published; the source gives the reason for the value.
     Assumed,
-    /// Fitted on a measurement that the source names.
+    /// Fitted to a measurement that the source names.
     Fitted,
 }
 
-/// A number of a device: between `least` and `most`, and what is taken when nothing else is said.
+/// Range of a parameter of a device, with its source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParameterRange {
-    /// Never less.
+    /// Least value.
     pub least: u64,
-    /// Never more.
+    /// Greatest value.
     pub most: u64,
-    /// What is taken when nothing else is said.
+    /// Value that runs use by default.
     pub typical: u64,
-    /// How sure it is.
+    /// Provenance of the range.
     pub provenance: Provenance,
-    /// Where it is from.
+    /// Source: author, publication and table, or the reason for an assumption.
     pub source: String,
 }
 
 impl ParameterRange {
-    /// The values that the file states: least, typical and most.
+    /// Least, typical and greatest value.
     pub fn stated(&self) -> [u64; 3] {
         [self.least, self.typical, self.most]
     }
 }
 
-/// What is chosen, not counted.
+/// Choices of a model that are not numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModelChoices {
-    /// Which ready warp issues next.
+    /// Warp scheduling policy.
     pub policy: SchedulerPolicy,
-    /// Where that is from.
+    /// Source of the policy.
     pub policy_source: String,
-    /// How sure it is.
+    /// Provenance of the policy.
     pub policy_provenance: Provenance,
 }
 
-/// A Maxwell or Pascal GPU.
+/// Model of a Maxwell or Pascal GPU.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GpuModel {
-    /// Its name.
+    /// Name, as in `--machine`.
     pub name: String,
-    /// What it is.
+    /// Name of the product and the chip.
     pub title: String,
-    /// The architectures whose code it is for, such as `sm_62`.
+    /// Architectures whose code it executes, such as `sm_62`.
     pub architectures: Vec<String>,
-    /// What is chosen.
+    /// Choices that are not numbers.
     pub choices: ModelChoices,
-    /// A number for each parameter, in their order.
+    /// Range of each parameter, in the order of [`Parameter::ALL`].
     pub(crate) ranges: Vec<ParameterRange>,
 }
 
 impl GpuModel {
-    /// The largest number that a file may state.
+    /// Largest value that a machine file may state.
     pub const MAX_VALUE: u64 = 1 << 40;
 
-    /// The names of those that come with the tool.
+    /// Names of the built-in models.
     pub fn names() -> impl Iterator<Item = &'static str> {
         BUILT_IN.iter().map(|(name, _)| *name)
     }
 
-    /// A device that comes with the tool.
+    /// Returns a built-in model.
     ///
     /// # Errors
     ///
-    /// Where there is none of this name.
+    /// If there is none of this name.
     pub fn built_in(name: &str) -> Result<GpuModel, Diagnostic> {
         match BUILT_IN.iter().find(|(known, _)| *known == name) {
             Some((name, text)) => GpuModel::parse(name, text),
@@ -126,11 +126,11 @@ impl GpuModel {
         }
     }
 
-    /// The device that code of an architecture (`sm_62`) runs on when nothing else is said.
+    /// Returns the default model for code of an architecture (`sm_62`).
     ///
     /// # Errors
     ///
-    /// Where no device is for it.
+    /// If no built-in model executes such code.
     pub fn for_architecture(architecture: &str) -> Result<GpuModel, Diagnostic> {
         for name in GpuModel::names() {
             let device = GpuModel::built_in(name)?;
@@ -143,7 +143,7 @@ impl GpuModel {
         Err(what.hint(format!("choose with --machine: {}", names.join(", "))))
     }
 
-    /// Whether it is for code of an architecture.
+    /// Whether the model executes code of an architecture.
     pub fn is_for(&self, architecture: &str) -> bool {
         self.architectures.iter().any(|known| known == architecture)
     }
@@ -152,12 +152,12 @@ impl GpuModel {
     ///
     /// # Errors
     ///
-    /// One line naming file, position and cause.
+    /// The first error, with file, position and cause.
     pub fn parse(file: &str, text: &str) -> Result<GpuModel, Diagnostic> {
-        read::device(file, text)
+        read::parse_gpu_model(file, text)
     }
 
-    /// What a file says of a number.
+    /// Range of a parameter.
     pub fn range(&self, parameter: Parameter) -> &ParameterRange {
         &self.ranges[parameter as usize]
     }

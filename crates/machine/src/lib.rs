@@ -1,7 +1,7 @@
-//! Machines as data: a typed view of the files in `machine/`.
+//! Machines as data: the parameters in the files of `machine/`, typed and checked.
 //!
-//! Each number there has a least and a most value and says where it is from. A file that leaves something out, or
-//! has something that is not known here, is refused: no number has a default.
+//! Each parameter has a range, a source and a provenance. Files with missing or unknown parameters are refused: no parameter has a
+//! default in code.
 
 mod gpu_model;
 pub mod mini;

@@ -1,13 +1,13 @@
-//! How many blocks fit on an SM, and what limits them.
+//! Occupancy: the number of blocks that fit on an SM, and the resources that limit it.
 //!
-//! The rules are those of NVIDIA's occupancy calculator (`cuda_occupancy.h`): registers are allocated to warps in steps,
-//! each sub-partition holds whole warps only, and shared memory is allocated to blocks in steps.
+//! The rules are those of NVIDIA's occupancy calculator (`cuda_occupancy.h`): registers are allocated to warps in
+//! steps, each sub-partition holds whole warps only, and shared memory is allocated to blocks in steps.
 
 use std::fmt;
 
 use crate::{Parameter, MachineConfig};
 
-/// What a block takes of an SM, or what an SM has left.
+/// Resources that a block needs, or that an SM has left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockResources {
     /// Threads.
@@ -16,14 +16,26 @@ pub struct BlockResources {
     pub warps: u64,
     /// Blocks.
     pub blocks: u64,
-    /// 32-bit registers; a warp counts for its share of the SM, see [`Room::of_block`].
+    /// 32-bit registers; a warp counts for its share of the SM, see [`BlockResources::of_block`].
     pub registers: u64,
     /// Bytes of shared memory.
     pub shared: u64,
 }
 
 impl BlockResources {
-    /// What an SM has.
+    /// Parameters that the resources of SMs and blocks depend on.
+    pub const PARAMETERS: &[Parameter] = &[
+        Parameter::SmThreads,
+        Parameter::SmWarps,
+        Parameter::SmBlocks,
+        Parameter::SmRegisters,
+        Parameter::SmShared,
+        Parameter::RegisterStep,
+        Parameter::WarpStep,
+        Parameter::SharedStep,
+    ];
+
+    /// Returns the resources of an empty SM.
     pub fn of_sm(machine: &MachineConfig) -> BlockResources {
         BlockResources {
             threads: machine[Parameter::SmThreads],
@@ -34,11 +46,10 @@ impl BlockResources {
         }
     }
 
-    /// What a block takes: `threads` are at least 1, `registers` are those of a thread, `shared` bytes of the block.
+    /// Returns the resources that a block needs: `threads` per block (at least 1), `registers` per thread, `shared` bytes per block.
     ///
-    /// A sub-partition holds whole warps, and what is left over is of no use to warps of this size. So a warp counts
-    /// for the registers of the SM divided by the warps of this size that it holds: as many fit as there is room for
-    /// in all sub-partitions.
+    /// A sub-partition holds whole warps; registers left over are of no use to warps of this size. So a warp counts for the
+    /// registers of the SM divided by the number of warps of this size that all sub-partitions together hold.
     pub fn of_block(machine: &MachineConfig, threads: u64, registers: u64, shared: u64) -> BlockResources {
         let threads = threads.max(1);
         let warps = threads.div_ceil(32);
@@ -47,7 +58,7 @@ impl BlockResources {
             None => 0,
             Some(held) => {
                 let step = machine[Parameter::WarpStep].max(1);
-                // Where no warp has room, no block has.
+                // If no warp fits, no block does.
                 has.checked_div(held / step * step).unwrap_or(u64::MAX)
             }
         };
@@ -60,7 +71,7 @@ impl BlockResources {
         }
     }
 
-    /// What is left when something is taken; `None` where it does not fit.
+    /// Subtracts resources; `None` if they exceed those of `self`.
     pub fn without(&self, taken: &BlockResources) -> Option<BlockResources> {
         Some(BlockResources {
             threads: self.threads.checked_sub(taken.threads)?,
@@ -71,7 +82,7 @@ impl BlockResources {
         })
     }
 
-    /// Together.
+    /// Adds resources that a block has released.
     #[must_use]
     pub fn with(&self, given: &BlockResources) -> BlockResources {
         BlockResources {
@@ -84,7 +95,7 @@ impl BlockResources {
     }
 }
 
-/// Registers that a warp is allocated; those of a thread are given.
+/// Returns the registers allocated to a warp, from those of a thread.
 fn registers_of_warp(machine: &MachineConfig, registers: u64) -> u64 {
     in_steps(
         registers.saturating_mul(32),
@@ -92,13 +103,13 @@ fn registers_of_warp(machine: &MachineConfig, registers: u64) -> u64 {
     )
 }
 
-/// The least multiple of a step that is not less; no panic on numbers of any size.
+/// Returns the least multiple of `step` that is at least `count`; saturates.
 fn in_steps(count: u64, step: u64) -> u64 {
     let step = step.max(1);
     count.div_ceil(step).saturating_mul(step)
 }
 
-/// What there is too little of on an SM for one more block.
+/// Resource that limits the blocks on an SM.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Limit {
     /// Threads.
@@ -114,7 +125,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// In words.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Limit::Threads => "threads",
@@ -126,26 +137,26 @@ impl Limit {
     }
 }
 
-/// How full an SM is with blocks of one kernel.
+/// Occupancy of an SM with blocks of one kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Occupancy {
-    /// Blocks that an SM holds at once, at least 1.
+    /// Resident blocks per SM, at least 1.
     pub blocks: u64,
-    /// Their warps.
+    /// Warps of these blocks.
     pub warps: u64,
-    /// Warps that an SM could hold.
+    /// Resident warps per SM at most.
     pub most_warps: u64,
-    /// What keeps one more block out: all that allow no more than these, in the order of [`Limit`].
+    /// Resources that are exhausted for one more block, in the order of [`Limit`].
     pub limits: Vec<Limit>,
 }
 
 impl Occupancy {
-    /// That of a kernel: `threads` of a block (at least 1), `registers` of a thread, `shared` bytes of a block, static
+    /// Returns the occupancy of a kernel: `threads` per block (at least 1), `registers` per thread, `shared` bytes per block, static
     /// and dynamic together.
     ///
     /// # Errors
     ///
-    /// Where not even one block fits: the first of `block.threads`, `block.registers`, `block.shared`, `sm.threads`,
+    /// If not even one block fits: the first of `block.threads`, `block.registers`, `block.shared`, `sm.threads`,
     /// `sm.warps`, `sm.registers` and `sm.shared` that it exceeds.
     pub fn of(
         machine: &MachineConfig,
@@ -154,7 +165,7 @@ impl Occupancy {
         shared: u64,
     ) -> Result<Occupancy, BlockTooLarge> {
         let block = BlockResources::of_block(machine, threads, registers, shared);
-        // NVIDIA's rule for the limits of a block: as if all sub-partitions had the same number of its warps.
+        // NVIDIA's rule for the limits of a block: warps rounded up, as if all sub-partitions had the same number of them.
         let allocated = registers_of_warp(machine, registers)
             .saturating_mul(in_steps(block.warps, machine[Parameter::WarpStep]));
         for (limit, takes) in [
@@ -190,20 +201,20 @@ impl Occupancy {
         })
     }
 
-    /// Warps as a part of those that an SM could hold, 0 to 1.
+    /// Resident warps as a part of the most, 0 to 1.
     pub fn ratio(&self) -> f64 {
         self.warps as f64 / self.most_warps as f64
     }
 }
 
-/// A block that fits on no SM.
+/// Error of a block that does not fit on an empty SM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockTooLarge {
-    /// What it exceeds.
+    /// Exceeded parameter.
     pub limit: Parameter,
-    /// What it takes, as it is allocated.
+    /// Amount that the block needs, as it is allocated.
     pub takes: u64,
-    /// What there is.
+    /// Amount that an SM has.
     pub has: u64,
 }
 

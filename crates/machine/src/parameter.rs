@@ -1,55 +1,56 @@
-//! The numbers that describe a Maxwell or Pascal GPU to the timing model: a row for each.
+//! Parameters of the timing model of Maxwell and Pascal GPUs: one row each.
 
 use warpbound_base::Diagnostic;
 
-/// What a number counts.
+/// Unit of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
-    /// Cycles of the machine's clock.
+    /// Cycles of the SM clock.
     Cycles,
     /// Bytes.
     Bytes,
-    /// Bytes in 1000 cycles.
+    /// Bytes per 1000 cycles.
     BytesPerKilocycle,
     /// Kilohertz.
     Kilohertz,
     /// Thousandths of a whole.
     PerMille,
-    /// Things.
+    /// A number of things, or a switch.
     Count,
 }
 
-/// Which values a number may have.
+/// Valid values of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Domain {
     /// Any.
     Any,
     /// At least 1.
     Positive,
-    /// At least 1; between the values that a file states there may be some that make no machine, such as a cache
-    /// whose size its ways do not divide.
+    /// At least 1. Some values within the range of a machine file may not describe a machine, such as a cache size that
+    /// the number of ways does not divide.
     Size,
-    /// A power of two, and a size.
+    /// A size that is a power of two.
     PowerOfTwo,
     /// 0 or 1.
     Switch,
 }
 
-/// At which value of a number a warp that runs alone is slowest, whatever the other numbers are.
+/// End of a parameter's range at which a warp that runs alone is never faster, whatever the other parameters are.
 ///
-/// With more warps no number has such an end: any of them may change who issues next (R. L. Graham, "Bounds on
-/// multiprocessing timing anomalies", 1969). Alone, a warp is later when anything that it waits for is, but for two cases:
-/// where fetched code shares a slice of the second level with the warp's own data, the slice may serve it in front of them
-/// or behind; and an instruction for either arithmetic pipe that comes a cycle later may find the other one free.
+/// With several warps no parameter has such an end, as any of them may change which warp issues next (timing anomalies:
+/// R. L. Graham, "Bounds on multiprocessing timing anomalies", 1969). A lone warp is later if any of its waits ends
+/// later, with two exceptions: code fetches and data accesses that share an L2 slice may be served in either order, and
+/// an instruction for either arithmetic pipe may find the other pipe free if it issues a cycle later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlowEnd {
-    /// More is slower: latencies, and cycles for which something is taken.
+    /// The greatest value: latencies, occupancies.
     High,
-    /// Less is slower: bandwidths, queues.
+    /// The least value: bandwidths, queue entries.
     Low,
-    /// One of the two ends, or a value between them: which one depends on the kernel. Both ends are to be tried.
+    /// Either end or a value between them, depending on the kernel. Both ends have to be tried.
     Either,
-    /// No end, as more of it is no better than less for some kernel: sizes. Each value that makes a machine is to be tried.
+    /// None: for some kernels more is slower, for others faster, as of sizes. Each value that describes a machine has
+    /// to be tried.
     Each,
 }
 
@@ -57,7 +58,7 @@ macro_rules! parameters {
     (
         $($(#[doc = $doc:literal])+ $id:ident = $name:literal, $unit:ident, $slow:ident $(, $domain:ident)?;)+
     ) => {
-        /// A number of a machine, see the rows of this file.
+        /// Parameter of a machine; see the rows of this file.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u8)]
         pub enum Parameter {
@@ -65,7 +66,7 @@ macro_rules! parameters {
         }
 
         impl Parameter {
-            /// All of them, in the order of the rows.
+            /// All parameters, in the order of the rows.
             pub const ALL: &[Parameter] = &[$(Parameter::$id),+];
 
             /// Section and key in machine files, `section.key`.
@@ -73,32 +74,32 @@ macro_rules! parameters {
                 match self { $(Parameter::$id => $name,)+ }
             }
 
-            /// The parameter of this name.
+            /// Returns the parameter of a name.
             ///
             /// # Errors
             ///
-            /// Where there is none: names that are like it.
+            /// If there is none; the hint has similar names.
             pub fn named(name: &str) -> Result<Parameter, Diagnostic> {
                 let known = Parameter::ALL.iter().find(|parameter| parameter.name() == name);
-                known.copied().ok_or_else(|| unknown(name))
+                known.copied().ok_or_else(|| unknown_name(name))
             }
 
-            /// What it counts.
+            /// Unit of its values.
             pub fn unit(self) -> Unit {
                 match self { $(Parameter::$id => Unit::$unit,)+ }
             }
 
-            /// Which values it may have.
+            /// Valid values.
             pub fn domain(self) -> Domain {
                 match self { $(Parameter::$id => parameters!(@domain $($domain)?),)+ }
             }
 
-            /// At which value a warp that runs alone is slowest.
-            pub fn slow(self) -> SlowEnd {
+            /// End of its range at which a lone warp is slowest.
+            pub fn slow_end(self) -> SlowEnd {
                 match self { $(Parameter::$id => parameters!(@slow $slow),)+ }
             }
 
-            /// What it is, in words.
+            /// Description.
             pub fn meaning(self) -> &'static str {
                 match self { $(Parameter::$id => concat!($($doc),+).trim_ascii(),)+ }
             }
@@ -112,289 +113,333 @@ macro_rules! parameters {
     (@domain $domain:ident) => { Domain::$domain };
 }
 
-/// There is no number of this name; what it may have meant are those of the same section, or of the same key in others.
-fn unknown(name: &str) -> Diagnostic {
+/// Returns the error for an unknown name; the hint has the names of the same section, or else those of the same key.
+fn unknown_name(name: &str) -> Diagnostic {
     let (section, key) = name.split_once('.').unwrap_or((name, name));
     let parts = |parameter: &Parameter| parameter.name().split_once('.').unwrap_or_default();
-    let names = |near: &dyn Fn(&Parameter) -> bool| -> Vec<&str> {
-        let near = Parameter::ALL.iter().filter(|parameter| near(parameter));
-        near.map(|parameter| parameter.name()).collect()
+    let names = |is_similar: &dyn Fn(&Parameter) -> bool| -> Vec<&str> {
+        let similar = Parameter::ALL.iter().filter(|parameter| is_similar(parameter));
+        similar.map(|parameter| parameter.name()).collect()
     };
-    let mut near = names(&|parameter| parts(parameter).0 == section);
-    if near.is_empty() {
-        near = names(&|parameter| parts(parameter).1 == key);
+    let mut similar = names(&|parameter| parts(parameter).0 == section);
+    if similar.is_empty() {
+        similar = names(&|parameter| parts(parameter).1 == key);
     }
-    let what = Diagnostic::new(format!("no number of a machine is called {name:?}"));
-    if !near.is_empty() {
-        return what.hint(format!("there are {}", near.join(", ")));
+    let error = Diagnostic::new(format!("no number of a machine is called {name:?}"));
+    if !similar.is_empty() {
+        return error.hint(format!("there are {}", similar.join(", ")));
     }
     let mut sections: Vec<&str> = Parameter::ALL.iter().map(|p| parts(p).0).collect();
     sections.dedup();
-    what.hint(format!(
+    error.hint(format!(
         "SECTION.KEY, of the sections {}",
         sections.join(", ")
     ))
 }
 
-// A row: what it is, name in files, unit, slow end, and which values it may have where that is not any.
+impl Parameter {
+    /// Parameters that were added after the first release of machine files, in the order in which they were added.
+    const ADDED: &[Parameter] = &[
+        Parameter::OccupancyShuffle,
+        Parameter::SharedBanks,
+        Parameter::SharedPoolThreads,
+        Parameter::ConstantReplay,
+        Parameter::InstructionAheadBandwidth,
+        Parameter::TlbPageTables,
+    ];
+
+    /// Number of the parameter for random selections: independent of rows added later, so that a seed selects the same
+    /// values of the others in all versions. New rows go to the end of [`Parameter::ADDED`].
+    pub(crate) fn draw_number(self) -> u64 {
+        let first = Parameter::ALL.len() - Parameter::ADDED.len();
+        let added = Parameter::ADDED.iter().position(|added| *added == self);
+        let before = Parameter::ADDED.iter().filter(|added| **added < self);
+        let number = match added {
+            Some(position) => first + position,
+            None => self as usize - before.count(),
+        };
+        number as u64
+    }
+}
+
+// A row: description, name in machine files, unit, slow end, and valid values unless all are.
 parameters! {
-    /// Streaming multiprocessors.
+    /// Streaming multiprocessors (SMs) of the GPU.
     SmCount = "sm.count", Count, each, Size;
-    /// Warp schedulers of an SM, each with a sub-partition of its own.
+    /// Warp schedulers of an SM, one per sub-partition.
     SmSchedulers = "sm.schedulers", Count, each, Size;
-    /// Warps that an SM holds.
+    /// Resident warps per SM.
     SmWarps = "sm.warps", Count, each, Size;
-    /// Blocks that an SM holds.
+    /// Resident blocks per SM.
     SmBlocks = "sm.blocks", Count, each, Size;
-    /// Threads that an SM holds.
+    /// Resident threads per SM.
     SmThreads = "sm.threads", Count, each, Size;
-    /// 32-bit registers of an SM.
+    /// 32-bit registers per SM.
     SmRegisters = "sm.registers", Count, each, Size;
-    /// Shared memory of an SM.
+    /// Shared memory per SM.
     SmShared = "sm.shared", Bytes, each, Size;
-    /// Threads that a block may have.
+    /// Limit of the threads of a block.
     BlockThreads = "block.threads", Count, each, Size;
-    /// Registers that a block may have.
+    /// Limit of the registers of a block.
     BlockRegisters = "block.registers", Count, each, Size;
-    /// Shared memory that a block may have.
+    /// Limit of the shared memory of a block.
     BlockShared = "block.shared", Bytes, each, Size;
-    /// Registers of a warp are allocated in steps of so many.
+    /// Allocation granularity of the registers of a warp.
     RegisterStep = "block.register_step", Count, each, Size;
-    /// Sub-partitions that share the registers of an SM evenly: the warps that it holds are a multiple of so many, and
-    /// `block.registers` is for the warps of a block rounded up to one.
+    /// Allocation granularity of warps: sub-partitions that share the registers of an SM evenly. `block.registers` is
+    /// the limit for the warps of a block rounded up to a multiple of it.
     WarpStep = "block.warp_step", Count, each, Size;
-    /// Shared memory is allocated in steps of so many bytes.
+    /// Allocation granularity of shared memory.
     SharedStep = "block.shared_step", Bytes, each, Size;
-    /// The clock of the SMs.
-    /// Either: only code that reads the time in nanoseconds does anything else at another clock.
+    /// Clock frequency of the SMs.
+    /// Either: it matters only to code that reads the global timer, in nanoseconds.
     Clock = "clock.frequency", Kilohertz, either, Positive;
 
-    /// From the launch of a kernel until its first block may begin, its first instructions at hand.
+    /// From the launch of a kernel to the start of its first block, with the first instructions in the instruction
+    /// cache.
     LaunchKernel = "launch.kernel", Cycles, high;
-    /// Between the beginnings of two blocks on the same SM.
+    /// Between the starts of two blocks on one SM.
     LaunchBlock = "launch.block", Cycles, high;
-    /// From the end of the last warp until the kernel counts as done.
+    /// From the end of the last warp to the end of the kernel.
     LaunchEnd = "launch.end", Cycles, high;
-    /// 1: a kernel is done when the second level has all its stores, too. 0: when its last warp has ended.
+    /// 1: a kernel ends when the L2 cache has accepted all its stores, too. 0: when its last warp has exited.
     LaunchStores = "launch.stores", Count, high, Switch;
 
-    /// 1: an instruction with the code 16 issues together with the next one. 0: one cycle before it.
-    /// Low: the second of a pair is a cycle later.
+    /// 1: dual issue: an instruction with control code 16 issues in the same cycle as the next one. 0: one cycle before
+    /// it.
+    /// Low: without dual issue, the second of a pair issues a cycle later.
     IssueDual = "issue.dual", Count, low, Switch;
-    /// From an instruction with the code 29 (YIELD6) to the next of its warp.
+    /// From the issue of an instruction with control code 29 (YIELD6) to the next issue of its warp.
     IssueYield6 = "issue.yield6", Cycles, high;
-    /// From an instruction with the code 30 (YIELD8) to the next of its warp.
+    /// From the issue of an instruction with control code 30 (YIELD8) to the next issue of its warp.
     IssueYield8 = "issue.yield8", Cycles, high;
-    /// From an instruction with the code 31 (OFF_DECK) to the next of its warp.
+    /// From the issue of an instruction with control code 31 (OFF_DECK) to the next issue of its warp.
     IssueOffDeck = "issue.off_deck", Cycles, high;
-    /// From an instruction with the code 0 (DRAIN) to the next of its warp, once all that its warp waits for is there.
+    /// Additional cycles after an instruction with control code 0 (DRAIN), once all scoreboards of its warp are
+    /// released.
     IssueDrain = "issue.drain", Cycles, high;
-    /// More cycles after a branch that jumps, to fetch from elsewhere.
+    /// Additional cycles after a taken branch, to redirect the fetch.
     IssueJump = "issue.jump", Cycles, high;
-    /// From the release of a scoreboard until a warp that waits for it can issue.
+    /// From the release of a scoreboard to the first possible issue of a warp that waits for it.
     IssueWake = "issue.wake", Cycles, high;
-    /// For each operand more than one from the same register bank that the reuse cache does not have.
+    /// Additional cycles per register bank conflict: each further operand from one bank that is not in the reuse cache.
     IssueBankConflict = "issue.bank_conflict", Cycles, high;
-    /// Register banks of a sub-partition.
+    /// Register banks per sub-partition.
     IssueBanks = "issue.banks", Count, each, Size;
 
-    /// From an instruction of fixed latency to one that reads its register.
+    /// Fixed latency of results in registers.
     LatencyAlu = "latency.alu", Cycles, high;
-    /// From an instruction of fixed latency to one that reads its predicate.
+    /// Fixed latency of results in predicates.
     LatencyPredicate = "latency.predicate", Cycles, high;
-    /// From an instruction of fixed latency to one that reads its condition code.
+    /// Fixed latency of results in the condition code.
     LatencyCarry = "latency.carry", Cycles, high;
-    /// Special functions, population count, leading zeros.
+    /// Latency of special functions, population count, leading zeros.
     LatencyXu = "latency.xu", Cycles, high;
-    /// Conversions of at most 32 bits.
+    /// Latency of conversions of at most 32 bits.
     LatencyConversion = "latency.conversion", Cycles, high;
-    /// Double precision, and conversions of 64 bits.
+    /// Latency of double precision, and of conversions of 64 bits.
     LatencyFp64 = "latency.fp64", Cycles, high;
-    /// Half precision.
+    /// Latency of half precision.
     LatencyFp16 = "latency.fp16", Cycles, high;
-    /// The instructions IMAD and IMUL (compilers write XMAD, which is as other integer arithmetic).
+    /// Latency of IMAD and IMUL (compilers use XMAD, which has the fixed latency).
     LatencyImad = "latency.imad", Cycles, high;
-    /// Special registers by S2R.
+    /// Latency of reads of special registers (S2R).
     LatencySpecialRegister = "latency.special_register", Cycles, high;
-    /// Shuffles.
+    /// Latency of shuffles.
     LatencyShuffle = "latency.shuffle", Cycles, high;
-    /// Results of the memory path that is not named otherwise (B2R, AL2P).
+    /// Latency of other instructions on the memory path (B2R, AL2P).
     LatencyOther = "latency.other", Cycles, high;
 
-    /// Cycles for which a warp instruction takes the pipe of comparisons, shifts and moves.
-    /// Either: what goes to one pipe or the other goes to the one that is free, so that it matters what came before.
+    /// Cycles for which a warp instruction occupies the pipe of comparisons, shifts and moves.
+    /// Either: instructions for either pipe take the free one, which depends on the instructions before them.
     OccupancyFxu = "occupancy.fxu", Cycles, either;
-    /// Cycles for which a warp instruction takes the pipe of multiplications and additions.
+    /// Cycles for which a warp instruction occupies the pipe of multiplications and additions.
     /// Either, as `occupancy.fxu`.
     OccupancyFmai = "occupancy.fmai", Cycles, either;
-    /// Cycles for which a warp instruction takes the unit of special functions and conversions.
+    /// Cycles for which a warp instruction occupies the unit of special functions and conversions.
     OccupancyXu = "occupancy.xu", Cycles, high;
-    /// Cycles for which a warp instruction takes the double precision lanes of its sub-partition.
+    /// Cycles for which a warp instruction occupies the double precision lanes of its sub-partition.
     OccupancyFp64 = "occupancy.fp64", Cycles, high;
-    /// Cycles for which a warp instruction takes the half precision lanes of its sub-partition.
+    /// Cycles for which a warp instruction occupies the half precision lanes of its sub-partition.
     OccupancyFp16 = "occupancy.fp16", Cycles, high;
-    /// Cycles for which a warp instruction takes the load/store lanes of its sub-partition.
+    /// Cycles for which a warp instruction occupies the load/store lanes of its sub-partition.
     OccupancyLsu = "occupancy.lsu", Cycles, high;
-    /// Instructions for the memory path that a sub-partition takes before the unit that they need is free.
-    /// Low: a warp waits where the queue is full, and the unit serves in order whether it waits or not.
+    /// Cycles for which a shuffle occupies the exchange network of shared memory, which the SM has once.
+    OccupancyShuffle = "occupancy.shuffle", Cycles, high;
+    /// Entries of the instruction queue of a unit of a sub-partition.
+    /// Low: a warp waits if the queue is full; the unit serves instructions in order in any case.
     OccupancyQueue = "occupancy.queue", Count, low, Positive;
 
-    /// A shared memory access without its width and conflicts (22 of "22 + base + 2 conflicts").
+    /// Latency of a shared memory access without the parts for its width and its conflicts (22 of "22 + base + 2
+    /// conflicts").
     SharedLatency = "shared.latency", Cycles, high;
-    /// The base of an access of at most 32 bits.
+    /// Base of an access of at most 32 bits.
     SharedBase32 = "shared.base_32", Cycles, high;
-    /// The base of an access of 64 bits.
+    /// Base of an access of 64 bits.
     SharedBase64 = "shared.base_64", Cycles, high;
-    /// The base of an access of 128 bits.
+    /// Base of an access of 128 bits.
     SharedBase128 = "shared.base_128", Cycles, high;
-    /// For each conflict.
+    /// Additional cycles per bank conflict.
     SharedConflict = "shared.conflict", Cycles, high;
-    /// Cycles for which a transaction takes the shared memory of the SM.
+    /// Cycles for which a transaction without conflict occupies the shared memory of the SM.
     SharedTransaction = "shared.transaction", Cycles, high;
     /// From the issue of an access until its source registers have been read, without conflicts.
     SharedSources = "shared.sources", Cycles, high;
-    /// An atomic operation beyond a load.
+    /// Additional latency of an atomic operation over a load.
     SharedAtomic = "shared.atomic", Cycles, high;
-    /// For each thread that an atomic operation works at the same address for.
+    /// Additional cycles of an atomic operation per thread at the same address.
     SharedAtomicThread = "shared.atomic_thread", Cycles, high;
+    /// Banks of shared memory, each of 32 bits.
+    SharedBanks = "shared.banks", Count, each, PowerOfTwo;
+    /// Threads of a pool, whose bank conflicts are resolved together, for accesses of at most 32 bits; half as many for
+    /// 64 bits, a quarter for 128.
+    SharedPoolThreads = "shared.pool_threads", Count, each, PowerOfTwo;
 
-    /// From the last arrival at a barrier until the warps that waited can issue.
+    /// From the last arrival at a barrier to the first possible issue of the waiting warps.
     BarrierLatency = "barrier.latency", Cycles, high;
-    /// Threads that barriers of an SM count in a cycle.
+    /// Threads per cycle that the barriers of an SM count.
     BarrierThreads = "barrier.threads", Count, low, Positive;
-    /// MEMBAR.CTA beyond what its warp has outstanding.
+    /// Latency of MEMBAR.CTA, after the completion of the warp's outstanding accesses.
     FenceBlock = "fence.block", Cycles, high;
-    /// MEMBAR.GL and .SYS beyond what its warp has outstanding.
+    /// Latency of MEMBAR.GL and .SYS, after the completion of the warp's outstanding accesses.
     FenceDevice = "fence.device", Cycles, high;
 
-    /// The first constant cache of an SM.
+    /// Size of the first constant cache of an SM.
     ConstantL1Bytes = "constant.l1_bytes", Bytes, each, Size;
-    /// Its line.
+    /// Line of the first constant cache.
     ConstantL1Line = "constant.l1_line", Bytes, each, PowerOfTwo;
-    /// Its ways.
+    /// Ways of the first constant cache.
     ConstantL1Ways = "constant.l1_ways", Count, each, Size;
-    /// LDC when it hits there.
+    /// Latency of LDC that hits in the first constant cache.
     ConstantL1Hit = "constant.l1_hit", Cycles, high;
-    /// More cycles of an instruction with a constant operand that hits.
+    /// Additional cycles of LDC for each further address: the cache serves one address at a time.
+    ConstantReplay = "constant.l1_replay", Cycles, high;
+    /// Additional cycles of an instruction with a constant operand that hits.
     ConstantOperand = "constant.operand", Cycles, high;
-    /// The second constant cache of an SM.
+    /// Size of the second constant cache of an SM.
     ConstantL15Bytes = "constant.l15_bytes", Bytes, each, Size;
-    /// Its line.
+    /// Line of the second constant cache.
     ConstantL15Line = "constant.l15_line", Bytes, each, PowerOfTwo;
-    /// Its ways.
+    /// Ways of the second constant cache.
     ConstantL15Ways = "constant.l15_ways", Count, each, Size;
-    /// More cycles, than of a hit in the first one, when a constant is in the second one only.
+    /// Additional latency of a hit in the second constant cache over one in the first.
     ConstantL15Beyond = "constant.l15_beyond_l1", Cycles, high;
-    /// The same when it is in the second-level cache only.
+    /// Additional latency of a hit in the L2 cache over one in the first constant cache.
     ConstantL2Beyond = "constant.l2_beyond_l1", Cycles, high;
 
-    /// The first instruction cache of an SM.
+    /// Size of the first instruction cache of an SM.
     InstructionL1Bytes = "instruction.l1_bytes", Bytes, each, Size;
-    /// The line of the instruction caches.
+    /// Line of both instruction caches.
     InstructionLine = "instruction.line", Bytes, each, PowerOfTwo;
-    /// Its ways.
+    /// Ways of the first instruction cache.
     InstructionL1Ways = "instruction.l1_ways", Count, each, Size;
-    /// The second instruction cache of an SM.
+    /// Size of the second instruction cache of an SM.
     InstructionL15Bytes = "instruction.l15_bytes", Bytes, each, Size;
-    /// Its ways.
+    /// Ways of the second instruction cache.
     InstructionL15Ways = "instruction.l15_ways", Count, each, Size;
-    /// Lines behind the one in use that are fetched ahead.
-    /// Each: a line fetched ahead saves a miss, but comes behind the one that is needed, and another line makes room.
+    /// Lines prefetched after the one in use.
+    /// Each: a prefetched line saves a miss, but occupies the L2 cache and replaces another line.
     InstructionAhead = "instruction.ahead", Count, each;
-    /// From the need of an instruction to its issue when it is in the second instruction cache only.
+    /// Rate at which prefetched lines arrive after the line in use.
+    InstructionAheadBandwidth = "instruction.ahead_bandwidth", BytesPerKilocycle, low, Positive;
+    /// Latency of an instruction fetch that hits in the second instruction cache.
     InstructionL15Hit = "instruction.l15_hit", Cycles, high;
-    /// The same when it is in the second-level cache only.
+    /// Latency of an instruction fetch that hits in the L2 cache.
     InstructionL2Hit = "instruction.l2_hit", Cycles, high;
 
-    /// First-level data caches of an SM.
+    /// L1 data caches of an SM.
     L1Units = "l1.units", Count, each, Size;
-    /// Bytes of each.
+    /// Size of each L1 cache.
     L1Bytes = "l1.bytes", Bytes, each, Size;
-    /// Bytes for which a tag stands; sectors of it are fetched one by one.
+    /// Line of the L1 caches; its sectors are fetched one by one.
     L1Line = "l1.line", Bytes, each, PowerOfTwo;
-    /// Sets.
+    /// Sets of each L1 cache.
     L1Sets = "l1.sets", Count, each, Size;
-    /// Load of a single thread that hits.
+    /// Latency of a load of one thread that hits in the L1 cache.
     L1Hit = "l1.hit", Cycles, high;
-    /// 1: all loads from global memory are cached, 0: only those that may be (LDG.CI).
-    /// Either: a hit is faster, but a load that finds its line on its way waits for all of it.
+    /// 1: all loads from global memory look up the L1 cache, 0: only those that allow it (LDG.CI).
+    /// Either: a hit is faster, but a load that hits a line in flight waits for the whole line.
     L1AllLoads = "l1.all_loads", Count, either, Switch;
-    /// Threads of a request when each accesses at most 32 bits; half of it for 64 bits, a quarter for 128.
+    /// Threads of a request for accesses of at most 32 bits; half as many for 64 bits, a quarter for 128.
     L1RequestThreads = "l1.request_threads", Count, each, PowerOfTwo;
-    /// Tags that are looked up in a cycle.
+    /// Tags looked up per cycle.
     L1Tags = "l1.tags", Count, low, Positive;
-    /// Sectors that can be on their way from the second level at a time.
-    /// Low: a load waits where no more sectors can be on their way.
+    /// Miss-status holding registers (MSHRs) of an SM, one per sector in flight from the L2 cache.
+    /// Low: a load that misses waits for a free register.
     L1Misses = "l1.misses", Count, low, Positive;
-    /// Sectors that can be on their way to the second level at a time, to be written.
-    /// Low: a store waits where no more can be on their way.
+    /// Entries of the store buffer of an SM, one per sector in flight to the L2 cache.
+    /// Low: a store waits for a free entry.
     L1Stores = "l1.stores", Count, low, Positive;
-    /// 1: a sector that several requests of an instruction want is asked for once. 0: each of them asks for it.
-    /// Low: what is asked for again takes its time again.
+    /// 1: the requests of an instruction share the sectors that they request from the L2 cache. 0: each requests its
+    /// own.
+    /// Low: a sector requested twice takes time twice.
     L1Merge = "l1.merge", Count, low, Switch;
-    /// From the issue of a store or load until its source registers have been read.
+    /// From the acceptance of a load or store by the L1 cache until its source registers have been read.
     L1Sources = "l1.sources", Cycles, high;
 
-    /// The second-level cache.
+    /// Size of the L2 cache.
     L2Bytes = "l2.bytes", Bytes, each, Size;
-    /// Bytes for which a tag stands.
+    /// Line of the L2 cache.
     L2Line = "l2.line", Bytes, each, PowerOfTwo;
-    /// Bytes of a sector, of both levels.
+    /// Sector of the L1 and L2 caches.
     L2Sector = "l2.sector", Bytes, each, PowerOfTwo;
-    /// Ways.
+    /// Ways of the L2 cache.
     L2Ways = "l2.ways", Count, each, Size;
-    /// Slices, each with a port of its own.
+    /// Slices of the L2 cache, each with its own port.
     L2Slices = "l2.slices", Count, each, Size;
-    /// 1: lines are spread over the slices by a hash of their address. 0: by the remainder of their number.
-    /// Either: which lines share a slice is another matter with each.
+    /// 1: the slice of a line is a hash of its address. 0: the remainder of its line number.
+    /// Either: the lines that share a slice differ.
     L2Hash = "l2.hash", Count, either, Switch;
-    /// Load of a single thread that hits in the second level.
+    /// Latency of a load of one thread that hits in the L2 cache.
     L2Hit = "l2.hit", Cycles, high;
-    /// What a slice moves.
+    /// Bandwidth of an L2 slice.
     L2Bandwidth = "l2.slice_bandwidth", BytesPerKilocycle, low, Positive;
-    /// What an SM gets from and gives to the second level.
+    /// Bandwidth between an SM and the L2 cache.
     SmBandwidth = "l2.sm_bandwidth", BytesPerKilocycle, low, Positive;
 
-    /// More cycles of a load from memory than of one that hits in the second level, translation apart.
+    /// Additional latency of a load from DRAM over one that hits in the L2 cache, without address translation.
     DramBeyond = "dram.beyond_l2", Cycles, high;
-    /// What the bus of the memory moves while it moves data.
+    /// Peak bandwidth of DRAM.
     DramBandwidth = "dram.bandwidth", BytesPerKilocycle, low, Positive;
-    /// The part of the bandwidth that reads get: rows that are opened and closed, and whatever else no program gets around.
+    /// Part of the peak bandwidth that reads reach; the rest is lost to row activations and other overhead of DRAM.
     DramReads = "dram.read_efficiency", PerMille, low, Positive;
-    /// The part of it that writes get.
+    /// Part of the peak bandwidth that writes reach.
     DramWrites = "dram.write_efficiency", PerMille, low, Positive;
-    /// The part of a sector's time on the bus that is lost more for each sector written among reads: of as many as are read.
+    /// Bus turnaround: part of a sector's bus time that is lost for each sector written among reads, of at most as many
+    /// as are read.
     DramTurnaround = "dram.turnaround", PerMille, high;
-    /// Cycles for which the memory is closed in each interval of refresh.
+    /// Cycles of a refresh, in which DRAM serves no requests.
     DramRefresh = "dram.refresh", Cycles, high;
-    /// From one refresh to the next.
-    /// Either: with another interval the memory is closed at other times, which a run may hit or miss.
+    /// Cycles between the starts of two refreshes.
+    /// Either: with another interval, refreshes delay other requests.
     DramRefreshInterval = "dram.refresh_interval", Cycles, either, Positive;
 
-    /// Entries of the first-level translation buffer.
+    /// Entries of the L1 TLB of an SM.
     TlbL1Entries = "tlb.l1_entries", Count, each, Size;
-    /// What an entry of it translates.
+    /// Page translated by an entry of the L1 TLB.
     TlbL1Page = "tlb.l1_page", Bytes, each, PowerOfTwo;
-    /// More cycles when the translation is in the second level only.
+    /// Additional latency of a translation that hits in the L2 TLB.
     TlbL1Miss = "tlb.l1_miss", Cycles, high;
-    /// Entries of the second-level translation buffer.
+    /// Entries of the L2 TLB.
     TlbL2Entries = "tlb.l2_entries", Count, each, Size;
-    /// What an entry of it translates.
+    /// Page translated by an entry of the L2 TLB.
     TlbL2Page = "tlb.l2_page", Bytes, each, PowerOfTwo;
-    /// More cycles when the translation is in page tables that are cached.
+    /// Additional latency of a translation from a page table that is cached.
     TlbL2Miss = "tlb.l2_miss", Cycles, high;
-    /// More cycles for the first use of a page table that nothing has cached.
+    /// Additional latency of a translation from a page table that is not cached.
     TlbWalk = "tlb.walk", Cycles, high;
+    /// Page tables that caches hold, each for one page of the L2 TLB.
+    TlbPageTables = "tlb.page_tables", Count, each, Size;
 
-    /// An atomic operation of global memory beyond a load.
+    /// Additional latency of an atomic operation on global memory over a load.
     AtomicLatency = "atomic.latency", Cycles, high;
-    /// More when several threads of a warp want the same address.
+    /// Additional latency if several threads of a warp access the same address.
     AtomicShared = "atomic.contended", Cycles, high;
-    /// Cycles for which atomic operations on a sector take their slice of the second level.
+    /// Cycles for which the atomic operations on a sector occupy their L2 slice.
     AtomicOccupancy = "atomic.occupancy", Cycles, high;
 
-    /// A texture read that hits.
+    /// Latency of a texture read that hits.
     TextureHit = "texture.hit", Cycles, high;
-    /// Cycles for which a texture read takes the texture unit.
+    /// Cycles for which a texture read occupies its unit.
     TextureOccupancy = "texture.occupancy", Cycles, high;
 }

@@ -1,4 +1,4 @@
-//! Which of the ready warps of a scheduler issues next.
+//! Warp scheduling policies.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,29 +6,29 @@ use std::str::FromStr;
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
 
-/// Which of the ready warps of a scheduler issues next.
+/// Warp scheduling policy: selects the ready warp of a scheduler that issues next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub enum SchedulerPolicy {
-    /// The first ready one behind the warp that issued last, cyclically (loose round robin).
+    /// Loose round robin: the next ready warp after the one that issued last, cyclically.
     Lrr,
-    /// The one that issued last as long as it is ready and does not yield, else the oldest ready one.
+    /// Greedy then oldest: the warp that issued last while it is ready and does not yield, else the oldest ready warp.
     Gto,
-    /// The oldest ready one.
+    /// The oldest ready warp.
     Oldest,
-    /// The one that issued last until it ends or waits at a barrier, then the oldest (`pastis-2022`, IV.C).
+    /// The warp that issued last until it exits or waits at a barrier, then the oldest (`pastis-2022`, IV.C).
     RunToBarrier,
-    /// The youngest ready one.
+    /// The youngest ready warp.
     Youngest,
-    /// Of the ready ones that whose next instruction takes the unit that most other warps want for theirs, so that they
-    /// wait; the oldest of several.
+    /// The ready warp whose next instruction needs the unit that most other warps need next; the oldest of several. It delays the
+    /// other warps, for tests of scheduling anomalies.
     ContendedUnit,
-    /// Any ready one, the same for the same seed and cycle.
+    /// A pseudo-random ready warp; depends on the seed, the cycle and the warps alone.
     Random(u64),
 }
 
 impl SchedulerPolicy {
-    /// Names of those without a seed.
+    /// Names of the policies without a seed.
     const NAMED: [(&str, SchedulerPolicy); 6] = [
         ("lrr", SchedulerPolicy::Lrr),
         ("gto", SchedulerPolicy::Gto),
@@ -38,7 +38,7 @@ impl SchedulerPolicy {
         ("contended-unit", SchedulerPolicy::ContendedUnit),
     ];
 
-    /// Tells whether a warp issues whenever one is ready. `run-to-barrier` alone waits for the warp that it keeps.
+    /// Whether a warp issues whenever one is ready. `run-to-barrier` waits for the warp that it runs.
     pub fn is_work_conserving(self) -> bool {
         self != SchedulerPolicy::RunToBarrier
     }
@@ -58,7 +58,7 @@ impl fmt::Display for SchedulerPolicy {
 impl FromStr for SchedulerPolicy {
     type Err = Diagnostic;
 
-    /// The policy of a name; `random:SEED` has a seed of 64 bits.
+    /// Parses the name of a policy; `random:SEED` has a seed of 64 bits.
     fn from_str(text: &str) -> Result<SchedulerPolicy, Diagnostic> {
         if let Some((_, policy)) = SchedulerPolicy::NAMED.iter().find(|(name, _)| *name == text) {
             return Ok(*policy);

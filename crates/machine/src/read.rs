@@ -1,4 +1,4 @@
-//! Machine files of GPUs: what is in them becomes a [`Device`], or is refused.
+//! Parser of the machine files of GPUs: returns a complete and checked [`GpuModel`], or the first error.
 
 use std::collections::BTreeMap;
 
@@ -6,183 +6,228 @@ use serde::Deserialize;
 use warpbound_base::Diagnostic;
 
 use crate::policy::SchedulerPolicy;
-use crate::{ModelChoices, GpuModel, ParameterRange, Parameter, Provenance, ParameterSum, validity};
+use crate::{
+    GpuModel, ModelChoices, Parameter, ParameterRange, ParameterSum, Provenance, validity,
+};
 
-/// The device of a file, whose name is `file` in messages.
-pub(crate) fn device(file: &str, text: &str) -> Result<GpuModel, Diagnostic> {
-    let fault = |what: String| Diagnostic::new(what).in_file(file);
-    let raw: RawDevice = toml::from_str(text).map_err(|error| {
+/// Parses a machine file; `file` is its name in messages.
+pub(crate) fn parse_gpu_model(file: &str, text: &str) -> Result<GpuModel, Diagnostic> {
+    let error = |message: String| Diagnostic::new(message).in_file(file);
+    let raw: RawModel = toml::from_str(text).map_err(|error| {
         let at = error.span().map(|span| span.start);
         Diagnostic::for_text(file, text, error.message(), at)
     })?;
-    let like = relative(file, &raw)?;
-    let mut sections = raw.sections;
-    let mut figures = Vec::with_capacity(Parameter::ALL.len());
-    for &parameter in Parameter::ALL {
-        let name = parameter.name();
-        let mut take = |name: &str| {
-            let stated = name.split_once('.').and_then(|(section, key)| {
-                let keys = sections.get_mut(section)?.as_table_mut()?;
-                keys.remove(key)
-            });
-            let read = |stated: toml::Value| {
-                let figure: RawFigure = stated.try_into().map_err(|error: toml::de::Error| {
-                    let said = format!("{name}: {}", error.message());
-                    Diagnostic::for_text(file, text, &said, None)
-                })?;
-                figure.check(name).map_err(fault)
-            };
-            stated.map(read).transpose()
-        };
-        let own = take(name)?;
-        let sum = match ParameterSum::of(parameter) {
-            Some(sum) => take(sum.name())?.map(|figure| (sum, figure)),
-            None => None,
-        };
-        let figure = match (own, sum, &like) {
-            (Some(_), Some((sum, _)), _) => {
-                let (sum, other) = (sum.name(), sum.other().name());
-                return Err(fault(format!(
-                    "{name} and {sum} are both there, but {sum} is {name} and {other} together"
-                )));
-            }
-            (Some(figure), None, _) => figure,
-            (None, Some((sum, figure)), _) => rest(sum, figure, &figures),
-            (None, None, Some(like)) => inherited(like, parameter, &raw.same),
-            (None, None, None) => {
-                let hint = format!("it is: {}", parameter.meaning());
-                return Err(fault(format!("{name} is missing")).hint(hint));
-            }
-        };
-        figures.push(figure);
-    }
-    if let Some(name) = left_over(&sections) {
-        let what = format!("{name} is not known");
-        return Err(Diagnostic::for_text(file, text, &what, None));
-    }
-    let stated: Vec<[u64; 3]> = figures.iter().map(ParameterRange::stated).collect();
-    validity::check(&stated).map_err(fault)?;
-    let choices = match (raw.scheduler, like) {
-        (Some(RawScheduler { policy }), _) => {
-            if policy.source.trim().is_empty() {
-                let what = "scheduler.policy does not say where it is from";
-                return Err(fault(what.to_owned()));
-            }
-            ModelChoices {
-                policy: policy.value,
-                policy_source: policy.source,
-                policy_provenance: policy.standing,
-            }
-        }
-        (None, Some(like)) => ModelChoices {
-            policy_source: as_of(&like, &like.choices.policy_source),
-            policy_provenance: Provenance::Assumed,
-            ..like.choices
-        },
-        (None, None) => {
-            let hint = "policy = { value, source } in a section [scheduler]";
-            return Err(fault("scheduler.policy is missing".to_owned()).hint(hint));
-        }
+    let base = base_model(file, &raw)?;
+    let mut sections = Sections {
+        file,
+        text,
+        sections: raw.sections,
     };
+    let mut ranges = Vec::with_capacity(Parameter::ALL.len());
+    for &parameter in Parameter::ALL {
+        let range = sections.take_parameter(parameter, base.as_ref(), &raw.same, &ranges)?;
+        ranges.push(range);
+    }
+    if let Some(name) = sections.first_unknown() {
+        let message = format!("{name} is not known");
+        return Err(Diagnostic::for_text(file, text, &message, None));
+    }
+    let stated: Vec<[u64; 3]> = ranges.iter().map(ParameterRange::stated).collect();
+    validity::check(&stated).map_err(error)?;
     Ok(GpuModel {
+        choices: model_choices(raw.scheduler, base).map_err(|diagnostic| diagnostic.in_file(file))?,
         name: raw.name,
         title: raw.title,
         architectures: raw.architectures,
-        choices,
-        ranges: figures,
+        ranges,
     })
 }
 
-/// The device whose numbers a file takes where it states none.
-fn relative(file: &str, raw: &RawDevice) -> Result<Option<GpuModel>, Diagnostic> {
-    let fault = |what: String| Diagnostic::new(what).in_file(file);
-    let known = |same: &&String| {
-        let begins = |parameter: &Parameter| {
-            let name = parameter.name();
-            name == same.as_str()
-                || name
-                    .split_once('.')
-                    .is_some_and(|(s, _)| s == same.as_str())
+/// Returns the choices that a file states, or inherits.
+fn model_choices(
+    stated: Option<RawScheduler>,
+    base: Option<GpuModel>,
+) -> Result<ModelChoices, Diagnostic> {
+    match (stated, base) {
+        (Some(RawScheduler { policy }), _) => {
+            if policy.source.trim().is_empty() {
+                let message = "scheduler.policy does not say where it is from";
+                return Err(Diagnostic::new(message.to_owned()));
+            }
+            Ok(ModelChoices {
+                policy: policy.value,
+                policy_source: policy.source,
+                policy_provenance: policy.standing,
+            })
+        }
+        (None, Some(base)) => Ok(ModelChoices {
+            policy_source: inherited_source(&base, &base.choices.policy_source),
+            policy_provenance: Provenance::Assumed,
+            ..base.choices
+        }),
+        (None, None) => {
+            let hint = "policy = { value, source } in a section [scheduler]";
+            Err(Diagnostic::new("scheduler.policy is missing".to_owned()).hint(hint))
+        }
+    }
+}
+
+/// Sections of a machine file, from which parameters are taken one by one.
+struct Sections<'a> {
+    file: &'a str,
+    text: &'a str,
+    sections: BTreeMap<String, toml::Value>,
+}
+
+impl Sections<'_> {
+    /// Takes the range of a parameter: stated, as a sum with another one, or inherited. `before` has the ranges of the parameters
+    /// before it.
+    fn take_parameter(
+        &mut self,
+        parameter: Parameter,
+        base: Option<&GpuModel>,
+        same: &[String],
+        before: &[ParameterRange],
+    ) -> Result<ParameterRange, Diagnostic> {
+        let name = parameter.name();
+        let own = self.take(name)?;
+        let sum = match ParameterSum::of(parameter) {
+            Some(sum) => self.take(sum.name())?.map(|range| (sum, range)),
+            None => None,
         };
-        Parameter::ALL.iter().any(begins)
+        match (own, sum, base) {
+            (Some(_), Some((sum, _)), _) => {
+                let (sum, other) = (sum.name(), sum.other().name());
+                let message = format!(
+                    "{name} and {sum} are both there, but {sum} is {name} and {other} together"
+                );
+                Err(Diagnostic::new(message).in_file(self.file))
+            }
+            (Some(range), None, _) => Ok(range),
+            (None, Some((sum, range)), _) => Ok(subtract_other(sum, range, before)),
+            (None, None, Some(base)) => Ok(inherit(base, parameter, same)),
+            (None, None, None) => {
+                let missing = Diagnostic::new(format!("{name} is missing")).in_file(self.file);
+                Err(missing.hint(format!("it is: {}", parameter.meaning())))
+            }
+        }
+    }
+
+    /// Takes the range stated under a name, `section.key`.
+    fn take(&mut self, name: &str) -> Result<Option<ParameterRange>, Diagnostic> {
+        let stated = name.split_once('.').and_then(|(section, key)| {
+            let keys = self.sections.get_mut(section)?.as_table_mut()?;
+            keys.remove(key)
+        });
+        let Some(stated) = stated else {
+            return Ok(None);
+        };
+        let range: RawRange = stated.try_into().map_err(|error: toml::de::Error| {
+            let message = format!("{name}: {}", error.message());
+            Diagnostic::for_text(self.file, self.text, &message, None)
+        })?;
+        let checked = range.check(name);
+        let range = checked.map_err(|message| Diagnostic::new(message).in_file(self.file))?;
+        Ok(Some(range))
+    }
+
+    /// Returns the first key that no parameter has, or section without parameters; all known keys have been taken.
+    fn first_unknown(&self) -> Option<String> {
+        self.sections.iter().find_map(|(section, keys)| {
+            let is_in = |parameter: &Parameter| section_of(parameter.name()) == Some(section);
+            match keys.as_table() {
+                Some(keys) if Parameter::ALL.iter().any(is_in) => {
+                    let key = keys.keys().next()?;
+                    Some(format!("{section}.{key}"))
+                }
+                _ => Some(section.clone()),
+            }
+        })
+    }
+}
+
+/// Section of a parameter name.
+fn section_of(name: &str) -> Option<&str> {
+    name.split_once('.').map(|(section, _)| section)
+}
+
+/// Returns the model that a file inherits from.
+fn base_model(file: &str, raw: &RawModel) -> Result<Option<GpuModel>, Diagnostic> {
+    let error = |message: String| Diagnostic::new(message).in_file(file);
+    let is_known = |same: &&String| {
+        let matches = |parameter: &Parameter| {
+            let name = parameter.name();
+            name == same.as_str() || section_of(name) == Some(same.as_str())
+        };
+        Parameter::ALL.iter().any(matches)
     };
-    if let Some(odd) = raw.same.iter().find(|same| !known(same)) {
-        let what = format!("same: {odd:?} is neither a section nor a number of a machine");
-        return Err(fault(what));
+    if let Some(unknown) = raw.same.iter().find(|same| !is_known(same)) {
+        let message = format!("same: {unknown:?} is neither a section nor a number of a machine");
+        return Err(error(message));
     }
     match &raw.like {
         Some(name) => {
-            let device = GpuModel::built_in(name);
-            device.map(Some).map_err(|fault| fault.in_file(file))
+            let model = GpuModel::built_in(name);
+            model
+                .map(Some)
+                .map_err(|diagnostic| diagnostic.in_file(file))
         }
         None if !raw.same.is_empty() => {
-            let what = "same is there, but no other machine that it is the same as";
-            Err(fault(what.to_owned()).hint("like = \"gtx1080\" names one"))
+            let message = "same is there, but no other machine that it is the same as";
+            Err(error(message.to_owned()).hint("like = \"gtx1080\" names one"))
         }
         None => Ok(None),
     }
 }
 
-/// A number as a relative has it. It is as sure as there where a file says that its source is about both devices, by number
-/// or by section; otherwise it is assumed.
-fn inherited(like: &GpuModel, parameter: Parameter, same: &[String]) -> ParameterRange {
+/// Returns an inherited range. It keeps its provenance if the file lists it, or its section, as the same on both devices; else it is
+/// assumed.
+fn inherit(base: &GpuModel, parameter: Parameter, same: &[String]) -> ParameterRange {
     let name = parameter.name();
-    let section = name.split_once('.').map_or(name, |(section, _)| section);
-    let figure = like.range(parameter).clone();
+    let section = section_of(name).unwrap_or(name);
+    let range = base.range(parameter).clone();
     if same.iter().any(|same| same == name || same == section) {
-        return figure;
+        return range;
     }
     ParameterRange {
         provenance: Provenance::Assumed,
-        source: as_of(like, &figure.source),
-        ..figure
+        source: inherited_source(base, &range.source),
+        ..range
     }
 }
 
-/// What is left of a sum without its other part, as that typically is; `before` has the numbers in front of it.
-fn rest(sum: ParameterSum, figure: ParameterRange, before: &[ParameterRange]) -> ParameterRange {
-    let other = before.get(sum.other() as usize).map_or(0, |f| f.typical);
+/// Subtracts the other summand, with its typical value, from a range stated for a sum. `before` has the ranges of the parameters before
+/// it.
+fn subtract_other(
+    sum: ParameterSum,
+    range: ParameterRange,
+    before: &[ParameterRange],
+) -> ParameterRange {
+    let other = before.get(sum.other() as usize);
+    let other = other.map_or(0, |range| range.typical);
     let (name, of) = (sum.name(), sum.other().name());
     ParameterRange {
-        least: figure.least.saturating_sub(other),
-        most: figure.most.saturating_sub(other),
-        typical: figure.typical.saturating_sub(other),
-        provenance: figure.provenance,
-        source: format!("{name} less the {other} of {of}: {}", figure.source),
+        least: range.least.saturating_sub(other),
+        most: range.most.saturating_sub(other),
+        typical: range.typical.saturating_sub(other),
+        provenance: range.provenance,
+        source: format!("{name} less the {other} of {of}: {}", range.source),
     }
 }
 
-/// The source of what is taken from a relative.
-fn as_of(like: &GpuModel, source: &str) -> String {
-    format!("as {}: {source}", like.name)
-}
-
-/// A key of a file that no parameter has, or a section without any.
-fn left_over(sections: &BTreeMap<String, toml::Value>) -> Option<String> {
-    sections.iter().find_map(|(section, keys)| {
-        let known = |name: &str| name.split_once('.').is_some_and(|(of, _)| of == section);
-        match keys.as_table() {
-            Some(keys)
-                if Parameter::ALL
-                    .iter()
-                    .any(|parameter| known(parameter.name())) =>
-            {
-                let key = keys.keys().next()?;
-                Some(format!("{section}.{key}"))
-            }
-            _ => Some(section.clone()),
-        }
-    })
+/// Source of what is inherited from a model.
+fn inherited_source(base: &GpuModel, source: &str) -> String {
+    format!("as {}: {source}", base.name)
 }
 
 #[derive(Deserialize)]
-struct RawDevice {
+struct RawModel {
     name: String,
     title: String,
     architectures: Vec<String>,
-    /// The device that comes with the tool and has the numbers that this file does not state.
+    /// Built-in model from which parameters that the file does not state are inherited.
     like: Option<String>,
-    /// Numbers of it, or sections, whose sources are about this device as well.
+    /// Names or sections of parameters whose sources apply to this device as well.
     #[serde(default)]
     same: Vec<String>,
     scheduler: Option<RawScheduler>,
@@ -207,7 +252,7 @@ struct RawPolicy {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawFigure {
+struct RawRange {
     value: [u64; 2],
     typical: Option<u64>,
     source: String,
@@ -215,7 +260,8 @@ struct RawFigure {
     standing: Provenance,
 }
 
-impl RawFigure {
+impl RawRange {
+    /// Checks a range on its own; the error names the parameter.
     fn check(self, name: &str) -> Result<ParameterRange, String> {
         let [least, most] = self.value;
         if self.source.trim().is_empty() {

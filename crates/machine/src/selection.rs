@@ -1,4 +1,4 @@
-//! Which values of the numbers a run takes.
+//! Selection of one value from the range of each parameter, for a run.
 
 use std::ops::Index;
 
@@ -6,25 +6,25 @@ use warpbound_base::Diagnostic;
 
 use crate::{GpuModel, Domain, Parameter, SlowEnd, validity};
 
-/// Which values of the numbers a run takes.
+/// Rule that selects one value from the range of each parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Selection {
-    /// Those that a file names as typical.
+    /// The typical values.
     #[default]
     Typical,
-    /// The least of each.
+    /// The least values.
     Least,
-    /// The most of each.
+    /// The greatest values.
     Most,
-    /// Of each number with a slow end ([`Parameter::slow`]) the value there; of others the typical one.
+    /// The slow end of each range that has one ([`Parameter::slow_end`]), else the typical value.
     Slow,
-    /// Of each number with a slow end the value at the other end; of others the typical one.
+    /// The other end of each range that has a slow end, else the typical value.
     Fast,
-    /// Each at random between its least and its most, the same for the same seed; together they make a machine.
+    /// Pseudo-random values from the ranges, the same for the same seed; together they describe a machine.
     Seed(u64),
 }
 
-/// A value for each parameter.
+/// Configuration of a machine: one value for each parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MachineConfig {
     values: Vec<u64>,
@@ -40,18 +40,18 @@ impl Index<Parameter> for MachineConfig {
 }
 
 impl MachineConfig {
-    /// The same but for one value.
+    /// Returns the configuration with one value replaced.
     #[must_use]
     pub fn with(mut self, parameter: Parameter, value: u64) -> MachineConfig {
         self.values[parameter as usize] = value;
         self
     }
 
-    /// Whether the values together describe a machine: those that a file states do, others need not.
+    /// Checks that the values together describe a machine. Values from machine files do; others may not.
     ///
     /// # Errors
     ///
-    /// What is wrong with which number.
+    /// The first parameter in error, and its condition.
     pub fn check(&self) -> Result<(), Diagnostic> {
         let over = Parameter::ALL.iter().zip(&self.values);
         if let Some((parameter, value)) = over.into_iter().find(|(_, v)| **v > GpuModel::MAX_VALUE) {
@@ -60,146 +60,152 @@ impl MachineConfig {
                 "{name} is {value}, but at most {most} is understood"
             )));
         }
-        let candidate_values: Vec<[u64; 1]> = self.values.iter().map(|&value| [value]).collect();
-        validity::check(&candidate_values).map_err(Diagnostic::new)
+        let values: Vec<[u64; 1]> = self.values.iter().map(|&value| [value]).collect();
+        validity::check(&values).map_err(Diagnostic::new)
     }
 }
 
 impl GpuModel {
-    /// A value for each parameter.
-    pub fn select(&self, pick: Selection) -> MachineConfig {
+    /// Selects a value for each parameter.
+    pub fn select(&self, selection: Selection) -> MachineConfig {
         let end = |parameter: Parameter, slow: bool| {
-            let figure = self.range(parameter);
-            match (parameter.slow(), slow) {
-                (SlowEnd::High, true) | (SlowEnd::Low, false) => figure.most,
-                (SlowEnd::High, false) | (SlowEnd::Low, true) => figure.least,
-                (SlowEnd::Either | SlowEnd::Each, _) => figure.typical,
+            let range = self.range(parameter);
+            match (parameter.slow_end(), slow) {
+                (SlowEnd::High, true) | (SlowEnd::Low, false) => range.most,
+                (SlowEnd::High, false) | (SlowEnd::Low, true) => range.least,
+                (SlowEnd::Either | SlowEnd::Each, _) => range.typical,
             }
         };
         let value = |&parameter: &Parameter| {
-            let figure = self.range(parameter);
-            match pick {
-                Selection::Typical => figure.typical,
-                Selection::Least => figure.least,
-                Selection::Most => figure.most,
+            let range = self.range(parameter);
+            match selection {
+                Selection::Typical => range.typical,
+                Selection::Least => range.least,
+                Selection::Most => range.most,
                 Selection::Slow => end(parameter, true),
                 Selection::Fast => end(parameter, false),
                 Selection::Seed(seed) => {
                     let random = Random::of(seed, parameter).next();
                     match parameter.domain() {
-                        Domain::Size | Domain::PowerOfTwo => figure.stated()[(random % 3) as usize],
-                        _ => figure.least + random % (figure.most - figure.least + 1),
+                        Domain::Size | Domain::PowerOfTwo => range.stated()[(random % 3) as usize],
+                        _ => range.least + random % (range.most - range.least + 1),
                     }
                 }
             }
         };
-        let picked = MachineConfig {
+        let config = MachineConfig {
             values: Parameter::ALL.iter().map(value).collect(),
         };
-        match pick {
-            Selection::Seed(seed) => self.with_sizes(picked, seed),
-            _ => picked,
+        match selection {
+            Selection::Seed(seed) => self.with_random_sizes(config, seed),
+            _ => config,
         }
     }
 
-    /// Sizes at random, one after the other, each such that it makes a machine with the others; one in four stays what the
-    /// file states, which is where caches are smallest and largest.
-    fn with_sizes(&self, mut picked: MachineConfig, seed: u64) -> MachineConfig {
+    /// Draws sizes one after the other, each such that it describes a machine with the others. One in four keeps a value that the file
+    /// states, as the least and greatest sizes are special cases.
+    fn with_random_sizes(&self, mut config: MachineConfig, seed: u64) -> MachineConfig {
         for &parameter in Parameter::ALL {
-            let figure = self.range(parameter);
+            let range = self.range(parameter);
             let is_size = matches!(parameter.domain(), Domain::Size | Domain::PowerOfTwo);
-            if !is_size || figure.least == figure.most {
+            if !is_size || range.least == range.most {
                 continue;
             }
             let mut random = Random::of(!seed, parameter);
             if random.next().is_multiple_of(4) {
                 continue;
             }
-            let values = self.steps(parameter, &picked);
+            let candidates = self.candidates(parameter, &config);
+            // Most candidates satisfy the other conditions; if 64 draws do not, the value stays.
             for _ in 0..64 {
-                let other = values.at(random.next() % values.count());
-                let other = picked.clone().with(parameter, other);
+                let value = candidates.at(random.next() % candidates.count());
+                let other = config.clone().with(parameter, value);
                 if other.check().is_ok() {
-                    picked = other;
+                    config = other;
                     break;
                 }
             }
         }
-        picked
+        config
     }
 
-    /// Values that a number may have, ascending, where the others are as picked: the least and the most, and of a number
-    /// that has to be tried value by value ([`Slow::Each`]) those between them, too. Where there are more than `most` of
-    /// them: as many as are allowed, at about equal distances.
-    pub fn values(&self, parameter: Parameter, picked: &MachineConfig, most: usize) -> Vec<u64> {
-        let figure = self.range(parameter);
-        let mut values = vec![figure.least, figure.most];
-        if parameter.slow() == SlowEnd::Each {
-            let steps = self.steps(parameter, picked);
-            let apart = steps.count().div_ceil(most.max(1) as u64);
-            let between = (0..steps.count()).step_by(apart.max(1) as usize);
-            values.extend(between.map(|number| steps.at(number)));
+    /// Returns valid values of a parameter, ascending, with the others as configured: the least and the greatest, and for a parameter
+    /// without a slow end ([`SlowEnd::Each`]) those between them. If there are more than `most`, at most so many at about equal
+    /// distances, and the ends.
+    pub fn candidate_values(
+        &self,
+        parameter: Parameter,
+        config: &MachineConfig,
+        most: usize,
+    ) -> Vec<u64> {
+        let range = self.range(parameter);
+        let mut values = vec![range.least, range.most];
+        if parameter.slow_end() == SlowEnd::Each {
+            let candidates = self.candidates(parameter, config);
+            let stride = candidates.count().div_ceil(most.max(1) as u64);
+            let between = (0..candidates.count()).step_by(stride.max(1) as usize);
+            values.extend(between.map(|number| candidates.at(number)));
         }
         values.sort_unstable();
         values.dedup();
-        values.retain(|&value| picked.clone().with(parameter, value).check().is_ok());
+        values.retain(|&value| config.clone().with(parameter, value).check().is_ok());
         values
     }
 
-    /// The values between the least and the most of a number that may make a machine with the others.
-    fn steps(&self, parameter: Parameter, picked: &MachineConfig) -> Steps {
-        let figure = self.range(parameter);
-        let (least, most) = (figure.least, figure.most);
+    /// Returns the values in the range of a parameter that satisfy its conditions on multiples, with the others as configured.
+    fn candidates(&self, parameter: Parameter, config: &MachineConfig) -> Candidates {
+        let range = self.range(parameter);
+        let (least, most) = (range.least, range.most);
         if parameter.domain() == Domain::PowerOfTwo {
-            return Steps::Powers {
+            return Candidates::Powers {
                 first: least.max(1).ilog2(),
                 last: most.max(1).ilog2(),
             };
         }
-        let step = validity::step(parameter, |part| picked[part]);
-        let steps = |step: u64| {
-            let first = least.next_multiple_of(step);
-            (first <= most).then_some(Steps::Multiples { first, step, most })
-        };
-        let all = Steps::Multiples {
+        let step = validity::required_multiple(parameter, |part| config[part]);
+        let first = least.next_multiple_of(step);
+        if first <= most {
+            return Candidates::Multiples { first, step, most };
+        }
+        Candidates::Multiples {
             first: least,
             step: 1,
             most,
-        };
-        steps(step).unwrap_or(all)
+        }
     }
 }
 
-/// Values of a number at equal distances, or powers of two.
+/// Candidate values of a parameter: multiples or powers of two.
 #[derive(Clone, Copy)]
-enum Steps {
+enum Candidates {
     Multiples { first: u64, step: u64, most: u64 },
     Powers { first: u32, last: u32 },
 }
 
-impl Steps {
-    /// Number of them, at least one.
+impl Candidates {
+    /// Number of values, at least one.
     fn count(self) -> u64 {
         match self {
-            Steps::Multiples { first, step, most } => (most - first) / step + 1,
-            Steps::Powers { first, last } => u64::from(last - first) + 1,
+            Candidates::Multiples { first, step, most } => (most - first) / step + 1,
+            Candidates::Powers { first, last } => u64::from(last - first) + 1,
         }
     }
 
+    /// Returns a value by its index.
     fn at(self, number: u64) -> u64 {
         match self {
-            Steps::Multiples { first, step, .. } => first + number * step,
-            Steps::Powers { first, .. } => 1 << (u64::from(first) + number),
+            Candidates::Multiples { first, step, .. } => first + number * step,
+            Candidates::Powers { first, .. } => 1 << (u64::from(first) + number),
         }
     }
 }
 
-/// Numbers that look random, the same for the same seed and parameter (SplitMix64).
+/// Pseudo-random numbers that depend on a seed and a parameter alone (SplitMix64: Steele, Lea, Flood 2014).
 struct Random(u64);
 
 impl Random {
     fn of(seed: u64, parameter: Parameter) -> Random {
-        Random(Random(seed).next() ^ parameter as u64)
+        Random(Random(seed).next() ^ parameter.draw_number())
     }
 
     fn next(&mut self) -> u64 {

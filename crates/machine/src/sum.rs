@@ -1,9 +1,10 @@
-//! Numbers that publications state as sums. Machines have the parts: of a sum that stays as it is, one part is less where the
-//! other is more, so that neither would have a slow end.
+//! Sums of parameters: latencies that publications state as a whole and parameters state in parts.
+//!
+//! A parameter that contains another one has no slow end: with the sum fixed, a larger summand makes the rest smaller.
 
 use crate::Parameter;
 
-/// A number that is one of a machine's numbers and another one together: its older name in machine files.
+/// Sum of two parameters, which machine files may state instead of one of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParameterSum {
     name: &'static str,
@@ -12,7 +13,7 @@ pub struct ParameterSum {
 }
 
 impl ParameterSum {
-    /// All of them.
+    /// All sums.
     pub const ALL: &[ParameterSum] = &[
         ParameterSum {
             name: "constant.l15_hit",
@@ -31,12 +32,12 @@ impl ParameterSum {
         },
     ];
 
-    /// The sum of this name.
+    /// Returns the sum of a name.
     pub fn named(name: &str) -> Option<ParameterSum> {
         ParameterSum::ALL.iter().copied().find(|sum| sum.name == name)
     }
 
-    /// The sum that a number is a part of, the one that files state instead.
+    /// Returns the sum that files may state instead of a parameter.
     pub(crate) fn of(parameter: Parameter) -> Option<ParameterSum> {
         ParameterSum::ALL.iter().copied().find(|sum| sum.part == parameter)
     }
@@ -46,12 +47,12 @@ impl ParameterSum {
         self.name
     }
 
-    /// The number that it stands for.
+    /// Parameter that machine files may state as this sum.
     pub fn part(self) -> Parameter {
         self.part
     }
 
-    /// The number that is in it as well.
+    /// The other summand.
     pub fn other(self) -> Parameter {
         self.other
     }
@@ -61,9 +62,9 @@ impl ParameterSum {
 mod tests {
     use super::*;
 
-    /// Files are read number by number: what a part is the rest of is known by then.
+    /// Files are read in the order of parameters: the other summand is known before the part.
     #[test]
-    fn others_come_first() {
+    fn other_summands_come_first() {
         for sum in ParameterSum::ALL {
             assert!(sum.other < sum.part, "{}", sum.name);
             assert_eq!(sum.other.unit(), sum.part.unit(), "{}", sum.name);

@@ -1,15 +1,14 @@
-//! What the numbers of a device must be, so that they describe a machine: a model of it neither divides by nothing nor
-//! runs for ever.
+//! Conditions under which parameters describe a machine: its simulation divides by no 0, ends, and has tables that fit in memory.
 
 use crate::{Domain, Parameter, Unit};
 
 use Parameter as P;
 
-/// The largest number of cycles that a file may state: none comes near it.
+/// Greatest number of cycles; no latency of a GPU comes near it.
 const MOST_CYCLES: u64 = 1 << 20;
 
-/// Numbers that are at least and at most so much. The upper ones keep tables in memory and loops short.
-const BETWEEN: &[(Parameter, u64, u64)] = &[
+/// Least and greatest values of parameters. Upper limits keep tables small and loops short.
+const LIMITS: &[(Parameter, u64, u64)] = &[
     (P::SmCount, 1, 256),
     (P::SmWarps, 1, 128),
     (P::SmBlocks, 1, 1 << 10),
@@ -24,6 +23,10 @@ const BETWEEN: &[(Parameter, u64, u64)] = &[
     // Three instructions and their control word are 32 bytes.
     (P::InstructionLine, 32, 1 << 10),
     (P::InstructionAhead, 0, 64),
+    // Accesses of 4 words are aligned to 4 banks; tables have 32 banks.
+    (P::SharedBanks, 4, 32),
+    // A pool for 128 bits has a quarter of the threads.
+    (P::SharedPoolThreads, 4, 32),
     (P::L1Units, 1, 64),
     (P::L1Bytes, 1, 1 << 24),
     (P::L1Line, 32, 1 << 10),
@@ -32,19 +35,20 @@ const BETWEEN: &[(Parameter, u64, u64)] = &[
     (P::L1Misses, 1, 1 << 20),
     (P::L2Bytes, 1, 1 << 28),
     (P::L2Line, 32, 1 << 10),
-    // No access of a thread, of 16 bytes at most, lies in two of them.
+    // An access of a thread has at most 16 bytes, aligned: it is within one sector.
     (P::L2Sector, 32, 1 << 10),
     (P::L2Slices, 1, 1 << 10),
     (P::TlbL1Entries, 1, 1 << 16),
     (P::TlbL1Page, 1 << 12, 1 << 40),
     (P::TlbL2Entries, 1, 1 << 16),
     (P::TlbL2Page, 1 << 12, 1 << 40),
+    (P::TlbPageTables, 1, 1 << 16),
 ];
 
-/// The most lines and translations that all caches have together: some hundred megabytes of tables.
+/// Limit of the lines and translations of all caches together: some hundred megabytes of tables.
 const MOST_LINES: u64 = 1 << 22;
 
-/// Numbers that others divide, multiplied.
+/// Parameters that are multiples of the product of others.
 const MULTIPLES: &[(Parameter, &[Parameter])] = &[
     (P::SmWarps, &[P::SmSchedulers]),
     (P::ConstantL1Bytes, &[P::ConstantL1Line, P::ConstantL1Ways]),
@@ -66,8 +70,8 @@ const MULTIPLES: &[(Parameter, &[Parameter])] = &[
     (P::L2Line, &[P::L2Sector]),
 ];
 
-/// What a number must be a multiple of, where the other numbers are `value`; 1 where that is any.
-pub(crate) fn step(parameter: Parameter, value: impl Fn(Parameter) -> u64) -> u64 {
+/// Returns the number of which a parameter must be a multiple, with the others as in `value`; 1 if any value is valid.
+pub(crate) fn required_multiple(parameter: Parameter, value: impl Fn(Parameter) -> u64) -> u64 {
     let parts = MULTIPLES.iter().filter(|(whole, _)| *whole == parameter);
     let products = parts.map(|(_, parts)| {
         let factors = parts.iter().map(|&part| value(part));
@@ -76,15 +80,16 @@ pub(crate) fn step(parameter: Parameter, value: impl Fn(Parameter) -> u64) -> u6
     products.max().unwrap_or(1).clamp(1, crate::GpuModel::MAX_VALUE)
 }
 
-/// Whether the numbers describe a machine, whichever of their values are picked; `stated` has the values of each parameter.
+/// Whether the numbers describe a machine, whichever of their values are picked; `stated` has the values of each
+/// parameter.
 ///
 /// # Errors
 ///
-/// What is wrong with which number.
+/// The first parameter in error, and its condition.
 pub(crate) fn check<const N: usize>(stated: &[[u64; N]]) -> Result<(), String> {
     for (&parameter, &values) in Parameter::ALL.iter().zip(stated) {
         for value in values {
-            alone(parameter, value)?;
+            check_value(parameter, value)?;
         }
     }
     for (whole, parts) in MULTIPLES {
@@ -94,8 +99,8 @@ pub(crate) fn check<const N: usize>(stated: &[[u64; N]]) -> Result<(), String> {
             products.into_iter().flat_map(with).collect()
         });
         for value in stated[*whole as usize] {
-            let odd = |product: &&u64| !value.is_multiple_of(**product);
-            if let Some(product) = products.iter().find(odd) {
+            let is_violated = |product: &&u64| !value.is_multiple_of(**product);
+            if let Some(product) = products.iter().find(is_violated) {
                 let names: Vec<&str> = parts.iter().map(|part| part.name()).collect();
                 let (whole, parts) = (whole.name(), names.join(" x "));
                 return Err(format!(
@@ -113,7 +118,7 @@ pub(crate) fn check<const N: usize>(stated: &[[u64; N]]) -> Result<(), String> {
             "dram.refresh is {refresh}, but must be less than dram.refresh_interval, which is {interval}"
         ));
     }
-    let lines = lines(stated);
+    let lines = total_lines(stated);
     if lines > MOST_LINES {
         return Err(format!(
             "the caches have {lines} lines together; at most {MOST_LINES} are understood"
@@ -122,8 +127,8 @@ pub(crate) fn check<const N: usize>(stated: &[[u64; N]]) -> Result<(), String> {
     Ok(())
 }
 
-/// The most lines that caches and translation buffers have together, those of all SMs counted.
-fn lines<const N: usize>(stated: &[[u64; N]]) -> u64 {
+/// Returns the greatest number of lines and translations of all caches and TLBs, over all SMs.
+fn total_lines<const N: usize>(stated: &[[u64; N]]) -> u64 {
     let values = |parameter: Parameter| stated[parameter as usize].into_iter();
     let most = |parameter| values(parameter).max().unwrap_or(0);
     let least = |parameter| values(parameter).min().unwrap_or(0);
@@ -134,11 +139,12 @@ fn lines<const N: usize>(stated: &[[u64; N]]) -> u64 {
         + cache(P::InstructionL1Bytes, P::InstructionLine)
         + cache(P::InstructionL15Bytes, P::InstructionLine)
         + most(P::TlbL1Entries);
-    most(P::SmCount) * of_sm + cache(P::L2Bytes, P::L2Line) + most(P::TlbL2Entries)
+    let shared = [P::TlbL2Entries, P::TlbPageTables].map(most);
+    most(P::SmCount) * of_sm + cache(P::L2Bytes, P::L2Line) + shared[0] + shared[1]
 }
 
-/// Whether a number may have a value, whatever the others are.
-fn alone(parameter: Parameter, value: u64) -> Result<(), String> {
+/// Checks the value of one parameter on its own.
+fn check_value(parameter: Parameter, value: u64) -> Result<(), String> {
     let name = parameter.name();
     let fault = match parameter.domain() {
         Domain::Positive | Domain::Size | Domain::PowerOfTwo if value == 0 => "at least 1",
@@ -150,7 +156,7 @@ fn alone(parameter: Parameter, value: u64) -> Result<(), String> {
         return Err(format!("{name} is {value}, but must be {fault}"));
     }
     let cycles = (parameter.unit() == Unit::Cycles).then_some((parameter, 0, MOST_CYCLES));
-    let between = BETWEEN.iter().copied().find(|(of, ..)| *of == parameter);
+    let between = LIMITS.iter().copied().find(|(of, ..)| *of == parameter);
     match between.or(cycles) {
         Some((_, least, most)) if !(least..=most).contains(&value) => {
             Err(format!("{name} is {value}, but must be {least} to {most}"))

@@ -31,7 +31,7 @@ impl KernelBound {
                 });
             }
             _ => {
-                let place = self.reason_at.as_ref().map_or(String::new(), |at| {
+                let location = self.reason_at.as_ref().map_or(String::new(), |at| {
                     let source = self
                         .reason_source
                         .as_ref()
@@ -39,7 +39,7 @@ impl KernelBound {
                     format!("{at}{source}: ")
                 });
                 let reason = self.reason.as_deref().unwrap_or("unknown reason");
-                out.push_str(&format!("  no bound: {place}{reason}\n"));
+                out.push_str(&format!("  no bound: {location}{reason}\n"));
             }
         }
         if !self.missing_facts.is_empty() {
@@ -51,7 +51,7 @@ impl KernelBound {
         self.write_path(&mut out);
         self.write_loops(&mut out);
         if !self.divergent_branches.is_empty() {
-            let mut places: Vec<String> = self
+            let mut locations: Vec<String> = self
                 .divergent_branches
                 .iter()
                 .map(|p| match &p.source {
@@ -60,9 +60,9 @@ impl KernelBound {
                 })
                 .collect();
             // A branch occurs once for each calling context; these entries are adjacent.
-            places.dedup();
+            locations.dedup();
             let head = "branches at which threads of a warp may diverge";
-            write_list(&mut out, head, &places);
+            write_list(&mut out, head, &locations);
         }
         if explain && !self.divergence_edges.is_empty() {
             let edges: Vec<String> = self
@@ -125,11 +125,11 @@ impl KernelBound {
                 b.loops.join(" > "),
             ];
             if with_function {
-                let mut place = b.function.clone().unwrap_or_default();
+                let mut location = b.function.clone().unwrap_or_default();
                 if !b.calls.is_empty() {
-                    place.push_str(&format!(" called at {}", b.calls.join(" > ")));
+                    location.push_str(&format!(" called at {}", b.calls.join(" > ")));
                 }
-                row.push(place);
+                row.push(location);
             }
             if with_source {
                 row.push(b.source.clone().unwrap_or_default());
@@ -224,14 +224,14 @@ fn loop_row(l: &LoopReport) -> Vec<String> {
     ]
 }
 
-fn write_list(out: &mut String, head: &str, places: &[String]) {
-    let mut shown = places
+fn write_list(out: &mut String, head: &str, locations: &[String]) {
+    let mut shown = locations
         .iter()
         .take(SHOWN_PLACES)
         .cloned()
         .collect::<Vec<_>>();
-    if places.len() > SHOWN_PLACES {
-        shown.push(format!("{} more", places.len() - SHOWN_PLACES));
+    if locations.len() > SHOWN_PLACES {
+        shown.push(format!("{} more", locations.len() - SHOWN_PLACES));
     }
     out.push_str(&format!("  {head}: {}\n", shown.join(", ")));
 }

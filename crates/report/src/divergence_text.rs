@@ -28,10 +28,10 @@ pub(crate) fn text(report: &DivergenceReport) -> String {
     let parts: Vec<String> = kinds
         .iter()
         .filter(|(kind, ..)| of(*kind).next().is_some())
-        .map(|&(kind, name, what)| {
+        .map(|&(kind, name, note)| {
             let all = of(kind).count();
             let divergent = of(kind).filter(|item| is_divergent(item)).count();
-            format!("{divergent} of {} {what}", counted(all, name))
+            format!("{divergent} of {} {note}", counted(all, name))
         })
         .collect();
     if parts.is_empty() {
@@ -95,12 +95,12 @@ fn write_reasons(item: &OpReport, shown: &mut HashMap<Vec<ChainLink>, String>, o
     match item.partial.chain.as_slice() {
         [] => {}
         // The branch is a row of the table itself; the chain that explains it is below that row.
-        [way, ..] if way.gate == Gate::ControlDependence => {
-            let what = match way.at == item.at {
+        [link, ..] if link.gate == Gate::ControlDependence => {
+            let note = match link.at == item.at {
                 true => "some threads have taken the other successor before".to_owned(),
-                false => format!("threads diverge at {}", way.at),
+                false => format!("threads diverge at {}", link.at),
             };
-            out.push_str(&format!("      {what}\n"));
+            out.push_str(&format!("      {note}\n"));
         }
         guard => {
             out.push_str("      its guard holds in some threads only\n");
@@ -177,12 +177,12 @@ fn write_missed_reconvergences(report: &DivergenceReport, out: &mut String) {
     }
     out.push_str("\nThe analysis by data flow assumes that diverged threads reconverge, in each iteration of a loop. Not proved for:\n");
     for apart in &report.missed_reconvergences {
-        let what = match apart.for_values {
+        let note = match apart.for_values {
             true => "",
             false => "; it matters only for \"part of the warp\"",
         };
         out.push_str(&format!(
-            "  after {} at {}{what}\n",
+            "  after {} at {}{note}\n",
             apart.branch, apart.reconvergence
         ));
     }

@@ -114,11 +114,11 @@ pub(crate) fn note_line(note: &RunNote) -> String {
     let RunNote {
         address,
         mnemonic,
-        message: what,
-        location: place,
+        message,
+        location,
         ..
     } = note;
-    format!("  note: {address}: {mnemonic}: {what}, in {place}{source}{times}\n")
+    format!("  note: {address}: {mnemonic}: {message}, in {location}{source}{times}\n")
 }
 
 pub(crate) fn source(source: &Option<String>) -> String {

@@ -35,7 +35,7 @@ impl RunReport {
 
     /// Returns the report as a few lines of text.
     pub fn text(&self) -> String {
-        let plural = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let plural = |n: u64, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
         let mut out = format!(
             "kernel {}  ({}, machine {})\n  {} in {} of width {}\n",
             self.kernel,

@@ -263,7 +263,7 @@ impl TimedReport {
     }
 
     /// Appends the number of rows that are not shown, and their share of the cycles.
-    fn write_omitted(&self, out: &mut String, left: impl Iterator<Item = u64>, what: &str) {
+    fn write_omitted(&self, out: &mut String, left: impl Iterator<Item = u64>, noun: &str) {
         let (mut count, mut cycles) = (0, 0);
         for took in left {
             count += 1;
@@ -271,9 +271,9 @@ impl TimedReport {
         }
         if count > 0 {
             let share = share(cycles, self.warp_cycles);
-            let what = counted(count, what);
+            let noun = counted(count, noun);
             out.push_str(&format!(
-                "    and {what} with {share} of the cycles together\n"
+                "    and {noun} with {share} of the cycles together\n"
             ));
         }
     }
@@ -338,13 +338,13 @@ impl TimedReport {
         }
         if !sources {
             let items: Vec<String> = self.assumptions.iter().map(parameter_text).collect();
-            let what = match items.len() {
+            let noun = match items.len() {
                 1 => "1 parameter without a published source (--stats gives the reason)".to_owned(),
                 n => {
                     format!("{n} parameters without a published source (--stats gives the reasons)")
                 }
             };
-            out.push_str(&format!("\n    {what}\n"));
+            out.push_str(&format!("\n    {noun}\n"));
             out.push_str(&wrapped(4, &items.join(", ")).replace(NO_BREAK_SPACE, " "));
             return;
         }

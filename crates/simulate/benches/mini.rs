@@ -1,12 +1,12 @@
-//! How fast the mini-SIMT machine runs: `cargo bench -p warpbound-simulate`.
+//! Benchmarks of the mini-SIMT machine: `cargo bench -p warpbound-simulate`.
 #![allow(clippy::expect_used, reason = "benchmarks")]
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use warpbound_ir::{Cell, Code, lift};
 use warpbound_isa::{Program, mini};
-use warpbound_load::{Image};
-use warpbound_launch::mini;
+use warpbound_launch::mini::LaunchFile;
+use warpbound_load::Image;
 use warpbound_machine::mini::{Latency, Machine};
 use warpbound_simulate::mini::{Simulation, Start};
 
@@ -14,12 +14,12 @@ fn main() {
     divan::main();
 }
 
-/// The example of this name, its code, and the cells that launch constants are in.
-fn example(text: &str, launch: &str) -> (Code, mini::LaunchFile, Vec<(Cell, u32)>) {
+/// Code and launch of an example, and the cells of its launch constants.
+fn example(text: &str, launch: &str) -> (Code, LaunchFile, Vec<(Cell, u32)>) {
     let image = Image::parse(text.as_bytes()).expect("an example");
     let kernel = &image.kernels().expect("supported")[0];
     let program = mini::Program::decode(kernel.code(), kernel.first_line).expect("an example");
-    let launch = mini::LaunchFile::parse("launch", launch).expect("an example");
+    let launch = LaunchFile::parse("launch", launch).expect("an example");
     let params = program.variables.iter().take(program.params);
     let cells = (0u8..)
         .zip(params)
@@ -48,7 +48,7 @@ fn run(bencher: Bencher, text: &str, launch: &str, width: u32) {
         .bench_local(|| simulation.run(divan::black_box(&start), u64::MAX, |_| ()));
 }
 
-/// Sixteen threads; the time to set the run up counts.
+/// Sixteen threads; includes the setup of a run.
 #[divan::bench(args = [4, 16])]
 fn triangle_sum(bencher: Bencher, width: u32) {
     run(

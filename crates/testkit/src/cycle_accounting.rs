@@ -156,7 +156,7 @@ impl EventListener for CycleAccounting {
             | Event::BlockEnds { sm, .. } => Some(*sm),
             Event::Issue { warp, .. }
             | Event::Shared { warp, .. }
-            | Event::Global { warp, .. }
+            | Event::Memory { warp, .. }
             | Event::WarpEnds { warp } => Some(warp.sm),
         };
         if let Some(sm) = sm {
@@ -175,7 +175,7 @@ impl EventListener for CycleAccounting {
                 Ok(())
             }
             Event::BlockBegins {
-                sm, number, warps, ..
+                sm, block: number, warps, ..
             } => {
                 let block = Block {
                     sm: *sm,
@@ -189,11 +189,11 @@ impl EventListener for CycleAccounting {
                 }
             }
             Event::Issue { warp, waited, .. } => self.issue(cycle, warp, waited),
-            Event::Shared { done, .. } | Event::Global { done, .. } if *done < cycle => {
+            Event::Shared { done, .. } | Event::Memory { done, .. } if *done < cycle => {
                 Err(format!("{event:?} is done before {cycle}"))
             }
             Event::WarpEnds { warp } => self.end_warp(cycle, warp),
-            Event::BlockEnds { sm, number, .. } => self.end_block(*number, *sm),
+            Event::BlockEnds { sm, block: number, .. } => self.end_block(*number, *sm),
             _ => Ok(()),
         };
         if let Err(violation) = result {
@@ -230,15 +230,15 @@ mod tests {
 
     /// Events of a block of one warp that issues three times, twice in one cycle.
     fn run() -> Run {
-        let (sm, number, block) = (1, 3, [3, 0, 0]);
+        let (sm, block, index) = (1, 3, [3, 0, 0]);
         vec![
             (0, Event::Launched),
             (
                 10,
                 Event::BlockBegins {
                     sm,
-                    number,
                     block,
+                    index,
                     warps: 1,
                 },
             ),
@@ -246,7 +246,7 @@ mod tests {
             (14, issue([0; 7])),
             (21, issue([1, 6, 0, 0, 0, 0, 0])),
             (25, Event::WarpEnds { warp: WARP }),
-            (25, Event::BlockEnds { sm, number, block }),
+            (25, Event::BlockEnds { sm, block, index }),
             (30, Event::Done),
         ]
     }

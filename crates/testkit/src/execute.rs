@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use warpbound_analyse::LaunchContext;
 use warpbound_base::CodeAddr;
 use warpbound_ir::float::FloatOp;
-use warpbound_ir::{Cell, Code, ControlEffect, Expr, Op, OpIndex, ControlTarget, ValueDependence};
+use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Expr, Op, OpIndex, ValueDependence};
 use warpbound_isa::instr::{MemorySpace, StackToken};
 use warpbound_simt::Tag;
 use warpbound_simt::concrete::{ActivationStack, Mask, NoMatchingEntry, StackEntry};
@@ -210,7 +210,8 @@ impl<'a, L: Labels> Warp<'a, L> {
             let before = self.stack.clone();
             let external = self.is_external(op, taken);
             let outcome = self.apply_control_effect(op, top.next, top.mask, taken);
-            let removes_lanes = matches!(op.control, ControlEffect::Unwind(_) | ControlEffect::Exit) || external;
+            let removes_lanes =
+                matches!(op.control, ControlEffect::Unwind(_) | ControlEffect::Exit) || external;
             let exhausted = removes_lanes && taken == top.mask;
             match outcome {
                 Some(Ok(())) => observe(&WarpEvent {
@@ -223,7 +224,8 @@ impl<'a, L: Labels> Warp<'a, L> {
                 Some(Err(NoMatchingEntry { tag })) => return Ending::Underflow(tag),
                 None => return Ending::Stuck,
             }
-            let calls_outside = matches!(op.control, ControlEffect::Call(ControlTarget::External(_)));
+            let calls_outside =
+                matches!(op.control, ControlEffect::Call(ControlTarget::External(_)));
             if external || calls_outside {
                 self.external_callees += self.count_callees(op, taken);
                 self.clobber(top.next.op, taken);
@@ -263,7 +265,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                 return Some(self.stack.pop(Tag::Ret, taken, next));
             }
             ControlEffect::Indirect { base, anchor, .. } => {
-                let mut ways: Vec<(Point<L::Label>, Mask)> = vec![(next, active & !taken)];
+                let mut targets: Vec<(Point<L::Label>, Mask)> = vec![(next, active & !taken)];
                 for lane in lanes(taken) {
                     let to = self.indirect_target(*base, *anchor, lane)?;
                     // An indirect jump to a function after a PRET is a call.
@@ -274,12 +276,12 @@ impl<'a, L: Labels> Warp<'a, L> {
                         here.label
                     };
                     let to = point(to, label);
-                    match ways.iter_mut().find(|(p, _)| *p == to) {
+                    match targets.iter_mut().find(|(p, _)| *p == to) {
                         Some((_, mask)) => *mask |= 1 << lane,
-                        None => ways.push((to, 1 << lane)),
+                        None => targets.push((to, 1 << lane)),
                     }
                 }
-                self.diverge(ways);
+                self.diverge(targets);
             }
             ControlEffect::Call(ControlTarget::Op(callee)) => {
                 let label = self.labels.call(here.label, here.op, *callee);
@@ -288,9 +290,12 @@ impl<'a, L: Labels> Warp<'a, L> {
             // An external function returns with all lanes and an unchanged stack.
             ControlEffect::Call(ControlTarget::External(_)) => self.stack.advance(next),
             ControlEffect::Push(token, ControlTarget::Op(to)) => {
-                self.stack.push(tag_of_token(*token)?, point(*to, here.label), next);
+                self.stack
+                    .push(tag_of_token(*token)?, point(*to, here.label), next);
             }
-            ControlEffect::Unwind(token) => return Some(self.unwind(tag_of_token(*token)?, taken, next)),
+            ControlEffect::Unwind(token) => {
+                return Some(self.unwind(tag_of_token(*token)?, taken, next));
+            }
             ControlEffect::Exit if self.run.fault == Some(PlantedFault::ExitKeepsPending) => {
                 self.leave_running(taken, next);
             }
@@ -334,25 +339,25 @@ impl<'a, L: Labels> Warp<'a, L> {
     }
 
     /// Splits the running entry among several targets, in an order determined by the run.
-    fn diverge(&mut self, mut ways: Vec<(Point<L::Label>, Mask)>) {
-        ways.retain(|(_, mask)| *mask != 0);
-        if let [(to, _)] = ways[..] {
+    fn diverge(&mut self, mut targets: Vec<(Point<L::Label>, Mask)>) {
+        targets.retain(|(_, mask)| *mask != 0);
+        if let [(to, _)] = targets[..] {
             self.stack.advance(to);
             return;
         }
         let random = mix(&[self.run.seed, 3, self.steps as u64]);
         match self.run.fall_through_first {
-            Some(true) => ways.reverse(),
+            Some(true) => targets.reverse(),
             Some(false) => {}
             None => {
-                let turn = random as usize % ways.len();
-                ways.rotate_left(turn);
+                let turn = random as usize % targets.len();
+                targets.rotate_left(turn);
                 if random >> 32 & 1 == 1 {
-                    ways.reverse();
+                    targets.reverse();
                 }
             }
         }
-        self.stack.diverge(&ways);
+        self.stack.diverge(&targets);
     }
 
     /// Whether an indirect jump leaves the file: to an absolute address, or by a call whose targets are no code of the
@@ -366,8 +371,8 @@ impl<'a, L: Labels> Warp<'a, L> {
         else {
             return false;
         };
-        let nowhere = |lane| self.indirect_target(base, anchor, lane).is_none();
-        !relative || self.return_is_pushed() && lanes(taken).all(nowhere)
+        let has_no_target = |lane| self.indirect_target(base, anchor, lane).is_none();
+        !relative || self.return_is_pushed() && lanes(taken).all(has_no_target)
     }
 
     /// Whether the topmost pushed entry is a return entry, as for an indirect call.
@@ -408,8 +413,8 @@ impl<'a, L: Labels> Warp<'a, L> {
             return None;
         };
         let number = self.run.first_thread + lane as u32;
-        let place = place(self.launch.block?, number)?;
-        place
+        let index = thread_index(self.launch.block?, number)?;
+        index
             .get(usize::from(register - 33))
             .copied()
             .map(u64::from)
@@ -421,16 +426,16 @@ impl<'a, L: Labels> Warp<'a, L> {
             return;
         }
         let seed = self.run.seed;
-        let place = u64::from(at.0);
+        let site = u64::from(at.0);
         for lane in lanes(taken) {
             let id = lane as u64;
-            let mut inputs = vec![seed, 4, place];
+            let mut inputs = vec![seed, 4, site];
             match op.value {
                 ValueDependence::Uniform => {
                     let vote = if self.replay == Some(lane) {
                         self.votes[lane].pop().unwrap_or_default()
                     } else {
-                        let vote = mix(&[seed, 5, place, self.steps as u64]);
+                        let vote = mix(&[seed, 5, site, self.steps as u64]);
                         self.votes[lane].push(vote);
                         vote
                     };
@@ -446,7 +451,10 @@ impl<'a, L: Labels> Warp<'a, L> {
                         inputs.push(id);
                     }
                 }
-                ValueDependence::Lane | ValueDependence::Load(MemorySpace::Local | MemorySpace::Generic) => inputs.push(id),
+                ValueDependence::Lane
+                | ValueDependence::Load(MemorySpace::Local | MemorySpace::Generic) => {
+                    inputs.push(id)
+                }
                 ValueDependence::Function | ValueDependence::Load(_) => {}
             }
             let reads = op.reads.iter().map(|c| self.cells[lane][c.index()]);
@@ -459,17 +467,24 @@ impl<'a, L: Labels> Warp<'a, L> {
                 .map(|(i, &cell)| {
                     let meaning = op.meaning.as_ref();
                     match meaning.and_then(|meaning| meaning.value_of(cell)) {
-                        Some(value) => {
-                            u64::from(evaluate(value, cells, self.code, seed, self.has_small_inputs))
-                        }
+                        Some(value) => u64::from(evaluate(
+                            value,
+                            cells,
+                            self.code,
+                            seed,
+                            self.has_small_inputs,
+                        )),
                         None => {
                             inputs.push(i);
                             let unknown = mix(&inputs);
                             inputs.pop();
-                            let is_given = matches!(op.value, ValueDependence::Special(_) | ValueDependence::Load(_));
+                            let is_given = matches!(
+                                op.value,
+                                ValueDependence::Special(_) | ValueDependence::Load(_)
+                            );
                             let value = reduce_input(unknown, is_given && self.has_small_inputs);
                             let own = self.thread_index_value(op.value, lane);
-                            own.unwrap_or(reduce_to_cell(cell.index(), value, seed ^ place))
+                            own.unwrap_or(reduce_to_cell(cell.index(), value, seed ^ site))
                         }
                     }
                 })
@@ -485,7 +500,7 @@ impl<'a, L: Labels> Warp<'a, L> {
 ///
 /// Source: CUDA C++ Programming Guide, thread hierarchy: thread (x, y, z) of a block of Dx times Dy times Dz has number
 /// x + y Dx + z Dx Dy.
-fn place([dx, dy, dz]: [u32; 3], number: u32) -> Option<[u32; 3]> {
+fn thread_index([dx, dy, dz]: [u32; 3], number: u32) -> Option<[u32; 3]> {
     let all = (0..dz).flat_map(|z| (0..dy).flat_map(move |y| (0..dx).map(move |x| [x, y, z])));
     all.into_iter().nth(number as usize)
 }

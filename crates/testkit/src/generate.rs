@@ -3,18 +3,21 @@
 //! A program is a deterministic function of the random generator: seeds in failure reports reproduce it, so the order
 //! of random draws must not change.
 
-mod thread_index;
 mod shapes;
+mod thread_index;
 
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
-    BinaryOp, Cell, Code, ExecCondition, ControlEffect, Expr, CodeFunction, Meaning, Op, OpIndex, ControlTarget, ValueDependence,
+    BinaryOp, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning,
+    Op, OpIndex, ValueDependence,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 
+pub use shapes::{
+    divergent_external_call, selected_targets, two_calls, two_headers, unwound_from_outside,
+};
 pub use thread_index::by_thread_index;
-pub use shapes::{selected_targets, divergent_external_call, two_calls, two_headers, unwound_from_outside};
 
 /// Numbers of general registers and of predicates that random programs use.
 const REGISTERS: u8 = 6;
@@ -61,7 +64,10 @@ pub fn structured(rng: &mut fastrand::Rng) -> Code {
             w.control(p, ControlEffect::Unwind(StackToken::Ret));
         }
         w.body(depth, if recursive { f + 1 } else { f }, 0);
-        w.control(ExecCondition::ALWAYS, ControlEffect::Unwind(StackToken::Ret));
+        w.control(
+            ExecCondition::ALWAYS,
+            ControlEffect::Unwind(StackToken::Ret),
+        );
     }
     w.finish()
 }
@@ -83,20 +89,20 @@ pub fn unstructured(rng: &mut fastrand::Rng) -> Code {
         w.emit_block_data();
         let to = labels[w.rng.usize(0..blocks)];
         let token = tokens[w.rng.usize(0..3)];
-        let when = match w.rng.u8(0..8) {
+        let condition = match w.rng.u8(0..8) {
             0..=1 => ExecCondition::ALWAYS,
             2 => w.predicate(),
             _ => w.fresh_predicate(),
         };
         match w.rng.u8(0..10) {
-            0..=3 => w.jump(when, to),
+            0..=3 => w.jump(condition, to),
             4..=5 => w.push(token, to),
-            6 => w.control(when, ControlEffect::Unwind(token)),
-            7 => w.control(when, ControlEffect::Exit),
+            6 => w.control(condition, ControlEffect::Unwind(token)),
+            7 => w.control(condition, ControlEffect::Exit),
             8 => {
                 let n = w.rng.usize(2..4);
-                let ways = (0..n).map(|_| labels[w.rng.usize(0..blocks)]).collect();
-                w.indirect_jump(ways);
+                let targets = (0..n).map(|_| labels[w.rng.usize(0..blocks)]).collect();
+                w.indirect_jump(targets);
             }
             _ => {}
         }
@@ -117,7 +123,10 @@ pub fn exotic(rng: &mut fastrand::Rng) -> Code {
     for function in 0..functions {
         w.bind(w.functions[function]);
         w.exotic_function(true);
-        w.control(ExecCondition::ALWAYS, ControlEffect::Unwind(StackToken::Ret));
+        w.control(
+            ExecCondition::ALWAYS,
+            ControlEffect::Unwind(StackToken::Ret),
+        );
     }
     w.finish()
 }
@@ -139,20 +148,20 @@ impl<'r> ProgramWriter<'r> {
             self.bind(label);
             self.emit_block_data();
             let to = labels[self.rng.usize(0..blocks)];
-            let when = match self.rng.u8(0..8) {
+            let condition = match self.rng.u8(0..8) {
                 0 => ExecCondition::ALWAYS,
                 1..=2 => self.predicate(),
                 _ => self.fresh_predicate(),
             };
             let any = TOKENS[self.rng.usize(0..3)];
             match self.rng.u8(0..16) {
-                0..=3 => self.jump(when, to),
+                0..=3 => self.jump(condition, to),
                 4 => self.push(any, to),
                 5..=6 if !pushed.is_empty() => {
                     let token = pushed[self.rng.usize(0..pushed.len())];
-                    self.control(when, ControlEffect::Unwind(token));
+                    self.control(condition, ControlEffect::Unwind(token));
                 }
-                7 => self.control(when, ControlEffect::Exit),
+                7 => self.control(condition, ControlEffect::Exit),
                 8 => self.guarded_indirect_jump(&labels),
                 9..=11 if !self.functions.is_empty() => {
                     let callee = self.functions[self.rng.usize(0..self.functions.len())];
@@ -165,9 +174,9 @@ impl<'r> ProgramWriter<'r> {
                     self.push(StackToken::Ret, to);
                     self.indirect_jump(callees);
                 }
-                13 if may_return => self.control(when, ControlEffect::Unwind(StackToken::Ret)),
+                13 if may_return => self.control(condition, ControlEffect::Unwind(StackToken::Ret)),
                 15 => self.unknown_call(to),
-                14 => self.control(when, ControlEffect::Unwind(any)),
+                14 => self.control(condition, ControlEffect::Unwind(any)),
                 _ => {}
             }
         }
@@ -191,14 +200,14 @@ impl<'r> ProgramWriter<'r> {
 
     /// Emits an indirect jump, in half of the cases guarded, in half of them also to the next operation.
     fn guarded_indirect_jump(&mut self, labels: &[Label]) {
-        let mut ways: Vec<Label> = (0..self.rng.usize(2..4))
+        let mut targets: Vec<Label> = (0..self.rng.usize(2..4))
             .map(|_| labels[self.rng.usize(0..labels.len())])
             .collect();
         let after = self.new_label();
         if self.rng.bool() {
-            ways.push(after);
+            targets.push(after);
         }
-        self.indirect_jump(ways);
+        self.indirect_jump(targets);
         if self.rng.bool() {
             let guard = self.predicate();
             if let Some(op) = self.ops.last_mut() {
@@ -266,7 +275,10 @@ impl<'r> ProgramWriter<'r> {
 
     fn jump(&mut self, condition: ExecCondition, to: Label) {
         self.patches.push((self.ops.len(), to));
-        self.control(condition, ControlEffect::Jump(ControlTarget::Op(OpIndex(0))));
+        self.control(
+            condition,
+            ControlEffect::Jump(ControlTarget::Op(OpIndex(0))),
+        );
     }
 
     fn push(&mut self, token: StackToken, to: Label) {
@@ -279,7 +291,10 @@ impl<'r> ProgramWriter<'r> {
 
     fn call(&mut self, to: Label) {
         self.patches.push((self.ops.len(), to));
-        self.control(ExecCondition::ALWAYS, ControlEffect::Call(ControlTarget::Op(OpIndex(0))));
+        self.control(
+            ExecCondition::ALWAYS,
+            ControlEffect::Call(ControlTarget::Op(OpIndex(0))),
+        );
     }
 
     /// Emits a step of a chain `R = f(R)` and a predicate computed from it. A loop guarded by it ends in most runs,
@@ -292,7 +307,12 @@ impl<'r> ProgramWriter<'r> {
             return condition;
         };
         for (read, write) in [(chain, chain), (chain, guard)] {
-            self.write(ExecCondition::ALWAYS, &[read], &[write], ValueDependence::Function);
+            self.write(
+                ExecCondition::ALWAYS,
+                &[read],
+                &[write],
+                ValueDependence::Function,
+            );
         }
         condition
     }
@@ -302,11 +322,22 @@ impl<'r> ProgramWriter<'r> {
     fn start_chain(&mut self) {
         if self.rng.bool() {
             let chain = Cell::gpr(REGISTERS + 1);
-            self.write(ExecCondition::ALWAYS, &[], &[chain], ValueDependence::Function);
+            self.write(
+                ExecCondition::ALWAYS,
+                &[],
+                &[chain],
+                ValueDependence::Function,
+            );
         }
     }
 
-    fn write(&mut self, condition: ExecCondition, reads: &[Cell], writes: &[Cell], value: ValueDependence) {
+    fn write(
+        &mut self,
+        condition: ExecCondition,
+        reads: &[Cell],
+        writes: &[Cell],
+        value: ValueDependence,
+    ) {
         self.emit(Op {
             addr: CodeAddr::default(),
             condition,
@@ -347,15 +378,16 @@ impl<'r> ProgramWriter<'r> {
             ];
             let load = ValueDependence::Load(spaces[self.rng.usize(0..5)]);
             let special = ValueDependence::Special([0, 33, 34, 37, 37][self.rng.usize(0..5)]);
-            let (reads, writes, value): (Vec<Cell>, Vec<Cell>, ValueDependence) = match self.rng.u8(0..12) {
-                0..=2 => (vec![a, b], vec![d], ValueDependence::Function),
-                3..=6 => (vec![a], vec![p], ValueDependence::Function),
-                7 => (vec![], vec![d], special),
-                8 => (vec![a], vec![d], load),
-                9 => (vec![p], vec![d], ValueDependence::Uniform),
-                10 => (vec![a], vec![d, Cell::CC], ValueDependence::Function),
-                _ => (vec![a], vec![d], ValueDependence::Lane),
-            };
+            let (reads, writes, value): (Vec<Cell>, Vec<Cell>, ValueDependence) =
+                match self.rng.u8(0..12) {
+                    0..=2 => (vec![a, b], vec![d], ValueDependence::Function),
+                    3..=6 => (vec![a], vec![p], ValueDependence::Function),
+                    7 => (vec![], vec![d], special),
+                    8 => (vec![a], vec![d], load),
+                    9 => (vec![p], vec![d], ValueDependence::Uniform),
+                    10 => (vec![a], vec![d, Cell::CC], ValueDependence::Function),
+                    _ => (vec![a], vec![d], ValueDependence::Lane),
+                };
             // Constants restore agreement, which random reads soon destroy.
             let reads = if self.rng.u8(0..3) == 0 {
                 vec![]
@@ -366,11 +398,11 @@ impl<'r> ProgramWriter<'r> {
         }
     }
 
-    /// Emits a jump to one of `ways`: by a clamped index into a table in bank 2, or through a selected pointer.
-    fn indirect_jump(&mut self, ways: Vec<Label>) {
+    /// Emits a jump to one of `targets`: by a clamped index into a table in bank 2, or through a selected pointer.
+    fn indirect_jump(&mut self, targets: Vec<Label>) {
         match self.rng.u8(0..3) {
-            0 => self.select_pointer(&ways),
-            _ => self.load_pointer(ways),
+            0 => self.select_pointer(&targets),
+            _ => self.load_pointer(targets),
         }
         self.jump_to_pointer();
     }
@@ -386,11 +418,11 @@ impl<'r> ProgramWriter<'r> {
         );
     }
 
-    fn load_pointer(&mut self, ways: Vec<Label>) {
+    fn load_pointer(&mut self, targets: Vec<Label>) {
         let register = Cell::gpr(REGISTERS);
-        let limit = ways.len() as u32 - 1;
+        let limit = targets.len() as u32 - 1;
         let first = self.table.len() as u32 * 4;
-        self.table.extend(ways);
+        self.table.extend(targets);
         let index = self.register();
         let with = |op, c, n| Expr::binary(op, Expr::Cell(c), Expr::Const(n));
         for value in [
@@ -522,11 +554,11 @@ impl<'r> ProgramWriter<'r> {
             // switch
             8 => {
                 let n = self.rng.usize(2..5);
-                let ways: Vec<Label> = (0..n).map(|_| self.new_label()).collect();
+                let targets: Vec<Label> = (0..n).map(|_| self.new_label()).collect();
                 self.push(StackToken::Brk, end);
-                self.indirect_jump(ways.clone());
-                for way in ways {
-                    self.bind(way);
+                self.indirect_jump(targets.clone());
+                for target in targets {
+                    self.bind(target);
                     self.body(depth - 1, callable, loops);
                     // One case of four falls through into the next one.
                     if self.rng.u8(0..4) != 0 {
@@ -538,12 +570,12 @@ impl<'r> ProgramWriter<'r> {
             // call through a pointer
             9 if callable > 0 => {
                 let n = self.rng.usize(1..3);
-                let ways = (0..n)
+                let targets = (0..n)
                     .map(|_| self.functions[self.rng.usize(0..callable)])
                     .collect();
                 // PRET before the clamp: the operations in between belong to the caller.
                 self.push(StackToken::Ret, end);
-                self.indirect_jump(ways);
+                self.indirect_jump(targets);
             }
             // a stack entry that each round pushes again and that is popped once
             10 if loops == 0 => {
@@ -574,20 +606,22 @@ impl<'r> ProgramWriter<'r> {
         for (op, label) in std::mem::take(&mut self.patches) {
             let to = ControlTarget::Op(self.labels[label.0].unwrap_or_default());
             match &mut self.ops[op].control {
-                ControlEffect::Jump(target) | ControlEffect::Call(target) | ControlEffect::Push(_, target) => {
+                ControlEffect::Jump(target)
+                | ControlEffect::Call(target)
+                | ControlEffect::Push(_, target) => {
                     *target = to;
                 }
                 _ => {}
             }
         }
-        let place = |label: &Label| addr(self.labels[label.0].unwrap_or_default().index());
+        let address = |label: &Label| addr(self.labels[label.0].unwrap_or_default().index());
         for (op, label) in &self.pointers {
-            shapes::set_pointer(&mut self.ops[*op], place(label));
+            shapes::set_pointer(&mut self.ops[*op], address(label));
         }
         let words = self
             .table
             .iter()
-            .flat_map(|label| shapes::pointer_word(place(label)).to_le_bytes());
+            .flat_map(|label| shapes::pointer_word(address(label)).to_le_bytes());
         let constants = vec![(2, words.collect())];
         let mut functions: Vec<CodeFunction> = self
             .functions

@@ -303,7 +303,7 @@ impl EventListener for IssueRules<'_> {
     fn event(&mut self, cycle: u64, event: &Event) {
         match *event {
             Event::BlockBegins {
-                sm, number, warps, ..
+                sm, block: number, warps, ..
             } => self.begin_block(cycle, sm, number, warps),
             Event::Issue { warp, at, .. } => {
                 self.warps.entry((warp.sm, warp.slot)).or_insert(Warp {
@@ -315,7 +315,7 @@ impl EventListener for IssueRules<'_> {
             Event::Shared {
                 warp,
                 at,
-                kind,
+                access: kind,
                 transactions,
                 conflicts,
                 done,
@@ -333,10 +333,10 @@ impl EventListener for IssueRules<'_> {
                     );
                 }
             }
-            Event::Global {
+            Event::Memory {
                 warp,
                 at,
-                kind,
+                access: kind,
                 done,
                 l1_hits,
                 l1_lookups,
@@ -358,7 +358,7 @@ impl EventListener for IssueRules<'_> {
                 }
             }
             Event::WarpEnds { warp } => self.end_warp(&warp),
-            Event::BlockEnds { sm, number, .. } => {
+            Event::BlockEnds { sm, block: number, .. } => {
                 self.blocks.remove(&number);
                 if let Some(resident) = self.resident.get_mut(&sm) {
                     resident.1 -= 1;

@@ -5,16 +5,16 @@
 //! the paper's rules), written to be plain rather than fast.
 
 pub mod audit;
+pub mod cycle_accounting;
 pub mod divergence;
 pub mod execute;
 pub mod expressions;
 pub mod generate;
 pub mod instructions;
+pub mod issue_rules;
 pub mod kernels;
-pub mod cycle_accounting;
 pub mod mini;
 pub mod monotone;
 pub mod perceptron;
 pub mod random;
-pub mod issue_rules;
 pub mod targets;

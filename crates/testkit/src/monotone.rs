@@ -76,7 +76,7 @@ pub fn compare_at_slow_end(
     let mut uncontended: HashMap<Option<Parameter>, u64> = HashMap::new();
     for &parameter in &first.used_parameters {
         let end = ends[parameter];
-        if matches!(parameter.slow(), SlowEnd::Either | SlowEnd::Each)
+        if matches!(parameter.slow_end(), SlowEnd::Either | SlowEnd::Each)
             || end == reference[parameter]
         {
             continue;
@@ -156,8 +156,8 @@ impl DataTraffic {
 impl EventListener for DataTraffic {
     fn event(&mut self, _: u64, event: &Event) {
         match event {
-            Event::Global {
-                l2_lookups, dram, ..
+            Event::Memory {
+                l2_lookups, dram_sectors: dram, ..
             } => {
                 self.sectors += u64::from(*l2_lookups);
                 self.dram += u64::from(*dram);

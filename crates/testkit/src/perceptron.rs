@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use warpbound_launch::{NpyArray};
+use warpbound_launch::NpyArray;
 
 use crate::kernels::LaunchNumber;
 

@@ -7,7 +7,7 @@ use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_ir::Code;
 use warpbound_simt::concrete::Mask;
-use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, WarpModel, StackDomain};
+use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel};
 
 use crate::audit::Analysed;
 use crate::execute::{Ending, RunSeed, mix};

@@ -177,7 +177,12 @@ fn median(ratios: &mut [f64]) -> f64 {
 }
 
 /// Audits the launches of one kernel of a cubin.
-fn audit(file: &str, contents: &[u8], reference: &KernelReference, runs: u64) -> anyhow::Result<KernelRow> {
+fn audit(
+    file: &str,
+    contents: &[u8],
+    reference: &KernelReference,
+    runs: u64,
+) -> anyhow::Result<KernelRow> {
     let session = Session::open(file, contents)?;
     let kernel = session.kernels(Some(reference.kernel))?;
     let kernel = kernel.first().context("there is no such kernel")?;
@@ -199,7 +204,7 @@ fn audit(file: &str, contents: &[u8], reference: &KernelReference, runs: u64) ->
         };
         let order = match number % 2 {
             0 => PathOrder::TakenFirst,
-            _ => PathOrder::TakenLast,
+            _ => PathOrder::FallThroughFirst,
         };
         let watched = session.watch(&prepared, claims, &launch, order, MOST_INSTRUCTIONS)?;
         let seen = watched.observations;
@@ -216,7 +221,7 @@ fn audit(file: &str, contents: &[u8], reference: &KernelReference, runs: u64) ->
         }
         // Any number is a true bound of a loop that no thread reaches.
         let of_loop = |most: &Option<HeaderMaximum>| Some(most.map_or(0, |most| most.count));
-        let loops: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
+        let loops: Vec<Option<u64>> = seen.max_per_entry.iter().map(of_loop).collect();
         let totals: Vec<Option<u64>> = seen.max_totals.iter().map(of_loop).collect();
         let counts = StatedCounts {
             bounds: &loops,
@@ -237,7 +242,7 @@ fn audit(file: &str, contents: &[u8], reference: &KernelReference, runs: u64) ->
                     number,
                     format_args!(
                         "{} instructions in {:?}, the bound is {bound}",
-                        worst.issued, worst.who
+                        worst.issued, worst.warp
                     ),
                 );
             }

@@ -1,7 +1,9 @@
 //! `cargo xtask audit-mini`: the mini-SIMT machine compared with every claim about its programs.
 
 use anyhow::{Context, bail};
-use warpbound_testkit::mini::campaign::{MiniCampaign, campaign, case, split_loop_entry_case, unstructured_case};
+use warpbound_testkit::mini::campaign::{
+    MiniCampaign, campaign, case, split_loop_entry_case, unstructured_case,
+};
 
 use crate::repository::Repository;
 

@@ -22,7 +22,8 @@ use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- compare-results --before PATH [--after PATH] [--words FILE]
-           [--output FOLDER] [--only SUBSTRING] [--quick] [--list] [--record] [--jobs N]
+           [--output FOLDER] [--only SUBSTRING] [--quick] [--list] [--record]
+           [--keep-after] [--jobs N]
 
 Runs two builds of warpbound on the same command lines and compares standard output, standard error, exit codes and
 written files, to show that a change of the sources changed no result. The command lines look at, bound, audit and run
@@ -43,6 +44,7 @@ Prints each difference with its command line, then the counts; fails if there is
   --words FILE       lines `old => new`; lines that begin with # are comments (crates/xtask/renamed_words.txt)
   --output FOLDER    keep there what the earlier build puts out, and take it from there the next time. It is kept for
                      the program's bytes, the command line and the contents of the files that this names
+  --keep-after       keep there what the later build puts out as well: to compare again with other words is quick then
   --only SUBSTRING   only command lines with this in them
   --quick            one in 23 command lines of each kind, always the same ones
   --list             only print the command lines
@@ -65,6 +67,7 @@ struct Options {
     quick: bool,
     list: bool,
     record: bool,
+    keep_after: bool,
     jobs: usize,
 }
 
@@ -95,7 +98,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
     let after = match options.record {
         true => None,
-        false => Some(Program::open(&options.after, root, None)?),
+        false => {
+            let cache = options.output.as_deref().filter(|_| options.keep_after);
+            Some(Program::open(&options.after, root, cache)?)
+        }
     };
     if after
         .as_ref()
@@ -138,6 +144,7 @@ impl Options {
             quick: false,
             list: false,
             record: false,
+            keep_after: false,
             jobs: cores,
         };
         let mut rest = arguments.iter();
@@ -155,6 +162,7 @@ impl Options {
                 "--quick" => options.quick = true,
                 "--list" => options.list = true,
                 "--record" => options.record = true,
+                "--keep-after" => options.keep_after = true,
                 "--jobs" => {
                     let jobs = value()?
                         .parse()
@@ -169,8 +177,8 @@ impl Options {
         }
         options.before =
             before.context("compare-results needs --before PATH, a build to compare with")?;
-        if options.record && options.output.is_none() {
-            bail!("--record needs --output FOLDER, the folder to keep outputs in");
+        if options.output.is_none() && (options.record || options.keep_after) {
+            bail!("--record and --keep-after need --output FOLDER, the folder to keep outputs in");
         }
         Ok(options)
     }

@@ -110,7 +110,8 @@ impl Section {
         }
         let text = String::from_utf8_lossy(&output.stdout);
         let begins = |line: &str, with: &[String]| {
-            with.iter().any(|start| line.trim_start().starts_with(start.as_str()))
+            with.iter()
+                .any(|start| line.trim_start().starts_with(start.as_str()))
         };
         let is_kept = |line: &&str| {
             let line = line.trim_end();
@@ -126,7 +127,13 @@ impl Section {
     fn write(&self, output: &str, text: &mut String) {
         let mark = if self.campaign { " (campaign)" } else { "" };
         // Writing to a string cannot fail.
-        let _ = write!(text, "\n{}{mark}\n\n{}\n\n    {}\n", heading(&self.title), self.about.trim(), self.command);
+        let _ = write!(
+            text,
+            "\n{}{mark}\n\n{}\n\n    {}\n",
+            heading(&self.title),
+            self.about.trim(),
+            self.command
+        );
         let _ = writeln!(text, "\n```text\n{}\n```", output.trim_matches('\n'));
     }
 }
@@ -174,7 +181,11 @@ mod tests {
         let text = std::fs::read_to_string(format!("{root}{DOCUMENT}")).expect("the document");
         for section in sections.section {
             let found = recorded(&text, &section.title);
-            assert!(found.is_some_and(|output| !output.is_empty()), "{}", section.title);
+            assert!(
+                found.is_some_and(|output| !output.is_empty()),
+                "{}",
+                section.title
+            );
         }
     }
 }

@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::{Context, bail, ensure};
-use warpbound_launch::{NpyArray, ElementType, LaunchBuffer, LaunchFile, ImageBinding, LaunchPointer, TextureBinding, ParamValue, PointerLocation, StartCaches};
+use warpbound_launch::{
+    ElementType, ImageBinding, LaunchBuffer, LaunchFile, LaunchPointer, NpyArray, ParamValue,
+    PointerLocation, StartCaches, TextureBinding,
+};
 use warpbound_testkit::kernels;
 
 use crate::repository::Repository;
@@ -35,12 +38,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         _ => bail!("the only argument is --check"),
     };
     let (mut files, mut launches) = (Files::new(), 0);
-    for reference in kernels::all()
-        .into_iter()
-        .chain(kernels::of_nvrtc_11_8())
-    {
+    for reference in kernels::all().into_iter().chain(kernels::of_nvrtc_11_8()) {
         for number in 0..LAUNCHES {
-            let name = format!("{}.{}.{number}", reference.source, file_name_of_kernel(reference.kernel));
+            let name = format!(
+                "{}.{}.{number}",
+                reference.source,
+                file_name_of_kernel(reference.kernel)
+            );
             let launch = (reference.launch)(number);
             let own = launch_files(&name, reference.kernel, &launch)?;
             let bytes: usize = own
@@ -155,7 +159,11 @@ fn launch_files(name: &str, kernel: &str, launch: &LaunchFile) -> anyhow::Result
         }
     }
     for variable in &launch.variables {
-        writeln!(text, "\n[[variable]]\nname = {}", toml_string(&variable.name))?;
+        writeln!(
+            text,
+            "\n[[variable]]\nname = {}",
+            toml_string(&variable.name)
+        )?;
         write_buffer(
             name,
             &variable.name,

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_isa::nvidia::{Program, OperandRole, OperandValue};
-use warpbound_isa::{Arch, Effects, InstrFlow, Instr, Reg, MemorySpace, TargetStyle};
+use warpbound_isa::nvidia::{OperandRole, OperandValue, Program};
+use warpbound_isa::{Arch, Effects, Instr, InstrFlow, MemorySpace, Reg, TargetStyle};
 
 use crate::cubin;
 use crate::nvdisasm::Nvdisasm;
@@ -136,8 +136,7 @@ fn compare(nvdisasm: &Nvdisasm, tally: &mut LifeRangeTally, contents: &[u8]) -> 
             match marks.get(&instr.addr.0) {
                 Some(marks) => tally.instruction(&program, instr, marks),
                 None if matches!(program.mnemonic(instr), Some("NOP" | "EXIT")) => {
-                    tally
-                        .count_exception("unreachable padding and EXIT, which are not listed");
+                    tally.count_exception("unreachable padding and EXIT, which are not listed");
                 }
                 None => bail!("{}: no marks at {}", section.name, instr.addr),
             }
@@ -187,7 +186,9 @@ impl LifeRangeTally {
     fn instruction(&mut self, program: &Program, instr: &Instr, marks: &Marks) {
         let effects = program.effects(instr);
         if let InstrFlow::Call(_) | InstrFlow::Indirect { .. } = effects.flow {
-            self.count_exception("calls and indirect jumps, marked with the registers of the code that they reach");
+            self.count_exception(
+                "calls and indirect jumps, marked with the registers of the code that they reach",
+            );
             return;
         }
         let mut reads: BTreeSet<Reg> = effects.reads.iter().copied().collect();

@@ -125,7 +125,10 @@ impl Tools {
     fn best(&self, file: &Path, runs: usize) -> anyhow::Result<[Duration; 2]> {
         let mut best = [Duration::MAX; 2];
         for _ in 0..runs {
-            for (best, command) in best.iter_mut().zip([self.our_command(file), self.nvdisasm_command(file)]) {
+            for (best, command) in best
+                .iter_mut()
+                .zip([self.our_command(file), self.nvdisasm_command(file)])
+            {
                 *best = (*best).min(time(command)?);
             }
         }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use warpbound_base::Diagnostic;
 use warpbound_driver::{GpuModel, Selection, Session, StartCaches, TimedOptions};
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 use warpbound_testkit::monotone::{SlowEndRuns, compare_at_slow_end, is_single_warp};
 
 use crate::repository::{Repository, files_with_extension};
@@ -63,7 +63,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     for launch in &launches {
         tasks.extend(machines.iter().map(|machine| (launch, machine)));
     }
-    let (next, total) = (AtomicUsize::new(0), Mutex::new(MonotonicityTotal::default()));
+    let (next, total) = (
+        AtomicUsize::new(0),
+        Mutex::new(MonotonicityTotal::default()),
+    );
     let begin = Instant::now();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -119,7 +122,10 @@ struct SingleWarpLaunch {
 }
 
 /// Returns the single-warp launches of kernels whose sources have these names, or of all kernels.
-fn single_warp_launches(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<SingleWarpLaunch>> {
+fn single_warp_launches(
+    repository: &Repository,
+    names: &[&str],
+) -> anyhow::Result<Vec<SingleWarpLaunch>> {
     let mut launches = Vec::new();
     for path in files_with_extension(&repository.launches(), "toml")? {
         let name = file_name(&path);
@@ -176,7 +182,8 @@ impl SingleWarpLaunch {
                     selection: pick,
                     ..TimedOptions::new(machine.clone())
                 };
-                let compared = compare_at_slow_end(&session, &prepared, &self.grid, &options, Selection::Slow);
+                let compared =
+                    compare_at_slow_end(&session, &prepared, &self.grid, &options, Selection::Slow);
                 all.push((caches, pick, compared.map_err(to_error)?));
             }
         }

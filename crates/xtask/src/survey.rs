@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use warpbound_driver::{KernelFlow, Kernel, BoundOptions, Selection, Session, Sm};
+use warpbound_driver::{BoundOptions, Kernel, KernelFlow, Selection, Session, Sm};
 use warpbound_report::bound::Status;
 use warpbound_testkit::targets::compare;
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use warpbound_bound::{Effort, Ipet, SolveOutcome, solve};
 use warpbound_driver::{
-    AgreementDomain, KernelFlow, GroupDomain, LaunchContext, WarpModel, BoundOptions, Prepared, Selection, Sm,
-    StackDomain,
+    AgreementDomain, BoundOptions, GroupDomain, KernelFlow, LaunchContext, Prepared, Selection, Sm,
+    StackDomain, WarpModel,
 };
 
 use crate::each_kernel::each_kernel;

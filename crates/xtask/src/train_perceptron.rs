@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, anyhow, bail};
 use warpbound_testkit::perceptron::{
-    MAX_BRIGHTNESS, CLASSES, Dense, Digits, IMAGES, Network, SIDE, class_of, is_held_out,
+    CLASSES, Dense, Digits, IMAGES, MAX_BRIGHTNESS, Network, SIDE, class_of, is_held_out,
 };
 
 use crate::repository::Repository;
@@ -73,7 +73,8 @@ fn parse_csv(text: &str) -> anyhow::Result<Digits> {
         pixels.extend(numbers);
         labels.push(label);
     }
-    Digits::from_parts(pixels, labels).map_err(|what| anyhow!("{what} (pixels are 0 to {MAX_BRIGHTNESS})"))
+    Digits::from_parts(pixels, labels)
+        .map_err(|what| anyhow!("{what} (pixels are 0 to {MAX_BRIGHTNESS})"))
 }
 
 /// Layer in training: parameters in `f64`, and Adam's two moving averages of each gradient.
@@ -184,7 +185,7 @@ fn train(sizes: [usize; 4], inputs: &[Vec<f32>], labels: &[u8]) -> Network {
         let rate = STEP * (1.0 - epoch as f64 / EPOCHS as f64);
         for batch in order.chunks(BATCH) {
             for (input, label) in batch {
-                learn(&mut layers, input, *label);
+                backpropagate(&mut layers, input, *label);
             }
             time += 1;
             layers
@@ -210,7 +211,7 @@ fn train(sizes: [usize; 4], inputs: &[Vec<f32>], labels: &[u8]) -> Network {
     network(&third)
 }
 
-fn learn([first, second, third]: &mut [Layer; 3], input: &[f64], label: usize) {
+fn backpropagate([first, second, third]: &mut [Layer; 3], input: &[f64], label: usize) {
     let relu = |sums: Vec<f64>| -> Vec<f64> { sums.into_iter().map(|s| s.max(0.0)).collect() };
     let one = relu(first.forward(input));
     let two = relu(second.forward(&one));

@@ -1,36 +1,36 @@
-//! Numbers of facts files, and what stands there instead.
+//! Numbers of facts files, and anything that TOML allows in their place.
 
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// The mark of a missing number.
+/// Mark of a missing number.
 pub(super) const MISSING: &str = "?";
 
-/// The largest number that a fact may state, 2^40: sums of costs and multiples of bounds then stay far from
-/// the limits of the integer program's coefficients, and a slip of the keyboard is found.
+/// Largest number that a fact may state, 2^40: sums of costs and multiples of bounds stay far below the limits of the
+/// integer program's coefficients, and typing errors are found.
 pub(super) const MAX_NUMBER: u64 = 1 << 40;
 
-/// A number of a facts file, or the mark of a missing one.
+/// Number of a facts file, or the mark of a missing one.
 pub(super) enum FactNumber {
     Missing,
     Whole(u64),
     TooLarge(String),
-    /// Something else, spelled.
+    /// Value that is not a number, as text.
     Other(String),
 }
 
 impl FactNumber {
-    /// The number, `None` where it is missing.
-    pub(super) fn value(self, key: &str) -> Result<Option<u64>, String> {
+    /// Returns the number, `None` if it is missing; the error is a message with the key.
+    pub(super) fn value(&self, key: &str) -> Result<Option<u64>, String> {
         match self {
             FactNumber::Missing => Ok(None),
-            FactNumber::Whole(n) if n <= MAX_NUMBER => Ok(Some(n)),
+            FactNumber::Whole(n) if *n <= MAX_NUMBER => Ok(Some(*n)),
             FactNumber::Whole(n) => Err(format!("`{key}` is {n}, over the limit of {MAX_NUMBER}")),
             FactNumber::TooLarge(n) => Err(format!("`{key}` is {n}, over the limit of {MAX_NUMBER}")),
-            FactNumber::Other(what) => Err(format!(
-                "`{key}` is {what}, not a whole number or \"{MISSING}\""
+            FactNumber::Other(text) => Err(format!(
+                "`{key}` is {text}, not a whole number or \"{MISSING}\""
             )),
         }
     }
@@ -42,7 +42,7 @@ impl<'de> Deserialize<'de> for FactNumber {
     }
 }
 
-/// Takes everything that TOML can hold, so that the message names the key.
+/// Visitor that accepts every TOML value, so that the message can name the key.
 struct NumberVisitor;
 
 impl<'de> Visitor<'de> for NumberVisitor {

@@ -1,4 +1,4 @@
-//! Assumptions and remarks of `bound` and `facts`.
+//! Assumptions and notes of `bound` and `facts`.
 
 use crate::support::run;
 
@@ -18,10 +18,10 @@ fn agreement_on_the_number_of_the_sm_is_assumed() {
     assert!(!bound("cc_branch.sm_61.cubin", "cc_branch").contains("(virtual-id)"));
 }
 
-/// A loop of the source around another that begins with the same instruction: one header, one fact.
+/// Nested source loops that start at the same instruction have one header and one fact.
 #[test]
 fn a_header_of_several_loops_is_named() {
-    let note = "L1 counts all loops that share this header: threads come back to it from 0x01d0 (shared_header.cu:12), \
+    let note = "L1 counts all loops that share this header: threads return to it from 0x01d0 (shared_header.cu:12), \
                 0x01f0 (shared_header.cu:14)";
     assert!(
         bound("shared_header.sm_61.cubin", "shared_header").contains(&format!("note: {note}\n"))

@@ -1,4 +1,4 @@
-//! `audit`: runs against what is claimed and stated.
+//! `audit`: runs compared with claims and statements.
 
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ fn without_a_bound_everything_else_is_compared() {
     assert_eq!(said["loops"][0]["most"], 8);
 }
 
-/// The loops of the kernel, computed a second time: for each, the most header executions for one entry, and the first
+/// Computes the loops of the kernel independently: for each, the most header executions per entry, and the first
 /// thread that does them. They are tested at their end, so each iteration is one.
 fn nested_counts() -> [(u64, usize); 3] {
     let mut most = [(0u64, 0usize); 3];
@@ -231,7 +231,7 @@ fn triangle(rows: u32) -> String {
     )
 }
 
-/// Facts about `nested_triangular`: those of the outer and of the inner loop, and more lines behind the loops.
+/// Facts about `nested_triangular`: those of the outer and of the inner loop, and more lines after the loops.
 fn triangle_facts(name: &str, loops: [&str; 2], more: &str) -> String {
     let kernel = ["--kernel", "nested_triangular"];
     let mut filled = run(&[&["facts", "nested_loops.sm_61.cubin"], &kernel[..]].concat()).done();
@@ -261,7 +261,7 @@ fn triangle_audit(rows: u32, facts: &str, more: &[&str]) -> Said {
     run(&[&file[..], &["--facts", facts], more].concat())
 }
 
-/// A sum of executions that is known is worth half a rectangle, and is compared with runs.
+/// A stated total halves the bound of a triangular loop, and is compared with runs.
 #[test]
 fn totals_are_facts() {
     let square = triangle_facts("audit.square.facts", ["bound = 19", "bound = 19"], "");
@@ -290,7 +290,7 @@ fn totals_are_facts() {
     assert!(violated.stdout.contains(line), "{}", violated.stdout);
 }
 
-/// A step that is never taken lowers the bound: here both loops run once, so that no step back to a header is taken.
+/// An excluded edge lowers the bound: here both loops run once, so that no back edge is taken.
 /// If one is taken, the audit says so.
 #[test]
 fn steps_that_are_never_taken_are_facts() {
@@ -317,7 +317,7 @@ fn steps_that_are_never_taken_are_facts() {
         let facts = triangle_facts(&format!("audit.never{number}.facts"), numbers, &never);
         let said = triangle_audit(1, &facts, &[]);
         let line =
-            format!("fact never {from} -> {to} broken: thread 0 of block (0, 0, 0) came there");
+            format!("fact never {from} -> {to} broken: thread 0 of block (0, 0, 0) executes it");
         if said.stdout.contains(&line) {
             assert_eq!(said.code, Some(1), "{}", said.stdout);
             broken += 1;

@@ -1,4 +1,4 @@
-//! `bound`: text, JSON, exit codes, and the way from a missing fact to a bound.
+//! `bound`: text, JSON, exit codes, and the steps from a missing fact to a bound.
 
 use serde_json::Value;
 
@@ -113,7 +113,7 @@ fn json_status_values() {
     );
 }
 
-/// The only number that differs from run to run is there only where it is asked for.
+/// The only number that differs from run to run is printed only on request.
 #[test]
 fn two_runs_say_the_same() {
     for file in [
@@ -167,7 +167,7 @@ fn several_kernels_begin_with_a_table() {
     assert!(!one.contains("all kernels") && text.contains(one.trim_end()));
 }
 
-/// What `facts` prints, with numbers in the place of `?`, makes `bound` succeed.
+/// The template of `facts`, with numbers for `?`, makes `bound` succeed.
 #[test]
 fn facts_go_round() {
     for file in [
@@ -202,7 +202,7 @@ fn facts_go_round() {
         {
             assert!(l.iter().all(|l| l["origin"] == "facts" && l["bound"] == 7));
         }
-        // Facts win over the default.
+        // Facts override the default.
         let (_, both) = json(&[file, "--facts", &filled, "--loop-default", "1000"]);
         assert_eq!(bounds(&both), bounds(&default), "{file}");
     }
@@ -297,14 +297,14 @@ fn a_function_outside_the_file_needs_a_cost() {
     assert_eq!(code, Some(0));
     let (_, with_400) = with_cost("400");
     let bound = |report: &Value| report["kernels"][0]["bound"].as_u64().expect("a bound");
-    // The call stands behind a divergent branch: once per warp.
+    // The call follows a divergent branch: once per warp.
     assert_eq!(bound(&with_400) - bound(&without_cost), 400);
     let assumptions = with_400["kernels"][0]["assumptions"].to_string();
     assert!(
         assumptions.contains("each call of vprintf issues at most 400 instructions"),
         "{assumptions}"
     );
-    // A `?` is still no cost.
+    // A `?` is no cost.
     let facts = scratch("vprintf.unknown.toml", &facts);
     let said = run(&[&arguments[..], &["--facts", &facts]].concat()).without_bound();
     assert!(said.contains(line), "{said}");
@@ -345,14 +345,14 @@ fn an_unknown_callee_needs_a_cost() {
     let off = ["--agreement", "off"];
     let calls = bound("callback", &off, "100") - bound("callback", &off, "0");
     assert_eq!(calls % 3200, 0);
-    // A fact about one place goes before the default.
+    // A fact overrides the default.
     let facts = run(&["facts", file, "--kernel", "callback_apart"]).done();
     let facts = scratch("callback.toml", facts.replace("\"?\"", "7"));
     let stated = bound("callback_apart", &["--facts", &facts], "100");
     assert_eq!(stated - bound("callback_apart", &[], "0"), 32 * 7);
 }
 
-/// With their costs stated, all kernels that call out of the file are bounded.
+/// With stated costs, all kernels with calls outside the file are bounded.
 #[test]
 fn all_functions_outside_the_file_with_costs() {
     let file = "external_call.sm_62.cubin";
@@ -441,10 +441,10 @@ fn readings_of_a_fact() {
         assert_eq!(assumed, flow == "paper");
         kernel["bound"].as_u64().expect("a bound")
     };
-    // Lanes that iterate together: the readings agree. 10 and 10 * 10 header executions.
+    // Lanes that iterate in lockstep: the readings agree. 10 and 10 * 10 header executions.
     let (kernel, file) = ("nested_fixed", "nested_loops.sm_61.cubin");
     assert_eq!(bound(kernel, file, "simt"), bound(kernel, file, "paper"));
-    // Lanes that recurse apart: the paper's reading misses that each does so.
+    // Lanes that recurse separately: the paper's reading misses that each does so.
     let (kernel, file) = ("recursion", "recursion.sm_61.cubin");
     assert!(bound(kernel, file, "simt") > bound(kernel, file, "paper"));
 }

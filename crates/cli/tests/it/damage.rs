@@ -1,5 +1,5 @@
 //! Damaged cubins through the whole pipeline: whatever the bytes, there is a bound, a named refusal or a line
-//! that says what is wrong, and soon.
+//! that names the defect, within a short time.
 
 use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
@@ -25,10 +25,10 @@ const FILES: [&str; 10] = [
     "goto_flow.sm_61.cubin",
 ];
 
-/// What takes longer hangs: a damaged file takes some milliseconds.
+/// Time limit: a damaged file takes some milliseconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Asks everything that the command can ask.
+/// Runs every query of the command.
 fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
     let session = Session::open("damaged.cubin", bytes)?;
     let _ = session.list().text();
@@ -59,7 +59,7 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Asks and checks the manner of the answer; `what` describes the damage.
+/// Runs a query and checks the form of the answer; `what` describes the damage.
 fn check(bytes: &[u8], what: &str) {
     let start = Instant::now();
     let answer = catch_unwind(|| ask(bytes));
@@ -124,7 +124,7 @@ fn several_bit_flips() {
     flips(0x5eed_0002, &FILES, effort(15), 4);
 }
 
-/// Where the code is: every flip makes another program.
+/// Damage in the code section: every flip makes another program.
 #[test]
 fn bit_flips_in_the_code() {
     let mut random = Random(0x5eed_0003);
@@ -142,7 +142,7 @@ fn bit_flips_in_the_code() {
     }
 }
 
-/// Instructions that change places: every one is valid, the control flow is nobody's.
+/// Permuted instructions: every one is valid, but the control flow is arbitrary.
 #[test]
 fn instructions_exchanged() {
     let mut random = Random(0x5eed_0004);
@@ -186,7 +186,7 @@ fn truncations() {
     }
 }
 
-/// Each word of the headers and of the attributes with values that mean trouble.
+/// Each word of the headers and of the attributes with extreme values.
 #[test]
 fn huge_fields() {
     const SHT_CUDA_INFO: u32 = 0x7000_0000;

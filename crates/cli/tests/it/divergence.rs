@@ -58,7 +58,7 @@ fn chains_lead_to_a_source() {
     assert!(divergent > 500, "only {divergent} divergent answers");
 }
 
-/// TID.Y is the same in a warp whose rows are full.
+/// TID.Y is equal in all lanes of a warp if its rows are full.
 #[test]
 fn the_shape_of_a_block_matters() {
     let divergent = |block: &str| -> usize {

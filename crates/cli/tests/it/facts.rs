@@ -1,10 +1,10 @@
-//! Facts files that cannot be used: one line that names file, line and cause.
+//! Unusable facts files: one line that names file, line and cause.
 
 use crate::support::{run, scratch};
 
 const FILE: &str = "nested_loops.sm_61.cubin";
 
-/// What `bound` says about `text`, without the file's name; `name` is unique.
+/// Returns the message of `bound` about `text`, without the file's name; `name` is unique.
 #[track_caller]
 fn refusal(name: &str, text: impl AsRef<[u8]>) -> String {
     refusal_for(name, text, FILE, "nested_fixed")
@@ -19,7 +19,7 @@ fn refusal_for(name: &str, text: impl AsRef<[u8]>, file: &str, kernel: &str) -> 
         .to_owned()
 }
 
-/// The facts of `nested_fixed` up to its loops, with a digest that fits: four lines.
+/// Returns the facts of `nested_fixed` up to its loops, with the right digest: four lines.
 fn head() -> String {
     let facts = run(&["facts", FILE, "--kernel", "nested_fixed"]).done();
     let from = facts.find("[[kernel]]").expect("a kernel");
@@ -35,7 +35,7 @@ fn the_head_is_what_these_tests_take_it_for() {
     run(&["bound", FILE, "--kernel", "nested_fixed", "--facts", &path]).done();
 }
 
-/// Loops that are refused in line 5, the first after the head.
+/// Returns the message about loops that are refused in line 5, the first after the head.
 #[test]
 fn lines_about_loops() {
     let too_large = "over the limit of 1099511627776";
@@ -221,7 +221,7 @@ fn files_that_are_no_facts() {
         said.starts_with("no_such_facts.toml: cannot be read: "),
         "{said}"
     );
-    // Many brackets must not become many stack frames.
+    // The depth of brackets must not become depth of recursion.
     let deep = format!("[[kernel]]\nname = {}", "[".repeat(200_000));
     assert!(refusal("deep", deep).starts_with("line 2: "));
 }
@@ -236,7 +236,7 @@ fn facts_about_other_code() {
         "{said}"
     );
     assert!(
-        said.ends_with("check each bound against the new code and take the new digest over"),
+        said.ends_with("check each bound against the new code, then replace the digest"),
         "{said}"
     );
     // The same kernel, compiled for another architecture, is other code.
@@ -280,7 +280,7 @@ fn facts_about_other_kernels() {
     );
 }
 
-/// Both names of a kernel mean the same kernel.
+/// Both names of a kernel denote the same kernel.
 #[test]
 fn two_names_of_one_kernel() {
     let (file, demangled) = ("bitonic_sort.sm_61.cubin", "void bitonic::block<int>(int*)");
@@ -379,7 +379,7 @@ fn facts_about_calls() {
     );
 }
 
-/// Where "the loop's header" would be misread, the line says what is counted.
+/// For a loop whose header is easily misread, the line says what is counted.
 #[test]
 fn irreducible_loops_and_recursion_say_what_is_counted() {
     let facts = run(&[

@@ -1,4 +1,4 @@
-//! Files that cannot be used: one line that names the file, where, and why.
+//! Unusable files: one line that names file, location and cause.
 
 use crate::support::{built, one_line, run, scratch};
 
@@ -10,7 +10,7 @@ const COMMANDS: [&[&str]; 5] = [
     &["cfg", "--kernel", "nested_fixed"],
 ];
 
-/// What every command says about the file, without its name.
+/// Returns the message of every command about the file, without its name.
 #[track_caller]
 fn refusal(file: &str) -> String {
     let mut lines: Vec<String> = COMMANDS
@@ -41,7 +41,7 @@ fn files_without_end() {
         .open(&file)
         .expect("a scratch file");
     large.set_len(1 << 32).expect("a sparse file");
-    // Nothing of a regular file is read but what it says it needs.
+    // Only the needed parts of a regular file are read.
     assert!(refusal(&file).starts_with("offset 0x0: this is neither a cubin nor"));
     let said = "larger than 256 MiB, which no input of warpbound is";
     let facts = ["bound", "nested_loops.sm_61.cubin", "--facts", &file];
@@ -63,7 +63,7 @@ fn files_that_are_no_cubins() {
     );
     let text = scratch("text.cubin", "Two cubes met.\n");
     assert!(refusal(&text).starts_with("offset 0x0: this is neither a cubin nor"));
-    // The command itself is a program for the machine the tests run on.
+    // The command itself is an executable for the host.
     if cfg!(target_os = "linux") {
         let said = refusal(env!("CARGO_BIN_EXE_warpbound"));
         assert!(
@@ -134,7 +134,7 @@ fn huge_fields_are_refused_where_they_are() {
     );
 }
 
-/// `list` prints the names all the same.
+/// `list` prints the names nevertheless.
 #[test]
 fn other_architectures() {
     for (number, name) in [(35u8, "sm_35"), (70, "sm_70"), (90, "sm_90")] {
@@ -159,7 +159,7 @@ fn other_architectures() {
     }
 }
 
-/// A file whose functions are all callable from others only.
+/// A file with device functions and no kernels.
 #[test]
 fn a_file_without_kernels() {
     const STO_ENTRY: u8 = 0x10;

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::support::{Said, built_folder, run};
 
-/// An empty folder for one test.
+/// Creates an empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    // What a run before left.
+    // An earlier run may have left files.
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir_all(&path).expect("a folder");
     path
@@ -20,7 +20,7 @@ fn launched(cubin: &str, launch: &Path, rest: &[&str]) -> Said {
     run(&[&["run", cubin, "--functional", "--launch", launch], rest].concat())
 }
 
-/// Files in a folder, sorted.
+/// Returns the sorted files in a folder.
 fn files(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let name = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -35,7 +35,7 @@ fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A product of matrices of 2 x 2 in the folder, with lines added to the parameter of the product.
+/// Writes a launch of a product of 2 x 2 matrices into the folder, with lines added to the parameter of the product.
 fn product(folder: &Path, rest: &str) -> PathBuf {
     let matrix = "type = \"s32\"\nvalues = [1, 2, 3, 4]";
     let text = format!(
@@ -66,7 +66,7 @@ fn outputs_are_written_beside_the_launch_file() {
     assert_eq!(files(&folder), ["end.npy", "launch.toml"]);
     let written = std::fs::read(folder.join("end.npy")).expect("it");
     assert_eq!(written, expected_file());
-    // What was written can be expected.
+    // A written file can be the expectation of another run.
     let launch = product(&folder, "expect = \"end.npy\"");
     let said = launched(MATMUL, &launch, &[]).done();
     assert!(
@@ -75,7 +75,7 @@ fn outputs_are_written_beside_the_launch_file() {
     );
 }
 
-/// Variables of the module are written as buffers are.
+/// Variables of the module are written like buffers.
 #[test]
 fn outputs_of_variables() {
     let folder = folder("functional_variable");
@@ -89,7 +89,7 @@ fn outputs_of_variables() {
     assert_eq!(written[128..], [14, 0, 0, 0]);
 }
 
-/// Who expects something else can look at what there is.
+/// Outputs are written even if they differ from the expected ones.
 #[test]
 fn outputs_are_written_when_something_else_is_expected() {
     let folder = folder("functional_unexpected");
@@ -149,7 +149,7 @@ fn files_that_cannot_be_used() {
     assert_eq!(files(&folder), ["launch.toml", "text.npy"]);
 }
 
-/// Each example of the documentation, in its order, in one folder.
+/// Runs each example of the documentation, in order, in one folder.
 #[test]
 fn examples_of_the_documentation() {
     let folder = folder("functional_examples");
@@ -168,7 +168,7 @@ fn examples_of_the_documentation() {
             (Some(0), ""),
             "{example}"
         );
-        // All examples say what comes out, but for the one that makes files for the next.
+        // All examples state expected results, except the one that makes files for the next.
         let expects = example.contains("expect =");
         assert_eq!(
             said.stdout.contains("as the launch file expects"),
@@ -211,7 +211,7 @@ const HISTOGRAM: &str = "grid = [64]\nblock = [64]\n\
     [[param]]\ntype = \"u32\"\nshape = [256]\noutput = \"bins.npy\"\n\
     [[param]]\ntype = \"s32\"\nvalue = 20000\n";
 
-/// What comes out does not depend on the number of threads, not even where blocks add to the same counters.
+/// The output does not depend on the number of threads, not even if blocks add to the same counters.
 #[test]
 fn threads_change_nothing() {
     let folder = folder("functional_threads");
@@ -234,7 +234,7 @@ fn threads_change_nothing() {
     }
 }
 
-/// The keys that programs read.
+/// The keys of JSON are part of the interface.
 #[test]
 fn statistics_as_json() {
     let folder = folder("functional_json");
@@ -312,12 +312,12 @@ fn short_text() {
     }
 }
 
-/// A kernel that reads shared memory that nobody wrote runs to its end, and that is said.
+/// A read of uninitialised shared memory does not end the run, and is noted.
 #[test]
 fn notes() {
     let folder = folder("functional_notes");
     let launch = folder.join("launch.toml");
-    // 2 threads for 8 numbers: half of the tree stays unwritten.
+    // With 2 threads for 8 numbers, half of the tree stays uninitialised.
     let text = "grid = [1]\nblock = [2]\n[[param]]\ntype = \"s32\"\nshape = [8]\n\
                 [[param]]\ntype = \"s32\"\nshape = [8]\n[[param]]\ntype = \"s32\"\nvalue = 8\n";
     std::fs::write(&launch, text).expect("a launch file");
@@ -339,7 +339,7 @@ fn notes() {
     }
 }
 
-/// References of the module are listed, and a launch that leaves one unbound says which.
+/// References of the module are listed, and a launch that leaves one unbound names it.
 #[test]
 fn references_are_bound_by_name() {
     const CUBIN: &str = "texture_reference.nvrtc11.sm_61.cubin";

@@ -1,4 +1,4 @@
-//! Every kernel of ours: a bound, or a refusal that is listed here.
+//! Every kernel of the repository: a bound, or a refusal that is listed here.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use warpbound_report::bound::Status;
 
 use crate::support::{built, cubins};
 
-/// Kernels without a bound under `--loop-default 10`, and what the reason says.
+/// Kernels without a bound under `--loop-default 10`, and their reasons.
 const REFUSED: [(&str, &str); 6] = [
     ("callback", "call of unknown callee at 0x"),
     ("callback_apart", "call of unknown callee at 0x"),
@@ -109,7 +109,7 @@ fn check(kernel: &KernelBound, what: &str) {
             "{what}"
         );
     }
-    // The gap is what the user loses to fractions of executions.
+    // The gap is the overestimation by fractional executions.
     assert!(
         kernel.integrality_gap.expect(what) * 50 <= bound,
         "{what}: {bound} over {witness}"
@@ -119,7 +119,7 @@ fn check(kernel: &KernelBound, what: &str) {
     assert!(kernel.cfg_seconds.is_some(), "{what}");
 }
 
-/// Forgetting something can only make the bound larger, or none.
+/// Less precision only makes the bound larger, or removes it.
 #[test]
 fn less_precision_never_lowers_a_bound() {
     let coarser = [
@@ -169,7 +169,7 @@ fn less_precision_never_lowers_a_bound() {
     assert_eq!(larger.len(), coarser.len(), "{larger:?}");
 }
 
-/// Knowing more can only make it smaller.
+/// More facts only make the bound smaller.
 #[test]
 fn more_knowledge_never_raises_a_bound() {
     let taken_first = options(WarpModel {
@@ -193,7 +193,7 @@ fn more_knowledge_never_raises_a_bound() {
     }
 }
 
-/// No bound of `coarse` is under that of `fine`; counts where they differ.
+/// Checks that no bound of `coarse` is below that of `fine`; counts the differences.
 fn compare<'a>(
     file: &str,
     what: &'a str,

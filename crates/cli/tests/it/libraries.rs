@@ -31,7 +31,7 @@ fn list_is_a_directory_without_a_selection() {
     );
 }
 
-/// What comes out of a container is what comes out of the cubin itself.
+/// The reports about a cubin in a container equal those about the cubin itself.
 #[test]
 fn bounds_of_packed_cubins_are_those_of_the_cubins() {
     let alone = run(&["bound", "if_else.sm_61.cubin", "--loop-default", "10"]).done();
@@ -112,7 +112,7 @@ fn a_kernel_of_several_images() {
         "{said}"
     );
     let said = run(&["bound", &file, "--image", "3"]).refusal();
-    assert!(said.ends_with("image 3 is PTX, no cubin"), "{said}");
+    assert!(said.ends_with("image 3 is PTX, not a cubin"), "{said}");
 }
 
 /// Facts name the code they are about, so those of two architectures fit into one file.
@@ -174,7 +174,7 @@ fn an_output_file_appears_when_all_is_done() {
     let text = std::fs::read_to_string(&there).expect("it is written");
     let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(report["schema"], "warpbound.bound/1");
-    // What fails leaves the file as it was, and nothing beside it.
+    // A failure leaves the file unchanged, and no other file.
     run_it("no_such_file.cubin").refusal();
     assert_eq!(std::fs::read_to_string(&there).expect("still there"), text);
     let folder = std::path::Path::new(&there).parent().expect("a folder");

@@ -100,7 +100,7 @@ fn examples_take_the_cycles_of_the_table() {
     }
 }
 
-/// Launches that must fail say so, and in their words.
+/// Launches that must fail do, with the documented messages.
 #[test]
 fn launches_that_fail() {
     let mut found = 0;
@@ -139,7 +139,7 @@ fn trace_of_figure_2() {
         let cycle: usize = expected[..2].parse().expect("a cycle");
         assert_eq!(lines[cycle], expected);
     }
-    // Nobody issues while the only warp waits for its first load.
+    // No issue while the only warp waits for its first load.
     assert_eq!(
         lines[16..25],
         [16, 17, 18, 19, 20, 21, 22, 23, 24].map(|c| format!("{c} l15: stall"))
@@ -201,7 +201,7 @@ fn bounds_of_examples_hold() {
             (Some(sound), Some(cycles)) => {
                 bounded += 1;
                 assert!(sound >= cycles, "{}: {sound} < {cycles}", row.launch);
-                // And none is far from what happens.
+                // And no bound is far from the simulated cycles.
                 assert!(sound <= cycles * 5 / 4, "{}: {sound}, {cycles}", row.launch);
             }
             (Some(sound), None) => panic!("{} never ends, not after {sound}", row.launch),

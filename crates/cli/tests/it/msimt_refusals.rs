@@ -1,14 +1,14 @@
-//! mini-SIMT programs, launches and machines that cannot be used: what is said, and where it points.
+//! Unusable mini-SIMT programs, launches and machines: messages and their locations.
 
 use crate::support::{built_folder, run, scratch};
 
-/// A launch of four threads that suits programs without constants.
+/// Launch of four threads for programs without constants.
 const LAUNCH: &str = "threads = 4\nmemory = 8\n";
 
-/// A program that suits every launch without constants.
+/// Program for every launch without constants.
 const PROGRAM: &str = ".kernel K\n    const x = 1\n";
 
-/// What `command` says of a program and a launch: the one line, in which the files are `program` and `launch`.
+/// Returns the message of `command` about a program and a launch, in which the files are `program` and `launch`.
 #[track_caller]
 fn refusal(test: &str, command: &[&str], program: &str, launch: &str) -> String {
     let program = scratch(&format!("{test}.msimt"), program);
@@ -18,7 +18,7 @@ fn refusal(test: &str, command: &[&str], program: &str, launch: &str) -> String 
     line.replace(&program, "program").replace(&launch, "launch")
 }
 
-/// Programs that cannot be read or lifted: the text of each, and what is said of it behind file and kernel.
+/// Programs that cannot be read or lifted: the text of each, and the message after file and kernel.
 const PROGRAMS: [(&str, &str); 16] = [
     (
         "    const x = 1\n    bz x, done\n",
@@ -100,7 +100,7 @@ fn programs() {
     }
 }
 
-/// Lines are those of the file, not of the kernel.
+/// Line numbers are those of the file, not of the kernel.
 #[test]
 fn lines_are_counted_in_the_file() {
     let program =
@@ -151,8 +151,8 @@ fn faults_of_runs() {
         (
             "    barrier 0, 5\n",
             &[],
-            "line 2, column 5: #0: barrier 0 can never be satisfied: 4 threads are there, it waits for 5, \
-             and nobody else can come, at cycle 1",
+            "line 2, column 5: #0: barrier 0 can never be satisfied: 4 threads have arrived, it waits for 5, \
+             and no other thread can arrive, at cycle 1",
         ),
         (
             "    barrier Tid, 4\n",
@@ -178,7 +178,7 @@ fn loops_without_end_are_not_bounded() {
     );
 }
 
-/// The limit of a launch file counts where the command line says nothing.
+/// The limit of a launch file applies without an option.
 #[test]
 fn the_shorter_way_to_say_that_a_run_is_too_long() {
     let launch = format!("max_cycles = 7\n{LAUNCH}");
@@ -275,7 +275,7 @@ fn machines() {
             );
             assert_eq!(said, format!("{machine}: {expected}"));
         }
-        // The file that a launch names is beside the launch.
+        // The file that a launch names is in the folder of the launch.
         let launch = format!("machine = \"machines.machine.toml\"\n{LAUNCH}");
         let said = refusal("machines", &["run"], PROGRAM, &launch);
         assert_eq!(said, format!("{machine}: {expected}"));
@@ -289,7 +289,7 @@ fn machines() {
     assert!(said.starts_with("nowhere.toml: cannot be read: "), "{said}");
 }
 
-/// Machine code does not run on machines for mini-SIMT.
+/// Machine code does not run on mini-SIMT machines.
 #[test]
 fn cubins_are_not_simulated_as_mini_simt() {
     let launch = scratch("cubins.toml", LAUNCH);
@@ -305,7 +305,7 @@ fn cubins_are_not_simulated_as_mini_simt() {
                  bounds the instructions that a warp of it issues, `warpbound run` simulates it"
             )
         );
-        // A launch of the other kind is refused by what it lacks.
+        // A launch of the other kind is refused by the key that it lacks.
         let said = run(&["run", file, "--kernel", kernel, "--launch", &launch]).refusal();
         assert!(said.starts_with(&format!("{launch}: ")), "{said}");
         assert!(said.ends_with("and the kernel is for a GPU"), "{said}");

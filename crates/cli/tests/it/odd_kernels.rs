@@ -1,4 +1,4 @@
-//! Kernels that cannot be read beside others that can, functions that are no kernels, operands that are relocated.
+//! Unreadable kernels beside readable ones, functions that are not kernels, relocated operands.
 
 use crate::support::{built, one_line, run, scratch};
 
@@ -28,7 +28,7 @@ fn code_header(bytes: &[u8], kernel: &str) -> usize {
         .expect("the section")
 }
 
-/// Code that is no whole number of groups, and a section that states more barriers than there are.
+/// Code that is not a whole number of groups, and a section that states more barriers than the hardware has.
 #[test]
 fn an_odd_kernel_costs_no_neighbour() {
     let original = built("nested_loops.sm_61.cubin");
@@ -99,7 +99,7 @@ fn an_odd_kernel_costs_no_neighbour() {
     }
 }
 
-/// Gives the functions of a size another.
+/// Changes the size of the functions with a given size.
 fn shorten(bytes: &mut [u8], from: u64, to: u64) {
     let symbol = |at: &usize| bytes[*at..at + 8] == from.to_le_bytes() && bytes[at - 12] & 0xf == 2;
     let found: Vec<usize> = (24..bytes.len() - 8).step_by(8).filter(symbol).collect();
@@ -150,7 +150,7 @@ fn functions_that_list_names_are_listed() {
     assert!(all.contains("\nouter::helper(int)\n"), "{all}");
 }
 
-/// Chips of sm_53 have the instructions of sm_52, and a file that has code for both keeps them apart.
+/// GPUs of sm_53 have the instructions of sm_52, and a file with code for both separates them.
 #[test]
 fn code_of_sm_52_stands_in_for_sm_53() {
     let bound = |file: &str, sm: &str| run(&["bound", file, "--sm", sm, "--loop-default", "10"]);
@@ -178,7 +178,7 @@ fn an_architecture_that_is_there_and_not_supported() {
         "/../load/tests/data/containers/lz4.fatbin"
     );
     let mut bytes = std::fs::read(data).expect("a file of the tests");
-    // The architecture of the first entry, behind the container's header of 16 bytes.
+    // The architecture of the first entry, after the container's header of 16 bytes.
     assert_eq!(bytes[16 + 28], 61);
     bytes[16 + 28] = 80;
     let file = scratch("newer.fatbin", bytes);

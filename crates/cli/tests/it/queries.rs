@@ -1,4 +1,4 @@
-//! Queries to files with many kernels: kernel names, inputs, outputs.
+//! Queries on files with many kernels: kernel names, inputs, outputs.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn container(name: &str) -> String {
     format!("{data}{name}")
 }
 
-/// An empty folder for one test.
+/// Creates an empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&path);
@@ -30,7 +30,7 @@ fn spelled(path: &Path) -> &str {
     path.to_str().expect("a plain path")
 }
 
-/// Names in the order of the file.
+/// Returns the names in the order of the file.
 fn kernels(name: &str) -> Vec<String> {
     let arguments = ["bound", SORT, "--loop-default", "2", "--format", "json"];
     let said = run(&[&arguments[..], &["--kernel", name]].concat()).done();
@@ -55,7 +55,7 @@ fn kernels_by_parts_of_their_names() {
     let one = ["void bitonic::block<int>(int*)".to_owned()];
     assert_eq!(kernels("block<int>"), one);
     assert_eq!(kernels("bitonic::block<int>"), one);
-    // The same names are those of every command; where one kernel is wanted, the candidates are named.
+    // Every command accepts these names; a command on one kernel names the candidates.
     for command in ["disasm", "facts", "divergence", "list"] {
         let text = run(&[command, SORT, "--kernel", "block"]).done();
         assert!(
@@ -96,7 +96,7 @@ fn the_nearest_kernel_is_suggested() {
     );
 }
 
-/// One damaged image is no fault of the answer about a kernel in another one.
+/// A damaged image does not prevent an answer about a kernel in another one.
 #[test]
 fn an_answered_question_ends_well() {
     let mut bytes = std::fs::read(container("lz4.fatbin")).expect("a file of the tests");
@@ -114,21 +114,21 @@ fn an_answered_question_ends_well() {
         let asked = run(&[command, &[&file, "--kernel", "vote"]].concat());
         assert_eq!(asked.code, Some(0), "{command:?}");
         assert!(asked.stdout.contains("vote"), "{command:?}");
-        // What is damaged is named all the same: the kernel may be there as well.
+        // The damaged image is named nevertheless: it may contain the kernel as well.
         assert!(one_line(&asked.stderr).contains("image 1"), "{command:?}");
-        // All images were asked for here.
+        // This query selects all images.
         let all = run(&[command, &[file.as_str()]].concat());
         let expected = if command == ["list"] { 0 } else { 3 };
         assert_eq!(all.code, Some(expected), "{command:?}");
         let none = run(&[command, &[&file, "--kernel", "nothing"]].concat());
         assert_eq!(none.code, Some(3), "{command:?}");
     }
-    // A missing bound is still a missing bound.
+    // A missing bound keeps its exit code.
     let said = run(&["bound", "break_loop.sm_61.cubin", "--kernel", "break_loop"]);
     assert_eq!(said.code, Some(2));
 }
 
-/// A kernel that cannot be answered about is named, and its neighbours are answered about.
+/// A kernel without an answer is named, and the others are answered.
 #[test]
 fn lists_are_documents() {
     let parse = |arguments: &[&str]| -> Value {
@@ -166,7 +166,7 @@ fn lists_are_documents() {
     );
 }
 
-/// Each command writes to a file what it prints; where that fails, the file is named and nothing is left.
+/// Each command writes its output to a file; on failure the file is named and nothing remains.
 #[test]
 fn every_command_has_an_output() {
     let folder = folder("outputs");
@@ -247,7 +247,7 @@ fn images_are_extracted() {
         std::fs::read(&cubin).expect("it is written"),
         built("if_else.sm_61.cubin")
     );
-    // Several go into a folder, which is made.
+    // Several images are written to a folder, which is created.
     let several = folder.join("several");
     let said = run(&[
         "extract",
@@ -282,10 +282,10 @@ fn images_are_extracted() {
         "{said}"
     );
     let said = run(&["extract", &library, "--image", "3", "--output", "-"]).refusal();
-    assert!(said.ends_with("image 3 is PTX, no cubin"), "{said}");
+    assert!(said.ends_with("image 3 is PTX, not a cubin"), "{said}");
 }
 
-/// Runs the command with something on its standard input.
+/// Runs the command with data on its standard input.
 fn piped(arguments: &[&str], input: &[u8]) -> (Option<i32>, Vec<u8>, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_warpbound"))
         .args(arguments)
@@ -325,7 +325,7 @@ fn standard_input_is_a_file() {
     );
 }
 
-/// A kernel that takes too long is named, with code 2, and the others are bounded.
+/// A kernel that exceeds the time limit is named, with code 2, and the others are bounded.
 #[test]
 fn kernels_over_the_time_limit() {
     let arguments = ["bound", SORT, "--loop-default", "10"];
@@ -341,7 +341,7 @@ fn kernels_over_the_time_limit() {
     }
 }
 
-/// Steps that take up waiting lanes are for who asks.
+/// Divergence edges are listed on request.
 #[test]
 fn what_is_explained_on_request() {
     let arguments = ["bound", "break_loop.sm_61.cubin", "--loop-default", "10"];
@@ -349,7 +349,7 @@ fn what_is_explained_on_request() {
         run(&arguments).done(),
         run(&[&arguments[..], &["--explain"]].concat()).done(),
     );
-    let line = "  and waiting lanes are taken up over: 0x0170 ~> 0x02f8";
+    let line = "  and waiting lanes resume over: 0x0170 ~> 0x02f8";
     assert!(!short.contains(line) && long.contains(line), "{long}");
     let rest: String = long
         .lines()
@@ -359,7 +359,7 @@ fn what_is_explained_on_request() {
     assert_eq!(rest, short);
 }
 
-/// A launch is refused where CUDA refuses it.
+/// Launches that CUDA refuses are refused.
 #[test]
 fn limits_of_launches() {
     let launch = |name: &str, rest: &str| {
@@ -409,7 +409,7 @@ fn limits_of_launches() {
     assert!(said.contains("the kernel has 4 parameters"), "{said}");
 }
 
-/// A call that leaves the file is named, and what to do.
+/// A call of a function outside the file is named, with a hint.
 #[test]
 fn printf_in_a_run() {
     let words = "type = \"s32\"\nshape = [32]\nfill = \"iota\"\n";
@@ -432,7 +432,7 @@ fn printf_in_a_run() {
     }
 }
 
-/// A short run says by itself how far single assumptions move its cycles; `lo` and `hi` say what they are not.
+/// A short run reports the spread of its cycles without request; `lo` and `hi` say that they are no extremes.
 #[test]
 fn cycles_have_a_spread() {
     let product = [

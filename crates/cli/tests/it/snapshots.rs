@@ -1,4 +1,4 @@
-//! What people look at, in `tests/expected`. `WARPBOUND_BLESS=1` writes the files anew.
+//! Snapshots of outputs in `tests/expected`. `WARPBOUND_BLESS=1` rewrites the files.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn bound_of_a_loop_with_break() {
     );
 }
 
-/// The README shows what its first example prints.
+/// The README contains the output of its first example.
 #[test]
 fn the_report_in_the_readme() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

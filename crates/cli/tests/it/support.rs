@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// No question about one of our kernels takes longer, in any build profile.
+/// Time limit of a command on one of our kernels, in any build profile.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What the command said.
+/// Output of a command.
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -15,21 +15,21 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// The output of a run that went well.
+    /// Returns the output of a successful command.
     #[track_caller]
     pub(crate) fn done(self) -> String {
         assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""));
         self.stdout
     }
 
-    /// The output of a run where some kernel has no bound.
+    /// Returns the output of a command with a kernel without a bound.
     #[track_caller]
     pub(crate) fn without_bound(self) -> String {
         assert_eq!((self.code, self.stderr.as_str()), (Some(2), ""));
         self.stdout
     }
 
-    /// The one line of a run whose input cannot be used, without the command's name.
+    /// Returns the one line of a command with unusable input, without the command's name.
     #[track_caller]
     pub(crate) fn refusal(self) -> String {
         assert_eq!(self.code, Some(3), "{}", self.stderr);
@@ -37,7 +37,7 @@ impl Said {
         one_line(&self.stderr)
     }
 
-    /// What is said about wrong usage.
+    /// Returns the message about wrong usage.
     #[track_caller]
     pub(crate) fn usage(self) -> String {
         assert_eq!(self.code, Some(64), "{}", self.stderr);
@@ -106,13 +106,13 @@ pub(crate) fn built_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/built")
 }
 
-/// A cubin of our own kernels.
+/// Reads a cubin of our own kernels.
 pub(crate) fn built(name: &str) -> Vec<u8> {
     let path = built_folder().join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Names of our own cubins that end in `suffix`, sorted.
+/// Returns the sorted names of our own cubins that end in `suffix`.
 pub(crate) fn cubins(suffix: &str) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(built_folder())
         .expect("kernels/built")

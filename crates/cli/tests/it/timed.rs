@@ -8,16 +8,16 @@ use crate::support::{Said, built_folder, run, scratch};
 
 const MATMUL: &str = "matmul_int.sm_62.cubin";
 
-/// An empty folder for one test.
+/// Creates an empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    // What a run before left.
+    // An earlier run may have left files.
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir_all(&path).expect("a folder");
     path
 }
 
-/// A product of matrices of 2 x 2 in the folder.
+/// Writes a launch of a product of 2 x 2 matrices into the folder.
 fn product(folder: &Path, rest: &str) -> PathBuf {
     let matrix = "type = \"s32\"\nvalues = [1, 2, 3, 4]";
     let text = format!(
@@ -40,7 +40,7 @@ fn json(cubin: &str, launch: &Path, rest: &[&str]) -> Value {
     serde_json::from_str(&said).expect("JSON")
 }
 
-/// The keys that programs read.
+/// The keys of JSON are part of the interface.
 #[test]
 fn keys_of_the_report() {
     let launch = product(&folder("timed_keys"), "");
@@ -103,7 +103,7 @@ fn keys_of_the_report() {
     assert!(asked["sensitivities"].is_array());
 }
 
-/// What is chosen is what the report says.
+/// The report contains the chosen options.
 #[test]
 fn choices() {
     let folder = folder("timed_choices");
@@ -135,7 +135,7 @@ fn choices() {
         chosen,
         ["p100", "run-to-barrier", "seed=7", "warm", "scoreboard"]
     );
-    // What the launch file says holds unless something else is typed.
+    // Options override the launch file.
     product(&folder, "caches = \"warm\"");
     assert_eq!(said(&[])[3], "warm");
     assert_eq!(said(&["--caches", "cold"])[3], "cold");
@@ -147,7 +147,7 @@ fn choices() {
     );
 }
 
-/// A number that was set is taken, is said, and counts neither as an assumption nor as something that may be different.
+/// A parameter that the user sets is used, reported, and is neither an assumption nor a sensitivity.
 #[test]
 fn numbers_that_are_set() {
     let launch = product(&folder("timed_set"), "");
@@ -194,20 +194,20 @@ fn numbers_that_are_set() {
             &["clock.frequency=18446744073709551615"],
             "at most 1099511627776",
         ),
-        (&["l2.hit=1", "l2.hit=2"], "--set l2.hit is there twice"),
+        (&["l2.hit=1", "l2.hit=2"], "--set l2.hit is given twice"),
     ] {
         let rest: Vec<&str> = wrong.iter().flat_map(|set| ["--set", set]).collect();
         let refused = launched(MATMUL, &launch, &rest).refusal();
         assert!(refused.contains(said), "{refused}");
     }
-    // Numbers that make no machine one by one may make one together.
+    // Values that are inconsistent one by one may be consistent together.
     let both = ["--set", "l2.bytes=98304", "--set", "l2.ways=12"];
     launched(MATMUL, &launch, &both[..2]).done();
     launched(MATMUL, &launch, &both[2..]).refusal();
     launched(MATMUL, &launch, &both).done();
 }
 
-/// The slow end is slower than the fast one, and of sizes the values are tried that are named in the report.
+/// The slow end is slower than the fast one, and the report names the searched values of sizes.
 #[test]
 fn ends() {
     let launch = product(&folder("timed_ends"), "");
@@ -235,7 +235,7 @@ fn ends() {
         text.contains("with the slow end of each number; of "),
         "{text}"
     );
-    // A number that was set stays.
+    // A parameter that the user sets is not searched.
     let set = ["--select", "slow", "--set", "instruction.ahead=1"];
     let report = json(MATMUL, &launch, &set);
     let numbers = report["tried"]["numbers"].as_array().expect("a list");
@@ -245,7 +245,7 @@ fn ends() {
     assert_eq!(both[0], both[1]);
 }
 
-/// A sum of earlier files stands for the part of it that the machine has.
+/// The name of a sum in older files stands for the part that machine files have.
 #[test]
 fn sums() {
     let launch = product(&folder("timed_sums"), "");
@@ -256,7 +256,7 @@ fn sums() {
     let sum = with(&["dram.latency=600"]);
     assert_eq!(sum, with(&["dram.beyond_l2=384"]));
     assert_eq!(sum["set"][0]["name"], "dram.beyond_l2");
-    // The other part is what the run has, in whichever order they are typed.
+    // The other part has the value of the run, in any order of the options.
     let part = with(&["l2.hit=300", "dram.beyond_l2=300"]);
     for set in [
         ["l2.hit=300", "dram.latency=600"],
@@ -271,7 +271,7 @@ fn sums() {
         ),
         (
             &["--set", "dram.latency=600", "--set", "dram.beyond_l2=1"],
-            "--set dram.beyond_l2 is there twice",
+            "--set dram.beyond_l2 is given twice",
         ),
     ] {
         let refused = launched(MATMUL, &launch, set).refusal();
@@ -279,7 +279,7 @@ fn sums() {
     }
 }
 
-/// Each scheduler runs, and the report says which one did.
+/// Every scheduler runs, and the report names it.
 #[test]
 fn schedulers() {
     let launch = product(&folder("timed_schedulers"), "");
@@ -297,7 +297,7 @@ fn schedulers() {
     }
 }
 
-/// Code that is for another machine runs, and that is said.
+/// Code for another machine runs, and the report says so.
 #[test]
 fn machines() {
     let launch = product(&folder("timed_machines"), "");
@@ -337,7 +337,7 @@ fn machines() {
     );
 }
 
-/// Files beside the report are there when all went well, and only then.
+/// Additional files exist if the command succeeded, and only then.
 #[test]
 fn events_and_timelines() {
     let folder = folder("timed_files");
@@ -379,7 +379,7 @@ fn events_and_timelines() {
     );
 }
 
-/// What comes out is the same each time, and for any number of threads.
+/// The output is the same in every run and for any number of threads.
 #[test]
 fn repeated_runs_say_the_same() {
     let folder = folder("timed_repeat");
@@ -401,14 +401,14 @@ fn repeated_runs_say_the_same() {
     }
 }
 
-/// An option that means nothing to a kernel of this kind is an error that says so.
+/// An option that does not apply to a kernel of this kind is an error that names it.
 #[test]
 fn options_of_the_other_kind() {
     let launch = product(&folder("timed_options"), "");
     assert_eq!(
         launched(MATMUL, &launch, &["--trace"]).refusal(),
         format!(
-            "{MATMUL}: --trace is for mini-SIMT, this is machine code of a GPU; --events writes what happens on a GPU"
+            "{MATMUL}: --trace is for mini-SIMT, this is machine code of a GPU; --events writes the events of a GPU"
         )
     );
     let said = launched(MATMUL, &launch, &["--max-cycles", "5"]).refusal();

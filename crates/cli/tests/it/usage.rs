@@ -1,4 +1,4 @@
-//! What can be typed, and what is said when it is wrong.
+//! Command-line usage and the messages about wrong usage.
 
 use crate::support::run;
 
@@ -123,7 +123,7 @@ fn an_unknown_kernel_is_named() {
 ))]
 #[test]
 fn the_command_is_loaded_at_a_fixed_address() {
-    /// The type of an ELF file that is loaded where it says.
+    /// Type of an ELF file that is loaded at a fixed address.
     const ET_EXEC: [u8; 2] = [2, 0];
     let program = std::fs::read(env!("CARGO_BIN_EXE_warpbound")).expect("the command is built");
     assert_eq!(program[16..18], ET_EXEC);

@@ -92,7 +92,7 @@ fn disasm_styles_show_the_same_instructions() {
     }
 }
 
-/// Every label that is jumped to is there, once.
+/// Every jump target has its label, once.
 #[test]
 fn disasm_labels_are_closed() {
     for file in [
@@ -170,7 +170,7 @@ fn graphs_are_the_same_in_all_formats() {
             assert_eq!(paragraphs, nodes.len(), "{what}");
 
             check_dot(&cfg("dot"), nodes.len(), edges.len(), &what);
-            // Steps that differ only in what they push are one line of the drawing.
+            // Edges that differ only in the pushed entries are one line of the drawing.
             let lines: BTreeSet<String> = edges
                 .iter()
                 .map(|edge| format!("{} {} {}", edge["from"], edge["to"], edge["kind"]))
@@ -281,7 +281,7 @@ fn check_svg(svg: &str, nodes: &[Value], lines: usize, what: &str) {
 
 const SVG: &str = "http://www.w3.org/2000/svg";
 
-/// The extra edge of Figure 2 of the paper: lanes that wait at one side are taken up from the other.
+/// The extra edge of Figure 2 of the paper: lanes pending at one side are resumed from the other.
 #[test]
 fn only_the_warp_level_has_divergence_edges() {
     let kinds = |level: &str| {
@@ -305,7 +305,7 @@ fn only_the_warp_level_has_divergence_edges() {
     assert_eq!((kinds("thread"), kinds("warp")), (0, 2));
 }
 
-/// Texts are as wide as the drawing at most, legends and long names of kernels as well.
+/// Texts are at most as wide as the drawing, including legends and long names of kernels.
 #[test]
 fn texts_are_inside_the_page() {
     let name = "void bitonic::block<int>(int*)";
@@ -327,7 +327,7 @@ fn texts_are_inside_the_page() {
             .descendants()
             .filter(|node| node.has_tag_name((SVG, "text")))
         {
-            // A character of a monospaced font of 11 px has 6.6.
+            // A character of an 11 px monospaced font is 6.6 px wide.
             let width = text.text().unwrap_or_default().chars().count() as f64 * 6.6;
             let x = number(&text, "x");
             let left = match text.attribute("text-anchor") {

@@ -11,7 +11,7 @@ use warpbound_ir::{Cell, Code, OpIndex};
 use warpbound_simt::concrete::{ActivationStack, Mask, StackEntry};
 use warpbound_simt::groups::{ACTIVE, GroupRelation};
 use warpbound_simt::warp::{CellSet, Via, WarpState};
-use warpbound_simt::{EntrySite, EntryId, NodeId, Tag};
+use warpbound_simt::{EntryId, EntrySite, NodeId, Tag};
 
 use super::loops::LoopIndex;
 use crate::KernelFlow;
@@ -70,12 +70,12 @@ pub struct Violation {
     /// Operation that the warp was about to execute.
     pub at: OpIndex,
     /// Description, one clause.
-    pub what: String,
+    pub message: String,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
+        f.write_str(&self.message)
     }
 }
 
@@ -223,9 +223,9 @@ impl<'a> Claims<'a> {
         let Some(top) = stack.top() else {
             return;
         };
-        let mut tell = |claim, what| {
+        let mut tell = |claim, message| {
             let at = top.next.op;
-            found.push(Violation { claim, at, what });
+            found.push(Violation { claim, at, message });
         };
         let node = self.node_around(top.next);
         let state = node.and_then(|here| Some((here, self.flow.warp.state(here)?)));
@@ -235,17 +235,21 @@ impl<'a> Claims<'a> {
         };
         let first = self.flow.thread.space.block(here).first;
         let nth = top.next.op.index() - first.index();
-        let Some(agreed) = self.active_agreement.get(here.index()).and_then(|l| l.get(nth)) else {
-            let what = "no operation of the node's block lies here".to_owned();
-            return tell(Claim::Node, what);
+        let Some(agreed) = self
+            .active_agreement
+            .get(here.index())
+            .and_then(|l| l.get(nth))
+        else {
+            let message = "no operation of the node's block lies here".to_owned();
+            return tell(Claim::Node, message);
         };
         let disagreed = |agreed: &CellSet, mask| -> Vec<Cell> {
             let cells = agreed.iter().map_while(Cell::from_index);
             cells.filter(|&cell| !agree(cell, mask)).collect()
         };
         for cell in disagreed(agreed, top.mask) {
-            let what = format!("the active lanes are claimed to agree on {cell}");
-            tell(Claim::Agreement, what);
+            let message = format!("the active lanes are claimed to agree on {cell}");
+            tell(Claim::Agreement, message);
         }
         if nth > 0 {
             return;
@@ -256,11 +260,11 @@ impl<'a> Claims<'a> {
             let id = self.entry_id(stage);
             let slot = id.and_then(|id| state.stack().slot(id));
             let (Some(id), Some(slot)) = (id, slot) else {
-                let what = format!(
+                let message = format!(
                     "a {} is on the stack, which is claimed to be impossible",
                     entry_text(stage)
                 );
-                return tell(Claim::Stack, what);
+                return tell(Claim::Stack, message);
             };
             ids.push(id);
             if ids.len() > MAX_DEPTH {
@@ -269,14 +273,15 @@ impl<'a> Claims<'a> {
             groups.push((slot, stage.mask));
             for cell in disagreed(state.agreement(slot), stage.mask) {
                 let lanes = entry_text(stage);
-                let what = format!("the lanes of a {lanes} are claimed to agree on {cell}");
-                tell(Claim::Agreement, what);
+                let message = format!("the lanes of a {lanes} are claimed to agree on {cell}");
+                tell(Claim::Agreement, message);
             }
         }
         check_nesting(stack, &mut tell);
         if !state.stack().contains(&ids) {
-            let what = "the entries on the stack have an order that is claimed to be impossible".to_owned();
-            tell(Claim::Stack, what);
+            let message = "the entries on the stack have an order that is claimed to be impossible"
+                .to_owned();
+            tell(Claim::Stack, message);
         }
         check_relations(state, &groups, &mut tell);
     }
@@ -294,7 +299,7 @@ impl<'a> Claims<'a> {
             return;
         };
         let at = top.next.op;
-        let mut tell = |claim, what| found.push(Violation { claim, at, what });
+        let mut tell = |claim, message| found.push(Violation { claim, at, message });
         let Some(here) = self.node_around(top.next) else {
             // `check_state` has reported it.
             return;
@@ -304,13 +309,13 @@ impl<'a> Claims<'a> {
         }
         let next = after.top();
         let to = next.and_then(|next| self.node_of(next.next));
-        let place = match next {
+        let target = match next {
             Some(next) => self.op_address(next.next.op),
             None => "the end".to_owned(),
         };
         if next.is_some() && to.is_none() {
-            let what = format!("the step to {place} is no edge: no node begins there");
-            return tell(Claim::Edge, what);
+            let message = format!("the step to {target} is no edge: no node begins there");
+            return tell(Claim::Edge, message);
         }
         let via = if exhausted && to.is_some() {
             // The entry that runs now, as it was before the pop made it the active one.
@@ -318,8 +323,8 @@ impl<'a> Claims<'a> {
             match stage.and_then(|stage| self.entry_id(stage)) {
                 Some(id) => Via::Resume(id),
                 None => {
-                    let what = format!("the step to {place} is no edge: it resumes no entry");
-                    return tell(Claim::Edge, what);
+                    let message = format!("the step to {target} is no edge: it resumes no entry");
+                    return tell(Claim::Edge, message);
                 }
             }
         } else {
@@ -331,8 +336,9 @@ impl<'a> Claims<'a> {
                 match self.entry_id(stage) {
                     Some(id) => pushed.push(id),
                     None => {
-                        let what = format!("it pushes a {}, which is no entry", entry_text(stage));
-                        tell(Claim::Stack, what);
+                        let message =
+                            format!("it pushes a {}, which is no entry", entry_text(stage));
+                        tell(Claim::Stack, message);
                     }
                 }
             }
@@ -343,7 +349,7 @@ impl<'a> Claims<'a> {
         let known = steps()
             .filter(matches_edge)
             .any(|step| pushed.iter().all(|id| step.pushes.contains(id)));
-        let how = match via {
+        let manner = match via {
             Via::Walk => "by active lanes",
             Via::Resume(_) => "by resuming pending lanes",
         };
@@ -352,16 +358,16 @@ impl<'a> Claims<'a> {
                 0 => String::new(),
                 n => format!(" with {n} pushed"),
             };
-            let what = format!("the step to {place} {how}{with} is no edge");
-            tell(Claim::Edge, what);
+            let message = format!("the step to {target} {manner}{with} is no edge");
+            tell(Claim::Edge, message);
         }
         // Count rows count pushes by edge, so an edge without the push must not stand for one with it.
         let exact = steps()
             .filter(matches_edge)
             .any(|step| pushed.is_empty() == step.pushes.is_empty());
         if known && !exact {
-            let what = format!("the pushes of the step to {place} are not on the edge");
-            tell(Claim::Edge, what);
+            let message = format!("the pushes of the step to {target} are not on the edge");
+            tell(Claim::Edge, message);
         }
     }
 
@@ -395,8 +401,8 @@ fn check_nesting(stack: &ActivationStack<ClaimPoint>, tell: &mut dyn FnMut(Claim
             _ => upper.mask & !lower.mask == 0,
         };
         if !above.into_iter().all(nested) {
-            let what = format!("the lanes of a {} are not nested", entry_text(lower));
-            tell(Claim::Stack, what);
+            let message = format!("the lanes of a {} are not nested", entry_text(lower));
+            tell(Claim::Stack, message);
         }
     }
 }
@@ -414,13 +420,21 @@ fn check_relations(
             let claimed = state.groups().get(a, b);
             let holds = [
                 (GroupRelation::SUBSET, lanes_a & !lanes_b == 0, "within"),
-                (GroupRelation::DISJOINT, lanes_a & lanes_b == 0, "disjoint from"),
-                (GroupRelation::EXCEEDS, lanes_a & !lanes_b != 0, "not within"),
+                (
+                    GroupRelation::DISJOINT,
+                    lanes_a & lanes_b == 0,
+                    "disjoint from",
+                ),
+                (
+                    GroupRelation::EXCEEDS,
+                    lanes_a & !lanes_b != 0,
+                    "not within",
+                ),
             ];
             for (relation, holds, words) in holds {
                 if claimed.has(relation) && !holds {
-                    let what = format!("group {a} of lanes is claimed to be {words} group {b}");
-                    tell(Claim::Relation, what);
+                    let message = format!("group {a} of lanes is claimed to be {words} group {b}");
+                    tell(Claim::Relation, message);
                 }
             }
         }

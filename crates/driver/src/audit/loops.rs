@@ -26,7 +26,9 @@ impl LoopIndex {
                 }
             }
         }
-        LoopIndex { headed: loops_of_header }
+        LoopIndex {
+            headed: loops_of_header,
+        }
     }
 
     fn headed_by(&self, node: NodeId) -> &[usize] {

@@ -6,30 +6,30 @@
 
 mod claims;
 mod loops;
-mod vary;
 mod monitor;
+mod vary;
 
 use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::Never;
 use warpbound_isa::Program;
-use warpbound_load::{Kernel};
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
+use warpbound_launch::Size;
+use warpbound_load::Kernel;
 use warpbound_report::KernelBound;
 use warpbound_report::audit::{AuditFault, AuditReport, AuditedLoop, Finding};
 use warpbound_report::bound::Origin;
-use warpbound_simulate::functional::{launch_with};
-use warpbound_launch::{Size};
+use warpbound_simulate::functional::launch_with_listener;
 
-use crate::runs::functional::MAX_INSTRUCTIONS;
 use crate::prepared::Prepared;
+use crate::runs::functional::MAX_INSTRUCTIONS;
 use crate::{BoundOptions, Session};
 
-pub use claims::{Claim, Claims, ClaimPoint, Point, Violation};
-pub use loops::{HeaderCount, LoopCounter, HeaderMaximum};
-pub use warpbound_launch::{PathOrder};
+pub use claims::{Claim, ClaimPoint, Claims, Point, Violation};
+pub use loops::{HeaderCount, HeaderMaximum, LoopCounter};
 pub use monitor::{AuditObservations, ClaimMonitor, WarpId, WorstWarp};
+pub use warpbound_launch::PathOrder;
 
 /// Maximum of findings, and of distinct faults, in a report.
 const SHOWN: usize = 20;
@@ -120,7 +120,7 @@ impl StatedFacts {
     /// Returns the statements that a run violates. The bound holds under the facts, so it is compared only if none of
     /// them is violated.
     pub fn violated(&self, seen: &AuditObservations) -> Vec<BrokenStatement> {
-        let pairs = self.loops.iter().zip(&seen.most).enumerate();
+        let pairs = self.loops.iter().zip(&seen.max_per_entry).enumerate();
         let facts = pairs.filter_map(|(number, (stated, most))| {
             let (stated, most) = ((*stated)?, (*most)?);
             // A bound per entry that the stated total implies is reported as a violation of that total only.
@@ -145,10 +145,10 @@ impl StatedFacts {
             })
         });
         let happened = seen.executed_never.iter().enumerate();
-        let happened = happened.filter_map(|(number, who)| {
+        let happened = happened.filter_map(|(number, thread)| {
             Some(BrokenStatement::Never {
                 number,
-                thread: (*who)?,
+                thread: (*thread)?,
             })
         });
         let mut broken: Vec<BrokenStatement> = facts.chain(totals).chain(happened).collect();
@@ -198,7 +198,7 @@ impl Session {
     ) -> Result<MonitoredRun, Diagnostic> {
         let (run, mut memory) = self.bind(prepared, grid, order, max_instructions)?;
         let mut watch = ClaimMonitor::new(claims);
-        let done = launch_with(&prepared.code, &run, &mut memory, &mut watch);
+        let done = launch_with_listener(&prepared.code, &run, &mut memory, &mut watch);
         Ok(MonitoredRun {
             observations: watch.finish(),
             fault: done.err().map(|fault| prepared.fault(&fault)),
@@ -225,8 +225,8 @@ impl Session {
         };
         let prepared = self.prepare(kernel)?;
         if !matches!(prepared.program, Program::Nvidia(_)) {
-            let what = Diagnostic::new("only GPU kernels are audited, this one is mini-SIMT");
-            return Err(self.locate(what.in_kernel(kernel.demangled())));
+            let message = Diagnostic::new("only GPU kernels are audited, this one is mini-SIMT");
+            return Err(self.locate(message.in_kernel(kernel.demangled())));
         }
         // Both calls also check that the launch suits the kernel.
         warpbound_launch::check_limits(kernel, grid)?;
@@ -318,33 +318,36 @@ struct Audit<'a> {
 
 impl Audit<'_> {
     fn add(&mut self, run: u64, watched: MonitoredRun) {
-        let MonitoredRun { observations: seen, fault } = watched;
+        let MonitoredRun {
+            observations: seen,
+            fault,
+        } = watched;
         for broken in self.stated.violated(&seen) {
-            let (key, claim, what) = self.describe_broken(broken);
-            let finding = |what| Finding {
+            let (key, claim, message) = self.describe_broken(broken);
+            let finding = |message| Finding {
                 claim,
                 run,
                 at: None,
                 source: None,
-                message: what,
+                message,
             };
-            self.findings.entry(key).or_insert_with(|| finding(what));
+            self.findings.entry(key).or_insert_with(|| finding(message));
         }
-        for (violation, who) in &seen.violations {
-            let Violation { claim, at, what } = violation;
+        for (violation, warp) in &seen.violations {
+            let Violation { claim, at, message } = violation;
             let addr = self.prepared.addr(*at);
             let finding = || Finding {
                 claim: claim.name(),
                 run,
                 at: Some(self.prepared.location(*at)),
                 source: self.prepared.source(addr),
-                message: format!("{what}; {}", warp_text(*who)),
+                message: format!("{message}; {}", warp_text(*warp)),
             };
-            let key = (2, at.index(), what.clone());
+            let key = (2, at.index(), message.clone());
             self.findings.entry(key).or_insert_with(finding);
         }
         self.further_violations += seen.further_violations;
-        for (most, seen) in self.most.iter_mut().zip(&seen.most) {
+        for (most, seen) in self.most.iter_mut().zip(&seen.max_per_entry) {
             *most = (*most).max(seen.map_or(0, |most| most.count));
         }
         for (most, seen) in self.totals.iter_mut().zip(&seen.max_totals) {
@@ -360,24 +363,27 @@ impl Audit<'_> {
                 .is_none_or(|most| most < worst.issued)
         {
             report.worst_simulated = Some(worst.issued);
-            report.worst_at = Some(format!("{}, run {run}", warp_text(worst.who)));
+            report.worst_at = Some(format!("{}, run {run}", warp_text(worst.warp)));
         }
         if let Some(fault) = fault {
             report.faulted += 1;
             report.given_faulted |= run == 1;
-            let what = fault.to_string();
+            let message = fault.to_string();
             let faults = &mut report.faults;
-            if let Some(known) = faults.iter_mut().find(|known| known.message == what) {
+            if let Some(known) = faults.iter_mut().find(|known| known.message == message) {
                 known.runs += 1;
             } else if faults.len() < SHOWN {
                 let runs = 1;
-                faults.push(AuditFault { run, runs, message: what });
+                faults.push(AuditFault { run, runs, message });
             }
         }
     }
 
     /// Returns the position of a violated statement in the report, the kind of statement, and the message.
-    fn describe_broken(&self, broken: BrokenStatement) -> ((u8, usize, String), &'static str, String) {
+    fn describe_broken(
+        &self,
+        broken: BrokenStatement,
+    ) -> ((u8, usize, String), &'static str, String) {
         match broken {
             BrokenStatement::Fact {
                 number,
@@ -390,13 +396,13 @@ impl Audit<'_> {
                     Some(Origin::LoopDefault) => " (--loop-default)",
                     _ => "",
                 };
-                let what = format!(
+                let message = format!(
                     "fact {id} <= {stated}{from} broken: thread {} of block {} ran {}",
                     most.thread,
                     index_text(most.block),
                     most.count
                 );
-                ((0, number, String::new()), "fact", what)
+                ((0, number, String::new()), "fact", message)
             }
             BrokenStatement::Total {
                 number,
@@ -404,30 +410,30 @@ impl Audit<'_> {
                 most,
             } => {
                 let id = self.bound.loops.get(number).map_or("?", |l| l.id.as_str());
-                let what = format!(
+                let message = format!(
                     "fact {id} <= {stated} in total broken: thread {} of block {} ran {}",
                     most.thread,
                     index_text(most.block),
                     most.count
                 );
-                ((0, number, "total".to_owned()), "fact", what)
+                ((0, number, "total".to_owned()), "fact", message)
             }
-            BrokenStatement::Never { number, thread: who } => {
+            BrokenStatement::Never { number, thread } => {
                 let never = self.bound.never.get(number).map_or("?", String::as_str);
-                let what = format!(
+                let message = format!(
                     "fact never {never} broken: thread {} of block {} executes it",
-                    who.thread,
-                    index_text(who.block)
+                    thread.thread,
+                    index_text(thread.block)
                 );
-                ((0, number, "never".to_owned()), "fact", what)
+                ((0, number, "never".to_owned()), "fact", message)
             }
             BrokenStatement::Bound { bound, worst } => {
-                let what = format!(
+                let message = format!(
                     "{} issued {} instructions, the bound is {bound}",
-                    warp_text(worst.who),
+                    warp_text(worst.warp),
                     worst.issued
                 );
-                ((1, 0, String::new()), "bound", what)
+                ((1, 0, String::new()), "bound", message)
             }
         }
     }
@@ -458,6 +464,6 @@ fn index_text([x, y, z]: Size) -> String {
     format!("({x}, {y}, {z})")
 }
 
-fn warp_text(who: WarpId) -> String {
-    format!("warp {} of block {}", who.warp, index_text(who.block))
+fn warp_text(warp: WarpId) -> String {
+    format!("warp {} of block {}", warp.warp, index_text(warp.block))
 }

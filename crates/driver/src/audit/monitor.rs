@@ -7,15 +7,15 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use warpbound_analyse::context::{ContextId, Contexts};
-use warpbound_ir::{Cell, ControlEffect, Op, OpIndex, ControlTarget};
+use warpbound_ir::{Cell, ControlEffect, ControlTarget, Op, OpIndex};
 use warpbound_isa::instr::StackToken;
+use warpbound_launch::Size;
 use warpbound_simt::Tag;
 use warpbound_simt::concrete::{ActivationStack, Mask};
-use warpbound_simulate::functional::{Issue, ExecutionListener};
-use warpbound_launch::{Size};
+use warpbound_simulate::functional::{ExecutionListener, Issue};
 
-use super::claims::{Claim, Claims, ClaimPoint, Point, Violation};
-use super::loops::{LoopCounter, HeaderMaximum};
+use super::claims::{Claim, ClaimPoint, Claims, Point, Violation};
+use super::loops::{HeaderMaximum, LoopCounter};
 
 /// Lanes of a warp.
 const LANES: usize = 32;
@@ -31,7 +31,7 @@ pub struct AuditObservations {
     /// Number of violations beyond these.
     pub further_violations: u64,
     /// Maximum of header executions of a thread per entry, for each loop fact.
-    pub most: Vec<Option<HeaderMaximum>>,
+    pub max_per_entry: Vec<Option<HeaderMaximum>>,
     /// Maximum of header executions of a thread in its whole run, for each loop fact.
     pub max_totals: Vec<Option<HeaderMaximum>>,
     /// First thread that violates it, for each `never` statement.
@@ -59,15 +59,15 @@ pub struct WorstWarp {
     /// Number of issued instructions.
     pub issued: u64,
     /// The warp.
-    pub who: WarpId,
+    pub warp: WarpId,
 }
 
 impl WorstWarp {
     /// Returns the sort key: among equal counts, the warp with the least index is the greatest, so that the result does
     /// not depend on the order of execution.
     fn sort_key(&self) -> impl Ord + use<> {
-        let [x, y, z] = self.who.block;
-        (self.issued, Reverse(([z, y, x], self.who.warp)))
+        let [x, y, z] = self.warp.block;
+        (self.issued, Reverse(([z, y, x], self.warp.warp)))
     }
 }
 
@@ -87,7 +87,7 @@ type Key = (Size, u32);
 
 /// State of a monitored warp.
 struct MonitoredWarp {
-/// Activation stack with calling contexts, before the last issued instruction.
+    /// Activation stack with calling contexts, before the last issued instruction.
     stack: ActivationStack<ClaimPoint>,
     /// Last issued instruction and the lanes in which its guard held.
     last: Option<(OpIndex, Mask)>,
@@ -106,7 +106,7 @@ impl<'a> ClaimMonitor<'a> {
             running: None,
             warps: HashMap::new(),
             seen: AuditObservations {
-                most: vec![None; claims.flow.loops.sites.len()],
+                max_per_entry: vec![None; claims.flow.loops.sites.len()],
                 max_totals: vec![None; claims.flow.loops.sites.len()],
                 executed_never: vec![None; claims.never_count()],
                 ..AuditObservations::default()
@@ -142,14 +142,14 @@ impl<'a> ClaimMonitor<'a> {
         })
     }
 
-    fn record_violations(&mut self, found: Vec<Violation>, who: WarpId) {
+    fn record_violations(&mut self, found: Vec<Violation>, warp_id: WarpId) {
         for violation in found {
             let kept = &mut self.seen.violations;
             if kept.contains_key(&violation) {
                 continue;
             }
             if kept.len() < MAX_VIOLATIONS {
-                kept.insert(violation, who);
+                kept.insert(violation, warp_id);
             } else {
                 self.seen.further_violations += 1;
             }
@@ -178,9 +178,11 @@ impl<'a> ClaimMonitor<'a> {
             }
             (Some(op), Some(top)) => {
                 let before = warp.stack.clone();
-                let done = apply_control(&mut warp.stack, &mut self.contexts, claims, op, taken, now);
+                let done =
+                    apply_control(&mut warp.stack, &mut self.contexts, claims, op, taken, now);
                 if done {
-                    let leaves = matches!(op.control, ControlEffect::Unwind(_) | ControlEffect::Exit);
+                    let leaves =
+                        matches!(op.control, ControlEffect::Unwind(_) | ControlEffect::Exit);
                     let exhausted = leaves && taken == top.mask;
                     claims.check_step(&before, &warp.stack, exhausted, found);
                 }
@@ -193,7 +195,8 @@ impl<'a> ClaimMonitor<'a> {
             found.push(Violation {
                 claim: Claim::Machine,
                 at,
-                what: "the activation stack differs from the result of the instruction".to_owned(),
+                message: "the activation stack differs from the result of the instruction"
+                    .to_owned(),
             });
         }
     }
@@ -216,7 +219,11 @@ impl<'a> ClaimMonitor<'a> {
             };
             let seen = &mut self.seen;
             let from = counter.count(self.claims, node, |fact, count| {
-                raise_maximum(&mut seen.most, fact, max_per_entry(count.since_entry));
+                raise_maximum(
+                    &mut seen.max_per_entry,
+                    fact,
+                    max_per_entry(count.since_entry),
+                );
                 raise_maximum(&mut seen.max_totals, fact, max_per_entry(count.total));
             });
             for never in self.claims.violated_never(from, node) {
@@ -258,9 +265,13 @@ impl ExecutionListener for ClaimMonitor<'_> {
             self.seen.ended_warps += 1;
             let new = WorstWarp {
                 issued: warp.issued,
-                who: warp_id,
+                warp: warp_id,
             };
-            if self.seen.worst.is_none_or(|old| new.sort_key() > old.sort_key()) {
+            if self
+                .seen
+                .worst
+                .is_none_or(|old| new.sort_key() > old.sort_key())
+            {
                 self.seen.worst = Some(new);
             }
         } else {
@@ -272,8 +283,8 @@ impl ExecutionListener for ClaimMonitor<'_> {
 }
 
 /// Raises an entry of a list to a new maximum.
-fn raise_maximum(list: &mut [Option<HeaderMaximum>], place: usize, new: HeaderMaximum) {
-    if let Some(most) = list.get_mut(place)
+fn raise_maximum(list: &mut [Option<HeaderMaximum>], index: usize, new: HeaderMaximum) {
+    if let Some(most) = list.get_mut(index)
         && most.is_none_or(|old| new.sort_key() > old.sort_key())
     {
         *most = Some(new);
@@ -309,7 +320,7 @@ fn apply_control(
             };
             expected.retain(|&(_, mask)| mask != 0);
             expected.sort_unstable();
-            let lane_targets = ways(stack, now);
+            let lane_targets = lane_targets(stack, now);
             let mut found = lane_targets.clone();
             found.sort_unstable();
             if found != expected {
@@ -320,12 +331,12 @@ fn apply_control(
         ControlEffect::Indirect { .. } => {
             // A jump to a function after a PRET is a call.
             let behind_pret = stack.topmost_tag() == Some(Tag::Ret);
-            let ways = ways(stack, now);
+            let lane_targets = lane_targets(stack, now);
             let jumps_without = |&(op, mask): &(OpIndex, Mask)| op != next.op && mask & !taken != 0;
-            if ways.iter().any(jumps_without) {
+            if lane_targets.iter().any(jumps_without) {
                 return false;
             }
-            split_lanes(stack, ways, |op| {
+            split_lanes(stack, lane_targets, |op| {
                 let is_call = behind_pret && claims.code.function_at(op).is_some();
                 let label = match is_call {
                     true => contexts.enter(here.label, here.op, op).context(),
@@ -352,26 +363,30 @@ fn apply_control(
 }
 
 /// Returns the targets of the active lanes after an operation, in the order in which they run.
-fn ways(before: &ActivationStack<ClaimPoint>, now: &ActivationStack<u32>) -> Vec<(OpIndex, Mask)> {
+fn lane_targets(
+    before: &ActivationStack<ClaimPoint>,
+    now: &ActivationStack<u32>,
+) -> Vec<(OpIndex, Mask)> {
     let parted = now.pending().iter().skip(before.pending().len());
     let stages = parted.chain(now.top());
-    let mut ways: Vec<(OpIndex, Mask)> = stages.map(|s| (OpIndex(s.next), s.mask)).collect();
-    ways.reverse();
-    ways
+    let mut lane_targets: Vec<(OpIndex, Mask)> =
+        stages.map(|s| (OpIndex(s.next), s.mask)).collect();
+    lane_targets.reverse();
+    lane_targets
 }
 
 fn split_lanes(
     stack: &mut ActivationStack<ClaimPoint>,
-    ways: Vec<(OpIndex, Mask)>,
-    mut place: impl FnMut(OpIndex) -> ClaimPoint,
+    lane_targets: Vec<(OpIndex, Mask)>,
+    mut point_of: impl FnMut(OpIndex) -> ClaimPoint,
 ) {
-    let ways: Vec<(ClaimPoint, Mask)> = ways
+    let lane_targets: Vec<(ClaimPoint, Mask)> = lane_targets
         .into_iter()
-        .map(|(op, mask)| (place(op), mask))
+        .map(|(op, mask)| (point_of(op), mask))
         .collect();
-    match ways.as_slice() {
+    match lane_targets.as_slice() {
         [(to, _)] => stack.advance(*to),
-        ways => stack.diverge(ways),
+        lane_targets => stack.diverge(lane_targets),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Variations of a launch: random buffer contents, varied scalars, and the order of diverged lanes.
 
 use fastrand::Rng;
+use warpbound_launch::PathOrder;
 use warpbound_launch::{ElementType, LaunchBuffer, LaunchFile, ParamValue};
-use warpbound_launch::{PathOrder};
 
 /// Contents of a buffer.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,7 @@ pub(super) fn variation(given: &LaunchFile, seed: u64) -> Variation {
     }
     let order = match rng.bool() {
         true => PathOrder::TakenFirst,
-        false => PathOrder::TakenLast,
+        false => PathOrder::FallThroughFirst,
     };
     Variation { launch, order }
 }
@@ -234,7 +234,12 @@ mod tests {
 
     #[test]
     fn sizes_stay_and_shuffling_keeps_the_numbers() {
-        for element in [ElementType::U8, ElementType::S16, ElementType::F32, ElementType::F64] {
+        for element in [
+            ElementType::U8,
+            ElementType::S16,
+            ElementType::F32,
+            ElementType::F64,
+        ] {
             let given = launch(element);
             let ParamValue::Buffer(buffer) = &given.params[0].value else {
                 unreachable!("a buffer")

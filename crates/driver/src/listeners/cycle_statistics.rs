@@ -3,43 +3,43 @@
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_report::timed::{Misses, OccupancyReport, SmReport, TheoreticalOccupancy};
-use warpbound_simulate::timed::{AccessKind, Event, HitLevel, EventListener, StallCycles};
+use warpbound_simulate::timed::{AccessKind, Event, EventListener, HitLevel, StallCycles};
 
 use super::tables::ratio;
 
 /// Counts of a timed simulation.
-pub(super) struct CycleStatistics {
+pub(crate) struct CycleStatistics {
     /// Cycles up to the issues of each operation by stall reason, by operation.
-    pub(super) stall_cycles: Vec<StallCycles>,
+    pub(crate) stall_cycles: Vec<StallCycles>,
     /// Shared-memory traffic by kind of access.
-    pub(super) shared: [SharedTraffic; 3],
+    pub(crate) shared: [SharedTraffic; 3],
     /// Traffic of global and local memory, by kind of access.
-    pub(super) memory: [[Traffic; 3]; 2],
-    pub(super) constant_misses: Misses,
-    pub(super) fetch_misses: Misses,
+    pub(crate) memory: [[Traffic; 3]; 2],
+    pub(crate) constant_misses: Misses,
+    pub(crate) fetch_misses: Misses,
     sms: Vec<Sm>,
 }
 
 /// Traffic of shared memory.
 #[derive(Clone, Copy, Default)]
-pub(super) struct SharedTraffic {
-    pub(super) accesses: u64,
-    pub(super) transactions: u64,
-    pub(super) conflicts: u64,
+pub(crate) struct SharedTraffic {
+    pub(crate) accesses: u64,
+    pub(crate) transactions: u64,
+    pub(crate) conflicts: u64,
 }
 
 /// Traffic of global or local memory.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Traffic {
-    pub(super) accesses: u64,
-    pub(super) requests: u64,
-    pub(super) sectors: u64,
-    pub(super) l1_lookups: u64,
-    pub(super) l1_hits: u64,
-    pub(super) l2_lookups: u64,
-    pub(super) l2_hits: u64,
-    pub(super) dram: u64,
-    pub(super) tlb_misses: u64,
+pub(crate) struct Traffic {
+    pub(crate) accesses: u64,
+    pub(crate) requests: u64,
+    pub(crate) sectors: u64,
+    pub(crate) l1_lookups: u64,
+    pub(crate) l1_hits: u64,
+    pub(crate) l2_lookups: u64,
+    pub(crate) l2_hits: u64,
+    pub(crate) dram: u64,
+    pub(crate) tlb_misses: u64,
 }
 
 /// Counts of an SM.
@@ -73,7 +73,7 @@ impl Sm {
 
 impl CycleStatistics {
     /// Creates the empty counts of a kernel.
-    pub(super) fn new(operations: usize) -> CycleStatistics {
+    pub(crate) fn new(operations: usize) -> CycleStatistics {
         CycleStatistics {
             stall_cycles: vec![StallCycles::default(); operations],
             shared: Default::default(),
@@ -104,13 +104,17 @@ impl CycleStatistics {
     }
 
     /// Returns the warp instructions per cycle of an SM, over cycles with resident blocks.
-    pub(super) fn ipc_active(&self) -> f64 {
+    pub(crate) fn ipc_active(&self) -> f64 {
         let sum = |of: fn(&Sm) -> u64| self.sms.iter().map(of).sum();
         ratio(sum(|sm| sm.issued), sum(|sm| sm.active))
     }
 
     /// Returns the achieved occupancy over cycles with resident blocks; `most` is the maximum of warps of an SM.
-    pub(super) fn occupancy(&self, most: u64, theoretical: TheoreticalOccupancy) -> OccupancyReport {
+    pub(crate) fn occupancy(
+        &self,
+        most: u64,
+        theoretical: TheoreticalOccupancy,
+    ) -> OccupancyReport {
         let sum = |of: fn(&Sm) -> u64| self.sms.iter().map(of).sum();
         let resident = ratio(sum(|sm| sm.warp_cycles), sum(|sm| sm.active));
         OccupancyReport {
@@ -122,7 +126,7 @@ impl CycleStatistics {
     }
 
     /// Returns the SMs that executed blocks.
-    pub(super) fn sms(&self) -> Vec<SmReport> {
+    pub(crate) fn sms(&self) -> Vec<SmReport> {
         let had = (0..).zip(&self.sms).filter(|(_, sm)| sm.blocks > 0);
         had.map(|(number, sm)| SmReport {
             sm: number,
@@ -144,7 +148,7 @@ impl EventListener for CycleStatistics {
                 warp, at, waited, ..
             } => self.issue(warp.sm, *at, waited),
             Event::Shared {
-                kind,
+                access: kind,
                 transactions,
                 conflicts,
                 ..
@@ -154,16 +158,16 @@ impl EventListener for CycleStatistics {
                 sum.transactions += u64::from(*transactions);
                 sum.conflicts += u64::from(*conflicts);
             }
-            Event::Global {
+            Event::Memory {
                 space,
-                kind,
+                access: kind,
                 requests,
                 sectors,
                 l1_hits,
                 l1_lookups,
                 l2_hits,
                 l2_lookups,
-                dram,
+                dram_sectors: dram,
                 tlb_misses,
                 ..
             } => {

@@ -12,13 +12,13 @@ use warpbound_simulate::functional::Counts;
 use crate::Prepared;
 
 /// Counts of an execution by operation, and their aggregates.
-pub(super) struct InstructionStatistics<'a> {
+pub(crate) struct InstructionStatistics<'a> {
     prepared: &'a Prepared<'a>,
     counts: &'a Counts,
 }
 
 impl<'a> InstructionStatistics<'a> {
-    pub(super) fn new(prepared: &'a Prepared<'a>, counts: &'a Counts) -> InstructionStatistics<'a> {
+    pub(crate) fn new(prepared: &'a Prepared<'a>, counts: &'a Counts) -> InstructionStatistics<'a> {
         InstructionStatistics { prepared, counts }
     }
 
@@ -52,7 +52,7 @@ impl<'a> InstructionStatistics<'a> {
     }
 
     /// Returns the totals over all operations.
-    pub(super) fn total(&self) -> Issued {
+    pub(crate) fn total(&self) -> Issued {
         let mut total = Issued::default();
         for (_, _, issued) in self.issued_operations() {
             total += issued;
@@ -61,7 +61,7 @@ impl<'a> InstructionStatistics<'a> {
     }
 
     /// Returns the counts by class, most frequent first.
-    pub(super) fn classes(&self) -> Vec<ClassCount> {
+    pub(crate) fn classes(&self) -> Vec<ClassCount> {
         let class = |at| {
             let class = self.prepared.program.class(at).unwrap_or("other");
             match (class, self.prepared.program.access(at)) {
@@ -77,7 +77,7 @@ impl<'a> InstructionStatistics<'a> {
     }
 
     /// Returns the counts by opcode, most frequent first.
-    pub(super) fn mnemonics(&self) -> Vec<MnemonicCount> {
+    pub(crate) fn mnemonics(&self) -> Vec<MnemonicCount> {
         let groups = self.group_by(|at| self.mnemonic(at));
         let count = |(mnemonic, (issued, _)): (&str, _)| MnemonicCount {
             mnemonic: mnemonic.to_owned(),
@@ -87,7 +87,7 @@ impl<'a> InstructionStatistics<'a> {
     }
 
     /// Returns the counts by source line; empty if no instruction has one.
-    pub(super) fn lines(&self) -> Vec<LineCount> {
+    pub(crate) fn lines(&self) -> Vec<LineCount> {
         let groups = self.group_by(|at| self.source(at));
         if groups.iter().all(|(source, _)| source.is_none()) {
             return Vec::new();
@@ -115,9 +115,12 @@ impl<'a> InstructionStatistics<'a> {
     }
 
     /// Returns the counts of instructions at which lanes can diverge, in order of address.
-    pub(super) fn branches(&self) -> Vec<BranchCount> {
+    pub(crate) fn branches(&self) -> Vec<BranchCount> {
         let can_part = |op: &Op| match op.control {
-            ControlEffect::Next | ControlEffect::Push(..) | ControlEffect::Reconverge | ControlEffect::End => false,
+            ControlEffect::Next
+            | ControlEffect::Push(..)
+            | ControlEffect::Reconverge
+            | ControlEffect::End => false,
             ControlEffect::Indirect { .. } => true,
             _ => !op.condition.is_always(),
         };
@@ -134,7 +137,7 @@ impl<'a> InstructionStatistics<'a> {
     }
 
     /// Returns the accesses by memory space and kind.
-    pub(super) fn memory(&self) -> Vec<MemoryCount> {
+    pub(crate) fn memory(&self) -> Vec<MemoryCount> {
         let mut groups: BTreeMap<(&str, &str), MemoryCount> = BTreeMap::new();
         for (at, _, issued) in self.issued_operations() {
             let Some((access, bytes)) = self.prepared.program.access(at) else {

@@ -1,33 +1,32 @@
 //! Addresses, texts and source lines of the instructions of a kernel, by operation.
 
 use warpbound_ir::OpIndex;
-use warpbound_isa::instr::MemorySpace;
-use warpbound_report::timed::{Stalls, StallCounts};
-use warpbound_simulate::timed::{self, AccessKind, HitLevel};
+use warpbound_report::timed::{StallCounts, Stalls};
+use warpbound_simulate::timed;
 
 use crate::Prepared;
 
 /// Descriptions of the instructions of a kernel.
-pub(super) struct InstrNames {
+pub(crate) struct InstrNames {
     rows: Vec<InstrName>,
     unknown: InstrName,
 }
 
 /// Description of an instruction.
 #[derive(Clone, Default)]
-pub(super) struct InstrName {
+pub(crate) struct InstrName {
     /// Address.
-    pub(super) address: String,
+    pub(crate) address: String,
     /// Disassembly.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Opcode.
-    pub(super) mnemonic: &'static str,
+    pub(crate) mnemonic: &'static str,
     /// `file:line`, where the file has a line table.
-    pub(super) source: Option<String>,
+    pub(crate) source: Option<String>,
 }
 
 impl InstrNames {
-    pub(super) fn of(prepared: &Prepared<'_>) -> InstrNames {
+    pub(crate) fn of(prepared: &Prepared<'_>) -> InstrNames {
         let name = |at: usize| {
             let addr = prepared.addr(OpIndex(at as u32));
             InstrName {
@@ -48,40 +47,13 @@ impl InstrNames {
     }
 
     /// Returns the description of an instruction.
-    pub(super) fn at(&self, at: OpIndex) -> &InstrName {
+    pub(crate) fn at(&self, at: OpIndex) -> &InstrName {
         self.rows.get(at.index()).unwrap_or(&self.unknown)
     }
 }
 
-/// Returns the name of a kind of access in reports.
-pub(super) fn access_name(kind: AccessKind) -> &'static str {
-    match kind {
-        AccessKind::Load => "load",
-        AccessKind::Store => "store",
-        AccessKind::Atomic => "atomic",
-    }
-}
-
-/// Returns the name of a memory space in reports. All spaces but local memory take the path of global memory.
-pub(super) fn space_name(space: MemorySpace) -> &'static str {
-    match space {
-        MemorySpace::Local => "local",
-        _ => "global",
-    }
-}
-
-/// Returns the name of a cache level in reports.
-pub(super) fn level_name(level: HitLevel) -> &'static str {
-    match level {
-        HitLevel::First => "first",
-        HitLevel::Second => "second",
-        HitLevel::L2 => "l2",
-        HitLevel::Dram => "dram",
-    }
-}
-
 /// Converts the cycles between two issues to named stall reasons.
-pub(super) fn stalls(waited: &timed::StallCycles) -> Stalls {
+pub(crate) fn stalls(waited: &timed::StallCycles) -> Stalls {
     // In the order of `Stall::ALL`.
     let [
         issue,
@@ -104,13 +76,8 @@ pub(super) fn stalls(waited: &timed::StallCycles) -> Stalls {
 }
 
 /// Converts the cycles between two issues to a list without zeros.
-pub(super) fn nonzero_stalls(waited: &timed::StallCycles) -> StallCounts {
+pub(crate) fn nonzero_stalls(waited: &timed::StallCycles) -> StallCounts {
     StallCounts(stalls(waited))
-}
-
-/// Formats a lane mask.
-pub(super) fn mask_text(lanes: u32) -> String {
-    format!("{lanes:#010x}")
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@ use warpbound_simulate::timed::{Event, EventListener};
 use crate::RunProgress;
 
 /// Listener that reports the number of completed blocks.
-pub(super) struct BlockProgress<'a> {
+pub(crate) struct BlockProgress<'a> {
     progress: &'a mut dyn FnMut(RunProgress),
     done: u64,
 }
 
 impl<'a> BlockProgress<'a> {
-    pub(super) fn new(progress: &'a mut dyn FnMut(RunProgress)) -> BlockProgress<'a> {
+    pub(crate) fn new(progress: &'a mut dyn FnMut(RunProgress)) -> BlockProgress<'a> {
         BlockProgress { progress, done: 0 }
     }
 }

@@ -4,37 +4,37 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use warpbound_ir::OpIndex;
-use warpbound_machine::{Parameter, MachineConfig};
+use warpbound_machine::{MachineConfig, Parameter};
 use warpbound_report::timed::{
     InstructionTime, LineTime, MemoryTraffic, Misses, SharedCount, SmReport, Stalls,
 };
 use warpbound_simulate::functional::Counts;
 use warpbound_simulate::timed::StallCycles;
 
-use super::names::{InstrNames, stalls};
 use super::cycle_statistics::{CycleStatistics, Traffic};
+use super::names::{InstrNames, stalls};
 use crate::Prepared;
 
 /// Kinds of accesses in the order of [`CycleStatistics`].
 const KINDS: [&str; 3] = ["load", "store", "atomic"];
 
 /// Rows of a report.
-pub(super) struct Tables {
-    pub(super) warp_cycles: u64,
-    pub(super) stalls: Stalls,
+pub(crate) struct Tables {
+    pub(crate) warp_cycles: u64,
+    pub(crate) stalls: Stalls,
     /// Transactions of shared memory by kind of access.
-    pub(super) shared_transactions: [u64; 3],
-    pub(super) shared: Vec<SharedCount>,
-    pub(super) memory: Vec<MemoryTraffic>,
-    pub(super) constant_misses: Misses,
-    pub(super) instruction_misses: Misses,
-    pub(super) lines: Vec<LineTime>,
-    pub(super) instructions: Vec<InstructionTime>,
-    pub(super) sms: Vec<SmReport>,
+    pub(crate) shared_transactions: [u64; 3],
+    pub(crate) shared: Vec<SharedCount>,
+    pub(crate) memory: Vec<MemoryTraffic>,
+    pub(crate) constant_misses: Misses,
+    pub(crate) instruction_misses: Misses,
+    pub(crate) lines: Vec<LineTime>,
+    pub(crate) instructions: Vec<InstructionTime>,
+    pub(crate) sms: Vec<SmReport>,
 }
 
 /// Returns `part / all`; 0 if `all` is 0.
-pub(super) fn ratio(part: u64, all: u64) -> f64 {
+pub(crate) fn ratio(part: u64, all: u64) -> f64 {
     match all {
         0 => 0.0,
         all => part as f64 / all as f64,
@@ -63,7 +63,7 @@ impl IssueTime {
 
 impl CycleStatistics {
     /// Builds the tables.
-    pub(super) fn tables(
+    pub(crate) fn tables(
         &self,
         prepared: &Prepared<'_>,
         names: &InstrNames,

@@ -4,14 +4,16 @@
 use std::io::{self, Write};
 
 use warpbound_ir::OpIndex;
-use warpbound_report::trace::{Phase, TraceMetadata, TraceArgs, TraceEvent, TraceWriter};
-use warpbound_launch::{Size};
-use warpbound_simulate::timed::{Event, HitLevel, EventListener, StallCycles, WarpPlace};
+use warpbound_launch::Size;
+use warpbound_report::trace::{Phase, TraceArgs, TraceEvent, TraceMetadata, TraceWriter};
+use warpbound_simulate::timed::{
+    Event, EventListener, HitLevel, StallCycles, WarpPlace, format_mask, path_name,
+};
 
-use super::names::{InstrNames, access_name, mask_text, space_name, nonzero_stalls};
+use super::names::{InstrNames, nonzero_stalls};
 
 /// Listener that writes a timeline. Its state is bounded by the resident blocks and warps.
-pub(super) struct Timeline<'a> {
+pub(crate) struct Timeline<'a> {
     out: TraceWriter<&'a mut dyn Write>,
     names: &'a InstrNames,
     /// Warp slots of an SM. Thread numbers beyond them are those of misses and blocks.
@@ -28,7 +30,7 @@ struct Sm {
     has_misses: bool,
     slots: Vec<WarpSlot>,
     /// Block slots; `None` is a free slot.
-    places: Vec<Option<ResidentBlock>>,
+    block_slots: Vec<Option<ResidentBlock>>,
 }
 
 /// State of a warp slot.
@@ -71,7 +73,7 @@ fn warp_thread(slot: u32) -> u64 {
 
 impl<'a> Timeline<'a> {
     /// Creates a timeline; `slots` is the number of warp slots of an SM.
-    pub(super) fn new(
+    pub(crate) fn new(
         out: &'a mut dyn Write,
         names: &'a InstrNames,
         about: &TraceMetadata<'_>,
@@ -87,7 +89,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// Completes the file; returns the first error of any write.
-    pub(super) fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(self) -> io::Result<()> {
         self.out.finish()
     }
 
@@ -95,8 +97,8 @@ impl<'a> Timeline<'a> {
         self.slots + 1
     }
 
-    fn block_thread(&self, place: usize) -> u64 {
-        self.slots + 2 + place as u64
+    fn block_thread(&self, slot: usize) -> u64 {
+        self.slots + 2 + slot as u64
     }
 
     /// Returns the state of an SM, and names its process at the first use.
@@ -153,8 +155,8 @@ impl<'a> Timeline<'a> {
     }
 
     /// Ends the slice of the last instruction of a warp.
-    fn end_issue(&mut self, cycle: u64, place: &WarpPlace) {
-        let Some(issued) = self.slot(place).issued.take() else {
+    fn end_issue(&mut self, cycle: u64, warp: &WarpPlace) {
+        let Some(issued) = self.slot(warp).issued.take() else {
             return;
         };
         let name = self.names.at(issued.at);
@@ -164,8 +166,8 @@ impl<'a> Timeline<'a> {
             ph: Phase::Complete,
             ts: issued.cycle,
             dur: Some(cycle.saturating_sub(issued.cycle)),
-            pid: process_id(place.sm),
-            tid: warp_thread(place.slot),
+            pid: process_id(warp.sm),
+            tid: warp_thread(warp.slot),
             id: None,
             s: None,
             args: Some(TraceArgs::Issue {
@@ -174,7 +176,7 @@ impl<'a> Timeline<'a> {
                 source: name.source.as_deref(),
                 block: issued.block,
                 warp: issued.warp,
-                active: mask_text(issued.active),
+                active: format_mask(issued.active),
                 stalls: nonzero_stalls(&issued.waited),
             }),
         });
@@ -182,32 +184,32 @@ impl<'a> Timeline<'a> {
 
     /// Assigns a block to the first free block slot.
     fn begin_block(&mut self, sm: u32, running: ResidentBlock) {
-        let block_slots = &mut self.sm(sm).places;
+        let block_slots = &mut self.sm(sm).block_slots;
         match block_slots.iter().position(Option::is_none) {
-            Some(place) => block_slots[place] = Some(running),
+            Some(slot) => block_slots[slot] = Some(running),
             None => {
                 block_slots.push(Some(running));
-                let find_block_slot = block_slots.len() - 1;
-                let thread = self.block_thread(find_block_slot);
-                let name = format!("blocks {find_block_slot}");
-                self.out.thread(process_id(sm), thread, &name, find_block_slot as u64);
+                let slot = block_slots.len() - 1;
+                let thread = self.block_thread(slot);
+                let name = format!("blocks {slot}");
+                self.out.thread(process_id(sm), thread, &name, slot as u64);
             }
         }
     }
 
     /// Returns the slot of a block.
-    fn place(&mut self, sm: u32, number: u64) -> Option<usize> {
-        let places = &self.sm(sm).places;
+    fn find_block_slot(&mut self, sm: u32, number: u64) -> Option<usize> {
+        let block_slots = &self.sm(sm).block_slots;
         let is = |running: &Option<ResidentBlock>| running.is_some_and(|r| r.number == number);
-        places.iter().position(is)
+        block_slots.iter().position(is)
     }
 
     /// Frees the slot of a block and writes its slice.
     fn end_block(&mut self, cycle: u64, sm: u32, number: u64) {
-        let Some(place) = self.place(sm, number) else {
+        let Some(slot) = self.find_block_slot(sm, number) else {
             return;
         };
-        let Some(running) = self.sm(sm).places[place].take() else {
+        let Some(running) = self.sm(sm).block_slots[slot].take() else {
             return;
         };
         let [x, y, z] = running.index;
@@ -218,7 +220,7 @@ impl<'a> Timeline<'a> {
             ts: running.cycle,
             dur: Some(cycle.saturating_sub(running.cycle)),
             pid: process_id(sm),
-            tid: self.block_thread(place),
+            tid: self.block_thread(slot),
             id: None,
             s: None,
             args: Some(TraceArgs::Block {
@@ -230,7 +232,14 @@ impl<'a> Timeline<'a> {
     }
 
     /// Writes an asynchronous slice, from the issue of an access to its completion.
-    fn write_access(&mut self, cycle: u64, done: u64, warp: &WarpPlace, name: &str, args: TraceArgs<'_>) {
+    fn write_access(
+        &mut self,
+        cycle: u64,
+        done: u64,
+        warp: &WarpPlace,
+        name: &str,
+        args: TraceArgs<'_>,
+    ) {
         let next_slice_id = self.id;
         self.id += 1;
         let ends = [
@@ -254,12 +263,13 @@ impl<'a> Timeline<'a> {
     }
 
     /// Writes an instant for a miss of a first-level cache.
-    fn write_miss(&mut self, cycle: u64, sm: u32, what: &str, found: HitLevel) {
+    fn write_miss(&mut self, cycle: u64, sm: u32, access: &str, found: HitLevel) {
         let thread = self.miss_thread();
         let drawn = self.sm(sm);
         if !drawn.has_misses {
             drawn.has_misses = true;
-            self.out.thread(process_id(sm), thread, "misses", self.slots);
+            self.out
+                .thread(process_id(sm), thread, "misses", self.slots);
         }
         let from = match found {
             HitLevel::First => "first cache",
@@ -267,50 +277,42 @@ impl<'a> Timeline<'a> {
             HitLevel::L2 => "L2",
             HitLevel::Dram => "DRAM",
         };
-        let name = format!("{what} from {from}");
+        let name = format!("{access} from {from}");
         let at = [cycle, process_id(sm), thread];
         self.write(&name, "miss", Phase::Instant, at, None);
     }
-}
 
-impl EventListener for Timeline<'_> {
-    fn event(&mut self, cycle: u64, event: &Event) {
+    /// Writes an instant for the release of a barrier, on the thread of the block.
+    fn write_barrier(&mut self, cycle: u64, sm: u32, block: u64, warps: u32) {
+        if let Some(slot) = self.find_block_slot(sm, block) {
+            let at = [cycle, process_id(sm), self.block_thread(slot)];
+            let args = Some(TraceArgs::Barrier { warps });
+            self.write("barrier opens", "barrier", Phase::Instant, at, args);
+        }
+    }
+    /// Writes an instant that concerns the whole kernel.
+    fn write_kernel_event(&mut self, cycle: u64, name: &str) {
+        self.out.event(&TraceEvent {
+            name,
+            cat: "kernel",
+            ph: Phase::Instant,
+            ts: cycle,
+            dur: None,
+            pid: process_id(0),
+            tid: 0,
+            id: None,
+            s: Some("g"),
+            args: None,
+        });
+    }
+
+    /// Writes the slice of an access to memory.
+    fn write_memory_event(&mut self, cycle: u64, event: &Event) {
         match event {
-            &Event::BlockBegins {
-                sm,
-                number,
-                block,
-                warps,
-            } => self.begin_block(
-                sm,
-                ResidentBlock {
-                    cycle,
-                    number,
-                    index: block,
-                    warps,
-                },
-            ),
-            Event::Issue {
-                warp,
-                at,
-                active,
-                waited,
-                ..
-            } => {
-                self.end_issue(cycle, warp);
-                self.slot(warp).issued = Some(OpenSlice {
-                    cycle,
-                    at: *at,
-                    block: warp.block,
-                    warp: warp.warp,
-                    active: *active,
-                    waited: *waited,
-                });
-            }
             Event::Shared {
                 warp,
                 at,
-                kind,
+                access: kind,
                 transactions,
                 conflicts,
                 done,
@@ -321,18 +323,18 @@ impl EventListener for Timeline<'_> {
                     transactions: *transactions,
                     conflicts: *conflicts,
                 };
-                let name = format!("shared {}", access_name(*kind));
+                let name = format!("shared {}", kind.name());
                 self.write_access(cycle, *done, warp, &name, args);
             }
-            Event::Global {
+            Event::Memory {
                 warp,
                 at,
                 space,
-                kind,
+                access: kind,
                 sectors,
                 l1_hits,
                 l2_hits,
-                dram,
+                dram_sectors: dram,
                 done,
                 ..
             } => {
@@ -344,38 +346,61 @@ impl EventListener for Timeline<'_> {
                     l2_hits: *l2_hits,
                     dram: *dram,
                 };
-                let name = format!("{} {}", space_name(*space), access_name(*kind));
+                let name = format!("{} {}", path_name(*space), kind.name());
                 self.write_access(cycle, *done, warp, &name, args);
             }
+            _ => {}
+        }
+    }
+}
+
+impl EventListener for Timeline<'_> {
+    fn event(&mut self, cycle: u64, event: &Event) {
+        match event {
+            &Event::BlockBegins {
+                sm,
+                block: number,
+                index,
+                warps,
+            } => self.begin_block(
+                sm,
+                ResidentBlock {
+                    cycle,
+                    number,
+                    index,
+                    warps,
+                },
+            ),
+            Event::Issue {
+                warp,
+                at,
+                active,
+                waited,
+                ..
+            } => {
+                let slice = OpenSlice {
+                    cycle,
+                    at: *at,
+                    block: warp.block,
+                    warp: warp.warp,
+                    active: *active,
+                    waited: *waited,
+                };
+                self.end_issue(cycle, warp);
+                self.slot(warp).issued = Some(slice);
+            }
+            Event::Shared { .. } | Event::Memory { .. } => self.write_memory_event(cycle, event),
             &Event::ConstantMiss { sm, found, .. } => self.write_miss(cycle, sm, "constant", found),
             &Event::FetchMiss { sm, found, .. } => self.write_miss(cycle, sm, "instruction", found),
             &Event::BarrierOpens { sm, block, warps } => {
-                if let Some(place) = self.place(sm, block) {
-                    let at = [cycle, process_id(sm), self.block_thread(place)];
-                    let args = Some(TraceArgs::Barrier { warps });
-                    self.write("barrier opens", "barrier", Phase::Instant, at, args);
-                }
+                self.write_barrier(cycle, sm, block, warps)
             }
             Event::WarpEnds { warp } => self.end_issue(cycle, warp),
-            &Event::BlockEnds { sm, number, .. } => self.end_block(cycle, sm, number),
-            Event::Launched | Event::Done => {
-                let name = match event {
-                    Event::Launched => "launched",
-                    _ => "done",
-                };
-                self.out.event(&TraceEvent {
-                    name,
-                    cat: "kernel",
-                    ph: Phase::Instant,
-                    ts: cycle,
-                    dur: None,
-                    pid: process_id(0),
-                    tid: 0,
-                    id: None,
-                    s: Some("g"),
-                    args: None,
-                });
-            }
+            &Event::BlockEnds {
+                sm, block: number, ..
+            } => self.end_block(cycle, sm, number),
+            Event::Launched => self.write_kernel_event(cycle, "launched"),
+            Event::Done => self.write_kernel_event(cycle, "done"),
         }
     }
 }

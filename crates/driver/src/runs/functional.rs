@@ -7,15 +7,16 @@ use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Diagnostic;
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
+use warpbound_launch::{
+    GlobalMemory, LaunchFile, PathOrder, check_limits, compare_buffers, output_files,
+};
 use warpbound_load::Kernel;
-use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder, check_limits, compare_buffers, output_files};
 use warpbound_report::functional::FunctionalReport;
-use warpbound_simulate::functional::{Fault, FaultKind, launch_on};
+use warpbound_simulate::functional::{Fault, FaultKind, launch_parallel};
 
 use super::notes;
 use crate::listeners::instruction_statistics::InstructionStatistics;
 use crate::{Prepared, Session};
-
 
 /// Default limit of the warp instructions of a run.
 pub(crate) const MAX_INSTRUCTIONS: u64 = 1_000_000_000;
@@ -103,14 +104,14 @@ impl Session {
     ) -> Result<FunctionalRun, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         if !matches!(prepared.program, Program::Nvidia(_)) {
-            let what = Diagnostic::new("mini-SIMT kernels have no untimed execution");
-            let diagnostic = what.in_kernel(kernel.demangled());
+            let message = Diagnostic::new("mini-SIMT kernels have no untimed execution");
+            let diagnostic = message.in_kernel(kernel.demangled());
             return Err(self.locate(diagnostic.hint("omit --functional")));
         }
         check_limits(kernel, grid)?;
         let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
         let (run, mut memory) = self.bind(&prepared, grid, options.order, most)?;
-        let counts = launch_on(&prepared.code, &run, &mut memory, options.threads, progress)
+        let counts = launch_parallel(&prepared.code, &run, &mut memory, options.threads, progress)
             .map_err(|fault| self.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
         let compared = compare_buffers(kernel, grid, &memory);
         let statistics = InstructionStatistics::new(&prepared, &counts);
@@ -154,8 +155,8 @@ impl Prepared<'_> {
         if let (true, Some(callee)) = (is_outside, self.external_callee(fault.at)) {
             fault.kind = FaultKind::ExternalCode(callee);
         }
-        let what = Diagnostic::new(format!("{name}: {fault}"));
-        let mut diagnostic = self.at_op(what, fault.at);
+        let message = Diagnostic::new(format!("{name}: {fault}"));
+        let mut diagnostic = self.at_op(message, fault.at);
         diagnostic.location.source = self.source(self.addr(fault.at));
         if fault.is_instruction_limit() {
             return diagnostic.hint("--max-instructions allows more");

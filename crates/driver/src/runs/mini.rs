@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use crate::mini;
 use warpbound_base::Diagnostic;
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::Program;
-use warpbound_load::{Kernel};
-use crate::mini;
+use warpbound_load::Kernel;
 use warpbound_report::RunReport;
 use warpbound_simulate::mini::{CycleEvent, Simulation, Start};
 
@@ -48,7 +48,7 @@ impl Session {
         let prepared = self.prepare(kernel)?;
         let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
         let not_runnable =
-            |at: OpIndex, what: String| here(prepared.at_op(Diagnostic::new(what), at));
+            |at: OpIndex, message: String| here(prepared.at_op(Diagnostic::new(message), at));
         self.check_machine(&prepared).map_err(here)?;
         let cells = prepared.launch_cells(launch)?;
         let simulation = Simulation::new(&prepared.code, machine)
@@ -141,9 +141,12 @@ impl Prepared<'_> {
     /// # Errors
     ///
     /// A launch constant has no value, or the kernel has no launch constant of a given name.
-    pub(crate) fn launch_cells(&self, launch: &mini::LaunchFile) -> Result<Vec<(Cell, u32)>, Diagnostic> {
-        let fault = |what: String| {
-            Diagnostic::new(what)
+    pub(crate) fn launch_cells(
+        &self,
+        launch: &mini::LaunchFile,
+    ) -> Result<Vec<(Cell, u32)>, Diagnostic> {
+        let fault = |message: String| {
+            Diagnostic::new(message)
                 .in_kernel(self.kernel.demangled())
                 .in_file(launch.file.as_str())
         };
@@ -172,7 +175,13 @@ impl Prepared<'_> {
 }
 
 /// Writes a cycle of the trace.
-fn write_trace_line(prepared: &Prepared<'_>, width: u32, warps: usize, event: CycleEvent, line: &mut String) {
+fn write_trace_line(
+    prepared: &Prepared<'_>,
+    width: u32,
+    warps: usize,
+    event: CycleEvent,
+    line: &mut String,
+) {
     // Writing to a string cannot fail.
     let _ = match event {
         CycleEvent::Issue {

@@ -9,7 +9,7 @@ use crate::Prepared;
 pub(crate) fn notes(prepared: &Prepared<'_>, counts: &Counts) -> Vec<RunNote> {
     let size = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
     let spell = |note: &Note| {
-        let (what, thread) = match note.kind {
+        let (message, thread) = match note.kind {
             NoteKind::Unwritten { thread, address } => (
                 format!(
                     "byte {address} of shared memory is read, but no thread of the block has written it"
@@ -31,7 +31,7 @@ pub(crate) fn notes(prepared: &Prepared<'_>, counts: &Counts) -> Vec<RunNote> {
                 .unwrap_or("?")
                 .to_owned(),
             source: prepared.source(prepared.addr(note.at)),
-            message: what,
+            message,
             location: format!("{thread}block {}", size(note.block)),
             times: note.times,
         }

@@ -5,21 +5,25 @@ use std::num::NonZero;
 
 use warpbound_base::{Diagnostic, Named};
 use warpbound_isa::{Program, nvidia};
+use warpbound_launch::{
+    GlobalMemory, Launch, LaunchFile, PathOrder, StartCaches, compare_buffers, output_files,
+};
 use warpbound_load::Kernel;
-use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder, StartCaches, compare_buffers, output_files};
-use warpbound_machine::{GpuModel, Occupancy, Parameter, Selection, MachineConfig, ParameterSum, SchedulerPolicy};
+use warpbound_machine::{
+    GpuModel, MachineConfig, Occupancy, Parameter, ParameterSum, SchedulerPolicy, Selection,
+};
 use warpbound_report::functional::Issued;
 use warpbound_report::timed::{ParameterOverride, Spread, TimedReport};
 use warpbound_report::trace::TraceMetadata;
 use warpbound_simulate::functional::Counts;
-use warpbound_simulate::timed::{Caches, TimedResult, Interlock, EventListener, Setup};
+use warpbound_simulate::timed::{Caches, EventListener, Interlock, Setup, TimedResult};
 
 use super::functional::MAX_INSTRUCTIONS;
 use super::notes;
 use crate::listeners::cycle_statistics::CycleStatistics;
-use crate::listeners::events::Events;
-use crate::listeners::names::Names;
-use crate::listeners::progress::Blocks;
+use crate::listeners::events::EventFile;
+use crate::listeners::names::InstrNames;
+use crate::listeners::progress::BlockProgress;
 use crate::listeners::tables;
 use crate::listeners::timeline::Timeline;
 use crate::{Prepared, Session};
@@ -31,7 +35,6 @@ mod sensitivities;
 
 #[cfg(test)]
 mod tests;
-
 
 /// Options of a timed simulation.
 #[derive(Clone, Debug)]
@@ -167,9 +170,9 @@ impl Session {
             timeline,
             progress,
         } = hooks;
-        let tried = timed.search_ends(progress)?;
+        let selection_search = timed.search_ends(progress)?;
         let (launch, mut memory) = timed.start()?;
-        let names = Names::of(&prepared);
+        let names = InstrNames::of(&prepared);
         let about = TraceMetadata {
             file: &self.file,
             kernel: &kernel.demangled(),
@@ -177,73 +180,32 @@ impl Session {
             time: TraceMetadata::TIME,
         };
         let slots = timed.setup.machine[Parameter::SmWarps];
-        let events = events.map(|out| Events::new(out, &names));
+        let events = events.map(|out| EventFile::new(out, &names));
         let timeline = timeline.map(|out| Timeline::new(out, &names, &about, slots));
-        let done = Blocks::new(&mut *progress);
+        let done = BlockProgress::new(&mut *progress);
         let statistics = CycleStatistics::new(prepared.code.ops.len());
         let mut listener = ((statistics, done), (events, timeline));
         let finished = timed.run(&timed.setup, &launch, &mut memory, &mut listener)?;
         let ((statistics, _), (events, timeline)) = listener;
         let compared = compare_buffers(kernel, grid, &memory);
-        let cycles = finished.cycles.0.0;
         let is_short = options.spread && timed.is_short(&finished);
         let sensitivities = match options.sensitivities || is_short {
             true => Some(timed.sensitivities(&finished, progress)),
             false => None,
         };
-        let spread = sensitivities.as_deref().map(Spread::of);
-        let sensitivities = sensitivities.filter(|_| options.sensitivities);
-        let machine = &timed.setup.machine;
-        let clock = machine[Parameter::Clock];
-        let issued = total(&finished.counts);
-        let tables = statistics.tables(&prepared, &names, &finished.counts, machine);
-        let theoretical = occupancy::theoretical(&timed.occupancy(&timed.setup, &launch)?);
+        let occupancy = timed.occupancy(&timed.setup, &launch)?;
         let report = TimedReport {
-            schema: TimedReport::SCHEMA,
-            file: self.file.clone(),
-            kernel: kernel.demangled(),
-            grid: grid.grid,
-            block: grid.block,
-            machine: options.machine.name.clone(),
-            machine_title: options.machine.title.clone(),
-            machine_sms: machine[Parameter::SmCount],
-            scheduler: timed.setup.policy.to_string(),
-            selection: selection_name(options.selection),
-            set: timed.parameter_overrides(),
-            selection_search: tried,
-            caches: options.caches.unwrap_or(grid.caches).name(),
-            interlock: options.interlock.name(),
-            cycles,
-            clock_khz: clock,
-            milliseconds: tables::ratio(cycles, clock),
-            divergences: finished.counts.divergences.iter().sum(),
+            selection_search,
             checked_elements: compared.elements,
-            notes: notes::notes(&prepared, &finished.counts),
-            ipc: tables::ratio(issued.warp_instructions, cycles),
-            ipc_active: statistics.ipc_active(),
-            occupancy: statistics.occupancy(machine[Parameter::SmWarps], theoretical),
-            issued,
-            warp_cycles: tables.warp_cycles,
-            stalls: tables.stalls,
-            shared_read_transactions: tables.shared_transactions[0],
-            shared_write_transactions: tables.shared_transactions[1],
-            shared_atomic_transactions: tables.shared_transactions[2],
-            shared: tables.shared,
-            memory: tables.memory,
-            constant_misses: tables.constant_misses,
-            instruction_misses: tables.instruction_misses,
-            lines: tables.lines,
-            instructions: tables.instructions,
-            sms: tables.sms,
-            assumptions: timed.assumptions(&finished.used_parameters),
-            spread,
-            sensitivities,
+            spread: sensitivities.as_deref().map(Spread::of),
+            sensitivities: sensitivities.filter(|_| options.sensitivities),
+            ..timed.report(&finished, &statistics, &names, &occupancy)
         };
         Ok(TimedRun {
             report,
             memory,
             unexpected: compared.mismatch,
-            events: events.map_or(Ok(()), Events::finish),
+            events: events.map_or(Ok(()), EventFile::finish),
             timeline: timeline.map_or(Ok(()), Timeline::finish),
         })
     }
@@ -285,12 +247,14 @@ impl<'a> TimedLaunch<'a> {
         options: &'a TimedOptions,
     ) -> Result<TimedLaunch<'a>, Diagnostic> {
         let Program::Nvidia(program) = &prepared.program else {
-            let what = Diagnostic::new("mini-SIMT kernels do not run on machines for GPU kernels");
-            return Err(session.locate(what.in_kernel(prepared.kernel.demangled())));
+            let message =
+                Diagnostic::new("mini-SIMT kernels do not run on machines for GPU kernels");
+            return Err(session.locate(message.in_kernel(prepared.kernel.demangled())));
         };
         let name = &options.machine.name;
         let here = |d: Diagnostic| d.in_file(format!("machine {name} with changed parameters"));
-        let machine = apply_overrides(options.machine.select(options.selection), options).map_err(here)?;
+        let machine =
+            apply_overrides(options.machine.select(options.selection), options).map_err(here)?;
         let setup = Setup {
             machine,
             policy: options.scheduler.unwrap_or(options.machine.choices.policy),
@@ -309,6 +273,64 @@ impl<'a> TimedLaunch<'a> {
             options,
             setup,
         })
+    }
+
+    /// Returns the report of a simulation, without repetitions and comparisons of buffers.
+    fn report(
+        &self,
+        finished: &TimedResult,
+        statistics: &CycleStatistics,
+        names: &InstrNames,
+        occupancy: &Occupancy,
+    ) -> TimedReport {
+        let (options, grid) = (self.options, self.grid);
+        let machine = &self.setup.machine;
+        let clock = machine[Parameter::Clock];
+        let issued = total(&finished.counts);
+        let tables = statistics.tables(self.prepared, names, &finished.counts, machine);
+        let theoretical = occupancy::theoretical(occupancy);
+        let cycles = finished.cycles.0.0;
+        TimedReport {
+            schema: TimedReport::SCHEMA,
+            file: self.session.file.clone(),
+            kernel: self.prepared.kernel.demangled(),
+            grid: grid.grid,
+            block: grid.block,
+            machine: options.machine.name.clone(),
+            machine_title: options.machine.title.clone(),
+            machine_sms: machine[Parameter::SmCount],
+            scheduler: self.setup.policy.to_string(),
+            selection: selection_name(options.selection),
+            set: self.parameter_overrides(),
+            selection_search: None,
+            caches: options.caches.unwrap_or(grid.caches).name(),
+            interlock: options.interlock.name(),
+            cycles,
+            clock_khz: clock,
+            milliseconds: tables::ratio(cycles, clock),
+            divergences: finished.counts.divergences.iter().sum(),
+            checked_elements: 0,
+            notes: notes::notes(self.prepared, &finished.counts),
+            ipc: tables::ratio(issued.warp_instructions, cycles),
+            ipc_active: statistics.ipc_active(),
+            occupancy: statistics.occupancy(machine[Parameter::SmWarps], theoretical),
+            issued,
+            warp_cycles: tables.warp_cycles,
+            stalls: tables.stalls,
+            shared_read_transactions: tables.shared_transactions[0],
+            shared_write_transactions: tables.shared_transactions[1],
+            shared_atomic_transactions: tables.shared_transactions[2],
+            shared: tables.shared,
+            memory: tables.memory,
+            constant_misses: tables.constant_misses,
+            instruction_misses: tables.instruction_misses,
+            lines: tables.lines,
+            instructions: tables.instructions,
+            sms: tables.sms,
+            assumptions: self.assumptions(&finished.used_parameters),
+            spread: None,
+            sensitivities: None,
+        }
     }
 
     /// Returns the parameters that the user has set.
@@ -337,7 +359,7 @@ impl<'a> TimedLaunch<'a> {
     /// Computes the theoretical occupancy of the launch.
     fn occupancy(&self, setup: &Setup, launch: &Launch) -> Result<Occupancy, Diagnostic> {
         let found = occupancy::occupancy(&self.options.machine.name, launch, setup);
-        found.map_err(|what| self.here(what))
+        found.map_err(|message| self.here(message))
     }
 
     /// Adds file and kernel to a diagnostic.
@@ -383,7 +405,10 @@ fn selection_name(pick: Selection) -> String {
 }
 
 /// Applies the user's parameter values to a machine; refuses inconsistent ones.
-fn apply_overrides(mut machine: MachineConfig, options: &TimedOptions) -> Result<MachineConfig, Diagnostic> {
+fn apply_overrides(
+    mut machine: MachineConfig,
+    options: &TimedOptions,
+) -> Result<MachineConfig, Diagnostic> {
     if options.parameters_set().next().is_none() {
         return Ok(machine);
     }

@@ -1,9 +1,9 @@
-//! The graphs of the appendix of `warp-cfg-2023`, on our own kernels.
+//! Graphs of the appendix of `warp-cfg-2023`, on our own kernels.
 
 use warpbound_driver::{AgreementDomain, DivergenceOrder, CfgLevel, WarpModel, BoundOptions, Session};
 use warpbound_report::graph::EdgeKind;
 
-/// The steps of a graph, one per line; `~>` is an edge that no lane walks.
+/// Returns the edges of a graph, one per line; `~>` is an edge that no lane takes.
 fn steps(file: &str, kernel: &str, model: WarpModel) -> String {
     let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
     let contents = std::fs::read(path).expect("the cubin is in the repository");
@@ -57,7 +57,7 @@ fn figure_2_if_then_else() {
 const TILED: &str =
     "void product::tiled<float, 16, false>(float const*, float const*, float*, int)";
 
-/// A tiled matrix product: all lanes agree on the conditions of both loops, so that nothing waits
+/// A tiled matrix product: all lanes agree on the conditions of both loops, so that no lane is pending
 /// when the warp exits.
 #[test]
 fn figure_3_tiled_matrix_product() {

@@ -1,18 +1,18 @@
-//! Kernels of the repository run without time, against references in Rust.
+//! Untimed execution of kernels of the repository, compared with references in Rust.
 
 use warpbound_driver::Session;
 use warpbound_launch::{ElementType, Expected, LaunchBuffer, LaunchFile, LaunchParam, ParamValue, StartCaches};
 
-/// A parameter of a launch.
+/// Parameter of a launch.
 enum Given<'a> {
     Number(i32),
-    /// What a buffer holds at the start.
+    /// Initial contents of a buffer.
     Input(&'a [i32]),
-    /// What a buffer holds at the start and at the end.
+    /// Initial and final contents of a buffer.
     Output(&'a [i32], &'a [i32]),
 }
 
-/// Runs a kernel as compiled for each chip; all elements of outputs are compared.
+/// Runs a kernel as compiled for each GPU, and compares all elements of the outputs.
 fn run(file: &str, kernel: &str, grid: [u32; 3], block: [u32; 3], params: &[Given<'_>]) {
     for chip in ["sm_50", "sm_61", "sm_62"] {
         let file = format!("{file}.{chip}.cubin");
@@ -91,7 +91,7 @@ fn launch(
     Ok(())
 }
 
-/// Numbers of -500 to 499.
+/// Returns numbers from -500 to 499.
 fn random(seed: u64, count: usize) -> Vec<i32> {
     let mut rng = fastrand::Rng::with_seed(seed);
     (0..count).map(|_| rng.i32(-500..500)).collect()
@@ -120,7 +120,7 @@ fn matrix_product() {
     );
 }
 
-/// A wrong expectation is told, with place and both numbers.
+/// A wrong expectation is reported with its location and both numbers.
 #[test]
 fn what_is_not_expected() {
     let (one, two) = ([1; 16], [2; 16]);
@@ -234,7 +234,7 @@ fn aligned_sequences() {
     );
 }
 
-/// A run without time that comes to a clock ends, and says so.
+/// Untimed execution of a clock read is a fault.
 #[test]
 fn clocks() {
     let numbers = [1; 64];
@@ -260,7 +260,7 @@ fn clocks() {
     );
 }
 
-/// An access behind a buffer is told with its thread.
+/// An access beyond a buffer is reported with its thread.
 #[test]
 fn accesses_outside() {
     let numbers = [1; 32];

@@ -1,10 +1,10 @@
-//! Launches with textures and surfaces that must not end well.
+//! Launches with textures and surfaces that must fail.
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::Session;
 use warpbound_launch::{LaunchFile};
 
-/// Runs a kernel of `kernels/built`; what stopped it.
+/// Runs a kernel of `kernels/built` and returns its fault.
 #[track_caller]
 fn stopped(file: &str, text: &str) -> String {
     let path = format!(
@@ -21,7 +21,7 @@ fn stopped(file: &str, text: &str) -> String {
     run.expect_err("it is stopped").to_string()
 }
 
-/// A copy of 4 by 2 pixels between surfaces, `from` and `to` as the text says.
+/// Returns a launch that copies 4 by 2 pixels between the surfaces `from` and `to`.
 fn copy(params: &str, objects: &str) -> String {
     format!(
         "kernel = \"surface_copy\"\ngrid = [1]\nblock = [4, 2]\n{params}\n\
@@ -77,7 +77,7 @@ fn another_kind_of_surface() {
     );
 }
 
-/// A row of texture `t`, read through a filter.
+/// Returns a launch that reads a row of texture `t` through a filter.
 fn row(texture: &str) -> String {
     format!(
         "kernel = \"texture_blur\"\ngrid = [1]\nblock = [4]\n[[param]]\ntexture = \"t\"\n\

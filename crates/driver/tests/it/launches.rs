@@ -1,4 +1,4 @@
-//! The committed launches of our own kernels end as they say.
+//! The committed launches of our own kernels give their expected results.
 
 use std::path::Path;
 

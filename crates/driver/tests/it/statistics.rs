@@ -1,4 +1,4 @@
-//! What runs without time count, against what can be counted by hand.
+//! Counts of untimed executions, compared with counts by hand.
 #![allow(clippy::panic, reason = "tests")]
 
 use warpbound_base::Diagnostic;
@@ -21,7 +21,7 @@ fn run(file: &str, launch: &str) -> FunctionalReport {
     run.report
 }
 
-/// Each way to count comes to the same.
+/// All groupings have the same totals.
 fn check_sums(report: &FunctionalReport) {
     let sum = |parts: Vec<Issued>| {
         let mut sum = Issued::default();
@@ -51,7 +51,7 @@ fn check_sums(report: &FunctionalReport) {
     assert_eq!(of_classes, accesses);
 }
 
-/// Warps, threads, bytes of a memory.
+/// Returns warps, threads and bytes of a memory space.
 fn accesses(report: &FunctionalReport, space: &str, access: &str) -> [u64; 3] {
     let found = report
         .memory
@@ -93,7 +93,7 @@ fn accesses_of_a_matrix_product() {
     }
 }
 
-/// Of 0, 1, 2, ... each warp has even and odd numbers, and parts once; of zeros it has even ones only.
+/// Of 0, 1, 2, ... each warp has even and odd numbers, and diverges once; of zeros it has even ones only.
 #[test]
 fn divergence_of_an_if() {
     for (fill, divergences) in [("iota", 3), ("zeros", 0)] {
@@ -130,7 +130,7 @@ fn divergence_of_an_if() {
             .map(|l| l.issued.warp_instructions)
             .collect();
         assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
-        // Both sides of a warp that parts are issued for half of its lanes.
+        // Both sides of a diverged warp are issued for half of its lanes.
         let even = report
             .lines
             .iter()

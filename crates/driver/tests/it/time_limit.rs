@@ -1,4 +1,4 @@
-//! Work that is given up: at each stage, with nothing concluded from it.
+//! Time limits stop the work at each stage, without a result.
 
 use std::path::Path;
 use std::time::Duration;
@@ -48,6 +48,6 @@ fn each_stage_gives_up() {
     };
     assert!(matches!(solved(Deadline::default()), SolveOutcome::Bounded(_)));
     assert!(matches!(solved(past()), SolveOutcome::SolverFailed(_)));
-    // A deadline that no clock can show is none.
+    // A deadline beyond the range of the clock is no deadline.
     assert!(!Deadline::after(Duration::MAX).is_past());
 }

@@ -226,8 +226,8 @@ fn predicates_to_register(modifiers: &[&str], operands: &Operands<'_>) -> Option
     let bits = match count {
         FLAGS => Expr::Cell(Cell::CC),
         count => (1..count).fold(Expr::Cell(Cell::pred(0)), |bits, n| {
-            let place = Expr::Const(n.into());
-            add(bits, shl(Expr::Cell(Cell::pred(n)), place))
+            let shift = Expr::Const(n.into());
+            add(bits, shl(Expr::Cell(Cell::pred(n)), shift))
         }),
     };
     let bits = shl(and(bits, Expr::Const(mask)), Expr::Const(from));

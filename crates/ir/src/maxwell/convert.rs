@@ -139,7 +139,7 @@ fn integer_words(operand: &Operand, kind: IntegerType) -> Option<Vec<Expr>> {
             .map(|number| word_of(operand, number))
             .collect::<Option<Vec<Expr>>>()?,
     };
-    let place = match (operand.select, kind.width()) {
+    let shift = match (operand.select, kind.width()) {
         ("", _) => return Some(words),
         (".B1", 8) => 8,
         (".B2", 8) => 16,
@@ -148,6 +148,6 @@ fn integer_words(operand: &Operand, kind: IntegerType) -> Option<Vec<Expr>> {
         _ => return None,
     };
     let used = Expr::Const(u32::MAX >> (32 - kind.width()));
-    let shifted = |word| and(shr(word, Expr::Const(place)), used.clone());
+    let shifted = |word| and(shr(word, Expr::Const(shift)), used.clone());
     Some(words.into_iter().map(shifted).collect())
 }

@@ -14,9 +14,9 @@ const CARRY: u32 = 2;
 const OVERFLOW: u32 = 3;
 
 /// Flag of the condition code, 0 or 1.
-fn flag(place: u32) -> Expr {
+fn flag(bit: u32) -> Expr {
     and(
-        shr(Expr::Cell(Cell::CC), Expr::Const(place)),
+        shr(Expr::Cell(Cell::CC), Expr::Const(bit)),
         Expr::Const(1),
     )
 }
@@ -222,7 +222,7 @@ impl CarrySum {
         writes.extend(register.map(|cell| (cell, self.value())));
         if operands.sets_cc() {
             let (sign, overflow) = self.sign_and_overflow();
-            let at = |flag: Expr, place| shl(flag, Expr::Const(place));
+            let at = |flag: Expr, bit| shl(flag, Expr::Const(bit));
             let flags = or(
                 or(at(self.is_zero(), ZERO), at(sign, SIGN)),
                 or(at(self.carry_out(), CARRY), at(overflow, OVERFLOW)),

@@ -256,8 +256,8 @@ pub(super) fn saturated(value: Expr, saturates: bool) -> Expr {
 /// Words of the first `N` operands, each a double.
 fn doubles<const N: usize>(operands: &Operands<'_>) -> Option<Vec<Expr>> {
     let mut words = Vec::with_capacity(2 * N);
-    for place in 0..N {
-        words.extend(operands.double(place)?);
+    for index in 0..N {
+        words.extend(operands.double(index)?);
     }
     Some(words)
 }

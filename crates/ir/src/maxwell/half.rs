@@ -162,26 +162,26 @@ fn comparison_result(comparison: Comparison, numbers: &[&Component], flush: Flus
 
 /// First `count` operands, and the index of the operand after them: an immediate takes two, the high half first.
 fn pairs(operands: &Operands<'_>, count: usize) -> Option<(Vec<HalfPair>, usize)> {
-    let mut place = 0;
+    let mut index = 0;
     let mut pairs = Vec::with_capacity(count);
     for _ in 0..count {
-        let operand = operands.reads.get(place)?;
-        place += 1;
+        let operand = operands.reads.get(index)?;
+        index += 1;
         let OperandValue::Half(high) = operand.value else {
             pairs.push(pair(operand)?);
             continue;
         };
-        let OperandValue::Half(low) = operands.reads.get(place)?.value else {
+        let OperandValue::Half(low) = operands.reads.get(index)?.value else {
             return None;
         };
-        place += 1;
+        index += 1;
         let half = |bits: u16| Component::Half(Expr::Const(bits.into()));
         pairs.push(HalfPair {
             low: half(low),
             high: half(high),
         });
     }
-    Some((pairs, place))
+    Some((pairs, index))
 }
 
 fn pair(operand: &Operand) -> Option<HalfPair> {

@@ -109,9 +109,9 @@ fn min_max(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
 fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let mut parts = Vec::with_capacity(3);
     let mut minus = [false; 3];
-    for (place, minus) in minus.iter_mut().enumerate() {
-        let operand = operands.reads.get(place)?;
-        let (value, part) = operands.part_without_sign(place)?;
+    for (index, minus) in minus.iter_mut().enumerate() {
+        let operand = operands.reads.get(index)?;
+        let (value, part) = operands.part_without_sign(index)?;
         let value = match (value, operand.value) {
             // A 20-bit immediate is printed unsigned but used signed.
             (Expr::Const(n), OperandValue::Int(_)) => Expr::Const(((n << 12) as i32 >> 12) as u32),

@@ -115,8 +115,8 @@ fn mov(operands: &Operands<'_>) -> Option<Meaning> {
     if lanes == 15 {
         return operands.set_register(value);
     }
-    let place = and(Expr::Special(LANE), Expr::Const(3));
-    let written = and(shr(Expr::Const(lanes), place), Expr::Const(1));
+    let position = and(Expr::Special(LANE), Expr::Const(3));
+    let written = and(shr(Expr::Const(lanes), position), Expr::Const(1));
     let old = match operands.register()? {
         Some(cell) => Expr::Cell(cell),
         None => Expr::Const(0),

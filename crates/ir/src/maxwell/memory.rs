@@ -112,8 +112,8 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
 /// (kernel `barrier_named`), but leave a single register operand unpacked.
 fn barrier(operands: &Operands<'_>) -> Option<[Expr; 2]> {
     let [number, threads] = [operands.word(0)?, operands.word(1)?];
-    let is_register = |place: usize| {
-        let operand = operands.reads.get(place);
+    let is_register = |index: usize| {
+        let operand = operands.reads.get(index);
         operand.is_some_and(|operand| matches!(operand.value, OperandValue::Reg(_)))
     };
     if !(is_register(0) && is_register(1)) {
@@ -182,8 +182,8 @@ fn constants(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     // Part of the aligned word, selected by the low bits of the address.
     let part = |mask: u32| {
         let aligned = and(address(0), Expr::Const(!3));
-        let place = shl(and(address(0), Expr::Const(mask)), Expr::Const(3));
-        shr(Expr::Constant(bank, aligned.into()), place)
+        let shift = shl(and(address(0), Expr::Const(mask)), Expr::Const(3));
+        shr(Expr::Constant(bank, aligned.into()), shift)
     };
     let signed = |op, value| Expr::unary(op, value);
     match view.modifiers.as_slice() {

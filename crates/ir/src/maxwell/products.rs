@@ -32,8 +32,8 @@ fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meanin
             _ => return None,
         }
     }
-    let half = |place, signed| {
-        let (value, part) = operands.selected(place)?;
+    let half = |index, signed| {
+        let (value, part) = operands.selected(index)?;
         let value = match part {
             "" => value,
             ".H1" => shr(value, Expr::Const(16)),

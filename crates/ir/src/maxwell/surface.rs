@@ -37,8 +37,8 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         [rest @ .., ".TRAP"] => (OutOfBounds::Trap, rest),
         rest => (OutOfBounds::Clamp, rest),
     };
-    let mut places = operands.reads.iter();
-    let base = places.find_map(|operand| match operand.value {
+    let mut sources = operands.reads.iter();
+    let base = sources.find_map(|operand| match operand.value {
         OperandValue::Memory { base, offset: 0 } => Some(base),
         _ => None,
     })?;
@@ -59,7 +59,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         }
         _ => return None,
     };
-    let (what, width) = match view.mnemonic {
+    let (op, width) = match view.mnemonic {
         "SULD" => {
             let [dest] = operands.writes.as_slice() else {
                 // With a predicate that is PT.
@@ -91,15 +91,15 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             }
         }
     };
-    access(what, width, (kind, outside, handle, coordinates, layer))
+    access(op, width, (kind, outside, handle, coordinates, layer))
 }
 
-type Place = (ImageKind, OutOfBounds, Expr, SmallVec<[Expr; 3]>, Option<Expr>);
+type Target = (ImageKind, OutOfBounds, Expr, SmallVec<[Expr; 3]>, Option<Expr>);
 
-fn access(what: SurfaceOp, width: Width, place: Place) -> Option<Meaning> {
-    let (kind, outside, handle, coordinates, layer) = place;
+fn access(op: SurfaceOp, width: Width, target: Target) -> Option<Meaning> {
+    let (kind, outside, handle, coordinates, layer) = target;
     Some(Meaning::Surface(Box::new(SurfaceAccess {
-        op: what,
+        op,
         width,
         kind,
         handle,
@@ -109,7 +109,7 @@ fn access(what: SurfaceOp, width: Width, place: Place) -> Option<Meaning> {
     })))
 }
 
-/// Register `number` places after `first`.
+/// Register `number` registers after `first`.
 fn register(first: Option<u8>, number: u8) -> Option<Expr> {
     Some(match first {
         None => Expr::Const(0),

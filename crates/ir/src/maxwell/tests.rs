@@ -23,7 +23,7 @@ fn view(word: u64) -> View {
     program.view(&program.instrs[0]).expect("an instruction")
 }
 
-/// Register operands D, A, B, C in their usual places.
+/// Register operands D, A, B, C in their usual fields.
 fn registers(opcode: u64) -> u64 {
     opcode | u64::from(D) | u64::from(A) << 8 | u64::from(B) << 20 | u64::from(C) << 39
 }
@@ -116,7 +116,7 @@ fn each(mut check: impl FnMut(u32, u32, u32)) {
     }
 }
 
-/// What D gets, for registers A, B, C and flags.
+/// Value of D after the instruction, for registers A, B, C and flags.
 fn result(word: u64, a: u32, b: u32, c: u32) -> u32 {
     run(word, a, b, c).registers[D as usize]
 }
@@ -133,7 +133,7 @@ fn run(word: u64, a: u32, b: u32, c: u32) -> Lane {
     lane
 }
 
-/// The instruction gives D what `expected` says.
+/// Checks that the instruction assigns `expected` to D.
 fn check(word: u64, expected: impl Fn(u32, u32, u32) -> u32) {
     let view = view(word);
     let found = meaning(&view).unwrap_or_else(|| panic!("{view:?} has no meaning"));
@@ -196,7 +196,7 @@ fn carries() {
             };
             lane.execute(&low);
             let low_word = lane.registers[D as usize];
-            // High words: c and what a and b make together.
+            // High words: c, and a combined with b.
             let other = a ^ b.rotate_left(7);
             lane.registers[A as usize] = c;
             lane.registers[B as usize] = other;
@@ -441,11 +441,11 @@ fn logic() {
     check(registers(0x5bc0_0000_0000_0000), |a, b, c| {
         let bytes = [a, a >> 8, a >> 16, a >> 24, c, c >> 8, c >> 16, c >> 24];
         (0..4)
-            .map(|place| {
-                let digit = b >> (4 * place) & 15;
+            .map(|index| {
+                let digit = b >> (4 * index) & 15;
                 let byte = bytes[(digit & 7) as usize] & 0xff;
                 let byte = if digit > 7 { (byte >> 7) * 0xff } else { byte };
-                byte << (8 * place)
+                byte << (8 * index)
             })
             .sum()
     });
@@ -501,7 +501,7 @@ fn run_once(word: u64, a: u32, b: u32) -> Lane {
     run(word, a, b, 0)
 }
 
-/// What is not known is not said.
+/// Unknown forms have no meaning.
 #[test]
 fn unknown_modifiers_have_no_meaning() {
     // IADD.X.SAT, SHL.X, XMAD.CSFU, SHL.CC

@@ -145,14 +145,14 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     }
     let kind = kind(words.first()?)?;
     let gradient = view.mnemonic == "TXD";
-    let what = match view.mnemonic {
+    let op = match view.mnemonic {
         "TEX" | "TXD" => TextureOp::Sample,
         "TLD" => TextureOp::Texel,
         "TLD4" => TextureOp::Gather(component),
         _ => return None,
     };
     // Unknown: the result of a level out of range without `.CL`; compilers do not emit it.
-    if what == TextureOp::Texel && flags.level && !flags.clamps {
+    if op == TextureOp::Texel && flags.level && !flags.clamps {
         return None;
     }
     let handle = match constant {
@@ -185,14 +185,14 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         }
         if flags.offsets {
             let word = second.take()?;
-            offsets = match what {
+            offsets = match op {
                 TextureOp::Gather(_) => gather_offsets(&word, kind.dimensions()),
                 _ => signed_fields(&word, 0, 4, kind.dimensions()),
             };
         }
     }
     Some(Meaning::Texture(Box::new(TextureRead {
-        op: what,
+        op,
         kind,
         handle,
         coordinates,
@@ -215,7 +215,7 @@ fn short_form(
     words: &[&str],
     dests: SmallVec<[(u8, Cell); 4]>,
 ) -> Option<Meaning> {
-    let (what, kind) = match view.mnemonic {
+    let (op, kind) = match view.mnemonic {
         "TEXS" => (TextureOp::Sample, kind(words.first()?)?),
         "TLDS" => (TextureOp::Texel, kind(words.first()?)?),
         _ => (TextureOp::Gather(component), ImageKind::D2),
@@ -223,7 +223,7 @@ fn short_form(
     let mut layer = None;
     let mut level = None;
     let mut offsets = SmallVec::new();
-    let coordinates = match (what, kind, flags.level, flags.offsets) {
+    let coordinates = match (op, kind, flags.level, flags.offsets) {
         (TextureOp::Sample, ImageKind::D2, false, false)
         | (TextureOp::Gather(_), ImageKind::D2, false, false) => smallvec![a.take()?, b.take()?],
         (TextureOp::Sample, ImageKind::D2, true, false) => {
@@ -254,7 +254,7 @@ fn short_form(
         _ => return None,
     };
     Some(Meaning::Texture(Box::new(TextureRead {
-        op: what,
+        op,
         kind,
         handle,
         coordinates,
@@ -289,14 +289,14 @@ fn signed_field(word: &Expr, first: u32, bits: u32) -> Expr {
 
 /// Consecutive signed bit fields of a word.
 fn signed_fields(word: &Expr, first: u32, bits: u32, count: usize) -> SmallVec<[Expr; 3]> {
-    let places = (0..).map(|n| first + bits * n).take(count);
-    places.map(|place| signed_field(word, place, bits)).collect()
+    let positions = (0..).map(|n| first + bits * n).take(count);
+    positions.map(|first| signed_field(word, first, bits)).collect()
 }
 
 /// Offsets of a gather: signed 6-bit fields in the bytes of a word.
 fn gather_offsets(word: &Expr, count: usize) -> SmallVec<[Expr; 3]> {
-    let places = (0..).map(|n| 8 * n).take(count);
-    places.map(|place| signed_field(word, place, 6)).collect()
+    let positions = (0..).map(|n| 8 * n).take(count);
+    positions.map(|first| signed_field(word, first, 6)).collect()
 }
 
 /// Destinations by a component mask: consecutive registers for the components in the mask.
@@ -329,21 +329,21 @@ fn short_form_dests(
     };
     let components: SmallVec<[u8; 4]> = names
         .chars()
-        .map(|name| "RGBA".find(name).map(|place| place as u8))
+        .map(|name| "RGBA".find(name).map(|index| index as u8))
         .collect::<Option<_>>()?;
     let mut registers = operands.writes.iter().filter_map(|o| match o.value {
         OperandValue::Reg(register) => Some(register),
         _ => None,
     });
     let (others, first) = (registers.next()?, registers.next()?);
-    let place = |n: usize| match n {
+    let destination = |n: usize| match n {
         0 | 1 => (first, n as u8),
         _ => (others, n as u8 - 2),
     };
     let mut dests = SmallVec::new();
     for (n, &component) in components.iter().enumerate() {
-        if let (Some(register), behind) = place(n) {
-            let register = register.checked_add(behind).filter(|&r| r < 255)?;
+        if let (Some(register), offset) = destination(n) {
+            let register = register.checked_add(offset).filter(|&r| r < 255)?;
             dests.push((component, Cell::gpr(register)));
         }
     }

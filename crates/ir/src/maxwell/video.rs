@@ -93,8 +93,8 @@ impl IntFormat {
     }
 
     /// Selected part of an operand, extended.
-    fn of(self, operands: &Operands<'_>, place: usize) -> Option<RangedInt> {
-        let (value, select) = operands.part_without_sign(place)?;
+    fn of(self, operands: &Operands<'_>, index: usize) -> Option<RangedInt> {
+        let (value, select) = operands.part_without_sign(index)?;
         let from = match (select, self.bits) {
             ("", _) => 0,
             (".B1", 8) => 8,

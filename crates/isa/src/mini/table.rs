@@ -43,7 +43,7 @@ pub enum FlowKind {
 
 /// Operation of `binop`; its meaning is defined in `ir`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "self-explanatory names")]
 pub enum Operation {
     Add,
     Sub,

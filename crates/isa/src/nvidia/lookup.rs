@@ -148,7 +148,7 @@ mod tests {
 
     /// Keeps the startup time of listings of small files low.
     #[test]
-    fn only_what_is_needed_is_read() {
+    fn rows_are_parsed_on_demand() {
         let table = Table::new();
         let on = table.for_arch(Arch::Sm61);
         // IADD R0, R0, R0, twice, and a word that is no instruction.

@@ -1,34 +1,34 @@
-//! What a buffer holds at the end.
+//! Comparison of buffers with their expected final contents.
 
 use super::element::ElementType;
 
-/// What a buffer holds at the end.
+/// Expected final contents of a buffer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expected {
-    /// The numbers, as many as the buffer has.
+    /// Expected bytes, as many as the buffer has.
     pub bytes: Vec<u8>,
-    /// By how much of an expected number a float may differ from it.
+    /// Relative tolerance of floats, as a fraction of the expected number.
     pub relative: f64,
-    /// By how much a float may differ in any case.
+    /// Absolute tolerance of floats.
     pub absolute: f64,
 }
 
 impl ElementType {
-    /// Whether a number is the expected one, or near enough for a float. With a tolerance NaN is near NaN, and zero near
-    /// minus zero; no float is near an infinite one but itself.
-    pub fn matches(self, found: &[u8], expected: &[u8], near: &Expected) -> bool {
+    /// Whether a number equals the expected one, or for a float, is within the larger tolerance. With a tolerance, any
+    /// two NaNs match, and the two zeros; an infinity matches only itself.
+    pub fn matches(self, found: &[u8], expected: &[u8], tolerance: &Expected) -> bool {
         if found == expected {
             return true;
         }
         let (Some(found), Some(expected)) = (self.to_f64(found), self.to_f64(expected)) else {
             return false;
         };
-        if near.relative == 0.0 && near.absolute == 0.0 {
+        if tolerance.relative == 0.0 && tolerance.absolute == 0.0 {
             return false;
         }
-        let may = near.absolute.max(near.relative * expected.abs());
+        let limit = tolerance.absolute.max(tolerance.relative * expected.abs());
         found.is_nan() && expected.is_nan()
-            || expected.is_finite() && (found - expected).abs() <= may
+            || expected.is_finite() && (found - expected).abs() <= limit
     }
 }
 

@@ -1,13 +1,13 @@
-//! Types of numbers in buffers and parameters.
+//! Element types of buffers and parameters.
 
 use std::fmt;
 
 use serde::Deserialize;
 
-use half::f16;
 use super::number::Number;
+use half::f16;
 
-/// The type of a number.
+/// Type of a number in a buffer or parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
@@ -41,7 +41,7 @@ impl ElementType {
         ElementType::F64,
     ];
 
-    /// Bytes of a number.
+    /// Size of a number in bytes.
     pub fn size(self) -> usize {
         match self {
             ElementType::U8 | ElementType::S8 => 1,
@@ -51,12 +51,12 @@ impl ElementType {
         }
     }
 
-    /// Whether it is a floating-point type.
+    /// Whether this is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, ElementType::F16 | ElementType::F32 | ElementType::F64)
     }
 
-    /// As launch files spell it.
+    /// Name in launch files.
     pub fn name(self) -> &'static str {
         match self {
             ElementType::U8 => "u8",
@@ -73,7 +73,7 @@ impl ElementType {
         }
     }
 
-    /// The least and the most whole number of an integer type; `None` for floats.
+    /// Least and greatest value of an integer type; `None` for floats.
     pub(super) fn range(self) -> Option<(i128, i128)> {
         Some(match self {
             ElementType::U8 => (0, u8::MAX.into()),
@@ -88,8 +88,8 @@ impl ElementType {
         })
     }
 
-    /// Appends the bytes of a number, the lowest first. Floats are rounded to the nearest; `None` when the type cannot
-    /// hold the number.
+    /// Appends the little-endian bytes of a number. Floats are rounded to nearest; `None` if the type cannot represent
+    /// the number: overflow, or a float for an integer type.
     pub(super) fn encode(self, number: Number, bytes: &mut Vec<u8>) -> Option<()> {
         match (self.range(), number) {
             (Some((least, most)), Number::Integer(value)) => {
@@ -120,10 +120,12 @@ impl ElementType {
         }
     }
 
-    /// A float as one of 64 bits; `None` for integers and for another number of bytes.
+    /// Converts the bytes of a float to `f64`; `None` for integers and for another number of bytes.
     pub fn to_f64(self, bytes: &[u8]) -> Option<f64> {
         match (self, bytes) {
-            (ElementType::F16, &[a, b]) => Some(f16::from_bits(u16::from_le_bytes([a, b])).to_f64()),
+            (ElementType::F16, &[a, b]) => {
+                Some(f16::from_bits(u16::from_le_bytes([a, b])).to_f64())
+            }
             (ElementType::F32, &[a, b, c, d]) => Some(f64::from(f32::from_le_bytes([a, b, c, d]))),
             (ElementType::F64, &[a, b, c, d, e, f, g, h]) => {
                 Some(f64::from_le_bytes([a, b, c, d, e, f, g, h]))
@@ -132,7 +134,7 @@ impl ElementType {
         }
     }
 
-    /// A number spelled out; nothing when the bytes are too few.
+    /// Formats a number; missing bytes are 0.
     pub fn format_value(self, bytes: &[u8]) -> String {
         let mut low = [0u8; 8];
         for (to, from) in low.iter_mut().zip(bytes) {
@@ -140,7 +142,9 @@ impl ElementType {
         }
         let word = u64::from_le_bytes(low);
         match self {
-            ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => word.to_string(),
+            ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => {
+                word.to_string()
+            }
             ElementType::S8 => (word as i8).to_string(),
             ElementType::S16 => (word as i16).to_string(),
             ElementType::S32 => (word as i32).to_string(),

@@ -1,11 +1,11 @@
-//! Buffers that begin with a pattern.
+//! Patterns for the initial contents of buffers.
 
 use serde::Deserialize;
 
 use super::element::ElementType;
 use super::number::Number;
 
-/// How a buffer begins.
+/// Pattern of a buffer's initial contents.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum Fill {
@@ -13,21 +13,21 @@ pub(super) enum Fill {
     Zeros,
     /// 0, 1, 2, ...
     Iota,
-    /// Numbers from a generator that begins with this seed.
+    /// Pseudorandom numbers of a generator with this seed.
     Random(u64),
 }
 
-/// The bounds of random numbers.
+/// Range of random numbers.
 #[derive(Clone, Copy)]
-enum Span {
-    /// The least whole number, and how many there are.
-    Whole(i128, u128),
-    /// The least float, and how far the others reach.
-    Real(f64, f64),
+enum Range {
+    /// Least integer, and the number of integers.
+    Integer(i128, u128),
+    /// Least float, and the width of the range.
+    Float(f64, f64),
 }
 
 impl Fill {
-    /// As launch files spell it.
+    /// Name in launch files.
     pub(super) fn name(self) -> &'static str {
         match self {
             Fill::Zeros => "zeros",
@@ -36,12 +36,12 @@ impl Fill {
         }
     }
 
-    /// The bytes of `count` numbers. Random numbers are from `low` on; whole ones up to `high` (0 to 99), floats below it
-    /// (0 to 1; a rounded one may be equal to it).
+    /// Returns the bytes of `count` numbers. Random integers are from `low` to `high` inclusive (default 0 to 99),
+    /// random floats from `low` to below `high` (default 0 to 1; rounding may give `high`).
     ///
     /// # Errors
     ///
-    /// What the type cannot hold, bounds that leave nothing.
+    /// If the type cannot represent a number, or if the range is empty.
     pub(super) fn bytes(
         self,
         element: ElementType,
@@ -61,15 +61,15 @@ impl Fill {
                 Ok(bytes)
             }
             Fill::Random(seed) => {
-                let span = span(element, low, high)?;
+                let range = range(element, low, high)?;
                 let mut state = seed;
                 for _ in 0..count {
                     let word = next(&mut state);
-                    put(match span {
-                        Span::Whole(least, all) => {
+                    put(match range {
+                        Range::Integer(least, all) => {
                             Number::Integer(least + (u128::from(word) % all) as i128)
                         }
-                        Span::Real(least, reach) => Number::Float(
+                        Range::Float(least, reach) => Number::Float(
                             least + reach * ((word >> 40) as f64 / (1u64 << 24) as f64),
                         ),
                     })?;
@@ -80,7 +80,8 @@ impl Fill {
     }
 }
 
-fn span(element: ElementType, low: Option<Number>, high: Option<Number>) -> Result<Span, String> {
+/// Returns the range of random numbers; checks that the type can represent its bounds.
+fn range(element: ElementType, low: Option<Number>, high: Option<Number>) -> Result<Range, String> {
     for bound in [low, high].into_iter().flatten() {
         let fits = element.encode(bound, &mut Vec::new());
         if fits.is_none() || !bound.float().is_finite() {
@@ -93,23 +94,23 @@ fn span(element: ElementType, low: Option<Number>, high: Option<Number>) -> Resu
             high.map_or(1.0, Number::float),
         );
         return match low <= high && (high - low).is_finite() {
-            true => Ok(Span::Real(low, high - low)),
+            true => Ok(Range::Float(low, high - low)),
             false => Err(format!("nothing is between {low} and {high}")),
         };
     }
-    // Bounds of an integer type are whole numbers, or they would have been refused.
+    // `encode` has refused float bounds of an integer type.
     let whole = |bound: Option<Number>, other| match bound {
         Some(Number::Integer(value)) => value,
         _ => other,
     };
     let (low, high) = (whole(low, 0), whole(high, 99));
     match u128::try_from(high - low) {
-        Ok(reach) => Ok(Span::Whole(low, reach + 1)),
+        Ok(reach) => Ok(Range::Integer(low, reach + 1)),
         Err(_) => Err(format!("nothing is between {low} and {high}")),
     }
 }
 
-/// The splitmix64 generator.
+/// Next number of the splitmix64 generator.
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut word = *state;

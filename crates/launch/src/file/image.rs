@@ -1,4 +1,4 @@
-//! Textures and surfaces of a launch: how the numbers of a buffer become texels.
+//! Textures and surfaces in launch files: layouts of buffers as texels, and read modes.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -7,41 +7,41 @@ use warpbound_base::Diagnostic;
 use super::LaunchBuffer;
 use crate::texture::AddressMode;
 
-/// A texture: texels, and how they are read.
+/// A texture: texels, and the sampler state.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TextureBinding {
     /// The texels.
     pub image: ImageBinding,
-    /// Linear memory, which has no filter and no address modes.
+    /// Whether the texture is linear memory, which has neither filter nor address modes.
     pub linear_memory: bool,
-    /// Integers of 8 and 16 bits become 0 to 1, or -1 to 1.
+    /// Whether reads normalize 8- and 16-bit integers to 0 to 1, or to -1 to 1.
     pub normalized_read: bool,
-    /// Whether texels are mixed linearly.
+    /// Whether linear filtering is on.
     pub linear_filter: bool,
-    /// What happens outside, along each axis.
+    /// Address mode of each axis.
     pub address: [AddressMode; 3],
-    /// Coordinates go from 0 to 1 along each axis.
+    /// Whether coordinates are normalized to 0 to 1.
     pub normalized_coordinates: bool,
 }
 
-/// A surface or the texels of a texture: a buffer, and how its numbers are arranged.
+/// A surface, or the texels of a texture: a buffer and its layout.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ImageBinding {
-    /// Its name; textures and surfaces have different ones.
+    /// Its name, unique among textures and surfaces.
     pub name: String,
-    /// The number of the buffer among [`super::LaunchFile::buffers`].
+    /// Index of the buffer in [`super::LaunchFile::buffers`].
     pub buffer: usize,
-    /// How the texels are arranged.
+    /// Dimensions and layering.
     pub kind: TexelLayout,
-    /// Texels along each axis, 1 where there is none.
+    /// Texels along each axis; 1 for an absent axis.
     pub size: [u32; 3],
-    /// Layers, 1 where there are none.
+    /// Number of layers; 1 if the image is not layered.
     pub layers: u32,
-    /// Numbers of a texel: 1, 2 or 4.
+    /// Components of a texel: 1, 2 or 4.
     pub channels: u8,
 }
 
-/// How texels are arranged.
+/// Dimensions and layering of texels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[allow(missing_docs)]
 pub enum TexelLayout {
@@ -58,6 +58,7 @@ pub enum TexelLayout {
 }
 
 impl TexelLayout {
+    /// Number of axes without the layers.
     fn axes(self) -> usize {
         match self {
             TexelLayout::D1 | TexelLayout::Layered1 => 1,
@@ -70,7 +71,7 @@ impl TexelLayout {
         matches!(self, TexelLayout::Layered1 | TexelLayout::Layered2)
     }
 
-    /// As launch files spell it.
+    /// Name in launch files.
     pub fn name(self) -> &'static str {
         match self {
             TexelLayout::D1 => "1d",
@@ -83,7 +84,7 @@ impl TexelLayout {
 }
 
 impl ImageBinding {
-    /// The size as launch files spell it: width, height, depth, as far as there are any, layers.
+    /// Size as in launch files: width, then height, depth and layers if the layout has them.
     pub fn sizes(&self) -> Vec<u32> {
         let layers = self.kind.is_layered().then_some(self.layers);
         let axes = self.size.iter().take(self.kind.axes()).copied();
@@ -101,10 +102,10 @@ pub(super) struct RawTexture {
     size: Vec<u32>,
     channels: Option<u8>,
     #[serde(default)]
-    read: Read,
+    read: ReadMode,
     #[serde(default)]
     filter: RawFilter,
-    address: Option<Addresses>,
+    address: Option<RawAddress>,
     #[serde(default)]
     normalized_coordinates: bool,
 }
@@ -130,7 +131,7 @@ enum RawKind {
 
 #[derive(Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Read {
+enum ReadMode {
     #[default]
     Element,
     Normalized,
@@ -144,26 +145,26 @@ enum RawFilter {
     Linear,
 }
 
-/// The same along all axes, or one for each.
+/// Address modes: one for all axes, or one per axis.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Addresses {
+enum RawAddress {
     Same(AddressMode),
     Each(Vec<AddressMode>),
 }
 
-/// The most textures of a launch: their samplers are numbered with 12 bits, and none is 0.
-const MOST_TEXTURES: usize = 4095;
+/// Largest number of textures of a launch: sampler indices have 12 bits, and 0 is none.
+const MAX_TEXTURES: usize = 4095;
 
-/// What is wrong, and the byte of the file.
-type Fault = (Diagnostic, usize);
+/// An error, and the byte of the file to which it applies.
+type LocatedError = (Diagnostic, usize);
 
-/// Textures and surfaces over buffers, by name.
+/// Reads textures and surfaces; `buffers` are those of the launch, with their names.
 pub(super) fn read(
     textures: &[Spanned<RawTexture>],
     surfaces: &[Spanned<RawSurface>],
     buffers: &[(&str, &LaunchBuffer)],
-) -> Result<(Vec<TextureBinding>, Vec<ImageBinding>), Fault> {
+) -> Result<(Vec<TextureBinding>, Vec<ImageBinding>), LocatedError> {
     let mut names: Vec<&str> = Vec::new();
     let mut found = Vec::with_capacity(textures.len());
     for raw in textures {
@@ -171,30 +172,37 @@ pub(super) fn read(
         let texture = raw
             .read(buffers)
             .map_err(|d| within("texture", &raw.name, d, at))?;
-        claim(&mut names, "texture", &raw.name, at)?;
+        claim_name(&mut names, "texture", &raw.name, at)?;
         found.push(texture);
     }
-    if let Some(beyond) = textures.get(MOST_TEXTURES) {
-        let message = format!("there are more than {MOST_TEXTURES} textures");
+    if let Some(beyond) = textures.get(MAX_TEXTURES) {
+        let message = format!("there are more than {MAX_TEXTURES} textures");
         return Err((Diagnostic::new(message), beyond.span().start));
     }
     let mut others = Vec::with_capacity(surfaces.len());
     for raw in surfaces {
         let (at, raw) = (raw.span().start, raw.get_ref());
         let given = (raw.name.as_str(), raw.texels.as_str(), raw.kind);
-        let surface = image(given, &raw.size, raw.channels, buffers);
+        let surface = read_image(given, &raw.size, raw.channels, buffers);
         others.push(surface.map_err(|d| within("surface", &raw.name, d, at))?);
-        claim(&mut names, "surface", &raw.name, at)?;
+        claim_name(&mut names, "surface", &raw.name, at)?;
     }
     Ok((found, others))
 }
 
-fn within(kind: &str, name: &str, mut diagnostic: Diagnostic, at: usize) -> Fault {
+/// Adds the name of the texture or surface to an error.
+fn within(kind: &str, name: &str, mut diagnostic: Diagnostic, at: usize) -> LocatedError {
     diagnostic.message = format!("{kind} {name}: {}", diagnostic.message);
     (diagnostic, at)
 }
 
-fn claim<'a>(names: &mut Vec<&'a str>, kind: &str, name: &'a str, at: usize) -> Result<(), Fault> {
+/// Checks that a name is unique.
+fn claim_name<'a>(
+    names: &mut Vec<&'a str>,
+    kind: &str,
+    name: &'a str,
+    at: usize,
+) -> Result<(), LocatedError> {
     if names.contains(&name) {
         let twice = Diagnostic::new("another texture or surface has this name");
         return Err(within(kind, name, twice, at));
@@ -220,34 +228,34 @@ impl RawTexture {
             RawKind::Array(kind) => (kind, false),
         };
         let given = (self.name.as_str(), self.texels.as_str(), kind);
-        let image = image(given, &self.size, self.channels, buffers)?;
+        let image = read_image(given, &self.size, self.channels, buffers)?;
         let mut address = [AddressMode::Clamp; 3];
         match &self.address {
             None => {}
             Some(_) if linear_memory => {
-                let message = "linear memory has no address modes: what is outside is 0";
+                let message = "linear memory has no address modes: texels outside are 0";
                 return Err(Diagnostic::new(message));
             }
-            Some(Addresses::Same(mode)) => {
+            Some(RawAddress::Same(mode)) => {
                 for to in address.iter_mut().take(kind.axes()) {
                     *to = *mode;
                 }
             }
-            Some(Addresses::Each(modes)) if modes.len() == kind.axes() => {
+            Some(RawAddress::Each(modes)) if modes.len() == kind.axes() => {
                 for (to, mode) in address.iter_mut().zip(modes) {
                     *to = *mode;
                 }
             }
-            Some(Addresses::Each(modes)) => {
+            Some(RawAddress::Each(modes)) => {
                 let (given, axes) = (modes.len(), kind.axes());
                 let message = format!("{given} address modes for {axes} axes");
                 return Err(Diagnostic::new(message));
             }
         }
-        let turns = |mode: &AddressMode| matches!(mode, AddressMode::Wrap | AddressMode::Mirror);
-        if address.iter().any(turns) && !self.normalized_coordinates {
+        let repeats = |mode: &AddressMode| matches!(mode, AddressMode::Wrap | AddressMode::Mirror);
+        if address.iter().any(repeats) && !self.normalized_coordinates {
             let message = Diagnostic::new("wrap and mirror need normalized_coordinates = true");
-            return Err(message.hint("CUDA takes clamp instead; say so"));
+            return Err(message.hint("CUDA uses clamp instead; state it"));
         }
         if linear_memory && (self.filter == RawFilter::Linear || self.normalized_coordinates) {
             let message = "linear memory has neither filter nor normalized coordinates";
@@ -256,7 +264,7 @@ impl RawTexture {
         Ok(TextureBinding {
             image,
             linear_memory,
-            normalized_read: self.read == Read::Normalized,
+            normalized_read: self.read == ReadMode::Normalized,
             linear_filter: self.filter == RawFilter::Linear,
             address,
             normalized_coordinates: self.normalized_coordinates,
@@ -264,14 +272,15 @@ impl RawTexture {
     }
 }
 
-fn image(
+/// Reads the layout of a texture or surface and checks that the buffer holds its texels.
+fn read_image(
     (name, texels, kind): (&str, &str, TexelLayout),
     sizes: &[u32],
     channels: Option<u8>,
     buffers: &[(&str, &LaunchBuffer)],
 ) -> Result<ImageBinding, Diagnostic> {
     let fail = |message: String| Err(Diagnostic::new(message));
-    let Some(place) = buffers.iter().position(|(other, _)| *other == texels) else {
+    let Some(buffer) = buffers.iter().position(|(other, _)| *other == texels) else {
         let message = Diagnostic::new(format!("there is no buffer {texels}"));
         return Err(message.hint("a parameter or [[buffer]] of this name holds the texels"));
     };
@@ -295,7 +304,7 @@ fn image(
     let all = sizes
         .iter()
         .fold(u64::from(channels), |n, &d| n.saturating_mul(d.into()));
-    let held = buffers.get(place).map_or(0, |(_, buffer)| {
+    let held = buffers.get(buffer).map_or(0, |(_, buffer)| {
         (buffer.bytes.len() / buffer.element.size()) as u64
     });
     if all > held {
@@ -303,7 +312,7 @@ fn image(
     }
     Ok(ImageBinding {
         name: name.to_owned(),
-        buffer: place,
+        buffer,
         kind,
         size,
         layers,

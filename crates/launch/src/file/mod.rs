@@ -1,4 +1,4 @@
-//! Launch files of GPU kernels: grid, block, parameters, what buffers hold before and after.
+//! Launch files of GPU kernels: grid, block, parameters, initial and expected contents of buffers.
 
 mod compare;
 mod element;
@@ -22,34 +22,34 @@ pub use pointer::{LaunchPointer, PointerLocation};
 pub use vary::Vary;
 
 use image::{RawSurface, RawTexture};
-use param::{Content, RawParam, Reading};
+use param::{ParamReader, ParsedParam, RawParam};
 use pointer::RawPointer;
 
-/// Gives the contents of a file that a launch file names, by the name that stands there.
+/// Function that reads a file that a launch file refers to, by its name there.
 pub type ReadFile<'a> = dyn Fn(&str) -> Result<Vec<u8>, Diagnostic> + 'a;
 
-/// A launch of a grid.
+/// A launch file: one launch of a grid.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LaunchFile {
-    /// The file's name.
+    /// Name of the file, for messages.
     pub file: String,
-    /// The kernel, when the file names one.
+    /// Name of the kernel, if given.
     pub kernel: Option<String>,
     /// Blocks in x, y, z.
     pub grid: [u32; 3],
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
-    /// Bytes of shared memory that the launch adds.
+    /// Bytes of dynamic shared memory of a block.
     pub dynamic_shared: u32,
-    /// Bytes of local memory of a thread, where the file says so.
+    /// Bytes of local memory of a thread, if given.
     pub stack: Option<u32>,
-    /// What is in the second-level cache at the start of a run with time.
+    /// Initial contents of the second-level cache in a run with time.
     pub caches: StartCaches,
     /// The parameters, by position.
     pub params: Vec<LaunchParam>,
-    /// What variables of the module hold (`cudaMemcpyToSymbol`), in the order of the file.
+    /// Initial contents of variables of the module (`cudaMemcpyToSymbol`), in the order of the file.
     pub variables: Vec<LaunchVariable>,
-    /// Buffers that are no parameters, for texels.
+    /// Buffers that are not parameters, for texels.
     pub texels: Vec<TexelBuffer>,
     /// Textures.
     pub textures: Vec<TextureBinding>,
@@ -59,7 +59,7 @@ pub struct LaunchFile {
     pub pointers: Vec<LaunchPointer>,
 }
 
-/// What is in the second-level cache of the GPU when a kernel begins.
+/// Initial contents of the second-level cache of the GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StartCaches {
@@ -80,29 +80,29 @@ impl Named for StartCaches {
 pub struct LaunchVariable {
     /// Its name, mangled or as in C++.
     pub name: String,
-    /// What it holds, from its first byte on.
+    /// Its initial contents, from its first byte on.
     pub buffer: LaunchBuffer,
 }
 
-/// A buffer that is no parameter.
+/// A buffer that is not a parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TexelBuffer {
-    /// Its name, other than those of parameters.
+    /// Its name, distinct from those of parameters.
     pub name: String,
-    /// The numbers.
+    /// Its contents.
     pub buffer: LaunchBuffer,
 }
 
 /// A parameter of a launch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LaunchParam {
-    /// The name that messages use.
+    /// Name for messages.
     pub name: String,
-    /// What it is.
+    /// Its value.
     pub value: ParamValue,
 }
 
-/// What a parameter is.
+/// Value of a parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ParamValue {
     /// A number, or a structure, by its bytes.
@@ -111,7 +111,7 @@ pub enum ParamValue {
         element: Option<ElementType>,
         /// Its bytes.
         bytes: Vec<u8>,
-        /// Between which numbers it may lie in launches like this one (`vary`).
+        /// Range of the number in similar launches (`vary`).
         vary: Option<Vary>,
     },
     /// A buffer of global memory; the parameter is its address.
@@ -120,30 +120,31 @@ pub enum ParamValue {
     Alias {
         /// The position of that parameter, which is a [`ParamValue::Buffer`].
         buffer: usize,
-        /// Bytes from the beginning of the buffer, at most its size.
+        /// Byte offset in the buffer, at most its size.
         offset: u64,
     },
-    /// The object of a texture, by its number among [`LaunchFile::textures`].
+    /// The object of a texture, by its index in [`LaunchFile::textures`].
     Texture(usize),
-    /// The object of a surface, by its number among [`LaunchFile::surfaces`].
+    /// The object of a surface, by its index in [`LaunchFile::surfaces`].
     Surface(usize),
 }
 
 /// A buffer of global memory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LaunchBuffer {
-    /// The type of an element.
+    /// Type of an element.
     pub element: ElementType,
-    /// The number of elements along each axis.
+    /// Number of elements along each axis.
     pub shape: Vec<u64>,
-    /// What it holds at the start.
+    /// Initial contents.
     pub bytes: Vec<u8>,
-    /// What it holds at the end, when the file says so.
+    /// Expected final contents, if given.
     pub expect: Option<Expected>,
-    /// The NPY file to which it is written at the end, as the launch file names it.
+    /// Name of the NPY file to which the final contents are written, if given.
     pub output: Option<String>,
 }
 
+/// The file as TOML states it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Raw {
@@ -170,28 +171,29 @@ struct Raw {
 }
 
 impl LaunchFile {
-    /// The most bytes of all buffers.
+    /// Largest size of all buffers together, in bytes.
     pub const MAX_BYTES: u64 = 1 << 31;
 
-    /// The most bytes of local memory of a thread, as on GPUs.
+    /// Largest local memory of a thread in bytes (CUDA C++ Programming Guide, technical specifications).
     pub const MAX_STACK: u32 = 512 << 10;
 
-    /// The most parameters: as many as fit into the 4 KiB that CUDA has for them.
+    /// Largest number of parameters: CUDA's limit is 4 KiB, and each has at least one byte.
     pub const MAX_PARAMS: u32 = 4096;
 
-    /// Reads a launch file; `file` is its name in messages, `files` gives the contents of those that it names.
+    /// Parses a launch file; `file` is its name in messages, `files` reads the files that it refers to.
     ///
     /// # Errors
     ///
-    /// One line naming file, line and cause.
+    /// A diagnostic with file, line and cause.
     pub fn parse(file: &str, text: &str, files: &ReadFile<'_>) -> Result<LaunchFile, Diagnostic> {
         let raw: Raw = toml::from_str(text).map_err(|error| {
             let at = error.span().map(|span| span.start);
             Diagnostic::for_text(file, text, error.message(), at)
         })?;
         let at = |diagnostic: Diagnostic, byte: usize| diagnostic.at_byte(text, byte).in_file(file);
-        let size = |name: &str, given: &Spanned<Vec<u32>>, axes: [u32; 3], most: u64| {
-            size(name, given.get_ref(), axes, most).map_err(|d| at(d, given.span().start))
+        let located = |(diagnostic, byte): LocatedError| at(diagnostic, byte);
+        let size = |name: &str, given: &Spanned<Vec<u32>>, axes: [u32; 3], max: u64| {
+            size(name, given.get_ref(), axes, max).map_err(|d| at(d, given.span().start))
         };
         let (grid, block) = (
             size(
@@ -202,67 +204,13 @@ impl LaunchFile {
             )?,
             size("block", &raw.block, [1024, 1024, 64], 1024)?,
         );
-        let stack = match &raw.stack {
-            Some(stack) if *stack.get_ref() > LaunchFile::MAX_STACK => {
-                let most = LaunchFile::MAX_STACK;
-                let message = format!("stack has {} bytes, at most {most}", stack.get_ref());
-                return Err(at(Diagnostic::new(message), stack.span().start));
-            }
-            stack => stack.as_ref().map(|stack| *stack.get_ref()),
-        };
-        let mut reading = Reading::new(files);
-        reading.textures = raw.texture.iter().map(|t| t.get_ref().name()).collect();
-        reading.surfaces = raw.surface.iter().map(|s| s.get_ref().name()).collect();
-        let mut placed = Vec::new();
-        let mut next = 0u32;
-        for param in &raw.param {
-            let (span, raw) = (param.span().start, param.get_ref());
-            let position = match &raw.position {
-                None => next,
-                Some(position) => *position.get_ref(),
-            };
-            if position >= LaunchFile::MAX_PARAMS {
-                let most = LaunchFile::MAX_PARAMS;
-                let message = format!("position {position} is beyond the {most} that there can be");
-                return Err(at(Diagnostic::new(message), span));
-            }
-            next = position + 1;
-            let name = raw.name.clone().unwrap_or_else(|| position.to_string());
-            let content = raw.read(&mut reading).map_err(|(mut diagnostic, byte)| {
-                diagnostic.message = format!("parameter {name}: {}", diagnostic.message);
-                at(diagnostic, byte.unwrap_or(span))
-            })?;
-            placed.push(Placed {
-                position,
-                span,
-                name,
-                content,
-            });
-        }
-        let mut variables: Vec<LaunchVariable> = Vec::new();
-        for variable in &raw.variable {
-            let (span, raw) = (variable.span().start, variable.get_ref());
-            let Some(name) = raw.name.clone() else {
-                let message = Diagnostic::new("a variable has no name");
-                return Err(at(message, span));
-            };
-            let fault = |mut diagnostic: Diagnostic, byte: Option<usize>| {
-                diagnostic.message = format!("variable {name}: {}", diagnostic.message);
-                at(diagnostic, byte.unwrap_or(span))
-            };
-            if variables.iter().any(|other| other.name == name) {
-                return Err(fault(Diagnostic::new("it is there twice"), None));
-            }
-            let content = raw.read(&mut reading).map_err(|(d, byte)| fault(d, byte))?;
-            let (Content::Value(ParamValue::Buffer(buffer)), None) = (content, &raw.position)
-            else {
-                let message = Diagnostic::new("it is no buffer")
-                    .hint("give it a type, and values, a file or a shape");
-                return Err(fault(message, None));
-            };
-            variables.push(LaunchVariable { name, buffer });
-        }
-        let params = in_order(placed).map_err(|(diagnostic, span)| at(diagnostic, span))?;
+        let stack = stack_size(raw.stack.as_ref()).map_err(located)?;
+        let mut reader = ParamReader::new(files);
+        reader.textures = raw.texture.iter().map(|t| t.get_ref().name()).collect();
+        reader.surfaces = raw.surface.iter().map(|s| s.get_ref().name()).collect();
+        let params = read_params(&raw.param, &mut reader).map_err(located)?;
+        let variables = read_variables(&raw.variable, &mut reader).map_err(located)?;
+        let params = order_params(params).map_err(located)?;
         let mut launch = LaunchFile {
             file: file.to_owned(),
             grid,
@@ -280,28 +228,28 @@ impl LaunchFile {
         };
         for raw in &raw.buffer {
             let span = raw.span().start;
-            let texels = launch.texels(raw.get_ref(), &mut reading);
+            let texels = launch.texels(raw.get_ref(), &mut reader);
             let texels = texels.map_err(|(message, byte)| at(message, byte.unwrap_or(span)))?;
             launch.texels.push(texels);
         }
         let buffers: Vec<(&str, &LaunchBuffer)> = launch.buffers().collect();
         let images = image::read(&raw.texture, &raw.surface, &buffers);
-        (launch.textures, launch.surfaces) = images.map_err(|(d, span)| at(d, span))?;
+        (launch.textures, launch.surfaces) = images.map_err(located)?;
         let pointers = pointer::read(&raw.pointer, &launch);
-        launch.pointers = pointers.map_err(|(d, span)| at(d, span))?;
+        launch.pointers = pointers.map_err(located)?;
         Ok(launch)
     }
 
-    /// A buffer that is no parameter.
+    /// Reads a buffer that is not a parameter.
     fn texels(
         &self,
         raw: &RawParam,
-        reading: &mut Reading<'_>,
-    ) -> Result<TexelBuffer, param::Fault> {
+        reader: &mut ParamReader<'_>,
+    ) -> Result<TexelBuffer, param::LocatedError> {
         let Some(name) = raw.name.clone() else {
             return Err((Diagnostic::new("a buffer has no name"), None));
         };
-        let within = |(mut diagnostic, byte): param::Fault| {
+        let within = |(mut diagnostic, byte): param::LocatedError| {
             diagnostic.message = format!("buffer {name}: {}", diagnostic.message);
             (diagnostic, byte)
         };
@@ -314,7 +262,8 @@ impl LaunchFile {
         if raw.position.is_some() {
             return fail("it is no parameter, so it has no position");
         }
-        let Content::Value(ParamValue::Buffer(buffer)) = raw.read(reading).map_err(within)? else {
+        let ParsedParam::Value(ParamValue::Buffer(buffer)) = raw.read(reader).map_err(within)?
+        else {
             return fail("it is no buffer");
         };
         let mut outputs = self
@@ -326,7 +275,7 @@ impl LaunchFile {
         Ok(TexelBuffer { name, buffer })
     }
 
-    /// The buffers with their names: those that are parameters of their own, by position, then the others.
+    /// The buffers with their names: those of parameters, by position, then the others.
     pub fn buffers(&self) -> impl Iterator<Item = (&str, &LaunchBuffer)> {
         let params = self.params.iter().filter_map(|param| match &param.value {
             ParamValue::Buffer(buffer) => Some((param.name.as_str(), buffer)),
@@ -337,26 +286,105 @@ impl LaunchFile {
     }
 }
 
-/// A parameter that has been read.
-struct Placed {
-    position: u32,
-    /// Where it begins in the file, in bytes.
-    span: usize,
-    name: String,
-    content: Content,
+/// An error, and the byte of the file to which it applies.
+type LocatedError = (Diagnostic, usize);
+
+/// Checks the stack size.
+fn stack_size(stack: Option<&Spanned<u32>>) -> Result<Option<u32>, LocatedError> {
+    match stack {
+        Some(stack) if *stack.get_ref() > LaunchFile::MAX_STACK => {
+            let max = LaunchFile::MAX_STACK;
+            let message = format!("stack has {} bytes, at most {max}", stack.get_ref());
+            Err((Diagnostic::new(message), stack.span().start))
+        }
+        stack => Ok(stack.map(|stack| *stack.get_ref())),
+    }
 }
 
-/// Parameters by position; each position and each name is there once.
-fn in_order(mut placed: Vec<Placed>) -> Result<Vec<LaunchParam>, (Diagnostic, usize)> {
-    placed.sort_by_key(|param| param.position);
-    for (expected, param) in (0..).zip(&placed) {
+/// Reads the parameters, in the order of the file. A parameter without a position follows the one before it.
+fn read_params(
+    raw: &[Spanned<RawParam>],
+    reader: &mut ParamReader<'_>,
+) -> Result<Vec<PositionedParam>, LocatedError> {
+    let mut params = Vec::new();
+    let mut next = 0u32;
+    for param in raw {
+        let (span, raw) = (param.span().start, param.get_ref());
+        let position = match &raw.position {
+            None => next,
+            Some(position) => *position.get_ref(),
+        };
+        if position >= LaunchFile::MAX_PARAMS {
+            let max = LaunchFile::MAX_PARAMS;
+            let message = format!("position {position} is beyond the {max} that there can be");
+            return Err((Diagnostic::new(message), span));
+        }
+        next = position + 1;
+        let name = raw.name.clone().unwrap_or_else(|| position.to_string());
+        let content = raw.read(reader).map_err(|(mut diagnostic, byte)| {
+            diagnostic.message = format!("parameter {name}: {}", diagnostic.message);
+            (diagnostic, byte.unwrap_or(span))
+        })?;
+        params.push(PositionedParam {
+            position,
+            span,
+            name,
+            content,
+        });
+    }
+    Ok(params)
+}
+
+/// Reads the variables of the module, in the order of the file.
+fn read_variables(
+    raw: &[Spanned<RawParam>],
+    reader: &mut ParamReader<'_>,
+) -> Result<Vec<LaunchVariable>, LocatedError> {
+    let mut variables: Vec<LaunchVariable> = Vec::new();
+    for variable in raw {
+        let (span, raw) = (variable.span().start, variable.get_ref());
+        let Some(name) = raw.name.clone() else {
+            return Err((Diagnostic::new("a variable has no name"), span));
+        };
+        let fault = |mut diagnostic: Diagnostic, byte: Option<usize>| {
+            diagnostic.message = format!("variable {name}: {}", diagnostic.message);
+            (diagnostic, byte.unwrap_or(span))
+        };
+        if variables.iter().any(|other| other.name == name) {
+            return Err(fault(Diagnostic::new("it is defined twice"), None));
+        }
+        let content = raw.read(reader).map_err(|(d, byte)| fault(d, byte))?;
+        let (ParsedParam::Value(ParamValue::Buffer(buffer)), None) = (content, &raw.position)
+        else {
+            let message = Diagnostic::new("it is no buffer")
+                .hint("give it a type, and values, a file or a shape");
+            return Err(fault(message, None));
+        };
+        variables.push(LaunchVariable { name, buffer });
+    }
+    Ok(variables)
+}
+
+/// A parameter that has been read.
+struct PositionedParam {
+    position: u32,
+    /// Byte of the file at which it begins.
+    span: usize,
+    name: String,
+    content: ParsedParam,
+}
+
+/// Sorts parameters by position, checks that positions, names and output files are unique, and resolves aliases.
+fn order_params(mut params: Vec<PositionedParam>) -> Result<Vec<LaunchParam>, LocatedError> {
+    params.sort_by_key(|param| param.position);
+    for (expected, param) in (0..).zip(&params) {
         if param.position > expected {
             let message = format!("there is no parameter at position {expected}");
             let hint = format!("{} is the next, at {}", param.name, param.position);
             return Err((Diagnostic::new(message).hint(hint), param.span));
         }
         if param.position < expected {
-            let others = placed.iter().filter(|p| p.position == param.position);
+            let others = params.iter().filter(|p| p.position == param.position);
             let names: Vec<&str> = others.map(|p| p.name.as_str()).collect();
             let message = format!(
                 "{} are both at position {}",
@@ -365,15 +393,15 @@ fn in_order(mut placed: Vec<Placed>) -> Result<Vec<LaunchParam>, (Diagnostic, us
             );
             return Err((Diagnostic::new(message), param.span));
         }
-        let earlier = placed.iter().take(expected as usize);
+        let earlier = params.iter().take(expected as usize);
         if earlier.into_iter().any(|other| other.name == param.name) {
             let message = format!("two parameters have the name {}", param.name);
             return Err((Diagnostic::new(message), param.span));
         }
     }
     let mut outputs: Vec<&str> = Vec::new();
-    for param in &placed {
-        if let Content::Value(ParamValue::Buffer(buffer)) = &param.content
+    for param in &params {
+        if let ParsedParam::Value(ParamValue::Buffer(buffer)) = &param.content
             && let Some(output) = &buffer.output
         {
             if outputs.contains(&output.as_str()) {
@@ -386,37 +414,37 @@ fn in_order(mut placed: Vec<Placed>) -> Result<Vec<LaunchParam>, (Diagnostic, us
             outputs.push(output);
         }
     }
-    let shared = |of: &str, offset: u64, own: &Placed| {
+    let alias = |of: &str, offset: u64, own: &PositionedParam| {
         let fail = |message: String| {
             let message = format!("parameter {}: {message}", own.name);
             Err((Diagnostic::new(message), own.span))
         };
-        let Some(buffer) = placed.iter().position(|other| other.name == of) else {
+        let Some(buffer) = params.iter().position(|other| other.name == of) else {
             return fail(format!("there is no parameter {of}"));
         };
-        match placed.get(buffer).map(|other| &other.content) {
-            Some(Content::Value(ParamValue::Buffer(other))) => match other.bytes.len() as u64 {
+        match params.get(buffer).map(|other| &other.content) {
+            Some(ParsedParam::Value(ParamValue::Buffer(other))) => match other.bytes.len() as u64 {
                 size if offset <= size => Ok(ParamValue::Alias { buffer, offset }),
                 size => fail(format!(
-                    "byte {offset} is behind the end of {of}, which has {size}"
+                    "byte {offset} is past the end of {of}, which has {size}"
                 )),
             },
             _ => fail(format!("{of} is no buffer of its own")),
         }
     };
-    let mut values = Vec::with_capacity(placed.len());
-    for param in &placed {
+    let mut values = Vec::with_capacity(params.len());
+    for param in &params {
         values.push(match &param.content {
-            Content::Value(_) => None,
-            Content::Same { of, offset } => Some(shared(of, *offset, param)?),
+            ParsedParam::Value(_) => None,
+            ParsedParam::Alias { of, offset } => Some(alias(of, *offset, param)?),
         });
     }
-    let params = placed.into_iter().zip(values);
-    Ok(params
-        .filter_map(|(param, shared)| {
+    let resolved = params.into_iter().zip(values);
+    Ok(resolved
+        .filter_map(|(param, alias)| {
             let value = match param.content {
-                Content::Value(value) => value,
-                Content::Same { .. } => shared?,
+                ParsedParam::Value(value) => value,
+                ParsedParam::Alias { .. } => alias?,
             };
             Some(LaunchParam {
                 name: param.name,
@@ -426,9 +454,8 @@ fn in_order(mut placed: Vec<Placed>) -> Result<Vec<LaunchParam>, (Diagnostic, us
         .collect())
 }
 
-/// One to three numbers, the others 1; `most` is the most that their product may be.
-/// A size in x, y and z: the numbers that are given, then 1. `axes` and `most` are the limits of CUDA for compute
-/// capability 5.0 to 6.2, or our own.
+/// Reads a size in x, y and z; absent axes are 1. `axes` and `most` limit the axes and their product: the limits of
+/// CUDA for compute capability 5.0 to 6.2, or our own.
 fn size(name: &str, given: &[u32], axes: [u32; 3], most: u64) -> Result<[u32; 3], Diagnostic> {
     let mut size = [1u32; 3];
     if given.len() > 3 || given.is_empty() {

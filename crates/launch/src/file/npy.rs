@@ -1,5 +1,5 @@
-//! NPY files, in which NumPy keeps an array (NumPy's documentation, `numpy.lib.format`): a magic string, a version, the
-//! size of a header, the header as a Python dictionary, the numbers.
+//! NPY files, NumPy's file format of an array (NumPy documentation, `numpy.lib.format`): magic string, version, size of
+//! the header, header as a Python dictionary, numbers.
 
 use warpbound_base::Diagnostic;
 
@@ -7,21 +7,21 @@ use super::element::ElementType;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Headers are padded so that the numbers begin at a multiple of this.
+/// Alignment of the numbers in the file, in bytes; the header is padded to it.
 const ALIGNMENT: usize = 64;
 
 /// An array of numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NpyArray {
-    /// Their type.
+    /// Type of an element.
     pub element: ElementType,
-    /// Their number along each axis.
+    /// Number of elements along each axis.
     pub shape: Vec<u64>,
-    /// Their bytes, the lowest of each first; those of the last axis are neighbours.
+    /// Little-endian elements in C order (last axis fastest).
     pub bytes: Vec<u8>,
 }
 
-/// What a header says.
+/// Keys of a header.
 #[derive(Default)]
 struct Header {
     descr: Option<String>,
@@ -30,11 +30,11 @@ struct Header {
 }
 
 impl NpyArray {
-    /// Reads an NPY file of version 1, 2 or 3 with plain numbers in C order, the lowest byte first.
+    /// Parses an NPY file of version 1, 2 or 3 with plain little-endian numbers in C order.
     ///
     /// # Errors
     ///
-    /// What is wrong with the file, and how NumPy writes it so that it can be read.
+    /// The defect of the file, with a hint how to write a readable one with NumPy.
     pub fn from_npy(contents: &[u8]) -> Result<NpyArray, Diagnostic> {
         let (header, data) = split(contents)?;
         let header = Parser { rest: header }.dictionary()?;
@@ -61,7 +61,7 @@ impl NpyArray {
         })
     }
 
-    /// Writes an NPY file of version 1, or 2 where the header is too long for that.
+    /// Returns an NPY file of version 1, or 2 if the header is too long for version 1.
     pub fn to_npy(&self) -> Vec<u8> {
         let sizes: Vec<String> = self.shape.iter().map(u64::to_string).collect();
         let shape = match sizes.as_slice() {
@@ -92,11 +92,12 @@ impl NpyArray {
     }
 }
 
+/// Returns the diagnostic of a damaged file.
 fn damaged(message: &str) -> Diagnostic {
     Diagnostic::new(format!("not a whole NPY file: {message}")).hint("write it with numpy.save")
 }
 
-/// Header and numbers.
+/// Splits a file into header and numbers.
 fn split(contents: &[u8]) -> Result<(&[u8], &[u8]), Diagnostic> {
     let rest = contents
         .strip_prefix(MAGIC)
@@ -114,6 +115,7 @@ fn split(contents: &[u8]) -> Result<(&[u8], &[u8]), Diagnostic> {
     rest.split_at_checked(length).ok_or_else(short)
 }
 
+/// NumPy's `descr` of a type.
 fn descr_of(element: ElementType) -> &'static str {
     match element {
         ElementType::U8 => "|u1",
@@ -130,13 +132,14 @@ fn descr_of(element: ElementType) -> &'static str {
     }
 }
 
+/// The type of a `descr`.
 fn element_of(descr: &str) -> Result<ElementType, Diagnostic> {
     let (order, kind) = descr.split_at_checked(1).unwrap_or(("", descr));
     let found = ElementType::ALL
         .into_iter()
         .find(|&element| descr_of(element).get(1..) == Some(kind));
     match (found, order) {
-        // A byte has no order.
+        // Single bytes have no byte order.
         (Some(element), "<" | "|" | ">" | "=") if element.size() == 1 => Ok(element),
         (Some(element), "<") => Ok(element),
         (Some(_), ">") => Err(Diagnostic::new(format!(
@@ -150,7 +153,7 @@ fn element_of(descr: &str) -> Result<ElementType, Diagnostic> {
     }
 }
 
-/// Reads what Python prints of a dictionary of strings, booleans and tuples of whole numbers.
+/// Parser of a Python dictionary literal of strings, booleans and tuples of integers.
 struct Parser<'a> {
     rest: &'a [u8],
 }
@@ -182,15 +185,17 @@ impl<'a> Parser<'a> {
         }
         match self.rest.trim_ascii() {
             [] => Ok(header),
-            _ => Err(damaged("its header goes on behind its end")),
+            _ => Err(damaged("its header continues after its end")),
         }
     }
 
+    /// Whether the next byte after white space is `byte`.
     fn starts(&mut self, byte: u8) -> bool {
         self.rest = self.rest.trim_ascii_start();
         self.rest.first() == Some(&byte)
     }
 
+    /// Consumes `byte` if it is next; returns whether it was.
     fn take(&mut self, byte: u8) -> bool {
         let found = self.starts(byte);
         if found {
@@ -264,7 +269,7 @@ mod tests {
         out
     }
 
-    /// What `numpy.save` writes for `numpy.arange(6, dtype="<u2").reshape(2, 3)`.
+    /// The output of `numpy.save` for `numpy.arange(6, dtype="<u2").reshape(2, 3)`.
     #[test]
     fn a_file_of_numpy() {
         let header = "{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3), }";
@@ -281,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_can_be_read() {
+    fn round_trip() {
         for element in ElementType::ALL {
             for shape in [vec![], vec![3], vec![2, 0], vec![2, 1, 3], vec![1; 20_000]] {
                 let count = shape.iter().product::<u64>() as usize;
@@ -313,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read() {
+    fn unreadable_files_are_refused() {
         let plain = "{'descr': '<i4', 'fortran_order': False, 'shape': (1,), }";
         let with = |from: &str, to: &str| file(1, &plain.replace(from, to), &[0; 4]);
         for (contents, message) in [
@@ -350,7 +355,7 @@ mod tests {
                 with("(1,)", "(4294967296, 4294967296, 9)"),
                 "its header says 1844",
             ),
-            (with(", }", ", } x"), "behind its end"),
+            (with(", }", ", } x"), "after its end"),
             (with(", 'shape': (1,)", ""), "no shape"),
             (with("'descr': '<i4', ", ""), "no descr"),
             (with("'fortran_order': False, ", ""), "no fortran_order"),
@@ -365,7 +370,7 @@ mod tests {
 
     /// Any prefix, and any changed byte of the header, is read or refused.
     #[test]
-    fn damage_is_survived() {
+    fn damaged_files_cause_no_panic() {
         let array = NpyArray {
             element: ElementType::F32,
             shape: vec![2, 3],

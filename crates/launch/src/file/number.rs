@@ -4,17 +4,17 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 
-/// A number of a file: one of TOML, or a string for what TOML has no number for.
+/// A number of a file: a TOML number, or a string for numbers that TOML cannot represent.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Number {
-    /// A whole number.
+    /// An integer.
     Integer(i128),
-    /// A float, which need not be finite.
+    /// A float, possibly infinite or NaN.
     Float(f64),
 }
 
 impl Number {
-    /// As a float; a whole number of more than 53 bits is rounded.
+    /// Converts to a float; an integer of more than 53 bits is rounded.
     pub(super) fn float(self) -> f64 {
         match self {
             Number::Integer(value) => value as f64,
@@ -22,7 +22,8 @@ impl Number {
         }
     }
 
-    fn of_text(text: &str) -> Option<Number> {
+    /// Parses a number written as a string: decimal or hexadecimal integer, `nan`, `inf`.
+    fn from_text(text: &str) -> Option<Number> {
         let (sign, digits) = match text.strip_prefix('-') {
             Some(rest) => (-1, rest),
             None => (1, text.strip_prefix('+').unwrap_or(text)),
@@ -32,7 +33,7 @@ impl Number {
             None => digits.parse::<u64>().ok(),
         };
         match (whole, digits) {
-            // The parsers take a sign too, and there was one already.
+            // The integer parsers would accept a second sign.
             _ if digits.contains(['+', '-']) => None,
             (Some(value), _) => Some(Number::Integer(sign * i128::from(value))),
             (None, "nan") => Some(Number::Float(f64::NAN.copysign(sign as f64))),
@@ -75,17 +76,17 @@ impl<'de> Deserialize<'de> for Number {
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
                 let wrong = || E::invalid_value(serde::de::Unexpected::Str(text), &self);
-                Number::of_text(text).ok_or_else(wrong)
+                Number::from_text(text).ok_or_else(wrong)
             }
         }
         deserializer.deserialize_any(Reader)
     }
 }
 
-/// Numbers that stand in the launch file, or in a file of their own.
+/// Numbers in the launch file, or in a separate file.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Numbers {
-    /// Here.
+    /// In the launch file.
     List(Vec<Number>),
     /// In an NPY file of this name.
     File(String),

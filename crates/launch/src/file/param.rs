@@ -1,4 +1,4 @@
-//! Parameters as launch files write them.
+//! Parameters, variables and buffers in launch files.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -6,18 +6,20 @@ use warpbound_base::Diagnostic;
 
 use super::fill::Fill;
 use super::number::{Number, Numbers};
-use super::{NpyArray, ElementType, Expected, ReadFile, LaunchBuffer, LaunchFile, ParamValue, Vary};
+use super::{
+    ElementType, Expected, LaunchBuffer, LaunchFile, NpyArray, ParamValue, ReadFile, Vary,
+};
 
-/// The most axes of a buffer, as many as NumPy has.
-const MOST_AXES: usize = 32;
+/// Largest number of axes of a buffer, as in NumPy.
+const MAX_AXES: usize = 32;
 
-/// The most bytes of a structure: what CUDA has for all parameters.
-const MOST_STRUCTURE: usize = 4096;
+/// Largest size of a structure in bytes: CUDA's limit of all parameters.
+const MAX_STRUCTURE: usize = 4096;
 
-/// What is wrong, and the byte of the file, where it is not the parameter as a whole.
-pub(super) type Fault = (Diagnostic, Option<usize>);
+/// An error, and the byte of the file to which it applies; `None` for the parameter as a whole.
+pub(super) type LocatedError = (Diagnostic, Option<usize>);
 
-/// A parameter of the file.
+/// A `[[param]]`, `[[variable]]` or `[[buffer]]` of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawParam {
@@ -56,29 +58,29 @@ struct RawField {
     values: Option<Vec<Number>>,
 }
 
-/// What a parameter is, where other parameters are not known yet.
-pub(super) enum Content {
+/// A parameter before references to other parameters are resolved.
+pub(super) enum ParsedParam {
     Value(ParamValue),
-    /// An address in the buffer of the parameter of this name.
-    Same {
+    /// An address in the buffer of the named parameter.
+    Alias {
         of: String,
         offset: u64,
     },
 }
 
-/// What parameters share while they are read.
-pub(super) struct Reading<'a> {
+/// State shared by the parameters of a file while they are read.
+pub(super) struct ParamReader<'a> {
     files: &'a ReadFile<'a>,
-    /// Bytes of all buffers so far.
+    /// Total size of the buffers read so far, in bytes.
     total: u64,
-    /// The names of textures and surfaces.
+    /// Names of the textures and surfaces of the file.
     pub(super) textures: Vec<String>,
     pub(super) surfaces: Vec<String>,
 }
 
-impl<'a> Reading<'a> {
-    pub(super) fn new(files: &'a ReadFile<'a>) -> Reading<'a> {
-        Reading {
+impl<'a> ParamReader<'a> {
+    pub(super) fn new(files: &'a ReadFile<'a>) -> ParamReader<'a> {
+        ParamReader {
             files,
             total: 0,
             textures: Vec::new(),
@@ -86,8 +88,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Counts the bytes of a buffer.
-    fn claim(&mut self, count: u64, element: ElementType) -> Result<(), Diagnostic> {
+    /// Adds a buffer to the total size and checks the limit, before the buffer is allocated.
+    fn reserve(&mut self, count: u64, element: ElementType) -> Result<(), Diagnostic> {
         let bytes = count.saturating_mul(element.size() as u64);
         self.total = self.total.saturating_add(bytes);
         match self.total <= LaunchFile::MAX_BYTES {
@@ -99,21 +101,22 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Reads a file that the launch file refers to.
     fn contents(&self, name: &str) -> Result<Vec<u8>, Diagnostic> {
         (self.files)(name).map_err(|said| Diagnostic::new(said.to_string()))
     }
 
-    /// An array of an NPY file, of the type and, if that is known, of the shape of the buffer.
+    /// Reads an NPY file; checks that it has the element type and, if given, the shape of the buffer.
     fn array(
         &self,
         name: &str,
         element: ElementType,
         shape: Option<&[u64]>,
     ) -> Result<NpyArray, Diagnostic> {
-        // Whole sentences: the place of the diagnostic is that in the launch file.
+        // The inner diagnostic becomes text: the location of the outer one is in the launch file.
         let within = |said: Diagnostic| Diagnostic::new(said.in_file(name).to_string());
         let array = NpyArray::from_npy(&self.contents(name)?).map_err(within)?;
-        let differs = |what: String, hint: &str| within(Diagnostic::new(message).hint(hint));
+        let differs = |message: String, hint: &str| within(Diagnostic::new(message).hint(hint));
         let error = match shape {
             _ if array.element != element => differs(
                 format!(
@@ -135,86 +138,87 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The value of a key, and where it stands.
-fn located<T>(key: &Option<Spanned<T>>) -> Option<(&T, usize)> {
+/// The value of a key, and its byte of the file.
+fn with_span<T>(key: &Option<Spanned<T>>) -> Option<(&T, usize)> {
     key.as_ref().map(|key| (key.get_ref(), key.span().start))
 }
 
-/// Adds a place to what is wrong.
-fn at<T>(result: Result<T, Diagnostic>, place: usize) -> Result<T, Fault> {
-    result.map_err(|diagnostic| (diagnostic, Some(place)))
+/// Adds a byte of the file to an error.
+fn locate<T>(result: Result<T, Diagnostic>, byte: usize) -> Result<T, LocatedError> {
+    result.map_err(|diagnostic| (diagnostic, Some(byte)))
 }
 
-fn fault<T>(message: impl Into<String>, place: usize) -> Result<T, Fault> {
-    at(Err(Diagnostic::new(message)), place)
+/// Returns an error at a byte of the file.
+fn error_at<T>(message: impl Into<String>, byte: usize) -> Result<T, LocatedError> {
+    locate(Err(Diagnostic::new(message)), byte)
 }
 
 impl RawParam {
-    /// What the parameter is.
-    pub(super) fn read(&self, reading: &mut Reading<'_>) -> Result<Content, Fault> {
+    /// Reads the parameter. The keys that are present decide its kind.
+    pub(super) fn read(&self, reader: &mut ParamReader<'_>) -> Result<ParsedParam, LocatedError> {
         self.check_keys()?;
-        if let Some((&number, place)) = located(&self.value) {
-            let element = self.element(place)?;
-            let bytes = at(encode(element, &[number], "value"), place)?;
-            let vary = match located(&self.vary) {
+        if let Some((&number, byte)) = with_span(&self.value) {
+            let element = self.element(byte)?;
+            let bytes = locate(encode(element, &[number], "value"), byte)?;
+            let vary = match with_span(&self.vary) {
                 None => None,
-                Some((&[low, high], place)) => {
+                Some((&[low, high], byte)) => {
                     let vary = Vary::new(element, low, high).map_err(Diagnostic::new);
-                    Some(at(vary, place)?)
+                    Some(locate(vary, byte)?)
                 }
             };
-            return Ok(Content::Value(ParamValue::Scalar {
+            return Ok(ParsedParam::Value(ParamValue::Scalar {
                 element: Some(element),
                 bytes,
                 vary,
             }));
         }
-        if let Some((_, place)) = located(&self.vary) {
-            return fault("vary needs a value, which the launch has itself", place);
+        if let Some((_, byte)) = with_span(&self.vary) {
+            return error_at("vary needs a value, the one of this launch", byte);
         }
-        let structure = match (located(&self.bytes), located(&self.fields)) {
-            (Some((bytes, place)), _) => Some((bytes.clone(), place)),
-            (None, Some((fields, place))) => Some((at(structure(fields), place)?, place)),
+        let structure = match (with_span(&self.bytes), with_span(&self.fields)) {
+            (Some((bytes, byte)), _) => Some((bytes.clone(), byte)),
+            (None, Some((fields, byte))) => Some((locate(encode_structure(fields), byte)?, byte)),
             (None, None) => None,
         };
-        if let Some((bytes, place)) = structure {
-            if bytes.is_empty() || bytes.len() > MOST_STRUCTURE {
-                let message = format!("it has {} bytes, not 1 to {MOST_STRUCTURE}", bytes.len());
-                return fault(message, place);
+        if let Some((bytes, byte)) = structure {
+            if bytes.is_empty() || bytes.len() > MAX_STRUCTURE {
+                let message = format!("it has {} bytes, not 1 to {MAX_STRUCTURE}", bytes.len());
+                return error_at(message, byte);
             }
-            return Ok(Content::Value(ParamValue::Scalar {
+            return Ok(ParsedParam::Value(ParamValue::Scalar {
                 element: None,
                 bytes,
                 vary: None,
             }));
         }
-        if let Some((name, place)) = located(&self.texture) {
-            let found = reading.textures.iter().position(|other| other == name);
+        if let Some((name, byte)) = with_span(&self.texture) {
+            let found = reader.textures.iter().position(|other| other == name);
             return match found {
-                Some(number) => Ok(Content::Value(ParamValue::Texture(number))),
-                None => fault(format!("there is no texture {name}"), place),
+                Some(number) => Ok(ParsedParam::Value(ParamValue::Texture(number))),
+                None => error_at(format!("there is no texture {name}"), byte),
             };
         }
-        if let Some((name, place)) = located(&self.surface) {
-            let found = reading.surfaces.iter().position(|other| other == name);
+        if let Some((name, byte)) = with_span(&self.surface) {
+            let found = reader.surfaces.iter().position(|other| other == name);
             return match found {
-                Some(number) => Ok(Content::Value(ParamValue::Surface(number))),
-                None => fault(format!("there is no surface {name}"), place),
+                Some(number) => Ok(ParsedParam::Value(ParamValue::Surface(number))),
+                None => error_at(format!("there is no surface {name}"), byte),
             };
         }
-        if let Some((of, _)) = located(&self.same_as) {
-            return Ok(Content::Same {
+        if let Some((of, _)) = with_span(&self.same_as) {
+            return Ok(ParsedParam::Alias {
                 of: of.clone(),
-                offset: located(&self.offset).map_or(0, |(&offset, _)| offset),
+                offset: with_span(&self.offset).map_or(0, |(&offset, _)| offset),
             });
         }
-        let buffer = self.buffer(reading)?;
-        Ok(Content::Value(ParamValue::Buffer(buffer)))
+        let buffer = self.buffer(reader)?;
+        Ok(ParsedParam::Value(ParamValue::Buffer(buffer)))
     }
 
-    /// Refuses keys that say nothing together.
-    fn check_keys(&self) -> Result<(), Fault> {
-        /// A key, where it stands, what kind of parameter it is for.
+    /// Refuses combinations of keys of different kinds, and several sources of contents.
+    fn check_keys(&self) -> Result<(), LocatedError> {
+        /// A key, its byte of the file, the kind of parameter that it belongs to.
         type Key = (&'static str, Option<usize>, Kind);
         #[derive(Clone, Copy, PartialEq)]
         enum Kind {
@@ -226,7 +230,7 @@ impl RawParam {
         }
         macro_rules! keys {
             ($($name:ident: $kind:ident,)*) => {
-                [$((stringify!($name), located(&self.$name).map(|(_, place)| place), Kind::$kind),)*]
+                [$((stringify!($name), with_span(&self.$name).map(|(_, byte)| byte), Kind::$kind),)*]
             };
         }
         let keys: [Key; 19] = keys! {
@@ -238,7 +242,7 @@ impl RawParam {
         };
         let mut given = keys
             .iter()
-            .filter_map(|&(key, place, kind)| Some((key, place?, kind)));
+            .filter_map(|&(key, byte, kind)| Some((key, byte?, kind)));
         let Some((first, _, kind)) = given.next() else {
             let message = "it is neither a number nor a buffer";
             let hint = "give it a value, or a shape";
@@ -247,63 +251,65 @@ impl RawParam {
         let contents = [
             "bytes", "fields", "values", "fill", "file", "raw", "texture", "surface",
         ];
-        for (key, place, other) in given {
+        for (key, byte, other) in given {
             let both = contents.contains(&first) && contents.contains(&key);
             if other != kind || both {
-                return fault(format!("{key} does not go with {first}"), place);
+                return error_at(format!("{key} does not go with {first}"), byte);
             }
         }
-        match located(&self.element) {
-            Some((_, place)) if matches!(kind, Kind::Structure | Kind::Same | Kind::Object) => {
-                fault(format!("type does not go with {first}"), place)
+        match with_span(&self.element) {
+            Some((_, byte)) if matches!(kind, Kind::Structure | Kind::Same | Kind::Object) => {
+                error_at(format!("type does not go with {first}"), byte)
             }
             _ => Ok(()),
         }
     }
 
-    fn element(&self, place: usize) -> Result<ElementType, Fault> {
-        let Some((&element, _)) = located(&self.element) else {
+    /// The element type; an error at `byte` if there is none.
+    fn element(&self, byte: usize) -> Result<ElementType, LocatedError> {
+        let Some((&element, _)) = with_span(&self.element) else {
             let names = ElementType::ALL.map(ElementType::name).join(", ");
             let message = Diagnostic::new("it has no type");
-            return at(Err(message.hint(format!("type is one of {names}"))), place);
+            return locate(Err(message.hint(format!("type is one of {names}"))), byte);
         };
         Ok(element)
     }
 
-    fn buffer(&self, reading: &mut Reading<'_>) -> Result<LaunchBuffer, Fault> {
+    /// Reads a buffer: shape, initial and expected contents, output file.
+    fn buffer(&self, reader: &mut ParamReader<'_>) -> Result<LaunchBuffer, LocatedError> {
         let element = self.element.as_ref().map(|element| element.span().start);
-        let place = [
+        let byte = [
             element,
-            located(&self.values).map(|(_, place)| place),
-            located(&self.file).map(|(_, place)| place),
-            located(&self.raw).map(|(_, place)| place),
-            located(&self.shape).map(|(_, place)| place),
+            with_span(&self.values).map(|(_, byte)| byte),
+            with_span(&self.file).map(|(_, byte)| byte),
+            with_span(&self.raw).map(|(_, byte)| byte),
+            with_span(&self.shape).map(|(_, byte)| byte),
         ];
-        let place = place.into_iter().flatten().next();
-        let element = match (&self.element, place) {
+        let byte = byte.into_iter().flatten().next();
+        let element = match (&self.element, byte) {
             (Some(element), _) => *element.get_ref(),
-            (None, Some(place)) => self.element(place)?,
+            (None, Some(byte)) => self.element(byte)?,
             (None, None) => {
                 let message = Diagnostic::new("it has no type and no shape");
                 return Err((message.hint("give it both"), None));
             }
         };
-        let place = place.unwrap_or_default();
-        let shape = match located(&self.shape) {
-            Some((shape, place)) if shape.len() > MOST_AXES => {
-                let message = format!("shape has {} numbers, at most {MOST_AXES}", shape.len());
-                return fault(message, place);
+        let byte = byte.unwrap_or_default();
+        let shape = match with_span(&self.shape) {
+            Some((shape, byte)) if shape.len() > MAX_AXES => {
+                let message = format!("shape has {} numbers, at most {MAX_AXES}", shape.len());
+                return error_at(message, byte);
             }
-            Some((shape, place)) => {
+            Some((shape, byte)) => {
                 let shape: Vec<u64> = shape.iter().map(|&n| n.into()).collect();
-                at(reading.claim(elements(&shape), element), place)?;
+                locate(reader.reserve(element_count(&shape), element), byte)?;
                 Some(shape)
             }
             None => None,
         };
-        let (shape, bytes) = self.start(element, shape, place, reading)?;
+        let (shape, bytes) = self.initial_contents(element, shape, byte, reader)?;
         Ok(LaunchBuffer {
-            expect: self.expected(element, &shape, bytes.len(), reading)?,
+            expect: self.expected(element, &shape, bytes.len(), reader)?,
             output: self.output()?,
             element,
             shape,
@@ -311,126 +317,127 @@ impl RawParam {
         })
     }
 
-    /// Shape and bytes at the start.
-    fn start(
+    /// Reads the shape and the initial bytes of a buffer.
+    fn initial_contents(
         &self,
         element: ElementType,
         shape: Option<Vec<u64>>,
-        place: usize,
-        reading: &mut Reading<'_>,
-    ) -> Result<(Vec<u64>, Vec<u8>), Fault> {
-        let is_random = matches!(located(&self.fill), Some((Fill::Random(_), _)));
+        byte: usize,
+        reader: &mut ParamReader<'_>,
+    ) -> Result<(Vec<u64>, Vec<u8>), LocatedError> {
+        let is_random = matches!(with_span(&self.fill), Some((Fill::Random(_), _)));
         for (key, bound) in [("low", &self.low), ("high", &self.high)] {
-            if let (Some((_, place)), false) = (located(bound), is_random) {
-                return fault(
+            if let (Some((_, byte)), false) = (with_span(bound), is_random) {
+                return error_at(
                     format!("{key} goes with fill = {{ random = SEED }} only"),
-                    place,
+                    byte,
                 );
             }
         }
-        // What a file or a list has, where no shape says how much it is to be.
-        let mut sized = |count: u64, place: usize| match &shape {
-            Some(shape) if elements(shape) == count => Ok(shape.clone()),
+        // The shape of `count` numbers: the given one, which must match, or one axis.
+        let mut sized = |count: u64, byte: usize| match &shape {
+            Some(shape) if element_count(shape) == count => Ok(shape.clone()),
             Some(shape) => {
-                let all = elements(shape);
-                fault(format!("{count} numbers for a buffer of {all}"), place)
+                let all = element_count(shape);
+                error_at(format!("{count} numbers for a buffer of {all}"), byte)
             }
-            None => at(reading.claim(count, element), place).map(|()| vec![count]),
+            None => locate(reader.reserve(count, element), byte).map(|()| vec![count]),
         };
-        if let Some((values, place)) = located(&self.values) {
-            let shape = sized(values.len() as u64, place)?;
-            return Ok((shape, at(encode(element, values, "values"), place)?));
+        if let Some((values, byte)) = with_span(&self.values) {
+            let shape = sized(values.len() as u64, byte)?;
+            return Ok((shape, locate(encode(element, values, "values"), byte)?));
         }
-        if let Some((name, place)) = located(&self.file) {
-            let array = at(reading.array(name, element, shape.as_deref()), place)?;
+        if let Some((name, byte)) = with_span(&self.file) {
+            let array = locate(reader.array(name, element, shape.as_deref()), byte)?;
             if shape.is_none() {
-                at(reading.claim(elements(&array.shape), element), place)?;
+                locate(reader.reserve(element_count(&array.shape), element), byte)?;
             }
             return Ok((array.shape, array.bytes));
         }
-        if let Some((name, place)) = located(&self.raw) {
-            let bytes = at(reading.contents(name), place)?;
+        if let Some((name, byte)) = with_span(&self.raw) {
+            let bytes = locate(reader.contents(name), byte)?;
             let (length, size) = (bytes.len(), element.size());
             if !length.is_multiple_of(size) {
-                return fault(
+                return error_at(
                     format!("{name} has {length} bytes, no multiple of the {size} of {element}"),
-                    place,
+                    byte,
                 );
             }
             let count = (length / size) as u64;
             let shape = match shape {
-                Some(shape) if elements(&shape) == count => shape,
+                Some(shape) if element_count(&shape) == count => shape,
                 Some(shape) => {
-                    let all = elements(&shape);
-                    return fault(
+                    let all = element_count(&shape);
+                    return error_at(
                         format!("{name} has {count} numbers, the buffer {all}"),
-                        place,
+                        byte,
                     );
                 }
                 None => {
-                    at(reading.claim(count, element), place)?;
+                    locate(reader.reserve(count, element), byte)?;
                     vec![count]
                 }
             };
             return Ok((shape, bytes));
         }
-        let (fill, place) = match located(&self.fill) {
-            Some((&fill, place)) => (fill, place),
-            None => (Fill::Zeros, place),
+        let (fill, byte) = match with_span(&self.fill) {
+            Some((&fill, byte)) => (fill, byte),
+            None => (Fill::Zeros, byte),
         };
         let Some(shape) = shape else {
             let message = format!("it is filled with {}, but has no shape", fill.name());
-            return fault(message, place);
+            return error_at(message, byte);
         };
-        let bound = |key: &Option<Spanned<Number>>| located(key).map(|(&number, _)| number);
+        let bound = |key: &Option<Spanned<Number>>| with_span(key).map(|(&number, _)| number);
         let (low, high) = (bound(&self.low), bound(&self.high));
-        // `claim` has seen that this is no more than memory has.
-        let count = elements(&shape) as usize;
+        // `reserve` has limited the count, so it fits `usize`.
+        let count = element_count(&shape) as usize;
         let bytes = fill.bytes(element, count, low, high);
-        Ok((shape, at(bytes.map_err(Diagnostic::new), place)?))
+        Ok((shape, locate(bytes.map_err(Diagnostic::new), byte)?))
     }
 
+    /// Reads the expected final contents and their tolerances.
     fn expected(
         &self,
         element: ElementType,
         shape: &[u64],
         size: usize,
-        reading: &Reading<'_>,
-    ) -> Result<Option<Expected>, Fault> {
+        reader: &ParamReader<'_>,
+    ) -> Result<Option<Expected>, LocatedError> {
         let mut tolerances = [0.0; 2];
         let keys = [("relative", &self.relative), ("absolute", &self.absolute)];
         for (tolerance, (key, given)) in tolerances.iter_mut().zip(keys) {
-            let Some((&number, place)) = located(given) else {
+            let Some((&number, byte)) = with_span(given) else {
                 continue;
             };
             if self.expect.is_none() {
-                return fault(format!("{key} says nothing without expect"), place);
+                return error_at(format!("{key} has no effect without expect"), byte);
             }
             if !element.is_float() {
-                return fault(format!("{key} is for floats, not for {element}"), place);
+                return error_at(format!("{key} is for floats, not for {element}"), byte);
             }
             if !(number.is_finite() && number >= 0.0) {
-                return fault(format!("{key} is {number}, not a number from 0 on"), place);
+                return error_at(format!("{key} is {number}, not a number from 0 on"), byte);
             }
             *tolerance = number;
         }
         let [relative, absolute] = tolerances;
-        let Some((expect, place)) = located(&self.expect) else {
+        let Some((expect, byte)) = with_span(&self.expect) else {
             return Ok(None);
         };
         let bytes = match expect {
             Numbers::List(numbers) => {
-                let bytes = at(encode(element, numbers, "expect"), place)?;
+                let bytes = locate(encode(element, numbers, "expect"), byte)?;
                 if bytes.len() != size {
-                    let (given, count) = (numbers.len(), elements(shape));
-                    return fault(
+                    let (given, count) = (numbers.len(), element_count(shape));
+                    return error_at(
                         format!("{given} expected numbers for a buffer of {count}"),
-                        place,
+                        byte,
                     );
                 }
                 bytes
             }
-            Numbers::File(name) => at(reading.array(name, element, Some(shape)), place)?.bytes,
+            Numbers::File(name) => locate(reader.array(name, element, Some(shape)), byte)?.bytes,
         };
         Ok(Some(Expected {
             bytes,
@@ -439,27 +446,28 @@ impl RawParam {
         }))
     }
 
-    fn output(&self) -> Result<Option<String>, Fault> {
-        match located(&self.output) {
+    /// Reads the name of the output file.
+    fn output(&self) -> Result<Option<String>, LocatedError> {
+        match with_span(&self.output) {
             None => Ok(None),
             Some((name, _)) if name.ends_with(".npy") => Ok(Some(name.clone())),
-            Some((name, place)) => {
+            Some((name, byte)) => {
                 let message = format!("output is {name}, which does not end in .npy");
-                at(
+                locate(
                     Err(Diagnostic::new(message).hint("NPY files are written")),
-                    place,
+                    byte,
                 )
             }
         }
     }
 }
 
-/// The number of elements of a shape.
-fn elements(shape: &[u64]) -> u64 {
+/// Number of elements of a shape, saturating.
+fn element_count(shape: &[u64]) -> u64 {
     shape.iter().fold(1, |n, &d| n.saturating_mul(d))
 }
 
-/// Numbers as bytes; `key` is where they stand.
+/// Encodes numbers as bytes; `key` names them in messages.
 fn encode(element: ElementType, numbers: &[Number], key: &str) -> Result<Vec<u8>, Diagnostic> {
     let mut bytes = Vec::with_capacity(numbers.len().saturating_mul(element.size()));
     for (index, &number) in numbers.iter().enumerate() {
@@ -476,8 +484,8 @@ fn encode(element: ElementType, numbers: &[Number], key: &str) -> Result<Vec<u8>
     Ok(bytes)
 }
 
-/// A structure as C lays it out: each field at a multiple of its size, the whole padded to a multiple of the largest.
-fn structure(fields: &[RawField]) -> Result<Vec<u8>, Diagnostic> {
+/// Encodes a structure with C layout: each field aligned to its size, the whole padded to the largest alignment.
+fn encode_structure(fields: &[RawField]) -> Result<Vec<u8>, Diagnostic> {
     let mut bytes = Vec::new();
     let mut alignment = 1;
     for (index, field) in fields.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Addresses of buffers inside buffers, structures and variables.
+//! Pointers in launch files: addresses of buffers inside buffers, structures and variables.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -6,41 +6,42 @@ use warpbound_base::Diagnostic;
 
 use super::{LaunchFile, ParamValue};
 
-/// Bytes of an address.
+/// Size of an address in bytes.
 const SIZE: u64 = 8;
 
-/// Addresses that the launch writes before the kernel begins: `count` of them, the first to byte `to_offset` of a buffer.
+/// A sequence of `count` addresses that the launch writes before the kernel starts; the first is the address of byte
+/// `to_offset` of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaunchPointer {
-    /// Where they stand.
+    /// The object that contains the addresses.
     pub location: PointerLocation,
-    /// The byte there at which the first begins.
+    /// Byte offset of the first address in the object.
     pub offset: u64,
-    /// The number of the buffer they point into, among [`LaunchFile::buffers`].
+    /// The target buffer, as index in [`LaunchFile::buffers`].
     pub buffer: usize,
-    /// The byte of that buffer to which the first points; at most its size.
+    /// Byte offset in the target buffer to which the first points; at most its size.
     pub to_offset: u64,
-    /// The number of pointers.
+    /// Number of addresses.
     pub count: u64,
-    /// Bytes from the beginning of one to that of the next.
+    /// Stride of the addresses in the object, in bytes.
     pub step: u64,
-    /// Bytes from where one points to where the next does.
+    /// Stride of the targets in the target buffer, in bytes.
     pub to_step: u64,
 }
 
-/// Where addresses stand.
+/// The object that contains addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PointerLocation {
-    /// In a parameter of this position, a structure that is passed by value.
+    /// The parameter at this position, a structure passed by value.
     Param(usize),
-    /// In a buffer of this number among [`LaunchFile::buffers`].
+    /// The buffer with this index in [`LaunchFile::buffers`].
     Buffer(usize),
-    /// In a variable of this number among [`LaunchFile::variables`].
+    /// The variable with this index in [`LaunchFile::variables`].
     Variable(usize),
 }
 
 impl LaunchPointer {
-    /// The byte at which each begins, and the byte of the buffer to which it points.
+    /// Byte offset of each address in the object, and of its target in the target buffer.
     pub fn addresses(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
         let LaunchPointer {
             offset,
@@ -49,12 +50,12 @@ impl LaunchPointer {
             to_step,
             ..
         } = *self;
-        // All of them have been found to lie inside.
+        // `RawPointer::read` has checked that all lie inside.
         (0..self.count).map(move |n| (offset + n * step, to_offset + n * to_step))
     }
 }
 
-/// Addresses of the file.
+/// A `[[pointer]]` of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawPointer {
@@ -71,11 +72,11 @@ pub(super) struct RawPointer {
     to_step: u64,
 }
 
-/// The addresses of a launch whose parameters, buffers and variables are known.
+/// Reads the pointers of a launch whose parameters, buffers and variables are known.
 ///
 /// # Errors
 ///
-/// The error, and the byte of the file.
+/// The error, and the byte of the file to which it applies.
 pub(super) fn read(
     all: &[Spanned<RawPointer>],
     launch: &LaunchFile,
@@ -95,11 +96,11 @@ pub(super) fn read(
 impl RawPointer {
     fn read(&self, launch: &LaunchFile) -> Result<LaunchPointer, Diagnostic> {
         let fail = |message: String| Err(Diagnostic::new(message));
-        let (place, room) = place(launch, &self.place)?;
+        let (location, size) = find_object(launch, &self.place)?;
         let mut buffers = launch.buffers().enumerate();
         let Some((buffer, (_, target))) = buffers.find(|(_, (name, _))| *name == self.to) else {
             let message = Diagnostic::new(format!("there is no buffer {}", self.to));
-            return Err(message.hint("a parameter or [[buffer]] of this name is what it points into"));
+            return Err(message.hint("it points into a parameter or [[buffer]] of this name"));
         };
         let (count, step) = (self.count.unwrap_or(1), self.step.unwrap_or(SIZE));
         if count == 0 || step < SIZE {
@@ -109,21 +110,21 @@ impl RawPointer {
         }
         let last = |offset: u64, step: u64| (count - 1).checked_mul(step)?.checked_add(offset);
         let end = last(self.offset, step).and_then(|last| last.checked_add(SIZE));
-        if end.is_none_or(|end| end > room) {
+        if end.is_none_or(|end| end > size) {
             return fail(format!(
-                "from byte {} on there is no room for {count} of {SIZE} bytes: {} has {room}",
+                "from byte {} on there is no space for {count} of {SIZE} bytes: {} has {size}",
                 self.offset, self.place
             ));
         }
-        let size = target.bytes.len() as u64;
-        if last(self.to_offset, self.to_step).is_none_or(|last| last > size) {
+        let target_size = target.bytes.len() as u64;
+        if last(self.to_offset, self.to_step).is_none_or(|last| last > target_size) {
             return fail(format!(
-                "it points behind the end of {}, which has {size} bytes",
+                "it points past the end of {}, which has {target_size} bytes",
                 self.to
             ));
         }
         Ok(LaunchPointer {
-            location: place,
+            location,
             offset: self.offset,
             buffer,
             to_offset: self.to_offset,
@@ -134,8 +135,8 @@ impl RawPointer {
     }
 }
 
-/// The object of a name, and its bytes.
-fn place(launch: &LaunchFile, name: &str) -> Result<(PointerLocation, u64), Diagnostic> {
+/// Finds the object of a name, and its size in bytes.
+fn find_object(launch: &LaunchFile, name: &str) -> Result<(PointerLocation, u64), Diagnostic> {
     let mut found = Vec::new();
     for (position, param) in launch.params.iter().enumerate() {
         if let ParamValue::Scalar {
@@ -155,11 +156,14 @@ fn place(launch: &LaunchFile, name: &str) -> Result<(PointerLocation, u64), Diag
     }
     for (number, variable) in launch.variables.iter().enumerate() {
         if variable.name == name {
-            found.push((PointerLocation::Variable(number), variable.buffer.bytes.len()));
+            found.push((
+                PointerLocation::Variable(number),
+                variable.buffer.bytes.len(),
+            ));
         }
     }
     match found.as_slice() {
-        [(place, size)] => Ok((*place, *size as u64)),
+        [(location, size)] => Ok((*location, *size as u64)),
         [] => {
             let message = Diagnostic::new("nothing of this name holds addresses");
             Err(message.hint("it is a buffer, a [[variable]], or a parameter with fields or bytes"))

@@ -1,7 +1,7 @@
-//! Textures and surfaces of launch files: what they say, and what is refused.
+//! Textures and surfaces of launch files: parsing and refusals.
 
 use warpbound_base::Diagnostic;
-use warpbound_launch::{LaunchAddressMode, LaunchFile, TexelLayout, ParamValue};
+use warpbound_launch::{AddressMode, LaunchFile, ParamValue, TexelLayout};
 
 const HEAD: &str = "grid = [2]\nblock = [4, 4]\n";
 const TEXELS: &str =
@@ -42,13 +42,13 @@ fn textures_and_surfaces_over_buffers() {
         ([2, 3, 1], 2, 2)
     );
     assert!(image.normalized_read && image.linear_filter && image.normalized_coordinates);
-    assert_eq!(image.address[..2], [LaunchAddressMode::Wrap, LaunchAddressMode::Border]);
+    assert_eq!(image.address[..2], [AddressMode::Wrap, AddressMode::Border]);
     assert!(launch.textures[1].linear_memory && launch.textures[1].image.buffer == 0);
     assert_eq!(launch.surfaces[0].size, [2, 3, 4]);
 }
 
 #[test]
-fn what_is_refused() {
+fn refusals() {
     let texture = |rest: &str| format!("[[texture]]\nname = \"t\"\n{rest}");
     let with = |rest: &str| texture(&format!("texels = \"pixels\"\n{rest}"));
     for (text, why) in [

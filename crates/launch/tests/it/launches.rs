@@ -1,12 +1,14 @@
-//! Launch files of grids: what they say, and what is refused.
+//! Launch files of grids: parsing and refusals.
 #![allow(clippy::panic, reason = "tests")]
 
 use warpbound_base::Diagnostic;
-use warpbound_launch::{NpyArray, ElementType, Expected, LaunchBuffer, LaunchFile, ParamValue, PointerLocation};
+use warpbound_launch::{
+    ElementType, Expected, LaunchBuffer, LaunchFile, NpyArray, ParamValue, PointerLocation,
+};
 
 const HEAD: &str = "grid = [2]\nblock = [4, 4]\n";
 
-/// Reads a launch whose files are these.
+/// Parses a launch file that refers to the given files.
 fn with_files(text: &str, files: &[(&str, Vec<u8>)]) -> Result<LaunchFile, String> {
     let read = |name: &str| {
         let found = files.iter().find(|(file, _)| *file == name);
@@ -151,7 +153,7 @@ fn numbers_of_all_types() {
 }
 
 #[test]
-fn numbers_that_their_type_cannot_hold() {
+fn numbers_out_of_range_of_their_type() {
     for (element, value, spelled) in [
         ("u8", "256", "256"),
         ("u8", "-1", "-1"),
@@ -351,7 +353,7 @@ fn random_buffers() {
 }
 
 #[test]
-fn what_does_not_fill() {
+fn refused_contents() {
     for (text, message) in [
         ("fill = \"ones\"", "line 5: unknown variant `ones`"),
         (
@@ -451,7 +453,7 @@ fn what_does_not_fill() {
         let said = buffer(text, &[]).expect_err(text);
         assert!(said.contains(message), "{message}: {said}");
     }
-    // Together they have too many bytes, none of them alone.
+    // Together they exceed the limit, none of them alone.
     let large = "[[param]]\ntype = \"u8\"\nshape = [1073741825]\n";
     assert!(
         refused(&format!("{large}{large}"))
@@ -518,7 +520,7 @@ fn buffers_from_files() {
 }
 
 #[test]
-fn ends() {
+fn expected_contents() {
     let files = [(
         "end.npy",
         npy(
@@ -568,11 +570,11 @@ fn ends() {
         ),
         (
             "relative = 0.5",
-            "line 7: parameter a: relative says nothing without expect",
+            "line 7: parameter a: relative has no effect without expect",
         ),
         (
             "absolute = 0.5",
-            "line 7: parameter a: absolute says nothing without expect",
+            "line 7: parameter a: absolute has no effect without expect",
         ),
         (
             "expect = [1, 2]\nrelative = -0.5",
@@ -630,7 +632,7 @@ fn shared_buffers() {
         }
     );
     for (text, message) in [
-        (both("offset = 17"), "line 3: parameter b: byte 17 is behind the end of a, which has 16"),
+        (both("offset = 17"), "line 3: parameter b: byte 17 is past the end of a, which has 16"),
         (both("type = \"s32\""), "line 6: parameter b: type does not go with same_as"),
         (both("expect = [1]"), "line 6: parameter b: expect does not go with same_as"),
         (
@@ -683,7 +685,7 @@ fn numbers_that_may_vary() {
         ),
         (
             "vary = [0, 1]",
-            "line 5: parameter 0: vary needs a value, which the launch has itself",
+            "line 5: parameter 0: vary needs a value, the one of this launch",
         ),
         ("shape = [2]\nvary = [0, 1]", "does not go with"),
     ] {
@@ -692,7 +694,7 @@ fn numbers_that_may_vary() {
     }
 }
 
-/// Addresses lie inside what holds them and point into what is there.
+/// Addresses lie inside their object and point into an existing buffer.
 #[test]
 fn addresses_in_buffers_and_structures() {
     let head = "[[param]]\nname = \"s\"\nbytes = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]\n\
@@ -709,14 +711,20 @@ fn addresses_in_buffers_and_structures() {
     assert_eq!((one.location, one.buffer), (PointerLocation::Param(0), 1));
     assert_eq!(one.addresses().collect::<Vec<_>>(), [(8, 0)]);
     let many = read("in = \"a\"\nto = \"b\"\nto_offset = 8\ncount = 4\nto_step = 4");
-    assert_eq!((many.location, many.buffer), (PointerLocation::Buffer(0), 1));
+    assert_eq!(
+        (many.location, many.buffer),
+        (PointerLocation::Buffer(0), 1)
+    );
     assert_eq!(
         many.addresses().collect::<Vec<_>>(),
         [(0, 8), (8, 12), (16, 16), (24, 20)]
     );
-    // One byte behind the end is where an empty array begins.
+    // One byte past the end is the address of an empty array.
     let last = read("in = \"v\"\nto = \"a\"\nto_offset = 32\ncount = 1\nstep = 16");
-    assert_eq!((last.location, last.buffer), (PointerLocation::Variable(0), 0));
+    assert_eq!(
+        (last.location, last.buffer),
+        (PointerLocation::Variable(0), 0)
+    );
     for (keys, message) in [
         (
             "in = \"x\"\nto = \"b\"",
@@ -736,15 +744,15 @@ fn addresses_in_buffers_and_structures() {
         ),
         (
             "in = \"s\"\noffset = 9\nto = \"b\"",
-            "no room for 1 of 8 bytes: s has 16",
+            "no space for 1 of 8 bytes: s has 16",
         ),
         (
             "in = \"s\"\noffset = 18446744073709551615\nto = \"b\"",
-            "no room",
+            "no space",
         ),
         (
             "in = \"a\"\nto = \"b\"\ncount = 5",
-            "no room for 5 of 8 bytes: a has 32",
+            "no space for 5 of 8 bytes: a has 32",
         ),
         (
             "in = \"a\"\nto = \"b\"\ncount = 0",
@@ -756,11 +764,11 @@ fn addresses_in_buffers_and_structures() {
         ),
         (
             "in = \"a\"\nto = \"b\"\nto_offset = 41",
-            "it points behind the end of b, which has 40 bytes",
+            "it points past the end of b, which has 40 bytes",
         ),
         (
             "in = \"a\"\nto = \"b\"\ncount = 3\nto_step = 21",
-            "it points behind the end of b",
+            "it points past the end of b",
         ),
         ("in = \"a\"\nto = \"b\"\nat = 3", "unknown field `at`"),
     ] {

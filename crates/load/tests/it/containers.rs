@@ -1,8 +1,10 @@
-//! Files with cubins inside; `cargo xtask containers` makes them with NVIDIA's tools, gcc and ar.
+//! Fat binaries, host files and archives; `cargo xtask containers` builds them with NVIDIA's tools, gcc and ar.
 #![allow(clippy::panic, reason = "a test may panic")]
 
 use crate::support::data;
-use warpbound_load::{Bytes, Container, FatbinEntry, EntryKind, Image, ImageDirectory, Packing};
+use warpbound_load::{
+    Bytes, ContainerKind, EntryKind, FatbinEntry, Image, ImageDirectory, Packing,
+};
 
 const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/built");
 
@@ -18,12 +20,12 @@ fn refusal(bytes: Vec<u8>) -> String {
     }
 }
 
-/// What the directory says of an entry: kind, architecture, packing, bytes once unpacked.
+/// Properties of an entry in the directory: kind, architecture, packing, unpacked size.
 fn summary(entry: &FatbinEntry) -> (EntryKind, String, Packing, u64) {
     (entry.kind, entry.isa.to_string(), entry.packing, entry.size)
 }
 
-/// What is packed is what comes out, byte for byte.
+/// Unpacked entries equal the packed cubins byte for byte.
 #[test]
 fn fat_binaries() {
     let originals = ["if_else.sm_61.cubin", "vote.sm_62.cubin"]
@@ -34,7 +36,7 @@ fn fat_binaries() {
         ("zstd.fatbin", Packing::Zstd),
     ] {
         let library = open(name);
-        assert_eq!(library.container(), Container::FatBinary);
+        assert_eq!(library.container(), ContainerKind::FatBinary);
         let found: Vec<_> = library.entries().iter().map(summary).collect();
         let expected = [
             (EntryKind::Cubin, "sm_61".to_owned(), packing, 9128),
@@ -76,10 +78,10 @@ fn host_files() {
             .join(", ")
     };
     let object = open("host.o");
-    assert_eq!(object.container(), Container::Host);
+    assert_eq!(object.container(), ContainerKind::Host);
     let zstd = "cubin sm_61 zstd, cubin sm_62 zstd, PTX sm_61 zstd";
     assert_eq!(kinds(&object), zstd);
-    // Two containers follow each other in the one section.
+    // The section holds two containers, one after the other.
     let lz4 = zstd.replace("zstd", "lz4");
     assert_eq!(kinds(&open("host.so")), format!("{zstd}, {lz4}"));
     let relocatable = open("relocatable.o");
@@ -91,7 +93,7 @@ fn host_files() {
     assert_eq!(image.kernel_names().len(), 2);
 
     let archive = open("host.a");
-    assert_eq!(archive.container(), Container::Archive);
+    assert_eq!(archive.container(), ContainerKind::Archive);
     let members: Vec<_> = archive
         .entries()
         .iter()
@@ -109,7 +111,7 @@ fn host_files() {
 #[test]
 fn a_cubin_is_a_library_of_one() {
     let library = ImageDirectory::open(Bytes::from(data("tiny.sm_52.cubin"))).expect("it opens");
-    assert_eq!(library.container(), Container::Cubin);
+    assert_eq!(library.container(), ContainerKind::Cubin);
     assert_eq!(library.entries().len(), 1);
     assert_eq!(library.entries()[0].isa.to_string(), "sm_52");
     library.image(&library.entries()[0]).expect("it loads");
@@ -156,7 +158,7 @@ fn damage_is_named_with_its_offset() {
             plain.len() + 16
         )
     );
-    // The directory is fine, the packed bytes are not.
+    // A valid directory with damaged packed bytes.
     for name in ["lz4.fatbin", "zstd.fatbin"] {
         let mut packed = data(&format!("containers/{name}"));
         for byte in &mut packed[0x60..0x90] {
@@ -172,7 +174,7 @@ fn damage_is_named_with_its_offset() {
             "{why}"
         );
     }
-    // A promise of more than the packed bytes can hold is not believed.
+    // A stated size that the packed bytes cannot have.
     let mut packed = data("containers/lz4.fatbin");
     packed[0x4b] = 0xff;
     let library = ImageDirectory::open(Bytes::from(packed)).expect("a directory");
@@ -187,7 +189,7 @@ fn damage_is_named_with_its_offset() {
 }
 
 #[test]
-fn every_cut_and_every_flipped_bit_is_an_answer() {
+fn every_truncation_and_bit_flip_is_read_or_refused() {
     for name in [
         "zstd.fatbin",
         "lz4.fatbin",
@@ -197,18 +199,18 @@ fn every_cut_and_every_flipped_bit_is_an_answer() {
     ] {
         let whole = data(&format!("containers/{name}"));
         for length in (0..whole.len()).step_by(7) {
-            ask(whole[..length].to_vec());
+            read_all(whole[..length].to_vec());
         }
         for bit in (0..whole.len() * 8).step_by(29) {
             let mut damaged = whole.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            ask(damaged);
+            read_all(damaged);
         }
     }
 }
 
-/// Asks everything; the answer may be a refusal but must be one line.
-fn ask(bytes: Vec<u8>) {
+/// Reads the directory and all entries; a refusal must be one line.
+fn read_all(bytes: Vec<u8>) {
     let one_line = |text: String| assert!(!text.contains(char::is_control), "{text:?}");
     match ImageDirectory::open(Bytes::from(bytes)) {
         Err(why) => one_line(why.to_string()),

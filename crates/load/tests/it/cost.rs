@@ -1,19 +1,19 @@
-//! Files made to be expensive: what a file names twice is not looked at, or kept, once for each name.
+//! Adversarial files: bytes that a file refers to many times are not read or kept once per reference.
 #![allow(clippy::panic, reason = "a test may panic")]
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use warpbound_load::{Bytes, ImageDirectory, ByteSource};
+use warpbound_load::{ByteSource, Bytes, ImageDirectory};
 
-/// The header of a section in a host's file: name, flags, offset, size.
+/// Header of a section in a host file: name, flags, offset, size.
 type Section = (u32, u64, u64, u64);
 
 const ALLOC: u64 = 2;
 const SECTION_HEADER: usize = 64;
 
-/// A host's file: `contents` from 0x40 on, then `names`, then the section table.
+/// A host file: `contents` at 0x40, then `names`, then the section table.
 fn host(contents: &[u8], names: &[u8], sections: &[Section]) -> Vec<u8> {
     let mut file = vec![0; 64];
     file.extend_from_slice(contents);
@@ -39,7 +39,7 @@ fn host(contents: &[u8], names: &[u8], sections: &[Section]) -> Vec<u8> {
     file
 }
 
-/// The header of a container with `size` bytes behind it.
+/// Header of a container with `size` bytes of entries.
 fn container(header_size: u16, size: usize) -> [u8; 16] {
     let mut header = [0; 16];
     header[..6].copy_from_slice(&[0x50, 0xed, 0x55, 0xba, 1, 0]);
@@ -63,7 +63,7 @@ fn refusal(file: Vec<u8>) -> String {
     }
 }
 
-/// Without a limit, half a megabyte would be some million entries.
+/// Without a limit, half a megabyte would yield about a million entries.
 #[test]
 fn sections_over_one_fat_binary() {
     let mut contents = container(16, 4000 * 64).to_vec();
@@ -78,8 +78,8 @@ fn sections_over_one_fat_binary() {
     }
 }
 
-/// Names of sections that overlap, each as long as their table, are only compared; looking for the end of each
-/// takes minutes.
+/// Overlapping section names, each as long as their table, are only compared by prefix; a search for the end of each
+/// would take minutes.
 #[test]
 fn long_names_that_overlap() {
     let names = vec![b'a'; 1 << 21];
@@ -89,7 +89,7 @@ fn long_names_that_overlap() {
     assert!(why.contains("without NVIDIA machine code inside"), "{why}");
 }
 
-/// Every entry holds what looks like a container, the end of which is damaged.
+/// Every entry contains a false container with a damaged end.
 #[test]
 fn containers_inside_each_other() {
     const UNITS: usize = 1 << 14;
@@ -132,7 +132,7 @@ fn members_of_one_long_name() {
     );
 }
 
-/// Counts the bytes that are read.
+/// Source that counts the bytes read.
 struct Counting {
     bytes: Bytes,
     read: Arc<AtomicU64>,
@@ -149,7 +149,7 @@ impl ByteSource for Counting {
     }
 }
 
-/// What lies behind a container among data is not read anew for each of them.
+/// Data after a container is not read again for each container.
 #[test]
 fn many_containers_among_data() {
     let mut contents = container(16, 64).to_vec();

@@ -1,4 +1,4 @@
-//! Damaged files: whatever the bytes, there is an image or a line that says where and why.
+//! Damaged files: any bytes give an image or a one-line diagnostic with location and cause.
 
 #![allow(clippy::panic, reason = "helpers of tests")]
 
@@ -19,7 +19,7 @@ fn check(bytes: &[u8]) {
     }
 }
 
-/// The tables of headers are at the end of these files: none survives being cut.
+/// The header tables are at the end of these files, so every truncation is refused.
 #[test]
 fn every_truncation_is_refused() {
     for name in FILES {
@@ -34,7 +34,7 @@ fn every_truncation_is_refused() {
     }
 }
 
-/// Each header field with each of a few values that mean trouble.
+/// Each header field with each of a few extreme values.
 #[test]
 fn bad_header_words() {
     for name in FILES {
@@ -51,7 +51,7 @@ fn bad_header_words() {
     }
 }
 
-/// All sections moved onto one place, all symbols given one name: nothing may be multiplied.
+/// All sections at one offset, all symbols with one name: the cost must not multiply.
 #[test]
 fn overlapping_sections_stay_cheap() {
     let mut bytes = data("features.sm_61.cubin");
@@ -66,7 +66,7 @@ fn overlapping_sections_stay_cheap() {
     check(&bytes);
 }
 
-/// Thousands of relocation tables that each claim half of a big file would be quadratic work.
+/// Thousands of relocation tables that each cover half of a large file would cost quadratic time.
 #[test]
 fn many_tables_over_one_big_range_are_refused() {
     const SHT_REL: u8 = 9;
@@ -126,7 +126,7 @@ proptest! {
         check(&bytes);
     }
 
-    /// Damage where it hurts: the attributes, symbols, relocations and line table, not the code.
+    /// Damage to the metadata only: attributes, symbols, relocations and line table, not the code.
     #[test]
     fn random_words_in_metadata(
         at in any::<prop::sample::Index>(),

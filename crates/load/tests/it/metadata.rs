@@ -1,4 +1,4 @@
-//! What is read, against what `cuobjdump -elf`, `nvdisasm -g` and `readelf` print for the same files.
+//! Images against the output of `cuobjdump -elf`, `nvdisasm -g` and `readelf` for the same files.
 
 #![allow(clippy::panic, reason = "helpers of tests")]
 
@@ -212,7 +212,7 @@ fn source_lines() {
 }
 
 #[test]
-fn other_things_are_listed() {
+fn other_items_are_listed() {
     let image = image(&data("features.sm_61.cubin"));
     let others: Vec<_> = image
         .others()
@@ -235,7 +235,7 @@ fn other_things_are_listed() {
     );
 }
 
-/// A relocated immediate names the variable, and which half of its address it gets.
+/// A relocated immediate refers to the variable and to the half of its address that it receives.
 #[test]
 fn addresses_in_instructions() {
     let image = image(&built("f64_trigonometry.nvrtc11.sm_61.cubin"));
@@ -379,7 +379,7 @@ fn the_digest_follows_code_and_literals_only() {
     assert_eq!(changed(kernel.bank(0).unwrap().file_offset), original);
 }
 
-/// FNV-1a over the length of the code, the code, and bank 2, computed here once more by its definition.
+/// FNV-1a over the length of the code, the code, and bank 2, by its definition.
 #[test]
 fn the_digest_is_fnv_1a() {
     let image = image(&data("tiny.sm_52.cubin"));
@@ -394,10 +394,10 @@ fn the_digest_is_fnv_1a() {
     assert_eq!(kernel.code_digest(), format!("{hash:016x}"));
 }
 
-/// Where the line table of `features.sm_61.cubin` begins.
+/// Offset of the line table of `features.sm_61.cubin`.
 const DEBUG_LINE: usize = 0x0758;
 
-/// Damage to the line table costs the source lines, not the kernel.
+/// Damage to the line table removes the source lines, not the kernel.
 #[test]
 fn a_damaged_line_table_is_a_warning() {
     let mut bytes = data("features.sm_61.cubin");

@@ -1,4 +1,4 @@
-//! Files that are not cubins, or not for us: each is named.
+//! Refusals: files that are not cubins, unsupported architectures, contradictions.
 
 #![allow(clippy::panic, reason = "helpers of tests")]
 
@@ -12,7 +12,7 @@ fn refusal(bytes: &[u8]) -> String {
     }
 }
 
-/// Why the only kernel that cannot be read is refused. All others are as in the sound file.
+/// The error of the only refused kernel; checks that all others are as in the sound file.
 fn refused_kernel(sound: &[u8], bytes: &[u8]) -> String {
     let (sound, image) = (
         Image::parse(sound).expect("sound"),
@@ -40,7 +40,7 @@ fn refused_kernel(sound: &[u8], bytes: &[u8]) -> String {
     said.to_string()
 }
 
-/// The first place of these bytes, which are replaced.
+/// Replaces the first occurrence of `old`; returns its offset and the new file.
 fn replace(original: &[u8], old: &[u8], new: &[u8]) -> (usize, Vec<u8>) {
     let mut bytes = original.to_vec();
     let at = bytes
@@ -99,7 +99,7 @@ fn unknown_abi_version() {
 }
 
 #[test]
-fn things_that_are_not_cubins() {
+fn files_that_are_not_cubins() {
     assert_eq!(refusal(b""), "offset 0x0: the file is empty");
     assert_eq!(
         refusal(b"\x7fELF\x02\x01\x01"),
@@ -144,11 +144,11 @@ fn an_unknown_kernel_name_lists_the_kernels() {
     );
 }
 
-/// Errors in a kernel's own parts cost that kernel and no other.
+/// Errors in the parts of one kernel refuse that kernel only.
 #[test]
 fn contradictions_are_refused_where_they_are() {
     let original = data("features.sm_61.cubin");
-    // EXIT_INSTR_OFFSETS of 0x148, moved behind the code of 0x240 bytes.
+    // EXIT_INSTR_OFFSETS of 0x148, moved past the code of 0x240 bytes.
     let (at, bytes) = replace(
         &original,
         &[4, 0x1c, 4, 0, 0x48, 1, 0, 0],
@@ -162,7 +162,7 @@ fn contradictions_are_refused_where_they_are() {
             at + 4
         )
     );
-    // CBANK_PARAM_SIZE of 16, made 20.
+    // CBANK_PARAM_SIZE of 16, changed to 20.
     let (_, bytes) = replace(&original, &[3, 0x19, 0x10, 0], &[3, 0x19, 0x14, 0]);
     let said = refused_kernel(&original, &bytes);
     assert!(
@@ -185,9 +185,9 @@ fn contradictions_are_refused_where_they_are() {
     );
 }
 
-/// Libraries have kernels whose parameters lie in a bank that their file does not define.
+/// Libraries contain kernels whose parameter bank their file does not define.
 #[test]
-fn a_parameter_bank_that_is_undefined_costs_its_kernel() {
+fn an_undefined_parameter_bank_refuses_its_kernel() {
     let original = data("features.sm_61.cubin");
     for kernel in ["_ZN5outer5scaleIfEEvPT_3BoxIcEi", "report"] {
         let at = parameter_bank(&original, kernel);
@@ -204,7 +204,7 @@ fn a_parameter_bank_that_is_undefined_costs_its_kernel() {
     }
 }
 
-/// Hand-written kernels name the section by an undefined symbol of its name.
+/// Hand-written kernels refer to the section by an undefined symbol of its name.
 #[test]
 fn a_parameter_bank_that_an_undefined_symbol_names() {
     let original = data("features.sm_61.cubin");
@@ -212,9 +212,9 @@ fn a_parameter_bank_that_an_undefined_symbol_names() {
     let number = u32::from_le_bytes(original[at..at + 4].try_into().unwrap());
     let symbols = section_at(&original, |header| original[header + 4] == 2);
     let strings = section_header(&original, usize::from(original[symbols + 40]));
-    let symbol = place(&original, symbols) + 24 * number as usize;
-    let names = place(&original, strings);
-    // The string table of the symbols has the names of sections too.
+    let symbol = contents_offset(&original, symbols) + 24 * number as usize;
+    let names = contents_offset(&original, strings);
+    // The string table of the symbols also contains the section names.
     let name_at = |name: &[u8]| {
         let mut table = original[names..].windows(name.len());
         table.position(|window| window == name).expect("a name") as u32
@@ -243,19 +243,21 @@ fn a_parameter_bank_that_an_undefined_symbol_names() {
     }
 }
 
-/// The header of the first section that is wanted.
-fn section_at(bytes: &[u8], wanted: impl Fn(usize) -> bool) -> usize {
+/// Header of the first section that satisfies the predicate.
+fn section_at(bytes: &[u8], predicate: impl Fn(usize) -> bool) -> usize {
     let count = usize::from(u16::from_le_bytes([bytes[60], bytes[61]]));
     let mut headers = (0..count).map(|section| section_header(bytes, section));
-    headers.find(|&header| wanted(header)).expect("the section")
+    headers
+        .find(|&header| predicate(header))
+        .expect("the section")
 }
 
-/// Where the contents of a section begin.
-fn place(bytes: &[u8], header: usize) -> usize {
+/// Offset of the contents of a section.
+fn contents_offset(bytes: &[u8], header: usize) -> usize {
     u64::from_le_bytes(bytes[header + 24..header + 32].try_into().expect("8 bytes")) as usize
 }
 
-/// The place of the symbol in the attribute PARAM_CBANK of a kernel.
+/// Offset of the symbol in the attribute PARAM_CBANK of a kernel.
 fn parameter_bank(bytes: &[u8], kernel: &str) -> usize {
     let image = Image::parse(bytes).expect("a sound file");
     let size = image
@@ -271,7 +273,7 @@ fn parameter_bank(bytes: &[u8], kernel: &str) -> usize {
     (0..bytes.len() - 12).find(is_record).expect("the record") + 4
 }
 
-/// The flag that an assembler of NVIDIA sets for GEMMs is no accelerator.
+/// The flag that NVIDIA's assembler sets for GEMMs does not mark an accelerator.
 #[test]
 fn a_software_flag_is_no_accelerator() {
     for number in [50u8, 52, 60, 61, 62] {
@@ -288,7 +290,7 @@ fn section_header(bytes: &[u8], section: usize) -> usize {
     u64::from_le_bytes(bytes[40..48].try_into().expect("a sound file")) as usize + 64 * section
 }
 
-/// A part whose owner is not named would silently be missing from its kernel.
+/// A part without an owner would silently be missing from its kernel.
 #[test]
 fn parts_without_an_owner_are_refused() {
     let original = data("features.sm_61.cubin");
@@ -312,7 +314,7 @@ fn parts_without_an_owner_are_refused() {
     assert!(refused[3].contains(".nv.shared.report"), "{}", refused[3]);
 }
 
-/// Without its name, the part could be of any kernel.
+/// Without its name, the part could belong to any kernel.
 #[test]
 fn parts_without_owner_and_name_are_refused_with_all() {
     let original = data("features.sm_61.cubin");
@@ -332,7 +334,7 @@ fn parts_without_owner_and_name_are_refused_with_all() {
 
 /// Sections of code: without contents, with contents that reach beyond the file, with too many barriers.
 #[test]
-fn a_damaged_code_section_costs_its_kernel() {
+fn a_damaged_code_section_refuses_its_kernel() {
     let original = data("features.sm_61.cubin");
     let image = Image::parse(&original).unwrap();
     let code = image.kernel("report").unwrap().file_offset.to_le_bytes();
@@ -386,7 +388,7 @@ fn many_variables_in_one_section() {
     assert_eq!(copies.count(), VARIABLES + 1);
 }
 
-/// The file with more copies of a symbol, and a section of initial values that is most of it.
+/// The file with more copies of a symbol, and with a section of initial values that covers most of it.
 fn with_symbols(original: &[u8], name: &str, count: usize) -> Vec<u8> {
     let number = |bytes: &[u8], at: usize| {
         u64::from_le_bytes(bytes[at..at + 8].try_into().expect("a sound file")) as usize

@@ -1,4 +1,4 @@
-//! Files and checks that several tests use.
+//! Files and checks shared by the tests.
 #![allow(
     dead_code,
     clippy::panic,
@@ -32,7 +32,7 @@ fn read(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Reads an image and asks everything it can be asked; returns its diagnostic if it is refused.
+/// Reads an image and calls all of its accessors; returns the diagnostic of a refusal.
 pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
     let image = Image::parse(bytes)?;
     let _ = (image.isa().to_string(), image.linkage());
@@ -101,11 +101,11 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Every refusal of a file is one line and says where.
+/// Checks that the refusal of a file is one line with a location.
 pub(crate) fn assert_refusal(diagnostic: &Diagnostic) {
     assert_one_line(diagnostic);
     let text = diagnostic.to_string();
-    // A first byte that is made a `;` turns the file into text.
+    // If the first byte becomes a `;`, the file is text.
     let says_where = text.contains("offset 0x") || text.starts_with("line ");
     assert!(says_where, "no offset in: {text}");
 }

@@ -562,17 +562,17 @@ fn slow_and_fast_are_ends() {
         fast.check().unwrap();
         for &parameter in Parameter::ALL {
             let [least, typical, most] = device.range(parameter).stated();
-            let ends = match parameter.slow() {
+            let ends = match parameter.slow_end() {
                 SlowEnd::High => (most, least),
                 SlowEnd::Low => (least, most),
                 SlowEnd::Either | SlowEnd::Each => (typical, typical),
             };
             assert_eq!((slow[parameter], fast[parameter]), ends);
             let is_size = matches!(parameter.domain(), Domain::Size | Domain::PowerOfTwo);
-            assert!(!is_size || parameter.slow() == SlowEnd::Each);
+            assert!(!is_size || parameter.slow_end() == SlowEnd::Each);
             match parameter.unit() {
-                Unit::BytesPerKilocycle => assert_eq!(parameter.slow(), SlowEnd::Low),
-                Unit::Cycles => assert!(!matches!(parameter.slow(), SlowEnd::Low | SlowEnd::Each)),
+                Unit::BytesPerKilocycle => assert_eq!(parameter.slow_end(), SlowEnd::Low),
+                Unit::Cycles => assert!(!matches!(parameter.slow_end(), SlowEnd::Low | SlowEnd::Each)),
                 _ => {}
             }
         }
@@ -585,7 +585,7 @@ fn sizes_are_any_that_make_a_machine() {
     use Parameter as P;
     let device = GpuModel::built_in("jetson-tx2").unwrap();
     let typical = device.select(Selection::Typical);
-    let values = |parameter, most| device.values(parameter, &typical, most);
+    let values = |parameter, most| device.candidate_values(parameter, &typical, most);
     // 32 KiB in lines of 256 bytes: 5 ways do not divide it. 512 KiB: 3 slices do not.
     assert_eq!(values(P::ConstantL15Ways, 64), [4, 8, 16]);
     assert_eq!(values(P::L2Slices, 64), [2, 4]);

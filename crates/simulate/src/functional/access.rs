@@ -125,6 +125,7 @@ impl Block<'_> {
         } = context;
         listener.access(&request.memory_access(AccessKind::Load, SIZE, &addresses));
         let mut rows = [[0; LANES]; WORDS];
+        // Recorded before the loop over the lanes, in which windows borrow the memory.
         if matches!(
             request.access.space,
             MemorySpace::Global | MemorySpace::Generic
@@ -256,6 +257,7 @@ impl Block<'_> {
             if space == MemorySpace::Shared {
                 self.note_unwritten(request, address - base, size, lane, counts);
             }
+            // An atomic operation reads, too: a speculative block is validated by it.
             if space == MemorySpace::Global {
                 memory.record_read(address, size);
             }

@@ -3,7 +3,7 @@
 //! A barrier opens when the expected number of threads has arrived. Whole warps count, as on Pascal: a warp with
 //! diverged lanes arrives with all its threads.
 
-use warpbound_ir::{OpIndex, BarrierReduction};
+use warpbound_ir::{BarrierReduction, OpIndex};
 
 use super::Counts;
 use super::block::Block;

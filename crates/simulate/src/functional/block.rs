@@ -39,6 +39,7 @@ pub(crate) struct Block<'a> {
     pub(super) arrived: Vec<ArrivedThreads>,
     /// Values of [`ValueSlot::Block`]: the block index, then [`ClockRegister`]s.
     block_values: [LaneValues; 3 + ClockRegister::COUNT],
+    /// Values of [`ValueSlot::Scratch`], valid during one operation.
     scratch: Vec<LaneValues>,
 }
 
@@ -70,6 +71,8 @@ impl<'a> Block<'a> {
     ) -> Result<(), Fault> {
         loop {
             let mut progress = false;
+            // Each warp runs until it blocks. CUDA orders the warps of a block at barriers only, so the result of a
+            // kernel without races does not depend on this order.
             for warp_index in 0..self.warps.len() {
                 while self.warps[warp_index].barrier_wait.is_none()
                     && let Some(top) = self.warps[warp_index].stack.top()
@@ -161,6 +164,7 @@ impl<'a> Block<'a> {
         if !context.listener.issue(&issue) {
             return Err(self.fault(at, FaultKind::Stopped));
         }
+        // An instruction whose condition is false in all lanes is issued all the same (SOUNDNESS 1).
         context.counts.count(at, active, taken);
         if taken != 0 {
             self.execute(warp_index, at, op, taken, context)?;
@@ -168,7 +172,7 @@ impl<'a> Block<'a> {
         self.update_stack(warp_index, at, op, active, taken, context.counts)
     }
 
-    /// Applies the control effect of an instruction to the warp's activation stack (`warp-cfg-2023` 2).
+    /// Applies the control effect of an instruction to the warp's activation stack (`warp-cfg-2023` 2; SOUNDNESS 3.1).
     #[inline]
     fn update_stack(
         &mut self,
@@ -187,16 +191,18 @@ impl<'a> Block<'a> {
             Flow::Jump(to) => match (taken, others) {
                 (0, _) => stack.advance(next),
                 (_, 0) => stack.advance(*to),
+                // Both successors are one instruction: the lanes stay converged.
                 _ if *to == next => stack.advance(next),
                 _ => {
                     counts.diverge(at);
                     let (to, next) = ((*to, taken.into()), (next, others.into()));
                     match self.launch.order {
                         PathOrder::TakenFirst => stack.diverge(&[to, next]),
-                        PathOrder::TakenLast => stack.diverge(&[next, to]),
+                        PathOrder::FallThroughFirst => stack.diverge(&[next, to]),
                     }
                 }
             },
+            // Pushes apply to all active lanes, whatever their guard.
             Flow::Push(tag, to) => stack.push(*tag, *to, next),
             Flow::Call(to) => stack.push(Tag::Ret, next, *to),
             Flow::Exit => {
@@ -209,8 +215,8 @@ impl<'a> Block<'a> {
                 if taken != 0 && others != 0 {
                     counts.diverge(at);
                 }
-                let done = stack.pop(*tag, taken.into(), next);
-                done.map_err(|e| self.fault(at, FaultKind::MissingStackEntry(e.tag.name())))?;
+                let popped = stack.pop(*tag, taken.into(), next);
+                popped.map_err(|e| self.fault(at, FaultKind::MissingStackEntry(e.tag.name())))?;
             }
             Flow::Indirect(base, anchor) => {
                 return self.branch_indirect(
@@ -264,7 +270,7 @@ impl<'a> Block<'a> {
                 None => targets.push((at + 1, others.into())),
             }
         }
-        if self.launch.order == PathOrder::TakenLast {
+        if self.launch.order == PathOrder::FallThroughFirst {
             targets.reverse();
         }
         let stack = &mut self.warps[warp_index].stack;
@@ -326,8 +332,8 @@ impl<'a> Block<'a> {
                 operands,
                 access,
             } => {
-                let what = (*op, *kind);
-                self.atomic(request(access), what, dests, operands, context)?;
+                let operation = (*op, *kind);
+                self.atomic(request(access), operation, dests, operands, context)?;
             }
             Effect::Shuffle(shuffle) => self.shuffle(warp_index, shuffle, taken),
             Effect::Vote(vote) => self.vote(warp_index, vote, taken),
@@ -546,7 +552,7 @@ mod tests {
             + block.warps.iter().map(of_warp).sum::<usize>()
             + size_of_val(block.scratch.as_slice())
             + size_of::<Block<'_>>();
-        let most = 1024 * (4 * usize::from(REGISTERS) + 64);
-        assert!(bytes <= most, "{bytes} bytes, {most} are allowed");
+        let limit = 1024 * (4 * usize::from(REGISTERS) + 64);
+        assert!(bytes <= limit, "{bytes} bytes, limit {limit}");
     }
 }

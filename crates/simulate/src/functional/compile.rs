@@ -138,6 +138,7 @@ impl Compiler<'_> {
     }
 
     /// Compiles the meaning of an operation; `None` if some part is not modelled.
+    #[allow(clippy::too_many_lines, reason = "a table: one arm per meaning")]
     fn compile_effect(&mut self, meaning: &Meaning, steps: &mut Steps) -> Option<Effect> {
         Some(match meaning {
             Meaning::Set(writes) => Effect::Write(self.compile_writes(writes, steps)?),
@@ -378,11 +379,14 @@ impl Compiler<'_> {
     /// modelled, and for clock registers in a simulation without time.
     pub(super) fn special_register(&mut self, register: u8) -> Option<ValueSlot> {
         let row: LaneValues = match register {
+            // SR_LANEID.
             0 => std::array::from_fn(|lane| lane as u32),
+            // SR_TID.X to SR_TID.Z.
             33..=35 => {
                 let own = self.registers + ExtraRegister::ThreadIndex(register - 33).index();
                 return u16::try_from(own).ok().map(ValueSlot::Warp);
             }
+            // SR_CTAID.X to SR_CTAID.Z.
             37..=39 => return Some(ValueSlot::Block(register - 37)),
             // SR_EQMASK, SR_LTMASK, SR_LEMASK, SR_GTMASK, SR_GEMASK.
             56 => std::array::from_fn(|lane| 1 << lane),

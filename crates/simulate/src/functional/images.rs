@@ -247,7 +247,7 @@ impl Block<'_> {
             match resolve(surface, position, layer, size.into(), effect.outside) {
                 SurfaceAddress::InBounds(address) => return Ok(Some(address)),
                 SurfaceAddress::Discarded => return Ok(None),
-                SurfaceAddress::OutOfBounds => FaultKind::OutsideSurface {
+                SurfaceAddress::Trap => FaultKind::OutsideSurface {
                     name: surface.name.clone(),
                     position,
                     layer: effect.layer.is_some().then_some(layer),

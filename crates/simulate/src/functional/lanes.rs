@@ -2,7 +2,7 @@
 
 use warpbound_ir::float::single::{self, Scale};
 use warpbound_ir::float::{FloatOp, Flush, Rounding};
-use warpbound_ir::{BinaryOp, WordHalf, TernaryOp, UnaryOp};
+use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp, WordHalf};
 
 /// Lanes of a warp.
 pub(super) const LANES: usize = 32;

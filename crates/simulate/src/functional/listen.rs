@@ -1,5 +1,6 @@
 //! Listeners: observers of the instructions and memory accesses of a launch.
 
+use serde::Serialize;
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::concrete::ActivationStack;
@@ -32,7 +33,8 @@ pub struct NoListener;
 impl ExecutionListener for NoListener {}
 
 /// Kind of a memory access.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum AccessKind {
     /// A read.
     Load,
@@ -40,6 +42,17 @@ pub enum AccessKind {
     Store,
     /// An atomic read-modify-write per lane.
     Atomic,
+}
+
+impl AccessKind {
+    /// Name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            AccessKind::Load => "load",
+            AccessKind::Store => "store",
+            AccessKind::Atomic => "atomic",
+        }
+    }
 }
 
 /// A memory access by the lanes of a warp.

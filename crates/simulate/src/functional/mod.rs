@@ -41,7 +41,7 @@ pub(crate) use program::{ClockRegister, Program};
 ///
 /// If a warp reaches an unsupported operation, or if the kernel makes an error, see [`FaultKind`].
 pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result<Counts, Fault> {
-    launch_with(code, launch, memory, &mut NoListener)
+    launch_with_listener(code, launch, memory, &mut NoListener)
 }
 
 /// Executes all blocks of a launch and reports each instruction to a listener.
@@ -49,7 +49,7 @@ pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result
 /// # Errors
 ///
 /// As [`launch`]; also if the listener stops the launch.
-pub fn launch_with(
+pub fn launch_with_listener(
     code: &Code,
     launch: &Launch,
     memory: &mut GlobalMemory,
@@ -71,13 +71,14 @@ pub fn launch_with(
     Ok(counts)
 }
 
-/// Executes all blocks of a launch on several host threads. Buffers, counts and fault do not depend on the number of
-/// threads. After each block, `done` receives the number of finished blocks.
+/// Executes all blocks of a launch on several host threads. The buffers and counts of a launch that succeeds, and the
+/// fault of one that does not, do not depend on the number of threads. After each block, `done` receives the number of
+/// finished blocks.
 ///
 /// # Errors
 ///
 /// As [`launch`].
-pub fn launch_on(
+pub fn launch_parallel(
     code: &Code,
     launch: &Launch,
     memory: &mut GlobalMemory,
@@ -93,7 +94,7 @@ pub fn launch_on(
             done,
         );
     }
-    launch_with(code, launch, memory, &mut Progress { done, blocks: 0 })
+    launch_with_listener(code, launch, memory, &mut Progress { done, blocks: 0 })
 }
 
 /// Listener that reports the number of finished blocks.

@@ -47,24 +47,25 @@ pub(super) fn run(
         if round.is_empty() {
             return Ok(counts);
         }
-        let patience = left.min(longest.saturating_mul(BUDGET_FACTOR));
+        let budget = left.min(longest.saturating_mul(BUDGET_FACTOR));
         let mut written: FxHashMap<u64, u64> = FxHashMap::default();
-        for (index, tried) in round.iter().zip(run_round(
-            program, launch, memory, &round, threads, patience,
+        for (index, attempt) in round.iter().zip(run_round(
+            program, launch, memory, &round, threads, budget,
         )) {
             let block = Block::new(program, launch, *index);
             let before = left;
-            match tried {
-                Some(tried) if tried.is_valid(&written) && tried.fits_budget(left) => {
-                    counts.add(&tried.counts);
-                    left -= tried.counts.issued();
-                    tried.outcome?;
-                    record_writes(&mut written, &tried.pages);
-                    commit(tried.pages, memory);
+            match attempt {
+                Some(attempt) if attempt.is_valid(&written) && attempt.fits_budget(left) => {
+                    // Validated: the block has done what it does in sequential order, its fault included.
+                    counts.add(&attempt.counts);
+                    left -= attempt.counts.issued();
+                    attempt.outcome?;
+                    record_writes(&mut written, &attempt.pages);
+                    commit(attempt.pages, memory);
                 }
                 _ => {
                     // Executed alone; the view only records its writes.
-                    let mut view = MemoryView::of(memory);
+                    let mut view = MemoryView::new(memory);
                     let outcome = block.run(&mut ExecContext {
                         memory: &mut view,
                         counts: &mut counts,
@@ -106,6 +107,7 @@ impl SpeculativeRun {
 
     /// Whether it finished or faulted by itself within the remaining instructions of the launch.
     fn fits_budget(&self, left: u64) -> bool {
+        // The instruction limit may be that of the speculative budget: sequential execution decides.
         let gave_up = matches!(&self.outcome, Err(fault) if fault.is_instruction_limit());
         !gave_up && self.counts.issued() <= left
     }
@@ -118,7 +120,7 @@ fn run_round(
     memory: &GlobalMemory,
     round: &[Size],
     threads: NonZero<usize>,
-    patience: u64,
+    budget: u64,
 ) -> Vec<Option<SpeculativeRun>> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<SpeculativeRun>>> =
@@ -127,9 +129,9 @@ fn run_round(
         while let at = next.fetch_add(1, Ordering::Relaxed)
             && let (Some(index), Some(result)) = (round.get(at), results.get(at))
         {
-            let mut view = MemoryView::of(memory);
+            let mut view = MemoryView::new(memory);
             let mut counts = Counts::new(program.ops.len());
-            let mut left = patience;
+            let mut left = budget;
             let block = Block::new(program, launch, *index);
             let outcome = block.run(&mut ExecContext {
                 memory: &mut view,
@@ -137,14 +139,14 @@ fn run_round(
                 budget: &mut left,
                 listener: &mut NoListener,
             });
-            let tried = SpeculativeRun {
+            let attempt = SpeculativeRun {
                 outcome,
                 counts,
                 pages: view.pages,
                 read: view.read,
             };
-            if let Ok(mut place) = result.lock() {
-                *place = Some(tried);
+            if let Ok(mut slot) = result.lock() {
+                *slot = Some(attempt);
             }
         }
     };
@@ -223,7 +225,7 @@ struct MemoryView<'a> {
 }
 
 impl<'a> MemoryView<'a> {
-    fn of(memory: &'a GlobalMemory) -> MemoryView<'a> {
+    fn new(memory: &'a GlobalMemory) -> MemoryView<'a> {
         MemoryView {
             memory,
             pages: FxHashMap::default(),

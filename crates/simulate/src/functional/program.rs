@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{
-    AtomicKind, AtomicOp, BinaryOp, Code, ImageKind, OpIndex, OutOfBounds, BarrierReduction, ShuffleMode,
-    TernaryOp, TextureOp, UnaryOp, VoteMode, Width,
+    AtomicKind, AtomicOp, BarrierReduction, BinaryOp, Code, ImageKind, OpIndex, OutOfBounds,
+    ShuffleMode, TernaryOp, TextureOp, UnaryOp, VoteMode, Width,
 };
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::Tag;

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use warpbound_ir::float::FloatOp;
-use warpbound_ir::{BinaryOp, Expr, WordHalf, TernaryOp};
+use warpbound_ir::{BinaryOp, Expr, TernaryOp, WordHalf};
 
 use super::compile::Compiler;
 use super::lanes::{LANES, binary, ternary};

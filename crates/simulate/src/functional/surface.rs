@@ -12,7 +12,7 @@ pub(super) enum SurfaceAddress {
     /// Out of bounds in mode `Zero`: a read gives 0, a write has no effect.
     Discarded,
     /// Out of bounds in mode `Trap`, or in mode `Clamp` if a row is shorter than the access.
-    OutOfBounds,
+    Trap,
     /// At a byte offset that is not a multiple of the access size.
     Misaligned,
 }
@@ -32,7 +32,7 @@ pub(super) fn resolve(
     let Some(last) = row.checked_sub(size) else {
         return match outside {
             OutOfBounds::Zero => SurfaceAddress::Discarded,
-            OutOfBounds::Clamp | OutOfBounds::Trap => SurfaceAddress::OutOfBounds,
+            OutOfBounds::Clamp | OutOfBounds::Trap => SurfaceAddress::Trap,
         };
     };
     let last = last / size * size;
@@ -51,7 +51,7 @@ pub(super) fn resolve(
         *resolved = match (u64::try_from(requested), outside) {
             (Ok(inside), _) if inside <= last => inside,
             (_, OutOfBounds::Zero) => return SurfaceAddress::Discarded,
-            (_, OutOfBounds::Trap) => return SurfaceAddress::OutOfBounds,
+            (_, OutOfBounds::Trap) => return SurfaceAddress::Trap,
             (Ok(_), OutOfBounds::Clamp) => last,
             (Err(_), OutOfBounds::Clamp) => 0,
         };
@@ -86,21 +86,21 @@ mod tests {
 
     #[test]
     fn addresses_in_and_out_of_bounds() {
-        use SurfaceAddress::{Discarded, InBounds, Misaligned, OutOfBounds};
+        use SurfaceAddress::{Discarded, InBounds, Misaligned, Trap};
         // Byte, row, layer, size; results of the modes zero, clamp and trap.
         for (byte, row, layer, size, addresses) in [
             (0, 0, 0, 4, [InBounds(100); 3]),
             (16, 2, 1, 4, [InBounds(100 + 60 + 40 + 16); 3]),
             (19, 0, 0, 1, [InBounds(119); 3]),
-            (20, 0, 0, 4, [Discarded, InBounds(116), OutOfBounds]),
-            (-4, 0, 0, 4, [Discarded, InBounds(100), OutOfBounds]),
-            (i32::MIN, 1, 0, 4, [Discarded, InBounds(120), OutOfBounds]),
-            (0, 3, 0, 4, [Discarded, InBounds(140), OutOfBounds]),
-            (0, -1, 1, 4, [Discarded, InBounds(160), OutOfBounds]),
-            (0, 0, 2, 4, [Discarded, InBounds(160), OutOfBounds]),
+            (20, 0, 0, 4, [Discarded, InBounds(116), Trap]),
+            (-4, 0, 0, 4, [Discarded, InBounds(100), Trap]),
+            (i32::MIN, 1, 0, 4, [Discarded, InBounds(120), Trap]),
+            (0, 3, 0, 4, [Discarded, InBounds(140), Trap]),
+            (0, -1, 1, 4, [Discarded, InBounds(160), Trap]),
+            (0, 0, 2, 4, [Discarded, InBounds(160), Trap]),
             // The last 8 bytes of a row of 20 that begin at a multiple of 8.
-            (16, 0, 0, 8, [Discarded, InBounds(108), OutOfBounds]),
-            (16, 0, 0, 16, [Discarded, InBounds(100), OutOfBounds]),
+            (16, 0, 0, 8, [Discarded, InBounds(108), Trap]),
+            (16, 0, 0, 16, [Discarded, InBounds(100), Trap]),
             (2, 0, 0, 4, [Misaligned; 3]),
         ] {
             let modes = [OutOfBounds::Zero, OutOfBounds::Clamp, OutOfBounds::Trap];

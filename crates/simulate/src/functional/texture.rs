@@ -61,7 +61,8 @@ impl Component {
         let Component::Word(word) = self else {
             return self;
         };
-        let signed = |most: f64| (f64::from(word as i32) / most).max(-1.0);
+        // The least integer is clamped: -128 and -127 are both -1.
+        let signed = |max: f64| (f64::from(word as i32) / max).max(-1.0);
         Component::Float(match element {
             TexelElement::U8 => f64::from(word) / 255.0,
             TexelElement::U16 => f64::from(word) / 65535.0,

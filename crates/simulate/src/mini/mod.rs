@@ -151,6 +151,7 @@ impl<'a> Simulation<'a> {
                 let Some((at, waiting)) = scheduler.next_wake() else {
                     return Err(run.deadlock(cycle));
                 };
+                // The stall is attributed to the warp that becomes ready first.
                 let op = OpIndex(run.warps[waiting].last_issued);
                 for cycle in cycle..at.min(limit) {
                     let warp = waiting;
@@ -205,7 +206,7 @@ impl Default for OperandBuffers {
     }
 }
 
-/// When the warp that has issued an instruction issues again.
+/// Next issue of a warp that has just issued an instruction.
 enum NextIssue {
     /// Ready after a latency in cycles.
     After(u64),
@@ -481,6 +482,7 @@ impl<'a> Run<'a> {
         }
         barrier.arrived += u64::from(active.count_ones());
         barrier.warps.push(warp);
+        // Words are two's complement: a count that is not positive is reached at once.
         if i128::from(barrier.arrived) < i128::from(expected as i32) {
             return Ok(NextIssue::Blocked);
         }
@@ -490,7 +492,8 @@ impl<'a> Run<'a> {
         Ok(NextIssue::Released)
     }
 
-    /// Removes the lanes of a warp that are at the end of the kernel; returns whether all have exited.
+    /// Removes the lanes of a warp that are at the end of the kernel, which takes no issue; returns whether all lanes
+    /// have exited.
     #[inline(always)]
     fn retire(&mut self, warp: usize) -> bool {
         let frames = &mut self.warps[warp].frames;

@@ -16,8 +16,8 @@ use super::warp::Warp;
 use crate::functional::{AccessKind, space_of};
 
 impl<'r> Sm<'r> {
-    /// Executes the access of the instruction just issued, from cycle `start`. Returns the cycles in which its sources have been read
-    /// and in which its result is present.
+    /// Executes the access of the instruction just issued, from cycle `start`. Returns the cycles in which its sources
+    /// have been read and in which its result is present.
     pub(super) fn access<L: EventListener>(
         &mut self,
         start: u64,
@@ -48,8 +48,8 @@ impl<'r> Sm<'r> {
         (sources, done)
     }
 
-    /// Occupies the load/store lanes of the warp's sub-partition until the memory accepts an access: back pressure of a busy memory
-    /// on the issue of further accesses.
+    /// Occupies the load/store lanes of the warp's sub-partition until the memory accepts an access: back pressure of a
+    /// busy memory on the issue of further accesses.
     fn hold_lsu(&mut self, until: u64, warp: &Warp, parameters: &UsedParameters) {
         let scheduler = &mut self.schedulers[warp.place.scheduler as usize];
         scheduler.extend_occupancy(ExecUnit::Lsu, until, parameters);
@@ -94,7 +94,7 @@ impl<'r> Sm<'r> {
         let event = Event::Shared {
             warp: warp.place,
             at: OpIndex(warp.at),
-            kind: access.kind,
+            access: access.kind,
             transactions: found.all,
             conflicts: found.conflicts,
             done,
@@ -139,21 +139,21 @@ impl<'r> Sm<'r> {
             warp.stores_done = warp.stores_done.max(done);
             gpu.stores_done = gpu.stores_done.max(done);
         }
-        let event = Event::Global {
+        let event = Event::Memory {
             warp: warp.place,
             at: OpIndex(warp.at),
             space: match space {
                 MemorySpace::Local => MemorySpace::Local,
                 _ => MemorySpace::Global,
             },
-            kind: access.kind,
+            access: access.kind,
             requests: outcome.requests,
             sectors: outcome.sectors,
             l1_hits: outcome.l1_hits,
             l1_lookups: outcome.l1_lookups,
             l2_hits: outcome.l2_hits,
             l2_lookups: outcome.l2_lookups,
-            dram: outcome.dram,
+            dram_sectors: outcome.dram,
             tlb_misses: outcome.tlb_misses,
             done,
         };
@@ -162,8 +162,8 @@ impl<'r> Sm<'r> {
         (sources, done)
     }
 
-    /// Accesses local memory, word by word. The words of the lanes at one offset are consecutive, so that the access of a warp to one
-    /// variable is one line (CUDA C Programming Guide, "Local Memory").
+    /// Accesses local memory, word by word. The words of the lanes at one offset are consecutive, so that the access of
+    /// a warp to one variable is one line (CUDA C Programming Guide, "Local Memory").
     fn access_local(
         &mut self,
         start: u64,

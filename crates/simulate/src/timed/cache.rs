@@ -1,7 +1,7 @@
 //! Set-associative cache of lines with sectors, with least-recently-used replacement.
 //!
-//! Lines are allocated when they are requested; a line carries the cycle in which its data arrives, so that later accesses to a
-//! line in flight wait for it (a hit on a pending miss).
+//! Lines are allocated when they are requested; a line carries the cycle in which its data arrives, so that later
+//! accesses to a line in flight wait for it (a hit on a pending miss).
 
 /// Set-associative cache: tags, valid and dirty sectors, and arrival times of its lines. It holds no data.
 #[derive(Clone, Debug)]
@@ -100,8 +100,8 @@ impl Cache {
         }
     }
 
-    /// Requests a whole line. Returns the cycle from which it is present, or `None` if it missed: the line is in flight from now on,
-    /// and the caller sets its arrival with [`Cache::set_ready`].
+    /// Requests a whole line. Returns the cycle from which it is present, or `None` if it missed: the line is in flight
+    /// from now on, and the caller sets its arrival with [`Cache::set_ready`].
     #[inline]
     pub(super) fn request_line(&mut self, address: u64) -> Option<u64> {
         let line = self.lookup(address).line;

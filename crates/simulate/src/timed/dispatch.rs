@@ -6,11 +6,11 @@
 //! * `AMERT17`: Amert, Otterness, Yang, Anderson, Smith, "GPU Scheduling on the NVIDIA TX2: Hidden Details Revealed",
 //!   RTSS 2017: G1 to G4, X1, R1 to R3 (section 3.2), N1 and N2 (4.1), A1 and A2 (4.2).
 //! * `BAKITA24`: Bakita, Anderson, RTAS 2024, R2 and corollary 1: a stream needs a channel, and there are few.
-//! * `GILMAN21`: Gilman, Ogden, Guo, Walls, "Demystifying the Placement Policies of the NVIDIA GPU Thread Block Scheduler
-//!   for Concurrent Kernels", Performance Evaluation Review 48(3), section 4: on which SM a block goes.
+//! * `GILMAN21`: Gilman, Ogden, Guo, Walls, "Demystifying the Placement Policies of the NVIDIA GPU Thread Block
+//!   Scheduler for Concurrent Kernels", Performance Evaluation Review 48(3), section 4: on which SM a block goes.
 //!
-//! Copies between host and GPU are not dispatched here: who submits a kernel does it when the copies before it are done.
-//! When a block ends is the caller's business as well, and in which order blocks end that end at the same time.
+//! Copies between host and GPU are not dispatched here: who submits a kernel does it when the copies before it are
+//! done. When a block ends is the caller's business as well, and in which order blocks end that end at the same time.
 
 use std::collections::VecDeque;
 
@@ -142,9 +142,10 @@ impl Dispatcher {
     /// With so many channels, at least one (`BAKITA24` R2: by default eight, on Jetson boards as few as two).
     ///
     /// A stream has a channel from the launch of a kernel, if one is free, until all its kernels are fully dispatched
-    /// (corollary 1); kernels that have to wait for the NULL stream do not count, else streams could wait for each other
-    /// (assumption). Free channels go to streams in the order of the launches (assumption: corollary 2 says that this is not
-    /// the order, but not what is). The NULL stream needs none: when its turn comes, nobody else is in an EE queue.
+    /// (corollary 1); kernels that have to wait for the NULL stream do not count, else streams could wait for each
+    /// other (assumption). Free channels go to streams in the order of the launches (assumption: corollary 2 says that
+    /// this is not the order, but not what is). The NULL stream needs none: when its turn comes, nobody else is in an
+    /// EE queue.
     #[must_use]
     pub fn with_channels(self, channels: usize) -> Dispatcher {
         Dispatcher {
@@ -183,8 +184,8 @@ impl Dispatcher {
         Some(id)
     }
 
-    /// Assigns one block, if the rules allow it now: one of the kernel at the head of the EE queue (X1), of the high priority
-    /// if there is any (A2), and only where all that the block needs is free on one SM (R1 to R3).
+    /// Assigns one block, if the rules allow it now: one of the kernel at the head of the EE queue (X1), of the high
+    /// priority if there is any (A2), and only where all that the block needs is free on one SM (R1 to R3).
     pub fn assign(&mut self) -> Option<Assignment> {
         let queue = self.engine.iter().position(|queue| !queue.is_empty())?;
         let id = *self.engine[queue].front()?;

@@ -1,7 +1,7 @@
 //! DRAM of the GPU: one bus with a latency, read and write efficiencies, bus turnaround and refresh.
 //!
-//! Banks and rows are not modelled one by one: the efficiencies are the parts of the bandwidth that streams of reads and of writes
-//! reach (`docs/timing-model.md`).
+//! Banks and rows are not modelled one by one: the efficiencies are the parts of the bandwidth that streams of reads
+//! and of writes reach (`docs/timing-model.md`).
 
 use warpbound_machine::Parameter;
 
@@ -17,11 +17,13 @@ pub(super) struct Dram {
     bus: Server,
     /// Cycles from a request to its data, without contention.
     pub(super) latency: u64,
-    /// Bus time of a sector read and of a sector written, and the bus time lost to a turnaround, in thousandths of cycles.
+    /// Bus time of a sector read and of a sector written, and the bus time lost to a turnaround, in thousandths of
+    /// cycles.
     read: u64,
     write: u64,
     turnaround: u64,
-    /// Sectors read since the bus was last turned, at most `max_unturned`: each of that many sectors written pays a turnaround.
+    /// Sectors read since the bus was last turned, at most `max_unturned`: each of that many sectors written pays a
+    /// turnaround.
     unturned: u64,
     /// Reads that may be queued while the bus is turned: a line for each L2 slice.
     max_unturned: u64,

@@ -1,19 +1,23 @@
-//! Events: all that comes out of the timing model.
+//! Events: the only output of the timing model.
+//!
+//! Statistics, timelines, event files, the accounting of cycles and the check of the issue rules are listeners. An event
+//! serialises as the event file has it: its kind in `event`, then its fields. The instruction that an event is about is not
+//! among them, since only the listener knows its name, see [`Event::instruction`].
 
+use serde::{Serialize, Serializer};
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
+use warpbound_launch::Size;
 
-use crate::functional::{AccessKind};
+use crate::functional::AccessKind;
 
-use warpbound_launch::{Size};
-
-/// Hears of everything that happens. Events of one SM come in the order of their cycles.
+/// Listener to the events of a run. The events of one SM come in the order of their cycles.
 pub trait EventListener {
-    /// Something happens at a cycle.
+    /// Receives an event and its cycle.
     fn event(&mut self, cycle: u64, event: &Event);
 }
 
-/// Nobody listens.
+/// Listener that ignores all events.
 #[derive(Clone, Copy, Debug)]
 pub struct Silent;
 
@@ -46,42 +50,42 @@ impl<L: EventListener> EventListener for &mut L {
     }
 }
 
-/// A warp on its SM.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Location of a warp.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct WarpPlace {
-    /// The SM.
+    /// SM.
     pub sm: u32,
-    /// The scheduler whose sub-partition it is on.
+    /// Scheduler, which is also the sub-partition.
     pub scheduler: u32,
-    /// Which of the warps that its SM holds.
+    /// Warp slot of the SM.
     pub slot: u32,
-    /// Its block: how many blocks of the grid are before it.
+    /// Linear index of its block in the grid.
     pub block: u64,
-    /// Its number in its block.
+    /// Number of the warp in its block.
     pub warp: u32,
 }
 
-/// Why a warp did not issue in a cycle.
+/// Reason why a warp did not issue in a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Stall {
-    /// It did: the cycle of the issue before.
+    /// None: the cycle of the previous issue.
     Issue,
-    /// The control word keeps it, or it waits for a result that is not from memory.
+    /// The distance of the control word, or a result that is not from memory.
     Dependency,
-    /// It waits for a scoreboard that a memory access holds, or for a constant.
+    /// A scoreboard that a memory access holds, or a constant.
     Memory,
-    /// It waits at a barrier or for a fence.
+    /// A barrier or a fence.
     Barrier,
-    /// The unit that it needs is busy.
+    /// A busy unit.
     Unit,
-    /// Its instruction is not there yet.
+    /// An instruction that has not been fetched yet.
     Fetch,
-    /// The scheduler took another warp.
+    /// The scheduler selected another warp.
     Selection,
 }
 
 impl Stall {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Stall; 7] = [
         Stall::Issue,
         Stall::Dependency,
@@ -92,7 +96,7 @@ impl Stall {
         Stall::Selection,
     ];
 
-    /// As people read it.
+    /// Name in texts.
     pub fn name(self) -> &'static str {
         match self {
             Stall::Issue => "issue",
@@ -104,140 +108,205 @@ impl Stall {
             Stall::Selection => "not selected",
         }
     }
+
+    /// Key in JSON.
+    pub fn key(self) -> &'static str {
+        match self {
+            Stall::Unit => "unit_busy",
+            Stall::Fetch => "instruction_fetch",
+            Stall::Selection => "not_selected",
+            other => other.name(),
+        }
+    }
 }
 
-/// The cycles between two issues of a warp, by reason, in the order of [`Stall::ALL`].
+/// Cycles between two issues of a warp by reason, in the order of [`Stall::ALL`].
 pub type StallCycles = [u64; 7];
 
-/// Where a constant or an instruction was found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Level at which a constant or an instruction was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum HitLevel {
-    /// The first cache.
+    /// First cache of the SM.
     First,
-    /// The second cache of the SM.
+    /// Second cache of the SM.
     Second,
-    /// The second-level cache of the GPU.
+    /// Second-level cache of the GPU.
     L2,
-    /// Memory.
+    /// DRAM.
     Dram,
 }
 
-/// What happens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Event of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The kernel is launched.
     Launched,
-    /// A block begins.
+    /// A block starts on an SM.
     BlockBegins {
-        /// Where.
+        /// SM.
         sm: u32,
-        /// How many blocks of the grid are before it.
-        number: u64,
-        /// Its place in the grid.
-        block: Size,
-        /// Its warps.
+        /// Linear index of the block in the grid.
+        block: u64,
+        /// Block index in x, y, z.
+        index: Size,
+        /// Warps of the block.
         warps: u32,
     },
     /// A warp issues an instruction.
     Issue {
-        /// The warp.
+        /// Warp.
+        #[serde(flatten)]
         warp: WarpPlace,
-        /// The instruction.
+        /// Instruction.
+        #[serde(skip)]
         at: OpIndex,
-        /// The active lanes.
+        /// Mask of the active lanes.
+        #[serde(serialize_with = "serialize_mask")]
         active: u32,
-        /// Those of them in which the condition holds.
+        /// Mask of the active lanes in which the condition holds.
+        #[serde(serialize_with = "serialize_mask")]
         taken: u32,
-        /// What the cycles since its issue before, or since its begin, went into.
+        /// Cycles since the previous issue of the warp, or since the start of its block, by reason.
+        #[serde(serialize_with = "serialize_stalls")]
         waited: StallCycles,
     },
-    /// The instruction that was issued last accesses shared memory.
+    /// The last issued instruction of the warp accesses shared memory.
     Shared {
-        /// The warp.
+        /// Warp.
+        #[serde(flatten)]
         warp: WarpPlace,
-        /// The instruction.
+        /// Instruction.
+        #[serde(skip)]
         at: OpIndex,
-        /// What it does.
-        kind: AccessKind,
+        /// Kind of the access.
+        access: AccessKind,
         /// Transactions (`pastis-2022`, III.B).
         transactions: u32,
-        /// Those of them that are there for conflicts.
+        /// Transactions caused by bank conflicts.
         conflicts: u32,
-        /// When the result is there.
+        /// Cycle in which the access completes.
         done: u64,
     },
-    /// The instruction that was issued last accesses global or local memory.
-    Global {
-        /// The warp.
+    /// The last issued instruction of the warp accesses global or local memory.
+    Memory {
+        /// Warp.
+        #[serde(flatten)]
         warp: WarpPlace,
-        /// The instruction.
+        /// Instruction.
+        #[serde(skip)]
         at: OpIndex,
-        /// Global or local.
+        /// Memory.
+        #[serde(serialize_with = "serialize_space")]
         space: MemorySpace,
-        /// What it does.
-        kind: AccessKind,
-        /// Requests to the first level.
+        /// Kind of the access.
+        access: AccessKind,
+        /// Requests to the L1 cache.
         requests: u32,
-        /// Sectors that they ask for: with `l1.merge` each once.
+        /// Sectors requested; with `l1.merge`, a sector counts once.
         sectors: u32,
-        /// Sectors found in the first level; of loads that may be there.
-        l1_hits: u32,
-        /// Sectors looked for in the first level.
+        /// Sector lookups in the L1 cache, by loads that it may hold.
         l1_lookups: u32,
-        /// Sectors found in the second level.
-        l2_hits: u32,
-        /// Sectors looked for in the second level.
+        /// Sector lookups that hit.
+        l1_hits: u32,
+        /// Sector lookups in the L2 cache.
         l2_lookups: u32,
-        /// Sectors that came from memory or went there.
-        dram: u32,
-        /// Translations that the first buffer did not have.
+        /// Sector lookups that hit.
+        l2_hits: u32,
+        /// Sectors transferred to or from DRAM.
+        dram_sectors: u32,
+        /// Misses of the first-level TLB.
         tlb_misses: u32,
-        /// When the result is there.
+        /// Cycle in which the access completes.
         done: u64,
     },
-    /// A constant was not in the first cache.
+    /// An access misses the first constant cache.
     ConstantMiss {
-        /// The SM.
+        /// SM.
         sm: u32,
-        /// Bank.
+        /// Constant bank.
         bank: u8,
-        /// Byte offset.
+        /// Byte offset in the bank.
         offset: u32,
-        /// Where it was.
+        /// Level that serves the miss.
         found: HitLevel,
     },
-    /// An instruction was not in the first cache.
+    /// A fetch misses the first instruction cache.
     FetchMiss {
-        /// The SM.
+        /// SM.
         sm: u32,
-        /// The instruction.
+        /// Instruction.
+        #[serde(skip)]
         at: OpIndex,
-        /// Where it was.
+        /// Level that serves the miss.
         found: HitLevel,
     },
-    /// The warps that wait at a barrier of a block go on.
+    /// A barrier releases the warps that wait at it.
     BarrierOpens {
-        /// The SM.
+        /// SM.
         sm: u32,
-        /// The block.
+        /// Linear index of the block in the grid.
         block: u64,
-        /// How many warps waited.
+        /// Number of warps released.
         warps: u32,
     },
-    /// A warp comes to its end.
+    /// A warp ends.
     WarpEnds {
-        /// The warp.
+        /// Warp.
+        #[serde(flatten)]
         warp: WarpPlace,
     },
-    /// All warps of a block have come to their end.
+    /// All warps of a block have ended.
     BlockEnds {
-        /// Where.
+        /// SM.
         sm: u32,
-        /// How many blocks of the grid are before it.
-        number: u64,
-        /// Its place in the grid.
-        block: Size,
+        /// Linear index of the block in the grid.
+        block: u64,
+        /// Block index in x, y, z.
+        index: Size,
     },
-    /// The kernel is done.
+    /// The kernel ends.
     Done,
+}
+
+impl Event {
+    /// The instruction that the event is about, if there is one.
+    pub fn instruction(&self) -> Option<OpIndex> {
+        match self {
+            Event::Issue { at, .. }
+            | Event::Shared { at, .. }
+            | Event::Memory { at, .. }
+            | Event::FetchMiss { at, .. } => Some(*at),
+            _ => None,
+        }
+    }
+}
+
+/// Formats a mask of lanes.
+pub fn format_mask(lanes: u32) -> String {
+    format!("{lanes:#010x}")
+}
+
+/// Name of the memory path of a space: all spaces but local memory take that of global memory.
+pub fn path_name(space: MemorySpace) -> &'static str {
+    match space {
+        MemorySpace::Local => "local",
+        _ => "global",
+    }
+}
+
+fn serialize_mask<S: Serializer>(lanes: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{lanes:#010x}"))
+}
+
+fn serialize_space<S: Serializer>(space: &MemorySpace, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(path_name(*space))
+}
+
+/// Writes the reasons that took cycles.
+fn serialize_stalls<S: Serializer>(waited: &StallCycles, serializer: S) -> Result<S::Ok, S::Error> {
+    let named = Stall::ALL.into_iter().zip(waited);
+    let some = named.filter(|(_, cycles)| **cycles > 0);
+    serializer.collect_map(some.map(|(stall, cycles)| (stall.key(), cycles)))
 }

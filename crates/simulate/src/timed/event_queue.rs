@@ -1,7 +1,7 @@
 //! Calendar queue of the simulator: events (cycle, id), earliest cycle first.
 //!
-//! Nearly all events are due within a few cycles. These are bits in a ring of sets, one set per cycle; the rest are in a binary heap
-//! (R. Brown, "Calendar queues", CACM 31(10), 1988, with a heap for the later years).
+//! Nearly all events are due within a few cycles. These are bits in a ring of sets, one set per cycle; the rest are in
+//! a binary heap (R. Brown, "Calendar queues", CACM 31(10), 1988, with a heap for the later years).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,8 +11,8 @@ const RING_CYCLES: u64 = 64;
 
 /// Calendar queue of (cycle, id): earliest cycle first, lowest id first within a cycle.
 ///
-/// Invariant: no event in the ring is due before `now` or after `now + RING_CYCLES - 1`, so that a cycle modulo `RING_CYCLES`
-/// identifies its set.
+/// Invariant: no event in the ring is due before `now` or after `now + RING_CYCLES - 1`, so that a cycle modulo
+/// `RING_CYCLES` identifies its set.
 pub(super) struct EventQueue {
     /// Cycle of the last event taken.
     now: u64,

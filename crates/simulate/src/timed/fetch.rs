@@ -34,11 +34,19 @@ impl InstructionCaches {
         InstructionCaches {
             first: cache(
                 parameters,
-                [P::InstructionL1Bytes, P::InstructionLine, P::InstructionL1Ways],
+                [
+                    P::InstructionL1Bytes,
+                    P::InstructionLine,
+                    P::InstructionL1Ways,
+                ],
             ),
             second: cache(
                 parameters,
-                [P::InstructionL15Bytes, P::InstructionLine, P::InstructionL15Ways],
+                [
+                    P::InstructionL15Bytes,
+                    P::InstructionLine,
+                    P::InstructionL15Ways,
+                ],
             ),
             line: line.get(P::InstructionLine).max(1),
             ahead: ahead.track(lines_ahead),
@@ -55,8 +63,8 @@ impl InstructionCaches {
         }
     }
 
-    /// Fetches the line of an address in cycle `at` and prefetches the lines after it. Returns the cycle in which the line is present, and
-    /// the level that it was found in unless that is the first cache.
+    /// Fetches the line of an address in cycle `at` and prefetches the lines after it. Returns the cycle in which the
+    /// line is present, and the level that it was found in unless that is the first cache.
     pub(super) fn fetch(
         &mut self,
         at: u64,
@@ -87,7 +95,8 @@ impl InstructionCaches {
         (ready, found)
     }
 
-    /// Requests a line that missed in the first cache; returns the cycle of its arrival and the level that it was found in.
+    /// Requests a line that missed in the first cache; returns the cycle of its arrival and the level that it was found
+    /// in.
     fn refill(&mut self, at: u64, line: u64, l2: &mut L2Cache<'_>) -> (u64, HitLevel) {
         let parameters = l2.parameters;
         self.ahead.get(parameters);
@@ -135,8 +144,8 @@ impl ConstantCaches {
         }
     }
 
-    /// Reads a constant in cycle `at`. Returns the cycle in which its line is present in the first cache, without the latency of a hit
-    /// there, and the level that it was found in unless that is the first cache.
+    /// Reads a constant in cycle `at`. Returns the cycle in which its line is present in the first cache, without the
+    /// latency of a hit there, and the level that it was found in unless that is the first cache.
     #[inline]
     pub(super) fn read(
         &mut self,
@@ -156,7 +165,8 @@ impl ConstantCaches {
         }
     }
 
-    /// Requests the line of a constant that missed in the first cache; returns the cycle of its arrival and the level that it was found in.
+    /// Requests the line of a constant that missed in the first cache; returns the cycle of its arrival and the level
+    /// that it was found in.
     fn refill(&mut self, at: u64, address: u64, l2: &mut L2Cache<'_>) -> (u64, HitLevel) {
         let parameters = l2.parameters;
         let second = self.second.get_mut(parameters);

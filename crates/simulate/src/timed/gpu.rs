@@ -1,7 +1,8 @@
 //! GPU: dispatches blocks to SMs and simulates the SMs in the order of time.
 //!
-//! The simulation is event-driven: schedulers and block starts are the events of one queue, so that accesses of different SMs to the
-//! L2 cache and DRAM are made in the order of time. Within a cycle, SMs and their schedulers come in the order of their numbers.
+//! The simulation is event-driven: schedulers and block starts are the events of one queue, so that accesses of
+//! different SMs to the L2 cache and DRAM are made in the order of time. Within a cycle, SMs and their schedulers come
+//! in the order of their numbers.
 
 use std::collections::VecDeque;
 
@@ -35,7 +36,8 @@ struct PendingBlocks {
 
 struct Gpu<'r> {
     sms: Vec<Sm<'r>>,
-    /// Events of SM n: n * `events_per_sm` plus the number of a scheduler, or plus the number of schedulers for block starts.
+    /// Events of SM n: n * `events_per_sm` plus the number of a scheduler, or plus the number of schedulers for block
+    /// starts.
     events: EventQueue,
     events_per_sm: u32,
     dispatcher: Dispatcher,
@@ -60,8 +62,7 @@ pub(super) fn run<L: EventListener>(
     if setup.caches == Caches::Warm {
         warm_l2(&mut l2, code, launch, memory);
     }
-    let is_depbar =
-        |timing: &InstrTiming| matches!(timing.completion, Completion::Depbar { .. });
+    let is_depbar = |timing: &InstrTiming| matches!(timing.completion, Completion::Depbar { .. });
     let mut context = GpuContext {
         parameters: &parameters,
         setup,
@@ -87,7 +88,11 @@ pub(super) fn run<L: EventListener>(
     // `launch.stores` is not used if all stores were done before the last warp ended.
     let waits_for_stores =
         context.stores_done > end && parameters.get(Parameter::LaunchStores) != 0;
-    let end = if waits_for_stores { context.stores_done } else { end };
+    let end = if waits_for_stores {
+        context.stores_done
+    } else {
+        end
+    };
     let end = end + parameters.get(Parameter::LaunchEnd);
     context.listener.event(end, &Event::Done);
     Ok(TimedResult {
@@ -97,7 +102,8 @@ pub(super) fn run<L: EventListener>(
     })
 }
 
-/// Enters the buffers, constant banks and code of a launch into the L2 cache, in this order: what the host wrote last stays.
+/// Enters the buffers, constant banks and code of a launch into the L2 cache, in this order: what the host wrote last
+/// stays.
 fn warm_l2(l2: &mut L2Cache<'_>, code: &Code, launch: &Launch, memory: &GlobalMemory) {
     for buffer in memory.buffers() {
         l2.warm(buffer.address, buffer.bytes.len() as u64);

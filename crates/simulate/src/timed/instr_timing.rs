@@ -1,5 +1,5 @@
-//! Timing of each instruction: its control word, its execution unit and what completes it, from the timing classes of the instruction
-//! table and the parameters of the machine. Computed once per run.
+//! Timing of each instruction: its control word, its execution unit and what completes it, from the timing classes of
+//! the instruction table and the parameters of the machine. Computed once per run.
 
 use smallvec::SmallVec;
 use warpbound_ir::{Cell, Code, ControlEffect, Op};
@@ -59,7 +59,10 @@ impl ExecUnit {
 
     /// Whether instructions wait for the unit in a queue while their warp continues.
     pub(super) fn is_queued(self) -> bool {
-        matches!(self, ExecUnit::Xu | ExecUnit::Fp64 | ExecUnit::Fp16 | ExecUnit::Lsu)
+        matches!(
+            self,
+            ExecUnit::Xu | ExecUnit::Fp64 | ExecUnit::Fp16 | ExecUnit::Lsu
+        )
     }
 }
 
@@ -186,8 +189,8 @@ fn instr_timing(
     }
 }
 
-/// Returns the issue delay of an instruction. The stall counts of some codes of the control word are parameters; the others are in the
-/// code itself.
+/// Returns the issue delay of an instruction. The stall counts of some codes of the control word are parameters; the
+/// others are in the code itself.
 fn issue_delay(
     instr: &Instr,
     view: Option<&View>,
@@ -346,8 +349,8 @@ fn constant_operands(view: &View) -> SmallVec<[(u8, u32); 1]> {
     view.operands.iter().filter_map(constant).collect()
 }
 
-/// Returns the register bank conflicts of an instruction: the most distinct registers that it reads from one bank, less one, without
-/// those in the reuse cache. Updates the reuse cache.
+/// Returns the register bank conflicts of an instruction: the most distinct registers that it reads from one bank, less
+/// one, without those in the reuse cache. Updates the reuse cache.
 fn bank_conflicts(view: &View, reuse_flags: u8, banks: u64, reuse: &mut ReuseCache) -> u32 {
     let mut fetched: SmallVec<[u8; 4]> = SmallVec::new();
     let mut after = ReuseCache::default();
@@ -392,7 +395,8 @@ mod tests {
         Program::decode(Arch::Sm61, &code).expect("a whole group")
     }
 
-    /// DEPBAR: opcode f0f0; bit 29 is `.LE`, with the scoreboard in bits 28:26 and the count in 25:20; bits 5:0 are other scoreboards.
+    /// DEPBAR: opcode f0f0; bit 29 is `.LE`, with the scoreboard in bits 28:26 and the count in 25:20; bits 5:0 are
+    /// other scoreboards.
     #[test]
     fn depbar_releases_scoreboards() {
         let decode = |word| {

@@ -1,4 +1,5 @@
-//! Path of an SM to global and local memory: coalescer, L1 caches, L1 TLB, MSHRs, store buffer, and the port to the L2 cache.
+//! Path of an SM to global and local memory: coalescer, L1 caches, L1 TLB, MSHRs, store buffer, and the port to the L2
+//! cache.
 
 use warpbound_machine::Parameter;
 
@@ -70,7 +71,8 @@ pub(super) struct L1Path {
     ports: Tracked<Vec<Server>>,
     caches: Tracked<L1Caches>,
     misses: Tracked<MissPath>,
-    /// Sectors that the current instruction has requested from the L2 cache: line, mask, and the cycle of their arrival.
+    /// Sectors that the current instruction has requested from the L2 cache: line, mask, and the cycle of their
+    /// arrival.
     requested: Vec<(u64, u32, u64)>,
 }
 
@@ -153,8 +155,8 @@ impl MissPath {
         outcome.l2_lookups += count;
         outcome.l2_hits += reached.hits;
         outcome.dram += reached.dram;
-        // A request that waits for its translation takes its turn at port, slice and DRAM all the same, so that the requests of a warp
-        // stay in order; only its data is late.
+        // A request that waits for its translation takes its turn at port, slice and DRAM all the same, so that the
+        // requests of a warp stay in order; only its data is late.
         let done = reached.done.max(translated + reached.unloaded_latency);
         in_flight.allocate(count.into(), done);
         done
@@ -250,7 +252,8 @@ impl L1Path {
         ports[unit % count].reserve(now, at, cycles)
     }
 
-    /// Executes an access that starts in cycle `at`: one request for each group of `request_threads` threads with active lanes.
+    /// Executes an access that starts in cycle `at`: one request for each group of `request_threads` threads with
+    /// active lanes.
     pub(super) fn access(
         &mut self,
         at: u64,
@@ -324,8 +327,8 @@ impl L1Path {
         let count = needed.count_ones();
         outcome.sectors += count;
         if access.kind == AccessKind::Atomic {
-            // The L2 cache executes atomic operations: sectors in L1 caches become stale. That alone takes no time, so nothing is
-            // marked.
+            // The L2 cache executes atomic operations: sectors in L1 caches become stale. That alone takes no time, so
+            // nothing is marked.
             let caches = &mut self.caches.unmarked().units;
             let unit = access.unit % caches.len();
             caches[unit].invalidate(all.line, needed);
@@ -370,14 +373,15 @@ mod tests {
 
     use super::*;
 
-    /// Of the 8 sectors that may be on their way, a line takes four.
+    /// Each line of four sectors takes four of the 8 MSHRs.
     #[test]
-    fn sectors_are_on_their_way_and_not_lines() {
-        let machine = GpuModel::built_in("jetson-tx2").expect("it comes with the tool");
-        let picked = machine.select(Selection::Typical).with(Parameter::L1Misses, 8);
-        let numbers = UsedParameters::new(&picked);
-        let mut path = L1Path::new(&numbers);
-        let mut level = L2Cache::new(&numbers);
+    fn each_sector_takes_an_mshr() {
+        let machine = GpuModel::built_in("jetson-tx2").expect("a built-in machine");
+        let machine = machine.select(Selection::Typical);
+        let machine = machine.with(Parameter::L1Misses, 8);
+        let parameters = UsedParameters::new(&machine);
+        let mut path = L1Path::new(&parameters);
+        let mut l2 = L2Cache::new(&parameters);
         let mut load = |line: u64| {
             let request = WarpAccess {
                 kind: AccessKind::Load,
@@ -388,9 +392,9 @@ mod tests {
                 contended: false,
                 unit: 0,
             };
-            path.access(0, &request, &mut level).done
+            path.access(0, &request, &mut l2).done
         };
-        // What the translation takes is over when the third comes.
+        // The translation, which delays all, is present before the third load.
         let done = [0, 1, 2].map(&mut load);
         assert!(done[1] < done[0] + 100 && done[2] >= done[0], "{done:?}");
     }

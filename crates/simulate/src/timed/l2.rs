@@ -1,4 +1,5 @@
-//! L2 cache, which all SMs share: slices with a port each, sectored lines, atomic operations. DRAM and the L2 TLB are its fields.
+//! L2 cache, which all SMs share: slices with a port each, sectored lines, atomic operations. DRAM and the L2 TLB are
+//! its fields.
 
 use rustc_hash::FxHashMap;
 use warpbound_machine::Parameter;
@@ -9,7 +10,8 @@ use super::parameters::{ParameterReader, Tracked, UsedParameters};
 use super::server::Server;
 use super::tlb::L2Tlb;
 
-/// Addresses in the L2 cache of the code of a kernel, its constant banks and the local memory of its warps; buffers have lower ones.
+/// Addresses in the L2 cache of the code of a kernel, its constant banks and the local memory of its warps; buffers
+/// have lower ones.
 pub(super) const CODE_BASE: u64 = 0x20_0000_0000;
 pub(super) const CONSTANT_BASE: u64 = 0x21_0000_0000;
 /// Distance of the addresses of constant banks.
@@ -178,8 +180,8 @@ impl<'a> L2Cache<'a> {
             line.dirty |= sectors;
         }
         let mut done = start + section.hit;
-        // A hit on a sector in flight completes no later than a miss of its own would: the request that fetched it may have been
-        // simulated before, but arrive after this one.
+        // A hit on a sector in flight completes no later than a miss of its own would: the request that fetched it may
+        // have been simulated before, but arrive after this one.
         if hits != 0 && line.ready > done {
             let own_miss = self.dram.get(parameters).probe_read(start, hits);
             done = done.max(line.ready.min(own_miss));
@@ -210,8 +212,8 @@ impl<'a> L2Cache<'a> {
 
     /// Orders an access after the atomic operations on its line; returns the cycle of its completion.
     ///
-    /// Reads wait for the atomic operations that arrived before them. Atomic operations do not wait for each other: the cache executes
-    /// them where the data is.
+    /// Reads wait for the atomic operations that arrived before them. Atomic operations do not wait for each other: the
+    /// cache executes them where the data is.
     #[inline]
     fn order_atomics(
         &mut self,
@@ -239,8 +241,8 @@ impl<'a> L2Cache<'a> {
         done
     }
 
-    /// Accesses sectors that follow each other from an address on, in cycle `at`; they may be in several lines, as lines of the L1 cache
-    /// may be longer or shorter than those of the L2 cache.
+    /// Accesses sectors that follow each other from an address on, in cycle `at`; they may be in several lines, as
+    /// lines of the L1 cache may be longer or shorter than those of the L2 cache.
     pub(super) fn access_range(
         &mut self,
         at: u64,
@@ -268,8 +270,8 @@ impl<'a> L2Cache<'a> {
         all
     }
 
-    /// Fetches a line of code or constants that missed on its SM in cycle `at`; `latency` is that of an L2 hit for this cache. Returns
-    /// the cycle in which the line arrives, and whether it hit.
+    /// Fetches a line of code or constants that missed on its SM in cycle `at`; `latency` is that of an L2 hit for this
+    /// cache. Returns the cycle in which the line arrives, and whether it hit.
     pub(super) fn fetch_line(
         &mut self,
         at: u64,
@@ -305,10 +307,11 @@ mod tests {
     /// L1 lines of 64 bytes are halves of L2 lines of 128, and L1 lines of 256 bytes are two of them.
     #[test]
     fn lines_of_another_length() {
-        let machine = GpuModel::built_in("jetson-tx2").expect("it comes with the tool");
-        let numbers = UsedParameters::new(&machine.select(Selection::Typical));
-        let mut level = L2Cache::new(&numbers);
-        let mut hits = |address, sectors| level.access_range(0, address, sectors, L2Access::Read).hits;
+        let machine = GpuModel::built_in("jetson-tx2").expect("a built-in machine");
+        let parameters = UsedParameters::new(&machine.select(Selection::Typical));
+        let mut l2 = L2Cache::new(&parameters);
+        let mut hits =
+            |address, sectors| l2.access_range(0, address, sectors, L2Access::Read).hits;
         assert_eq!(hits(64, 0b11), 0);
         assert_eq!(hits(0, 0b11), 0);
         assert_eq!(hits(0, 0b1111), 4);

@@ -6,15 +6,16 @@ mod access;
 mod cache;
 pub mod dispatch;
 mod dram;
-mod event_queue;
 mod event;
+mod event_queue;
 mod fetch;
-mod l1_path;
 mod gpu;
+mod instr_timing;
+mod l1_path;
 mod l2;
+mod mshr;
 mod parameters;
 mod probe;
-mod instr_timing;
 mod scheduler;
 mod scoreboard;
 mod server;
@@ -24,18 +25,19 @@ mod sm;
 mod streams;
 mod tlb;
 mod warp;
-mod mshr;
 
 use warpbound_base::{Named, Observed};
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
-use warpbound_machine::{Parameter, MachineConfig, SchedulerPolicy};
+use warpbound_machine::{MachineConfig, Parameter, SchedulerPolicy};
 
 pub use crate::functional::AccessKind;
 use crate::functional::{Counts, Fault};
 use warpbound_launch::{GlobalMemory, Launch};
 
-pub use event::{Event, HitLevel, EventListener, Silent, Stall, StallCycles, WarpPlace};
+pub use event::{
+    Event, EventListener, HitLevel, Silent, Stall, StallCycles, WarpPlace, format_mask, path_name,
+};
 
 /// How a run is timed.
 #[derive(Clone, PartialEq, Eq, Debug)]

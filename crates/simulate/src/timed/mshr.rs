@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// Store buffer of an SM: sectors written by stores that the L2 cache has not accepted yet. It fills and drains as an MSHR file.
+/// Store buffer of an SM: sectors written by stores that the L2 cache has not accepted yet. It fills and drains as an
+/// MSHR file.
 pub(super) type StoreBuffer = MshrFile;
 
 /// MSHRs of an SM, one per sector that was requested from the L2 cache and has not arrived.
@@ -26,8 +27,8 @@ impl MshrFile {
         }
     }
 
-    /// Returns the first cycle, not before `at`, in which `count` registers are free. Registers are reused in the order in
-    /// which they are released. A request for more registers than there are waits until all of them are free.
+    /// Returns the first cycle, not before `at`, in which `count` registers are free. Registers are reused in the order
+    /// in which they are released. A request for more registers than there are waits until all of them are free.
     pub(super) fn wait_for_free(&mut self, at: u64, count: u64) -> u64 {
         let mut start = at;
         while let Some(&(time, released)) = self.releases.front()

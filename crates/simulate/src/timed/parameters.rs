@@ -1,12 +1,12 @@
 //! Parameters of the machine, and the set of those that a run has used.
 //!
-//! A report lists the parameters without a published source that its result depends on, and searches the ranges of no others. So
-//! each parameter whose value can change the result has to be in the set, and reading is what puts it there:
+//! A report lists the parameters without a published source that its result depends on, and searches the ranges of no
+//! others. So each parameter whose value can change the result has to be in the set, and reading is what puts it there:
 //!
 //! * [`UsedParameters::get`] marks the parameter that it returns;
-//! * a component whose state is made of parameters, such as a cache of some size, is built with a [`ParameterReader`] and kept as
-//!   a [`Tracked`] value: an SM that never accesses its constant cache does not depend on the size of that cache, and each
-//!   access marks all parameters that it was made of.
+//! * a component whose state is made of parameters, such as a cache of some size, is built with a [`ParameterReader`]
+//!   and kept as a [`Tracked`] value: an SM that never accesses its constant cache does not depend on the size of that
+//!   cache, and each access marks all parameters that it was made of.
 
 use std::cell::Cell;
 

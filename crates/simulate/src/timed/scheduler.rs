@@ -33,7 +33,8 @@ fn splitmix(number: u64) -> u64 {
 pub(super) struct Scheduler {
     /// Its warps, oldest first.
     warps: Vec<Candidate>,
-    /// First cycle in which each unit, or its queue, accepts an instruction. `Math` has the earlier cycle of its two pipes.
+    /// First cycle in which each unit, or its queue, accepts an instruction. `Math` has the earlier cycle of its two
+    /// pipes.
     accepts: [u64; ExecUnit::COUNT],
     /// Cycle in which each unit has finished all instructions dispatched to it.
     idle: [u64; ExecUnit::COUNT],
@@ -140,7 +141,8 @@ impl Scheduler {
         selected.map(|warp| warp.slot)
     }
 
-    /// Number of other warps, ready or stalled, whose next instruction competes for the unit of a warp's next instruction.
+    /// Number of other warps, ready or stalled, whose next instruction competes for the unit of a warp's next
+    /// instruction.
     fn competing_warps(&self, warp: &Candidate) -> usize {
         let competes = |other: &&Candidate| {
             other.slot != warp.slot && other.ready != NEVER && other.unit.competes(warp.unit)
@@ -154,7 +156,8 @@ impl Scheduler {
         self.warps.iter().position(|warp| warp.slot == slot)
     }
 
-    /// Warp that runs until its end or until a barrier (`pastis-2022`, IV.C): the last one, else the oldest that is not at a barrier.
+    /// Warp that runs until its end or until a barrier (`pastis-2022`, IV.C): the last one, else the oldest that is not
+    /// at a barrier.
     fn running_warp(&self) -> Option<&Candidate> {
         let can_run = |warp: &&Candidate| warp.ready != NEVER;
         let last = self.last_position();
@@ -266,7 +269,10 @@ mod tests {
     /// The youngest of the warps that can issue is selected.
     #[test]
     fn youngest() {
-        assert_eq!(issue_order(SchedulerPolicy::Youngest, true), [8, 8, 8, 8, 8]);
+        assert_eq!(
+            issue_order(SchedulerPolicy::Youngest, true),
+            [8, 8, 8, 8, 8]
+        );
         let mut scheduler = Scheduler::new();
         scheduler.add(0, 0, ExecUnit::None);
         scheduler.add(1, 0, ExecUnit::None);
@@ -307,7 +313,11 @@ mod tests {
                 scheduler.add(slot, 0, ExecUnit::None);
             }
             scheduler.add(4, 1000, ExecUnit::None);
-            let select = |now| scheduler.select(now, SchedulerPolicy::Random(seed)).unwrap();
+            let select = |now| {
+                scheduler
+                    .select(now, SchedulerPolicy::Random(seed))
+                    .unwrap()
+            };
             (0..400).map(select).collect::<Vec<u32>>()
         };
         let first = order_of(1);

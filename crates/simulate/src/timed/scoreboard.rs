@@ -1,8 +1,9 @@
 //! Scoreboards of a warp (`pastis-2022`, II.D; maxas, "Control Codes").
 //!
-//! An instruction of variable latency raises a scoreboard, the completion of its result (write scoreboard) or of the reading of its
-//! sources (read scoreboard) releases it; instructions that depend on it wait until its count is 0, or for `DEPBAR` until it is
-//! small enough. The simulator computes completions when it issues, so a scoreboard is modelled by its release times.
+//! An instruction of variable latency raises a scoreboard, the completion of its result (write scoreboard) or of the
+//! reading of its sources (read scoreboard) releases it; instructions that depend on it wait until its count is 0, or
+//! for `DEPBAR` until it is small enough. The simulator computes completions when it issues, so a scoreboard is
+//! modelled by its release times.
 
 use smallvec::SmallVec;
 
@@ -44,7 +45,8 @@ impl Scoreboards {
         (self.release[number], self.memory >> number & 1 == 1)
     }
 
-    /// Returns the cycle in which the count of a scoreboard is at most `most`, and whether a memory access raised it last.
+    /// Returns the cycle in which the count of a scoreboard is at most `most`, and whether a memory access raised it
+    /// last.
     pub(super) fn release_to(&self, number: usize, most: u8) -> (u64, bool) {
         let (_, is_memory) = self.release(number);
         let mut times = self.outstanding.get(number).cloned().unwrap_or_default();

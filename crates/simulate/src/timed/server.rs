@@ -7,10 +7,10 @@ pub(super) const MILLI: u64 = 1000;
 
 /// Work-conserving server: serves one request at a time and never idles while a request waits.
 ///
-/// Reservations are made in the order of issue, but requests need not arrive at the resource in that order. A reservation therefore
-/// takes the first idle time after its arrival, in several pieces if later arrivals were reserved before it. Invariant: between the
-/// arrival of a request and the end of its service the resource is busy throughout, so the waiting time of a request is the service
-/// time of others.
+/// Reservations are made in the order of issue, but requests need not arrive at the resource in that order. A
+/// reservation therefore takes the first idle time after its arrival, in several pieces if later arrivals were reserved
+/// before it. Invariant: between the arrival of a request and the end of its service the resource is busy throughout,
+/// so the waiting time of a request is the service time of others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Server {
     /// Busy intervals (start, end) in thousandths of cycles, ascending; no two are adjacent.
@@ -18,8 +18,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Reserves `cycles` for a request that arrives in cycle `at`. Returns the end of its service less `cycles`: the cycle in which
-    /// service starts if it is in one piece. No later reservation has an arrival before `now`.
+    /// Reserves `cycles` for a request that arrives in cycle `at`. Returns the end of its service less `cycles`: the
+    /// cycle in which service starts if it is in one piece. No later reservation has an arrival before `now`.
     pub(super) fn reserve(&mut self, now: u64, at: u64, cycles: u64) -> u64 {
         self.reserve_milli(now, at, cycles * MILLI)
     }
@@ -143,8 +143,8 @@ mod tests {
         assert_eq!(server.reserve(0, 990, 1), 1015);
     }
 
-    /// A million random requests against a table of time slots: each takes the first idle slots after its arrival, so that the
-    /// server never idles while a request waits, and serves no two requests at once.
+    /// A million random requests against a table of time slots: each takes the first idle slots after its arrival, so
+    /// that the server never idles while a request waits, and serves no two requests at once.
     #[test]
     fn a_server_never_idles_while_a_request_waits() {
         let mut random = fastrand::Rng::with_seed(12);

@@ -59,15 +59,10 @@ pub(super) struct Transactions {
 impl Banks {
     /// Returns the transactions of an access of `size` bytes per lane by the lanes of `taken`.
     ///
-    /// The warp is split into pools of 32, 16 or 8 threads for accesses of at most 32, of 64 or of 128 bits. A pool takes one
-    /// transaction, even without active threads, plus its bank-conflict degree less one. Threads that request the same word do
-    /// not conflict.
-    pub(super) fn transactions(
-        self,
-        size: u32,
-        addresses: &[u64; 32],
-        taken: u32,
-    ) -> Transactions {
+    /// The warp is split into pools of 32, 16 or 8 threads for accesses of at most 32, of 64 or of 128 bits. A pool
+    /// takes one transaction, even without active threads, plus its bank-conflict degree less one. Threads that request
+    /// the same word do not conflict.
+    pub(super) fn transactions(self, size: u32, addresses: &[u64; 32], taken: u32) -> Transactions {
         let words = (size / 4).clamp(1, 4) as usize;
         let threads = (self.pool_threads / words).clamp(1, 32);
         let pools = 32 / threads;
@@ -83,8 +78,8 @@ impl Banks {
         }
     }
 
-    /// Returns the bank-conflict degree of a pool: the most distinct words that its threads request from one bank, at least 1.
-    /// Each thread requests `words` consecutive words.
+    /// Returns the bank-conflict degree of a pool: the most distinct words that its threads request from one bank, at
+    /// least 1. Each thread requests `words` consecutive words.
     fn conflict_degree(
         self,
         words: usize,
@@ -93,8 +88,8 @@ impl Banks {
         lanes: Range<usize>,
     ) -> u32 {
         const NONE: u32 = u32::MAX;
-        // A word requested from each bank. An access of several words is aligned to its size, so its words are in consecutive
-        // banks and conflict with another access in all of them or in none: the first bank stands for all.
+        // A word requested from each bank. An access of several words is aligned to its size, so its words are in
+        // consecutive banks and conflict with another access in all of them or in none: the first bank stands for all.
         let mut requested = [NONE; MAX_BANKS];
         let mut conflict = false;
         for lane in lanes.clone() {
@@ -130,7 +125,8 @@ impl Banks {
         counts.into_iter().max().unwrap_or(0)
     }
 
-    /// Returns the first bank and the first word of an access of some words. Word numbers of shared memory have at most 32 bits.
+    /// Returns the first bank and the first word of an access of some words. Word numbers of shared memory have at most
+    /// 32 bits.
     fn bank_of(self, address: u64, words: usize) -> (usize, u32) {
         let word = (address / 4) as u32;
         let bank = word as usize & (self.count - 1) & (MAX_BANKS - 1);

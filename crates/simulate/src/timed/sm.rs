@@ -1,8 +1,9 @@
-//! Streaming multiprocessor: issues the instructions of its warps and computes when they complete (`pastis-2022`, IV.A).
+//! Streaming multiprocessor: issues the instructions of its warps and computes when they complete (`pastis-2022`,
+//! IV.A).
 //!
-//! A warp instruction is executed functionally in the cycle of its issue. Its timing is then computed at once: the cycles in which
-//! its unit starts, its sources have been read and its result is present. They become release times of scoreboards, from which the
-//! first possible issue of the next instruction follows.
+//! A warp instruction is executed functionally in the cycle of its issue. Its timing is then computed at once: the
+//! cycles in which its unit starts, its sources have been read and its result is present. They become release times of
+//! scoreboards, from which the first possible issue of the next instruction follows.
 
 use warpbound_ir::OpIndex;
 use warpbound_machine::Parameter;
@@ -136,8 +137,8 @@ impl<'r> Sm<'r> {
         }
     }
 
-    /// Starts a block in cycle `now`. Its warps get consecutive slots, which are free again when the block ends; slots are assigned to
-    /// sub-partitions in turn, so its warps are spread evenly.
+    /// Starts a block in cycle `now`. Its warps get consecutive slots, which are free again when the block ends; slots
+    /// are assigned to sub-partitions in turn, so its warps are spread evenly.
     pub(super) fn start_block<L: EventListener>(
         &mut self,
         now: u64,
@@ -151,7 +152,8 @@ impl<'r> Sm<'r> {
         if free.is_none() {
             self.residents.push(None);
         }
-        // All blocks of a launch have the same number of warps, and the dispatcher assigns no more blocks than fit on the SM.
+        // All blocks of a launch have the same number of warps, and the dispatcher assigns no more blocks than fit on
+        // the SM.
         let first = resident * count;
         let slots: Vec<u32> = (first as u32..).take(count).collect();
         if self.warps.len() < first + count {
@@ -159,8 +161,8 @@ impl<'r> Sm<'r> {
         }
         let event = Event::BlockBegins {
             sm: self.number,
-            number,
-            block: index,
+            block: number,
+            index,
             warps: count as u32,
         };
         gpu.listener.event(now, &event);
@@ -249,7 +251,8 @@ impl<'r> Sm<'r> {
         let slot = warp.place.slot;
         let scheduler = &mut self.schedulers[warp.place.scheduler as usize];
         let at = warp.at;
-        // The cycles after `ready` are charged to the unit as far as it was occupied, then to the selection of other warps.
+        // The cycles after `ready` are charged to the unit as far as it was occupied, then to the selection of other
+        // warps.
         warp.wait(scheduler.accepts(gpu.unit_of(at)).min(now), Stall::Unit);
         warp.wait(now, Stall::Selection);
         if gpu.program.reads_clock {
@@ -355,7 +358,8 @@ impl<'r> Sm<'r> {
         }
     }
 
-    /// Computes the times of an instruction that starts in cycle `start`. Fences and `DEPBAR` delay the warp themselves.
+    /// Computes the times of an instruction that starts in cycle `start`. Fences and `DEPBAR` delay the warp
+    /// themselves.
     #[inline]
     fn complete<L: EventListener>(
         &mut self,
@@ -432,8 +436,9 @@ impl<'r> Sm<'r> {
         times
     }
 
-    /// Computes the first cycle in which a warp can issue its next instruction, as far as that depends on the warp itself: instruction
-    /// fetch, scoreboards and constant operands, all requested in cycle `from`, which is not before `now`.
+    /// Computes the first cycle in which a warp can issue its next instruction, as far as that depends on the warp
+    /// itself: instruction fetch, scoreboards and constant operands, all requested in cycle `from`, which is not before
+    /// `now`.
     fn compute_ready<L: EventListener>(
         &mut self,
         warp: &mut Warp,
@@ -568,8 +573,8 @@ impl<'r> Sm<'r> {
         };
         resident.running -= 1;
         if resident.running > 0 {
-            // Another warp may be blocked at a barrier on this one; if none is, there is nothing to release, and the parameters of
-            // barriers are not used.
+            // Another warp may be blocked at a barrier on this one; if none is, there is nothing to release, and the
+            // parameters of barriers are not used.
             let mut warps = resident.block.warps.iter();
             if warps.any(|warp| warp.barrier_wait.is_some()) {
                 self.release_barriers(now, warp.resident, gpu, effects);
@@ -578,8 +583,8 @@ impl<'r> Sm<'r> {
         }
         let event = Event::BlockEnds {
             sm: self.number,
-            number: resident.number,
-            block: resident.index,
+            block: resident.number,
+            index: resident.index,
         };
         gpu.listener.event(now, &event);
         self.residents[warp.resident] = None;
@@ -598,7 +603,8 @@ fn next_of(entry: &StackEntry<u32>) -> (u32, u32) {
     (entry.next, entry.mask as u32)
 }
 
-/// L1 unit of a warp: sub-partitions share the units, with two units one for each pair of neighbours (`pastis-2022`, II.B).
+/// L1 unit of a warp: sub-partitions share the units, with two units one for each pair of neighbours (`pastis-2022`,
+/// II.B).
 pub(super) fn l1_unit_of(warp: &Warp, sm: &Sm<'_>, parameters: &UsedParameters) -> usize {
     let units = sm.l1_path.units(parameters);
     warp.place.scheduler as usize * units / sm.schedulers.len().max(1)
@@ -638,8 +644,8 @@ fn wait_for_scoreboards(warp: &mut Warp, mask: u8, wake: u64) {
     }
 }
 
-/// Enters the cells that an instruction writes into the register scoreboard. Without control words, a fixed latency is that of the
-/// destination's kind.
+/// Enters the cells that an instruction writes into the register scoreboard. Without control words, a fixed latency is
+/// that of the destination's kind.
 fn write_cells(
     timing: &InstrTiming,
     times: InstrTimes,

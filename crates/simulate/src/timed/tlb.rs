@@ -1,7 +1,8 @@
-//! Translation lookaside buffers (TLBs): one in each SM, and a second-level TLB with the page tables that all SMs share.
+//! Translation lookaside buffers (TLBs): one in each SM, and a second-level TLB with the page tables that all SMs
+//! share.
 //!
-//! Both are fully associative with least-recently-used replacement. A miss is translated once: later requests for the same page
-//! wait for the translation in flight.
+//! Both are fully associative with least-recently-used replacement. A miss is translated once: later requests for the
+//! same page wait for the translation in flight.
 
 use warpbound_machine::Parameter;
 
@@ -33,8 +34,8 @@ impl L1Tlb {
         }
     }
 
-    /// Translates an address for an access in cycle `at`. Returns the cycle from which the translation is present, and whether this TLB
-    /// missed.
+    /// Translates an address for an access in cycle `at`. Returns the cycle from which the translation is present, and
+    /// whether this TLB missed.
     pub(super) fn translate(
         &mut self,
         parameters: &UsedParameters,
@@ -96,7 +97,8 @@ impl L2Tlb {
         }
     }
 
-    /// Translates an address that missed in a first-level TLB in cycle `at`; returns the cycle from which the translation is present.
+    /// Translates an address that missed in a first-level TLB in cycle `at`; returns the cycle from which the
+    /// translation is present.
     fn translate(&mut self, parameters: &UsedParameters, at: u64, address: u64) -> u64 {
         let hit = at + parameters.get(Parameter::TlbL1Miss);
         // A hit marks no size; all runs but those with warm caches start with a miss.

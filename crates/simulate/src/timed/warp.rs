@@ -20,13 +20,15 @@ pub(super) struct Warp {
     /// Stall cycles between `last_issue` and `ready`, by reason.
     pub(super) stalls: StallCycles,
     pub(super) scoreboards: Scoreboards,
-    /// Cycle in which each cell is written, and whether by a memory access: the register scoreboard. Empty with control words.
+    /// Cycle in which each cell is written, and whether by a memory access: the register scoreboard. Empty with control
+    /// words.
     pub(super) cells: Vec<(u64, bool)>,
     /// Instruction line in its instruction buffer.
     pub(super) line: Option<u64>,
     /// Cycle in which the L2 cache has accepted all its stores.
     pub(super) stores_done: u64,
-    /// Cycle in which shared memory has served its last access, an atomic operation included: its accesses are served in order.
+    /// Cycle in which shared memory has served its last access, an atomic operation included: its accesses are served
+    /// in order.
     pub(super) shared_served: u64,
 }
 
@@ -71,8 +73,8 @@ impl Warp {
         self.stalls = [0; 7];
     }
 
-    /// Delays the warp until a cycle. The cycles after the current `ready` are charged to `reason`, so that every cycle has one reason:
-    /// the first that delays the warp beyond it.
+    /// Delays the warp until a cycle. The cycles after the current `ready` are charged to `reason`, so that every cycle
+    /// has one reason: the first that delays the warp beyond it.
     #[inline(always)]
     pub(super) fn wait(&mut self, until: u64, reason: Stall) {
         if until > self.ready {

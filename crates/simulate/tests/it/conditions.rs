@@ -1,17 +1,16 @@
-//! Barriers that ask a question or do not wait, tests of the condition code, and traps, in launches of operations that are
-//! put together here.
+//! Barrier reductions and arrivals, tests of the condition code, and traps, in launches of hand-built operations.
 
 use smallvec::{SmallVec, smallvec};
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
-    Address, BarrierArrival, BinaryOp, Cell, Code, ExecCondition, ControlEffect, Expr, Meaning, Op, BarrierReduction, ValueDependence,
-    Width,
+    Address, BarrierArrival, BarrierReduction, BinaryOp, Cell, Code, ControlEffect, ExecCondition,
+    Expr, Meaning, Op, ValueDependence, Width,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace};
-use warpbound_simulate::functional::{Fault, FaultKind, launch};
 use warpbound_launch::{GlobalMemory, Launch, PathOrder};
+use warpbound_simulate::functional::{Fault, FaultKind, launch};
 
-/// The special register with the thread's place in its block.
+/// Number of SR_TID.X.
 const TID: u8 = 33;
 const THREADS: u32 = 80;
 
@@ -29,7 +28,12 @@ fn op(condition: ExecCondition, writes: &[Cell], control: ControlEffect, meaning
 }
 
 fn set(condition: ExecCondition, cell: Cell, value: Expr) -> Op {
-    op(condition, &[cell], ControlEffect::Next, Meaning::set(cell, value))
+    op(
+        condition,
+        &[cell],
+        ControlEffect::Next,
+        Meaning::set(cell, value),
+    )
 }
 
 fn barrier(condition: ExecCondition, number: u32, threads: u32, arrival: BarrierArrival) -> Op {
@@ -53,7 +57,7 @@ fn guarded(predicate: u8, negated: bool) -> ExecCondition {
     }
 }
 
-/// What each thread has in R2 at the end; it is 9 at first.
+/// Final value of R2 in each thread; its initial value is 9.
 fn run(body: Vec<Op>) -> Result<Vec<u32>, Fault> {
     let tid = || Expr::Special(TID);
     let mut memory = GlobalMemory::default();
@@ -77,8 +81,8 @@ fn run(body: Vec<Op>) -> Result<Vec<u32>, Fault> {
     ops.push(op(ExecCondition::ALWAYS, &[], ControlEffect::Next, store));
     let nothing = Meaning::Set(SmallVec::new());
     ops.push(op(ExecCondition::ALWAYS, &[], ControlEffect::Exit, nothing));
-    for (op, place) in ops.iter_mut().zip(0u32..) {
-        op.addr = CodeAddr(8 * place);
+    for (op, index) in ops.iter_mut().zip(0u32..) {
+        op.addr = CodeAddr(8 * index);
     }
     let code = Code {
         ops,
@@ -102,10 +106,10 @@ fn run(body: Vec<Op>) -> Result<Vec<u32>, Fault> {
         .collect())
 }
 
-/// Questions over all three warps, the last of which has 16 threads.
+/// Reductions over all three warps, the last of which has 16 threads.
 #[test]
-fn questions_at_barriers() {
-    for (limit, question, answer) in [
+fn reductions_at_barriers() {
+    for (limit, reduction, result) in [
         (70, BarrierReduction::Count, 70),
         (0, BarrierReduction::Count, 0),
         (THREADS, BarrierReduction::All, 1),
@@ -114,27 +118,37 @@ fn questions_at_barriers() {
         (0, BarrierReduction::Any, 0),
     ] {
         let below = binary(BinaryOp::LtU, Expr::Special(TID), limit);
-        let result = Meaning::BarrierResult {
+        let read_result = Meaning::BarrierResult {
             dest: Some(Cell::gpr(2)),
             truth: Some(Cell::pred(1)),
         };
         let cells = [Cell::gpr(2), Cell::pred(1)];
         let found = run(vec![
-            barrier(ExecCondition::ALWAYS, 3, 0, BarrierArrival::Reduce(question, below)),
-            op(ExecCondition::ALWAYS, &cells, ControlEffect::Next, result),
-            // The predicate says whether the answer is 0.
+            barrier(
+                ExecCondition::ALWAYS,
+                3,
+                0,
+                BarrierArrival::Reduce(reduction, below),
+            ),
+            op(
+                ExecCondition::ALWAYS,
+                &cells,
+                ControlEffect::Next,
+                read_result,
+            ),
+            // The predicate is true unless the result is 0.
             set(guarded(1, true), Cell::gpr(2), Expr::Const(0)),
         ]);
-        let found = found.expect("an end");
+        let found = found.expect("no fault");
         assert_eq!(
             found,
-            vec![answer; THREADS as usize],
-            "{question:?} below {limit}"
+            vec![result; THREADS as usize],
+            "{reduction:?} below {limit}"
         );
     }
 }
 
-/// The first warp passes a barrier for which the second one waits; without it nobody comes.
+/// The first warp arrives at a barrier at which the second waits; without that arrival the launch deadlocks.
 #[test]
 fn arrivals_without_waiting() {
     let first_warp = || {
@@ -160,16 +174,16 @@ fn arrivals_without_waiting() {
         second_warp(),
         barrier(guarded(0, false), 1, 64, BarrierArrival::Arrive),
         barrier(guarded(1, false), 1, 64, BarrierArrival::Wait),
-        // The barrier has begun anew: the same again.
+        // The barrier is reset: the reverse roles.
         barrier(guarded(1, false), 1, 64, BarrierArrival::Arrive),
         barrier(guarded(0, false), 1, 64, BarrierArrival::Wait),
     ]);
-    assert_eq!(both.expect("an end"), vec![9; THREADS as usize]);
+    assert_eq!(both.expect("no fault"), vec![9; THREADS as usize]);
     let alone = run(vec![
         second_warp(),
         barrier(guarded(1, false), 1, 64, BarrierArrival::Wait),
     ]);
-    let fault = alone.expect_err("nobody comes");
+    let fault = alone.expect_err("a deadlock");
     assert!(matches!(fault.kind, FaultKind::Deadlock(_)), "{fault}");
 }
 
@@ -200,13 +214,13 @@ fn tests_of_the_condition_code() {
         ]);
         let expected: Vec<u32> = (0..THREADS)
             .map(|tid| {
-                let [z, s, c, v] = [0, 1, 2, 3].map(|place| tid >> place & 1 == 1);
+                let [z, s, c, v] = [0, 1, 2, 3].map(|bit| tid >> bit & 1 == 1);
                 if rule(z, s, c, v) { 5 } else { 9 }
             })
             .collect();
-        assert_eq!(found.expect("an end"), expected, "test {test}");
+        assert_eq!(found.expect("no fault"), expected, "test {test}");
     }
-    // A test of what a register does not hold.
+    // A test that is not modelled.
     let condition = ExecCondition {
         cc_test: CcTest(24),
         ..ExecCondition::ALWAYS

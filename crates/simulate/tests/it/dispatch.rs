@@ -1,18 +1,19 @@
-//! Block dispatch against the published experiments, and against a second reading of the rules on random kernels.
+//! Block dispatch against the published experiments, and against a second implementation of the rules on random
+//! kernels.
 //!
-//! From `AMERT17` ("GPU Scheduling on the NVIDIA TX2: Hidden Details Revealed", RTSS 2017) are taken: streams, launch times,
-//! blocks, threads and shared memory of Table 1 and of Tables 2 to 5 (appendix B); that each block of the experiment of
-//! section 3.1 runs for one second; and, as results, the labels and positions of the blocks in Figures 3 and 4 and what
-//! sections 4.1 and 4.2 say of Figures 5 to 8. Times here count from the end of the initialization, as in the tables; the
-//! axis of Figure 3 begins 0.3 s earlier.
+//! From `AMERT17` ("GPU Scheduling on the NVIDIA TX2: Hidden Details Revealed", RTSS 2017) are taken: streams, launch
+//! times, blocks, threads and shared memory of Table 1 and of Tables 2 to 5 (appendix B); the duration of one second of
+//! each block in section 3.1; and, as results, the labels and positions of the blocks in Figures 3 and 4 and the
+//! descriptions of Figures 5 to 8 in sections 4.1 and 4.2. Times here count from the end of the initialization, as in
+//! the tables; the axis of Figure 3 starts 0.3 s earlier.
 
 use fastrand::Rng;
 use warpbound_machine::BlockResources;
 use warpbound_simulate::timed::dispatch::{
-    Assignment, Dispatcher, KernelLaunch, KernelId, Placement, Priority, Stream,
+    Assignment, Dispatcher, KernelId, KernelLaunch, Placement, Priority, Stream,
 };
 
-/// `AMERT17` 3.2.
+/// Resources of an SM of the TX2 (`AMERT17` 3.2).
 const SM: BlockResources = BlockResources {
     threads: 2048,
     warps: 64,
@@ -35,7 +36,7 @@ fn need(threads: u64, shared: u64) -> BlockResources {
 struct Launch {
     at: u64,
     kernel: KernelLaunch,
-    /// Of each block.
+    /// Duration of each block.
     duration: u64,
 }
 
@@ -57,15 +58,15 @@ fn high(mut launch: Launch) -> Launch {
     launch
 }
 
-/// A block that ran: kernel (the first is 1), block, SM, from, to.
-type Ran = (usize, u64, usize, u64, u64);
+/// A block's execution: kernel (from 1), block, SM, start, end.
+type BlockRun = (usize, u64, usize, u64, u64);
 
-/// Plays launches. Blocks that end at the same time end SM by SM: bit `i` of `orders` says that at the `i`-th time at which
-/// blocks end on several SMs the last SM is the first. Room is given away as soon as it is there.
-fn play(mut gpu: Dispatcher, launches: &[Launch], orders: u32) -> Vec<Ran> {
+/// Simulates launches. Blocks that end at the same time end SM by SM: bit `i` of `orders` reverses the order of the SMs
+/// at the `i`-th time at which blocks end on several SMs. Free resources are assigned at once.
+fn simulate(mut gpu: Dispatcher, launches: &[Launch], orders: u32) -> Vec<BlockRun> {
     let mut ids: Vec<KernelId> = Vec::new();
     let mut running: Vec<(u64, Assignment)> = Vec::new();
-    let mut ran: Vec<Ran> = Vec::new();
+    let mut ran: Vec<BlockRun> = Vec::new();
     let mut ties = 0;
     loop {
         let ends = running.iter().map(|running| running.0);
@@ -74,7 +75,7 @@ fn play(mut gpu: Dispatcher, launches: &[Launch], orders: u32) -> Vec<Ran> {
             assert!(gpu.is_done());
             break;
         };
-        let mut give = |gpu: &mut Dispatcher, running: &mut Vec<_>, ids: &[KernelId]| {
+        let mut assign = |gpu: &mut Dispatcher, running: &mut Vec<_>, ids: &[KernelId]| {
             while let Some(new) = gpu.assign() {
                 let known = ids.iter().position(|id| *id == new.kernel);
                 let kernel = known.expect("a kernel that was submitted");
@@ -98,32 +99,32 @@ fn play(mut gpu: Dispatcher, launches: &[Launch], orders: u32) -> Vec<Ran> {
             for (_, block) in ended.iter().filter(|(_, block)| block.sm == sm) {
                 gpu.block_finished(block.kernel, sm);
             }
-            give(&mut gpu, &mut running, &ids);
+            assign(&mut gpu, &mut running, &ids);
         }
         while let Some(next) = launches.get(ids.len()).filter(|next| next.at == now) {
             ids.push(gpu.submit(next.kernel).expect("it fits"));
-            give(&mut gpu, &mut running, &ids);
+            assign(&mut gpu, &mut running, &ids);
         }
     }
     ran.sort_unstable();
     ran
 }
 
-/// Kernel, from, to of all blocks.
-fn times(ran: &[Ran]) -> Vec<(usize, u64, u64)> {
+/// Kernel, start and end of all blocks.
+fn times(ran: &[BlockRun]) -> Vec<(usize, u64, u64)> {
     let mut times: Vec<_> = ran.iter().map(|r| (r.0, r.3, r.4)).collect();
     times.sort_unstable();
     times
 }
 
-/// When the blocks of a kernel begin, ascending.
-fn begins(ran: &[Ran], kernel: usize) -> Vec<u64> {
+/// Start times of the blocks of a kernel, ascending.
+fn start_times(ran: &[BlockRun], kernel: usize) -> Vec<u64> {
     let times = times(ran).into_iter().filter(|time| time.0 == kernel);
     times.map(|time| time.1).collect()
 }
 
-/// `AMERT17`, Table 1. Copies are not dispatched: K3 is submitted when those in its stream before it are done, which Figure 3
-/// shows at 3.03 s.
+/// `AMERT17`, Table 1. Copies are not dispatched: K3 is submitted after the earlier copies of its stream, at 3.03 s in
+/// Figure 3.
 fn six_kernels() -> Vec<Launch> {
     let with_shared = |mut launch: Launch| {
         launch.kernel.need.shared = 32 << 10;
@@ -143,7 +144,7 @@ fn six_kernels() -> Vec<Launch> {
 const NAMES: [usize; 6] = [1, 2, 4, 5, 6, 3];
 
 /// `AMERT17`, Figure 3, to a hundredth of a second; Figure 4 has the same SMs.
-const FIGURE_3: [Ran; 18] = [
+const FIGURE_3: [BlockRun; 18] = [
     (1, 0, 0, 0, 100),
     (1, 1, 1, 0, 100),
     (1, 2, 0, 0, 100),
@@ -164,34 +165,35 @@ const FIGURE_3: [Ran; 18] = [
     (6, 1, 0, 280, 380),
 ];
 
-/// Twice in the experiment all blocks end at the same time, as far as the figure shows, and which are a little earlier decides
-/// who gets the room. So every order of the two SMs is played, at each of the five times at which blocks end on both.
-fn all_orders(gpu: &Dispatcher) -> Vec<(u32, Vec<Ran>)> {
-    let play = |orders| {
-        let mut ran = play(gpu.clone(), &six_kernels(), orders);
+/// Twice in the experiment all blocks end at the same time, at the precision of the figure, and the order of their ends
+/// determines the placement of the next blocks. So every order of the two SMs is simulated, at each of the five times
+/// at which blocks end on both.
+fn all_orders(gpu: &Dispatcher) -> Vec<(u32, Vec<BlockRun>)> {
+    let run = |orders| {
+        let mut ran = simulate(gpu.clone(), &six_kernels(), orders);
         for block in &mut ran {
             block.0 = NAMES[block.0 - 1];
         }
         ran.sort_unstable();
         (orders, ran)
     };
-    (0..1 << 5).map(play).collect()
+    (0..1 << 5).map(run).collect()
 }
 
 #[test]
 fn six_kernels_of_the_tx2() {
     let gpu = Dispatcher::new(2, SM);
     for (orders, ran) in all_orders(&gpu) {
-        // When blocks run does not depend on the order.
+        // The times do not depend on the order.
         assert_eq!(times(&ran), times(&FIGURE_3), "{orders:05b}");
-        // On the board SM 0 was first when the first blocks of K1 ended, and SM 1 when those of K4 ended; the later times do not
-        // matter. Exactly then every block is where it was on the board.
+        // On the board, SM 0 was first when the first blocks of K1 ended, and SM 1 when those of K4 ended; the later
+        // times do not matter. With exactly these orders every block is placed as on the board.
         assert_eq!(ran == FIGURE_3, orders & 0b11 == 0b10, "{orders:05b}");
     }
 }
 
 #[test]
-fn six_kernels_tell_most_room_from_round_robin() {
+fn six_kernels_exclude_round_robin_placement() {
     let gpu = Dispatcher::new(2, SM).with_placement(Placement::RoundRobin);
     for (orders, ran) in all_orders(&gpu) {
         assert_ne!(ran, FIGURE_3, "{orders:05b}");
@@ -200,7 +202,7 @@ fn six_kernels_tell_most_room_from_round_robin() {
 
 #[test]
 fn six_kernels_need_two_channels() {
-    // So the experiment does not show that the board had one for each of the three streams.
+    // Hence the experiment does not show that the board had one channel for each of its three streams.
     let gpu = |channels| Dispatcher::new(2, SM).with_channels(channels);
     assert_eq!(all_orders(&gpu(2)), all_orders(&gpu(usize::MAX)));
     for (_, ran) in all_orders(&gpu(1)) {
@@ -211,7 +213,7 @@ fn six_kernels_need_two_channels() {
 #[test]
 fn null_stream_of_the_tx2() {
     // Table 2, section 4.1.
-    let ran = play(
+    let ran = simulate(
         Dispatcher::new(2, SM),
         &[
             launch(0, 1, 6, 768, 100),
@@ -223,19 +225,19 @@ fn null_stream_of_the_tx2() {
         ],
         0,
     );
-    assert_eq!(begins(&ran, 1), [0, 0, 0, 0, 100, 100]);
+    assert_eq!(start_times(&ran, 1), [0, 0, 0, 0, 100, 100]);
     // K2 waits for K1, and all others for K2; K5 waits for K3 and K4, and K6 for K5.
-    assert_eq!(begins(&ran, 2), [200]);
-    assert_eq!(begins(&ran, 3), [300; 4]);
-    assert_eq!(begins(&ran, 4), [400; 4]);
-    assert_eq!(begins(&ran, 5), [500]);
-    assert_eq!(begins(&ran, 6), [600; 2]);
+    assert_eq!(start_times(&ran, 2), [200]);
+    assert_eq!(start_times(&ran, 3), [300; 4]);
+    assert_eq!(start_times(&ran, 4), [400; 4]);
+    assert_eq!(start_times(&ran, 5), [500]);
+    assert_eq!(start_times(&ran, 6), [600; 2]);
 }
 
 #[test]
 fn starvation_of_low_priority_on_the_tx2() {
     // Table 3, Figure 6: four of eight blocks of K1 run, then K2, then K3, then the others.
-    let ran = play(
+    let ran = simulate(
         Dispatcher::new(2, SM),
         &[
             launch(0, 1, 8, 1024, 50),
@@ -244,21 +246,21 @@ fn starvation_of_low_priority_on_the_tx2() {
         ],
         0,
     );
-    assert_eq!(begins(&ran, 1), [[0; 4], [450; 4]].concat());
+    assert_eq!(start_times(&ran, 1), [[0; 4], [450; 4]].concat());
     assert_eq!(
-        begins(&ran, 2),
+        start_times(&ran, 2),
         [[50; 4], [100; 4], [150; 4], [200; 4]].concat()
     );
     assert_eq!(
-        begins(&ran, 3),
+        start_times(&ran, 3),
         [[250; 4], [300; 4], [350; 4], [400; 4]].concat()
     );
 }
 
 #[test]
 fn two_priorities_of_the_tx2() {
-    // Table 4, Figure 7: K3 comes in between the blocks of K1; then K1, K2, K4, as they were launched.
-    let ran = play(
+    // Table 4, Figure 7: K3 preempts K1 between its blocks; then K1, K2, K4 in launch order.
+    let ran = simulate(
         Dispatcher::new(2, SM),
         &[
             launch(0, 1, 8, 1024, 50),
@@ -268,28 +270,28 @@ fn two_priorities_of_the_tx2() {
         ],
         0,
     );
-    assert_eq!(begins(&ran, 1), [[0; 4], [150; 4]].concat());
-    assert_eq!(begins(&ran, 3), [[50; 4], [100; 4]].concat());
-    assert_eq!(begins(&ran, 2), [[200; 4], [250; 4]].concat());
-    assert_eq!(begins(&ran, 4), [[300; 4], [350; 4]].concat());
+    assert_eq!(start_times(&ran, 1), [[0; 4], [150; 4]].concat());
+    assert_eq!(start_times(&ran, 3), [[50; 4], [100; 4]].concat());
+    assert_eq!(start_times(&ran, 2), [[200; 4], [250; 4]].concat());
+    assert_eq!(start_times(&ran, 4), [[300; 4], [350; 4]].concat());
 }
 
 #[test]
 fn priority_and_resources_on_the_tx2() {
-    // Table 5, Figure 8. Half of one SM is free when K8 comes, and half of each when K1 has ended: K8 needs half of one SM more,
-    // and K9, which would fit, has the low priority. Both begin when K2 has ended.
+    // Table 5, Figure 8. Half of one SM is free when K8 is launched, and half of each when K1 has ended: K8 needs half
+    // of one SM more, and K9, which would fit, has the low priority. Both start when K2 has ended.
     let mut launches: Vec<_> = (0..7)
         .map(|i| launch(10 * i, i as u32 + 1, 1, 512, 100))
         .collect();
     launches.push(high(launch(65, 8, 1, 1024, 50)));
     launches.push(launch(70, 9, 1, 512, 100));
-    let ran = play(Dispatcher::new(2, SM), &launches, 0);
+    let ran = simulate(Dispatcher::new(2, SM), &launches, 0);
     for kernel in 1..=7 {
-        assert_eq!(begins(&ran, kernel), [10 * (kernel as u64 - 1)]);
+        assert_eq!(start_times(&ran, kernel), [10 * (kernel as u64 - 1)]);
     }
-    assert_eq!(begins(&ran, 8), [110]);
-    assert_eq!(begins(&ran, 9), [110]);
-    // The text has the free half of an SM elsewhere than K1, and K8 where K2 was.
+    assert_eq!(start_times(&ran, 8), [110]);
+    assert_eq!(start_times(&ran, 9), [110]);
+    // In the text the free half is not on the SM of K1, and K8 runs on that of K2.
     let sm = |kernel: usize| ran.iter().find(|block| block.0 == kernel).unwrap().2;
     assert_ne!(sm(1), sm(2));
     assert_eq!(sm(8), sm(2));
@@ -298,33 +300,34 @@ fn priority_and_resources_on_the_tx2() {
 
 #[test]
 fn nine_streams_need_nine_channels() {
-    // `BAKITA24`, Figure 5: four kernels in each of nine streams. With eight channels the ninth stream waits until all kernels
-    // of the first are fully dispatched, though there is room; with nine it does not. (Sizes and times are not in the text.)
+    // `BAKITA24`, Figure 5: four kernels in each of nine streams. With eight channels the ninth stream waits until all
+    // kernels of the first are fully dispatched, although resources are free; with nine it does not. (Sizes and times
+    // are not in the text.)
     let launches: Vec<_> = (0..36)
         .map(|i| launch(i, i as u32 / 4 + 1, 1, 32, 100))
         .collect();
     let gpu = || Dispatcher::new(2, SM);
-    let ran = play(gpu().with_channels(8), &launches, 0);
-    assert_eq!(begins(&ran, 33), begins(&ran, 4));
-    assert_eq!(begins(&ran, 33), [300]);
-    let ran = play(gpu().with_channels(9), &launches, 0);
-    assert_eq!(begins(&ran, 33), [32]);
+    let ran = simulate(gpu().with_channels(8), &launches, 0);
+    assert_eq!(start_times(&ran, 33), start_times(&ran, 4));
+    assert_eq!(start_times(&ran, 33), [300]);
+    let ran = simulate(gpu().with_channels(9), &launches, 0);
+    assert_eq!(start_times(&ran, 33), [32]);
 }
 
-/// The rules read a second time, without queues, from what was launched and what has ended.
+/// Second implementation of the rules, without queues: computed from the launched kernels and the ended blocks.
 struct Oracle {
     kernels: Vec<KernelLaunch>,
     assigned: Vec<u64>,
     ended: Vec<u64>,
-    /// Kernels in the order in which they came to an EE queue.
+    /// Kernels in the order in which they entered an EE queue.
     order: Vec<usize>,
     used: Vec<Vec<usize>>,
 }
 
 impl Oracle {
-    /// G2, G4, N1 and N2: a kernel waits for all kernels launched before it in its stream, and in both directions for those of
-    /// the NULL stream.
-    fn may_begin(&self, kernel: usize) -> bool {
+    /// Whether a kernel may start (G2, G4, N1, N2): it waits for all earlier kernels of its stream; kernels of the NULL
+    /// stream wait for all earlier ones, and all later ones wait for them.
+    fn may_start(&self, kernel: usize) -> bool {
         let stream = |kernel: usize| self.kernels[kernel].stream;
         (0..kernel)
             .filter(|&before| {
@@ -335,15 +338,15 @@ impl Oracle {
             .all(|before| self.ended[before] == self.kernels[before].blocks)
     }
 
-    fn queue(&mut self) {
+    fn enqueue(&mut self) {
         for kernel in 0..self.kernels.len() {
-            if !self.order.contains(&kernel) && self.may_begin(kernel) {
+            if !self.order.contains(&kernel) && self.may_start(kernel) {
                 self.order.push(kernel);
             }
         }
     }
 
-    /// X1, A2.
+    /// The kernel whose blocks are assigned next (X1, A2).
     fn head(&self) -> Option<usize> {
         let waits = |&kernel: &usize| self.assigned[kernel] < self.kernels[kernel].blocks;
         let mut waiting = self.order.iter().copied().filter(waits);
@@ -351,8 +354,8 @@ impl Oracle {
         waiting.clone().find(is_high).or_else(|| waiting.next())
     }
 
-    /// How many blocks more of the kernel fit on an SM, by trying.
-    fn fit(&self, sm: usize, kernel: usize) -> u64 {
+    /// Number of further blocks of the kernel that fit on an SM, by trial.
+    fn fit_count(&self, sm: usize, kernel: usize) -> u64 {
         let used = self.used[sm]
             .iter()
             .map(|&kernel| self.kernels[kernel].need);
@@ -367,11 +370,11 @@ impl Oracle {
         fit
     }
 
-    /// The SM on which the kernel fits most often, the lowest of equal ones.
-    fn place(&self, kernel: usize) -> Option<usize> {
-        let fits = |sm: &usize| self.fit(*sm, kernel) > 0;
+    /// The SM on which the most blocks of the kernel fit, the lowest of equal ones.
+    fn select_sm(&self, kernel: usize) -> Option<usize> {
+        let fits = |sm: &usize| self.fit_count(*sm, kernel) > 0;
         let sms = (0..self.used.len()).filter(fits);
-        sms.max_by_key(|&sm| (self.fit(sm, kernel), usize::MAX - sm))
+        sms.max_by_key(|&sm| (self.fit_count(sm, kernel), usize::MAX - sm))
     }
 }
 
@@ -384,7 +387,7 @@ fn random_kernel(rng: &mut Rng) -> KernelLaunch {
     if rng.bool() {
         need.shared = rng.u64(0..=48) << 10;
     }
-    // Other than in kernels, so that each of them is the first to run out now and then.
+    // Independent of each other, unlike in kernels, so that each resource limits some launches.
     need.warps = rng.u64(1..=need.warps);
     need.registers = rng.u64(0..=(need.threads * 100).min(SM.registers));
     let stream = Stream(rng.u32(0..5));
@@ -400,8 +403,8 @@ fn random_kernel(rng: &mut Rng) -> KernelLaunch {
     }
 }
 
-/// Launches random kernels at random times, ends random blocks, and compares each assignment, and that there is none.
-/// With few channels only what holds with channels as well.
+/// Launches random kernels at random times, ends random blocks, and compares each assignment and each absence of one.
+/// With few channels, checks only the rules that hold with channels as well.
 fn random_run(seed: u64, channels: Option<usize>) {
     let mut rng = Rng::with_seed(seed);
     let sms = rng.usize(1..5);
@@ -429,32 +432,35 @@ fn random_run(seed: u64, channels: Option<usize>) {
         } else {
             let (kernel, sm) = running.swap_remove(rng.usize(..running.len()));
             oracle.ended[kernel] += 1;
-            let place = oracle.used[sm].iter().position(|&used| used == kernel);
-            oracle.used[sm].swap_remove(place.expect("it runs there"));
+            let index = oracle.used[sm].iter().position(|&used| used == kernel);
+            oracle.used[sm].swap_remove(index.expect("it runs there"));
             let complete = oracle.ended[kernel] == oracle.kernels[kernel].blocks;
             assert_eq!(gpu.block_finished(ids[kernel], sm), complete, "seed {seed}");
         }
-        oracle.queue();
-        // Now and then nobody asks for a while.
+        oracle.enqueue();
+        // Sometimes skip the assignment, so that several events precede one.
         if rng.u8(..8) == 0 && !running.is_empty() {
             continue;
         }
         loop {
             let expected = oracle.head();
-            let place = expected.and_then(|kernel| oracle.place(kernel));
+            let expected_sm = expected.and_then(|kernel| oracle.select_sm(kernel));
             let Some(assigned) = gpu.assign() else {
-                let none = channels.is_some() || place.is_none();
+                let none = channels.is_some() || expected_sm.is_none();
                 assert!(none, "seed {seed}: a block that fits is not assigned");
                 break;
             };
             let known = ids.iter().position(|id| *id == assigned.kernel);
             let kernel = known.expect("a kernel that was submitted");
-            assert!(oracle.may_begin(kernel), "seed {seed}: out of order");
+            assert!(oracle.may_start(kernel), "seed {seed}: out of order");
             if channels.is_none() {
                 assert_eq!(Some(kernel), expected, "seed {seed}: the wrong kernel");
-                assert_eq!(Some(assigned.sm), place, "seed {seed}: the wrong SM");
+                assert_eq!(Some(assigned.sm), expected_sm, "seed {seed}: the wrong SM");
             }
-            assert!(oracle.fit(assigned.sm, kernel) > 0, "seed {seed}: no room");
+            assert!(
+                oracle.fit_count(assigned.sm, kernel) > 0,
+                "seed {seed}: no resources"
+            );
             assert_eq!(assigned.block, oracle.assigned[kernel], "seed {seed}");
             oracle.assigned[kernel] += 1;
             oracle.used[assigned.sm].push(kernel);
@@ -475,7 +481,7 @@ fn random_kernels_follow_the_rules() {
 }
 
 #[test]
-fn random_kernels_come_to_an_end_with_few_channels() {
+fn random_kernels_finish_with_few_channels() {
     for seed in 0..4000 {
         random_run(seed, Some(1 + seed as usize % 3));
     }

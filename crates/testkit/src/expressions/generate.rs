@@ -185,10 +185,13 @@ impl SplitMix {
             .filter(|row| row.result == of && (is_root || row.ulps == 0))
             .collect();
         let row = self.choose(&all);
-        let operands = row.operands.iter().map(|&operand| match row.takes_variables_only {
-            true => Expression::Variable(operand, self.draw_below(VARIABLES)),
-            false => self.draw_expression(operand, depth - 1, false),
-        });
+        let operands = row
+            .operands
+            .iter()
+            .map(|&operand| match row.takes_variables_only {
+                true => Expression::Variable(operand, self.draw_below(VARIABLES)),
+                false => self.draw_expression(operand, depth - 1, false),
+            });
         Expression::Apply(row, operands.collect())
     }
 

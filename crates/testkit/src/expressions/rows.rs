@@ -28,18 +28,18 @@ pub struct OperatorRow {
 macro_rules! rows {
     ($name:ident: $($template:literal ($($operand:ident: $type:ident),*) -> $result:ident
         $(@ $ulps:literal)? $(# $of_variables:literal)? $body:block)*) => {
-        const $name: &[Row] = &[$(Row {
+        const $name: &[OperatorRow] = &[$(OperatorRow {
             template: $template,
-            operands: &[$(<$type as Number>::TYPE),*],
-            result: <$result as Number>::TYPE,
+            operands: &[$(<$type as NativeNumber>::TYPE),*],
+            result: <$result as NativeNumber>::TYPE,
             value: |operands| {
                 let mut operands = operands.iter().copied();
-                $(let $operand = <$type as Number>::of(operands.next().unwrap_or(0));)*
+                $(let $operand = <$type as NativeNumber>::from_bits(operands.next().unwrap_or(0));)*
                 let result: $result = $body;
                 result.bits()
             },
             ulps: 0 $(+ $ulps)?,
-            of_variables: false $(|| $of_variables)?,
+            takes_variables_only: false $(|| $of_variables)?,
         }),*];
     };
 }

@@ -97,10 +97,10 @@ pub trait NativeNumber: Copy {
 
 macro_rules! integers {
     ($($number:ident $unsigned:ident $name:ident,)*) => {
-        $(impl Number for $number {
+        $(impl NativeNumber for $number {
             const TYPE: Type = Type::$name;
 
-            fn of(bits: u64) -> Self {
+            fn from_bits(bits: u64) -> Self {
                 bits as $number
             }
 

@@ -2,10 +2,10 @@
 //! rule under "Needs".
 
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Expr, Meaning, Op, ValueDependence};
+use warpbound_ir::{Cell, Code, ControlEffect, ExecCondition, Expr, Meaning, Op, ValueDependence};
 use warpbound_isa::instr::{CcTest, StackToken};
 
-use super::{ANCHOR, Label, PREDICATES, REGISTERS, ProgramWriter};
+use super::{ANCHOR, Label, PREDICATES, ProgramWriter, REGISTERS};
 
 const ALWAYS: ExecCondition = ExecCondition::ALWAYS;
 
@@ -92,15 +92,15 @@ pub fn unwound_from_outside(rng: &mut fastrand::Rng) -> Code {
 pub fn selected_targets(rng: &mut fastrand::Rng) -> Code {
     let mut w = ProgramWriter::new(rng);
     let end = w.new_label();
-    let ways: Vec<Label> = (0..w.rng.usize(2..5)).map(|_| w.new_label()).collect();
+    let targets: Vec<Label> = (0..w.rng.usize(2..5)).map(|_| w.new_label()).collect();
     w.start_chain();
     w.write_lane_values();
     let head = w.bind_new_label();
     w.data(1);
-    w.select_pointer(&ways);
+    w.select_pointer(&targets);
     w.jump_to_pointer();
-    for &way in &ways {
-        w.bind(way);
+    for &target in &targets {
+        w.bind(target);
         let count = w.rng.usize(1..6);
         w.data(count);
         w.jump(ALWAYS, end);
@@ -180,12 +180,12 @@ impl ProgramWriter<'_> {
         };
         self.write_often_agreeing(first, cell);
         for _ in 0..self.rng.usize(0..3) {
-            let (when, other) = (self.predicate(), self.register());
+            let (condition, other) = (self.predicate(), self.register());
             match self.rng.u8(0..7) {
                 0 | 1 => self.write_often_agreeing(ALWAYS, guard),
-                2 => self.write_often_agreeing(when, guard),
-                3 => self.write(when, &[cell], &[cell], ValueDependence::Lane),
-                4 => self.write_often_agreeing(when, cell),
+                2 => self.write_often_agreeing(condition, guard),
+                3 => self.write(condition, &[cell], &[cell], ValueDependence::Lane),
+                4 => self.write_often_agreeing(condition, cell),
                 5 => self.write(ALWAYS, &[], &[other, Cell::CC], ValueDependence::Function),
                 _ => self.data(1),
             }
@@ -215,26 +215,26 @@ impl ProgramWriter<'_> {
     }
 
     /// Emits a write on whose value lanes agree in most cases.
-    fn write_often_agreeing(&mut self, when: ExecCondition, cell: Cell) {
+    fn write_often_agreeing(&mut self, condition: ExecCondition, cell: Cell) {
         let read = self.register();
         match self.rng.u8(0..8) {
-            0 => self.write(when, &[read], &[cell], ValueDependence::Lane),
-            1 | 2 => self.write(when, &[read], &[cell], ValueDependence::Function),
-            _ => self.write(when, &[], &[cell], ValueDependence::Function),
+            0 => self.write(condition, &[read], &[cell], ValueDependence::Lane),
+            1 | 2 => self.write(condition, &[read], &[cell], ValueDependence::Function),
+            _ => self.write(condition, &[], &[cell], ValueDependence::Function),
         }
     }
 
-    /// Writes the address of one of `ways` to the register of indirect jumps: by guarded writes, or on branches that
+    /// Writes the address of one of `targets` to the register of indirect jumps: by guarded writes, or on branches that
     /// join, with or without reconvergence.
-    pub(super) fn select_pointer(&mut self, ways: &[Label]) {
-        let Some((&first, rest)) = ways.split_first() else {
+    pub(super) fn select_pointer(&mut self, targets: &[Label]) {
+        let Some((&first, rest)) = targets.split_first() else {
             return;
         };
         if self.rng.bool() {
             self.write_pointer(ALWAYS, first);
-            for &way in rest {
+            for &target in rest {
                 let guard = self.predicate();
-                self.write_pointer(guard, way);
+                self.write_pointer(guard, target);
             }
             return;
         }
@@ -243,11 +243,11 @@ impl ProgramWriter<'_> {
         if reconverge {
             self.push(StackToken::Sync, join);
         }
-        for &way in rest {
+        for &target in rest {
             let skip = self.new_label();
             let guard = self.predicate();
             self.jump(guard, skip);
-            self.write_pointer(ALWAYS, way);
+            self.write_pointer(ALWAYS, target);
             self.continue_at(join, reconverge);
             self.bind(skip);
         }
@@ -263,10 +263,15 @@ impl ProgramWriter<'_> {
         }
     }
 
-    /// Emits a guarded write of the address of `way`; [`ProgramWriter::finish`] fills in the word.
-    fn write_pointer(&mut self, guard: ExecCondition, way: Label) {
-        self.pointers.push((self.ops.len(), way));
-        self.write(guard, &[], &[Cell::gpr(REGISTERS)], ValueDependence::Function);
+    /// Emits a guarded write of the address of `target`; [`ProgramWriter::finish`] fills in the word.
+    fn write_pointer(&mut self, guard: ExecCondition, target: Label) {
+        self.pointers.push((self.ops.len(), target));
+        self.write(
+            guard,
+            &[],
+            &[Cell::gpr(REGISTERS)],
+            ValueDependence::Function,
+        );
     }
 }
 

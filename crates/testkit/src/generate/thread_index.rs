@@ -2,10 +2,13 @@
 
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
-use warpbound_ir::{BinaryOp, Cell, Code, ExecCondition, ControlEffect, Expr, Meaning, Op, ControlTarget, ValueDependence};
+use warpbound_ir::{
+    BinaryOp, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op,
+    ValueDependence,
+};
 use warpbound_isa::instr::{CcTest, StackToken};
 
-use super::{Label, PREDICATES, REGISTERS, ProgramWriter};
+use super::{Label, PREDICATES, ProgramWriter, REGISTERS};
 
 const ALWAYS: ExecCondition = ExecCondition::ALWAYS;
 
@@ -119,35 +122,35 @@ impl ProgramWriter<'_> {
     /// Emits a write of a predicate that in most cases compares the thread index with a constant; returns a condition
     /// on it.
     fn thread_index_guard(&mut self) -> ExecCondition {
-        let (place, sum) = (Cell::gpr(REGISTERS + 2), Cell::gpr(REGISTERS + 3));
+        let (tid, sum) = (Cell::gpr(REGISTERS + 2), Cell::gpr(REGISTERS + 3));
         let guard = Cell::pred(PREDICATES + self.rng.u8(0..2));
         let axis = TID_REGISTERS[[0, 0, 0, 1, 2][self.rng.usize(0..5)]];
-        self.write(ALWAYS, &[], &[place], ValueDependence::Special(axis));
+        self.write(ALWAYS, &[], &[tid], ValueDependence::Special(axis));
         let of = |op, cell: Cell, n| Expr::binary(op, Expr::Cell(cell), Expr::Const(n));
-        let mut compared = place;
+        let mut compared = tid;
         match self.rng.u8(0..8) {
-            0 => self.write_meaning(ALWAYS, sum, of(BinaryOp::And, place, 0xffff)),
-            1 => self.write_meaning(ALWAYS, sum, of(BinaryOp::Shr, place, 1)),
-            2 => self.write_meaning(ALWAYS, sum, of(BinaryOp::Sub, place, 1)),
+            0 => self.write_meaning(ALWAYS, sum, of(BinaryOp::And, tid, 0xffff)),
+            1 => self.write_meaning(ALWAYS, sum, of(BinaryOp::Shr, tid, 1)),
+            2 => self.write_meaning(ALWAYS, sum, of(BinaryOp::Sub, tid, 1)),
             3 => {
                 let other = TID_REGISTERS[self.rng.usize(0..3)];
                 self.write(ALWAYS, &[], &[sum], ValueDependence::Special(other));
-                let sum_of = Expr::binary(BinaryOp::Add, Expr::Cell(place), Expr::Cell(sum));
+                let sum_of = Expr::binary(BinaryOp::Add, Expr::Cell(tid), Expr::Cell(sum));
                 self.write_meaning(ALWAYS, sum, sum_of);
             }
             // The second value replaces the first in lanes in which another guard holds.
             4 => {
-                self.write_meaning(ALWAYS, sum, of(BinaryOp::Add, place, 0));
-                let when = self.predicate();
+                self.write_meaning(ALWAYS, sum, of(BinaryOp::Add, tid, 0));
+                let condition = self.predicate();
                 let n = self.rng.u32(0..3);
-                self.write_meaning(when, sum, Expr::Const(n));
+                self.write_meaning(condition, sum, Expr::Const(n));
             }
             _ => {}
         }
         if self.rng.u8(0..8) < 5 {
             compared = sum;
             if self.rng.bool() {
-                self.write_meaning(ALWAYS, sum, of(BinaryOp::Mul, place, 1));
+                self.write_meaning(ALWAYS, sum, of(BinaryOp::Mul, tid, 1));
             }
         }
         let ops = [
@@ -181,46 +184,46 @@ impl ProgramWriter<'_> {
         match self.rng.u8(0..12) {
             0 | 4 => {
                 let other = Cell::pred(PREDICATES + 2);
-                let place = Expr::Cell(Cell::gpr(REGISTERS + 2));
+                let tid = Expr::Cell(Cell::gpr(REGISTERS + 2));
                 let n = Expr::Const(self.rng.u32(1..4));
-                self.write_meaning(ALWAYS, other, Expr::binary(BinaryOp::LtU, place, n));
-                let when = ExecCondition {
+                self.write_meaning(ALWAYS, other, Expr::binary(BinaryOp::LtU, tid, n));
+                let condition = ExecCondition {
                     guard: Some(other),
                     negated: self.rng.bool(),
                     cc_test: CcTest::TRUE,
                 };
-                self.write_meaning(when, guard, not);
+                self.write_meaning(condition, guard, not);
             }
             5 => {
                 let outside = ControlTarget::External("outside".to_owned());
                 self.control(ALWAYS, ControlEffect::Call(outside));
             }
             1 => {
-                let when = self.predicate();
-                self.write_meaning(when, guard, not);
+                let condition = self.predicate();
+                self.write_meaning(condition, guard, not);
             }
             2 => {
-                let (skip, when) = (self.new_label(), self.predicate());
-                self.jump(when, skip);
+                let (skip, condition) = (self.new_label(), self.predicate());
+                self.jump(condition, skip);
                 self.write_meaning(ALWAYS, guard, not);
                 self.bind(skip);
             }
             3 => {
                 let read = self.register();
-                let when = self.predicate();
-                self.write(when, &[read], &[guard], ValueDependence::Function);
+                let condition = self.predicate();
+                self.write(condition, &[read], &[guard], ValueDependence::Function);
             }
             _ => {}
         }
     }
 
     /// Emits a guarded write of `cell` whose meaning is `value`.
-    fn write_meaning(&mut self, when: ExecCondition, cell: Cell, value: Expr) {
+    fn write_meaning(&mut self, condition: ExecCondition, cell: Cell, value: Expr) {
         let mut reads = SmallVec::new();
         cells_of(&value, &mut reads);
         self.emit(Op {
             addr: CodeAddr::default(),
-            condition: when,
+            condition,
             reads,
             writes: SmallVec::from_slice(&[cell]),
             value: ValueDependence::Function,

@@ -80,8 +80,8 @@ impl<'a> InstrCase<'a> {
     }
 
     /// Bits of a read operand, without its modifiers.
-    fn operand_bits(&self, place: usize) -> u32 {
-        match self.reads[place].value {
+    fn operand_bits(&self, index: usize) -> u32 {
+        match self.reads[index].value {
             OperandValue::Reg(None) => 0,
             OperandValue::Reg(Some(n)) => self.inputs.registers[usize::from(n)],
             OperandValue::Int(n) => n as u32,
@@ -90,31 +90,31 @@ impl<'a> InstrCase<'a> {
         }
     }
 
-    fn is_negated(&self, place: usize) -> bool {
-        self.reads[place].negate
+    fn is_negated(&self, index: usize) -> bool {
+        self.reads[index].negate
     }
 
-    fn select(&self, place: usize) -> &'static str {
-        self.reads[place].select
+    fn select(&self, index: usize) -> &'static str {
+        self.reads[index].select
     }
 
-    fn immediate(&self, place: usize) -> Option<u32> {
-        match self.reads[place].value {
+    fn immediate(&self, index: usize) -> Option<u32> {
+        match self.reads[index].value {
             OperandValue::Int(n) => Some(n as u32),
             _ => None,
         }
     }
 
     /// Value of the predicate at an index among the operands that are read.
-    fn predicate(&self, place: usize) -> bool {
-        let OperandValue::Pred { pred, negated } = self.reads[place].value else {
-            unreachable!("{:?}", self.reads[place]);
+    fn predicate(&self, index: usize) -> bool {
+        let OperandValue::Pred { pred, negated } = self.reads[index].value else {
+            unreachable!("{:?}", self.reads[index]);
         };
         pred.is_none_or(|n| self.inputs.predicates[usize::from(n)]) != negated
     }
 
-    fn flag(&self, place: u32) -> bool {
-        self.inputs.flags >> place & 1 == 1
+    fn flag(&self, index: u32) -> bool {
+        self.inputs.flags >> index & 1 == 1
     }
 
     fn zero(&self) -> bool {

@@ -106,8 +106,8 @@ impl FormVariants {
 /// Decodes a program whose first instruction is the word; the control words are 0.
 pub fn decode_word(arch: Arch, word: u64) -> Option<Program> {
     let mut group = [0u8; 32];
-    for (place, byte) in group.iter_mut().skip(8).zip(word.to_le_bytes()) {
-        *place = byte;
+    for (slot, byte) in group.iter_mut().skip(8).zip(word.to_le_bytes()) {
+        *slot = byte;
     }
     Program::decode(arch, &group).ok()
 }

@@ -1,8 +1,8 @@
 //! Reference of atomic operations on shared cells.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("atomics", "atomics", one_thread_or_many),

@@ -1,9 +1,9 @@
 //! Reference of a neural-network layer with 16 hidden units: sums of 16 products, and the update of the weights.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::rounding::{ErrorSum, rounded, signed};
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("backprop", "backprop_adjust", adjust),

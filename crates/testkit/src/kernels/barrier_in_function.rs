@@ -1,8 +1,8 @@
 //! Reference of block-wide sums by repeated halving.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("barrier_in_function", "barrier_in_function", launch)];
 

@@ -1,8 +1,8 @@
 //! Reference of barriers with a reduction, and of named barriers.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("barrier_kinds", "barrier_reduce", reduce),

@@ -1,8 +1,8 @@
 //! Reference of one level of a breadth-first search.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("bfs", "bfs_advance", advance),

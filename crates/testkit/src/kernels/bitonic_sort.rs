@@ -1,8 +1,8 @@
 //! Reference of sorted blocks, and of one step of a bitonic sort.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, LaunchNumber, Row};
+use super::{LaunchNumber, Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("bitonic_sort", "void bitonic::block<int>(int*)", |number| {

@@ -1,8 +1,8 @@
 //! Reference of searches in a table that ends with a negative entry.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("break_loop", "break_loop", launch)];
 

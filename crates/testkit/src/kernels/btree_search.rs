@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("btree_search", "btree_find", find),
@@ -69,9 +69,9 @@ impl Tree {
                     true => tree.next.len() as i32 + 1,
                     false => -1,
                 });
-                for place in 0..SLOTS {
-                    let (key, slot) = node.get(place).copied().unwrap_or((i32::MAX, -7));
-                    let is_child = !is_leaf && place < node.len();
+                for index in 0..SLOTS {
+                    let (key, slot) = node.get(index).copied().unwrap_or((i32::MAX, -7));
+                    let is_child = !is_leaf && index < node.len();
                     tree.keys.push(key);
                     tree.slots
                         .push(if is_child { first_below + slot } else { slot });

@@ -1,8 +1,8 @@
 //! Reference of digit sums: base ten for odd numbers, another base for even ones.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("call_both_sides", "call_both_sides", launch)];
 

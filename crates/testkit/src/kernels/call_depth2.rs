@@ -1,8 +1,8 @@
 //! Reference of sums of quotients and remainders, computed by nested calls.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("call_depth2", "call_depth2", launch)];
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("cc_branch", "cc_branch", branches),

@@ -1,9 +1,9 @@
 //! Reference of fluxes of the compressible Euler equations on an unstructured mesh.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::running_error::{Rounded, expected_contents};
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("cfd_flux", "cfd_step_factor", step_factor),

@@ -1,9 +1,9 @@
 //! Reference of sums of the table entries that pass filters.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::writes::{UnorderedWrites, uncontested};
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("continue_loop", "continue_loop", launch)];
 

@@ -1,8 +1,8 @@
 //! Reference of a row filter with its coefficients in constant memory, and of saxpy.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("convolution", "convolve_rows", convolve_rows),

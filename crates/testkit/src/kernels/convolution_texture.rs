@@ -4,7 +4,7 @@
 use warpbound_launch::{LaunchFile, TexelLayout};
 
 use super::rounding::{ErrorSum, rounded, signed};
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("convolution_texture", "convolution_texture_linear", rows),
@@ -32,7 +32,12 @@ fn launch(kernel: &str, width: u32, height: u32) -> TestLaunch {
 }
 
 /// Adds the parameters that all kernels end with.
-fn finish(launch: TestLaunch, image: &Image<'_>, sums: &[ErrorSum], last: (&str, i64)) -> LaunchFile {
+fn finish(
+    launch: TestLaunch,
+    image: &Image<'_>,
+    sums: &[ErrorSum],
+    last: (&str, i64),
+) -> LaunchFile {
     let (out, error) = rounded::<f32>(sums);
     launch
         .output_within("out", &vec![-1.0; out.len()], &out, 0.0, error)
@@ -64,11 +69,11 @@ fn pairs(number: u64) -> LaunchFile {
     let (width, height, radius) = size(number, &mut rng);
     let pixels = pixels(&mut rng, width, height);
     // Coordinates with 8 bits of fraction; the rounding of others is covered by the texture tests.
-    let places: Vec<f32> = (0..=radius)
+    let offsets: Vec<f32> = (0..=radius)
         .map(|_| rng.i32(-1200..1200) as f32 / 256.0)
         .collect();
-    let weights: Vec<f32> = signed(&mut rng, places.len());
-    let both: Vec<(f32, f32)> = places
+    let weights: Vec<f32> = signed(&mut rng, offsets.len());
+    let both: Vec<(f32, f32)> = offsets
         .iter()
         .copied()
         .zip(weights.iter().copied())
@@ -84,7 +89,7 @@ fn pairs(number: u64) -> LaunchFile {
                 texture.linear_filter = true;
             },
         )
-        .input("places", &places)
+        .input("places", &offsets)
         .input("weights", &weights);
     finish(launch, &image, &image.paired(&both), ("pairs", radius + 1))
 }
@@ -178,8 +183,8 @@ impl<'a> Image<'a> {
     /// Result of `convolution_texture_pairs`: weighted reads at offsets from the centre of each pixel in its row.
     fn paired(&self, pairs: &[(f32, f32)]) -> Vec<ErrorSum> {
         self.map(|x, y| {
-            ErrorSum::of(pairs.iter().map(|&(place, weight)| {
-                f64::from(weight) * self.linear(x + 0.5 + f64::from(place), y + 0.5)
+            ErrorSum::of(pairs.iter().map(|&(offset, weight)| {
+                f64::from(weight) * self.linear(x + 0.5 + f64::from(offset), y + 0.5)
             }))
         })
     }

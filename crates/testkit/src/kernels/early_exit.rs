@@ -1,8 +1,8 @@
 //! Reference of threads that exit early.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("early_exit", "early_exit", launch)];
 
@@ -31,7 +31,8 @@ fn launch(number: u64) -> LaunchFile {
         out[i] = match value {
             ..0 => values[-value as usize] / n as i32,
             _ => {
-                let own = collatz_sequence(value).find(|&at| at > 1 && values[at as usize] == i as i32);
+                let own =
+                    collatz_sequence(value).find(|&at| at > 1 && values[at as usize] == i as i32);
                 own.unwrap_or(value.min(1) - values[0])
             }
         };

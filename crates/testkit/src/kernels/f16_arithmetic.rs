@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 
 use fastrand::Rng;
 use half::f16;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("f16_arithmetic", "f16_arithmetic", launch)];
 
@@ -110,7 +110,7 @@ fn try_launch(rng: &mut Rng, count: usize, n: usize) -> Option<(Vec<Pair>, Vec<P
     let mut pairs: Vec<Pair> = (0..n).map(|_| pair(rng)).collect();
     let mut end = vec![None; count + n];
     for i in 0..count {
-        let place = |x: Pair, steps: &[Pair], end: &[Option<Pair>]| {
+        let try_pair = |x: Pair, steps: &[Pair], end: &[Option<Pair>]| {
             let (sum, mut written) = thread(x, steps);
             written.retain(|&(j, _)| j > 0);
             let is_free = written
@@ -122,7 +122,7 @@ fn try_launch(rng: &mut Rng, count: usize, n: usize) -> Option<(Vec<Pair>, Vec<P
         let tries = if i < n { 1 } else { 1000 };
         let (x, (sum, written)) = (0..tries).find_map(|_| {
             let x = if i < n { pairs[i] } else { pair(rng) };
-            Some((x, place(x, &pairs[..n], &end)?))
+            Some((x, try_pair(x, &pairs[..n], &end)?))
         })?;
         if i >= n {
             pairs.push(x);

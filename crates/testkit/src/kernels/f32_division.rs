@@ -1,9 +1,9 @@
 //! Reference of correctly rounded quotients of singles.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("f32_division", "f32_division", division),
@@ -74,7 +74,9 @@ fn division(launch: u64) -> LaunchFile {
     .input("b", &b);
     match launch {
         // A tolerance far below half a unit in the last place: only NaNs and the signs of zeros may differ.
-        2 => of.output_within("out", &start, &quotients, 1e-12, 0.0).finish(),
+        2 => of
+            .output_within("out", &start, &quotients, 1e-12, 0.0)
+            .finish(),
         _ => of.output("out", &start, &quotients).finish(),
     }
 }

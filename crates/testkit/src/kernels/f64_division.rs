@@ -1,9 +1,9 @@
 //! Reference of correctly rounded quotients and square roots of doubles, and of 64-bit integer division.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("f64_division", "f64_division", division),
@@ -78,7 +78,9 @@ fn division(launch: u64) -> LaunchFile {
     let of = of("f64_division", sizes).input("a", &a).input("b", &b);
     match launch {
         // A tolerance far below half a unit in the last place: only NaNs and the signs of zeros may differ.
-        2 => of.output_within("out", &start, &quotients, 1e-20, 0.0).finish(),
+        2 => of
+            .output_within("out", &start, &quotients, 1e-20, 0.0)
+            .finish(),
         _ => of.output("out", &start, &quotients).finish(),
     }
 }

@@ -1,9 +1,9 @@
 //! Reference of cosines and sines of doubles of any magnitude.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("f64_trigonometry", "f64_trigonometry", launch)];
 

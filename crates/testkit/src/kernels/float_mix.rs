@@ -3,9 +3,9 @@
 use std::f64::consts::{PI, SQRT_2};
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("float_mix", "float_mix", float_mix),

@@ -1,9 +1,9 @@
 //! Reference of calls through function pointers that data select.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("function_pointer", "function_pointer", by_data),

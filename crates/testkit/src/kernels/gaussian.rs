@@ -1,9 +1,9 @@
 //! Reference of one step of Gaussian elimination.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::rounding::signed;
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("gaussian", "gaussian_multipliers", multipliers),

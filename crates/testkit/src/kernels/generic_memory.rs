@@ -1,9 +1,9 @@
 //! Reference of accesses through generic pointers, by one warp: its lanes run in lockstep, so all writes precede all
 //! reads.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("generic_memory", "generic_memory", launch)];
 
@@ -21,12 +21,12 @@ fn launch(number: u64) -> LaunchFile {
     let mut own: Vec<[i32; 4]> = (0..threads as i32)
         .map(|t| std::array::from_fn(|k| t * k as i32))
         .collect();
-    let place = n.rem_euclid(4) as usize;
+    let cell = n.rem_euclid(4) as usize;
     for (t, own) in own.iter_mut().enumerate() {
         match t % 3 {
-            0 => data[place] = n,
-            1 => staged[place] = n,
-            _ => own[place] = n,
+            0 => data[cell] = n,
+            1 => staged[cell] = n,
+            _ => own[cell] = n,
         }
     }
     for t in 0..threads {
@@ -38,9 +38,9 @@ fn launch(number: u64) -> LaunchFile {
     let out: Vec<i32> = (0..threads)
         .map(|t| {
             let chosen = match t % 3 {
-                0 => &data[..place],
-                1 => &staged[..place],
-                _ => &own[t][..place],
+                0 => &data[..cell],
+                1 => &staged[..cell],
+                _ => &own[t][..cell],
             };
             let sums = chosen.iter().sum::<i32>() + staged[..=t].iter().sum::<i32>();
             sums + own[t][n.rem_euclid(2) as usize]

@@ -1,9 +1,9 @@
 //! Reference of jumps into loops and of crossing jumps.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::writes::{UnorderedWrites, uncontested};
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("goto_flow", "goto_irreducible", irreducible),
@@ -24,11 +24,11 @@ fn irreducible(number: u64) -> LaunchFile {
         let start: Vec<i32> = (0..=all).map(|_| rng.i32(-100..100)).collect();
         // A thread on the right side writes what the next thread reads, so only the last thread may take it: the others
         // have even numbers that exceed the limit after one step.
-        let place = 2 * rng.i32(0..32);
-        values[place as usize] = 64 * rng.i32(5..9) + place;
+        let index = 2 * rng.i32(0..32);
+        values[index as usize] = 64 * rng.i32(5..9) + index;
         for (i, value) in values.iter_mut().enumerate().take(all - 1) {
-            if i != place as usize {
-                *value = 64 * rng.i32(-2..3) + place;
+            if i != index as usize {
+                *value = 64 * rng.i32(-2..3) + index;
             }
         }
         let mut out = start.clone();

@@ -1,9 +1,9 @@
 //! Reference of tracking points of a wall from frame to frame by normalised correlation.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::running_error::{Rounded, expected_contents};
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("heart_wall", "heart_wall", follow)];
 
@@ -52,8 +52,8 @@ fn best_match(
     reach: i32,
 ) -> Option<((i32, i32), Rounded)> {
     let around = (-reach..=reach).flat_map(|dy| (-reach..=reach).map(move |dx| (dx, dy)));
-    let places = around.map(|(dx, dy)| (point.0 + dx, point.1 + dy));
-    let fits: Vec<((i32, i32), Rounded)> = places
+    let positions = around.map(|(dx, dy)| (point.0 + dx, point.1 + dy));
+    let fits: Vec<((i32, i32), Rounded)> = positions
         .filter_map(|(x, y)| Some(((x, y), correlation(&frame.around(x, y)?, template))))
         .collect();
     let mut best = *fits.first()?;
@@ -88,7 +88,7 @@ fn follow(number: u64) -> LaunchFile {
         height,
     };
     let (mut flat_points, mut templates) = (Vec::new(), Vec::new());
-    let (mut places, mut fits) = (Vec::new(), Vec::new());
+    let (mut positions, mut fits) = (Vec::new(), Vec::new());
     for index in 0..points {
         let point = (rng.i32(0..width as i32), rng.i32(0..height as i32));
         let moved = (
@@ -106,10 +106,10 @@ fn follow(number: u64) -> LaunchFile {
         };
         let wide: Vec<i64> = template.iter().map(|&pixel| pixel.into()).collect();
         let found = best_match(&frame, &wide, point, reach);
-        let (place, fit) = found.unwrap_or(((-1, -1), Rounded::of(-2.0f32)));
+        let (position, fit) = found.unwrap_or(((-1, -1), Rounded::of(-2.0f32)));
         flat_points.extend([point.0 as i16, point.1 as i16]);
         templates.extend(template);
-        places.extend([place.0, place.1]);
+        positions.extend([position.0, position.1]);
         fits.push(fit);
     }
     let (end, may) = expected_contents(&fits);
@@ -120,7 +120,7 @@ fn follow(number: u64) -> LaunchFile {
         .input("points", &flat_points)
         .input("templates", &templates)
         .value("reach", reach)
-        .output("places", &vec![0; 2 * points], &places)
+        .output("places", &vec![0; 2 * points], &positions)
         .output_within("fits", &vec![0f32; points], &end, 0.0, may)
         .finish()
 }

@@ -1,8 +1,8 @@
 //! Reference of a histogram of bytes.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("histogram", "histogram", histogram)];
 

@@ -1,9 +1,9 @@
 //! Reference of heat diffusion on a grid: steps of a five-point stencil; neighbours outside the grid have the
 //! temperature of the border.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("hotspot", "hotspot", hotspot)];
 

@@ -1,9 +1,9 @@
 //! Reference of heat diffusion in a stack of layers.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::running_error::{Rounded, expected_contents};
-use super::{Float, TestLaunch, Row};
+use super::{Float, Row, TestLaunch};
 
 const SINGLE: &str = "void hotspot_3d<float>(float const*, float const*, float*, int, int, int, float, float, float, float, float, float)";
 const DOUBLE: &str = "void hotspot_3d<double>(double const*, double const*, double*, int, int, int, double, double, double, double, double, double)";

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("huffman", "huffman_lengths", lengths),
@@ -56,7 +56,7 @@ impl Coding {
         // Node, index in the tree that refers to it, and its code.
         let mut pending = vec![(nodes.len() - 1, None, Code::new())];
         let mut inner = 0;
-        while let Some((node, place, bits)) = pending.pop() {
+        while let Some((node, index, bits)) = pending.pop() {
             let number = match nodes[node] {
                 Node::Leaf(symbol) => {
                     coding.codes[symbol] = bits;
@@ -74,8 +74,8 @@ impl Coding {
                     own as i16
                 }
             };
-            if let Some(place) = place {
-                coding.tree[place] = number;
+            if let Some(index) = index {
+                coding.tree[index] = number;
             }
         }
         assert!(

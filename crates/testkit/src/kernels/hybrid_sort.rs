@@ -1,8 +1,8 @@
 //! Reference of the parts of a hybrid bucket and merge sort.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("hybrid_sort", "bucket_count", count),

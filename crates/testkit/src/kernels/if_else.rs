@@ -1,9 +1,9 @@
 //! Reference of a branch with two sides, and of one with a single side.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::writes::UnorderedWrites;
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("if_else", "if_else", two_sides),

@@ -1,9 +1,9 @@
 //! Reference of nested branches on bits.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::writes::UnorderedWrites;
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("if_else_nested", "if_else_nested", launch)];
 

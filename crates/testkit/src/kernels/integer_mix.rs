@@ -1,8 +1,8 @@
 //! Reference of integer operations, each from its definition on wide integers or bits.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("integer_mix", "integer_mix", launch)];
 
@@ -90,10 +90,10 @@ fn mix((a, b, c): (i32, i32, i32)) -> u32 {
     result += (x - y).abs() + z;
     result += (x + z) >> 1;
 
-    let apart = (0..4).fold(0, |bits, at| {
+    let differences = (0..4).fold(0, |bits, at| {
         bits | byte(a, at).abs_diff(byte(b, at)) << (8 * at)
     });
-    result += i128::from(apart) + i128::from(a.abs_diff(b)) + z;
+    result += i128::from(differences) + i128::from(a.abs_diff(b)) + z;
 
     let field = signed(low(x >> (b % 32)), 5);
     let position = c % 32;

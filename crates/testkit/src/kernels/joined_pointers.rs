@@ -1,8 +1,8 @@
 //! Reference of one of two sums, selected by the parity of the thread.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("joined_pointers", "joined_pointers", launch)];
 

@@ -1,8 +1,8 @@
 //! Reference of the nearest centre of each point, and of points stored by dimension.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("kmeans", "kmeans_assign", assign),

@@ -1,4 +1,8 @@
-use warpbound_launch::{ElementType, Expected, LaunchAddressMode, LaunchBuffer, LaunchFile, ImageBinding, TexelLayout, LaunchParam, LaunchPointer, TexelBuffer, TextureBinding, LaunchVariable, ParamValue, PointerLocation, StartCaches};
+use warpbound_launch::{
+    ElementType, Expected, ImageBinding, AddressMode, LaunchBuffer, LaunchFile, LaunchParam,
+    LaunchPointer, LaunchVariable, ParamValue, PointerLocation, StartCaches, TexelBuffer,
+    TexelLayout, TextureBinding,
+};
 
 /// Element type of buffers.
 pub trait LaunchNumber: Copy {
@@ -14,14 +18,14 @@ pub trait LaunchNumber: Copy {
 
 macro_rules! numbers {
     ($($number:ty: $element:ident,)*) => {
-        $(impl Number for $number {
-            const ELEMENT: Element = Element::$element;
+        $(impl LaunchNumber for $number {
+            const ELEMENT: ElementType = ElementType::$element;
 
             fn bytes(self) -> Vec<u8> {
                 self.to_le_bytes().to_vec()
             }
 
-            fn of_bytes(bytes: &[u8]) -> $number {
+            fn from_bytes(bytes: &[u8]) -> $number {
                 let mut array = [0; size_of::<$number>()];
                 for (to, from) in array.iter_mut().zip(bytes) {
                     *to = *from;
@@ -117,7 +121,12 @@ impl TestLaunch {
 
     /// Sets a module variable from its first element on; `end` are its final contents, if they are compared.
     #[must_use]
-    pub fn variable<N: LaunchNumber>(mut self, name: &str, start: &[N], end: Option<&[N]>) -> TestLaunch {
+    pub fn variable<N: LaunchNumber>(
+        mut self,
+        name: &str,
+        start: &[N],
+        end: Option<&[N]>,
+    ) -> TestLaunch {
         self.0.variables.push(LaunchVariable {
             name: name.to_owned(),
             buffer: contents(name, start, end.map(|end| (end, 0.0, 0.0))),
@@ -171,7 +180,7 @@ impl TestLaunch {
             linear_memory: false,
             normalized_read: false,
             linear_filter: false,
-            address: [LaunchAddressMode::Clamp; 3],
+            address: [AddressMode::Clamp; 3],
             normalized_coordinates: false,
         };
         set(&mut texture);
@@ -246,19 +255,19 @@ impl TestLaunch {
     ///
     /// No object or buffer has the name.
     #[must_use]
-    pub fn pointer(mut self, place: &str, offset: u64, to: &str, to_offset: u64) -> TestLaunch {
+    pub fn pointer(mut self, holder: &str, offset: u64, to: &str, to_offset: u64) -> TestLaunch {
         let buffer = |name: &str| self.0.buffers().position(|(other, _)| other == name);
-        let params = || self.0.params.iter().position(|param| param.name == place);
+        let params = || self.0.params.iter().position(|param| param.name == holder);
         let mut variables = self.0.variables.iter();
-        let place = buffer(place)
+        let holder = buffer(holder)
             .map(PointerLocation::Buffer)
             .or_else(|| params().map(PointerLocation::Param))
             .or_else(|| {
-                let number = variables.position(|variable| variable.name == place);
+                let number = variables.position(|variable| variable.name == holder);
                 number.map(PointerLocation::Variable)
             });
         self.0.pointers.push(LaunchPointer {
-            location: place.expect("something has this name"),
+            location: holder.expect("something has this name"),
             offset,
             buffer: buffer(to).expect("a buffer has this name"),
             to_offset,
@@ -316,7 +325,12 @@ impl TestLaunch {
         self.0
     }
 
-    fn buffer<N: LaunchNumber>(self, name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> TestLaunch {
+    fn buffer<N: LaunchNumber>(
+        self,
+        name: &str,
+        start: &[N],
+        end: Option<(&[N], f64, f64)>,
+    ) -> TestLaunch {
         self.param(name, ParamValue::Buffer(contents(name, start, end)))
     }
 
@@ -329,7 +343,11 @@ impl TestLaunch {
     }
 }
 
-fn contents<N: LaunchNumber>(name: &str, start: &[N], end: Option<(&[N], f64, f64)>) -> LaunchBuffer {
+fn contents<N: LaunchNumber>(
+    name: &str,
+    start: &[N],
+    end: Option<(&[N], f64, f64)>,
+) -> LaunchBuffer {
     let bytes = |numbers: &[N]| numbers.iter().flat_map(|n| n.bytes()).collect::<Vec<u8>>();
     let expect = end.map(|(end, relative, absolute)| {
         assert_eq!(start.len(), end.len(), "{name} changes its size");

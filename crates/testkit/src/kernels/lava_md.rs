@@ -1,9 +1,9 @@
 //! Reference of forces between particles in neighbouring boxes.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::running_error::{Rounded, expected_contents};
-use super::{Float, TestLaunch, Row};
+use super::{Float, Row, TestLaunch};
 
 const SINGLE: &str = "void lava::boxes<float>(lava::Four<float> const*, int const*, int const*, int const*, lava::Four<float>*, float)";
 const DOUBLE: &str = "void lava::boxes<double>(lava::Four<double> const*, int const*, int const*, int const*, lava::Four<double>*, double)";
@@ -23,7 +23,7 @@ fn boxes<F: Float>(number: u64, kernel: &str) -> LaunchFile {
         _ => ([(); 3].map(|()| rng.usize(1..3)), rng.usize(1..34)),
     };
     let count = sides.iter().product::<usize>();
-    let place = |number: usize| {
+    let box_corner = |number: usize| {
         [
             number % sides[0],
             number / sides[0] % sides[1],
@@ -39,7 +39,7 @@ fn boxes<F: Float>(number: u64, kernel: &str) -> LaunchFile {
             rng.usize(0..=most)
         };
         for _ in 0..inside {
-            let at = place(number).map(|corner| F::from_f64(corner as f64 + rng.f64()));
+            let at = box_corner(number).map(|corner| F::from_f64(corner as f64 + rng.f64()));
             particles.push([at[0], at[1], at[2], F::from_f64(rng.f64() * 2.0 - 1.0)]);
         }
         starts.push(particles.len() as i32);
@@ -47,7 +47,7 @@ fn boxes<F: Float>(number: u64, kernel: &str) -> LaunchFile {
     let (mut neighbours, mut neighbour_starts) = (Vec::new(), vec![0i32]);
     for a in 0..count {
         let is_near = |b: &usize| {
-            let pairs = place(a).into_iter().zip(place(*b));
+            let pairs = box_corner(a).into_iter().zip(box_corner(*b));
             pairs.into_iter().all(|(a, b)| a.abs_diff(b) <= 1)
         };
         neighbours.extend((0..count).filter(is_near).map(|b| b as i32));
@@ -86,7 +86,13 @@ fn boxes<F: Float>(number: u64, kernel: &str) -> LaunchFile {
         .input("starts", &starts)
         .input("neighbour_starts", &neighbour_starts)
         .input("neighbours", &neighbours)
-        .output_within("results", &vec![F::from_f64(0.0); flat.len()], &end, 0.0, may)
+        .output_within(
+            "results",
+            &vec![F::from_f64(0.0); flat.len()],
+            &end,
+            0.0,
+            may,
+        )
         .value("falloff", falloff)
         .finish()
 }

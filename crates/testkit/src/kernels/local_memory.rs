@@ -1,8 +1,8 @@
 //! Reference of sorting groups of 24 numbers in local memory.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("local_memory", "local_memory", launch)];
 

@@ -1,8 +1,8 @@
 //! Reference of loops with branches and breaks in their bodies.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("loop_repush", "loop_repush", branch),

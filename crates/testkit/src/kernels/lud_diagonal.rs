@@ -1,9 +1,9 @@
 //! Reference of the LU decomposition of a 16 x 16 block on the diagonal of a matrix, with L of unit diagonal.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::rounding::signed;
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("lud_diagonal", "lud_diagonal", lud)];
 

@@ -1,9 +1,9 @@
 //! Reference of the Mandelbrot set: the number of rounds of z = z² + c, from 0, until a point leaves the circle of
 //! radius 2.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("mandelbrot", "mandelbrot", mandelbrot)];
 

@@ -1,8 +1,8 @@
 //! Reference of products of square integer matrices in one block.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("matmul_int", "matmul_int", any_size),

@@ -1,9 +1,9 @@
 //! Reference of tiled products of square matrices.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::rounding::{Float, ErrorSum, rounded, signed};
-use super::{TestLaunch, Row};
+use super::rounding::{ErrorSum, Float, rounded, signed};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     (
@@ -73,14 +73,19 @@ fn product<F: Float>(launch: TestLaunch, number: u64, width: usize) -> TestLaunc
     let c: Vec<ErrorSum> = (0..width * width)
         .map(|at| {
             let (row, column) = (at / width, at % width);
-            ErrorSum::of((0..width).map(|k| a[row * width + k].to_f64() * b[k * width + column].to_f64()))
+            ErrorSum::of(
+                (0..width).map(|k| a[row * width + k].to_f64() * b[k * width + column].to_f64()),
+            )
         })
         .collect();
     let (c, error) = rounded::<F>(&c);
-    launch
-        .input("a", &a)
-        .input("b", &b)
-        .output_within("c", &vec![F::from_f64(0.0); c.len()], &c, 0.0, error)
+    launch.input("a", &a).input("b", &b).output_within(
+        "c",
+        &vec![F::from_f64(0.0); c.len()],
+        &c,
+        0.0,
+        error,
+    )
 }
 
 fn of_integers(number: u64) -> LaunchFile {

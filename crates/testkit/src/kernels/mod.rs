@@ -86,9 +86,9 @@ mod walsh_transform;
 mod wavelet_2d;
 mod writes;
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-pub use launch::{TestLaunch, LaunchNumber};
+pub use launch::{LaunchNumber, TestLaunch};
 pub use perceptron::DenseLayer;
 pub use rounding::Float;
 

@@ -1,8 +1,8 @@
 //! Reference of accesses to module variables.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("module_variables", "module_variables", launch)];
 

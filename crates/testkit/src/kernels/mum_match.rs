@@ -1,8 +1,8 @@
 //! Reference of maximal unique matches of a query in a text, by comparison of all pairs of positions.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("mum_match", "mum_match", search),
@@ -47,18 +47,18 @@ fn search(number: u64) -> LaunchFile {
             .map(|from| common_prefix(&text[from..], &query[at..]))
             .collect();
         let length = same.iter().copied().max().unwrap_or(0);
-        let mut places = (0..text.len()).filter(|&from| same[from] == length);
-        let place = match (places.next(), places.next()) {
+        let mut positions = (0..text.len()).filter(|&from| same[from] == length);
+        let position = match (positions.next(), positions.next()) {
             (Some(from), None) => from,
             _ => return (length as i32, -1),
         };
-        let grows = at > 0 && place > 0 && query[at - 1] == text[place - 1];
+        let grows = at > 0 && position > 0 && query[at - 1] == text[position - 1];
         match length >= least && !grows {
-            true => (length as i32, place as i32),
+            true => (length as i32, position as i32),
             false => (length as i32, -1),
         }
     };
-    let (lengths, places): (Vec<i32>, Vec<i32>) = (0..query.len()).map(longest).unzip();
+    let (lengths, positions): (Vec<i32>, Vec<i32>) = (0..query.len()).map(longest).unzip();
     let numbers: Vec<i32> = sorted.iter().map(|&from| from as i32).collect();
     // The letters of DNA.
     let spelled =
@@ -71,7 +71,7 @@ fn search(number: u64) -> LaunchFile {
         .value("count", query.len() as i32)
         .value("least", least as i32)
         .output("lengths", &vec![-9; query.len()], &lengths)
-        .output("places", &vec![-9; query.len()], &places)
+        .output("places", &vec![-9; query.len()], &positions)
         .finish()
 }
 

@@ -2,10 +2,10 @@
 //! myocardial fibres" (J. Physiol. 1977), with the exact solution of the gates at constant voltage in each step (Rush
 //! and Larsen 1978).
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::rounding::Float;
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     (

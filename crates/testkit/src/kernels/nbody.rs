@@ -1,9 +1,9 @@
 //! Reference of one time step of an n-body simulation.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::rounding::{ErrorSum, signed};
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[(
     "nbody",

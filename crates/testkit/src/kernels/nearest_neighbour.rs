@@ -1,8 +1,8 @@
 //! Reference of distances to a point, and of the five smallest numbers of each thread's share.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("nearest_neighbour", "nearest_few", few),

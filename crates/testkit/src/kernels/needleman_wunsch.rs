@@ -1,8 +1,8 @@
 //! Reference of tiles of one anti-diagonal of an alignment table (Needleman and Wunsch 1970).
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("needleman_wunsch", "needleman_wunsch", tiles)];
 

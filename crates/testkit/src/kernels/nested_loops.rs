@@ -1,9 +1,9 @@
 //! Reference of sums in nested loops.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::writes::{UnorderedWrites, uncontested};
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("nested_loops", "nested_fixed", fixed),
@@ -21,12 +21,12 @@ fn fixed(number: u64) -> LaunchFile {
     let (blocks, threads) = shape(number, &mut rng);
     let all: usize = blocks * threads;
     let values: Vec<i32> = (0..all + 6 * 4).map(|_| rng.i32(..)).collect();
-    let places: Vec<usize> = (0..7).flat_map(|a| (0..5).map(move |b| a * b)).collect();
+    let offsets: Vec<usize> = (0..7).flat_map(|a| (0..5).map(move |b| a * b)).collect();
     let results: Vec<i32> = (0..all)
         .map(|i| {
-            places
-                .iter()
-                .fold(0i32, |sum, place| sum.wrapping_add(values[i + place] ^ sum))
+            offsets.iter().fold(0i32, |sum, offset| {
+                sum.wrapping_add(values[i + offset] ^ sum)
+            })
         })
         .collect();
     TestLaunch::of(

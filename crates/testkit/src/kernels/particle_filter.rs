@@ -1,9 +1,9 @@
 //! Reference of a particle filter that tracks a bright disc.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::rounding::{ErrorSum, rounded};
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("particle_filter", "particle_resample", resample),
@@ -27,12 +27,12 @@ fn likelihood(number: u64) -> LaunchFile {
     let (dark, bright, variance) = (60.0f32, 190.0f32, 3000.0f32);
     let image: Vec<u8> = (0..width * height).map(|_| rng.u8(..)).collect();
     // Some particles are outside the image, some exactly between pixels.
-    let mut places = |size: i32| -> Vec<f32> {
+    let mut coordinates = |size: i32| -> Vec<f32> {
         (0..particles)
             .map(|_| rng.i32(-8..2 * size + 8) as f32 / 2.0)
             .collect()
     };
-    let (xs, ys) = (places(width), places(height));
+    let (xs, ys) = (coordinates(width), coordinates(height));
     let mut steepest = 0.0f64;
     let weights: Vec<f32> = xs
         .iter()
@@ -138,12 +138,12 @@ fn resample(number: u64) -> LaunchFile {
             parent.unwrap_or(particles - 1) as i32
         })
         .collect();
-    let mut places = || -> Vec<f32> { (0..particles).map(|_| 50.0 * rng.f32()).collect() };
-    let (xs, ys) = (places(), places());
-    let copied = |places: &[f32]| -> Vec<f32> {
+    let mut coordinates = || -> Vec<f32> { (0..particles).map(|_| 50.0 * rng.f32()).collect() };
+    let (xs, ys) = (coordinates(), coordinates());
+    let copied = |coordinates: &[f32]| -> Vec<f32> {
         parents
             .iter()
-            .map(|&parent| places[parent as usize])
+            .map(|&parent| coordinates[parent as usize])
             .collect()
     };
     let sums: Vec<f32> = sums.into_iter().map(|sum| sum as f32).collect();

@@ -1,8 +1,8 @@
 //! Reference of some rows of cheapest paths through a grid: each step goes straight or diagonally down.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("path_finder", "path_finder", rows)];
 

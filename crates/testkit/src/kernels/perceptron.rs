@@ -1,9 +1,9 @@
 //! Reference of dense layers with random weights; the test `perceptron` runs trained layers in sequence.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::rounding::{Float, ErrorSum, rounded, signed};
-use super::{TestLaunch, Row};
+use super::rounding::{ErrorSum, Float, rounded, signed};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     (
@@ -49,7 +49,11 @@ impl<F: Float> DenseLayer<F> {
         let batch = inputs.len() / wide;
         let mut sums = Vec::with_capacity(batch * narrow);
         for input in inputs.chunks(wide) {
-            let mut row: Vec<ErrorSum> = self.biases.iter().map(|b| ErrorSum::of([b.to_f64()])).collect();
+            let mut row: Vec<ErrorSum> = self
+                .biases
+                .iter()
+                .map(|b| ErrorSum::of([b.to_f64()]))
+                .collect();
             for (weights, input) in self.weights.chunks(narrow).zip(input) {
                 for (sum, weight) in row.iter_mut().zip(weights) {
                     sum.add(weight.to_f64() * input.to_f64());

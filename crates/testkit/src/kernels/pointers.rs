@@ -1,9 +1,9 @@
 //! Reference of lists, tables and structures that hold addresses.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("pointers", "list_sums", lists),
@@ -33,21 +33,21 @@ fn lists(launch: u64) -> LaunchFile {
     let lengths: Vec<usize> = (0..count).map(|_| rng.usize(0..9)).collect();
     let all: usize = lengths.iter().sum();
     // Nodes of a list are scattered.
-    let mut places: Vec<u64> = (0..all as u64).collect();
-    rng.shuffle(&mut places);
+    let mut node_order: Vec<u64> = (0..all as u64).collect();
+    rng.shuffle(&mut node_order);
     let values: Vec<i64> = (0..all).map(|_| rng.i64(-1000..1000)).collect();
     let mut nodes = vec![0i64; 2 * all.max(1)];
     let mut sums = Vec::with_capacity(count);
     let mut links: Vec<(&str, u64, u64)> = Vec::new();
-    let mut rest = places.iter().zip(&values);
+    let mut rest = node_order.iter().zip(&values);
     for (number, &length) in lengths.iter().enumerate() {
-        let (mut place, mut at) = ("heads", 8 * number as u64);
+        let (mut holder, mut at) = ("heads", 8 * number as u64);
         let mut sum = 0;
         for (&node, &value) in rest.by_ref().take(length) {
             nodes[2 * node as usize + 1] = value;
             sum += value;
-            links.push((place, at, NODE * node));
-            (place, at) = ("nodes", NODE * node);
+            links.push((holder, at, NODE * node));
+            (holder, at) = ("nodes", NODE * node);
         }
         sums.push(sum);
     }
@@ -56,9 +56,11 @@ fn lists(launch: u64) -> LaunchFile {
         .output("out", &vec![0i64; count], &sums)
         .value("n", count as i32)
         .extra_buffer("nodes", &nodes);
-    let linked = links.into_iter().fold(launch, |launch, (place, at, node)| {
-        launch.pointer(place, at, "nodes", node)
-    });
+    let linked = links
+        .into_iter()
+        .fold(launch, |launch, (holder, at, node)| {
+            launch.pointer(holder, at, "nodes", node)
+        });
     linked.finish()
 }
 

@@ -1,8 +1,8 @@
 //! Reference of sums of quotients by the threads that do not exit.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("predicated_exit", "predicated_exit", launch)];
 

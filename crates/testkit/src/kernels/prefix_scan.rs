@@ -1,8 +1,8 @@
 //! Reference of prefix sums.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("prefix_scan", "prefix_scan", launch)];
 

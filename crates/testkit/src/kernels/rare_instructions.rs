@@ -1,9 +1,9 @@
 //! Reference of arithmetic on parts of words, and of many predicates at once.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("rare_instructions", "rare_video", video),

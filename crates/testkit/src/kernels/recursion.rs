@@ -1,9 +1,9 @@
 //! Reference of recursive and mutually recursive functions.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("recursion", "recursion", fibonacci),

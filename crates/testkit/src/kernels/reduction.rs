@@ -1,9 +1,9 @@
 //! Reference of array sums, one partial sum a block.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::rounding::{ErrorSum, rounded, signed};
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 const OF_FLOATS: &str = "void reduction<float, 1024>(float const*, float*, int)";
 const OF_INTEGERS: &str = "void reduction<int, 256>(int const*, int*, int)";

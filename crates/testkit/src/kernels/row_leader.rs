@@ -1,9 +1,9 @@
 //! Reference of look-ups in a table by the first thread of each row.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("row_leader", "row_leader", each),

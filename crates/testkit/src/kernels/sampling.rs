@@ -1,14 +1,14 @@
 //! Reference of texture reads in double precision, after the formulas of the CUDA C++ Programming Guide, appendix
 //! "Texture Fetching".
 
-use warpbound_launch::{LaunchAddressMode, TextureBinding};
+use warpbound_launch::{AddressMode, TextureBinding};
 
 /// Sampling state of a texture.
 #[derive(Clone, Copy)]
 pub(super) struct Sampler {
     pub(super) linear: bool,
     pub(super) normalized: bool,
-    pub(super) mode: LaunchAddressMode,
+    pub(super) mode: AddressMode,
 }
 
 /// Texels as numbers; missing axes have size 1.
@@ -25,12 +25,12 @@ impl Sampler {
     /// coordinates.
     pub(super) fn of(number: u64) -> Sampler {
         let mode = [
-            LaunchAddressMode::Clamp,
-            LaunchAddressMode::Mirror,
-            LaunchAddressMode::Border,
-            LaunchAddressMode::Wrap,
+            AddressMode::Clamp,
+            AddressMode::Mirror,
+            AddressMode::Border,
+            AddressMode::Wrap,
         ][number as usize % 4];
-        let turns = matches!(mode, LaunchAddressMode::Wrap | LaunchAddressMode::Mirror);
+        let turns = matches!(mode, AddressMode::Wrap | AddressMode::Mirror);
         Sampler {
             linear: number % 3 != 1,
             normalized: turns || number % 5 == 2,
@@ -61,11 +61,11 @@ impl Sampler {
         let last = size as f64 - 1.0;
         let mut index = index;
         match self.mode {
-            LaunchAddressMode::Clamp => index = index.max(0.0).min(last),
-            LaunchAddressMode::Border if index < 0.0 || index > last => return None,
-            LaunchAddressMode::Border => {}
-            LaunchAddressMode::Wrap => index -= (index / size as f64).floor() * size as f64,
-            LaunchAddressMode::Mirror => {
+            AddressMode::Clamp => index = index.max(0.0).min(last),
+            AddressMode::Border if index < 0.0 || index > last => return None,
+            AddressMode::Border => {}
+            AddressMode::Wrap => index -= (index / size as f64).floor() * size as f64,
+            AddressMode::Mirror => {
                 while index < 0.0 || index > last {
                     index = if index < 0.0 {
                         -1.0 - index
@@ -92,10 +92,10 @@ impl Sampler {
 
 impl ReferenceImage {
     /// Returns the texel at an index that may be outside, by the address mode.
-    pub(super) fn texel_at(&self, sampler: Sampler, place: [f64; 3], layer: usize) -> Vec<f64> {
+    pub(super) fn texel_at(&self, sampler: Sampler, index: [f64; 3], layer: usize) -> Vec<f64> {
         let axes = [0, 1, 2].map(|axis| match self.size[axis] {
             1 => Some(0),
-            size => sampler.texel(place[axis], size),
+            size => sampler.texel(index[axis], size),
         });
         let [Some(x), Some(y), Some(z)] = axes else {
             return vec![0.0; self.channels];
@@ -109,7 +109,7 @@ impl ReferenceImage {
     /// Returns the result of a texture read.
     pub(super) fn sample(&self, sampler: Sampler, at: [f32; 3], layer: usize) -> Vec<f64> {
         if !sampler.linear {
-            let place = [0, 1, 2].map(|axis| {
+            let index = [0, 1, 2].map(|axis| {
                 let scale = if sampler.normalized {
                     self.size[axis] as f64
                 } else {
@@ -117,7 +117,7 @@ impl ReferenceImage {
                 };
                 (f64::from(at[axis]) * scale).floor()
             });
-            return self.texel_at(sampler, place, layer);
+            return self.texel_at(sampler, index, layer);
         }
         let [(i, a), (j, b), (k, c)] =
             [0, 1, 2].map(|axis| sampler.interpolation(at[axis], self.size[axis]));

@@ -1,8 +1,8 @@
 //! Reference of a sum over two nested loops.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("shared_header", "shared_header", launch)];
 

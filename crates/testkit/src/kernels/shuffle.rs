@@ -1,9 +1,9 @@
 //! Reference of values exchanged between the lanes of a warp.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("shuffle", "shuffle", shuffle)];
 

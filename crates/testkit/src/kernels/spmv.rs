@@ -1,9 +1,9 @@
 //! Reference of the product of a sparse matrix and a vector.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::rounding::{Float, ErrorSum, rounded, signed};
-use super::{TestLaunch, Row};
+use super::rounding::{ErrorSum, Float, rounded, signed};
+use super::{Row, TestLaunch};
 
 const WARP_PER_ROW: &str =
     "sparse::warp_per_row(int const*, int const*, float const*, float const*, float*, int)";

@@ -1,9 +1,9 @@
 //! Gradients of an image and how strongly each pixel diffuses (Yu, Acton, "Speckle reducing anisotropic diffusion",
 //! 2002).
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("srad", "srad_coefficient", coefficient)];
 
@@ -20,8 +20,8 @@ fn coefficient(number: u64) -> LaunchFile {
     let at = |row: usize, column: usize| image[column.min(columns - 1) * rows + row.min(rows - 1)];
     let mut gradients: [Vec<f32>; 4] = Default::default();
     let mut coefficient = Vec::with_capacity(rows * columns);
-    for (place, &here) in image.iter().enumerate() {
-        let (row, column) = (place % rows, place / rows);
+    for (pixel, &here) in image.iter().enumerate() {
+        let (row, column) = (pixel % rows, pixel / rows);
         let around = [
             at(row.saturating_sub(1), column),
             at(row + 1, column),

@@ -2,9 +2,9 @@
 //! "Streaming-data algorithms for high-quality clustering", 2002). All numbers are small integers, so that sums of
 //! floats are exact in any order.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("stream_cluster", "stream_close", close),
@@ -34,7 +34,7 @@ fn gain(number: u64) -> LaunchFile {
     let weights: Vec<i32> = numbers(points, 4).into_iter().map(|w| w + 1).collect();
     // Centres are points. A point is assigned to a centre by the index of that centre, which is also its slot for
     // savings.
-    let places = numbers(centres, points as i32);
+    let centre_points = numbers(centres, points as i32);
     let assigned = numbers(points, centres as i32);
     let candidate = numbers(1, points as i32)[0];
     let distance = |a: usize, b: usize| -> i32 {
@@ -44,7 +44,9 @@ fn gain(number: u64) -> LaunchFile {
             .sum()
     };
     let costs: Vec<i32> = (0..points)
-        .map(|point| weights[point] * distance(point, places[assigned[point] as usize] as usize))
+        .map(|point| {
+            weights[point] * distance(point, centre_points[assigned[point] as usize] as usize)
+        })
         .collect();
     let mut moves = vec![0; points];
     let mut savings_of_centre = vec![0; centres];

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use warpbound_launch::{LaunchFile, TexelLayout};
 
-use super::{TestLaunch, LaunchNumber, Row};
+use super::{LaunchNumber, Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("surface", "surface_copy", surface_copy),

@@ -1,9 +1,9 @@
 //! Reference of a switch with fall-through: a thread executes the last steps of a sequence.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("switch_fallthrough", "switch_fallthrough", launch)];
 

@@ -1,9 +1,9 @@
 //! Reference of a switch with eight cases.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("switch_table", "switch_table", launch)];
 

@@ -3,8 +3,8 @@
 use fastrand::Rng;
 use warpbound_launch::{LaunchFile, TexelLayout};
 
-use super::sampling::{Sampler, ReferenceImage, floats};
-use super::{TestLaunch, Row};
+use super::sampling::{ReferenceImage, Sampler, floats};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("texture", "texture_blur", texture_blur),
@@ -24,8 +24,8 @@ fn image(number: u64, rng: &mut Rng) -> (Vec<f32>, ReferenceImage, Sampler) {
     let sampler = Sampler {
         normalized: false,
         mode: match number % 2 {
-            0 => warpbound_load::LaunchAddressMode::Clamp,
-            _ => warpbound_load::LaunchAddressMode::Border,
+            0 => warpbound_launch::AddressMode::Clamp,
+            _ => warpbound_launch::AddressMode::Border,
         },
         ..Sampler::of(number)
     };
@@ -50,8 +50,8 @@ fn texture_blur(number: u64) -> LaunchFile {
     let mut end = Vec::with_capacity(width * height);
     for y in 0..height {
         for x in 0..width {
-            let places = (-radius..=radius).map(|d| (x as i32 + d) as f32 + 0.5);
-            let sum: f64 = places
+            let coordinates = (-radius..=radius).map(|d| (x as i32 + d) as f32 + 0.5);
+            let sum: f64 = coordinates
                 .map(|x| image.sample(sampler, [x, y as f32 + 0.5, 0.0], 0)[0])
                 .sum();
             end.push(sum as f32);
@@ -63,7 +63,9 @@ fn texture_blur(number: u64) -> LaunchFile {
         [grid[0], grid[1], 1],
         [block[0], block[1], 1],
     )
-    .texture("image", TexelLayout::D2, &sizes, &texels, |t| sampler.set(t))
+    .texture("image", TexelLayout::D2, &sizes, &texels, |t| {
+        sampler.set(t)
+    })
     .output_within("out", &vec![0.0; end.len()], &end, 1e-6, 1e-4)
     .value("width", width as i32)
     .value("radius", radius)
@@ -108,7 +110,9 @@ fn texture_gather(number: u64) -> LaunchFile {
                 t.linear_memory = true;
             },
         )
-        .texture("image", TexelLayout::D2, &sizes, &texels, |t| sampler.set(t))
+        .texture("image", TexelLayout::D2, &sizes, &texels, |t| {
+            sampler.set(t)
+        })
         .output_within("out", &vec![0.0; end.len()], &end, 1e-6, 1e-5)
         .value("n", end.len() as i32)
         .finish()

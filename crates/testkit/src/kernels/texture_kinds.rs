@@ -3,8 +3,8 @@
 use fastrand::Rng;
 use warpbound_launch::{LaunchFile, TexelLayout};
 
-use super::sampling::{Sampler, ReferenceImage, floats};
-use super::{TestLaunch, Row};
+use super::sampling::{ReferenceImage, Sampler, floats};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("texture_kinds", "sample_1d", sample_1d),
@@ -58,7 +58,9 @@ fn sample_1d(number: u64) -> LaunchFile {
     let x: Vec<f32> = (0..count)
         .map(|_| sampler.coordinate(width, &mut rng))
         .collect();
-    let at = |texels: &ReferenceImage, i: usize, layer| texels.sample(sampler, [x[i], 0.0, 0.0], layer)[0];
+    let at = |texels: &ReferenceImage, i: usize, layer| {
+        texels.sample(sampler, [x[i], 0.0, 0.0], layer)[0]
+    };
     let first: Vec<f64> = (0..count).map(|i| at(&one, i, 0)).collect();
     let second = (0..count).map(|i| at(&several, i, i % 5));
     let end: Vec<f64> = first
@@ -69,7 +71,9 @@ fn sample_1d(number: u64) -> LaunchFile {
         .collect();
     let sizes = [width as u32, layers as u32];
     let launch = TestLaunch::of("sample_1d", [blocks, 1, 1], [block, 1, 1])
-        .texture("row", TexelLayout::D1, &sizes[..1], &row, |t| sampler.set(t))
+        .texture("row", TexelLayout::D1, &sizes[..1], &row, |t| {
+            sampler.set(t)
+        })
         .texture("rows", TexelLayout::Layered1, &sizes, &rows, |t| {
             sampler.set(t)
         })
@@ -175,8 +179,8 @@ fn gather_2d(number: u64) -> LaunchFile {
         let four = |at: &[f32]| {
             let (i, _) = sampler.interpolation(at[0], width);
             let (j, _) = sampler.interpolation(at[1], height);
-            let places = [[i, j + 1.0], [i + 1.0, j + 1.0], [i + 1.0, j], [i, j]];
-            places.map(|[x, y]| image.texel_at(sampler, [x, y, 0.0], 0)[component])
+            let corners = [[i, j + 1.0], [i + 1.0, j + 1.0], [i + 1.0, j], [i, j]];
+            corners.map(|[x, y]| image.texel_at(sampler, [x, y, 0.0], 0)[component])
         };
         at.chunks(2).flat_map(four).collect()
     };
@@ -303,7 +307,14 @@ fn surface_kinds(number: u64) -> LaunchFile {
     TestLaunch::of("surface_kinds", [w.div_ceil(block), h, 1], [block, 1, 1])
         .surface("row", TexelLayout::D1, &[length as u32], 1, &row, &row_end)
         .surface("image", TexelLayout::D2, &[w, h], 2, &image, &image)
-        .surface("volume", TexelLayout::D3, &[w, h, 3], 4, &volume, &volume_end)
+        .surface(
+            "volume",
+            TexelLayout::D3,
+            &[w, h, 3],
+            4,
+            &volume,
+            &volume_end,
+        )
         .surface(
             "stack",
             TexelLayout::Layered2,

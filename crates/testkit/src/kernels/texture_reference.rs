@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use warpbound_launch::{LaunchFile, TexelLayout, TextureBinding};
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("texture_reference", "reference_filter", filter),

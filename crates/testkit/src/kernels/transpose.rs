@@ -1,9 +1,9 @@
 //! Reference of matrix transposition.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("transpose", "transpose", in_tiles),

@@ -1,9 +1,9 @@
 //! Reference of sums over the odd rows of the upper right triangle of a matrix.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("triangle_sum", "triangle_sum", launch)];
 

@@ -1,9 +1,9 @@
 //! Reference of loops that all threads of a block run equally often.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("uniform_loop", "uniform_loop", by_parameter),

@@ -1,9 +1,9 @@
 //! Reference of warp votes.
 
 use fastrand::Rng;
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("vote", "vote", vote), ("vote", "vote_loop", vote_loop)];
 

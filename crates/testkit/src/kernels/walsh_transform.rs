@@ -1,9 +1,9 @@
 //! Reference of Walsh-Hadamard transforms, and of products in place.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::rounding::signed;
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("walsh_transform", "walsh_modulate", modulate),

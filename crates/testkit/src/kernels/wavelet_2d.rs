@@ -1,9 +1,9 @@
 //! Reference of wavelet transforms by lifting.
 
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 use super::running_error::{Rounded, expected_contents};
-use super::{TestLaunch, Row};
+use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("wavelet_2d", "wavelet_rows", rows),

@@ -35,7 +35,11 @@ impl UnorderedWrites {
     ///
     /// A cell is contested.
     pub(super) fn final_contents(&self, start: &[i32]) -> Vec<i32> {
-        assert_eq!(self.contesting_threads(), None, "the order of threads matters");
+        assert_eq!(
+            self.contesting_threads(),
+            None,
+            "the order of threads matters"
+        );
         let mut end = start.to_vec();
         for (&cell, threads) in &self.cells {
             end[cell] = threads.values().copied().next().unwrap_or(end[cell]);

@@ -17,11 +17,11 @@ use warpbound_driver::block::{BlockLaunch, HeaderBound, NoBlockBound};
 use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift};
 use warpbound_isa::{Program, mini};
 use warpbound_load::Image;
-use warpbound_machine::mini::{Machine};
+use warpbound_machine::mini::Machine;
 use warpbound_simt::concrete::Mask;
 use warpbound_simt::frames::Frame;
 use warpbound_simt::groups::ACTIVE;
-use warpbound_simt::{EntrySite, EntryId, NodeId, Tag};
+use warpbound_simt::{EntryId, EntrySite, NodeId, Tag};
 use warpbound_simulate::mini::{CycleEvent, FaultKind, FinishedRun, Simulation, Start};
 
 use crate::mini::execute::{WarpSnapshot, WarpStart, run_lane, run_warp};
@@ -241,7 +241,9 @@ fn loop_bounds(
         cells,
     };
     let width = case.machine.warp_width as usize;
-    for (_, counted) in iterations::count_iterations(&subject.code, &flow.thread, dependence, &given) {
+    for (_, counted) in
+        iterations::count_iterations(&subject.code, &flow.thread, dependence, &given)
+    {
         let first = flow.thread.space.block(counted.header).first;
         let most = |lanes: &[u64]| {
             lanes
@@ -267,7 +269,8 @@ fn uniform_branches(
     launch: &warpbound_analyse::LaunchContext,
 ) -> BTreeSet<u32> {
     let found = Divergence::analyse(&subject.code, &flow.thread, dependence, launch);
-    let uniform = |item: &&OpDivergence| item.kind == QueryKind::Branch && item.divergent.is_empty();
+    let uniform =
+        |item: &&OpDivergence| item.kind == QueryKind::Branch && item.divergent.is_empty();
     found
         .items
         .iter()
@@ -302,7 +305,12 @@ struct Claims<'a> {
 impl Claims<'_> {
     /// Executes each warp alone and compares it with the simulated machine, with its lanes run alone, and with the
     /// warp-level CFG.
-    fn check_warps(&self, memory: &[u32], issued: &[Vec<(u32, Mask)>], findings: &mut BlockFindings) {
+    fn check_warps(
+        &self,
+        memory: &[u32],
+        issued: &[Vec<(u32, Mask)>],
+        findings: &mut BlockFindings,
+    ) {
         let width = self.case.machine.warp_width;
         for (number, issued) in issued.iter().enumerate() {
             let first = number as u32 * width;
@@ -341,9 +349,9 @@ impl Claims<'_> {
                 let (code, limit) = (&self.subject.code, MOST_STEPS);
                 let alone = run_lane(code, lane_number, self.cells, memory, limit);
                 if alone.as_ref() != Some(trace) {
-                    findings
-                        .problems
-                        .push(format!("thread {lane_number} executes other instructions alone"));
+                    findings.problems.push(format!(
+                        "thread {lane_number} executes other instructions alone"
+                    ));
                 }
             }
             findings.problems.append(&mut walk.problems);
@@ -440,8 +448,9 @@ impl WarpTrace<'_> {
                 let known = ends_here.is_some_and(|n| claims.flow.warp.divergent.contains(n));
                 let planted = claims.case.planted == Some(PlantedError::NoDivergence);
                 if !known || planted {
-                    self.problems
-                        .push(format!("lanes diverge at {at}, whose guard is claimed to agree"));
+                    self.problems.push(format!(
+                        "lanes diverge at {at}, whose guard is claimed to agree"
+                    ));
                 }
                 if claims.uniform.contains(&at) || planted {
                     self.problems

@@ -6,7 +6,9 @@ use warpbound_simt::warp::DivergenceOrder;
 
 use crate::execute::mix;
 use crate::mini::audit::{BlockCase, BlockFindings, PlantedError, Subject, audit};
-use crate::mini::generate::{Generated, MEMORY, READ_ONLY, split_loop_entry, program, unstructured_program};
+use crate::mini::generate::{
+    Generated, MEMORY, READ_ONLY, program, split_loop_entry, unstructured_program,
+};
 
 /// Totals of a campaign over random mini-SIMT programs.
 #[derive(Clone, Debug, Default)]

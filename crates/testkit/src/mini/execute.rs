@@ -1,7 +1,7 @@
 //! Plain execution of a mini-SIMT warp and of a single lane: the reference for the simulator. Control flow follows the
 //! synchronisation frames of `abstract-cta-2014` 4.
 
-use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, OpIndex, ControlTarget};
+use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, OpIndex};
 use warpbound_simt::concrete::Mask;
 use warpbound_simt::frames::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
@@ -108,7 +108,8 @@ pub fn run_lane(
         at = match &code.get(OpIndex(at))?.control {
             ControlEffect::Jump(ControlTarget::Op(to)) => to.0,
             ControlEffect::Branch {
-                to: ControlTarget::Op(to), ..
+                to: ControlTarget::Op(to),
+                ..
             } if takes_branch(code, at, &cells) => to.0,
             ControlEffect::End => return Some(trace),
             _ => at + 1,
@@ -129,7 +130,13 @@ fn takes_branch(code: &Code, at: u32, cells: &[u32]) -> bool {
 }
 
 /// Applies the data effect of an instruction in one lane; `None` for a division by zero or an address out of range.
-fn apply_data_effect(code: &Code, at: u32, thread: u32, cells: &mut [u32], memory: &[u32]) -> Option<()> {
+fn apply_data_effect(
+    code: &Code,
+    at: u32,
+    thread: u32,
+    cells: &mut [u32],
+    memory: &[u32],
+) -> Option<()> {
     match &code.get(OpIndex(at))?.meaning {
         Some(Meaning::Set(writes)) => {
             for (dest, value) in writes {

@@ -424,7 +424,11 @@ impl Generator<'_> {
             self.body(depth + 1, false);
         }
         let two_ways = self.rng.u8(0..3) == 0;
-        let back = if two_ways { self.new_label() } else { head.clone() };
+        let back = if two_ways {
+            self.new_label()
+        } else {
+            head.clone()
+        };
         self.line(&format!("jump {back}"));
         self.label(&other);
         self.body(depth + 1, false);

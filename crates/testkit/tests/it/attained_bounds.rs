@@ -53,7 +53,7 @@ fn issued_and_bound(file: &str) -> (u64, i128) {
     let seen = watched.observations;
     assert!(seen.violations.is_empty(), "{:?}", seen.violations);
     let of_loop = |most: &Option<HeaderMaximum>| most.map(|most| most.count);
-    let bounds: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
+    let bounds: Vec<Option<u64>> = seen.max_per_entry.iter().map(of_loop).collect();
     let totals: Vec<Option<u64>> = seen.max_totals.iter().map(of_loop).collect();
     assert_eq!(bounds, [Some(OUTER as u64), Some(32)]);
     assert_eq!(totals, [Some(OUTER as u64), Some(32 * OUTER as u64)]);

@@ -41,7 +41,7 @@ fn watch(file: &str, launch: &LaunchFile, plant: impl Fn(&mut Claims<'_>)) -> (A
     assert_eq!(watched.fault, None, "{file}");
     let seen = watched.observations;
     let of_loop = |most: &Option<_>| Some(most.map_or(0, |most: HeaderMaximum| most.count));
-    let loops: Vec<Option<u64>> = seen.most.iter().map(of_loop).collect();
+    let loops: Vec<Option<u64>> = seen.max_per_entry.iter().map(of_loop).collect();
     let totals: Vec<Option<u64>> = seen.max_totals.iter().map(of_loop).collect();
     let counts = StatedCounts {
         bounds: &loops,
@@ -268,7 +268,7 @@ fn fact_one_too_small() {
         );
     }
     // The outer loop runs 1 + i % 8 times in thread i: the first that runs it 8 times is thread 7.
-    let outer = seen.most[0].expect("it ran");
+    let outer = seen.max_per_entry[0].expect("it ran");
     assert_eq!((outer.count, outer.thread, outer.block), (8, 7, [0, 0, 0]));
 }
 
@@ -313,7 +313,7 @@ fn total_one_too_small() {
     }
     // The inner loop runs once for each iteration of the outer one, so that its total is no bound of an entry.
     let (entry, total) = (
-        seen.most[1].expect("it ran"),
+        seen.max_per_entry[1].expect("it ran"),
         seen.max_totals[1].expect("it ran"),
     );
     assert!(total.count > entry.count, "{total:?} {entry:?}");

@@ -97,7 +97,7 @@ fn the_order_of_lanes_that_part_changes_no_result() {
             for number in 0..LAUNCHES {
                 let launch = (reference.launch)(number);
                 let options = RunOptions {
-                    order: PathOrder::TakenLast,
+                    order: PathOrder::FallThroughFirst,
                     ..RunOptions::default()
                 };
                 let run = run(&session, &reference, &launch, &options).expect("it runs");

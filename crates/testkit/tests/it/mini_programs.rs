@@ -281,7 +281,7 @@ out:    sync
         DivergenceOrder::FallThroughFirst,
     ] {
         let mut outliner = WarpProfiler::new(&subject.code, &|_| 0, &bounded, 1_000);
-        let outline = outliner.run(&ProfiledWarp {
+        let outline = outliner.profile(&ProfiledWarp {
             first: 0,
             count: 4,
             cells: &[(subject.params[0].1, 5)],

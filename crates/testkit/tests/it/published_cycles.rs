@@ -87,7 +87,7 @@ impl EventListener for Shortest<'_> {
     fn event(&mut self, cycle: u64, event: &Event) {
         let Event::Shared {
             at,
-            kind: AccessKind::Load,
+            access: AccessKind::Load,
             conflicts,
             done,
             ..

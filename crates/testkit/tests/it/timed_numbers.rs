@@ -123,7 +123,7 @@ fn a_lone_warp_gains_nothing_by_longer_latencies() {
             let first = time(&[]);
             for &parameter in Parameter::ALL {
                 let is_apart = APART.iter().any(|(other, _)| *other == parameter);
-                if parameter.unit() != Unit::Cycles || parameter.slow() != SlowEnd::High || is_apart {
+                if parameter.unit() != Unit::Cycles || parameter.slow_end() != SlowEnd::High || is_apart {
                     continue;
                 }
                 let mut before = first;

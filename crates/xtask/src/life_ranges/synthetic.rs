@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use warpbound_isa::nvidia::{Form, FormId, Program, table};
-use warpbound_isa::{Arch, InstrFlow, Instr};
+use warpbound_isa::{Arch, Instr, InstrFlow};
 
 use super::{LifeRangeTally, compare};
 use crate::cubin::{self, CodeSection};

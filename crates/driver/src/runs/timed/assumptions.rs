@@ -1,7 +1,7 @@
 //! Parameters without a published source that the cycles of a simulation depend on.
 
 use warpbound_machine::{Parameter, Provenance, Unit};
-use warpbound_report::timed::{UnpublishedNumber, ParameterValue};
+use warpbound_report::timed::{ParameterValue, UnpublishedNumber};
 
 use super::TimedLaunch;
 

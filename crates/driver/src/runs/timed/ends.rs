@@ -3,8 +3,8 @@
 //! The search is greedy: it finds no worst case over combinations, and its result is not a bound.
 
 use warpbound_base::Diagnostic;
-use warpbound_machine::{Selection, MachineConfig, SlowEnd};
-use warpbound_report::timed::{SelectionSearch, SearchedParameter};
+use warpbound_machine::{MachineConfig, Selection, SlowEnd};
+use warpbound_report::timed::{SearchedParameter, SelectionSearch};
 use warpbound_simulate::timed::{Setup, Silent};
 
 use super::sensitivities::MAX_UNREQUESTED_INSTRUCTIONS;
@@ -40,12 +40,12 @@ impl TimedLaunch<'_> {
         let open = first.used_parameters.iter().filter(|p| !self.is_set(**p));
         let open: Vec<_> = open
             .copied()
-            .filter(|parameter| matches!(parameter.slow(), SlowEnd::Either | SlowEnd::Each))
+            .filter(|parameter| matches!(parameter.slow_end(), SlowEnd::Either | SlowEnd::Each))
             .filter(|&parameter| device.range(parameter).least < device.range(parameter).most)
             .collect();
         for (done, &parameter) in open.iter().enumerate() {
             let before = self.setup.machine[parameter];
-            let mut values = device.values(parameter, &self.setup.machine, MAX_VALUES);
+            let mut values = device.candidate_values(parameter, &self.setup.machine, MAX_VALUES);
             values.retain(|&value| value != before);
             let name = parameter.name().to_owned();
             let cost = issued.saturating_mul(values.len() as u64);

@@ -1,9 +1,9 @@
 //! Theoretical occupancy of a launch.
 
 use warpbound_base::Diagnostic;
+use warpbound_launch::Launch;
 use warpbound_machine::{Limit, Occupancy};
 use warpbound_report::timed::TheoreticalOccupancy;
-use warpbound_launch::{Launch};
 use warpbound_simulate::timed::Setup;
 
 /// Computes the blocks and warps of a launch that fit on an SM of the machine with this name.

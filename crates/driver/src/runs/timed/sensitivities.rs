@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use warpbound_machine::Parameter;
 use warpbound_report::timed::{Rerun, Sensitivity};
-use warpbound_simulate::timed::{TimedResult, Setup, Silent};
+use warpbound_simulate::timed::{Setup, Silent, TimedResult};
 
 use super::{RunProgress, TimedLaunch, with};
 use crate::jobs::in_order;
@@ -24,7 +24,8 @@ impl TimedLaunch<'_> {
         let range_ends = self.ends(finished);
         let all = range_ends.len();
         let mut reruns = Vec::with_capacity(all);
-        let rerun_with = |&(parameter, value): &(Parameter, u64)| self.again(parameter, value, finished);
+        let rerun_with =
+            |&(parameter, value): &(Parameter, u64)| self.again(parameter, value, finished);
         let threads = self.options.threads.get();
         let Ok(()) = in_order(threads, range_ends.iter(), rerun_with, |rerun| {
             reruns.push(rerun);
@@ -58,7 +59,10 @@ impl TimedLaunch<'_> {
     /// Returns both ends of the range of each parameter that the simulation has read, least first.
     fn ends(&self, finished: &TimedResult) -> Vec<(Parameter, u64)> {
         let device = &self.options.machine;
-        let touched = finished.used_parameters.iter().filter(|p| !self.is_set(**p));
+        let touched = finished
+            .used_parameters
+            .iter()
+            .filter(|p| !self.is_set(**p));
         let figures = touched.map(|&p| (p, device.range(p)));
         let ranges = figures.filter(|(_, figure)| figure.least < figure.most);
         ranges

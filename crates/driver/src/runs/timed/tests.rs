@@ -1,4 +1,4 @@
-//! Listeners hear a made-up run: what they count and write fits together.
+//! Tests of listeners on a generated run: their counts and files are consistent.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,28 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_report::timed::TheoreticalOccupancy;
 use warpbound_report::trace::TraceMetadata;
 use warpbound_simulate::functional::Counts;
-use warpbound_simulate::timed::{AccessKind, Event, HitLevel, EventListener, Stall, StallCycles, WarpPlace};
+use warpbound_simulate::timed::{
+    AccessKind, Event, EventListener, HitLevel, Stall, StallCycles, WarpPlace,
+};
 
-use crate::listeners::events::Events;
-use crate::listeners::names::Names;
-use crate::listeners::cycle_statistics::CycleStatistics;
-use crate::listeners::timeline::Timeline;
 use crate::Session;
+use crate::listeners::cycle_statistics::CycleStatistics;
+use crate::listeners::events::EventFile;
+use crate::listeners::names::InstrNames;
+use crate::listeners::timeline::Timeline;
 
 const CUBIN: &str = "../../kernels/built/matmul_int.sm_61.cubin";
 
-/// Slots for warps of the made-up SMs.
+/// Warp slots of the generated SMs.
 const SLOTS: u64 = 8;
 
-/// What the generator knows of its run.
+/// Totals of a generated run.
 #[derive(Default)]
 struct Known {
     issues: u64,
-    /// From the begin of its block to the last issue, over all warps.
+    /// Cycles from the start of the block to the last issue, over all warps.
     warp_cycles: u64,
-    /// By SM: blocks, cycles with a block.
+    /// Blocks, and cycles with resident blocks, by SM.
     sms: BTreeMap<u32, (u64, u64)>,
     accesses: usize,
     misses: usize,
@@ -36,7 +38,7 @@ struct Known {
     global_sectors: u64,
 }
 
-/// A warp of a block from its begin to its end.
+/// Generates the events of a warp.
 fn warp(
     random: &mut fastrand::Rng,
     place: WarpPlace,
@@ -53,7 +55,7 @@ fn warp(
             waited[Stall::Issue as usize] = 1;
             next += 1;
         }
-        // Nothing, where two instructions issue together.
+        // Zero if two instructions issue in one cycle.
         for _ in 0..random.u32(0..3) {
             let reason = random.usize(1..7);
             let cycles = random.u64(0..30);
@@ -79,7 +81,7 @@ fn warp(
                 let access = Event::Shared {
                     warp: place,
                     at,
-                    kind,
+                    access: kind,
                     transactions,
                     conflicts: transactions - 1,
                     done,
@@ -90,18 +92,18 @@ fn warp(
                 let sectors = random.u32(1..33);
                 known.global_sectors += u64::from(sectors);
                 known.accesses += 1;
-                let access = Event::Global {
+                let access = Event::Memory {
                     warp: place,
                     at,
                     space: MemorySpace::Global,
-                    kind,
+                    access: kind,
                     requests: 1,
                     sectors,
                     l1_hits: 0,
                     l1_lookups: sectors,
                     l2_hits: sectors / 2,
                     l2_lookups: sectors,
-                    dram: sectors - sectors / 2,
+                    dram_sectors: sectors - sectors / 2,
                     tlb_misses: 0,
                     done,
                 };
@@ -127,7 +129,7 @@ fn warp(
     events
 }
 
-/// A run of two SMs, each with two places for blocks.
+/// Generates a run of two SMs, each with two block slots.
 fn made_up(seed: u64, operations: u32) -> (Vec<(u64, Event)>, Known) {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut known = Known::default();
@@ -146,8 +148,8 @@ fn made_up(seed: u64, operations: u32) -> (Vec<(u64, Event)>, Known) {
                 let warps = random.u32(1..4);
                 let begins = Event::BlockBegins {
                     sm,
-                    number,
-                    block,
+                    block: number,
+                    index: block,
                     warps,
                 };
                 let mut own = vec![(begin, begins)];
@@ -171,9 +173,16 @@ fn made_up(seed: u64, operations: u32) -> (Vec<(u64, Event)>, Known) {
                 };
                 known.barriers += 1;
                 own.push((end, opens));
-                own.push((end, Event::BlockEnds { sm, number, block }));
+                own.push((
+                    end,
+                    Event::BlockEnds {
+                        sm,
+                        block: number,
+                        index: block,
+                    },
+                ));
                 busy.push((begin, end));
-                // Stable: what happens in one cycle stays in order.
+                // The sort is stable: events of one cycle stay in order.
                 own.sort_by_key(|(cycle, _)| *cycle);
                 events.extend(own);
                 begin = end + random.u64(0..10);
@@ -206,14 +215,14 @@ fn hear(listener: &mut impl EventListener, events: &[(u64, Event)]) {
 fn counts_add_up() {
     with_kernel(|prepared| {
         let operations = prepared.code.ops.len();
-        let names = Names::of(prepared);
+        let names = InstrNames::of(prepared);
         let machine = warpbound_machine::GpuModel::built_in("jetson-tx2").unwrap();
         let machine = machine.select(warpbound_machine::Selection::Typical);
         for seed in 0..50 {
             let (events, known) = made_up(seed, operations as u32);
             let mut statistics = CycleStatistics::new(operations);
             hear(&mut statistics, &events);
-            // The run itself counts issues.
+            // The simulator itself counts issues.
             let mut issues = vec![0; operations];
             for (_, event) in &events {
                 if let Event::Issue { at, .. } = event {
@@ -256,7 +265,7 @@ fn counts_add_up() {
     });
 }
 
-/// Warps that SMs hold, counted cycle by cycle.
+/// Resident warps are counted cycle by cycle.
 #[test]
 fn occupancy_is_an_average() {
     let place = |slot| WarpPlace {
@@ -271,8 +280,8 @@ fn occupancy_is_an_average() {
             10,
             Event::BlockBegins {
                 sm: 1,
-                number: 0,
-                block: [0; 3],
+                block: 0,
+                index: [0; 3],
                 warps: 2,
             },
         ),
@@ -282,8 +291,8 @@ fn occupancy_is_an_average() {
             40,
             Event::BlockEnds {
                 sm: 1,
-                number: 0,
-                block: [0; 3],
+                block: 0,
+                index: [0; 3],
             },
         ),
     ];
@@ -310,10 +319,10 @@ fn occupancy_is_an_average() {
 #[test]
 fn a_line_for_each_event() {
     with_kernel(|prepared| {
-        let names = Names::of(prepared);
+        let names = InstrNames::of(prepared);
         let (events, _) = made_up(1, prepared.code.ops.len() as u32);
         let mut bytes = Vec::new();
-        let mut lines = Events::new(&mut bytes, &names);
+        let mut lines = EventFile::new(&mut bytes, &names);
         hear(&mut lines, &events);
         lines.finish().unwrap();
         let text = String::from_utf8(bytes).unwrap();
@@ -331,7 +340,7 @@ fn a_line_for_each_event() {
                     let cycles: u64 = cycles.map(|cycles| cycles.as_u64().unwrap()).sum();
                     assert_eq!(cycles, waited.iter().sum::<u64>());
                 }
-                Event::BlockBegins { number, .. } => {
+                Event::BlockBegins { block: number, .. } => {
                     assert_eq!(line["event"], "block_begins");
                     assert_eq!(line["block"], *number);
                 }
@@ -345,12 +354,12 @@ fn a_line_for_each_event() {
     });
 }
 
-/// What the Trace Event Format demands: every kind of event has its fields, slices of a thread nest, begins and ends of
-/// asynchronous slices pair, and every thread with slices has a name.
+/// Requirements of the Trace Event Format: every kind of event has its fields, slices of a thread nest, begins and
+/// ends of asynchronous slices pair, and every thread with slices has a name.
 #[test]
 fn timelines_are_well_formed() {
     with_kernel(|prepared| {
-        let names = Names::of(prepared);
+        let names = InstrNames::of(prepared);
         for seed in 0..20 {
             let (events, known) = made_up(seed, prepared.code.ops.len() as u32);
             let about = TraceMetadata {
@@ -380,7 +389,7 @@ fn timelines_are_well_formed() {
     });
 }
 
-/// Checks all events; how many issues and blocks there are.
+/// Checks all events and returns the numbers of issues and blocks.
 fn check_slices(drawn: &[serde_json::Value]) -> (usize, usize) {
     let number = |event: &serde_json::Value, key: &str| -> u64 {
         let number = event[key].as_u64();
@@ -404,7 +413,7 @@ fn check_slices(drawn: &[serde_json::Value]) -> (usize, usize) {
             "M" => assert!(event["args"].is_object()),
             "X" => {
                 assert!(named.contains(&thread), "{event}");
-                // No slice has others inside, so to nest is to follow.
+                // No slice contains another, so nesting means succession.
                 let end = ends.entry(thread).or_default();
                 assert!(ts >= *end, "{event} begins before {end}");
                 *end = ts + number(event, "dur");

@@ -55,12 +55,12 @@ fn spelled(meaning: &Meaning) -> String {
     };
     match meaning {
         Meaning::Texture(read) => {
-            let what = match read.op {
+            let kind = match read.op {
                 TextureOp::Sample => "sample".to_owned(),
                 TextureOp::Texel => "texel".to_owned(),
                 TextureOp::Gather(component) => format!("gather{component}"),
             };
-            let mut out = format!("{what} {} of {}", read.kind.name(), text(&read.handle));
+            let mut out = format!("{kind} {} of {}", read.kind.name(), text(&read.handle));
             out += &format!(" at {}", list(&read.coordinates));
             for (name, given) in [("layer", &read.layer), ("level", &read.level)] {
                 if let Some(given) = given {
@@ -81,7 +81,7 @@ fn spelled(meaning: &Meaning) -> String {
             format!("size of {handle} level {level} to {}", components(dests))
         }
         Meaning::Surface(access) => {
-            let what = match &access.op {
+            let kind = match &access.op {
                 SurfaceOp::Load(dests) => {
                     let dests = dests.iter().flatten().map(|cell| register(*cell));
                     format!("load {}", dests.collect::<Vec<_>>().join(" "))
@@ -96,7 +96,7 @@ fn spelled(meaning: &Meaning) -> String {
                 .as_ref()
                 .map_or(String::new(), |l| format!(" layer {}", text(l)));
             format!(
-                "{what} {:?} {} of {} at {}{layer} {:?}",
+                "{kind} {:?} {} of {} at {}{layer} {:?}",
                 access.width,
                 access.kind.name(),
                 text(&access.handle),
@@ -109,7 +109,7 @@ fn spelled(meaning: &Meaning) -> String {
 }
 
 #[test]
-fn registers_and_what_they_hold() {
+fn registers_and_their_contents() {
     for (word, wanted) in [
         // TEXS of two coordinates; at a level; of a layer; of three coordinates.
         (
@@ -223,10 +223,10 @@ fn registers_and_what_they_hold() {
     }
 }
 
-/// Comparison with a depth, cube maps, halves: these read and write other things, so they must not be taken for what they
-/// look like.
+/// Depth comparison, cube maps, halves: these forms have other operands, so they must not be lifted as the supported ones
+/// that they resemble.
 #[test]
-fn what_has_no_meaning() {
+fn unsupported_forms_have_no_meaning() {
     for word in [
         0xd890060080670404,
         0xd990060080670404,

@@ -19,7 +19,12 @@ pub(super) fn outputs(case: &InstrCase<'_>) -> Option<InstrOutputs> {
 /// Adds two summands, each with its negation, and a carry-in.
 ///
 /// A negated word is complemented and 1 is carried in, so that the carry flag of a subtraction means "no borrow".
-fn add_with_carry(case: &InstrCase<'_>, summands: [(u32, bool); 2], more: i128, chained: bool) -> InstrOutputs {
+fn add_with_carry(
+    case: &InstrCase<'_>,
+    summands: [(u32, bool); 2],
+    more: i128,
+    chained: bool,
+) -> InstrOutputs {
     let minus = summands.iter().any(|&(_, minus)| minus);
     let turned = |(value, minus): (u32, bool)| if minus { !value } else { value };
     let carried = match chained {
@@ -40,7 +45,7 @@ fn add_with_carry(case: &InstrCase<'_>, summands: [(u32, bool); 2], more: i128, 
 }
 
 fn sum(case: &InstrCase<'_>) -> Option<InstrOutputs> {
-    let summands = [0, 1].map(|place| (case.operand_bits(place), case.is_negated(place)));
+    let summands = [0, 1].map(|index| (case.operand_bits(index), case.is_negated(index)));
     if case.has(".SAT") {
         let of = |(value, minus): (u32, bool)| {
             let value = sign_extend(value, 32);
@@ -54,17 +59,21 @@ fn sum(case: &InstrCase<'_>) -> Option<InstrOutputs> {
 }
 
 fn sum_of_three(case: &InstrCase<'_>) -> Option<InstrOutputs> {
-    let read = |place: usize| {
-        let mut value = i128::from(case.operand_bits(place));
-        if case.immediate(place).is_some() {
-            value = sign_extend(case.operand_bits(place), 20);
+    let read = |index: usize| {
+        let mut value = i128::from(case.operand_bits(index));
+        if case.immediate(index).is_some() {
+            value = sign_extend(case.operand_bits(index), 20);
         }
-        match case.select(place) {
+        match case.select(index) {
             ".H0" => value %= 1 << 16,
             ".H1" => value >>= 16,
             _ => {}
         }
-        if case.is_negated(place) { -value } else { value }
+        if case.is_negated(index) {
+            -value
+        } else {
+            value
+        }
     };
     let (a, b, c) = (read(0), read(1), read(2));
     if case.has(".RS") {
@@ -80,7 +89,7 @@ fn sum_of_three(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     if chained || case.sets_cc() {
         // Unsigned words: the carry out is 0, 1 or 2, one unit each in the carry and the overflow flag. A negated word
         // is complemented, with 1 carried into the lowest word.
-        let minus = [0, 1, 2].map(|place| case.is_negated(place));
+        let minus = [0, 1, 2].map(|index| case.is_negated(index));
         let count = minus.iter().filter(|minus| **minus).count() as i128;
         let mut words = [a, b, c].map(|value| i128::from(value as u32));
         for (word, minus) in words.iter_mut().zip(minus) {
@@ -113,8 +122,16 @@ fn scaled(case: &InstrCase<'_>) -> Option<InstrOutputs> {
         return Some(outputs);
     }
     let shifted = (u64::from(case.operand_bits(0)) << case.immediate(2)?) as u32;
-    let summands = [(shifted, case.is_negated(0)), (case.operand_bits(1), case.is_negated(1))];
-    Some(add_with_carry(case, summands, case.has(".PO").into(), false))
+    let summands = [
+        (shifted, case.is_negated(0)),
+        (case.operand_bits(1), case.is_negated(1)),
+    ];
+    Some(add_with_carry(
+        case,
+        summands,
+        case.has(".PO").into(),
+        false,
+    ))
 }
 
 /// Returns the product, or its high word with `.HI`.
@@ -148,12 +165,16 @@ fn multiply_and_add(case: &InstrCase<'_>) -> Option<InstrOutputs> {
 }
 
 fn multiply_halves(case: &InstrCase<'_>) -> Option<InstrOutputs> {
-    let (a, b, c) = (case.operand_bits(0), case.operand_bits(1), case.operand_bits(2));
+    let (a, b, c) = (
+        case.operand_bits(0),
+        case.operand_bits(1),
+        case.operand_bits(2),
+    );
     let sign_a = case.has(".S16.U16") || case.has(".S16.S16");
     let sign_b = case.has(".U16.S16") || case.has(".S16.S16");
-    let half = |place: usize, sign| {
-        let from = if case.select(place) == ".H1" { 16 } else { 0 };
-        bit_field(case.operand_bits(place), from, 16, sign)
+    let half = |index: usize, sign| {
+        let from = if case.select(index) == ".H1" { 16 } else { 0 };
+        bit_field(case.operand_bits(index), from, 16, sign)
     };
     let shift = if case.has(".PSL") { 16 } else { 0 };
     let product = ((half(0, sign_a) * half(1, sign_b)) << shift) as u32;
@@ -188,7 +209,7 @@ fn multiply_halves(case: &InstrCase<'_>) -> Option<InstrOutputs> {
 
 fn extreme(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let with_sign = !case.has(".U32");
-    let [a, b] = [0, 1].map(|place| bit_field(case.operand_bits(place), 0, 32, with_sign));
+    let [a, b] = [0, 1].map(|index| bit_field(case.operand_bits(index), 0, 32, with_sign));
     let smaller = case.predicate(2);
     let chosen = |first_is_less: bool| if first_is_less == smaller { a } else { b };
     if case.has(".XLO") {

@@ -11,10 +11,17 @@ pub(super) fn outputs(case: &InstrCase<'_>) -> Option<InstrOutputs> {
         "SHF" => funnel(case),
         "BFE" => extract(case),
         "BFI" => insert(case),
-        "POPC" => case.write_register((0..32).filter(|&at| bit(inverted_if_marked(case, 0), at)).count() as i128),
+        "POPC" => case.write_register(
+            (0..32)
+                .filter(|&at| bit(inverted_if_marked(case, 0), at))
+                .count() as i128,
+        ),
         "FLO" => highest(case),
         "PRMT" => permute(case),
-        "SEL" => case.write_register(case.operand_bits(if case.predicate(2) { 0 } else { 1 }).into()),
+        "SEL" => case.write_register(
+            case.operand_bits(if case.predicate(2) { 0 } else { 1 })
+                .into(),
+        ),
         "MOV" | "MOV32I" => moved(case),
         _ => None,
     }
@@ -29,9 +36,9 @@ fn from_bits(of: impl Fn(u32) -> bool) -> u32 {
 }
 
 /// Bits of an operand, complemented if it has a tilde.
-fn inverted_if_marked(case: &InstrCase<'_>, place: usize) -> u32 {
-    let value = case.operand_bits(place);
-    match case.reads[place].invert {
+fn inverted_if_marked(case: &InstrCase<'_>, index: usize) -> u32 {
+    let value = case.operand_bits(index);
+    match case.reads[index].invert {
         true => u32::MAX - value,
         false => value,
     }
@@ -68,7 +75,7 @@ fn logic(case: &InstrCase<'_>) -> Option<InstrOutputs> {
 }
 
 fn table(case: &InstrCase<'_>) -> Option<InstrOutputs> {
-    let words = [0, 1, 2].map(|place| case.operand_bits(place));
+    let words = [0, 1, 2].map(|index| case.operand_bits(index));
     let table = case.immediate(3)?;
     let value = from_bits(|at| {
         let number = words
@@ -100,7 +107,7 @@ fn shift_right(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let (a, by) = (reversed_if_marked(case), amount(case, 32));
     let filled = !case.has(".U32") && bit(a, 31);
     let value = from_bits(|at| match at + by {
-        place @ 0..32 => bit(a, place),
+        index @ 0..32 => bit(a, index),
         _ => filled,
     });
     case.write_register(value.into())
@@ -110,15 +117,15 @@ fn funnel(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let long = case.has(".U64") || case.has(".S64");
     let by = i64::from(amount(case, if long { 64 } else { 32 }));
     let (low, high) = (case.operand_bits(0), case.operand_bits(2));
-    let at = |place: i64| match place {
+    let at = |index: i64| match index {
         ..0 => false,
-        0..32 => bit(low, place as u32),
-        32..64 => bit(high, place as u32 - 32),
+        0..32 => bit(low, index as u32),
+        32..64 => bit(high, index as u32 - 32),
         _ => case.has(".S64") && bit(high, 31),
     };
-    let value = from_bits(|place| match case.has(".L") {
-        true => at(i64::from(place) + 32 - by),
-        false => at(i64::from(place) + by),
+    let value = from_bits(|index| match case.has(".L") {
+        true => at(i64::from(index) + 32 - by),
+        false => at(i64::from(index) + by),
     });
     case.write_register(value.into())
 }
@@ -159,22 +166,26 @@ fn highest(case: &InstrCase<'_>) -> Option<InstrOutputs> {
 }
 
 fn permute(case: &InstrCase<'_>) -> Option<InstrOutputs> {
-    let (a, choice, b) = (case.operand_bits(0), case.operand_bits(1), case.operand_bits(2));
+    let (a, choice, b) = (
+        case.operand_bits(0),
+        case.operand_bits(1),
+        case.operand_bits(2),
+    );
     let mut bytes = [0; 8];
     for (at, byte) in bytes.iter_mut().enumerate() {
         *byte = (if at < 4 { a } else { b }) >> (8 * (at % 4)) & 0xff;
     }
     let n = (choice & 3) as usize;
     let mode = case.view.modifiers.first().copied().unwrap_or("");
-    let of = |place: usize| match mode {
-        ".F4E" => bytes[n + place],
-        ".B4E" => bytes[(n + 8 - place) % 8],
+    let of = |index: usize| match mode {
+        ".F4E" => bytes[n + index],
+        ".B4E" => bytes[(n + 8 - index) % 8],
         ".RC8" => bytes[n],
-        ".ECL" => bytes[place.max(n)],
-        ".ECR" => bytes[place.min(n)],
-        ".RC16" => bytes[(n % 2) * 2 + place % 2],
+        ".ECL" => bytes[index.max(n)],
+        ".ECR" => bytes[index.min(n)],
+        ".RC16" => bytes[(n % 2) * 2 + index % 2],
         _ => {
-            let digit = (choice >> (4 * place) & 15) as usize;
+            let digit = (choice >> (4 * index) & 15) as usize;
             match (digit > 7, bytes[digit % 8]) {
                 (true, 128..) => 0xff,
                 (true, _) => 0,
@@ -184,7 +195,7 @@ fn permute(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     };
     case.write_register(
         (0..4)
-            .map(|place| i128::from(of(place)) << (8 * place))
+            .map(|index| i128::from(of(index)) << (8 * index))
             .sum(),
     )
 }

@@ -56,7 +56,7 @@ fn compared(case: &InstrCase<'_>) -> Option<bool> {
     let comparisons = [".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".T"];
     let mut modifiers = case.view.modifiers.iter();
     let comparison = *modifiers.find(|text| comparisons.contains(text))?;
-    let [a, b] = [0, 1].map(|place| bit_field(case.operand_bits(place), 0, 32, !case.has(".U32")));
+    let [a, b] = [0, 1].map(|index| bit_field(case.operand_bits(index), 0, 32, !case.has(".U32")));
     if !case.has(".X") {
         return holds(comparison, a.cmp(&b));
     }
@@ -108,7 +108,7 @@ pub(super) fn pair(case: &InstrCase<'_>, truth: bool, third: bool) -> Option<Ins
 
 /// Test of the condition code, case by case. Sign and zero together encode "unordered" of floats.
 fn tested(case: &InstrCase<'_>) -> Option<bool> {
-    let [zero, sign, carry, overflow] = [0, 1, 2, 3].map(|place| case.flag(place));
+    let [zero, sign, carry, overflow] = [0, 1, 2, 3].map(|index| case.flag(index));
     let others = [".BF", ".AND", ".OR", ".XOR"];
     let mut modifiers = case.view.modifiers.iter();
     let name = *modifiers.find(|text| !others.contains(text))?;

@@ -1,9 +1,9 @@
 //! Reference of video instructions and IDP: arithmetic on bytes and halves, exact up to the final truncation.
 
-use super::{InstrCase, InstrOutputs, compare, bit_field};
+use super::{InstrCase, InstrOutputs, bit_field, compare};
 
 pub(super) fn outputs(case: &InstrCase<'_>) -> Option<InstrOutputs> {
-    let sign = |place: usize| if case.is_negated(place) { -1 } else { 1 };
+    let sign = |index: usize| if case.is_negated(index) { -1 } else { 1 };
     match case.view.mnemonic {
         "VADD" => {
             let (a, b) = operands(case, true)?;
@@ -67,14 +67,14 @@ fn operands(case: &InstrCase<'_>, second_signed: bool) -> Option<(i128, i128)> {
     Some((operand(case, 0, a), operand(case, 1, b)))
 }
 
-fn operand(case: &InstrCase<'_>, place: usize, (bits, sign): (u32, bool)) -> i128 {
-    let from = match case.select(place) {
+fn operand(case: &InstrCase<'_>, index: usize, (bits, sign): (u32, bool)) -> i128 {
+    let from = match case.select(index) {
         ".B1" => 8,
         ".B2" | ".H1" => 16,
         ".B3" => 24,
         _ => 0,
     };
-    bit_field(case.operand_bits(place), from, bits, sign)
+    bit_field(case.operand_bits(index), from, bits, sign)
 }
 
 fn clamped(value: i128, bits: u32, signed: bool) -> i128 {
@@ -86,14 +86,14 @@ fn clamped(value: i128, bits: u32, signed: bool) -> i128 {
 
 /// Saturates a value, combines it with the third operand and inserts it into the selected part of the result.
 fn finish(case: &InstrCase<'_>, mut value: i128, signed: bool) -> Option<InstrOutputs> {
-    let places = [
+    let fields = [
         (".MRG_16H", 16, 16),
         (".MRG_16L", 0, 16),
         (".MRG_8B0", 0, 8),
         (".MRG_8B2", 16, 8),
     ];
-    let place = places.iter().find(|(text, ..)| case.has(text));
-    let (from, bits) = place.map_or((0, 32), |&(_, from, bits)| (from, bits));
+    let field = fields.iter().find(|(text, ..)| case.has(text));
+    let (from, bits) = field.map_or((0, 32), |&(_, from, bits)| (from, bits));
     if case.has(".SAT") {
         value = clamped(value, bits, signed);
     }
@@ -112,7 +112,7 @@ fn finish(case: &InstrCase<'_>, mut value: i128, signed: bool) -> Option<InstrOu
 fn multiply_and_add(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let [a, b] = formats(case, true)?;
     let signed = a.1 || b.1 || case.is_negated(0) || case.is_negated(2);
-    let sign = |place: usize| if case.is_negated(place) { -1 } else { 1 };
+    let sign = |index: usize| if case.is_negated(index) { -1 } else { 1 };
     let product = sign(0) * operand(case, 0, a) * operand(case, 1, b);
     let third = sign(2) * bit_field(case.operand_bits(2), 0, 32, signed);
     let mut value = product + third + i128::from(case.has(".PO"));
@@ -130,17 +130,18 @@ fn multiply_and_add(case: &InstrCase<'_>) -> Option<InstrOutputs> {
 
 fn bytes(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let [uu, us, su] = [".U8.U8", ".U8.S8", ".S8.U8"].map(|text| case.has(text));
-    let distance = |place: u32| {
-        let a = bit_field(case.operand_bits(0), 8 * place, 8, !uu && !us);
-        let b = bit_field(case.operand_bits(1), 8 * place, 8, !uu && !su);
+    let distance = |index: u32| {
+        let a = bit_field(case.operand_bits(0), 8 * index, 8, !uu && !us);
+        let b = bit_field(case.operand_bits(1), 8 * index, 8, !uu && !su);
         (a - b).abs()
     };
     if case.has(".ACC") {
-        return case.write_register((0..4).map(distance).sum::<i128>() + i128::from(case.operand_bits(2)));
+        return case
+            .write_register((0..4).map(distance).sum::<i128>() + i128::from(case.operand_bits(2)));
     }
     case.write_register(
         (0..4)
-            .map(|place| (distance(place) % 256) << (8 * place))
+            .map(|index| (distance(index) % 256) << (8 * index))
             .sum(),
     )
 }
