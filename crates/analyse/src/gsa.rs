@@ -344,8 +344,8 @@ impl<'a> Gsa<'a> {
     }
 
     fn branch_outcomes(&mut self, branches: &[usize]) -> Vec<Input> {
-        let way = |&branch: &usize| gate(self.branch_outcome(NodeId(branch as u32)));
-        branches.iter().map(way).collect()
+        let outcome = |&branch: &usize| gate(self.branch_outcome(NodeId(branch as u32)));
+        branches.iter().map(outcome).collect()
     }
 
     /// The values of a cell that arrive at `node` over the edges from `sources`, each once.

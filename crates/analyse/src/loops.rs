@@ -72,82 +72,115 @@ impl Loops {
         thread: &ThreadCfg,
         steps: impl Iterator<Item = (NodeId, &'a WarpStep)>,
     ) -> Loops {
-        let space = &thread.space;
-        let shared_returns: BTreeSet<EntryId> = space
-            .entries
-            .iter()
-            .filter(|(_, e)| e.tag == Tag::Ret && space.shared_calls.contains_key(&e.pushed_by))
-            .map(|(id, _)| id)
-            .collect();
-        let direct = steps.filter_map(|(from, step)| {
-            let shared = matches!(step.via, Via::Resume(id) if shared_returns.contains(&id));
-            Some((from.index(), step.to.filter(|_| !shared)?.index()))
-        });
-        let call_to_return = shared_returns.iter().map(|&id| {
-            let entry = space.entries.get(id);
-            (entry.pushed_by.index(), entry.resume.index())
-        });
-        let graph = Digraph::new(space.len(), direct.chain(call_to_return));
+        let shared_returns = shared_returns(thread);
+        let graph = loop_graph(thread, steps, &shared_returns);
         let forest = LoopForest::build(&graph, thread.entry.index());
-
-        let node = |index: usize| NodeId(index as u32);
-        let first = |n: NodeId| space.block(n).first;
-        let recursive: BTreeSet<OpIndex> = space
-            .shared_calls
-            .values()
-            .filter(|call| call.recursive)
-            .map(|call| call.callee)
-            .collect();
-        let mut by_headers: BTreeMap<Vec<OpIndex>, LoopSite> = BTreeMap::new();
-        let key = |headers: &[usize]| -> Vec<OpIndex> {
-            let ops: BTreeSet<OpIndex> = headers.iter().map(|&h| first(node(h))).collect();
-            ops.into_iter().collect()
-        };
-        for (_, found) in forest.loops() {
-            let ops = key(&found.headers);
-            let site = by_headers.entry(ops.clone()).or_insert_with(|| LoopSite {
-                headers: ops
-                    .iter()
-                    .filter_map(|&op| Some(code.get(op)?.addr))
-                    .collect(),
-                depth: found.depth,
-                recursion: ops.iter().copied().find(|op| recursive.contains(op)),
-                contexts: 0,
-                latches: BTreeSet::new(),
-            });
-            site.contexts += 1;
-            site.depth = site.depth.max(found.depth);
-            let goes_back = |from: &usize| {
-                graph
-                    .successors(*from)
-                    .iter()
-                    .any(|to| found.headers.contains(to))
-            };
-            let latches = found.body.iter().copied().filter(goes_back);
-            site.latches.extend(
-                latches.filter_map(|from| Some(code.get(space.block(node(from)).last)?.addr)),
-            );
-        }
-        let index: BTreeMap<Vec<OpIndex>, usize> = by_headers
+        let sites = loop_sites(code, thread, &graph, &forest);
+        let fact_of: BTreeMap<&[OpIndex], usize> = sites
             .keys()
             .enumerate()
-            .map(|(i, ops)| (ops.clone(), i))
+            .map(|(fact, headers)| (headers.as_slice(), fact))
             .collect();
-        Loops {
-            loops: forest
-                .loops()
-                .map(|(_, found)| CountedLoop {
+        let node = |index: usize| NodeId(index as u32);
+        let loops = forest
+            .loops()
+            .map(|(_, found)| {
+                let headers = header_ops(thread, &found.headers);
+                CountedLoop {
                     headers: found.headers.iter().map(|&h| node(h)).collect(),
                     body: found.body.iter().map(|&n| node(n)).collect(),
-                    fact: index.get(&key(&found.headers)).copied().unwrap_or_default(),
-                })
-                .collect(),
+                    fact: fact_of.get(headers.as_slice()).copied().unwrap_or_default(),
+                }
+            })
+            .collect();
+        Loops {
+            loops,
             parents: forest
                 .loops()
                 .map(|(_, found)| found.parent.map(|p| p.0))
                 .collect(),
-            sites: by_headers.into_values().collect(),
+            sites: sites.into_values().collect(),
             shared_returns,
         }
     }
+}
+
+/// Return entries of calls into shared contexts.
+fn shared_returns(thread: &ThreadCfg) -> BTreeSet<EntryId> {
+    let space = &thread.space;
+    space
+        .entries
+        .iter()
+        .filter(|(_, e)| e.tag == Tag::Ret && space.shared_calls.contains_key(&e.pushed_by))
+        .map(|(id, _)| id)
+        .collect()
+}
+
+/// The graph of `steps`, with edges from calls to their return points in place of returns from shared contexts.
+fn loop_graph<'a>(
+    thread: &ThreadCfg,
+    steps: impl Iterator<Item = (NodeId, &'a WarpStep)>,
+    shared_returns: &BTreeSet<EntryId>,
+) -> Digraph {
+    let space = &thread.space;
+    let direct = steps.filter_map(|(from, step)| {
+        let shared = matches!(step.via, Via::Resume(id) if shared_returns.contains(&id));
+        Some((from.index(), step.to.filter(|_| !shared)?.index()))
+    });
+    let call_to_return = shared_returns.iter().map(|&id| {
+        let entry = space.entries.get(id);
+        (entry.pushed_by.index(), entry.resume.index())
+    });
+    Digraph::new(space.len(), direct.chain(call_to_return))
+}
+
+/// First operations of header nodes, ascending: the identity of a loop over all contexts.
+fn header_ops(thread: &ThreadCfg, headers: &[usize]) -> Vec<OpIndex> {
+    let first = |&header: &usize| thread.space.block(NodeId(header as u32)).first;
+    let ops: BTreeSet<OpIndex> = headers.iter().map(first).collect();
+    ops.into_iter().collect()
+}
+
+/// Loops of all contexts by their header operations.
+fn loop_sites(
+    code: &Code,
+    thread: &ThreadCfg,
+    graph: &Digraph,
+    forest: &LoopForest,
+) -> BTreeMap<Vec<OpIndex>, LoopSite> {
+    let space = &thread.space;
+    let recursive: BTreeSet<OpIndex> = space
+        .shared_calls
+        .values()
+        .filter(|call| call.recursive)
+        .map(|call| call.callee)
+        .collect();
+    let mut sites: BTreeMap<Vec<OpIndex>, LoopSite> = BTreeMap::new();
+    for (_, found) in forest.loops() {
+        let ops = header_ops(thread, &found.headers);
+        let site = sites.entry(ops.clone()).or_insert_with(|| LoopSite {
+            headers: ops
+                .iter()
+                .filter_map(|&op| Some(code.get(op)?.addr))
+                .collect(),
+            depth: found.depth,
+            recursion: ops.iter().copied().find(|op| recursive.contains(op)),
+            contexts: 0,
+            latches: BTreeSet::new(),
+        });
+        site.contexts += 1;
+        site.depth = site.depth.max(found.depth);
+        let is_latch = |from: &usize| {
+            graph
+                .successors(*from)
+                .iter()
+                .any(|to| found.headers.contains(to))
+        };
+        let latches = found.body.iter().copied().filter(is_latch);
+        site.latches.extend(latches.filter_map(|from| {
+            let last = space.block(NodeId(from as u32)).last;
+            Some(code.get(last)?.addr)
+        }));
+    }
+    sites
 }

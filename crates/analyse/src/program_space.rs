@@ -267,7 +267,7 @@ impl ProgramSpace {
                     .ok_or_else(|| site.no_target(*callee))?;
                 ControlOp::Call { resume, callee }
             }
-            ControlEffect::Unwind(token) => ControlOp::Pop(site.tag(*token)?),
+            ControlEffect::Pop(token) => ControlOp::Pop(site.tag(*token)?),
             ControlEffect::Exit | ControlEffect::End => ControlOp::Exit,
             ControlEffect::Indirect { .. } => {
                 return Err(site.refuse(Reason::UnknownIndirectTarget));

@@ -122,7 +122,7 @@ fn control_flow(code: &Code) -> Digraph {
                 edges.extend(target_index(target).map(|to| (hub(*token), to)));
                 goes_on = true;
             }
-            ControlEffect::Unwind(token) => edges.push((here, hub(*token))),
+            ControlEffect::Pop(token) => edges.push((here, hub(*token))),
             ControlEffect::Indirect {
                 anchor, relative, ..
             } => {

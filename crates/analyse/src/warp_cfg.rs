@@ -3,11 +3,11 @@
 //! Worklist iteration over abstract warp states ([`warpbound_simt::warp`]) on the nodes of the thread-level graph.
 //! Within a block only agreement changes; the last operation determines the steps.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use warpbound_graph::{DataflowProblem, Solution, solve};
-use warpbound_ir::{Cell, Code};
-use warpbound_simt::warp::{AgreementDomain, KnownCondition, Via, WarpModel, WarpState, WarpStep};
+use warpbound_ir::{Cell, Code, ExecCondition};
+use warpbound_simt::warp::{AgreementDomain, ControlOp, KnownCondition, Via, WarpModel, WarpState, WarpStep};
 use warpbound_simt::{NodeId, Tag};
 
 use crate::agreement::{
@@ -56,7 +56,7 @@ impl WarpCfg {
             code,
             steps: vec![Vec::new(); thread.space.len()],
             divergent: BTreeSet::new(),
-            scattered_calls: BTreeSet::new(),
+            divergent_calls: BTreeSet::new(),
             thread,
             launch,
             model: *model,
@@ -68,7 +68,7 @@ impl WarpCfg {
         Ok(WarpCfg {
             steps: explorer.steps,
             divergent: explorer.divergent,
-            divergent_calls: explorer.scattered_calls,
+            divergent_calls: explorer.divergent_calls,
             used: explorer.used,
             states,
         })
@@ -130,10 +130,33 @@ struct Explorer<'a> {
     model: WarpModel,
     steps: Vec<Vec<WarpStep>>,
     divergent: BTreeSet<NodeId>,
-    scattered_calls: BTreeSet<NodeId>,
+    divergent_calls: BTreeSet<NodeId>,
     used: UsedAssumptions,
     /// Position of each node in a reverse postorder of the thread-level graph.
     rank: Vec<u64>,
+}
+
+impl Explorer<'_> {
+    /// Whether the active lanes agree on `cells`, in a domain that has agreement.
+    fn active_agree(&self, state: &WarpState, cells: impl Iterator<Item = Cell>) -> bool {
+        self.model.agreement != AgreementDomain::Off && state.active_agree(cells.map(Cell::index))
+    }
+
+    /// Knowledge about the condition of a node's last operation; records the assumption that it rests on.
+    fn known_condition(&mut self, state: &WarpState, condition: ExecCondition) -> KnownCondition {
+        if condition.is_always() {
+            KnownCondition::Always
+        } else if condition.is_never() {
+            KnownCondition::Never
+        } else if self.active_agree(state, condition.cells()) {
+            self.used.condition_code |= condition.tests_cc();
+            KnownCondition::Agreed
+        } else {
+            KnownCondition::MayDiffer {
+                deciding_cell: condition.decided_by().map(Cell::index),
+            }
+        }
+    }
 }
 
 impl DataflowProblem for Explorer<'_> {
@@ -174,33 +197,19 @@ impl DataflowProblem for Explorer<'_> {
         let Some(last) = self.code.get(block.last) else {
             return Ok(());
         };
-        let agree = |state: &WarpState, cells: &mut dyn Iterator<Item = Cell>| {
-            self.model.agreement != AgreementDomain::Off
-                && state.active_agree(cells.map(Cell::index))
-        };
-        let base_agrees = agree(&state, &mut indirect_base(&last.control).into_iter());
+        let base = indirect_base(&last.control);
+        let base_agrees = self.active_agree(&state, base.into_iter());
         if resolved.external.is_some() {
-            if !base_agrees && indirect_base(&last.control).is_some() {
-                self.scattered_calls.insert(here);
+            if !base_agrees && base.is_some() {
+                self.divergent_calls.insert(here);
             }
             // The callee may write any cell.
             let all: Vec<usize> = (0..Cell::COUNT).collect();
             state.write(&all, false, false);
         }
-        let condition = if resolved.condition.is_always() {
-            KnownCondition::Always
-        } else if resolved.condition.is_never() {
-            KnownCondition::Never
-        } else if agree(&state, &mut resolved.condition.cells()) {
-            self.used.condition_code |= resolved.condition.tests_cc();
-            KnownCondition::Agreed
-        } else {
-            KnownCondition::MayDiffer {
-                deciding_cell: resolved.condition.decided_by().map(Cell::index),
-            }
-        };
+        let condition = self.known_condition(&state, resolved.condition);
         let op = with_agreement(&resolved.op, base_agrees);
-        let mut found = BTreeMap::new();
+        let mut steps = BTreeSet::new();
         let result = state.step(
             &op,
             condition,
@@ -211,7 +220,7 @@ impl DataflowProblem for Explorer<'_> {
                 if let (Some(node), Some(to)) = (step.to, to) {
                     emit(node.index(), to);
                 }
-                found.insert(step, ());
+                steps.insert(step);
             },
         );
         result.map_err(|e| Refusal {
@@ -219,11 +228,11 @@ impl DataflowProblem for Explorer<'_> {
             reason: Reason::MayUnderflow(e.tag),
         })?;
         let diverges = matches!(condition, KnownCondition::MayDiffer { .. })
-            || matches!(&op, warpbound_simt::warp::ControlOp::IndirectJump { targets, agreed: false } if targets.len() > 1);
+            || matches!(&op, ControlOp::IndirectJump { targets, agreed: false } if targets.len() > 1);
         if diverges && self.model.may_diverge {
             self.divergent.insert(here);
         }
-        self.steps[node] = found.into_keys().collect();
+        self.steps[node] = steps.into_iter().collect();
         Ok(())
     }
 

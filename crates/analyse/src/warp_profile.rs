@@ -80,8 +80,8 @@ pub struct WarpProfiler<'a> {
 }
 
 impl<'a> WarpProfiler<'a> {
-    /// A profiler of `code`, for at most `steps` instructions of lanes in all profiles together. `waits` gives the stall
-    /// cycles after an instruction; `region` bounds the execution of a region by a number of lanes with any values.
+    /// A profiler of `code`, for at most `steps` instructions of lanes in all profiles together. `waits` gives the
+    /// stall cycles after an instruction; `region` bounds the execution of a region by a number of lanes with any values.
     pub fn new(
         code: &'a Code,
         waits: &'a dyn Fn(OpIndex) -> u64,
@@ -133,7 +133,7 @@ impl<'a> WarpProfiler<'a> {
     /// [`Undecided`] if the warp depends on data and `region` gives no bound, or the steps are used up.
     pub fn profile(&mut self, lanes: &ProfiledWarp<'_>) -> Result<WarpProfile, Undecided> {
         'again: loop {
-            // Each restart knows one more data-dependent loop, so the number of loops limits the restarts.
+            // Each restart is for one more data-dependent loop, so the number of loops limits the restarts.
             let mut run = Run::new(self, lanes);
             while run.state.frames.active() != 0 {
                 if run.step()? == ProfileStep::Restart {

@@ -1,4 +1,4 @@
-//! How long the flow models of random programs take to bound: `cargo bench -p warpbound-bound`.
+//! Time to bound the flow models of random programs: `cargo bench -p warpbound-bound`.
 #![allow(clippy::expect_used, reason = "benchmarks")]
 
 #[path = "../tests/it/generate.rs"]
@@ -41,7 +41,7 @@ fn warp(bencher: Bencher<'_, '_>, size: usize) {
     bound(bencher, &program(size).warp_model(32));
 }
 
-/// The same with a limit that makes the relaxation's optimum fractional, so that the integer solver is asked.
+/// The same with a limit that makes the relaxation's optimum fractional, so that the integer solver runs.
 #[divan::bench(args = [100, 500], sample_count = 5)]
 fn fractional(bencher: Bencher<'_, '_>, size: usize) {
     let mut model = program(size).warp_model(32);

@@ -9,7 +9,7 @@
 //! about the barriers ([`StallRule`]).
 
 use warpbound_base::{Cycles, UpperBound};
-use warpbound_simt::epochs::{EpochArrival, Epoch};
+use warpbound_simt::epochs::{Epoch, EpochArrival};
 
 /// Work of one warp of a block.
 #[derive(Clone, PartialEq, Eq, Debug)]

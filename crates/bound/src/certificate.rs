@@ -62,7 +62,10 @@ pub fn verify(model: &IntegerProgram, certificate: &Certificate) -> Result<i128,
 /// # Errors
 ///
 /// Names the condition that does not hold.
-pub fn verify_infeasible(model: &IntegerProgram, multipliers: &[BigRational]) -> Result<(), Diagnostic> {
+pub fn verify_infeasible(
+    model: &IntegerProgram,
+    multipliers: &[BigRational],
+) -> Result<(), Diagnostic> {
     let costs = vec![0; model.vars().len()];
     if implied_bound(model, &costs, multipliers)?.is_negative() {
         Ok(())
@@ -209,7 +212,9 @@ pub fn evaluate(model: &IntegerProgram, point: &[u128]) -> Result<BigInt, Diagno
     for row in model.rows() {
         let mut left = BigInt::zero();
         for &(var, coefficient) in &row.terms {
-            let value = point.get(var.index()).ok_or_else(|| foreign_variable(&row.label))?;
+            let value = point
+                .get(var.index())
+                .ok_or_else(|| foreign_variable(&row.label))?;
             left += BigInt::from(*value) * coefficient;
         }
         let right = BigInt::from(row.rhs);

@@ -127,7 +127,9 @@ impl Rational {
     }
 
     pub(crate) fn add(&self, other: &Rational) -> Rational {
-        if let (Rational::Small { num: a, den: b }, Rational::Small { num: c, den: d }) = (self, other) {
+        if let (Rational::Small { num: a, den: b }, Rational::Small { num: c, den: d }) =
+            (self, other)
+        {
             let (a, b, c, d) = (
                 i128::from(*a),
                 i128::from(*b),
@@ -154,7 +156,9 @@ impl Rational {
         if self.is_zero() || other.is_zero() {
             return Rational::ZERO;
         }
-        if let (Rational::Small { num: a, den: b }, Rational::Small { num: c, den: d }) = (self, other) {
+        if let (Rational::Small { num: a, den: b }, Rational::Small { num: c, den: d }) =
+            (self, other)
+        {
             // A numerator shares factors only with the other's denominator, as both are in lowest terms.
             let across = |num: i64, den: i64| match den {
                 1 => (num, 1),

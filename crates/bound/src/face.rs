@@ -12,7 +12,7 @@ use crate::simplex::Simplex;
 /// Maximum number of counts to round before the search gives up.
 const MAX_ROUNDED: usize = 64;
 
-/// Finds an integer point of the program behind `reduced` with the objective of the optimum in `simplex`. `None` if
+/// Finds an integer point of the original program of `reduced` with the objective of the optimum in `simplex`. `None` if
 /// these steps reach none, although there may be one.
 ///
 /// Fractional counts are lowered to the next integer one after the other, or raised where that is not possible, and

@@ -44,7 +44,10 @@ struct Exchange {
 
 impl LuFactors {
     /// Factorizes `columns` (`height` of them); returns the slot of each too. `None` if they are linearly dependent.
-    pub(crate) fn factorize(height: usize, columns: &[&[(usize, Rational)]]) -> Option<(LuFactors, Vec<usize>)> {
+    pub(crate) fn factorize(
+        height: usize,
+        columns: &[&[(usize, Rational)]],
+    ) -> Option<(LuFactors, Vec<usize>)> {
         let mut row_uses = vec![0usize; height];
         for (row, _) in columns.iter().flat_map(|column| column.iter()) {
             row_uses[*row] += 1;
@@ -251,7 +254,10 @@ fn eliminate(
 }
 
 /// Elimination order of the columns, with the pivot row where the structure alone decides it.
-fn elimination_order(height: usize, columns: &[&[(usize, Rational)]]) -> Vec<(usize, Option<usize>)> {
+fn elimination_order(
+    height: usize,
+    columns: &[&[(usize, Rational)]],
+) -> Vec<(usize, Option<usize>)> {
     let uses = columns.iter().enumerate();
     let uses = uses.flat_map(|(index, column)| column.iter().map(move |(row, _)| (*row, index)));
     let by_row = CompressedLists::gather(height, 0, uses.clone().map(|(row, _)| row), uses);
@@ -282,7 +288,13 @@ fn elimination_order(height: usize, columns: &[&[(usize, Rational)]]) -> Vec<(us
 
     // Singleton rows among the rest: lower triangular part.
     let mut row_count: Vec<usize> = (0..height)
-        .map(|row| by_row.list(row).iter().filter(|&&c| !column_done[c]).count())
+        .map(|row| {
+            by_row
+                .list(row)
+                .iter()
+                .filter(|&&c| !column_done[c])
+                .count()
+        })
         .collect();
     let mut single: Vec<usize> = (0..height)
         .filter(|&r| !row_done[r] && row_count[r] == 1)

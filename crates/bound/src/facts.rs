@@ -28,7 +28,7 @@ use warpbound_base::{CodeAddr, Diagnostic};
 
 use crate::never::{Never, address};
 
-use number::{MISSING, MAX_NUMBER, FactNumber};
+use number::{FactNumber, MAX_NUMBER, MISSING};
 
 /// Status of facts that were observed in runs.
 const OBSERVED: &str = "observed";
@@ -595,7 +595,13 @@ pub fn format_observed(name: &str, digest: &str, loops: &[String], calls: &[Stri
     format_facts(name, digest, &status, loops, calls)
 }
 
-fn format_facts(name: &str, digest: &str, status: &str, loops: &[String], calls: &[String]) -> String {
+fn format_facts(
+    name: &str,
+    digest: &str,
+    status: &str,
+    loops: &[String],
+    calls: &[String],
+) -> String {
     let mut text = format!(
         "[[kernel]]\nname = {}\ncode = {}\n{status}",
         quoted(name),

@@ -106,7 +106,12 @@ pub(crate) fn integral(point: &[Rational]) -> Option<Vec<u128>> {
 }
 
 /// Solves for the distances of the variables from `center`, each at most `radius`.
-fn solve_near(linear: &LinearProgram, center: &[Rational], reach: i32, nodes: usize) -> SolverResult {
+fn solve_near(
+    linear: &LinearProgram,
+    center: &[Rational],
+    reach: i32,
+    nodes: usize,
+) -> SolverResult {
     let mut variables = ProblemVariables::new();
     let mut objective = Expression::with_capacity(linear.width());
     let mut left = vec![Expression::default(); linear.height()];
@@ -266,7 +271,8 @@ mod tests {
     fn the_solver_finds_near_and_far_points() {
         let find = |model: &IntegerProgram, center: [i128; 2]| {
             let reduced = Reduced::new(&LinearProgram::relax(model));
-            integer_point(model, &reduced, &center.map(Rational::int), 10).map_err(|why| why.message)
+            integer_point(model, &reduced, &center.map(Rational::int), 10)
+                .map_err(|why| why.message)
         };
         assert_eq!(find(&sample(), [3, 0]), Ok(vec![3, 1]));
         let mut model = IntegerProgram::new();

@@ -7,7 +7,9 @@
 //! out, so that the program is unbounded where a loop bound is missing.
 
 use warpbound_simt::NodeId;
-use warpbound_simt::counts::{CountRow, CountSystem, CountVar, CountKind, Factor, RowRelation as CountRelation};
+use warpbound_simt::counts::{
+    CountKind, CountRow, CountSystem, CountVar, Factor, RowRelation as CountRelation,
+};
 use warpbound_simt::warp::Via;
 
 use crate::model::{IntegerProgram, Relation, VarId};

@@ -34,6 +34,6 @@ pub use certificate::{
 };
 pub use facts::{FactsFile, KernelFacts, LoopName, LoopNumbers};
 pub use ipet::{BoundTooLarge, Ipet, StatedCounts};
-pub use model::{IntegerProgram, Relation, Constraint, RowId, Var, VarId};
+pub use model::{Constraint, IntegerProgram, Relation, RowId, Var, VarId};
 pub use never::{Never, NeverIndex};
-pub use solve::{Certified, Conflict, Effort, SolveOutcome, Ray, solve};
+pub use solve::{Certified, Conflict, Effort, Ray, SolveOutcome, solve};

@@ -46,7 +46,11 @@ impl LinearProgram {
                 .map(|var| Rational::int(var.cost.into()))
                 .collect(),
             relation: model.rows().iter().map(|row| row.relation).collect(),
-            rhs: model.rows().iter().map(|row| Rational::int(row.rhs)).collect(),
+            rhs: model
+                .rows()
+                .iter()
+                .map(|row| Rational::int(row.rhs))
+                .collect(),
         }
     }
 

@@ -96,7 +96,11 @@ impl Reduced {
 
     /// Expands row multipliers of the reduced program to the original program. `with_cost` is false for
     /// multipliers of a zero objective (a proof of infeasibility).
-    pub(crate) fn expand_multipliers(&self, reduced: &[Rational], with_cost: bool) -> Vec<Rational> {
+    pub(crate) fn expand_multipliers(
+        &self,
+        reduced: &[Rational],
+        with_cost: bool,
+    ) -> Vec<Rational> {
         let mut multipliers = vec![Rational::ZERO; self.original_height];
         for (&row, value) in self.rows.iter().zip(reduced) {
             multipliers[row] = value.clone();
@@ -147,7 +151,11 @@ impl Elimination {
     }
 
     /// Cheapest column that `row` defines, with its coefficient.
-    fn substitution_candidate(&self, row: usize, original: &LinearProgram) -> Option<(usize, Rational)> {
+    fn substitution_candidate(
+        &self,
+        row: usize,
+        original: &LinearProgram,
+    ) -> Option<(usize, Rational)> {
         if !self.row_alive[row] || original.relation[row] != Relation::Eq {
             return None;
         }

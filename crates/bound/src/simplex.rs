@@ -2,7 +2,7 @@ use std::cmp::Ordering;
 
 use warpbound_base::Deadline;
 
-use crate::exact::{Rational, Perturbed};
+use crate::exact::{Perturbed, Rational};
 use crate::factor::LuFactors;
 use crate::linear::LinearProgram;
 use crate::model::Relation;
@@ -67,7 +67,11 @@ type RatioStep = (Perturbed, Option<(usize, ColumnStatus)>);
 
 impl Simplex {
     /// Prepares the starting basis of `linear`, with a limit of `pivots` steps in total and a deadline.
-    pub(crate) fn new(linear: &LinearProgram, pivots: usize, deadline: Deadline) -> Option<Simplex> {
+    pub(crate) fn new(
+        linear: &LinearProgram,
+        pivots: usize,
+        deadline: Deadline,
+    ) -> Option<Simplex> {
         let (height, width) = (linear.height(), linear.width());
         let mut columns = CompressedLists::with_capacity(width + 2 * height);
         for column in &linear.columns {
@@ -152,7 +156,9 @@ impl Simplex {
             phase_one.resize(self.columns.len(), Rational::int(-1));
             match self.maximise(&phase_one) {
                 SimplexOutcome::Optimal => {}
-                SimplexOutcome::Unbounded { .. } => return SimplexOutcome::GaveUp("phase one without end"),
+                SimplexOutcome::Unbounded { .. } => {
+                    return SimplexOutcome::GaveUp("phase one without end");
+                }
                 other => return other,
             }
             let violated = (0..self.height)
@@ -394,7 +400,11 @@ impl Simplex {
                 }
                 Some((step, None)) => {
                     self.move_basic_values(&step, up, &alpha);
-                    self.status[entering] = if up { ColumnStatus::AtUpper } else { ColumnStatus::AtLower };
+                    self.status[entering] = if up {
+                        ColumnStatus::AtUpper
+                    } else {
+                        ColumnStatus::AtLower
+                    };
                     pricing.refresh(entering, false);
                 }
                 Some((step, Some((slot, side)))) => {

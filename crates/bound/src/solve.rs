@@ -126,7 +126,9 @@ fn try_solve(model: &IntegerProgram, effort: Effort) -> Result<SolveOutcome, Dia
     let mut simplex = Simplex::new(&reduced.linear, effort.pivots, effort.deadline)
         .ok_or_else(|| solver_gave_up("no starting basis"))?;
     match simplex.run() {
-        SimplexOutcome::Optimal => certify_optimum(model, &reduced, simplex, effort).map(SolveOutcome::Bounded),
+        SimplexOutcome::Optimal => {
+            certify_optimum(model, &reduced, simplex, effort).map(SolveOutcome::Bounded)
+        }
         SimplexOutcome::Infeasible { multipliers } => {
             let multipliers = to_rationals(&reduced.expand_multipliers(&multipliers, false));
             verify_infeasible(model, &multipliers)?;
@@ -138,7 +140,8 @@ fn try_solve(model: &IntegerProgram, effort: Effort) -> Result<SolveOutcome, Dia
             Ok(SolveOutcome::Infeasible(Conflict { rows, multipliers }))
         }
         SimplexOutcome::Unbounded { direction, column } => {
-            collect_rays(model, &reduced, simplex, direction, column, effort).map(SolveOutcome::Unbounded)
+            collect_rays(model, &reduced, simplex, direction, column, effort)
+                .map(SolveOutcome::Unbounded)
         }
         SimplexOutcome::GaveUp(why) => Err(solver_gave_up(why)),
     }

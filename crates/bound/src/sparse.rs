@@ -192,7 +192,10 @@ impl<T> CompressedLists<T> {
 }
 
 /// Transposes columns to `height` rows, or rows to columns.
-pub(crate) fn transposed(height: usize, lists: &CompressedLists<(usize, Rational)>) -> CompressedLists<(usize, Rational)> {
+pub(crate) fn transposed(
+    height: usize,
+    lists: &CompressedLists<(usize, Rational)>,
+) -> CompressedLists<(usize, Rational)> {
     let keys = lists.entries.iter().map(|(other, _)| *other);
     let entries = (0..lists.len()).flat_map(|list| {
         let entries = lists.list(list).iter();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
-use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{Args, Parser, ValueEnum, value_parser};
 use warpbound_driver::{
     AgreementDomain, CfgLevel, DivergenceOrder, FactReading, FactsFile, GroupDomain,
     ImageSelection, Interlock, PathOrder, SchedulerPolicy, Selection, Sm, StackDomain, StartCaches,
@@ -13,10 +13,10 @@ use warpbound_driver::{
 use warpbound_report::BoundFormat;
 
 use crate::input;
-use crate::later::Deferred;
+use crate::commands::Command;
 use crate::values::{Override, block, loop_default, named, parameter_override, seconds, selection};
 
-/// Bounds, simulates and audits GPU kernels, from their machine code
+/// Bound, simulate and audit GPU kernels, from their machine code
 #[derive(Parser)]
 #[command(name = "warpbound", version)]
 #[command(
@@ -25,30 +25,6 @@ use crate::values::{Override, block, loop_default, named, parameter_override, se
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum Command {
-    /// List the kernels of a cubin, or the images of a library
-    List(Deferred<ListArguments>),
-    /// Write images of a library as cubins
-    Extract(Deferred<ExtractArguments>),
-    /// Disassemble kernels, with decoded control words
-    Disasm(Deferred<DisasmArguments>),
-    /// Print the thread-level or warp-level control-flow graph of a kernel
-    Cfg(Deferred<CfgArguments>),
-    /// Simulate a launch of a kernel, cycle by cycle or without timing
-    Run(Deferred<RunArguments>),
-    /// Bound the cycles of a block of a mini-SIMT kernel, and estimate them by abstract CTA simulation
-    Cta(Deferred<CtaArguments>),
-    /// Execute a GPU kernel and compare each step of its warps with the claims of the analyses
-    Audit(Deferred<AuditArguments>),
-    /// Report which branches, loads and barriers may diverge, and why
-    Divergence(Deferred<DivergenceArguments>),
-    /// Print a template of a facts file, with a line per loop
-    Facts(Deferred<TemplateArguments>),
-    /// Bound the instructions that a warp of a kernel issues
-    Bound(Deferred<BoundArguments>),
 }
 
 /// Arguments of `list`.
@@ -162,9 +138,9 @@ pub(crate) struct AuditArguments {
     pub(crate) output: OutputArguments,
 }
 
-/// Arguments of `divergence`.
+/// Arguments of commands that report on each kernel.
 #[derive(Args)]
-pub(crate) struct DivergenceArguments {
+pub(crate) struct QueryArguments {
     #[command(flatten)]
     pub(crate) input: Input,
     /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
@@ -175,6 +151,13 @@ pub(crate) struct DivergenceArguments {
     pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
+}
+
+/// Arguments of `divergence`.
+#[derive(Args)]
+pub(crate) struct DivergenceArguments {
+    #[command(flatten)]
+    pub(crate) query: QueryArguments,
     #[command(flatten)]
     pub(crate) launch: LaunchArguments,
     #[command(flatten)]
@@ -246,7 +229,7 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) launch: LaunchInput,
     /// Execute a GPU kernel without timing: results, faults and instruction counts
-    #[arg(long, conflicts_with_all = ["machine", "scheduler", "pick", "set", "caches", "interlock", "sensitivities", "timeline", "events", "trace", "max_cycles"])]
+    #[arg(long, conflicts_with_all = ["machine", "scheduler", "selection", "set", "caches", "interlock", "sensitivities", "timeline", "events", "trace", "max_cycles"])]
     pub(crate) functional: bool,
     /// Add tables: cycles by SM, line and instruction; with --functional, counts by class, opcode, branch, memory and
     /// line
@@ -266,34 +249,34 @@ pub(crate) struct RunArguments {
     /// Policy that selects among ready warps [default: that of the machine]: loose round robin (lrr), greedy then
     /// oldest (gto), oldest, youngest, random:SEED, a warp whose unit most other warps need (contended-unit), or the
     /// same warp until it ends or waits at a barrier (run-to-barrier)
-    #[arg(long, value_name = "SCHEDULER", value_parser = value_parser!(SchedulerPolicy), help_heading = "GPU kernels with time")]
+    #[arg(long, value_name = "SCHEDULER", value_parser = value_parser!(SchedulerPolicy), help_heading = "Timed simulation of GPU kernels")]
     pub(crate) scheduler: Option<SchedulerPolicy>,
     /// Values of the machine's parameters, each within its range: typical, slow end, fast end, random (seed=N), lower
     /// end (lo) or upper end (hi) [default: typical]. For parameters without a slow end, such as cache sizes, slow and
     /// fast search the values if runs are short. lo and hi are not the fastest and the slowest run: for some
     /// parameters more is faster
-    #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = selection, help_heading = "GPU kernels with time")]
+    #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = selection, help_heading = "Timed simulation of GPU kernels")]
     pub(crate) selection: Option<Selection>,
     /// Set a parameter of the machine, named as in machine files: shared.latency=30; may be repeated. A name of older
     /// machine files that stands for a sum is accepted: dram.latency is l2.hit and dram.beyond_l2
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter_override, help_heading = "GPU kernels with time")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter_override, help_heading = "Timed simulation of GPU kernels")]
     pub(crate) set: Vec<Override>,
     /// L2 cache at the start: empty (cold), or holding buffers, constants and code (warm) [default: that of the launch
     /// file, else cold]
-    #[arg(long, value_parser = named::<StartCaches>(), help_heading = "GPU kernels with time")]
+    #[arg(long, value_parser = named::<StartCaches>(), help_heading = "Timed simulation of GPU kernels")]
     pub(crate) caches: Option<StartCaches>,
     /// Mechanism that delays dependent instructions: control words, as on the GPU, or a scoreboard of all registers
     /// [default: control-words]
-    #[arg(long, value_parser = named::<Interlock>(), help_heading = "GPU kernels with time")]
+    #[arg(long, value_parser = named::<Interlock>(), help_heading = "Timed simulation of GPU kernels")]
     pub(crate) interlock: Option<Interlock>,
     /// Repeat the simulation with both ends of each parameter's range, and report the changes of the cycles
-    #[arg(long, help_heading = "GPU kernels with time")]
+    #[arg(long, help_heading = "Timed simulation of GPU kernels")]
     pub(crate) sensitivities: bool,
     /// Write a timeline for ui.perfetto.dev, in which one microsecond stands for one cycle
-    #[arg(long, value_name = "FILE", help_heading = "GPU kernels with time")]
+    #[arg(long, value_name = "FILE", help_heading = "Timed simulation of GPU kernels")]
     pub(crate) timeline: Option<PathBuf>,
     /// Write the events as JSON lines
-    #[arg(long, value_name = "FILE", help_heading = "GPU kernels with time")]
+    #[arg(long, value_name = "FILE", help_heading = "Timed simulation of GPU kernels")]
     pub(crate) events: Option<PathBuf>,
     /// Print a line per cycle, address, instruction, lanes
     #[arg(long, help_heading = "mini-SIMT kernels")]

@@ -3,10 +3,12 @@
 use std::io::Write as _;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{CodeKind, Session};
-use warpbound_report::DivergenceWriter;
+use warpbound_driver::{CodeKind, Kernel, Session};
+use warpbound_report::{KernelReport, ReportWriter};
 
-use crate::arguments::{DisasmArguments, DivergenceArguments, Input, Style, TemplateArguments};
+use crate::arguments::{
+    DisasmArguments, DivergenceArguments, Input, QueryArguments, Style, TemplateArguments,
+};
 use crate::output::Output;
 use crate::{CommandError, UNUSABLE, flow_options, input, print_diagnostic};
 
@@ -41,27 +43,31 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
 
 /// Reports the divergence of kernels; returns the exit code.
 pub(crate) fn divergence(arguments: &DivergenceArguments) -> Result<u8, CommandError> {
-    let DivergenceArguments {
+    let options = flow_options(&arguments.launch, &arguments.domains);
+    report(&arguments.query, |session, kernel| {
+        session.divergence(kernel, &options)
+    })
+}
+
+/// Writes the report of each kernel that `query` makes; returns the exit code.
+fn report<R: KernelReport>(
+    arguments: &QueryArguments,
+    query: impl Fn(&Session, &Kernel) -> Result<R, Diagnostic>,
+) -> Result<u8, CommandError> {
+    let QueryArguments {
         input,
         kernel,
         format,
         output,
-        launch,
-        domains,
     } = arguments;
-    let options = flow_options(launch, domains);
     let out = Output::open(output.output.as_deref())?;
     let file = input.name();
-    let mut writer = DivergenceWriter::new(out, (*format).into(), &file);
-    let done = for_each_kernel(
-        input,
-        kernel.as_deref(),
-        CodeKind::Kernels,
-        |session, index| {
-            let report = session.divergence(session.kernel_at(index)?, &options)?;
-            Ok(writer.kernel(&report)?)
-        },
-    )?;
+    let mut writer = ReportWriter::new(out, (*format).into(), &file);
+    let kernel = kernel.as_deref();
+    let done = for_each_kernel(input, kernel, CodeKind::Kernels, |session, index| {
+        let report = query(session, session.kernel_at(index)?)?;
+        Ok(writer.kernel(&report)?)
+    })?;
     writer.finish()?.finish()?;
     Ok(done.code())
 }

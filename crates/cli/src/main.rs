@@ -6,6 +6,7 @@
 mod arguments;
 mod audit;
 mod bound;
+mod commands;
 mod cta;
 mod extract;
 mod graph;
@@ -27,7 +28,7 @@ use clap::error::ErrorKind;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{BoundOptions, FactsFile, LaunchFile, Library, Session};
 
-use arguments::{Arguments, Command, DomainArguments, FactsArguments, Input, LaunchArguments};
+use arguments::{Arguments, DomainArguments, FactsArguments, Input, LaunchArguments};
 use output::Output;
 
 const VIOLATED: u8 = 1;
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
             };
         }
     };
-    match execute(&arguments.command) {
+    match commands::execute(&arguments.command) {
         Ok(code) => ExitCode::from(code),
         Err(CommandError::Input(diagnostic)) => {
             print_diagnostic(&diagnostic);
@@ -79,22 +80,6 @@ impl From<Diagnostic> for CommandError {
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> CommandError {
         CommandError::Output(error)
-    }
-}
-
-/// Executes a command and returns the exit code.
-fn execute(command: &Command) -> Result<u8, CommandError> {
-    match command {
-        Command::List(arguments) => list::list(&arguments.0),
-        Command::Extract(arguments) => extract::extract(&arguments.0),
-        Command::Disasm(arguments) => kernels::disasm(&arguments.0),
-        Command::Cfg(arguments) => graph::graph(&arguments.0),
-        Command::Run(arguments) => run::run(&arguments.0),
-        Command::Cta(arguments) => cta::cta(&arguments.0),
-        Command::Audit(arguments) => audit::audit(&arguments.0),
-        Command::Divergence(arguments) => kernels::divergence(&arguments.0),
-        Command::Facts(arguments) => kernels::facts(&arguments.0),
-        Command::Bound(arguments) => bound::bound(&arguments.0),
     }
 }
 

@@ -123,6 +123,7 @@ impl BlockLaunch<'_> {
             },
             None => return 0,
         };
+        // A wait is at most the largest latency less the cycle of the issue (SOUNDNESS 6.1).
         latency.most.0.saturating_sub(1)
     }
 
@@ -158,6 +159,7 @@ impl BlockLaunch<'_> {
             match outliner.profile(&lanes) {
                 Ok(outline) => {
                     warp_profiles[usize::from(!outline.exact)] += 1;
+                    // Warps with equal profiles share an entry, so the sums of `block_bound` stay small for large blocks.
                     match positions.get(&outline.epochs) {
                         Some(&at) => works[at].1 += 1,
                         None => {
@@ -211,6 +213,7 @@ impl BlockLaunch<'_> {
         kinds
             .into_iter()
             .map(|(bounds, count)| {
+                // Issues and stalls are maximised separately: no run exceeds either maximum, so their sum is sound.
                 let issues = self.solve(self.code, flow, &bounds, |_| 1);
                 let waits = self.solve(self.code, flow, &bounds, |at| self.stall_cycles(at));
                 let work = WarpWork::Total {
@@ -237,6 +240,7 @@ impl BlockLaunch<'_> {
     ) -> Option<RegionCost> {
         let mut code = self.code.clone();
         code.entry = region.from;
+        // Agreement at the entry of the kernel says nothing about cells at the entry of the region.
         code.agreed_at_entry.clear();
         if let Some(point) = region.reconvergence {
             code.ops.get_mut(point.index())?.control = ControlEffect::Exit;
@@ -266,6 +270,7 @@ impl BlockLaunch<'_> {
                 let inside = bodies.get(&site.headers)?;
                 let known = whole.get(&site.headers)?;
                 let bound = self.loops.get(&site.headers)?;
+                // SOUNDNESS 6.3: facts of a loop hold for contained loops only.
                 inside.is_subset(known).then(|| bound.maximum())
             })
             .collect();

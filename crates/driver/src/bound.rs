@@ -195,6 +195,7 @@ impl BoundQuery<'_> {
             deadline: self.deadline,
             ..Effort::default()
         };
+        // `solve` returns only bounds that the certificate checker has accepted (SOUNDNESS 5.11).
         match solve(&ipet.model, effort) {
             SolveOutcome::Bounded(certified) => {
                 self.describe_bound(report, &ipet, &certified, &costs);
@@ -300,6 +301,7 @@ impl BoundQuery<'_> {
             };
             let stated = self.facts.and_then(|facts| facts.call(name));
             let instructions = stated.or(self.options.call_default);
+            // An unknown cost counts 0 here; `is_call_cost_missing` then withholds the bound.
             let cost = instructions.unwrap_or(0).saturating_mul(callees);
             costs.insert(id, cost);
             let at = self.prepared.addr(space.block(id).last);

@@ -181,6 +181,7 @@ impl LoopBounds {
         let mut exits = BTreeMap::new();
         for (_, counted) in counted {
             exits.insert(counted.header, counted.exit);
+            // In lockstep a warp runs the header as often as the lane with the most iterations.
             let of_warp = |lanes: &[u64]| lanes.iter().copied().max().unwrap_or(0);
             let warps: Vec<u64> = counted.headers.chunks(width).map(of_warp).collect();
             // A loop occurs in several contexts; the largest count is sound for all.

@@ -26,7 +26,7 @@ pub struct KernelFlow {
     /// Loops and the sites for which they need facts.
     pub loops: Loops,
     /// Edges that only some lanes of a warp take.
-    pub limits: Vec<LaneLimit>,
+    pub lane_limits: Vec<LaneLimit>,
     /// Count rows.
     pub counts: CountSystem,
 }
@@ -52,7 +52,7 @@ impl KernelFlow {
             thread,
             warp,
             loops,
-            limits,
+            lane_limits: limits,
             counts,
         })
     }
@@ -94,6 +94,7 @@ impl KernelFlow {
             instructions.saturating_add(call(node))
         };
         let ipet = Ipet::with(&self.counts, cost, stated).ok()?;
+        // Without branch and bound the relaxation is solved once; its bound is sound (SOUNDNESS 5.11).
         let effort = Effort {
             nodes: 0,
             ..Effort::default()

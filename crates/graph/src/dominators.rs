@@ -31,8 +31,8 @@ impl Dominators {
             rank[node] = position;
         }
         let reversed = graph.reversed();
-        // Parents by rank in reverse postorder. The root is its own parent during the iteration, so that
-        // `intersect` of the paper ends there.
+        // Parents by rank in reverse postorder. The root is its own parent during the iteration, so that the search
+        // for common ancestors ends there.
         let mut parent = vec![NONE; order.len()];
         if let Some(first) = parent.first_mut() {
             *first = 0;
@@ -46,7 +46,8 @@ impl Dominators {
                     .iter()
                     .map(|&p| rank[p])
                     .filter(|&p| p != NONE && parent[p] != NONE);
-                let found = known.reduce(|mut a, mut b| {
+                // The nearest common ancestor of all processed predecessors (`intersect` of the paper).
+                let dominator = known.reduce(|mut a, mut b| {
                     while a != b {
                         while a > b {
                             a = parent[a];
@@ -57,9 +58,9 @@ impl Dominators {
                     }
                     a
                 });
-                let found = found.unwrap_or(NONE);
-                changed |= parent[position] != found;
-                parent[position] = found;
+                let dominator = dominator.unwrap_or(NONE);
+                changed |= parent[position] != dominator;
+                parent[position] = dominator;
             }
         }
         let mut parents = vec![NONE; graph.len()];

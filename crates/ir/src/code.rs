@@ -2,7 +2,7 @@ use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 
-use crate::{Cell, WordHalf, Meaning};
+use crate::{Cell, Meaning, WordHalf};
 
 /// Index of an operation in its [`Code`]; the operation after `i` in memory is `i + 1`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -111,7 +111,7 @@ pub enum ControlEffect {
     /// Pushes an entry that resumes at the target.
     Push(StackToken, ControlTarget),
     /// Pops down to the nearest entry with the tag.
-    Unwind(StackToken),
+    Pop(StackToken),
     /// Terminates the lanes.
     Exit,
     /// End of the code, after the last instruction: terminates the lanes without an issue.

@@ -20,11 +20,14 @@ mod nvidia;
 
 pub use atomic::{AtomicKind, AtomicOp};
 pub use cell::Cell;
-pub use code::{AddressWord, Code, ExecCondition, ControlEffect, CodeFunction, Op, OpIndex, ControlTarget, ValueDependence};
-pub use image::{ImageKind, OutOfBounds, SurfaceAccess, SurfaceOp, TextureRead, TextureOp};
+pub use code::{
+    AddressWord, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex,
+    ValueDependence,
+};
+pub use image::{ImageKind, OutOfBounds, SurfaceAccess, SurfaceOp, TextureOp, TextureRead};
 pub use lift::{lift, lift_flow};
 pub use maxwell::{cc_test, meaning as meaning_of};
 pub use meaning::{
-    Address, BarrierArrival, BinaryOp, Expr, WordHalf, Meaning, BarrierReduction, ShuffleMode, TernaryOp, UnaryOp,
-    VoteMode, Width,
+    Address, BarrierArrival, BarrierReduction, BinaryOp, Expr, Meaning, ShuffleMode, TernaryOp,
+    UnaryOp, VoteMode, Width, WordHalf,
 };

@@ -9,8 +9,8 @@ use warpbound_isa::mini::{FlowKind, Instr, Operand, Operation, Program, Slot};
 use warpbound_load::Kernel;
 
 use crate::{
-    Address, BarrierArrival, BinaryOp, Cell, Code, ExecCondition, ControlEffect, Expr, CodeFunction, Meaning, Op,
-    OpIndex, ControlTarget, ValueDependence, Width,
+    Address, BarrierArrival, BinaryOp, Cell, Code, CodeFunction, ControlEffect, ControlTarget,
+    ExecCondition, Expr, Meaning, Op, OpIndex, ValueDependence, Width,
 };
 
 /// Memory of mini-SIMT: words shared by all threads of the block.
@@ -114,7 +114,10 @@ fn lift_instr(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
     op.barrier = row.flow == FlowKind::Barrier;
     op.control = match (row.flow, target) {
         (FlowKind::Jump, Some(to)) => ControlEffect::Jump(to),
-        (FlowKind::IfZero | FlowKind::IfNotZero, Some(to)) => ControlEffect::Branch { to, reconvergence: None },
+        (FlowKind::IfZero | FlowKind::IfNotZero, Some(to)) => ControlEffect::Branch {
+            to,
+            reconvergence: None,
+        },
         (FlowKind::Sync, _) => ControlEffect::Reconverge,
         _ => ControlEffect::Next,
     };
@@ -147,14 +150,19 @@ fn binary_expr(operation: Operation, a: Expr, b: Expr) -> Expr {
 
 /// Sets the reconvergence point of each branch: its immediate postdominator, which must be a `sync` or the end
 /// (`abstract-cta-2014`, section 4).
-fn set_reconvergence_points(kernel: &Kernel, program: &Program, ops: &mut [Op]) -> Result<(), Diagnostic> {
+fn set_reconvergence_points(
+    kernel: &Kernel,
+    program: &Program,
+    ops: &mut [Op],
+) -> Result<(), Diagnostic> {
     let end = ops.len() - 1;
     let mut edges = Vec::new();
     for (at, op) in ops.iter().enumerate().take(end) {
         match &op.control {
             ControlEffect::Jump(ControlTarget::Op(to)) => edges.push((at, to.index())),
             ControlEffect::Branch {
-                to: ControlTarget::Op(to), ..
+                to: ControlTarget::Op(to),
+                ..
             } => edges.extend([(at, at + 1), (at, to.index())]),
             _ => edges.push((at, at + 1)),
         }
@@ -163,7 +171,11 @@ fn set_reconvergence_points(kernel: &Kernel, program: &Program, ops: &mut [Op]) 
     for at in 0..end {
         let found = post.immediate(at).filter(|&point| point < end);
         let point = found.and_then(|point| Some((point, ops.get(point)?.control.clone())));
-        let Some(ControlEffect::Branch { reconvergence: meet, .. }) = ops.get_mut(at).map(|op| &mut op.control) else {
+        let Some(ControlEffect::Branch {
+            reconvergence: meet,
+            ..
+        }) = ops.get_mut(at).map(|op| &mut op.control)
+        else {
             continue;
         };
         *meet = match point {

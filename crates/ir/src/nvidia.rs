@@ -8,8 +8,8 @@ use warpbound_isa::{self as isa, Effects, Instr, View};
 use warpbound_load::{AddressHalf, Kernel, Relocation};
 
 use crate::{
-    AddressWord, Cell, Code, ExecCondition, ControlEffect, CodeFunction, WordHalf, Meaning, Op, OpIndex, ControlTarget,
-    ValueDependence, maxwell,
+    AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Meaning,
+    Op, OpIndex, ValueDependence, WordHalf, maxwell,
 };
 
 /// Bytes of a fetch group: a control word and three instructions.
@@ -174,7 +174,12 @@ impl Lifter<'_> {
         Some(view)
     }
 
-    fn control_effect(&self, instr: &Instr, flow: InstrFlow, relocation: Option<&Relocation>) -> ControlEffect {
+    fn control_effect(
+        &self,
+        instr: &Instr,
+        flow: InstrFlow,
+        relocation: Option<&Relocation>,
+    ) -> ControlEffect {
         let target = |target| self.control_target(target, relocation);
         match flow {
             InstrFlow::Next => ControlEffect::Next,
@@ -198,16 +203,22 @@ impl Lifter<'_> {
             },
             InstrFlow::Call(to) => ControlEffect::Call(target(to)),
             InstrFlow::Push(token, to) => ControlEffect::Push(token, target(to)),
-            InstrFlow::Pop(token) => ControlEffect::Unwind(token),
+            InstrFlow::Pop(token) => ControlEffect::Pop(token),
             InstrFlow::Exit => ControlEffect::Exit,
-            InstrFlow::Unsupported => ControlEffect::Unsupported(match self.program.mnemonic(instr) {
-                Some(mnemonic) => mnemonic.to_owned(),
-                None => format!("word 0x{:016x}", instr.word),
-            }),
+            InstrFlow::Unsupported => {
+                ControlEffect::Unsupported(match self.program.mnemonic(instr) {
+                    Some(mnemonic) => mnemonic.to_owned(),
+                    None => format!("word 0x{:016x}", instr.word),
+                })
+            }
         }
     }
 
-    fn control_target(&self, target: instr::BranchTarget, relocation: Option<&Relocation>) -> ControlTarget {
+    fn control_target(
+        &self,
+        target: instr::BranchTarget,
+        relocation: Option<&Relocation>,
+    ) -> ControlTarget {
         if let Some(relocation) = relocation {
             let name = &relocation.symbol.name;
             let own = self.kernel.functions.iter().find(|f| f.name == *name);

@@ -33,7 +33,8 @@ pub(super) fn bind(
     let mut textures = Vec::with_capacity(file.textures.len());
     for (number, given) in file.textures.iter().enumerate() {
         let name = &given.image.name;
-        let image = image(&given.image, file, memory).map_err(|why| fail("texture", name, why))?;
+        let image =
+            image(&given.image, file, memory).map_err(|error| fail("texture", name, error))?;
         let texture = Texture {
             name: name.clone(),
             handle: texture_object(number),
@@ -47,7 +48,9 @@ pub(super) fn bind(
             address: given.address,
             normalized_coordinates: given.normalized_coordinates,
         };
-        texture.check().map_err(|why| fail("texture", name, why))?;
+        texture
+            .check()
+            .map_err(|error| fail("texture", name, error))?;
         textures.push(texture);
     }
     let mut surfaces = Vec::with_capacity(file.surfaces.len());
@@ -56,7 +59,7 @@ pub(super) fn bind(
         surfaces.push(Surface {
             name: given.name.clone(),
             handle: surface_object(file, number),
-            image: image.map_err(|why| fail("surface", &given.name, why))?,
+            image: image.map_err(|error| fail("surface", &given.name, error))?,
         });
     }
     Ok((textures, surfaces))

@@ -142,6 +142,7 @@ fn set_variables(
 struct Addresses<'a>(HashMap<&'a str, Option<u64>>);
 
 impl<'a> Addresses<'a> {
+    /// Indexes variables by symbol.
     fn new(variables: impl Iterator<Item = &'a Buffer>) -> Addresses<'a> {
         let mut addresses = HashMap::new();
         for variable in variables {

@@ -5,7 +5,7 @@
 //! binds textures and surfaces to their objects. Simulators run the result, a [`Launch`] with its memory.
 //! Launch files of mini-SIMT programs are in [`mini`].
 
-// Files decide the values in this crate: an index or a cast must not rest on what a file says.
+// Values in this crate come from input files: indices and casts must be checked.
 #![warn(clippy::cast_possible_truncation, clippy::indexing_slicing)]
 
 mod bindings;

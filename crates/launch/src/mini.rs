@@ -120,6 +120,7 @@ fn word(value: i64) -> Option<u32> {
         .then_some(value as u32)
 }
 
+/// The file as TOML states it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Raw {
@@ -137,6 +138,7 @@ struct Raw {
     expect: Vec<RawWords>,
 }
 
+/// Words of the file: either a list or a ramp.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawWords {
@@ -145,6 +147,7 @@ struct RawWords {
     ramp: Option<Ramp>,
 }
 
+/// An arithmetic sequence.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Ramp {
@@ -154,6 +157,7 @@ struct Ramp {
 }
 
 impl RawWords {
+    /// Expands the words and checks that they fit a memory of `memory` words.
     fn words(&self, memory: u32) -> Result<MemoryWords, String> {
         let at = self.at;
         let fits = |count: usize| match usize::try_from(memory.saturating_sub(at)) {

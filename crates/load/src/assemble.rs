@@ -51,29 +51,30 @@ pub(crate) fn assemble(
         for &kernel in &section.kernels {
             match parts.assemble_function(index, kernel, section, &mut image) {
                 Ok(kernel) => image.kernels.push(kernel),
-                Err(why) => image.refuse(kernel.symbol, why),
+                Err(error) => image.refuse(kernel.symbol, error),
             }
         }
         if let ([], [first, ..]) = (&*section.kernels, &*section.functions) {
             match parts.assemble_function(index, *first, section, &mut image) {
                 Ok(function) => image.device_functions.push(function),
-                Err(why) => image.warnings.push(why.in_kernel(&*first.symbol.name)),
+                Err(error) => image.warnings.push(error.in_kernel(&*first.symbol.name)),
             }
         }
     }
     for kernel in code.without_code {
         let symbol = kernel.symbol;
-        let why = fault(symbol.offset, "the kernel lies outside the code sections");
-        image.refuse(symbol, why);
+        let error = fault(symbol.offset, "the kernel lies outside the code sections");
+        image.refuse(symbol, error);
     }
     Ok(image)
 }
 
 impl Image {
-    fn refuse(&mut self, kernel: &RawSymbol, why: Diagnostic) {
+    /// Adds a refused kernel.
+    fn refuse(&mut self, kernel: &RawSymbol, error: Diagnostic) {
         self.refused.push(RefusedKernel {
             name: Arc::clone(&kernel.name),
-            error: why.in_kernel(&*kernel.name),
+            error: error.in_kernel(&*kernel.name),
         });
     }
 }
@@ -94,6 +95,7 @@ struct Parts<'elf> {
     faults: BTreeMap<usize, Diagnostic>,
 }
 
+/// The parts of one kernel.
 #[derive(Default)]
 struct KernelParts {
     attributes: Vec<Attribute>,
@@ -102,6 +104,8 @@ struct KernelParts {
 }
 
 impl<'elf> Parts<'elf> {
+    /// Collects the parts of all sections. An error in a part of one kernel is kept with that kernel; any other is
+    /// returned.
     fn collect(
         file: &'elf Bytes,
         elf: &'elf Elf<'elf>,
@@ -111,8 +115,8 @@ impl<'elf> Parts<'elf> {
         for (&index, table) in &relocations {
             // A damaged table of a section that is read is reported with that section.
             let is_read = elf.sections.get(index).is_some_and(inventory::is_relocated);
-            if let (Err(why), false) = (table, is_read) {
-                image.warnings.push(why.clone());
+            if let (Err(error), false) = (table, is_read) {
+                image.warnings.push(error.clone());
             }
         }
         let lines = line::read(elf, &relocations).unwrap_or_else(|diagnostic| {
@@ -143,13 +147,13 @@ impl<'elf> Parts<'elf> {
             } else {
                 Ok(())
             };
-            if let Err(why) = added {
+            if let Err(error) = added {
                 // A damaged part of one kernel refuses that kernel only.
                 let owner = inventory::owner(section.name);
                 let named = || owner.and_then(|name| code_by_name.get(name).copied());
                 match parts.owning_code(section).or_else(named) {
-                    Some(code) => parts.faults.entry(code).or_insert(why),
-                    None => return Err(why),
+                    Some(code) => parts.faults.entry(code).or_insert(error),
+                    None => return Err(error),
                 };
             }
         }
@@ -176,6 +180,8 @@ impl<'elf> Parts<'elf> {
         }
     }
 
+    /// Adds the records of a `.nv.info` section: those of a kernel to its parts, those of the file to the functions
+    /// that they name or to `others`.
     fn add_attributes(
         &mut self,
         section: &Section<'elf>,
@@ -196,13 +202,13 @@ impl<'elf> Parts<'elf> {
                     let [symbol, value] = record.exact_words()?;
                     let old = self.by_symbol.insert((record.code, symbol), value);
                     if old.is_some_and(|old| old != value) {
-                        let why = record.fault("contradicts an earlier one");
+                        let error = record.fault("contradicts an earlier one");
                         let function = self.elf.symbols.get(symbol as usize);
                         match function.map(|function| function.location) {
                             Some(SymbolLocation::Section(code)) => {
-                                self.faults.entry(code).or_insert(why);
+                                self.faults.entry(code).or_insert(error);
                             }
-                            _ => return Err(why),
+                            _ => return Err(error),
                         }
                     }
                 }
@@ -212,6 +218,7 @@ impl<'elf> Parts<'elf> {
         Ok(())
     }
 
+    /// Adds a constant bank.
     fn add_bank(
         &mut self,
         index: usize,
@@ -246,6 +253,7 @@ impl<'elf> Parts<'elf> {
         Ok(())
     }
 
+    /// Adds a section of static shared memory.
     fn add_static_shared(&mut self, section: &Section<'elf>) -> Result<(), Diagnostic> {
         let total = &mut self.kernel_parts(section)?.static_shared;
         *total = u32::try_from(section.size)
@@ -255,6 +263,7 @@ impl<'elf> Parts<'elf> {
         Ok(())
     }
 
+    /// The relocations of a section, by offset.
     fn relocations(&self, section: usize) -> Result<Vec<Relocation>, Diagnostic> {
         let raw = match self.relocations.get(&section) {
             Some(raw) => raw.as_ref().map_err(Diagnostic::clone)?.as_slice(),
@@ -278,8 +287,8 @@ impl<'elf> Parts<'elf> {
     ) -> Result<Kernel, Diagnostic> {
         let (symbol_index, symbol) = (function.index, function.symbol);
         let mut faults = in_section.fault.iter().chain(self.faults.get(&index));
-        if let Some(why) = faults.next() {
-            return Err(why.clone());
+        if let Some(error) = faults.next() {
+            return Err(error.clone());
         }
         let section = self
             .elf
@@ -336,6 +345,7 @@ impl<'elf> Parts<'elf> {
         })
     }
 
+    /// The function of a symbol in a code section.
     fn function_of(&self, function: &FunctionSymbol<'_>) -> Result<Function, Diagnostic> {
         let symbol = function.symbol;
         Ok(Function {
@@ -361,6 +371,7 @@ impl<'elf> Parts<'elf> {
         Ok(banks)
     }
 
+    /// The contents of a code section; its address must be 0, as all addresses are relative to it.
     fn code(&self, section: &Section<'elf>) -> Result<Bytes, Diagnostic> {
         if !section.has_contents() {
             return Err(fault(section.offset, "the code section has no contents"));
@@ -440,6 +451,7 @@ fn barriers(section: &Section<'_>) -> Result<u8, Diagnostic> {
     }
 }
 
+/// Converts a value or size of a function symbol.
 fn to_u32(value: u64, symbol: &RawSymbol) -> Result<u32, Diagnostic> {
     u32::try_from(value).map_err(|_| {
         fault(

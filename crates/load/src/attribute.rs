@@ -65,12 +65,16 @@ impl Attribute {
     }
 }
 
+/// Format of records with a length.
 const FORMAT_SIZED: u8 = 4;
 
 /// Splits the contents of a `.nv.info` section into its records.
 ///
 /// `file_offset` is the offset of the contents in the file.
-pub(crate) fn parse_records(contents: &Bytes, file_offset: u64) -> Result<Vec<Attribute>, Diagnostic> {
+pub(crate) fn parse_records(
+    contents: &Bytes,
+    file_offset: u64,
+) -> Result<Vec<Attribute>, Diagnostic> {
     let mut records = Vec::new();
     let mut position = 0;
     while let Some(&[format, code, low, high]) =

@@ -62,7 +62,10 @@ pub(crate) fn recognize(head: &[u8]) -> Result<Magic, Diagnostic> {
     if is_text(head) {
         return Ok(Magic::Text);
     }
-    if let Some((_, message, hint)) = UNSUPPORTED_FORMATS.iter().find(|(magic, ..)| head.starts_with(magic)) {
+    if let Some((_, message, hint)) = UNSUPPORTED_FORMATS
+        .iter()
+        .find(|(magic, ..)| head.starts_with(magic))
+    {
         return Err(fault(0, *message).hint(*hint));
     }
     let start = head.get(..4).unwrap_or(head);

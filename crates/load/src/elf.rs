@@ -139,7 +139,7 @@ pub(crate) struct RawRelocation {
 fn symbol_and_number(info: u64) -> (usize, u32) {
     let [a, b, c, d, e, f, g, h] = info.to_le_bytes();
     let symbol = u32::from_le_bytes([e, f, g, h]);
-    // An index that no `usize` holds is that of no symbol.
+    // An index beyond `usize` refers to no symbol.
     let symbol = usize::try_from(symbol).unwrap_or(usize::MAX);
     (symbol, u32::from_le_bytes([a, b, c, d]))
 }
@@ -181,6 +181,11 @@ impl Budget {
         Budget(Cell::new(size.saturating_mul(4)))
     }
 
+    /// Takes bytes from the budget.
+    /// 
+    /// # Errors
+    /// 
+    /// A diagnostic at `offset` if they exceed the rest; `item` names them.
     pub(crate) fn spend(&self, bytes: u64, offset: u64, item: &str) -> Result<(), Diagnostic> {
         match self.0.get().checked_sub(bytes) {
             Some(left) => {
@@ -211,6 +216,7 @@ struct Reader<'data> {
 }
 
 impl<'data> Reader<'data> {
+    /// Reads the contents of a section.
     fn contents(&self, section: &Section<'_>) -> Result<&'data [u8], Diagnostic> {
         if !section.has_contents() {
             return Ok(&[]);
@@ -324,7 +330,7 @@ impl<'data> Elf<'data> {
                 .or_insert_with(|| Ok(Vec::new()));
             match (&mut *all, entries) {
                 (Ok(all), Ok(entries)) => all.extend(entries),
-                (Ok(_), Err(why)) => *all = Err(why),
+                (Ok(_), Err(error)) => *all = Err(error),
                 (Err(_), _) => {}
             }
         }
@@ -382,6 +388,7 @@ impl<'data> Elf<'data> {
     }
 }
 
+/// Reads the section headers with their names.
 fn read_sections<'data>(
     reader: &Reader<'data>,
     header: &elf::FileHeader64<LE>,
@@ -421,6 +428,7 @@ fn read_sections<'data>(
     Ok(sections)
 }
 
+/// Reads the symbol table; a file has at most one.
 fn read_symbols(
     reader: &Reader<'_>,
     sections: &[Section<'_>],

@@ -16,7 +16,9 @@ use crate::source::Window;
 
 /// Magic number of a container.
 const MAGIC: u32 = 0xba55_ed50;
+/// Least size of a container header in bytes.
 const CONTAINER_HEADER: u64 = 16;
+/// Least size of an entry header in bytes.
 const ENTRY_HEADER: u64 = 64;
 
 /// Size limit of a loaded cubin in bytes; those of large libraries have some ten million.
@@ -102,15 +104,15 @@ pub struct FatbinEntry {
 impl FatbinEntry {
     /// Reads and unpacks the contents.
     pub(crate) fn contents(&self, file: Window<'_>) -> Result<Bytes, Diagnostic> {
-        let failed = |why: String| fault(self.offset, format!("cannot be unpacked: {why}"));
+        let failed = |error: String| fault(self.offset, format!("cannot be unpacked: {error}"));
         // A forged header must not decide the allocation: the size is limited by the packed bytes as well.
-        let most = match self.packing {
+        let limit = match self.packing {
             Packing::Lz4 => MAX_IMAGE_SIZE.min(self.packed_size.saturating_mul(MAX_LZ4_RATIO)),
             _ => MAX_IMAGE_SIZE,
         };
         let size = usize::try_from(self.size)
             .ok()
-            .filter(|_| self.size.max(self.packed_size) <= most)
+            .filter(|_| self.size.max(self.packed_size) <= limit)
             .ok_or_else(|| {
                 let size = self.size;
                 fault(
@@ -121,14 +123,13 @@ impl FatbinEntry {
         let packed = file.read(self.offset, self.packed_size, "an entry")?;
         let unpacked = match self.packing {
             Packing::None => return Ok(packed),
-            Packing::Lz4 => {
-                lz4_flex::block::decompress(&packed, size).map_err(|why| failed(why.to_string()))?
-            }
+            Packing::Lz4 => lz4_flex::block::decompress(&packed, size)
+                .map_err(|error| failed(error.to_string()))?,
             Packing::Zstd => zstd(&packed, size).map_err(failed)?,
         };
         if unpacked.len() != size {
             return Err(failed(format!(
-                "0x{:x} bytes where the header promises 0x{size:x}",
+                "0x{:x} bytes where the header states 0x{size:x}",
                 unpacked.len()
             )));
         }
@@ -136,15 +137,17 @@ impl FatbinEntry {
     }
 }
 
+/// Unpacks Zstandard data; reads at most one byte more than `size`.
 fn zstd(packed: &[u8], size: usize) -> Result<Vec<u8>, String> {
     use std::io::Read as _;
-    let decoder = ruzstd::decoding::StreamingDecoder::new(packed).map_err(|why| why.to_string())?;
+    let decoder =
+        ruzstd::decoding::StreamingDecoder::new(packed).map_err(|error| error.to_string())?;
     let mut unpacked = Vec::new();
     // One byte more than the header states suffices to detect that the stated size is wrong.
     decoder
         .take(size as u64 + 1)
         .read_to_end(&mut unpacked)
-        .map_err(|why| why.to_string())?;
+        .map_err(|error| error.to_string())?;
     Ok(unpacked)
 }
 
@@ -258,6 +261,7 @@ fn scan_container(
     Ok(container + header_size + size)
 }
 
+/// Adds the entries of a container without its header.
 fn scan_entries(body: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), Diagnostic> {
     let mut at = 0;
     while at < body.size {

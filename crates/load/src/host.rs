@@ -108,7 +108,7 @@ pub(crate) fn archive_members<'a>(
     file: Window<'a>,
 ) -> Result<Vec<(Arc<str>, Window<'a>)>, Diagnostic> {
     let failed =
-        |why: object::Error| fault(file.start, format!("the archive cannot be read: {why}"));
+        |error: object::Error| fault(file.start, format!("the archive cannot be read: {error}"));
     let cache = ReadCache::new(Cursor { file, at: 0 });
     let archive = ArchiveFile::parse(&cache).map_err(failed)?;
     if archive.is_thin() {

@@ -105,6 +105,7 @@ pub(crate) fn code_sections<'elf>(elf: &'elf Elf<'_>) -> CodeSections<'elf> {
     code
 }
 
+/// Whether a section holds code.
 pub(crate) fn is_code(section: &Section<'_>) -> bool {
     code_name(section).is_some()
 }

@@ -16,7 +16,7 @@
 //! * A file that contradicts itself is refused in one line that names the offset and the cause; if the
 //!   contradiction is within one kernel, only that kernel is refused ([`Image::refused`]).
 
-// Files decide the values in this crate: an index or a cast must not rest on what a file says.
+// Values in this crate come from input files: indices and casts must be checked.
 #![warn(clippy::cast_possible_truncation, clippy::indexing_slicing)]
 
 mod assemble;

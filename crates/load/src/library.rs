@@ -41,7 +41,7 @@ impl ImageDirectory {
     ///
     /// # Errors
     ///
-    /// One line naming offset and cause, for a file that is none of [`Container`], is damaged, or has
+    /// One line naming offset and cause, for a file that is none of [`ContainerKind`], is damaged, or has
     /// neither machine code nor PTX for a GPU inside.
     pub fn open(source: impl ByteSource + 'static) -> Result<ImageDirectory, Diagnostic> {
         let file = Window::all(&source);
@@ -53,7 +53,10 @@ impl ImageDirectory {
                     let before = entries.len();
                     // An archive may hold any file; only ELF files and fat binaries hold GPU code.
                     let head = member.head(64)?;
-                    if matches!(container::recognize(&head), Ok(Magic::Elf | Magic::FatBinary)) {
+                    if matches!(
+                        container::recognize(&head),
+                        Ok(Magic::Elf | Magic::FatBinary)
+                    ) {
                         open_file(member, &mut entries).map_err(|mut diagnostic| {
                             diagnostic.message = format!("member {name}: {}", diagnostic.message);
                             diagnostic
@@ -108,7 +111,7 @@ impl ImageDirectory {
     /// # Errors
     ///
     /// One line naming the cause, for an entry that is no cubin, cannot be unpacked, is damaged, or is for
-    /// another architecture than the directory says. Offsets are those in the unpacked cubin.
+    /// another architecture than in the directory. Offsets are those in the unpacked cubin.
     pub fn image(&self, entry: &FatbinEntry) -> Result<Image, Diagnostic> {
         if !entry.kind.is_code() {
             return Err(Diagnostic::new(format!(
@@ -147,7 +150,10 @@ fn single_entry(file: Window<'_>, kind: EntryKind, isa: Isa) -> FatbinEntry {
 }
 
 /// Adds the entries of an ELF file or a fat binary.
-fn open_file(file: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<ContainerKind, Diagnostic> {
+fn open_file(
+    file: Window<'_>,
+    entries: &mut Vec<FatbinEntry>,
+) -> Result<ContainerKind, Diagnostic> {
     let head = file.head(64)?;
     if container::recognize(&head)? == Magic::FatBinary {
         fatbin::scan(file, entries)?;

@@ -1,7 +1,7 @@
 //! The line table: the source lines of instructions.
 //!
 //! `.debug_line` holds one sequence of rows per code section. Its start address is 0 in the file; a
-//! relocation against the kernel's symbol says which section is meant. The relocations are applied to a
+//! relocation against the kernel's symbol identifies the section. The relocations are applied to a
 //! copy of the table in which an address carries the section's index in its upper half.
 
 use std::collections::BTreeMap;
@@ -35,12 +35,14 @@ pub(crate) struct LineTable {
     rows: Vec<Row>,
 }
 
+/// Name of a source file.
 #[derive(Clone, Debug)]
 struct FileName {
     directory: Arc<str>,
     name: String,
 }
 
+/// A row of the line table.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     address: u32,
@@ -49,6 +51,7 @@ struct Row {
 }
 
 impl LineTable {
+    /// The source line of an address.
     pub(crate) fn find(&self, address: CodeAddr) -> Option<SourceLine> {
         let next = self.rows.partition_point(|row| row.address <= address.0);
         let row = self.rows.get(next.checked_sub(1)?)?;
@@ -70,7 +73,7 @@ type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 /// `R_CUDA_64`: the only relocation that ptxas puts into line tables (experiment).
 const R_CUDA_64: u32 = 2;
 
-/// Reads `.debug_line`: one table per code section index. Empty where the file has no line table.
+/// Reads `.debug_line`: one table per code section index. Empty if the file has no line table.
 pub(crate) fn read(
     elf: &Elf<'_>,
     relocations: &Relocations,
@@ -146,6 +149,7 @@ fn relocate(
     Ok(())
 }
 
+/// Reader of a `.debug_line` section; rows are grouped by code section.
 struct TableReader {
     /// Offset of the table in the file.
     section_offset: u64,
@@ -194,15 +198,16 @@ impl TableReader {
                 let Ok(address) = u32::try_from(row.address()) else {
                     continue;
                 };
-                self.rows
-                    .entry(section)
-                    .or_default()
-                    .push(Row { address, line: place });
+                self.rows.entry(section).or_default().push(Row {
+                    address,
+                    line: place,
+                });
             }
         }
         Ok(())
     }
 
+    /// Adds the file names of a unit.
     fn add_files(&mut self, header: &LineProgramHeader<Bytes<'_>>) {
         let text = |value| match value {
             gimli::AttributeValue::String(text) => {

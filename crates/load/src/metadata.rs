@@ -206,6 +206,7 @@ fn set_once<T: PartialEq>(
     }
 }
 
+/// Decodes a `KPARAM_INFO` record.
 fn param(attribute: &Attribute) -> Result<Param, Diagnostic> {
     let [_index, position, shape] = attribute.exact_words()?;
     let (ordinal, offset) = halves(position);
@@ -235,6 +236,7 @@ fn address(attribute: &Attribute, word: u32, code_size: u32) -> Result<CodeAddr,
     }
 }
 
+/// Decodes a list of instruction addresses.
 fn addresses(attribute: &Attribute, code_size: u32) -> Result<Vec<CodeAddr>, Diagnostic> {
     attribute
         .words()?
@@ -282,6 +284,7 @@ fn indirect_branches(
     }
 }
 
+/// Decodes a list of symbol indices to names.
 fn symbol_names(elf: &Elf<'_>, attribute: &Attribute) -> Result<Vec<Arc<str>>, Diagnostic> {
     attribute
         .words()?

@@ -62,10 +62,10 @@ impl NamePattern {
             return Some(MatchQuality::Exact);
         }
         let qualified = without_spaces(qualified_name(&demangled));
-        let (own, wanted) = (components(&qualified), components(text));
-        let start = own.len().checked_sub(wanted.len())?;
-        let mut pairs = own.get(start..)?.iter().zip(&wanted);
-        let fits = pairs.all(|(own, wanted)| own == wanted || without_arguments(own) == *wanted);
+        let (own, given) = (components(&qualified), components(text));
+        let start = own.len().checked_sub(given.len())?;
+        let mut pairs = own.get(start..)?.iter().zip(&given);
+        let fits = pairs.all(|(own, given)| own == given || without_arguments(own) == *given);
         fits.then_some(match start {
             0 => MatchQuality::Qualified,
             _ => MatchQuality::Part,
@@ -139,6 +139,7 @@ pub fn list_candidates(symbols: impl Iterator<Item = impl AsRef<str>>) -> String
     names.join(", ")
 }
 
+/// The text without white space.
 fn without_spaces(text: &str) -> String {
     text.split_whitespace().collect()
 }
@@ -283,8 +284,14 @@ mod tests {
 
     #[test]
     fn names_without_arguments_or_with_brackets() {
-        assert_eq!(NamePattern::new("if_only").match_quality("if_only"), Some(MatchQuality::Exact));
-        assert_eq!(NamePattern::new("if_o*").match_quality("if_only"), Some(MatchQuality::Part));
+        assert_eq!(
+            NamePattern::new("if_only").match_quality("if_only"),
+            Some(MatchQuality::Exact)
+        );
+        assert_eq!(
+            NamePattern::new("if_o*").match_quality("if_only"),
+            Some(MatchQuality::Part)
+        );
         assert_eq!(
             qualified_name("void (anonymous namespace)::k<int>(void (*)(int), S<(E)1>)"),
             "(anonymous namespace)::k<int>"

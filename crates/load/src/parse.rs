@@ -1,4 +1,4 @@
-//! Bytes to [`Image`]: the kind of the file decides who reads it.
+//! Parsing of an [`Image`]: dispatch on the kind of the file.
 
 use bytes::Bytes;
 use warpbound_base::Diagnostic;

@@ -59,6 +59,7 @@ impl Relocation {
         }
     }
 
+    /// Resolves the symbol of a relocation entry.
     pub(crate) fn read(elf: &Elf<'_>, raw: &RawRelocation) -> Result<Relocation, Diagnostic> {
         let symbol = elf.symbols.get(raw.symbol).ok_or_else(|| {
             fault(

@@ -49,7 +49,7 @@ pub(crate) fn parse(file: &Bytes) -> Result<Image, Diagnostic> {
             Some(_) if open.is_none() => {
                 return Err(
                     fault("the file does not begin with a .kernel line".to_owned())
-                        .hint("`.kernel NAME` stands before the instructions of a kernel"),
+                        .hint("`.kernel NAME` precedes the instructions of a kernel"),
                 );
             }
             _ => {}
@@ -60,12 +60,13 @@ pub(crate) fn parse(file: &Bytes) -> Result<Image, Diagnostic> {
         Some(open) => close(&mut image, file, open, offset),
         None => {
             return Err(Diagnostic::new("there is no kernel in this file")
-                .hint("`.kernel NAME` stands before the instructions of a kernel"));
+                .hint("`.kernel NAME` precedes the instructions of a kernel"));
         }
     }
     Ok(image)
 }
 
+/// Adds the kernel that ends at offset `end`.
 fn close(image: &mut Image, file: &Bytes, open: (Arc<str>, u32, usize), end: usize) {
     let (name, first_line, start) = open;
     image.kernel_names.push(Arc::clone(&name));

@@ -6,8 +6,8 @@ use warpbound_base::Diagnostic;
 use crate::policy::SchedulerPolicy;
 use crate::{Parameter, read};
 
-/// Built-in models: name and machine file. Files may inherit (`like`) from files before them; the first file that lists an
-/// architecture is the default for its code.
+/// Built-in models: name and machine file. Files may inherit (`like`) from files before them; the first file that lists
+/// an architecture is the default for its code.
 const BUILT_IN: [(&str, &str); 8] = [
     (
         "jetson-tx2",
@@ -117,8 +117,8 @@ impl GpuModel {
             Some((name, text)) => GpuModel::parse(name, text),
             None => {
                 let names: Vec<&str> = GpuModel::names().collect();
-                let what = Diagnostic::new(format!("there is no machine {name:?}"));
-                Err(what.hint(format!(
+                let error = Diagnostic::new(format!("there is no machine {name:?}"));
+                Err(error.hint(format!(
                     "there are {}, and files that end in .toml",
                     names.join(", ")
                 )))
@@ -138,9 +138,9 @@ impl GpuModel {
                 return Ok(device);
             }
         }
-        let what = Diagnostic::new(format!("no machine is for {architecture}"));
+        let error = Diagnostic::new(format!("no machine is for {architecture}"));
         let names: Vec<&str> = GpuModel::names().collect();
-        Err(what.hint(format!("choose with --machine: {}", names.join(", "))))
+        Err(error.hint(format!("choose with --machine: {}", names.join(", "))))
     }
 
     /// Whether the model executes code of an architecture.
@@ -148,7 +148,7 @@ impl GpuModel {
         self.architectures.iter().any(|known| known == architecture)
     }
 
-    /// Reads a machine file; `file` is its name in messages.
+    /// Parses a machine file; `file` is its name in messages.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The mini-SIMT machine (`abstract-cta-2014`).
+//! Machines of mini-SIMT (`abstract-cta-2014`, section 4).
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use warpbound_base::{Cycles, Diagnostic};
 use warpbound_simt::warp::DivergenceOrder;
 
-/// The machines that come with the tool: name and file.
+/// Built-in machines: name and machine file.
 const BUILT_IN: [(&str, &str); 2] = [
     (
         "paper-2014",
@@ -18,17 +18,17 @@ const BUILT_IN: [(&str, &str); 2] = [
     ),
 ];
 
-/// Between how many cycles something takes.
+/// Latency: a range of cycles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Latency {
-    /// Never fewer.
+    /// Least latency.
     pub least: Cycles,
-    /// Never more.
+    /// Greatest latency.
     pub most: Cycles,
 }
 
 impl Latency {
-    /// Always the same.
+    /// Returns a latency of one value.
     pub fn exactly(cycles: u64) -> Latency {
         Latency {
             least: Cycles(cycles),
@@ -37,65 +37,64 @@ impl Latency {
     }
 }
 
-/// Which of the ready warps issues next.
+/// Warp scheduling policy: selects the ready warp that issues next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
-    /// The first ready one behind the warp that issued last, in the order of their numbers, cyclically.
+    /// The next ready warp after the one that issued last, cyclically in the order of their numbers.
     RoundRobin,
-    /// The ready one with the lowest number.
+    /// The ready warp with the lowest number.
     LowestFirst,
-    /// The one that issued last as long as it is ready, else as round robin.
+    /// The warp that issued last as long as it is ready, else as round robin.
     Greedy,
 }
 
-/// Where the round goes on when a barrier opens.
+/// Start of the round of the scheduler after the release of a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AfterBarrier {
-    /// With the first warp of the block that is ready.
+    /// The first ready warp of the block.
     FirstWarp,
-    /// With the next warp behind the one that issued last, as always.
+    /// The next warp after the one that issued last, as without a barrier.
     NextWarp,
 }
 
-/// The mini-SIMT machine (`abstract-cta-2014`, section 4): one instruction is issued per cycle.
+/// Machine of mini-SIMT (`abstract-cta-2014`, section 4): it issues one instruction per cycle.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Machine {
-    /// Its name.
+    /// Name, as in `--machine`.
     pub name: String,
-    /// Lanes of a warp, 1 to 64.
+    /// Lanes per warp, 1 to 64.
     pub warp_width: u32,
-    /// Warps that it holds at once.
+    /// Resident warps at most.
     pub warps: u32,
-    /// From the issue of an instruction to the next of its warp; a warp issues once per cycle at most, so less
-    /// than one cycle is one.
+    /// Cycles from the issue of an instruction to the next issue of its warp. A warp issues at most once per cycle, so 0 counts as 1.
     pub plain: Latency,
-    /// The same for memory reads.
+    /// Cycles from the issue of a memory read to the next issue of its warp.
     pub memory: Latency,
-    /// From the last arrival at a barrier until the warps that waited are ready; at least one cycle.
+    /// Cycles from the last arrival at a barrier until the waiting warps are ready, at least 1.
     pub barrier_release: Latency,
-    /// Which ready warp is next.
+    /// Warp scheduling policy.
     pub policy: Policy,
-    /// Where the round goes on when a barrier opens.
+    /// Start of the round after the release of a barrier.
     pub after_barrier: AfterBarrier,
-    /// Which side of a divergent branch runs first.
+    /// Side of a divergent branch that is executed first.
     pub order: DivergenceOrder,
 }
 
 impl Machine {
-    /// The largest latency that a file may state, in cycles.
+    /// Greatest latency that a machine file may state, in cycles.
     pub const MOST_LATENCY: u64 = 1 << 20;
 
-    /// The most warps that a machine may hold.
+    /// Greatest number of resident warps that a machine file may state.
     pub const MOST_WARPS: u32 = 1 << 20;
 
-    /// The machine that runs are on when nothing else is said.
+    /// Default machine.
     pub const DEFAULT: &str = "paper-2014";
 
-    /// A machine that comes with the tool.
+    /// Returns a built-in machine.
     ///
     /// # Errors
     ///
-    /// Where there is none of this name.
+    /// If there is none of this name.
     pub fn built_in(name: &str) -> Result<Machine, Diagnostic> {
         match BUILT_IN.iter().find(|(known, _)| *known == name) {
             Some((name, text)) => Machine::parse(name, text),
@@ -111,25 +110,25 @@ impl Machine {
         }
     }
 
-    /// Reads a machine file; `file` is its name in messages.
+    /// Parses a machine file; `file` is its name in messages.
     ///
     /// # Errors
     ///
-    /// One line naming file, position and cause.
+    /// The first error, with file, position and cause.
     pub fn parse(file: &str, text: &str) -> Result<Machine, Diagnostic> {
-        let fault = |what: String| Diagnostic::new(what).in_file(file);
+        let error = |message: String| Diagnostic::new(message).in_file(file);
         let raw: RawMachine = toml::from_str(text).map_err(|error| {
             let at = error.span().map(|span| span.start);
             Diagnostic::for_text(file, text, error.message(), at)
         })?;
         if !(1..=64).contains(&raw.warp_width) {
-            return Err(fault(format!(
+            return Err(error(format!(
                 "warp_width is {}; warps have 1 to 64 lanes",
                 raw.warp_width
             )));
         }
         if !(1..=Machine::MOST_WARPS).contains(&raw.warps) {
-            return Err(fault(format!(
+            return Err(error(format!(
                 "warps is {}; a machine holds 1 to {}",
                 raw.warps,
                 Machine::MOST_WARPS
@@ -138,10 +137,10 @@ impl Machine {
         let latency = |name: &str, raw: &RawLatency| {
             let [least, most] = raw.cycles;
             if raw.source.is_empty() {
-                return Err(fault(format!("{name} does not say where it is from")));
+                return Err(error(format!("{name} does not say where it is from")));
             }
             if least > most || most > Machine::MOST_LATENCY {
-                return Err(fault(format!(
+                return Err(error(format!(
                     "{name} is between {least} and {most} cycles; at most {} are understood",
                     Machine::MOST_LATENCY
                 )));
@@ -163,7 +162,7 @@ impl Machine {
                 "lowest-first" => Policy::LowestFirst,
                 "greedy" => Policy::Greedy,
                 other => {
-                    return Err(fault(format!("unknown policy {other:?}"))
+                    return Err(error(format!("unknown policy {other:?}"))
                         .hint("there are \"round-robin\", \"lowest-first\" and \"greedy\""));
                 }
             },
@@ -171,7 +170,7 @@ impl Machine {
                 "first-warp" => AfterBarrier::FirstWarp,
                 "next-warp" => AfterBarrier::NextWarp,
                 other => {
-                    return Err(fault(format!("unknown after_barrier {other:?}"))
+                    return Err(error(format!("unknown after_barrier {other:?}"))
                         .hint("there are \"first-warp\" and \"next-warp\""));
                 }
             },
@@ -179,7 +178,7 @@ impl Machine {
                 "taken-first" => DivergenceOrder::TakenFirst,
                 "fall-through-first" => DivergenceOrder::FallThroughFirst,
                 other => {
-                    return Err(fault(format!("unknown divergence_order {other:?}"))
+                    return Err(error(format!("unknown divergence_order {other:?}"))
                         .hint("there are \"taken-first\" and \"fall-through-first\""));
                 }
             },
@@ -252,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_or_unknown_is_refused() {
+    fn missing_and_unknown_keys_are_refused() {
         let (_, text) = BUILT_IN[0];
         for line in ["warps = 64", "warp_width = 4"] {
             let error = Machine::parse("m.toml", &text.replace(line, "")).unwrap_err();

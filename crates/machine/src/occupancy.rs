@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::{Parameter, MachineConfig};
+use crate::{MachineConfig, Parameter};
 
 /// Resources that a block needs, or that an SM has left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,11 +46,17 @@ impl BlockResources {
         }
     }
 
-    /// Returns the resources that a block needs: `threads` per block (at least 1), `registers` per thread, `shared` bytes per block.
+    /// Returns the resources that a block needs: `threads` per block (at least 1), `registers` per thread, `shared`
+    /// bytes per block.
     ///
-    /// A sub-partition holds whole warps; registers left over are of no use to warps of this size. So a warp counts for the
-    /// registers of the SM divided by the number of warps of this size that all sub-partitions together hold.
-    pub fn of_block(machine: &MachineConfig, threads: u64, registers: u64, shared: u64) -> BlockResources {
+    /// A sub-partition holds whole warps; registers left over are of no use to warps of this size. So a warp counts for
+    /// the registers of the SM divided by the number of warps of this size that all sub-partitions together hold.
+    pub fn of_block(
+        machine: &MachineConfig,
+        threads: u64,
+        registers: u64,
+        shared: u64,
+    ) -> BlockResources {
         let threads = threads.max(1);
         let warps = threads.div_ceil(32);
         let has = machine[Parameter::SmRegisters];
@@ -151,8 +157,8 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// Returns the occupancy of a kernel: `threads` per block (at least 1), `registers` per thread, `shared` bytes per block, static
-    /// and dynamic together.
+    /// Returns the occupancy of a kernel: `threads` per block (at least 1), `registers` per thread, `shared` bytes per
+    /// block, static and dynamic together.
     ///
     /// # Errors
     ///
@@ -165,7 +171,8 @@ impl Occupancy {
         shared: u64,
     ) -> Result<Occupancy, BlockTooLarge> {
         let block = BlockResources::of_block(machine, threads, registers, shared);
-        // NVIDIA's rule for the limits of a block: warps rounded up, as if all sub-partitions had the same number of them.
+        // NVIDIA's rule for the limits of a block: warps rounded up, as if all sub-partitions had the same number of
+        // them.
         let allocated = registers_of_warp(machine, registers)
             .saturating_mul(in_steps(block.warps, machine[Parameter::WarpStep]));
         for (limit, takes) in [

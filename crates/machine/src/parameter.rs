@@ -118,7 +118,9 @@ fn unknown_name(name: &str) -> Diagnostic {
     let (section, key) = name.split_once('.').unwrap_or((name, name));
     let parts = |parameter: &Parameter| parameter.name().split_once('.').unwrap_or_default();
     let names = |is_similar: &dyn Fn(&Parameter) -> bool| -> Vec<&str> {
-        let similar = Parameter::ALL.iter().filter(|parameter| is_similar(parameter));
+        let similar = Parameter::ALL
+            .iter()
+            .filter(|parameter| is_similar(parameter));
         similar.map(|parameter| parameter.name()).collect()
     };
     let mut similar = names(&|parameter| parts(parameter).0 == section);

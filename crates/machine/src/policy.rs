@@ -20,8 +20,8 @@ pub enum SchedulerPolicy {
     RunToBarrier,
     /// The youngest ready warp.
     Youngest,
-    /// The ready warp whose next instruction needs the unit that most other warps need next; the oldest of several. It delays the
-    /// other warps, for tests of scheduling anomalies.
+    /// The ready warp whose next instruction needs the unit that most other warps need next; the oldest of several. It
+    /// delays the other warps, for tests of scheduling anomalies.
     ContendedUnit,
     /// A pseudo-random ready warp; depends on the seed, the cycle and the warps alone.
     Random(u64),
@@ -46,7 +46,9 @@ impl SchedulerPolicy {
 
 impl fmt::Display for SchedulerPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = SchedulerPolicy::NAMED.iter().find(|(_, policy)| policy == self);
+        let named = SchedulerPolicy::NAMED
+            .iter()
+            .find(|(_, policy)| policy == self);
         match (named, self) {
             (Some((name, _)), _) => f.write_str(name),
             (None, SchedulerPolicy::Random(seed)) => write!(f, "random:{seed}"),
@@ -60,7 +62,10 @@ impl FromStr for SchedulerPolicy {
 
     /// Parses the name of a policy; `random:SEED` has a seed of 64 bits.
     fn from_str(text: &str) -> Result<SchedulerPolicy, Diagnostic> {
-        if let Some((_, policy)) = SchedulerPolicy::NAMED.iter().find(|(name, _)| *name == text) {
+        if let Some((_, policy)) = SchedulerPolicy::NAMED
+            .iter()
+            .find(|(name, _)| *name == text)
+        {
             return Ok(*policy);
         }
         if let Some(seed) = text.strip_prefix("random:") {
@@ -90,9 +95,18 @@ mod tests {
     #[test]
     fn names_are_read_as_they_are_written() {
         let all = SchedulerPolicy::NAMED.map(|(_, policy)| policy);
-        for policy in all.into_iter().chain([0, 7, u64::MAX].map(SchedulerPolicy::Random)) {
-            assert_eq!(policy.to_string().parse::<SchedulerPolicy>().unwrap(), policy);
-            assert_eq!(policy.is_work_conserving(), policy != SchedulerPolicy::RunToBarrier);
+        for policy in all
+            .into_iter()
+            .chain([0, 7, u64::MAX].map(SchedulerPolicy::Random))
+        {
+            assert_eq!(
+                policy.to_string().parse::<SchedulerPolicy>().unwrap(),
+                policy
+            );
+            assert_eq!(
+                policy.is_work_conserving(),
+                policy != SchedulerPolicy::RunToBarrier
+            );
         }
         for wrong in [
             "",

@@ -35,7 +35,8 @@ pub(crate) fn parse_gpu_model(file: &str, text: &str) -> Result<GpuModel, Diagno
     let stated: Vec<[u64; 3]> = ranges.iter().map(ParameterRange::stated).collect();
     validity::check(&stated).map_err(error)?;
     Ok(GpuModel {
-        choices: model_choices(raw.scheduler, base).map_err(|diagnostic| diagnostic.in_file(file))?,
+        choices: model_choices(raw.scheduler, base)
+            .map_err(|diagnostic| diagnostic.in_file(file))?,
         name: raw.name,
         title: raw.title,
         architectures: raw.architectures,
@@ -80,8 +81,8 @@ struct Sections<'a> {
 }
 
 impl Sections<'_> {
-    /// Takes the range of a parameter: stated, as a sum with another one, or inherited. `before` has the ranges of the parameters
-    /// before it.
+    /// Takes the range of a parameter: stated, as a sum with another one, or inherited. `before` has the ranges of the
+    /// parameters before it.
     fn take_parameter(
         &mut self,
         parameter: Parameter,
@@ -180,8 +181,8 @@ fn base_model(file: &str, raw: &RawModel) -> Result<Option<GpuModel>, Diagnostic
     }
 }
 
-/// Returns an inherited range. It keeps its provenance if the file lists it, or its section, as the same on both devices; else it is
-/// assumed.
+/// Returns an inherited range. It keeps its provenance if the file lists it, or its section, as the same on both
+/// devices; else it is assumed.
 fn inherit(base: &GpuModel, parameter: Parameter, same: &[String]) -> ParameterRange {
     let name = parameter.name();
     let section = section_of(name).unwrap_or(name);
@@ -196,8 +197,8 @@ fn inherit(base: &GpuModel, parameter: Parameter, same: &[String]) -> ParameterR
     }
 }
 
-/// Subtracts the other summand, with its typical value, from a range stated for a sum. `before` has the ranges of the parameters before
-/// it.
+/// Subtracts the other summand, with its typical value, from a range stated for a sum. `before` has the ranges of the
+/// parameters before it.
 fn subtract_other(
     sum: ParameterSum,
     range: ParameterRange,

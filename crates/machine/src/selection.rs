@@ -4,7 +4,7 @@ use std::ops::Index;
 
 use warpbound_base::Diagnostic;
 
-use crate::{GpuModel, Domain, Parameter, SlowEnd, validity};
+use crate::{Domain, GpuModel, Parameter, SlowEnd, validity};
 
 /// Rule that selects one value from the range of each parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -54,7 +54,8 @@ impl MachineConfig {
     /// The first parameter in error, and its condition.
     pub fn check(&self) -> Result<(), Diagnostic> {
         let over = Parameter::ALL.iter().zip(&self.values);
-        if let Some((parameter, value)) = over.into_iter().find(|(_, v)| **v > GpuModel::MAX_VALUE) {
+        if let Some((parameter, value)) = over.into_iter().find(|(_, v)| **v > GpuModel::MAX_VALUE)
+        {
             let (name, most) = (parameter.name(), GpuModel::MAX_VALUE);
             return Err(Diagnostic::new(format!(
                 "{name} is {value}, but at most {most} is understood"
@@ -102,8 +103,8 @@ impl GpuModel {
         }
     }
 
-    /// Draws sizes one after the other, each such that it describes a machine with the others. One in four keeps a value that the file
-    /// states, as the least and greatest sizes are special cases.
+    /// Draws sizes one after the other, each such that it describes a machine with the others. One in four keeps a
+    /// value that the file states, as the least and greatest sizes are special cases.
     fn with_random_sizes(&self, mut config: MachineConfig, seed: u64) -> MachineConfig {
         for &parameter in Parameter::ALL {
             let range = self.range(parameter);
@@ -129,9 +130,9 @@ impl GpuModel {
         config
     }
 
-    /// Returns valid values of a parameter, ascending, with the others as configured: the least and the greatest, and for a parameter
-    /// without a slow end ([`SlowEnd::Each`]) those between them. If there are more than `most`, at most so many at about equal
-    /// distances, and the ends.
+    /// Returns valid values of a parameter, ascending, with the others as configured: the least and the greatest, and
+    /// for a parameter without a slow end ([`SlowEnd::Each`]) those between them. If there are more than `most`, at
+    /// most so many at about equal distances, and the ends.
     pub fn candidate_values(
         &self,
         parameter: Parameter,
@@ -152,7 +153,8 @@ impl GpuModel {
         values
     }
 
-    /// Returns the values in the range of a parameter that satisfy its conditions on multiples, with the others as configured.
+    /// Returns the values in the range of a parameter that satisfy its conditions on multiples, with the others as
+    /// configured.
     fn candidates(&self, parameter: Parameter, config: &MachineConfig) -> Candidates {
         let range = self.range(parameter);
         let (least, most) = (range.least, range.most);

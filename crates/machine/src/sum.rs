@@ -34,12 +34,18 @@ impl ParameterSum {
 
     /// Returns the sum of a name.
     pub fn named(name: &str) -> Option<ParameterSum> {
-        ParameterSum::ALL.iter().copied().find(|sum| sum.name == name)
+        ParameterSum::ALL
+            .iter()
+            .copied()
+            .find(|sum| sum.name == name)
     }
 
     /// Returns the sum that files may state instead of a parameter.
     pub(crate) fn of(parameter: Parameter) -> Option<ParameterSum> {
-        ParameterSum::ALL.iter().copied().find(|sum| sum.part == parameter)
+        ParameterSum::ALL
+            .iter()
+            .copied()
+            .find(|sum| sum.part == parameter)
     }
 
     /// Section and key in machine files, `section.key`.

@@ -1,4 +1,5 @@
-//! Conditions under which parameters describe a machine: its simulation divides by no 0, ends, and has tables that fit in memory.
+//! Conditions under which parameters describe a machine: its simulation divides by no 0, ends, and has tables that fit
+//! in memory.
 
 use crate::{Domain, Parameter, Unit};
 
@@ -77,7 +78,10 @@ pub(crate) fn required_multiple(parameter: Parameter, value: impl Fn(Parameter) 
         let factors = parts.iter().map(|&part| value(part));
         factors.fold(1, u64::saturating_mul)
     });
-    products.max().unwrap_or(1).clamp(1, crate::GpuModel::MAX_VALUE)
+    products
+        .max()
+        .unwrap_or(1)
+        .clamp(1, crate::GpuModel::MAX_VALUE)
 }
 
 /// Whether the numbers describe a machine, whichever of their values are picked; `stated` has the values of each
@@ -146,14 +150,14 @@ fn total_lines<const N: usize>(stated: &[[u64; N]]) -> u64 {
 /// Checks the value of one parameter on its own.
 fn check_value(parameter: Parameter, value: u64) -> Result<(), String> {
     let name = parameter.name();
-    let fault = match parameter.domain() {
+    let condition = match parameter.domain() {
         Domain::Positive | Domain::Size | Domain::PowerOfTwo if value == 0 => "at least 1",
         Domain::PowerOfTwo if !value.is_power_of_two() => "a power of two",
         Domain::Switch if value > 1 => "0 or 1",
         _ => "",
     };
-    if !fault.is_empty() {
-        return Err(format!("{name} is {value}, but must be {fault}"));
+    if !condition.is_empty() {
+        return Err(format!("{name} is {value}, but must be {condition}"));
     }
     let cycles = (parameter.unit() == Unit::Cycles).then_some((parameter, 0, MOST_CYCLES));
     let between = LIMITS.iter().copied().find(|(of, ..)| *of == parameter);

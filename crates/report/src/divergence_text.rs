@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::KernelReport;
 use crate::divergence::{Answer, ChainLink, DivergenceReport, Gate, ItemKind, OpReport};
 use crate::table::{Align, counted, table};
 
@@ -185,5 +186,13 @@ fn write_missed_reconvergences(report: &DivergenceReport, out: &mut String) {
             "  after {} at {}{note}\n",
             apart.branch, apart.reconvergence
         ));
+    }
+}
+
+impl KernelReport for DivergenceReport {
+    const SCHEMA_OF_SEVERAL: &'static str = "warpbound.divergences/1";
+
+    fn to_text(&self) -> String {
+        self.text()
     }
 }

@@ -275,7 +275,7 @@ impl WarpState {
 
     /// Updates agreement for a write of `cells` by the active lanes (`warp-cfg-2023` 3.3, SOUNDNESS 4.3).
     ///
-    /// `agrees`: all lanes that write, write equal values. `guarded`: under a condition, so that the old value may stay.
+    /// `agrees`: all lanes that write, write equal values. `guarded`: under a condition, so that old values may stay.
     pub fn write(&mut self, cells: &[usize], agrees: bool, guarded: bool) {
         for &cell in cells {
             if !agrees {

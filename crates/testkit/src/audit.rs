@@ -92,6 +92,18 @@ impl Labels for ContextLabels {
     }
 }
 
+/// Counts of one run.
+struct RunCounts {
+    /// Operations that each lane executed.
+    traces: Vec<Vec<OpIndex>>,
+    /// For each loop fact, the most header executions per entry by one lane.
+    bounds: Vec<u64>,
+    /// For each loop fact, the most header executions in all by one lane.
+    totals: Vec<u64>,
+    /// Executions of each step, summed over lanes.
+    taken: BTreeMap<(NodeId, NodeId), u64>,
+}
+
 impl Analysed<'_> {
     /// Audits one run. `solo_lanes` of its lanes are also run alone, and their traces compared. With `with_bound`, the
     /// executed instructions are compared with the bound for the loop facts that the run itself shows.
@@ -105,24 +117,24 @@ impl Analysed<'_> {
         } = &self.claims;
         let mut warp = Warp::new(code, launch, run, labels);
         let width = launch.warp_width as usize;
-        let mut traces: Vec<Vec<OpIndex>> = vec![Vec::new(); width];
         let mut counters = vec![LoopCounter::new(&self.claims); width];
-        // Maximum over lanes: header executions per entry of the loop, and in all.
-        let mut most = vec![0u64; flow.loops.sites.len()];
-        let mut totals = most.clone();
-        // Executions of each step, summed over lanes.
-        let mut taken: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
+        let mut counts = RunCounts {
+            traces: vec![Vec::new(); width],
+            bounds: vec![0; flow.loops.sites.len()],
+            totals: vec![0; flow.loops.sites.len()],
+            taken: BTreeMap::new(),
+        };
         let ending = warp.run(|event| {
             if let Some(top) = event.before.top() {
                 for lane in lanes(top.mask) {
-                    traces[lane].push(top.next.op);
+                    counts.traces[lane].push(top.next.op);
                     if let Some(node) = self.claims.node_of(top.next) {
                         let from = counters[lane].count(&self.claims, node, |fact, count| {
-                            most[fact] = most[fact].max(count.since_entry);
-                            totals[fact] = totals[fact].max(count.total);
+                            counts.bounds[fact] = counts.bounds[fact].max(count.since_entry);
+                            counts.totals[fact] = counts.totals[fact].max(count.total);
                         });
                         if let Some(from) = from {
-                            *taken.entry((from, node)).or_default() += 1;
+                            *counts.taken.entry((from, node)).or_default() += 1;
                         }
                     }
                 }
@@ -134,9 +146,16 @@ impl Analysed<'_> {
             }
         });
         findings.ending = Some(ending);
-        self.check_lane_limits(&taken, &mut findings.violations);
+        self.check_lane_limits(&counts.taken, &mut findings.violations);
         match ending {
-            Ending::Finished | Ending::Cut => {}
+            Ending::Finished | Ending::Cut => {
+                let votes = warp.votes();
+                self.compare_solo_lanes(run, solo_lanes, ending, votes, &counts, &mut findings);
+                if with_bound {
+                    let executed = warp.steps() as u64 + CALL_COST * warp.external_callees();
+                    self.check_bound(run, ending, executed, &counts, &mut findings);
+                }
+            }
             // An unknown pointer may name no function of the file: the analysis assumes its targets, so nothing is
             // claimed.
             Ending::Stuck if self.assumes_call_targets() => {}
@@ -144,76 +163,100 @@ impl Analysed<'_> {
                 .violations
                 .push(format!("accepted program ended with {other:?}")),
         }
-        if matches!(ending, Ending::Finished | Ending::Cut) {
-            // A lone lane never uses the stack rule, so its trace is right even when the machine has a planted fault.
-            let alone = RunSeed { fault: None, ..run };
-            let live: Vec<usize> = lanes(run.lanes).collect();
-            for turn in 0..solo_lanes.min(live.len()) {
-                let lane = live[(run.seed as usize).wrapping_add(turn * 7) % live.len()];
-                let votes = &warp.votes()[lane];
-                let mut solo = Vec::new();
-                Warp::solo(code, launch, alone, lane, votes, NoLabels)
-                    .run(|e| solo.extend(e.before.top().map(|t| t.next.op)));
-                // In a warp that was cut off, the lane may have executed fewer operations than alone.
-                let compared = match ending {
-                    Ending::Cut => solo.len().min(traces[lane].len()),
-                    _ => solo.len(),
-                };
-                if solo[..compared] != traces[lane] {
-                    findings.mismatches.push(format!(
-                        "lane {lane} executes {} operations in the warp and {} alone",
-                        traces[lane].len(),
-                        solo.len()
-                    ));
-                }
-            }
-            if with_bound {
-                let executed = warp.steps() as u64 + CALL_COST * warp.external_callees();
-                // A run that was cut off can still end on a path that visits each header at most once more.
-                let rest = u64::from(ending == Ending::Cut);
-                let facts: Vec<Option<u64>> = most
-                    .iter()
-                    .map(|most| Some((most + rest).saturating_sub(self.loop_bound_decrement)))
-                    .collect();
-                let calls = |node| {
-                    let callees = flow.external_callees(node, launch.live_lanes());
-                    callees.map_or(0, |(_, callees)| CALL_COST * callees)
-                };
-                let stated = StatedCounts {
-                    bounds: &facts,
-                    ..StatedCounts::default()
-                };
-                let bound = flow.bound_with(stated, calls);
-                match ending {
-                    Ending::Finished => findings.executed_and_bound = Some((executed, bound)),
-                    _ => findings.cut_and_bounded = true,
-                }
-                let totals: Vec<Option<u64>> = totals
-                    .iter()
-                    .map(|total| Some(total.saturating_sub(self.loop_total_decrement)))
-                    .collect();
-                // Every second run only: solving dominates the time. Lanes that were cut off may still take other
-                // steps.
-                let more = (run.seed & 1 == 0 && ending == Ending::Finished).then(|| {
-                    let never = flow.excluded(code, &self.never_taken(&taken, run.seed));
-                    let stated = StatedCounts {
-                        bounds: &facts,
-                        totals: &totals,
-                        never: &never,
-                    };
-                    let used = "totals, steps never taken and facts";
-                    (flow.bound_with(stated, calls), used)
-                });
-                for (bound, with) in [(bound, "facts")].into_iter().chain(more) {
-                    if bound.is_none_or(|b| i128::from(executed) > b) {
-                        findings.violations.push(format!(
-                            "{executed} warp instructions executed, bound {bound:?} with {with} {facts:?} {totals:?}"
-                        ));
-                    }
-                }
+        findings
+    }
+
+    /// Runs some lanes alone and compares their traces with those in the warp.
+    fn compare_solo_lanes(
+        &self,
+        run: RunSeed,
+        solo_lanes: usize,
+        ending: Ending,
+        votes: &[Vec<u64>],
+        counts: &RunCounts,
+        findings: &mut WarpFindings,
+    ) {
+        let Claims { code, launch, .. } = &self.claims;
+        // A lone lane never uses the stack rule, so its trace is right even when the machine has a planted fault.
+        let alone = RunSeed { fault: None, ..run };
+        let live: Vec<usize> = lanes(run.lanes).collect();
+        for turn in 0..solo_lanes.min(live.len()) {
+            let lane = live[(run.seed as usize).wrapping_add(turn * 7) % live.len()];
+            let trace = &counts.traces[lane];
+            let mut solo = Vec::new();
+            Warp::solo(code, launch, alone, lane, &votes[lane], NoLabels)
+                .run(|e| solo.extend(e.before.top().map(|t| t.next.op)));
+            // In a warp that was cut off, the lane may have executed fewer operations than alone.
+            let compared = match ending {
+                Ending::Cut => solo.len().min(trace.len()),
+                _ => solo.len(),
+            };
+            if solo[..compared] != *trace {
+                findings.mismatches.push(format!(
+                    "lane {lane} executes {} operations in the warp and {} alone",
+                    trace.len(),
+                    solo.len()
+                ));
             }
         }
-        findings
+    }
+
+    /// Compares the executed instructions with the bound for the loop bounds that the run shows; in every second run
+    /// that finished, also with the bound for its totals and for steps that it did not take.
+    fn check_bound(
+        &self,
+        run: RunSeed,
+        ending: Ending,
+        executed: u64,
+        counts: &RunCounts,
+        findings: &mut WarpFindings,
+    ) {
+        let Claims {
+            code, launch, flow, ..
+        } = &self.claims;
+        // A run that was cut off can still end on a path that visits each header at most once more.
+        let rest = u64::from(ending == Ending::Cut);
+        let facts: Vec<Option<u64>> = counts
+            .bounds
+            .iter()
+            .map(|most| Some((most + rest).saturating_sub(self.loop_bound_decrement)))
+            .collect();
+        let calls = |node| {
+            let callees = flow.external_callees(node, launch.live_lanes());
+            callees.map_or(0, |(_, callees)| CALL_COST * callees)
+        };
+        let stated = StatedCounts {
+            bounds: &facts,
+            ..StatedCounts::default()
+        };
+        let bound = flow.bound_with(stated, calls);
+        match ending {
+            Ending::Finished => findings.executed_and_bound = Some((executed, bound)),
+            _ => findings.cut_and_bounded = true,
+        }
+        let totals: Vec<Option<u64>> = counts
+            .totals
+            .iter()
+            .map(|total| Some(total.saturating_sub(self.loop_total_decrement)))
+            .collect();
+        // Every second run only: solving dominates the time. Lanes that were cut off may still take other steps.
+        let more = (run.seed & 1 == 0 && ending == Ending::Finished).then(|| {
+            let never = flow.excluded(code, &self.never_taken(&counts.taken, run.seed));
+            let stated = StatedCounts {
+                bounds: &facts,
+                totals: &totals,
+                never: &never,
+            };
+            let used = "totals, steps never taken and facts";
+            (flow.bound_with(stated, calls), used)
+        });
+        for (bound, with) in [(bound, "facts")].into_iter().chain(more) {
+            if bound.is_none_or(|b| i128::from(executed) > b) {
+                findings.violations.push(format!(
+                    "{executed} warp instructions executed, bound {bound:?} with {with} {facts:?} {totals:?}"
+                ));
+            }
+        }
     }
 
     /// Checks the claims that at most a number of lanes pass a branch on the thread index.
@@ -223,7 +266,7 @@ impl Analysed<'_> {
         violations: &mut Vec<String>,
     ) {
         let flow = &self.claims.flow;
-        for limit in &flow.limits {
+        for limit in &flow.lane_limits {
             let steps = flow.thread.steps.get(limit.from.index());
             let to: BTreeSet<NodeId> = limit.steps.iter().filter_map(|step| step.to).collect();
             let others = steps.into_iter().flatten();

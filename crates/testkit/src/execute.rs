@@ -211,7 +211,7 @@ impl<'a, L: Labels> Warp<'a, L> {
             let external = self.is_external(op, taken);
             let outcome = self.apply_control_effect(op, top.next, top.mask, taken);
             let removes_lanes =
-                matches!(op.control, ControlEffect::Unwind(_) | ControlEffect::Exit) || external;
+                matches!(op.control, ControlEffect::Pop(_) | ControlEffect::Exit) || external;
             let exhausted = removes_lanes && taken == top.mask;
             match outcome {
                 Some(Ok(())) => observe(&WarpEvent {
@@ -293,7 +293,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                 self.stack
                     .push(tag_of_token(*token)?, point(*to, here.label), next);
             }
-            ControlEffect::Unwind(token) => {
+            ControlEffect::Pop(token) => {
                 return Some(self.unwind(tag_of_token(*token)?, taken, next));
             }
             ControlEffect::Exit if self.run.fault == Some(PlantedFault::ExitKeepsPending) => {

@@ -61,12 +61,12 @@ pub fn structured(rng: &mut fastrand::Rng) -> Code {
         if recursive || w.rng.bool() {
             let p = w.predicate();
             w.data(1);
-            w.control(p, ControlEffect::Unwind(StackToken::Ret));
+            w.control(p, ControlEffect::Pop(StackToken::Ret));
         }
         w.body(depth, if recursive { f + 1 } else { f }, 0);
         w.control(
             ExecCondition::ALWAYS,
-            ControlEffect::Unwind(StackToken::Ret),
+            ControlEffect::Pop(StackToken::Ret),
         );
     }
     w.finish()
@@ -97,7 +97,7 @@ pub fn unstructured(rng: &mut fastrand::Rng) -> Code {
         match w.rng.u8(0..10) {
             0..=3 => w.jump(condition, to),
             4..=5 => w.push(token, to),
-            6 => w.control(condition, ControlEffect::Unwind(token)),
+            6 => w.control(condition, ControlEffect::Pop(token)),
             7 => w.control(condition, ControlEffect::Exit),
             8 => {
                 let n = w.rng.usize(2..4);
@@ -125,7 +125,7 @@ pub fn exotic(rng: &mut fastrand::Rng) -> Code {
         w.exotic_function(true);
         w.control(
             ExecCondition::ALWAYS,
-            ControlEffect::Unwind(StackToken::Ret),
+            ControlEffect::Pop(StackToken::Ret),
         );
     }
     w.finish()
@@ -159,7 +159,7 @@ impl<'r> ProgramWriter<'r> {
                 4 => self.push(any, to),
                 5..=6 if !pushed.is_empty() => {
                     let token = pushed[self.rng.usize(0..pushed.len())];
-                    self.control(condition, ControlEffect::Unwind(token));
+                    self.control(condition, ControlEffect::Pop(token));
                 }
                 7 => self.control(condition, ControlEffect::Exit),
                 8 => self.guarded_indirect_jump(&labels),
@@ -174,9 +174,9 @@ impl<'r> ProgramWriter<'r> {
                     self.push(StackToken::Ret, to);
                     self.indirect_jump(callees);
                 }
-                13 if may_return => self.control(condition, ControlEffect::Unwind(StackToken::Ret)),
+                13 if may_return => self.control(condition, ControlEffect::Pop(StackToken::Ret)),
                 15 => self.unknown_call(to),
-                14 => self.control(condition, ControlEffect::Unwind(any)),
+                14 => self.control(condition, ControlEffect::Pop(any)),
                 _ => {}
             }
         }
@@ -474,9 +474,9 @@ impl<'r> ProgramWriter<'r> {
         let p = self.predicate();
         let always = ExecCondition::ALWAYS;
         let (sync, brk, cont) = (
-            ControlEffect::Unwind(StackToken::Sync),
-            ControlEffect::Unwind(StackToken::Brk),
-            ControlEffect::Unwind(StackToken::Cont),
+            ControlEffect::Pop(StackToken::Sync),
+            ControlEffect::Pop(StackToken::Brk),
+            ControlEffect::Pop(StackToken::Cont),
         );
         match self.rng.u8(0..11) {
             // if/else with reconvergence

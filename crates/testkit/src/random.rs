@@ -64,7 +64,7 @@ pub fn campaign(seed: u64, runs: usize) -> WarpCampaign {
         let program_seed = mix(&[seed, program]);
         let mut rng = fastrand::Rng::with_seed(program_seed);
         let (kind, code) = match rng.u8(0..10) {
-            9 => ("placed", by_thread_index(&mut rng)),
+            9 => ("thread-index", by_thread_index(&mut rng)),
             0..=1 => ("unstructured", unstructured(&mut rng)),
             2..=3 => ("exotic", exotic(&mut rng)),
             4 if rng.bool() => ("two-headed", two_headers(&mut rng)),
@@ -89,44 +89,19 @@ impl WarpCampaign {
                 .then(|| [rng.u32(1..70), rng.u32(1..4), rng.u32(1..3)]),
             global_is_stable: true,
         };
-        let order = if rng.bool() {
-            DivergenceOrder::Any
-        } else {
-            DivergenceOrder::TakenFirst
-        };
-        let mut model = WarpModel {
-            may_diverge: true,
-            order,
-            ..WarpModel::default()
-        };
-        let mut limits = Limits::default();
-        let less = rng.bool();
-        if less {
-            model.stack =
-                [StackDomain::Full, StackDomain::Full, StackDomain::Acyclic][rng.usize(0..3)];
-            model.groups = [GroupDomain::Full, GroupDomain::Off][rng.usize(0..2)];
-            model.agreement = [
-                AgreementDomain::Full,
-                AgreementDomain::ActiveOnly,
-                AgreementDomain::Off,
-            ][rng.usize(0..3)];
-            limits.contexts = rng.usize(1..5);
-        }
+        let (model, limits, is_reduced) = draw_precision(rng);
         self.programs += 1;
         let analysed = match Analysed::run(code, launch, &model, &limits) {
             Ok(analysed) => analysed,
-            Err(_) if less => {
+            Err(_) if is_reduced => {
                 self.refused_at_reduced_precision += 1;
                 return false;
             }
             Err(refusal) => {
                 self.refused += 1;
-                let what = format!(
-                    "{}: {}",
-                    name.split(' ').next().unwrap_or_default(),
-                    refusal.reason
-                );
-                *self.refusals.entry(what).or_default() += 1;
+                let kind = name.split(' ').next().unwrap_or_default();
+                let reason = format!("{kind}: {}", refusal.reason);
+                *self.refusals.entry(reason).or_default() += 1;
                 return false;
             }
         };
@@ -143,7 +118,7 @@ impl WarpCampaign {
                     0 => (rng.u64(..) & all).max(1),
                     _ => all,
                 },
-                fall_through_first: match order {
+                fall_through_first: match model.order {
                     DivergenceOrder::Any => None,
                     DivergenceOrder::TakenFirst => Some(false),
                     DivergenceOrder::FallThroughFirst => Some(true),
@@ -166,6 +141,32 @@ impl WarpCampaign {
         }
         true
     }
+}
+
+/// Draws the divergence order, domains and limits of the analyses; returns also whether their precision is reduced.
+fn draw_precision(rng: &mut Rng) -> (WarpModel, Limits, bool) {
+    let order = match rng.bool() {
+        true => DivergenceOrder::Any,
+        false => DivergenceOrder::TakenFirst,
+    };
+    let mut model = WarpModel {
+        may_diverge: true,
+        order,
+        ..WarpModel::default()
+    };
+    let mut limits = Limits::default();
+    let is_reduced = rng.bool();
+    if is_reduced {
+        model.stack = [StackDomain::Full, StackDomain::Full, StackDomain::Acyclic][rng.usize(0..3)];
+        model.groups = [GroupDomain::Full, GroupDomain::Off][rng.usize(0..2)];
+        model.agreement = [
+            AgreementDomain::Full,
+            AgreementDomain::ActiveOnly,
+            AgreementDomain::Off,
+        ][rng.usize(0..3)];
+        limits.contexts = rng.usize(1..5);
+    }
+    (model, limits, is_reduced)
 }
 
 /// Returns the lanes of the first warp that hold a thread.

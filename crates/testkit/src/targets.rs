@@ -72,7 +72,7 @@ fn reached_targets(code: &Code, thread: &ThreadCfg) -> BTreeMap<OpIndex, BTreeSe
         if !is_jump
             && !matches!(
                 op.control,
-                ControlEffect::Unwind(StackToken::Sync | StackToken::Brk)
+                ControlEffect::Pop(StackToken::Sync | StackToken::Brk)
             )
         {
             continue;

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{FileSource, Kernel, Library, Selection, Session};
+use warpbound_driver::{FileSource, Kernel, Library, ImageSelection, Session};
 
 /// Calls `work` for each kernel of the selected images, in the order of the files. Returns the diagnostics of the images and
 /// kernels that cannot be read.
 pub(crate) fn each_kernel(
     files: &[PathBuf],
-    selection: &Selection,
+    selection: &ImageSelection,
     mut work: impl FnMut(&Session, &Kernel) -> anyhow::Result<()>,
 ) -> anyhow::Result<Vec<Diagnostic>> {
     let mut unreadable = Vec::new();

@@ -68,7 +68,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let is_measured: Box<dyn Fn(&Section) -> bool> = match words.as_slice() {
         [] => Box::new(|section| !section.campaign),
         ["--all"] => Box::new(|_| true),
-        ["--only", title] => Box::new(|section| section.title.contains(title)),
+        ["--only", title] => {
+            let title = (*title).to_owned();
+            Box::new(move |section| section.title.contains(&title))
+        }
         ["--list"] => {
             for section in &sections.section {
                 let mark = if section.campaign { " (campaign)" } else { "" };

@@ -6,7 +6,7 @@ use std::fs;
 
 use anyhow::{Context, bail, ensure};
 use warpbound_launch::{
-    ElementType, ImageBinding, LaunchBuffer, LaunchFile, LaunchPointer, NpyArray, ParamValue,
+    ElementType, ImageBinding, LaunchBuffer, LaunchFile, LaunchParam, LaunchPointer, NpyArray, ParamValue,
     PointerLocation, StartCaches, TextureBinding,
 };
 use warpbound_testkit::kernels;
@@ -123,40 +123,7 @@ fn launch_files(name: &str, kernel: &str, launch: &LaunchFile) -> anyhow::Result
         writeln!(text, "caches = \"warm\"")?;
     }
     for param in &launch.params {
-        writeln!(text, "\n[[param]]\nname = {}", toml_string(&param.name))?;
-        match &param.value {
-            ParamValue::Scalar {
-                element: Some(element),
-                bytes,
-                ..
-            } => {
-                let value = toml_number(*element, bytes);
-                writeln!(text, "type = \"{element}\"\nvalue = {value}")?;
-            }
-            ParamValue::Scalar {
-                element: None,
-                bytes,
-                ..
-            } => writeln!(text, "bytes = {bytes:?}")?,
-            ParamValue::Alias { buffer, offset } => {
-                let other = launch.params.get(*buffer).context("no such parameter")?;
-                writeln!(text, "same_as = {}", toml_string(&other.name))?;
-                if *offset > 0 {
-                    writeln!(text, "offset = {offset}")?;
-                }
-            }
-            ParamValue::Texture(number) => {
-                let texture = launch.textures.get(*number).context("no such texture")?;
-                writeln!(text, "texture = {}", toml_string(&texture.image.name))?;
-            }
-            ParamValue::Surface(number) => {
-                let surface = launch.surfaces.get(*number).context("no such surface")?;
-                writeln!(text, "surface = {}", toml_string(&surface.name))?;
-            }
-            ParamValue::Buffer(buffer) => {
-                write_buffer(name, &param.name, buffer, &mut text, &mut files)?;
-            }
-        }
+        write_param(name, param, launch, &mut text, &mut files)?;
     }
     for variable in &launch.variables {
         writeln!(
@@ -204,19 +171,61 @@ fn launch_files(name: &str, kernel: &str, launch: &LaunchFile) -> anyhow::Result
     Ok(files)
 }
 
+fn write_param(
+    name: &str,
+    param: &LaunchParam,
+    launch: &LaunchFile,
+    text: &mut String,
+    files: &mut Files,
+) -> anyhow::Result<()> {
+    writeln!(text, "\n[[param]]\nname = {}", toml_string(&param.name))?;
+    match &param.value {
+        ParamValue::Scalar {
+            element: Some(element),
+            bytes,
+            ..
+        } => {
+            let value = toml_number(*element, bytes);
+            writeln!(text, "type = \"{element}\"\nvalue = {value}")?;
+        }
+        ParamValue::Scalar {
+            element: None,
+            bytes,
+            ..
+        } => writeln!(text, "bytes = {bytes:?}")?,
+        ParamValue::Alias { buffer, offset } => {
+            let other = launch.params.get(*buffer).context("no such parameter")?;
+            writeln!(text, "same_as = {}", toml_string(&other.name))?;
+            if *offset > 0 {
+                writeln!(text, "offset = {offset}")?;
+            }
+        }
+        ParamValue::Texture(number) => {
+            let texture = launch.textures.get(*number).context("no such texture")?;
+            writeln!(text, "texture = {}", toml_string(&texture.image.name))?;
+        }
+        ParamValue::Surface(number) => {
+            let surface = launch.surfaces.get(*number).context("no such surface")?;
+            writeln!(text, "surface = {}", toml_string(&surface.name))?;
+        }
+        ParamValue::Buffer(buffer) => write_buffer(name, &param.name, buffer, text, files)?,
+    }
+    Ok(())
+}
+
 fn write_pointer(
     pointer: &LaunchPointer,
     launch: &LaunchFile,
     text: &mut String,
 ) -> anyhow::Result<()> {
     let buffer = |number: usize| launch.buffers().nth(number).map(|(name, _)| name);
-    let place = match pointer.location {
+    let holder = match pointer.location {
         PointerLocation::Param(position) => launch.params.get(position).map(|p| p.name.as_str()),
         PointerLocation::Buffer(number) => buffer(number),
         PointerLocation::Variable(number) => launch.variables.get(number).map(|v| v.name.as_str()),
     };
-    let place = place.context("no such place")?;
-    writeln!(text, "\n[[pointer]]\nin = {}", toml_string(place))?;
+    let holder = holder.context("no object contains the pointer")?;
+    writeln!(text, "\n[[pointer]]\nin = {}", toml_string(holder))?;
     writeln!(text, "offset = {}", pointer.offset)?;
     let to = buffer(pointer.buffer).context("no such buffer")?;
     writeln!(

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_driver::{Kernel, Selection, Session, Sm};
+use warpbound_driver::{Kernel, ImageSelection, Session, Sm};
 use warpbound_testkit::instructions::census::{document, is_executable};
 
 use crate::each_kernel::each_kernel;
@@ -25,7 +25,7 @@ Writes docs/instructions.md: for each instruction the share of its modifiers wit
 const SHOWN: usize = 40;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
-    let (mut count, mut files, mut selection) = (false, Vec::new(), Selection::default());
+    let (mut count, mut files, mut selection) = (false, Vec::new(), ImageSelection::default());
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {

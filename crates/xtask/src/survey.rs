@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use warpbound_driver::{BoundOptions, Kernel, KernelFlow, Selection, Session, Sm};
+use warpbound_driver::{BoundOptions, Kernel, KernelFlow, ImageSelection, Session, Sm};
 use warpbound_report::bound::Status;
 use warpbound_testkit::targets::compare;
 
@@ -37,7 +37,7 @@ const NEVER_ENDS: &str = "infinite loop";
 const SHOWN: usize = 10;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
-    let (mut files, mut turns, mut selection) = (Vec::new(), None, Selection::default());
+    let (mut files, mut turns, mut selection) = (Vec::new(), None, ImageSelection::default());
     let mut options = BoundOptions {
         loop_default: Some(10),
         ..BoundOptions::default()

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use warpbound_bound::{Effort, Ipet, SolveOutcome, solve};
 use warpbound_driver::{
-    AgreementDomain, BoundOptions, GroupDomain, KernelFlow, LaunchContext, Prepared, Selection, Sm,
+    AgreementDomain, BoundOptions, GroupDomain, KernelFlow, LaunchContext, Prepared, ImageSelection, Sm,
     StackDomain, WarpModel,
 };
 
@@ -49,7 +49,7 @@ fn variant(index: usize) -> WarpModel {
 }
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
-    let (mut files, mut every, mut selection) = (Vec::new(), 1usize, Selection::default());
+    let (mut files, mut every, mut selection) = (Vec::new(), 1usize, ImageSelection::default());
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().context("an option without a value");

@@ -1,4 +1,4 @@
-//! Divergence of small programs written by hand.
+//! Divergence of small hand-written programs.
 
 use smallvec::SmallVec;
 use warpbound_analyse::divergence::{Chain, OpDivergence, QueryKind, LinkRole, DivergenceSource};
@@ -11,7 +11,7 @@ use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Op, OpIndex, Contro
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 use warpbound_simt::warp::WarpModel;
 
-/// One operation per method; its number is its place.
+/// Program under construction: each method adds an operation, numbered in order.
 #[derive(Default)]
 struct Program(Code);
 
@@ -41,12 +41,12 @@ impl Program {
         self
     }
 
-    /// The cell gets a function of others.
+    /// Writes a function of the cells read.
     fn set(self, cell: Cell, reads: &[Cell]) -> Self {
         self.push(None, reads, &[cell], ValueDependence::Function, ControlEffect::Next)
     }
 
-    /// The cell gets the lane's number.
+    /// Writes the lane's number.
     fn lane(self, cell: Cell) -> Self {
         self.push(None, &[], &[cell], ValueDependence::Lane, ControlEffect::Next)
     }
@@ -64,7 +64,7 @@ impl Program {
         program
     }
 
-    /// Jumps where the predicate holds.
+    /// Jumps if the predicate holds.
     fn jump_if(self, predicate: u8, to: u32) -> Self {
         let jump = ControlEffect::Jump(ControlTarget::Op(OpIndex(to)));
         self.push(Some((predicate, false)), &[], &[], ValueDependence::Function, jump)
@@ -78,12 +78,13 @@ impl Program {
         self.control(ControlEffect::Jump(ControlTarget::Op(OpIndex(to))))
     }
 
-    fn expect(self, to: u32) -> Self {
+    /// Pushes an SSY entry.
+    fn ssy(self, to: u32) -> Self {
         self.control(ControlEffect::Push(StackToken::Sync, ControlTarget::Op(OpIndex(to))))
     }
 
     fn sync(self) -> Self {
-        self.control(ControlEffect::Unwind(StackToken::Sync))
+        self.control(ControlEffect::Pop(StackToken::Sync))
     }
 
     fn exit(self) -> Code {
@@ -100,16 +101,16 @@ const fn width() -> LaunchContext {
 }
 
 fn analyse(code: &Code) -> Divergence {
-    let thread = ThreadCfg::build(code, &Limits::default()).expect("it is followed");
+    let thread = ThreadCfg::build(code, &Limits::default()).expect("the program is analysed");
     Divergence::analyse(code, &thread, &Dependence::compute(&thread), &width())
 }
 
 fn item(found: &Divergence, at: u32) -> &OpDivergence {
     let of = |item: &&OpDivergence| item.at == OpIndex(at);
-    found.items.iter().find(of).expect("it is asked for")
+    found.items.iter().find(of).expect("a query")
 }
 
-/// Roles and places of a chain.
+/// Roles and operations of a chain.
 fn links(chain: &Option<Chain>) -> Vec<(LinkRole, u32)> {
     let links = chain.iter().flat_map(|chain| &chain.links);
     links.map(|link| (link.role, link.at.0)).collect()
@@ -132,11 +133,11 @@ fn figure_2() -> Code {
         .lane(r(2)) // 2 l02: i = Tid
         .set(r(3), &[r(2)])
         .set(r(4), &[r(2)]) // 4 l06: Tp = Tid + 1
-        .expect(22)
+        .ssy(22)
         .set(p(0), &[r(2), r(3)]) // 6 l07, header
         .jump_if(0, 21) // 7 l08
         .set(p(1), &[r(0), r(4)])
-        .expect(13)
+        .ssy(13)
         .jump_if(1, 12) // 10 l10
         .set(r(1), &[r(1)])
         .sync()
@@ -167,29 +168,29 @@ fn the_paper_s_example() {
     assert_eq!(source, Some(DivergenceSource::Lane));
     // "Similarly, the branch at l10 is divergent."
     assert!(!item(&found, 10).divergent.is_empty());
-    // "The branch at l14 is not divergent." Nor is the address of the load behind it.
+    // "The branch at l14 is not divergent." Nor is the address of the load after it.
     assert!(item(&found, 14).divergent.is_empty());
     assert!(item(&found, 15).divergent.is_empty());
-    // Lanes that have left the loop are missing at its barrier.
+    // Lanes that have left the loop are not active at its barrier.
     let barrier = item(&found, 17);
     assert_eq!((barrier.kind, barrier.partial.len()), (QueryKind::Barrier, 1));
     assert_eq!(links(&barrier.partial_chain)[0], (LinkRole::BranchOutcome, 7));
-    // Behind the loop all lanes are back, but d is from different rounds: an η with the loop's predicate.
-    let behind = item(&found, 23);
-    assert!(behind.partial.is_empty());
-    assert_eq!(links(&behind.chain)[..2], [(LinkRole::Eta, 6), (LinkRole::BranchOutcome, 7)]);
+    // After the loop all lanes are active, but d is from different iterations: an η with the loop's predicate.
+    let after = item(&found, 23);
+    assert!(after.partial.is_empty());
+    assert_eq!(links(&after.chain)[..2], [(LinkRole::Eta, 6), (LinkRole::BranchOutcome, 7)]);
 }
 
 #[test]
-fn agreement_knows_as_much_of_the_example() {
+fn agreement_gives_the_same_answers_for_the_example() {
     let code = figure_2();
-    let mut thread = ThreadCfg::build(&code, &Limits::default()).expect("it is followed");
+    let mut thread = ThreadCfg::build(&code, &Limits::default()).expect("the program is analysed");
     let model = WarpModel {
         may_diverge: true,
         ..WarpModel::default()
     };
     let launch = width();
-    let warp = WarpCfg::build(&code, &mut thread, &launch, &model).expect("it is followed");
+    let warp = WarpCfg::build(&code, &mut thread, &launch, &model).expect("the program is analysed");
     let dependence = Dependence::compute(&thread);
     let found = Divergence::analyse(&code, &thread, &dependence, &launch);
     let agreement = AgreementAnalysis {
@@ -198,10 +199,10 @@ fn agreement_knows_as_much_of_the_example() {
         warp: &warp,
         launch: &launch,
     };
-    for (item, opinion) in found.items.iter().zip(agreement.verdicts(&found.items)) {
-        assert_eq!(item.divergent, opinion.divergent, "{item:?}");
+    for (item, verdict) in found.items.iter().zip(agreement.verdicts(&found.items)) {
+        assert_eq!(item.divergent, verdict.divergent, "{item:?}");
     }
-    // SSY stands where it must, so lanes meet.
+    // SSY precedes each divergent branch, so lanes reconverge.
     assert_eq!(find_missed_reconvergence(&code, &thread, &warp, &dependence), []);
 }
 
@@ -213,7 +214,7 @@ fn a_join_of_different_values_is_as_divergent_as_the_branch() {
             false => Program::default().set(p(0), &[]),
         };
         start
-            .expect(7)
+            .ssy(7)
             .jump_if(0, 5)
             .set(r(1), &[])
             .sync()
@@ -252,9 +253,9 @@ fn a_conditional_write_is_a_gate() {
     assert_eq!(links(&item(&found, 3).chain), expected);
 }
 
-/// A uniform predicate ends the loop, but only for lanes that come by.
+/// A uniform predicate ends the loop, but only for lanes that reach the branch in that iteration.
 #[test]
-fn a_loop_left_from_inside_a_divergent_branch_is_left_in_different_rounds() {
+fn a_loop_left_inside_a_divergent_branch_is_left_in_different_iterations() {
     let program = |by_lane: bool| {
         let start = match by_lane {
             true => Program::default().lane(p(0)),
@@ -262,7 +263,7 @@ fn a_loop_left_from_inside_a_divergent_branch_is_left_in_different_rounds() {
         };
         start
             .set(r(1), &[])
-            .expect(10)
+            .ssy(10)
             .set(r(1), &[r(1)]) // 3, header
             .set(p(1), &[r(1)])
             .jump_if(0, 7)
@@ -275,22 +276,22 @@ fn a_loop_left_from_inside_a_divergent_branch_is_left_in_different_rounds() {
     };
     let analysed = |by_lane| {
         let mut code = program(by_lane);
-        // What P2 holds is not the question.
+        // P2 has a definition, whose value does not matter.
         code.ops[1].writes.push(p(2));
         analyse(&code)
     };
     let found = analysed(true);
     assert!(item(&found, 6).divergent.is_empty());
     assert!(item(&found, 7).divergent.is_empty());
-    // Every lane comes to 7 before it leaves, but not in each round.
+    // Every lane executes 7 before it leaves, but not in each iteration.
     let expected = [(LinkRole::Eta, 3), (LinkRole::BranchOutcome, 5), (LinkRole::Written, 0)];
     assert_eq!(links(&item(&found, 10).chain), expected);
     assert!(item(&analysed(false), 10).divergent.is_empty());
 }
 
-/// A branch without SSY inside a loop: its sides go round the loop one after the other.
+/// A branch without SSY inside a loop: its sides iterate the loop one after the other.
 #[test]
-fn lanes_that_do_not_meet_are_reported() {
+fn missed_reconvergence_is_reported() {
     let code = Program::default()
         .lane(p(0))
         .set(r(1), &[])
@@ -300,25 +301,25 @@ fn lanes_that_do_not_meet_are_reported() {
         .push(None, &[], &[p(1)], ValueDependence::Uniform, ControlEffect::Next) // 5: a vote
         .jump_if(1, 2)
         .exit();
-    let mut thread = ThreadCfg::build(&code, &Limits::default()).expect("it is followed");
+    let mut thread = ThreadCfg::build(&code, &Limits::default()).expect("the program is analysed");
     let model = WarpModel {
         may_diverge: true,
         ..WarpModel::default()
     };
-    let warp = WarpCfg::build(&code, &mut thread, &width(), &model).expect("it is followed");
+    let warp = WarpCfg::build(&code, &mut thread, &width(), &model).expect("the program is analysed");
     let dependence = Dependence::compute(&thread);
     let found = Divergence::analyse(&code, &thread, &dependence, &width());
-    // True of the lanes that vote together,
+    // Uniform among the lanes that vote together,
     assert!(item(&found, 6).divergent.is_empty());
-    // but nothing brings the two sides together.
+    // but the two sides do not reconverge before the vote.
     let all = find_missed_reconvergence(&code, &thread, &warp, &dependence);
     let last = |node| thread.space.block(node).last.0;
-    let places: Vec<_> = all.iter().map(|a| (last(a.branch), a.for_values)).collect();
-    assert_eq!(places, [(3, true)]);
+    let branches: Vec<_> = all.iter().map(|a| (last(a.branch), a.for_values)).collect();
+    assert_eq!(branches, [(3, true)]);
 }
 
 #[test]
-fn a_callee_outside_the_file_leaves_anything() {
+fn a_callee_outside_the_file_makes_cells_divergent() {
     let code = Program::default()
         .set(r(1), &[])
         .control(ControlEffect::Call(ControlTarget::External("outside".into())))
@@ -330,7 +331,7 @@ fn a_callee_outside_the_file_leaves_anything() {
     assert_eq!(chain.as_ref().map(|c| c.source), Some(DivergenceSource::Callee));
 }
 
-/// Ten thousand blocks, each with a join of two hundred cells.
+/// Analysis time of ten thousand blocks with joins of two hundred cells.
 #[test]
 fn large_kernels_stay_fast() {
     let mut program = Program::default().lane(p(0));

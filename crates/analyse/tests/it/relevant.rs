@@ -1,4 +1,4 @@
-//! The values that are followed are those that may decide where an indirect jump goes.
+//! Relevant cells: values are followed exactly where they may decide the target of an indirect jump.
 
 use smallvec::SmallVec;
 use warpbound_analyse::ThreadCfg;
@@ -15,9 +15,9 @@ use warpbound_simt::warp::CellSet;
 const COUNTER: u8 = 1;
 const INDEX: u8 = 2;
 const OFFSET: u8 = 3;
-const WHERE: u8 = 4;
+const TARGET: u8 = 4;
 
-/// An operation of a one-register value, or of control.
+/// Operation that writes one register, or has a control effect.
 fn op(at: u32, guard: Option<u8>, control: ControlEffect, write: Option<(u8, Expr)>) -> Op {
     let condition = ExecCondition {
         guard: guard.map(Cell::pred),
@@ -36,8 +36,8 @@ fn op(at: u32, guard: Option<u8>, control: ControlEffect, write: Option<(u8, Exp
     }
 }
 
-/// A constant word of the table is held in `OFFSET` over a loop that counts in `COUNTER`; behind the loop a
-/// clamped `INDEX` and the word make the address of the jump.
+/// Program with a jump table: `OFFSET` holds a constant word of the table over a loop that counts in `COUNTER`; after
+/// the loop a clamped `INDEX` and the word give the address of the jump.
 fn program() -> Code {
     let cell = |register| Expr::Cell(Cell::gpr(register));
     let with = |op, register, value| Expr::binary(op, cell(register), Expr::Const(value));
@@ -52,7 +52,7 @@ fn program() -> Code {
     };
     let table = Expr::binary(BinaryOp::Add, cell(INDEX), cell(OFFSET));
     let indirect = ControlEffect::Indirect {
-        base: Some(Cell::gpr(WHERE)),
+        base: Some(Cell::gpr(TARGET)),
         anchor: 0,
         relative: true,
     };
@@ -63,9 +63,9 @@ fn program() -> Code {
         op(3, Some(0), jump(2), None),
         data(4, INDEX, with(BinaryOp::MinU, INDEX, 1)),
         data(5, INDEX, with(BinaryOp::Shl, INDEX, 2)),
-        data(6, WHERE, Expr::Constant(2, table.into())),
+        data(6, TARGET, Expr::Constant(2, table.into())),
         op(7, None, indirect, None),
-        // Back into the loop: index and offset are needed once more.
+        // Back edge: index and offset are needed again.
         op(8, None, jump(2), None),
         op(9, None, ControlEffect::Exit, None),
     ];
@@ -77,7 +77,7 @@ fn counters_of_loops_are_not_followed() {
     let code = program();
     let relevant = RelevantCells::find(&code).unwrap();
     let followed = |at: u32| -> Vec<usize> { relevant.after(OpIndex(at)).iter().collect() };
-    let [index, offset, to] = [INDEX, OFFSET, WHERE].map(usize::from);
+    let [index, offset, to] = [INDEX, OFFSET, TARGET].map(usize::from);
     assert_eq!(followed(0), [index, offset]);
     assert_eq!(followed(2), [index, offset], "the counter is left out");
     assert_eq!(followed(6), [index, offset, to]);
@@ -90,7 +90,7 @@ fn counters_of_loops_are_not_followed() {
 }
 
 #[test]
-fn what_is_left_out_decides_no_target() {
+fn cells_left_out_decide_no_target() {
     let code = program();
     let thread = ThreadCfg::build(&code, &Limits::default()).unwrap();
     let targets = IndirectTargets::Code {
@@ -101,7 +101,7 @@ fn what_is_left_out_decides_no_target() {
 }
 
 #[test]
-fn a_write_that_is_not_followed_leaves_nothing_known() {
+fn a_write_of_a_cell_that_is_not_followed_makes_it_unknown() {
     let code = program();
     let counter = Cell::gpr(COUNTER);
     let mut values = Values::default();

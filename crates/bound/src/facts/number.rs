@@ -28,7 +28,9 @@ impl FactNumber {
             FactNumber::Missing => Ok(None),
             FactNumber::Whole(n) if *n <= MAX_NUMBER => Ok(Some(*n)),
             FactNumber::Whole(n) => Err(format!("`{key}` is {n}, over the limit of {MAX_NUMBER}")),
-            FactNumber::TooLarge(n) => Err(format!("`{key}` is {n}, over the limit of {MAX_NUMBER}")),
+            FactNumber::TooLarge(n) => {
+                Err(format!("`{key}` is {n}, over the limit of {MAX_NUMBER}"))
+            }
             FactNumber::Other(text) => Err(format!(
                 "`{key}` is {text}, not a whole number or \"{MISSING}\""
             )),

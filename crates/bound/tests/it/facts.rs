@@ -1,10 +1,10 @@
-//! Facts files: what is read, and what is refused in which line.
+//! Facts files: parsed contents, and errors with their lines.
 
 use warpbound_base::CodeAddr;
 use warpbound_bound::{FactsFile, LoopName, Never};
 
-/// Facts about a library, and about one kernel of many loops, most of them at one address. In other than linear
-/// time this takes minutes.
+/// Facts of a library, and of one kernel with many loops, most of them at one address: takes minutes unless reading is
+/// linear.
 #[test]
 fn long_files_are_read_in_linear_time() {
     let mut text = String::new();
@@ -32,7 +32,7 @@ fn long_files_are_read_in_linear_time() {
     );
 }
 
-/// A line without a name speaks about every loop at its address.
+/// A line without an `id` applies to every loop at its address.
 #[test]
 fn contradictions_name_the_first_line() {
     let parse = |lines: &[&str]| {
@@ -97,7 +97,7 @@ fn parsed(lines: &str) -> Result<FactsFile, String> {
     FactsFile::parse("f", &text).map_err(|d| d.to_string())
 }
 
-/// A total stands beside a bound or instead of it; the bound that follows is never above it.
+/// A total may accompany or replace a bound; the implied bound never exceeds it.
 #[test]
 fn totals_of_loops() {
     let lines = "loops = [\n{ at = \"0x8\", bound = 19, total = 190 },\n{ at = \"0x18\", total = 7 },\n{ at = \"0x28\", bound = 9, total = 4 },\n{ at = \"0x38\", bound = 3, total = \"?\" },\n]";
@@ -118,7 +118,7 @@ fn totals_of_loops() {
     };
     refused(
         "{ at = \"0x8\", total = 0 }",
-        "a total of 0 is a loop that nobody enters, which `never` states",
+        "a total of 0 is a loop that no thread enters, which `never` states",
     );
     refused(
         "{ at = \"0x8\", total = 1.5 }",
@@ -157,7 +157,7 @@ fn what_never_happens() {
     }
 }
 
-/// Numbers that runs showed are no facts before a person answers for them.
+/// Observed numbers are not facts until a person vouches for them.
 #[test]
 fn observed_numbers_are_refused() {
     let loops = "loops = [{ at = \"0x8\", bound = 5 }]";

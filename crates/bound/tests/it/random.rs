@@ -105,7 +105,7 @@ fn bounds_cover_every_integer_point_and_witnesses_are_points() {
     );
 }
 
-/// The same model gives the same bound, witness and multipliers, also where the integer solver is asked.
+/// The same model gives the same bound, witness and multipliers, also if the integer solver runs.
 #[test]
 fn answers_are_deterministic() {
     for seed in 0..300 {

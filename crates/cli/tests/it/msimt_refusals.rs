@@ -38,7 +38,7 @@ const PROGRAMS: [(&str, &str); 16] = [
     ),
     (
         "    const x = Tid\n    bz x, l\n    const x = 1\nl:  store Tid = x\n",
-        "line 3, column 5: the ways from this branch meet at l, which is no sync; insert a sync there",
+        "line 3, column 5: the paths from this branch reconverge at l, which is not a sync; insert a sync there",
     ),
     (
         "l:  const x = Tid\nl:  store Tid = x\n",
@@ -58,7 +58,7 @@ const PROGRAMS: [(&str, &str); 16] = [
     ),
     (
         "    const x = 4294967296\n",
-        "line 2, column 15: \"4294967296\" is no number of 32 bits",
+        "line 2, column 15: \"4294967296\" is not a 32-bit number",
     ),
     (
         "    binop x = 1 ** 2\n",

@@ -317,6 +317,7 @@ impl<'a> Claims<'a> {
             let message = format!("the step to {target} is no edge: no node begins there");
             return tell(Claim::Edge, message);
         }
+        // `Via::Resume` names the entry that the pop made active (SOUNDNESS 4.1); `Via::Walk` is a step of active lanes.
         let via = if exhausted && to.is_some() {
             // The entry that runs now, as it was before the pop made it the active one.
             let stage = before.pending().get(after.pending().len()).or(before.top());

@@ -113,7 +113,7 @@ impl LoopCounter {
                 self.frames.push((from, self.since_entry.clone()));
                 from
             }
-            Some(ControlEffect::Unwind(StackToken::Ret)) => {
+            Some(ControlEffect::Pop(StackToken::Ret)) => {
                 let returns_to = |pusher: NodeId| {
                     space
                         .entries

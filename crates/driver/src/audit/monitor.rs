@@ -177,12 +177,14 @@ impl<'a> ClaimMonitor<'a> {
                 true
             }
             (Some(op), Some(top)) => {
+                // `check_step` compares the stacks on both sides of the step, so the old one is kept.
                 let before = warp.stack.clone();
                 let done =
                     apply_control(&mut warp.stack, &mut self.contexts, claims, op, taken, now);
                 if done {
                     let leaves =
-                        matches!(op.control, ControlEffect::Unwind(_) | ControlEffect::Exit);
+                        matches!(op.control, ControlEffect::Pop(_) | ControlEffect::Exit);
+                    // If all lanes of the running entry pop or exit, the next entry resumes; otherwise the step is one of these lanes.
                     let exhausted = leaves && taken == top.mask;
                     claims.check_step(&before, &warp.stack, exhausted, found);
                 }
@@ -353,7 +355,7 @@ fn apply_control(
             Some(tag) => stack.push(tag, to(*target, here.label), next),
             None => return false,
         },
-        ControlEffect::Unwind(token) => {
+        ControlEffect::Pop(token) => {
             return tag(*token).is_some_and(|tag| stack.pop(tag, taken, next).is_ok());
         }
         ControlEffect::Exit => stack.exit(taken, next),

@@ -62,6 +62,7 @@ struct Sm {
 impl Sm {
     /// Adds the cycles since the last change of the resident blocks or warps.
     fn advance(&mut self, cycle: u64) {
+        // Time-weighted sums: the state was constant since `now`.
         let passed = cycle.saturating_sub(self.now);
         if self.resident_blocks > 0 {
             self.active += passed;

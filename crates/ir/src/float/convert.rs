@@ -3,24 +3,24 @@
 use super::exact::{self, Exact, Unpacked};
 use super::{Flush, Format, Rounding};
 
-/// To which integer a number is rounded.
+/// Rounding mode to an integer.
 ///
 /// Source: PTX ISA, "cvt", integer rounding modifiers (`.rni .rmi .rpi .rzi`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum IntegralRounding {
-    /// The nearest, the even one of two equally near (F2F `.ROUND`, F2I without suffix).
+    /// To nearest, ties to even (F2F `.ROUND`, F2I without suffix).
     #[default]
     Nearest,
-    /// The largest one not above (`.FLOOR`).
+    /// Down (`.FLOOR`).
     Floor,
-    /// The smallest one not below (`.CEIL`).
+    /// Up (`.CEIL`).
     Ceil,
-    /// The one next to it towards zero (`.TRUNC`).
+    /// Towards zero (`.TRUNC`).
     Trunc,
 }
 
 impl IntegralRounding {
-    /// All, in the order of the encoding (`names rndt` of `isa/nvidia/maxwell.names`).
+    /// All modes, in the order of the encoding (`names rndt` of `isa/nvidia/maxwell.names`).
     pub const ALL: [IntegralRounding; 4] = [
         IntegralRounding::Nearest,
         IntegralRounding::Floor,
@@ -28,11 +28,11 @@ impl IntegralRounding {
         IntegralRounding::Trunc,
     ];
 
-    /// The magnitude of the integer for `significand` * 2^`exponent` with the given sign.
+    /// Magnitude of the integer to which ±`significand` * 2^`exponent` rounds.
     #[inline]
     fn magnitude(self, negative: bool, exponent: i32, significand: u64) -> u128 {
         if exponent >= 0 {
-            // 2^65 is beyond every integer type, as is all above.
+            // 2^65 is out of range for every integer type, so a larger exponent makes no difference.
             return u128::from(significand) << exponent.min(65);
         }
         let shift = -exponent as u32;
@@ -50,7 +50,7 @@ impl IntegralRounding {
     }
 }
 
-/// The integer types of conversions.
+/// Integer type of a conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IntegerType {
     /// Unsigned, 8 bits.
@@ -72,7 +72,7 @@ pub enum IntegerType {
 }
 
 impl IntegerType {
-    /// All, in the order of the encoding (`names ifmti` of `isa/nvidia/maxwell.names`).
+    /// All types, in the order of the encoding (`names ifmti` of `isa/nvidia/maxwell.names`).
     pub const ALL: [IntegerType; 8] = [
         IntegerType::U8,
         IntegerType::U16,
@@ -84,7 +84,7 @@ impl IntegerType {
         IntegerType::S64,
     ];
 
-    /// Bits.
+    /// Width in bits.
     pub const fn width(self) -> u32 {
         match self {
             IntegerType::U8 | IntegerType::S8 => 8,
@@ -94,7 +94,7 @@ impl IntegerType {
         }
     }
 
-    /// Whether it has negative numbers.
+    /// Whether the type is signed.
     pub const fn signed(self) -> bool {
         matches!(
             self,
@@ -114,7 +114,7 @@ impl IntegerType {
         (1 << (self.width() - self.signed() as u32)) - 1
     }
 
-    /// The number in the low [`width`](Integer::width) bits; the others do not matter. The operand
+    /// Reads the number in the low [`width`](IntegerType::width) bits; the others are ignored. The operand
     /// modifiers `|x|` and `-x` of I2F and I2I are applied to it (assumption: without wrapping).
     #[inline]
     pub const fn read(self, bits: u64) -> i128 {
@@ -126,7 +126,7 @@ impl IntegerType {
         }
     }
 
-    /// A number of this type from the low [`width`](Integer::width) bits of `value`, extended to 64
+    /// Wraps to a number of this type: the low [`width`](IntegerType::width) bits of `value`, extended to 64
     /// bits by its sign.
     #[inline]
     const fn wrap(self, value: i128) -> u64 {
@@ -153,8 +153,8 @@ pub fn integer_to_integer(value: i128, to: IntegerType, saturate: bool) -> u64 {
     }
 }
 
-/// I2F: the number in a floating-point format. Zero becomes +0; numbers beyond a half's range are
-/// rounded as IEEE 754 says, to an infinity or to the largest half.
+/// I2F: conversion to a floating-point format. Zero becomes +0; numbers out of range for a half are
+/// rounded according to IEEE 754, to an infinity or to the largest half.
 ///
 /// Source: PTX ISA, "cvt".
 #[inline]

@@ -1,8 +1,8 @@
-//! FCHK: when the short division of singles does not suffice.
+//! FCHK: condition for the slow path of single-precision division.
 
 use super::single;
 
-/// FCHK.DIVIDE: true where a / b needs the slow path.
+/// FCHK.DIVIDE: whether a / b needs the slow path.
 ///
 /// Compilers divide by `y = MUFU.RCP(b)`, one Newton step, `q = a * y`, the remainder `a - b * q`
 /// and one correction, each step an FFMA, and call a subroutine where this predicate is true. The

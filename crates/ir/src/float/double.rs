@@ -7,9 +7,9 @@ use super::{Comparison, Format, Rounding, exact};
 const SIGN: u64 = Format::Double.sign();
 const QUIET: u64 = 1 << 51;
 
-/// The NaN of results where no operand is one.
+/// NaN of results of which no operand is a NaN.
 ///
-/// Source: CUDA `math_constants.h` (`CUDART_NAN`); that the hardware gives it is an assumption.
+/// Source: CUDA `math_constants.h` (`CUDART_NAN`); that the hardware returns it is an assumption.
 pub const NAN: u64 = Format::Double.nan();
 
 /// `|x|`: the sign bit cleared, also of a NaN (as [`single::absolute`](super::single::absolute)).

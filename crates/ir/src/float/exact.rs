@@ -1,8 +1,8 @@
-//! Exact arithmetic on finite numbers, and the one place that rounds.
+//! Exact arithmetic on finite numbers; only [`Exact::round`] rounds.
 
 use super::{Format, Rounding};
 
-/// A finite number: `significand` * 2^`exponent`, negative or not. Zero has a sign too.
+/// Finite number: ±`significand` * 2^`exponent`. Zero has a sign too.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exact {
     pub(super) negative: bool,
@@ -10,11 +10,11 @@ pub(super) struct Exact {
     pub(super) significand: u128,
 }
 
-/// What a pattern stands for.
+/// Value of a bit pattern.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Unpacked {
     Nan,
-    /// Negative or not.
+    /// Infinity; whether it is negative.
     Infinite(bool),
     Finite(Exact),
 }
@@ -48,13 +48,13 @@ impl Unpacked {
 }
 
 impl Exact {
-    /// The exponent of the leading bit; the significand must not be 0.
+    /// Exponent of the leading bit; the significand must not be 0.
     #[inline]
     fn leading(self) -> i32 {
         self.exponent + 127 - self.significand.leading_zeros() as i32
     }
 
-    /// The product; significands of 64 bits at most.
+    /// Computes the product; significands of at most 64 bits.
     #[inline]
     fn times(self, other: Exact) -> Exact {
         Exact {
@@ -64,9 +64,9 @@ impl Exact {
         }
     }
 
-    /// A number that rounds to any format with less than 64 bits of significand as the exact sum
-    /// does; significands of 106 bits at most. An exact zero of unlike signs is -0 if rounding down
-    /// (IEEE 754, 6.3).
+    /// Computes a number that rounds to any format with a significand of less than 64 bits as the exact
+    /// sum does; significands of at most 106 bits. An exact zero sum of numbers with unlike signs is -0 if
+    /// rounding down (IEEE 754, 6.3).
     fn plus(self, other: Exact, rounding: Rounding) -> Exact {
         if self.significand == 0 && other.significand == 0 {
             let negative = if self.negative == other.negative {
@@ -111,7 +111,7 @@ impl Exact {
         large
     }
 
-    /// The pattern of the format for this number.
+    /// Rounds to a format; returns the bit pattern.
     #[inline]
     pub(super) fn round(self, format: Format, rounding: Rounding) -> u64 {
         let sign = if self.negative { format.sign() } else { 0 };
@@ -161,7 +161,7 @@ impl Exact {
     }
 }
 
-/// Shifts right; the lowest bit becomes one if a one is lost.
+/// Shifts right; the lowest bit becomes a sticky bit, which is one if a one is shifted out.
 #[inline]
 pub(super) fn shifted_right_sticky(value: u128, shift: u32) -> u128 {
     if shift >= 128 {
@@ -171,7 +171,7 @@ pub(super) fn shifted_right_sticky(value: u128, shift: u32) -> u128 {
     kept | u128::from(kept << shift != value)
 }
 
-/// a + b, from one format to another; `None` where the result is a NaN.
+/// Computes a + b, rounded from one format to another; `None` if the result is a NaN.
 pub(super) fn add(from: Format, to: Format, a: u64, b: u64, rounding: Rounding) -> Option<u64> {
     sum(
         to,
@@ -181,7 +181,7 @@ pub(super) fn add(from: Format, to: Format, a: u64, b: u64, rounding: Rounding) 
     )
 }
 
-/// a * b * 2^`scale`; `None` where the result is a NaN.
+/// Computes a * b * 2^`scale`, rounded once; `None` if the result is a NaN.
 pub(super) fn mul(
     from: Format,
     to: Format,
@@ -199,7 +199,7 @@ pub(super) fn mul(
     }
 }
 
-/// a * b + c, rounded once; `None` where the result is a NaN.
+/// Computes a * b + c, rounded once; `None` if the result is a NaN.
 pub(super) fn fma(
     from: Format,
     to: Format,
@@ -222,7 +222,9 @@ fn product(a: Unpacked, b: Unpacked) -> Unpacked {
 
 fn sum(format: Format, a: Unpacked, b: Unpacked, rounding: Rounding) -> Option<u64> {
     match (a, b) {
-        (Unpacked::Finite(a), Unpacked::Finite(b)) => Some(a.plus(b, rounding).round(format, rounding)),
+        (Unpacked::Finite(a), Unpacked::Finite(b)) => {
+            Some(a.plus(b, rounding).round(format, rounding))
+        }
         (Unpacked::Nan, _) | (_, Unpacked::Nan) => None,
         (Unpacked::Infinite(a), Unpacked::Infinite(b)) if a != b => None,
         (Unpacked::Infinite(negative), _) | (_, Unpacked::Infinite(negative)) => {

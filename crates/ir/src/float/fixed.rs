@@ -11,7 +11,7 @@ const LN_2: u64 = 0xb172_17f7_d1cf_79ac;
 const TWO_OVER_LN_2: u64 = 0xb8aa_3b29_5c17_f0bc;
 /// Pi / 2, times 2^63.
 const HALF_PI: u64 = 0xc90f_daa2_2168_c235;
-/// 2 / pi: the first 256 bits behind the point, and 64 zeros before it.
+/// 2 / pi: the first 256 fraction bits, after 64 zeros.
 const TWO_OVER_PI: [u64; 5] = [
     0,
     0xa2f9_836e_4e44_1529,
@@ -28,7 +28,7 @@ fn times(a: u64, b: u64) -> u64 {
     ((u128::from(a) * u128::from(b)) >> 64) as u64
 }
 
-/// 2^`fraction` - 1, with an error of at most 2^-61.
+/// Computes 2^`fraction` - 1 with an error of at most 2^-61.
 pub(super) fn power_of_two(fraction: u64) -> u64 {
     // e^y - 1 = y (1 + y/2 (1 + y/3 (...))); the variable holds what is added to each 1.
     let y = times(fraction, LN_2);
@@ -40,8 +40,8 @@ pub(super) fn power_of_two(fraction: u64) -> u64 {
     y + times(y, inner)
 }
 
-/// The binary logarithm of `significand` * 2^`exponent`, where the significand has its leading bit
-/// at 23; relative error at most 2^-59.
+/// Computes the binary logarithm of `significand` * 2^`exponent`, where the significand has its leading
+/// bit at 23; relative error at most 2^-59.
 pub(super) fn logarithm(exponent: i32, significand: u32) -> Exact {
     // sqrt 2 * 2^23, roughly: the fraction of the logarithm is then at most about 1/2.
     let upper = significand > 11_863_283;
@@ -77,8 +77,9 @@ pub(super) fn logarithm(exponent: i32, significand: u32) -> Exact {
     }
 }
 
-/// The angle `significand` * 2^`exponent` (in radians; the significand below 2^24) in units of
-/// 1/2^23 of a quarter turn, rounded down, modulo a full turn. Exact: 103 more bits decide.
+/// Converts the angle `significand` * 2^`exponent` (in radians; the significand below 2^24) to units
+/// of 1/2^23 of a quarter turn, rounded down, modulo a full turn. Exact: the product with 2/pi has 103
+/// more bits (Payne and Hanek 1983).
 pub(super) fn turned(exponent: i32, significand: u32) -> u32 {
     // The bits of 2/pi that count: from weight 2^24 in the result downwards.
     let first = 62 + exponent;
@@ -97,7 +98,7 @@ pub(super) fn turned(exponent: i32, significand: u32) -> u32 {
     (window.wrapping_mul(significand.into()) >> 103) as u32
 }
 
-/// The sine of an angle of at most a quarter turn ([`QUARTER`]); relative error at most 2^-60.
+/// Computes the sine of an angle of at most a quarter turn ([`QUARTER`]); relative error at most 2^-60.
 pub(super) fn sine(angle: u32) -> Exact {
     if angle > QUARTER / 2 {
         cosine_of_small(QUARTER - angle)

@@ -1,6 +1,6 @@
-//! The three binary formats.
+//! Binary floating-point formats.
 
-/// A binary floating-point format of IEEE 754.
+/// Binary floating-point format of IEEE 754.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// binary16, `.F16`.
@@ -12,7 +12,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Bits in all.
+    /// Total width in bits.
     pub const fn width(self) -> u32 {
         match self {
             Format::Half => 16,
@@ -21,7 +21,7 @@ impl Format {
         }
     }
 
-    /// Bits of the fraction, without the hidden one.
+    /// Width of the fraction in bits, without the hidden bit.
     pub(super) const fn fraction(self) -> u32 {
         match self {
             Format::Half => 10,
@@ -30,7 +30,7 @@ impl Format {
         }
     }
 
-    /// The exponent of the smallest normal number.
+    /// Exponent of the smallest normal number.
     pub(super) const fn lowest(self) -> i32 {
         match self {
             Format::Half => -14,
@@ -39,7 +39,7 @@ impl Format {
         }
     }
 
-    /// The sign bit.
+    /// Sign bit.
     pub(super) const fn sign(self) -> u64 {
         1 << (self.width() - 1)
     }
@@ -49,7 +49,7 @@ impl Format {
         self.sign() - (1 << self.fraction())
     }
 
-    /// The NaN of results (module documentation).
+    /// NaN of results (module documentation).
     pub(super) const fn nan(self) -> u64 {
         match self {
             Format::Half => 0x7fff,
@@ -69,7 +69,7 @@ impl Format {
         bits & (self.sign() - 1) > self.infinity()
     }
 
-    /// A zero of the same sign for a subnormal number, else the pattern itself.
+    /// Flushes a subnormal number to a zero of the same sign.
     #[inline]
     pub(super) const fn flushed(self, bits: u64) -> u64 {
         if bits & self.infinity() == 0 {
@@ -79,7 +79,7 @@ impl Format {
         }
     }
 
-    /// [0, 1] for `.SAT`: +0 for NaNs and negative numbers, 1 for larger ones.
+    /// Clamps to [0, 1] for `.SAT`: +0 for NaNs and negative numbers, 1 for larger ones.
     #[inline]
     pub(super) const fn saturated(self, bits: u64) -> u64 {
         if bits & self.sign() != 0 || self.is_nan(bits) {

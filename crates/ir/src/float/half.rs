@@ -27,7 +27,7 @@ pub fn negate(x: u16) -> u16 {
     x ^ SIGN
 }
 
-/// A zero of the same sign if `x` is subnormal and `flush` says so, else `x`.
+/// Flushes a subnormal `x` to a zero of the same sign, unless `flush` keeps it.
 ///
 /// Source: PTX ISA, "Half Precision Floating-Point Instructions", `.ftz`.
 #[inline(always)]
@@ -44,14 +44,14 @@ pub fn saturated(x: u16) -> u16 {
     Format::Half.saturated(x.into()) as u16
 }
 
-/// The same number as a single; exact. NaNs become [`single::NAN`].
+/// Converts to a single, exactly. NaNs become [`single::NAN`].
 ///
 /// Source: PTX ISA, "cvt".
 #[inline(always)]
 pub fn widen(x: u16) -> u32 {
     let magnitude = u32::from(x & !SIGN);
     let sign = u32::from(x & SIGN) << 16;
-    // The same fields one format further, with an exponent too small by 2^112.
+    // The fields moved to the wider format make a number too small by 2^112.
     let scaled = f32::from_bits(magnitude << 13) * f32::from_bits((112 + 127) << 23);
     let number = if magnitude >= 0x7c00 {
         0x7f80_0000
@@ -121,13 +121,13 @@ pub fn fma_singles(a: u32, b: u32, c: u32, flush: Flush) -> u16 {
     narrow(rounded_to_odd(single(a) * single(b), single(c)), flush)
 }
 
-/// To half, to nearest.
+/// Rounds to half, to nearest.
 #[inline(always)]
 fn narrow(x: f64, flush: Flush) -> u16 {
     let sign = (x.to_bits() >> 48) as u32 & 0x8000;
     let magnitude = x.abs();
     let bits = magnitude.to_bits();
-    // The sum has units of 2^-24, those of subnormal halves; it rounds as wanted.
+    // The sum has the unit 2^-24 of subnormal halves, so the addition rounds to it.
     const ANCHOR: f64 = (1u64 << 28) as f64;
     let subnormal = (magnitude + ANCHOR)
         .to_bits()

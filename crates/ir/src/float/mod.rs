@@ -1,4 +1,4 @@
-//! What the floating-point operations of Maxwell and Pascal compute, on bit patterns.
+//! Floating-point operations of Maxwell and Pascal, on bit patterns.
 //!
 //! Pure functions on `u16` (half), `u32` (single) and `u64` (double) patterns. Every result is the
 //! same on every platform: nothing depends on the host's NaNs or on its mathematical library. The
@@ -48,25 +48,25 @@ pub use format::Format;
 pub use operation::FloatOp;
 pub use relation::Comparison;
 
-/// Which of the two neighbouring numbers is taken for a result between them.
+/// Rounding mode: the choice between the two numbers next to an inexact result.
 ///
 /// Source: PTX ISA, "Floating-Point Instructions", rounding modifiers; spellings by NVIDIA's
 /// disassembler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Rounding {
-    /// The nearer one, the even one of two equally near (no suffix; `.rn` in PTX).
+    /// To nearest, ties to even (no suffix; `.rn` in PTX).
     #[default]
     Nearest,
-    /// The smaller one (`.RM`).
+    /// Towards minus infinity (`.RM`).
     Down,
-    /// The larger one (`.RP`).
+    /// Towards plus infinity (`.RP`).
     Up,
-    /// The one nearer to zero (`.RZ`).
+    /// Towards zero (`.RZ`).
     Zero,
 }
 
 impl Rounding {
-    /// All, in the order of the encoding (`names rnd` of `isa/nvidia/maxwell.names`).
+    /// All modes, in the order of the encoding (`names rnd` of `isa/nvidia/maxwell.names`).
     pub const ALL: [Rounding; 4] = [
         Rounding::Nearest,
         Rounding::Down,
@@ -75,10 +75,10 @@ impl Rounding {
     ];
 }
 
-/// What happens to subnormal numbers.
+/// Treatment of subnormal numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Flush {
-    /// Nothing (no suffix).
+    /// Subnormal numbers are kept (no suffix).
     #[default]
     Keep,
     /// Subnormal operands and results become zeros of the same sign (`.FTZ`; PTX ISA).

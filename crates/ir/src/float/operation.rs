@@ -1,15 +1,18 @@
-//! The floating-point operations as meanings name them: functions of 32-bit words.
+//! Floating-point operations of expressions: functions of 32-bit words.
 
 use super::convert::{self, IntegerType, IntegralRounding};
 use super::special::{self, SpecialFunction};
 use super::{Comparison, Flush, Format, Rounding, divide, double, half, single};
 
-/// What a floating-point operation or a conversion is made of, with its modifiers.
+/// Floating-point operation or conversion, with its modifiers.
 ///
-/// Operands and results are words; numbers of 64 bits are two, the low one first. Halves are the low 16 bits of a
-/// word, those above are ignored, and are 0 in results.
+/// Operands and results are words; 64-bit numbers take two, the low one first. Halves are the low 16 bits of a
+/// word; the bits above are ignored in operands and 0 in results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
+#[allow(
+    missing_docs,
+    reason = "fields are the arguments of the functions named"
+)]
 pub enum FloatOp {
     /// [`single::add`]
     AddSingle(Rounding, Flush),
@@ -55,7 +58,7 @@ pub enum FloatOp {
     SaturateHalf,
     /// [`half::widen`], after [`half::flushed`]
     WidenHalf(Flush),
-    /// [`Special::apply`]
+    /// [`SpecialFunction::apply`]
     Special(SpecialFunction),
     /// [`special::reduce_angle`]
     ReduceAngle,
@@ -85,7 +88,7 @@ pub enum FloatOp {
         integral: IntegralRounding,
         flush: Flush,
     },
-    /// [`convert::integer_to_float`], of the magnitude or the negative number where that is asked for
+    /// [`convert::integer_to_float`], of the number after `absolute` and `negate`
     FromInteger {
         from: IntegerType,
         to: Format,
@@ -96,10 +99,10 @@ pub enum FloatOp {
 }
 
 impl FloatOp {
-    /// The most words that an operation reads.
+    /// Maximum number of words that an operation reads.
     pub const MAX_WORDS: usize = 6;
 
-    /// Words that it reads.
+    /// Number of words that the operation reads.
     pub const fn words(self) -> usize {
         match self {
             FloatOp::AddSingle(..)
@@ -160,7 +163,7 @@ impl FloatOp {
         )
     }
 
-    /// The result, in the low word where it has no more than 32 bits. Words beyond [`FloatOp::words`] do not matter.
+    /// Computes the result, in the low word if it has at most 32 bits. Words from [`FloatOp::words`] on are ignored.
     #[inline]
     pub fn apply(self, words: [u32; FloatOp::MAX_WORDS]) -> u64 {
         let [a, b, c, ..] = words;
@@ -236,7 +239,7 @@ impl FloatOp {
     }
 }
 
-/// The bits of a number.
+/// Mask of the bits of a number.
 const fn mask(format: Format) -> u64 {
     u64::MAX >> (64 - format.width())
 }

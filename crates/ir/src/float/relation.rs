@@ -1,9 +1,9 @@
-//! The sixteen comparisons.
+//! Comparisons.
 
-/// A comparison of FSET, FSETP, FCMP, DSET, DSETP, HSET2 and HSETP2, with the number that encodes it
+/// Comparison of FSET, FSETP, FCMP, DSET, DSETP, HSET2 and HSETP2, with the number that encodes it
 /// (`names fcmp` of `isa/nvidia/maxwell.names`).
 ///
-/// Two operands are in exactly one of four relations; the bits of the number say for which of them
+/// Two operands are in exactly one of four relations; the bits of the number are those for which
 /// the comparison holds: 1 less, 2 equal, 4 greater, 8 unordered. Source: PTX ISA, "Comparison and
 /// Selection Instructions" (`set`, `setp`) and section "Floating Point Comparisons".
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,7 +44,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// All, by number.
+    /// All comparisons, by number.
     pub const ALL: [Comparison; 16] = [
         Comparison::F,
         Comparison::Lt,
@@ -64,7 +64,7 @@ impl Comparison {
         Comparison::T,
     ];
 
-    /// Whether it holds for two numbers; the host compares as IEEE 754 says.
+    /// Whether it holds for two numbers; the host compares according to IEEE 754.
     #[inline(always)]
     pub(super) fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
         let (less, equal, greater) = (a < b, a == b, a > b);

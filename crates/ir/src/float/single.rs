@@ -32,7 +32,7 @@ pub fn negate(x: u32) -> u32 {
     x ^ SIGN
 }
 
-/// A zero of the same sign if `x` is subnormal and `flush` says so, else `x`.
+/// Flushes a subnormal `x` to a zero of the same sign, unless `flush` keeps it.
 ///
 /// Source: PTX ISA, "Floating-Point Instructions", `.ftz`.
 #[inline(always)]
@@ -47,7 +47,7 @@ pub fn flushed(x: u32, flush: Flush) -> u32 {
 #[inline(always)]
 pub fn saturated(x: u32) -> u32 {
     let above = if x > ONE { ONE } else { x };
-    // NaNs and everything negative are beyond +Inf as unsigned numbers.
+    // As unsigned numbers, NaNs and all negative numbers are above +Inf.
     if x > INFINITY { 0 } else { above }
 }
 
@@ -91,9 +91,9 @@ pub fn fma_nearest(a: u32, b: u32, c: u32, flush: Flush) -> u32 {
     flushed(canonical(sum as f32), flush)
 }
 
-/// a + b rounded to odd: a sum that f64 does not have becomes the one of its two neighbours whose
-/// last bit is one. Rounding it once more, to nearest and at most 51 bits, gives what rounding the
-/// exact sum would (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved
+/// Computes a + b rounded to odd: an inexact sum becomes the one of its two neighbours whose
+/// last bit is one. Rounding it again, to nearest and at most 51 bits, gives the same as rounding the
+/// exact sum (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved
 /// algorithms using rounding to odd", 2008). The error of the sum comes from Knuth's TwoSum.
 ///
 /// No step overflows or loses bits below the smallest number for products and sums of f32 values.
@@ -111,7 +111,7 @@ pub(super) fn rounded_to_odd(a: f64, b: f64) -> f64 {
     f64::from_bits(sum.to_bits().wrapping_add(back) | inexact)
 }
 
-/// All ones if one of the two is a zero.
+/// Mask of all ones if one of the two is a zero.
 #[inline(always)]
 fn zero_factor(a: u32, b: u32) -> u32 {
     u32::from((a & !SIGN == 0) | (b & !SIGN == 0)).wrapping_neg()
@@ -136,7 +136,7 @@ fn add_directed(a: u32, b: u32, rounding: Rounding, flush: Flush) -> u32 {
     finish(sum, flush)
 }
 
-/// The scale of FMUL: the exponent of the power of two that the exact product is multiplied by
+/// Scale of FMUL: the exponent of the power of two by which the exact product is multiplied
 /// before it is rounded.
 ///
 /// Source: spellings by NVIDIA's disassembler (`.D2` divides by 2, `.M8` multiplies by 8); that the
@@ -162,7 +162,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// All, in the order of the encoding (`names fscale` of `isa/nvidia/maxwell.names`).
+    /// All scales, in the order of the encoding (`names fscale` of `isa/nvidia/maxwell.names`).
     pub const ALL: [Scale; 7] = [
         Scale::One,
         Scale::D2,
@@ -239,7 +239,7 @@ fn finish(bits: Option<u64>, flush: Flush) -> u32 {
 /// FMNMX with a true predicate: the smaller one; -0 is smaller than +0; the number if one operand
 /// is a NaN, [`NAN`] if both are.
 ///
-/// Source: PTX ISA, "min"; what FMNMX's predicate means: kernels of CUDA's `fminf`.
+/// Source: PTX ISA, "min"; meaning of the predicate: kernels with CUDA's `fminf`.
 #[inline(always)]
 pub fn min(a: u32, b: u32, flush: Flush) -> u32 {
     choose(a, b, flush, |a, b| a < b)
@@ -256,7 +256,7 @@ pub fn max(a: u32, b: u32, flush: Flush) -> u32 {
 #[inline(always)]
 fn choose(a: u32, b: u32, flush: Flush, first: impl Fn(i32, i32) -> bool) -> u32 {
     let (a, b) = (flushed(a, flush), flushed(b, flush));
-    // Signed numbers in the order of the numbers the patterns stand for.
+    // Signed integers in the order of the numbers that the patterns represent.
     let key = |x: u32| x as i32 ^ ((x as i32 >> 31) as u32 >> 1) as i32;
     let chosen = if first(key(a), key(b)) { a } else { b };
     let number = if is_nan(b) { a } else { chosen };

@@ -1,8 +1,8 @@
-//! The multifunction unit: RRO and MUFU.
+//! Multifunction unit: RRO and MUFU.
 //!
-//! NVIDIA publishes error bounds, not the bits. The functions here are rounded correctly (with the
-//! exceptions named) to what the hardware approximates, so they differ from a chip in the last
-//! bits, both within the published bound:
+//! NVIDIA publishes error bounds, not the bits. The functions here are rounded correctly, with the
+//! exceptions in the table, so they differ from a chip in the last bits, both within the published
+//! bound:
 //!
 //! | MUFU | hardware, as published | here |
 //! |---|---|---|
@@ -18,7 +18,7 @@
 //! `rsqrt`, `lg2`, `ex2`, `sin`, `cos` (`.approx`), `rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64`.
 //! The bound of `.SQRT` is that of the CUDA C++ Programming Guide for `sqrt.approx`.
 //!
-//! MUFU has no `.FTZ`: it takes subnormal operands for zeros and gives zeros for subnormal results.
+//! MUFU has no `.FTZ`: it always flushes subnormal operands and results to zeros.
 //! Source: without `.ftz`, ptxas 12.4 for sm_61 scales the operands of `rcp`, `rsqrt`, `sqrt` and
 //! `lg2` below 2^-126 (for `rcp` also those above 2^126) and halves the operand of `ex2` below -126.
 //!
@@ -49,7 +49,7 @@ const INFINITY: u32 = 0x7f80_0000;
 const RANGE_NAN: u32 = 0x80 << 23;
 const RANGE_INFINITE: u32 = 0x81 << 23;
 
-/// The functions of MUFU.
+/// Function of MUFU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SpecialFunction {
     /// Cosine of an angle from [`reduce_angle`].
@@ -73,7 +73,7 @@ pub enum SpecialFunction {
 }
 
 impl SpecialFunction {
-    /// All, in the order of the encoding (`names mufu` of `isa/nvidia/maxwell.names`).
+    /// All functions, in the order of the encoding (`names mufu` of `isa/nvidia/maxwell.names`).
     pub const ALL: [SpecialFunction; 9] = [
         SpecialFunction::Cos,
         SpecialFunction::Sin,
@@ -102,12 +102,12 @@ impl SpecialFunction {
     }
 }
 
-/// Subnormal operands are taken for zeros.
+/// Operand as a double, with subnormal numbers flushed.
 fn operand(x: u32) -> f64 {
     f64::from(f32::from_bits(single::flushed(x, Flush::Ftz)))
 }
 
-/// To single, with NaNs made canonical and subnormal results flushed.
+/// Rounds to single, with NaNs made canonical and subnormal results flushed.
 fn result(x: f64) -> u32 {
     if x.is_nan() {
         NAN

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;
-use warpbound_isa::{OperandValue, View};
+use warpbound_isa::{Operand, OperandValue, View};
 
 use super::memory::{address, registers};
 use super::operands::Operands;
@@ -21,6 +21,31 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         [".E", rest @ ..] => (true, rest),
         rest => (false, rest),
     };
+    let (op, kind) = operation(modifiers)?;
+    let [to, given @ ..] = operands.reads.as_slice() else {
+        return None;
+    };
+    let values = operand_values(given, op, kind)?;
+    // A second destination, a predicate, reports missing pages, which are not supported.
+    let dests = match operands.writes.as_slice() {
+        [] => SmallVec::new(),
+        [dest] => registers(dest)?
+            .map(|register| register.map(Cell::gpr))
+            .collect(),
+        _ => return None,
+    };
+    Some(Meaning::Atomic {
+        dests,
+        op,
+        kind,
+        space,
+        address: address(to, long)?,
+        operands: values,
+    })
+}
+
+/// Operation and number type; `None` if the operation does not exist for the type.
+fn operation(modifiers: &[&str]) -> Option<(AtomicOp, AtomicKind)> {
     let (op, kinds) = modifiers.split_first()?;
     let op = match *op {
         ".ADD" => AtomicOp::Add,
@@ -47,13 +72,18 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         [".F64.RN"] => AtomicKind::F64,
         _ => return None,
     };
-    // Rejects an operation that does not exist for this number type.
     op.apply(kind, 0, 0, 0)?;
+    Some((op, kind))
+}
+
+/// Words of the operands after the address; `None` if their number does not fit the operation.
+fn operand_values(
+    given: &[&Operand],
+    op: AtomicOp,
+    kind: AtomicKind,
+) -> Option<SmallVec<[Expr; 4]>> {
     let words = kind.size() / 4;
     let mut values: SmallVec<[Expr; 4]> = SmallVec::new();
-    let [to, given @ ..] = operands.reads.as_slice() else {
-        return None;
-    };
     for operand in given {
         match operand.value {
             // Both operands of a compare-and-swap in consecutive registers.
@@ -77,27 +107,9 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             _ => return None,
         }
     }
-    let wanted = match op {
+    let expected = match op {
         AtomicOp::CompareSwap => 2 * words,
         _ => words,
     };
-    if values.len() != wanted {
-        return None;
-    }
-    // A second destination, a predicate, reports missing pages, which are not supported.
-    let dests = match operands.writes.as_slice() {
-        [] => SmallVec::new(),
-        [dest] => registers(dest)?
-            .map(|register| register.map(Cell::gpr))
-            .collect(),
-        _ => return None,
-    };
-    Some(Meaning::Atomic {
-        dests,
-        op,
-        kind,
-        space,
-        address: address(to, long)?,
-        operands: values,
-    })
+    (values.len() == expected).then_some(values)
 }

@@ -191,7 +191,9 @@ const PREDICATES: u8 = 7;
 const FLAGS: u8 = 4;
 
 /// Number of bits of the `PR` or `CC` operand.
-fn predicate_count<'o>(mut operands: impl Iterator<Item = &'o warpbound_isa::Operand>) -> Option<u8> {
+fn predicate_count<'o>(
+    mut operands: impl Iterator<Item = &'o warpbound_isa::Operand>,
+) -> Option<u8> {
     operands.find_map(|operand| match operand.value {
         OperandValue::AllPreds => Some(PREDICATES),
         OperandValue::ConditionCode => Some(FLAGS),

@@ -15,10 +15,7 @@ const OVERFLOW: u32 = 3;
 
 /// Flag of the condition code, 0 or 1.
 fn flag(bit: u32) -> Expr {
-    and(
-        shr(Expr::Cell(Cell::CC), Expr::Const(bit)),
-        Expr::Const(1),
-    )
+    and(shr(Expr::Cell(Cell::CC), Expr::Const(bit)), Expr::Const(1))
 }
 
 /// Sign flag.
@@ -99,7 +96,11 @@ pub(super) fn cc_test_named(name: &str) -> Option<Expr> {
 
 /// Assigns a value to the register and, with `.CC`, its zero and sign flags to the condition code, with carry and
 /// overflow cleared. In a chain the zero flag also requires that the lower words were 0.
-pub(super) fn set_with_flags(value: Expr, chained: bool, operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn set_with_flags(
+    value: Expr,
+    chained: bool,
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
     let register = operands.only_register()?;
     let mut writes: SmallVec<[(Cell, Expr); 2]> = smallvec![];
     writes.extend(register.map(|cell| (cell, value.clone())));

@@ -2,7 +2,7 @@
 
 use warpbound_isa::View;
 
-use super::compare::{set_predicates, combine_predicates, mask};
+use super::compare::{combine_predicates, mask, set_predicates};
 use super::flags::result_flags;
 use super::operands::Operands;
 use crate::float::special::SpecialFunction;
@@ -16,56 +16,11 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     }
     let mut modifiers = Modifiers::of(view.modifiers.as_slice());
     match view.mnemonic {
-        "FADD" | "FADD32I" => {
-            let (flush, rounding) = (modifiers.flush(), modifiers.rounding());
-            let saturates = modifiers.take(".SAT");
-            modifiers.finish()?;
-            let op = FloatOp::AddSingle(rounding, flush);
-            let sum = Expr::float(op, [operands.single(0)?, operands.single(1)?]);
-            operands.set_register(saturated(sum, saturates))
+        "FADD" | "FADD32I" | "FMUL" | "FMUL32I" | "FFMA" | "FFMA32I" => {
+            single_arithmetic(view.mnemonic, modifiers, operands)
         }
-        "FMUL" | "FMUL32I" => {
-            let (flush, scale) = (modifiers.flush(), modifiers.scale());
-            let rounding = modifiers.rounding();
-            let saturates = modifiers.take(".SAT");
-            modifiers.finish()?;
-            let op = FloatOp::MulSingle(scale, rounding, flush);
-            let product = Expr::float(op, [operands.single(0)?, operands.single(1)?]);
-            operands.set_register(saturated(product, saturates))
-        }
-        "FFMA" | "FFMA32I" => {
-            let (flush, rounding) = (modifiers.flush(), modifiers.rounding());
-            let saturates = modifiers.take(".SAT");
-            modifiers.finish()?;
-            let words = [
-                operands.single(0)?,
-                operands.single(1)?,
-                operands.single(2)?,
-            ];
-            let sum = Expr::float(FloatOp::FmaSingle(rounding, flush), words);
-            operands.set_register(saturated(sum, saturates))
-        }
-        "FMNMX" => {
-            let flush = modifiers.flush();
-            modifiers.finish()?;
-            let of = |op| Some(Expr::float(op, [operands.single(0)?, operands.single(1)?]));
-            let (smaller, larger) = (FloatOp::MinSingle(flush), FloatOp::MaxSingle(flush));
-            operands.set_register(match operands.predicate(2)? {
-                Expr::Const(0) => of(larger)?,
-                Expr::Const(_) => of(smaller)?,
-                choice => Expr::ternary(TernaryOp::Select, choice, of(smaller)?, of(larger)?),
-            })
-        }
-        "FCMP" => {
-            // The text has no modifier for `.GT`.
-            let comparison = modifiers.comparison().unwrap_or(Comparison::Gt);
-            let flush = modifiers.flush();
-            modifiers.finish()?;
-            let op = FloatOp::CompareSingle(comparison, flush);
-            let truth = Expr::float(op, [operands.single(2)?, Expr::Const(0)]);
-            let (a, b) = (operands.single(0)?, operands.single(1)?);
-            operands.set_register(Expr::ternary(TernaryOp::Select, truth, a, b))
-        }
+        "FMNMX" => single_min_max(modifiers, operands),
+        "FCMP" => single_select(modifiers, operands),
         "FSET" | "FSETP" => {
             let as_float = modifiers.take(".BF");
             let comparison = modifiers.comparison()?;
@@ -79,57 +34,12 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             let truth = Expr::float(op, doubles::<2>(operands)?);
             set(view, truth, as_float, modifiers, operands)
         }
-        "DADD" | "DMUL" | "DFMA" => {
-            let rounding = modifiers.rounding();
-            modifiers.finish()?;
-            match view.mnemonic {
-                "DADD" => pair(
-                    FloatOp::AddDouble(rounding),
-                    doubles::<2>(operands)?,
-                    operands,
-                ),
-                "DMUL" => pair(
-                    FloatOp::MulDouble(rounding),
-                    doubles::<2>(operands)?,
-                    operands,
-                ),
-                _ => pair(
-                    FloatOp::FmaDouble(rounding),
-                    doubles::<3>(operands)?,
-                    operands,
-                ),
-            }
-        }
+        "DADD" | "DMUL" | "DFMA" => double_arithmetic(view.mnemonic, modifiers, operands),
         "DMNMX" => {
             modifiers.finish()?;
-            let words = doubles::<2>(operands)?;
-            let choice = operands.predicate(2)?;
-            operands.set_register_pair(|half| {
-                let of = |op| Expr::Float(op, words.clone().into(), half);
-                match &choice {
-                    Expr::Const(0) => of(FloatOp::MaxDouble),
-                    Expr::Const(_) => of(FloatOp::MinDouble),
-                    choice => Expr::ternary(
-                        TernaryOp::Select,
-                        choice.clone(),
-                        of(FloatOp::MinDouble),
-                        of(FloatOp::MaxDouble),
-                    ),
-                }
-            })
+            double_min_max(operands)
         }
-        "MUFU" => {
-            let name = modifiers.next()?;
-            let function = FUNCTIONS.iter().find(|(spelled, _)| *spelled == name)?.1;
-            let saturates = modifiers.take(".SAT");
-            modifiers.finish()?;
-            // The high word of a double is not a single, so it cannot be clamped.
-            if saturates && matches!(function, SpecialFunction::Rcp64h | SpecialFunction::Rsq64h) {
-                return None;
-            }
-            let value = Expr::float(FloatOp::Special(function), [operands.single(0)?]);
-            operands.set_register(saturated(value, saturates))
-        }
+        "MUFU" => special_function(modifiers, operands),
         "RRO" => {
             let op = match modifiers.next()? {
                 ".SINCOS" => FloatOp::ReduceAngle,
@@ -151,6 +61,106 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         }
         _ => None,
     }
+}
+
+/// FADD, FMUL, FFMA.
+fn single_arithmetic(
+    mnemonic: &str,
+    mut modifiers: Modifiers<'_>,
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let flush = modifiers.flush();
+    let scale = match mnemonic {
+        "FMUL" | "FMUL32I" => modifiers.scale(),
+        _ => single::Scale::One,
+    };
+    let rounding = modifiers.rounding();
+    let saturates = modifiers.take(".SAT");
+    modifiers.finish()?;
+    let mut words = vec![operands.single(0)?, operands.single(1)?];
+    let op = match mnemonic {
+        "FADD" | "FADD32I" => FloatOp::AddSingle(rounding, flush),
+        "FMUL" | "FMUL32I" => FloatOp::MulSingle(scale, rounding, flush),
+        _ => {
+            words.push(operands.single(2)?);
+            FloatOp::FmaSingle(rounding, flush)
+        }
+    };
+    operands.set_register(saturated(Expr::float(op, words), saturates))
+}
+
+/// FMNMX: the minimum if the predicate holds, else the maximum.
+fn single_min_max(mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+    let flush = modifiers.flush();
+    modifiers.finish()?;
+    let of = |op| Some(Expr::float(op, [operands.single(0)?, operands.single(1)?]));
+    let (smaller, larger) = (FloatOp::MinSingle(flush), FloatOp::MaxSingle(flush));
+    operands.set_register(match operands.predicate(2)? {
+        Expr::Const(0) => of(larger)?,
+        Expr::Const(_) => of(smaller)?,
+        choice => Expr::ternary(TernaryOp::Select, choice, of(smaller)?, of(larger)?),
+    })
+}
+
+/// FCMP: the first operand if the third one compares with 0 as asked for, else the second.
+fn single_select(mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+    // The text has no modifier for `.GT`.
+    let comparison = modifiers.comparison().unwrap_or(Comparison::Gt);
+    let flush = modifiers.flush();
+    modifiers.finish()?;
+    let op = FloatOp::CompareSingle(comparison, flush);
+    let truth = Expr::float(op, [operands.single(2)?, Expr::Const(0)]);
+    let (a, b) = (operands.single(0)?, operands.single(1)?);
+    operands.set_register(Expr::ternary(TernaryOp::Select, truth, a, b))
+}
+
+/// DADD, DMUL, DFMA.
+fn double_arithmetic(
+    mnemonic: &str,
+    mut modifiers: Modifiers<'_>,
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let rounding = modifiers.rounding();
+    modifiers.finish()?;
+    let (op, words) = match mnemonic {
+        "DADD" => (FloatOp::AddDouble(rounding), doubles::<2>(operands)?),
+        "DMUL" => (FloatOp::MulDouble(rounding), doubles::<2>(operands)?),
+        _ => (FloatOp::FmaDouble(rounding), doubles::<3>(operands)?),
+    };
+    operands.set_register_pair(|half| Expr::Float(op, words.clone().into(), half))
+}
+
+/// DMNMX: the minimum if the predicate holds, else the maximum.
+fn double_min_max(operands: &Operands<'_>) -> Option<Meaning> {
+    let words = doubles::<2>(operands)?;
+    let choice = operands.predicate(2)?;
+    operands.set_register_pair(|half| {
+        let of = |op| Expr::Float(op, words.clone().into(), half);
+        match &choice {
+            Expr::Const(0) => of(FloatOp::MaxDouble),
+            Expr::Const(_) => of(FloatOp::MinDouble),
+            choice => Expr::ternary(
+                TernaryOp::Select,
+                choice.clone(),
+                of(FloatOp::MinDouble),
+                of(FloatOp::MaxDouble),
+            ),
+        }
+    })
+}
+
+/// MUFU: a special function of a single, or of the high word of a double.
+fn special_function(mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+    let name = modifiers.next()?;
+    let function = FUNCTIONS.iter().find(|(spelled, _)| *spelled == name)?.1;
+    let saturates = modifiers.take(".SAT");
+    modifiers.finish()?;
+    // The high word of a double is not a single, so it cannot be clamped.
+    if saturates && matches!(function, SpecialFunction::Rcp64h | SpecialFunction::Rsq64h) {
+        return None;
+    }
+    let value = Expr::float(FloatOp::Special(function), [operands.single(0)?]);
+    operands.set_register(saturated(value, saturates))
 }
 
 /// Functions of MUFU by modifier.
@@ -260,11 +270,6 @@ fn doubles<const N: usize>(operands: &Operands<'_>) -> Option<Vec<Expr>> {
         words.extend(operands.double(index)?);
     }
     Some(words)
-}
-
-/// Assigns a 64-bit result to two registers.
-fn pair(op: FloatOp, words: Vec<Expr>, operands: &Operands<'_>) -> Option<Meaning> {
-    operands.set_register_pair(|half| Expr::Float(op, words.clone().into(), half))
 }
 
 /// FSET, FSETP, DSET, DSETP: assigns a truth value combined with a predicate to a register or to two predicates.

@@ -6,7 +6,7 @@
 
 use warpbound_isa::{Operand, OperandValue, View};
 
-use super::compare::{set_predicates, combine_predicates, mask};
+use super::compare::{combine_predicates, mask, set_predicates};
 use super::float::Modifiers;
 use super::operands::{Operands, SINGLE_SIGN, and, or, shl, shr, with_sign, word_of};
 use crate::float::{Comparison, FloatOp, Flush};
@@ -36,7 +36,8 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     };
     let (low, high) = (of(|pair| &pair.low), of(|pair| &pair.high));
     if to_single {
-        let is_half = |pair: &HalfPair| pair.low == pair.high && matches!(pair.low, Component::Half(_));
+        let is_half =
+            |pair: &HalfPair| pair.low == pair.high && matches!(pair.low, Component::Half(_));
         let widen = FloatOp::WidenHalf(Flush::Keep);
         return pairs
             .iter()

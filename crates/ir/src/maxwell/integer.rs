@@ -3,7 +3,9 @@
 use smallvec::smallvec;
 use warpbound_isa::{OperandValue, View};
 
-use super::flags::{CarrySum, carry, flags_write, order_flags, overflow, sign, carry_count_flags, zero};
+use super::flags::{
+    CarrySum, carry, carry_count_flags, flags_write, order_flags, overflow, sign, zero,
+};
 use super::number::{RangedInt, SIGNED};
 use super::operands::{Operands, add, low_half, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp, UnaryOp};

@@ -14,18 +14,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             let (choice, a, b) = (operands.predicate(2)?, operands.word(0)?, operands.word(1)?);
             operands.set_register(Expr::ternary(TernaryOp::Select, choice, a, b))
         }
-        ("LOP" | "LOP32I", [op, rest @ ..]) => {
-            let (chained, test) = split_chained(rest);
-            let (a, b) = (operands.bits(0)?, operands.bits(1)?);
-            let value = match *op {
-                ".AND" => and(a, b),
-                ".OR" => or(a, b),
-                ".XOR" => Expr::binary(BinaryOp::Xor, a, b),
-                ".PASS_B" => b,
-                _ => return None,
-            };
-            set_with_test(value, chained, test, operands)
-        }
+        ("LOP" | "LOP32I", [op, rest @ ..]) => bitwise(op, rest, operands),
         ("LOP3", [".LUT", rest @ ..]) => {
             let (chained, test) = split_chained(rest);
             let table = u8::try_from(operands.immediate(3)?).ok()?;
@@ -41,57 +30,13 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
             let amount = shift_amount(operands.word(1)?, rest)?;
             operands.set_register(shl(operands.word(0)?, amount))
         }
-        ("SHR", rest) => {
-            let (op, rest) = match rest {
-                [".U32", rest @ ..] => (BinaryOp::Shr, rest),
-                rest => (BinaryOp::Sar, rest),
-            };
-            let (value, rest) = match rest {
-                [rest @ .., ".BREV"] => (Expr::unary(UnaryOp::Reverse, operands.word(0)?), rest),
-                rest => (operands.word(0)?, rest),
-            };
-            let amount = shift_amount(operands.word(1)?, rest)?;
-            operands.set_register(Expr::binary(op, value, amount))
-        }
+        ("SHR", rest) => shift_right(rest, operands),
         ("SHF", [".L", rest @ ..]) => funnel(TernaryOp::FunnelLeft, rest, operands),
         ("SHF", [".R", rest @ ..]) => funnel(TernaryOp::FunnelRight, rest, operands),
-        ("BFE", rest) => {
-            let (signed, rest) = match rest {
-                [".U32", rest @ ..] => (false, rest),
-                rest => (true, rest),
-            };
-            let a = match rest {
-                [] => operands.word(0)?,
-                [".BREV"] => Expr::unary(UnaryOp::Reverse, operands.word(0)?),
-                _ => return None,
-            };
-            set_with_flags(extract_field(a, operands.word(1)?, signed), false, operands)
-        }
-        ("BFI", []) => {
-            let (position, length) = field(operands.word(1)?);
-            let mask = shl(ones(length), position.clone());
-            let kept = and(operands.word(2)?, not(mask.clone()));
-            let inserted = and(shl(operands.word(0)?, position), mask);
-            set_with_flags(or(kept, inserted), false, operands)
-        }
+        ("BFE", rest) => field_extract(rest, operands),
+        ("BFI", []) => field_insert(operands),
         ("POPC", []) => operands.set_register(Expr::unary(UnaryOp::Popc, operands.bits(0)?)),
-        ("FLO", rest) => {
-            let (op, rest) = match rest {
-                [".U32", rest @ ..] => (UnaryOp::HighestOne, rest),
-                rest => (UnaryOp::HighestNonSign, rest),
-            };
-            let found = Expr::unary(op, operands.bits(0)?);
-            operands.set_register(match rest {
-                [] => found,
-                // Shift amount that moves the bit to the top.
-                [".SH"] => {
-                    let nowhere = Expr::binary(BinaryOp::Eq, found.clone(), Expr::Const(u32::MAX));
-                    let shift = Expr::binary(BinaryOp::Sub, Expr::Const(31), found.clone());
-                    Expr::ternary(TernaryOp::Select, nowhere, found, shift)
-                }
-                _ => return None,
-            })
-        }
+        ("FLO", rest) => find_leading_one(rest, operands),
         ("PRMT", mode) => {
             let [a, choice, b] = [operands.word(0)?, operands.word(1)?, operands.word(2)?];
             let choice = match mode {
@@ -103,6 +48,76 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         }
         _ => None,
     }
+}
+
+/// LOP: a bitwise operation on two operands, possibly inverted.
+fn bitwise(op: &str, modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+    let (chained, test) = split_chained(modifiers);
+    let (a, b) = (operands.bits(0)?, operands.bits(1)?);
+    let value = match op {
+        ".AND" => and(a, b),
+        ".OR" => or(a, b),
+        ".XOR" => Expr::binary(BinaryOp::Xor, a, b),
+        ".PASS_B" => b,
+        _ => return None,
+    };
+    set_with_test(value, chained, test, operands)
+}
+
+/// SHR: logical or arithmetic right shift, with `.BREV` of the reversed bits.
+fn shift_right(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+    let (op, rest) = match modifiers {
+        [".U32", rest @ ..] => (BinaryOp::Shr, rest),
+        rest => (BinaryOp::Sar, rest),
+    };
+    let (value, rest) = match rest {
+        [rest @ .., ".BREV"] => (Expr::unary(UnaryOp::Reverse, operands.word(0)?), rest),
+        rest => (operands.word(0)?, rest),
+    };
+    let amount = shift_amount(operands.word(1)?, rest)?;
+    operands.set_register(Expr::binary(op, value, amount))
+}
+
+/// BFE: bit field of the first operand, with `.BREV` of its reversed bits.
+fn field_extract(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+    let (signed, rest) = match modifiers {
+        [".U32", rest @ ..] => (false, rest),
+        rest => (true, rest),
+    };
+    let a = match rest {
+        [] => operands.word(0)?,
+        [".BREV"] => Expr::unary(UnaryOp::Reverse, operands.word(0)?),
+        _ => return None,
+    };
+    set_with_flags(extract_field(a, operands.word(1)?, signed), false, operands)
+}
+
+/// BFI: the third operand with a bit field replaced by the first.
+fn field_insert(operands: &Operands<'_>) -> Option<Meaning> {
+    let (position, length) = field(operands.word(1)?);
+    let mask = shl(ones(length), position.clone());
+    let kept = and(operands.word(2)?, not(mask.clone()));
+    let inserted = and(shl(operands.word(0)?, position), mask);
+    set_with_flags(or(kept, inserted), false, operands)
+}
+
+/// FLO: position of the highest one, or of the highest bit that differs from the sign.
+fn find_leading_one(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+    let (op, rest) = match modifiers {
+        [".U32", rest @ ..] => (UnaryOp::HighestOne, rest),
+        rest => (UnaryOp::HighestNonSign, rest),
+    };
+    let found = Expr::unary(op, operands.bits(0)?);
+    operands.set_register(match rest {
+        [] => found,
+        // Shift amount that moves the bit to the top.
+        [".SH"] => {
+            let none = Expr::binary(BinaryOp::Eq, found.clone(), Expr::Const(u32::MAX));
+            let shift = Expr::binary(BinaryOp::Sub, Expr::Const(31), found.clone());
+            Expr::ternary(TernaryOp::Select, none, found, shift)
+        }
+        _ => return None,
+    })
 }
 
 /// MOV: the second operand is the mask of the lanes of each quad that are written.

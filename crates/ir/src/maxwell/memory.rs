@@ -5,7 +5,10 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::{Operand, OperandValue, View};
 
 use super::operands::{Operands, add, and, shl, shr};
-use crate::{Address, BarrierArrival, Cell, Expr, WordHalf, Meaning, BarrierReduction, TernaryOp, UnaryOp, Width};
+use crate::{
+    Address, BarrierArrival, BarrierReduction, Cell, Expr, Meaning, TernaryOp, UnaryOp, Width,
+    WordHalf,
+};
 
 pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     let (space, loads) = match view.mnemonic {
@@ -18,22 +21,7 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         "CCTL" | "CCTLL" | "CCTLT" if !view.has(".QRY1") => {
             return Some(Meaning::Set(SmallVec::new()));
         }
-        "BAR" => {
-            let arrival = match view.modifiers.as_slice() {
-                [".SYNC"] => BarrierArrival::Wait,
-                [".ARV"] => BarrierArrival::Arrive,
-                [".RED", ".POPC"] => BarrierArrival::Reduce(BarrierReduction::Count, operands.predicate(2)?),
-                [".RED", ".AND"] => BarrierArrival::Reduce(BarrierReduction::All, operands.predicate(2)?),
-                [".RED", ".OR"] => BarrierArrival::Reduce(BarrierReduction::Any, operands.predicate(2)?),
-                _ => return None,
-            };
-            let [number, threads] = barrier(operands)?;
-            return Some(Meaning::Barrier {
-                number,
-                threads,
-                arrival,
-            });
-        }
+        "BAR" => return barrier(view, operands),
         "B2R" if view.modifiers == [".RESULT"] => {
             return Some(Meaning::BarrierResult {
                 dest: operands.register()?,
@@ -52,6 +40,16 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         "STL" => (MemorySpace::Local, false),
         _ => return None,
     };
+    access(view, operands, space, loads)
+}
+
+/// Load or store: LD, ST and their variants for one memory space.
+fn access(
+    view: &View,
+    operands: &Operands<'_>,
+    space: MemorySpace,
+    loads: bool,
+) -> Option<Meaning> {
     let mut width = Width::Words;
     let mut long = false;
     for modifier in &view.modifiers {
@@ -108,9 +106,28 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
+/// BAR: arrival at a barrier.
+fn barrier(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
+    let reduce = |reduction| Some(BarrierArrival::Reduce(reduction, operands.predicate(2)?));
+    let arrival = match view.modifiers.as_slice() {
+        [".SYNC"] => BarrierArrival::Wait,
+        [".ARV"] => BarrierArrival::Arrive,
+        [".RED", ".POPC"] => reduce(BarrierReduction::Count)?,
+        [".RED", ".AND"] => reduce(BarrierReduction::All)?,
+        [".RED", ".OR"] => reduce(BarrierReduction::Any)?,
+        _ => return None,
+    };
+    let [number, threads] = barrier_operands(operands)?;
+    Some(Meaning::Barrier {
+        number,
+        threads,
+        arrival,
+    })
+}
+
 /// Number and thread count of a barrier. If both are registers, they are in bits 15:0 and 27:16: compilers pack them
 /// (kernel `barrier_named`), but leave a single register operand unpacked.
-fn barrier(operands: &Operands<'_>) -> Option<[Expr; 2]> {
+fn barrier_operands(operands: &Operands<'_>) -> Option<[Expr; 2]> {
     let [number, threads] = [operands.word(0)?, operands.word(1)?];
     let is_register = |index: usize| {
         let operand = operands.reads.get(index);

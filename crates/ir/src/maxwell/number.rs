@@ -199,7 +199,13 @@ impl RangedInt {
     }
 
     /// Selects one of two numbers by a truth value; the result has the given range.
-    fn choose(choice: Expr, yes: &RangedInt, no: &RangedInt, least: i128, most: i128) -> Option<RangedInt> {
+    fn choose(
+        choice: Expr,
+        yes: &RangedInt,
+        no: &RangedInt,
+        least: i128,
+        most: i128,
+    ) -> Option<RangedInt> {
         let again = choice.clone();
         RangedInt::of(
             select(choice, yes.low(), no.low()),

@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 use warpbound_isa::{Operand, OperandRole, OperandValue, View};
 
-use crate::{BinaryOp, Cell, Expr, WordHalf, Meaning, UnaryOp};
+use crate::{BinaryOp, Cell, Expr, Meaning, UnaryOp, WordHalf};
 
 /// Operands of an instruction, those that are read and those that are written.
 pub(super) struct Operands<'v> {
@@ -91,7 +91,9 @@ impl<'v> Operands<'v> {
             return None;
         }
         let (low, high) = match operand.value {
-            OperandValue::Double(bits) => (Expr::Const(bits as u32), Expr::Const((bits >> 32) as u32)),
+            OperandValue::Double(bits) => {
+                (Expr::Const(bits as u32), Expr::Const((bits >> 32) as u32))
+            }
             _ => (word_of(operand, 0)?, word_of(operand, 1)?),
         };
         Some([low, with_sign(high, operand, SINGLE_SIGN)])
@@ -203,7 +205,9 @@ pub(super) fn word_of(operand: &Operand, number: u8) -> Option<Expr> {
     Some(match operand.value {
         OperandValue::Reg(None) => Expr::Const(0),
         // R255 is RZ, so no group extends past R254.
-        OperandValue::Reg(Some(n)) => Expr::Cell(Cell::gpr(n.checked_add(number).filter(|&n| n < 255)?)),
+        OperandValue::Reg(Some(n)) => {
+            Expr::Cell(Cell::gpr(n.checked_add(number).filter(|&n| n < 255)?))
+        }
         OperandValue::Const { bank, offset } => {
             let offset = offset.checked_add(4 * i32::from(number))?;
             Expr::Constant(bank, Expr::Const(offset as u32).into())
@@ -220,7 +224,9 @@ fn unmodified(operand: &Operand) -> Option<Expr> {
         OperandValue::Reg(None) => Expr::Const(0),
         OperandValue::Reg(Some(n)) => Expr::Cell(Cell::gpr(n)),
         OperandValue::Int(value) => Expr::Const(value as u32),
-        OperandValue::Const { bank, offset } => Expr::Constant(bank, Expr::Const(offset as u32).into()),
+        OperandValue::Const { bank, offset } => {
+            Expr::Constant(bank, Expr::Const(offset as u32).into())
+        }
         _ => return None,
     })
 }

@@ -94,7 +94,13 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     access(op, width, (kind, outside, handle, coordinates, layer))
 }
 
-type Target = (ImageKind, OutOfBounds, Expr, SmallVec<[Expr; 3]>, Option<Expr>);
+type Target = (
+    ImageKind,
+    OutOfBounds,
+    Expr,
+    SmallVec<[Expr; 3]>,
+    Option<Expr>,
+);
 
 fn access(op: SurfaceOp, width: Width, target: Target) -> Option<Meaning> {
     let (kind, outside, handle, coordinates, layer) = target;

@@ -9,7 +9,7 @@ use smallvec::{SmallVec, smallvec};
 use warpbound_isa::{Operand, OperandValue, View};
 
 use super::operands::{Operands, and};
-use crate::{BinaryOp, Cell, Expr, ImageKind, Meaning, TextureRead, TextureOp};
+use crate::{BinaryOp, Cell, Expr, ImageKind, Meaning, TextureOp, TextureRead};
 
 /// Consecutive registers of an operand, consumed one by one.
 struct RegisterSequence {
@@ -94,68 +94,109 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
     if operands.predicates().iter().any(Option::is_some) {
         return None;
     }
-    let words: SmallVec<[&str; 3]> = operands
-        .reads
-        .iter()
-        .filter_map(|operand| match operand.value {
-            OperandValue::Word(text) if !text.is_empty() => Some(text),
-            _ => None,
-        })
-        .collect();
-    let numbers: SmallVec<[u32; 2]> = operands
-        .reads
-        .iter()
-        .filter_map(|operand| match operand.value {
-            OperandValue::Int(number) => Some(number as u32),
-            _ => None,
-        })
-        .collect();
-    let mut groups = operands.reads.iter().filter_map(|o| RegisterSequence::of(o));
-    let mut first = groups.next()?;
-    let second = groups.next();
-    let short = matches!(view.mnemonic, "TEXS" | "TLDS" | "TLD4S");
-    let slot = match numbers.as_slice() {
-        [slot] if short => Some(*slot),
-        [slot, _] if !short && !flags.bindless => Some(*slot),
-        [_] if flags.bindless => None,
-        _ => return None,
-    };
-    // The texture object is a parameter or another constant: the slot is a word index of bank 0.
-    let constant = slot.map(|slot| Expr::Constant(0, Expr::Const(4 * slot).into()));
-    if view.mnemonic == "TXQ" {
-        if words.as_slice() != ["TEX_HEADER_DIMENSION"] {
-            return None;
-        }
-        let handle = match constant {
-            Some(constant) => constant,
-            None => first.take()?,
+    let texture = TextureOperands::of(view, operands, &flags)?;
+    match view.mnemonic {
+        "TEX" | "TXD" | "TLD" | "TLD4" => long_form(view, &flags, component, texture, operands),
+        "TEXS" | "TLDS" | "TLD4S" => short_form(view, &flags, component, texture, operands),
+        "TXQ" => size_query(texture, operands),
+        _ => None,
+    }
+}
+
+/// Source operands of a texture instruction.
+struct TextureOperands<'v> {
+    /// Texture object in constant bank 0; `None` if it is in a register.
+    constant: Option<Expr>,
+    first: RegisterSequence,
+    second: Option<RegisterSequence>,
+    /// Words such as the dimension and the components.
+    words: SmallVec<[&'v str; 3]>,
+    /// Last integer: the component mask of all but the short forms.
+    mask: u32,
+}
+
+impl<'v> TextureOperands<'v> {
+    fn of(
+        view: &View,
+        operands: &Operands<'v>,
+        modifiers: &TextureModifiers,
+    ) -> Option<TextureOperands<'v>> {
+        let words = operands
+            .reads
+            .iter()
+            .filter_map(|operand| match operand.value {
+                OperandValue::Word(text) if !text.is_empty() => Some(text),
+                _ => None,
+            })
+            .collect();
+        let numbers: SmallVec<[u32; 2]> = operands
+            .reads
+            .iter()
+            .filter_map(|operand| match operand.value {
+                OperandValue::Int(number) => Some(number as u32),
+                _ => None,
+            })
+            .collect();
+        let short = matches!(view.mnemonic, "TEXS" | "TLDS" | "TLD4S");
+        let slot = match numbers.as_slice() {
+            [slot] if short => Some(*slot),
+            [slot, _] if !short && !modifiers.bindless => Some(*slot),
+            [_] if modifiers.bindless => None,
+            _ => return None,
         };
-        return Some(Meaning::TextureSize {
-            handle,
-            level: first.take()?,
-            dests: masked_dests(operands, *numbers.last()?)?,
-        });
+        let mut groups = operands
+            .reads
+            .iter()
+            .filter_map(|o| RegisterSequence::of(o));
+        Some(TextureOperands {
+            // The texture object is a parameter or another constant: the slot is a word index of bank 0.
+            constant: slot.map(|slot| Expr::Constant(0, Expr::Const(4 * slot).into())),
+            first: groups.next()?,
+            second: groups.next(),
+            words,
+            mask: *numbers.last()?,
+        })
     }
-    let mut second = second?;
-    if short {
-        let dests = short_form_dests(view, operands, &words)?;
-        return short_form(
-            view, &flags, component, constant?, first, second, &words, dests,
-        );
+}
+
+/// TXQ: size of a texture.
+fn size_query(mut texture: TextureOperands<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+    if texture.words.as_slice() != ["TEX_HEADER_DIMENSION"] {
+        return None;
     }
-    let kind = kind(words.first()?)?;
+    let handle = match texture.constant {
+        Some(constant) => constant,
+        None => texture.first.take()?,
+    };
+    Some(Meaning::TextureSize {
+        handle,
+        level: texture.first.take()?,
+        dests: masked_dests(operands, texture.mask)?,
+    })
+}
+
+/// Meaning of the forms with all operands in two register groups: the first has the coordinates, the second the rest;
+/// with derivatives (TXD) the second has these and the first all others.
+fn long_form(
+    view: &View,
+    flags: &TextureModifiers,
+    component: u8,
+    texture: TextureOperands<'_>,
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let (mut first, mut second) = (texture.first, texture.second?);
+    let kind = kind(texture.words.first()?)?;
     let gradient = view.mnemonic == "TXD";
     let op = match view.mnemonic {
-        "TEX" | "TXD" => TextureOp::Sample,
         "TLD" => TextureOp::Texel,
         "TLD4" => TextureOp::Gather(component),
-        _ => return None,
+        _ => TextureOp::Sample,
     };
     // Unknown: the result of a level out of range without `.CL`; compilers do not emit it.
     if op == TextureOp::Texel && flags.level && !flags.clamps {
         return None;
     }
-    let handle = match constant {
+    let handle = match texture.constant {
         Some(constant) => constant,
         None if gradient => first.take()?,
         None => second.take()?,
@@ -199,25 +240,22 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         layer: layer.map(short_layer),
         level,
         offsets,
-        dests: masked_dests(operands, *numbers.last()?)?,
+        dests: masked_dests(operands, texture.mask)?,
     })))
 }
 
 /// Meaning of the short forms, whose two groups of two registers have a different layout for each combination.
-#[allow(clippy::too_many_arguments)]
 fn short_form(
     view: &View,
     flags: &TextureModifiers,
     component: u8,
-    handle: Expr,
-    mut a: RegisterSequence,
-    mut b: RegisterSequence,
-    words: &[&str],
-    dests: SmallVec<[(u8, Cell); 4]>,
+    texture: TextureOperands<'_>,
+    operands: &Operands<'_>,
 ) -> Option<Meaning> {
+    let (mut a, mut b) = (texture.first, texture.second?);
     let (op, kind) = match view.mnemonic {
-        "TEXS" => (TextureOp::Sample, kind(words.first()?)?),
-        "TLDS" => (TextureOp::Texel, kind(words.first()?)?),
+        "TEXS" => (TextureOp::Sample, kind(texture.words.first()?)?),
+        "TLDS" => (TextureOp::Texel, kind(texture.words.first()?)?),
         _ => (TextureOp::Gather(component), ImageKind::D2),
     };
     let mut layer = None;
@@ -256,12 +294,12 @@ fn short_form(
     Some(Meaning::Texture(Box::new(TextureRead {
         op,
         kind,
-        handle,
+        handle: texture.constant?,
         coordinates,
         layer: layer.map(short_layer),
         level,
         offsets,
-        dests,
+        dests: short_form_dests(view, operands, &texture.words)?,
     })))
 }
 
@@ -290,13 +328,17 @@ fn signed_field(word: &Expr, first: u32, bits: u32) -> Expr {
 /// Consecutive signed bit fields of a word.
 fn signed_fields(word: &Expr, first: u32, bits: u32, count: usize) -> SmallVec<[Expr; 3]> {
     let positions = (0..).map(|n| first + bits * n).take(count);
-    positions.map(|first| signed_field(word, first, bits)).collect()
+    positions
+        .map(|first| signed_field(word, first, bits))
+        .collect()
 }
 
 /// Offsets of a gather: signed 6-bit fields in the bytes of a word.
 fn gather_offsets(word: &Expr, count: usize) -> SmallVec<[Expr; 3]> {
     let positions = (0..).map(|n| 8 * n).take(count);
-    positions.map(|first| signed_field(word, first, 6)).collect()
+    positions
+        .map(|first| signed_field(word, first, 6))
+        .collect()
 }
 
 /// Destinations by a component mask: consecutive registers for the components in the mask.

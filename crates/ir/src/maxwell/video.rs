@@ -7,7 +7,7 @@
 
 use warpbound_isa::View;
 
-use super::compare::{set_predicates, relation_of};
+use super::compare::{relation_of, set_predicates};
 use super::number::{RangedInt, SIGNED, UNSIGNED, extract_part};
 use super::operands::{Operands, add, and, or, shl};
 use crate::{BinaryOp, Expr, Meaning};
@@ -206,7 +206,11 @@ fn min_max(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Optio
 }
 
 /// VSHL, VSHR: shift by at most 32, or with `.W` by the low five bits.
-fn shifted(left: bool, modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+fn shifted(
+    left: bool,
+    modifiers: &mut VideoModifiers<'_>,
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
     let signed = !modifiers.take(".UD");
     let [format, amount_format] = modifiers.formats(operands, [true, false])?;
     let amount = amount_format.of(operands, 1)?.low();

@@ -1,4 +1,4 @@
-//! Hand-checked reads, writes and control flow of instructions that are easy to get wrong.
+//! Reads, writes and control flow of error-prone instructions, checked by hand.
 //! Words and spellings were checked with NVIDIA's disassembler.
 
 use warpbound_base::CodeAddr;
@@ -99,7 +99,7 @@ fn conversions_take_pairs_on_the_wide_side_only() {
     check(0x5cb8_0000_0067_0e02, "R6 R7", "R2");
     // F2I.S64.F32 R2, R6
     check(0x5cb0_0000_0067_1b02, "R6", "R2 R3");
-    // I2I.???7.INVALID7 R2, R6: no compiler writes it, but the disassembler counts pairs
+    // I2I.???7.INVALID7 R2, R6: no compiler emits it, but the disassembler counts pairs
     check(0x5ce0_0000_0067_3f02, "R6 R7", "R2 R3");
     // I2I.S32.S32 R2, R6
     check(0x5ce0_0000_0067_3a02, "R6", "R2");
@@ -165,7 +165,7 @@ fn results_that_are_not_a_function_of_the_operands() {
 fn predicate_moves() {
     // R2P PR, R4, 0x15: P0, P2, P4
     check(0x38f0_0000_0157_0400, "R4", "P0 P2 P4");
-    // R2P PR, R4, R6: the mask is not known, so old values count as read
+    // R2P PR, R4, R6: the mask is unknown, so old values count as read
     check(
         0x5cf0_0000_0067_0400,
         "R4 R6 P0 P1 P2 P3 P4 P5 P6",
@@ -309,7 +309,7 @@ fn control_flow() {
     assert_eq!(flow(0xe320_0000_0007_000f), InstrFlow::Pop(StackToken::Ret));
     assert_eq!(flow(0xe300_0000_0007_000f), InstrFlow::Exit);
     assert_eq!(flow(0xe330_0000_0007_000f), InstrFlow::Exit);
-    // BPT.TRAP: what a trap handler does is outside every bound; afterwards the warp goes on or is gone.
+    // BPT.TRAP: a trap handler is outside every bound; after it the warp continues or has terminated.
     assert_eq!(flow(0xe3a0_0000_0007_00c0), InstrFlow::Next);
 }
 
@@ -321,7 +321,7 @@ fn conditions() {
     // @!P0 BRA
     let guard = effects(0xe240_0000_0f08_000f).guard;
     assert_eq!((guard.pred, guard.negated), (Some(0), true));
-    // SSY has no guard: its bits 19:16 belong to nothing
+    // SSY has no guard: its bits 19:16 are unused
     assert!(effects(0xe290_0000_00c0_0000).guard.is_always());
     assert!(effects(0xe30f_0000_000f_000f).guard.is_never());
 }
@@ -376,7 +376,7 @@ fn stack_and_call_forms_have_neither_guard_nor_test() {
         (0xe270_0000_0200_0000, StackToken::Ret),
         (0xe280_0000_0200_0000, StackToken::LongJmp),
     ] {
-        // Neither the guard's bits nor those of a test mean anything here.
+        // Neither the bits of a guard nor those of a test have a meaning here.
         for junk in [0, 0xf_0000, 0x4_0000, 0x7, 0xf] {
             let found = effects(word | junk);
             assert!(found.guard.is_always());
@@ -458,7 +458,7 @@ fn branches_in_all_their_variants() {
             ..
         }
     ));
-    // BRX c[0xa][R4+0x10], JMX c[0x0][R4+0x10]: where they go is not followed, what they read is
+    // BRX c[0xa][R4+0x10], JMX c[0x0][R4+0x10]: the target is not followed, the reads are complete
     for word in [0xe250_00a0_0107_042f, 0xe200_0000_0107_042f] {
         let found = check(word, "R4", "");
         assert_eq!(found.flow, InstrFlow::Unsupported);

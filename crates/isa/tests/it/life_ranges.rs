@@ -1,5 +1,5 @@
 //! No register that NVIDIA's disassembler marks as read or written is missing from the effects: random words
-//! of every form that goes on to the next instruction, recorded by
+//! of every form that falls through to the next instruction, recorded by
 //! `cargo xtask life-ranges --forms COUNT --record`.
 
 use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ fn every_marked_register_is_among_the_effects() {
             .forms()
             .filter(|(_, form)| form.exists_on(arch) && form.is_instruction())
             .count();
-        // Control flow is missing: the tool marks what the code behind it uses.
+        // Control-flow forms are missing: the tool marks the registers that the code after them uses.
         assert!(
             forms.len() + 60 > wanted,
             "{arch}: words of {} forms, the table has {wanted}",

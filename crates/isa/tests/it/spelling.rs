@@ -1,5 +1,5 @@
-//! Instructions are spelled as NVIDIA's disassembler spells them: every form of the table and the
-//! words of our kernels, compared with recorded output (`cargo xtask disasm-compare --record`).
+//! Comparison of the disassembly with recorded output of NVIDIA's disassembler: every form of the table and the
+//! words of our kernels (`cargo xtask disasm-compare --record`).
 
 use std::collections::BTreeMap;
 use warpbound_base::CodeAddr;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_isa::nvidia::{Program, classes, table};
 use warpbound_isa::{Arch, ControlWord, MemoryEffect, MemorySpace};
 
-/// Rows are read when they are needed, so that a fault in one would go unseen until then.
+/// Parses all rows: rows are parsed on demand, so a fault in one could remain undetected.
 #[test]
 fn every_row_reads() {
     let table = table();
@@ -70,7 +70,7 @@ fn each_opcode_has_one_class() {
     assert_eq!(once.len(), classed.len(), "an opcode has two classes");
 }
 
-/// Classes agree with what the table knows of memory, barriers and control flow.
+/// Compares classes with the effects in the table: memory, barriers and control flow.
 #[test]
 fn classes_agree_with_effects() {
     let class: BTreeMap<&str, &str> = classes().map(|(class, name)| (name, class)).collect();

@@ -121,6 +121,7 @@ pub(super) struct RawSurface {
     channels: Option<u8>,
 }
 
+/// Layout of a texture: an array, or linear memory.
 #[derive(Clone, Copy, Deserialize)]
 enum RawKind {
     #[serde(rename = "linear")]
@@ -129,6 +130,7 @@ enum RawKind {
     Array(TexelLayout),
 }
 
+/// Read mode of a texture (`cudaTextureReadMode`).
 #[derive(Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum ReadMode {
@@ -137,6 +139,7 @@ enum ReadMode {
     Normalized,
 }
 
+/// Filter mode of a texture.
 #[derive(Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum RawFilter {
@@ -222,6 +225,7 @@ impl RawTexture {
         self.name.clone()
     }
 
+    /// Reads a texture and checks that its properties are compatible.
     fn read(&self, buffers: &[(&str, &LaunchBuffer)]) -> Result<TextureBinding, Diagnostic> {
         let (kind, linear_memory) = match self.kind {
             RawKind::Linear => (TexelLayout::D1, true),

@@ -159,6 +159,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
+    /// Parses the header.
     fn dictionary(mut self) -> Result<Header, Diagnostic> {
         let mut header = Header::default();
         self.expect(b'{')?;

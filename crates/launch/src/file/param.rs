@@ -103,7 +103,7 @@ impl<'a> ParamReader<'a> {
 
     /// Reads a file that the launch file refers to.
     fn contents(&self, name: &str) -> Result<Vec<u8>, Diagnostic> {
-        (self.files)(name).map_err(|said| Diagnostic::new(said.to_string()))
+        (self.files)(name).map_err(|error| Diagnostic::new(error.to_string()))
     }
 
     /// Reads an NPY file; checks that it has the element type and, if given, the shape of the buffer.
@@ -114,7 +114,7 @@ impl<'a> ParamReader<'a> {
         shape: Option<&[u64]>,
     ) -> Result<NpyArray, Diagnostic> {
         // The inner diagnostic becomes text: the location of the outer one is in the launch file.
-        let within = |said: Diagnostic| Diagnostic::new(said.in_file(name).to_string());
+        let within = |error: Diagnostic| Diagnostic::new(error.in_file(name).to_string());
         let array = NpyArray::from_npy(&self.contents(name)?).map_err(within)?;
         let differs = |message: String, hint: &str| within(Diagnostic::new(message).hint(hint));
         let error = match shape {

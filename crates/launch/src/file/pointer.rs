@@ -94,6 +94,7 @@ pub(super) fn read(
 }
 
 impl RawPointer {
+    /// Reads a pointer and checks that its addresses and targets are in bounds.
     fn read(&self, launch: &LaunchFile) -> Result<LaunchPointer, Diagnostic> {
         let fail = |message: String| Err(Diagnostic::new(message));
         let (location, size) = find_object(launch, &self.place)?;

@@ -1,4 +1,4 @@
-//! The machine files of GPUs: those that come with the tool are complete, and what is wrong in one is refused by name.
+//! Machine files of GPUs: the built-in ones are complete, and errors in a file are refused with the name of the key.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
@@ -8,7 +8,7 @@ use warpbound_machine::{GpuModel, Domain, Parameter, Selection, SlowEnd, Provena
 
 const TX2: &str = include_str!("../../../../machine/nvidia/jetson-tx2.toml");
 
-/// What is said of a file in which one piece of text is another.
+/// Returns the error of the TX2 file with one piece of text replaced.
 fn refused(from: &str, to: &str) -> String {
     assert_eq!(TX2.matches(from).count(), 1, "{from}");
     let text = TX2.replace(from, to);
@@ -18,7 +18,7 @@ fn refused(from: &str, to: &str) -> String {
     }
 }
 
-/// What is said when the number of a key is another.
+/// Returns the error of the TX2 file with another value for a parameter.
 fn refused_value(parameter: Parameter, number: &str) -> String {
     match GpuModel::parse("m.toml", &with_value(parameter, number)) {
         Ok(_) => panic!("{} became {number}, and nothing was said", parameter.name()),
@@ -26,13 +26,13 @@ fn refused_value(parameter: Parameter, number: &str) -> String {
     }
 }
 
-/// The file with another number, such as `value = [1, 1]`.
+/// Returns the TX2 file with another value for a parameter, such as `value = [1, 1]`.
 fn with_value(parameter: Parameter, number: &str) -> String {
     let line = |number: &str, key: &str| format!("{key} = {{ {number}, source = \"a test\" }}");
     edited(parameter, |key| Some(line(number, key)))
 }
 
-/// The file with another line for a parameter, or none.
+/// Returns the TX2 file with another line for a parameter, or without it.
 fn edited(parameter: Parameter, edit: impl Fn(&str) -> Option<String>) -> String {
     let (section, key) = parameter.name().split_once('.').unwrap();
     let mut inside = false;
@@ -54,7 +54,7 @@ fn edited(parameter: Parameter, edit: impl Fn(&str) -> Option<String>) -> String
 }
 
 #[test]
-fn those_that_come_with_the_tool_are_complete() {
+fn built_in_models_are_complete() {
     assert_eq!(GpuModel::names().count(), 8);
     for name in GpuModel::names() {
         let device = GpuModel::built_in(name).unwrap();
@@ -62,23 +62,23 @@ fn those_that_come_with_the_tool_are_complete() {
         assert!(!device.title.is_empty() && !device.title.contains("draft"));
         assert!(!device.choices.policy_source.contains("draft"));
         for &parameter in Parameter::ALL {
-            let figure = device.range(parameter);
+            let range = device.range(parameter);
             assert!(
-                !figure.source.contains("draft"),
+                !range.source.contains("draft"),
                 "{name}: {}",
                 parameter.name()
             );
-            assert!((figure.least..=figure.most).contains(&figure.typical));
-            // An assumption says why.
-            if figure.provenance == Provenance::Assumed {
-                assert!(figure.source.contains(' '), "{name}: {}", parameter.name());
+            assert!((range.least..=range.most).contains(&range.typical));
+            // An assumption has a reason.
+            if range.provenance == Provenance::Assumed {
+                assert!(range.source.contains(' '), "{name}: {}", parameter.name());
             }
         }
     }
 }
 
 #[test]
-fn each_architecture_has_a_device() {
+fn each_architecture_has_a_default_model() {
     for (architecture, name) in [
         ("sm_62", "jetson-tx2"),
         ("sm_61", "gtx1080"),
@@ -101,7 +101,7 @@ fn each_architecture_has_a_device() {
 }
 
 #[test]
-fn figures_of_the_publications() {
+fn parameters_of_the_publications() {
     use Parameter as P;
     let typical = |name: &str| GpuModel::built_in(name).unwrap().select(Selection::Typical);
     let devices = ["jetson-tx2", "gtx1080", "p100", "titan-x-maxwell"].map(typical);
@@ -112,7 +112,7 @@ fn figures_of_the_publications() {
     let load =
         |device: &warpbound_machine::MachineConfig| device[P::SharedLatency] + device[P::SharedBase32];
     assert_eq!(devices.each_ref().map(load), [23, 23, 24, 23]);
-    // Jia et al., Table 3.1: what the translation buffers cover, of P4, P100 and M60.
+    // Jia et al., Table 3.1: coverage of the TLBs of P4, P100 and M60, in MB.
     let cover = |entries, page| {
         devices
             .each_ref()
@@ -137,7 +137,7 @@ fn figures_of_the_publications() {
             );
         }
     }
-    // Those that are like others.
+    // Models that inherit from others.
     let like = ["gtx1080ti", "titan-xp", "p40", "gtx980"].map(typical);
     let row = |parameter: Parameter| like.each_ref().map(|device| device[parameter]);
     assert_eq!(row(P::SmCount), [28, 30, 30, 16]);
@@ -149,16 +149,16 @@ fn figures_of_the_publications() {
         let bytes = device[P::DramBandwidth] * device[P::Clock] / 1_000_000;
         assert!(bytes.abs_diff(megabytes) <= 2, "{bytes}, not {megabytes}");
     }
-    // Bytes in 1000 cycles at so many thousand cycles per second are bytes per second; in MB/s.
+    // Bytes per 1000 cycles times kHz are bytes per second; in MB/s.
     for (device, megabytes) in devices.iter().zip([59_700, 320_000, 732_000, 336_500]) {
         let bytes = device[P::DramBandwidth] * device[P::Clock] / 1_000_000;
         assert!(bytes.abs_diff(megabytes) <= 2, "{bytes}, not {megabytes}");
     }
 }
 
-/// The table of `machine/README.md` is that of the files.
+/// The table of `machine/README.md` agrees with the files.
 #[test]
-fn the_readme_says_what_the_files_say() {
+fn the_readme_agrees_with_the_files() {
     use Parameter as P;
     let readme = include_str!("../../../../machine/README.md");
     let mut table = String::new();
@@ -194,9 +194,9 @@ fn the_readme_says_what_the_files_say() {
     );
 }
 
-/// A file that is like a device states what differs; the rest is the device's, and assumed unless the file says otherwise.
+/// A file with `like` states the differences; other parameters are inherited, and assumed unless `same` lists them.
 #[test]
-fn a_file_can_be_like_a_device() {
+fn files_inherit_from_built_in_models() {
     let head = "name = \"mine\"\ntitle = \"Mine\"\narchitectures = [\"sm_61\"]\n";
     let like = |rest: &str| GpuModel::parse("m.toml", &format!("{head}{rest}"));
     let said = |rest: &str| like(rest).unwrap_err().to_string();
@@ -249,9 +249,9 @@ fn a_file_can_be_like_a_device() {
     }
 }
 
-/// Older files state sums: what a hit in the second level costs is part of what memory costs.
+/// Older files state sums: the latency of an L2 hit is a part of that of DRAM.
 #[test]
-fn sums_are_understood() {
+fn sums_are_split() {
     let hit = GpuModel::built_in("jetson-tx2").unwrap();
     let hit = hit.range(Parameter::L2Hit).typical;
     for sum in ParameterSum::ALL {
@@ -265,11 +265,11 @@ fn sums_are_understood() {
         let text = stated("value = [300, 600], typical = 400, standing = \"assumed\"");
         let device = GpuModel::parse("m.toml", &text).unwrap();
         let other = device.range(sum.other()).typical;
-        let figure = device.range(sum.part());
-        assert_eq!(figure.stated(), [300 - other, 400 - other, 600 - other]);
-        assert_eq!(figure.provenance, Provenance::Assumed);
-        assert!(figure.source.ends_with(": a test"), "{}", figure.source);
-        // Less than its other part: nothing is left.
+        let range = device.range(sum.part());
+        assert_eq!(range.stated(), [300 - other, 400 - other, 600 - other]);
+        assert_eq!(range.provenance, Provenance::Assumed);
+        assert!(range.source.ends_with(": a test"), "{}", range.source);
+        // A sum less than its other summand leaves 0.
         let device = GpuModel::parse("m.toml", &stated("value = [1, 1]")).unwrap();
         assert_eq!(device.range(sum.part()).stated(), [0; 3]);
         let error = GpuModel::parse("m.toml", &stated("value = [1]")).unwrap_err();
@@ -288,7 +288,7 @@ fn sums_are_understood() {
 }
 
 #[test]
-fn each_number_is_needed() {
+fn each_parameter_is_required() {
     for &parameter in Parameter::ALL {
         let text = edited(parameter, |_| None);
         let error = GpuModel::parse("m.toml", &text).unwrap_err().to_string();
@@ -298,7 +298,7 @@ fn each_number_is_needed() {
 }
 
 #[test]
-fn what_is_not_known_is_refused() {
+fn unknown_keys_are_refused() {
     for (to, said) in [
         ("[latency]\nold = 1", "m.toml: latency.old is not known"),
         ("[speed]\n[latency]", "m.toml: speed is not known"),
@@ -327,7 +327,7 @@ fn what_is_not_known_is_refused() {
         error.starts_with("m.toml: latency.alu: ") && error.contains("unit"),
         "{error}"
     );
-    // A section that is no table, and one with another name.
+    // A section that is not a table, and one with another name.
     let error = GpuModel::parse("m.toml", &TX2.replace("[fence]", "[fences]")).unwrap_err();
     assert!(
         error.to_string().contains("fence.block is missing"),
@@ -339,7 +339,7 @@ fn what_is_not_known_is_refused() {
 }
 
 #[test]
-fn numbers_that_say_too_little_are_refused() {
+fn incomplete_ranges_are_refused() {
     let alu = Parameter::LatencyAlu;
     for (number, said) in [
         ("value = [7, 6]", "latency.alu is between 7 and 6"),
@@ -394,12 +394,12 @@ fn numbers_that_say_too_little_are_refused() {
     let text = edited(alu, |key| Some(format!("{key} = 6")));
     let error = GpuModel::parse("m.toml", &text).unwrap_err().to_string();
     assert!(error.starts_with("m.toml: latency.alu: "), "{error}");
-    // A typical value may be left out where there is no choice.
+    // The typical value is optional if the range is one value.
     assert!(GpuModel::parse("m.toml", &with_value(alu, "value = [6, 6]")).is_ok());
 }
 
 #[test]
-fn numbers_that_make_no_machine_are_refused() {
+fn invalid_machines_are_refused() {
     for &parameter in Parameter::ALL {
         let wrong: &[&str] = match parameter.domain() {
             Domain::Any => &[],
@@ -412,7 +412,7 @@ fn numbers_that_make_no_machine_are_refused() {
             let begin = format!("m.toml: {} is {wrong}, but must be ", parameter.name());
             assert!(error.starts_with(&begin), "{error}");
         }
-        // Latencies may be 0; what comes again and again may not.
+        // Latencies may be 0, intervals may not.
         if parameter.unit() == Unit::Cycles && parameter != Parameter::DramRefreshInterval {
             assert_eq!(parameter.domain(), Domain::Any);
         }
@@ -494,9 +494,9 @@ fn numbers_that_make_no_machine_are_refused() {
     }
 }
 
-/// Caches that are each of a size that is understood may be too many.
+/// Caches of valid sizes may be too large together.
 #[test]
-fn machines_that_take_all_memory_are_refused() {
+fn machines_with_too_large_tables_are_refused() {
     let device = |machine: &str| GpuModel::parse("m.toml", machine);
     let mut text = TX2.replace("count = { value = [2, 2]", "count = { value = [256, 256]");
     assert!(device(&text).is_ok());
@@ -509,35 +509,35 @@ fn machines_that_take_all_memory_are_refused() {
 }
 
 #[test]
-fn picks_are_in_range_and_their_own() {
+fn selections_are_in_range_and_distinct() {
     for name in GpuModel::names() {
         let device = GpuModel::built_in(name).unwrap();
         let [least, typical, most] =
-            [Selection::Least, Selection::Typical, Selection::Most].map(|pick| device.select(pick));
+            [Selection::Least, Selection::Typical, Selection::Most].map(|config| device.select(config));
         for &parameter in Parameter::ALL {
-            let figure = device.range(parameter);
-            let picked = [least[parameter], typical[parameter], most[parameter]];
-            assert_eq!(picked, figure.stated());
+            let range = device.range(parameter);
+            let selected = [least[parameter], typical[parameter], most[parameter]];
+            assert_eq!(selected, range.stated());
         }
-        let picks: Vec<_> = (0..200).map(|seed| device.select(Selection::Seed(seed))).collect();
-        for (seed, pick) in picks.iter().enumerate() {
-            assert_eq!(*pick, device.select(Selection::Seed(seed as u64)));
+        let selections: Vec<_> = (0..200).map(|seed| device.select(Selection::Seed(seed))).collect();
+        for (seed, config) in selections.iter().enumerate() {
+            assert_eq!(*config, device.select(Selection::Seed(seed as u64)));
             for &parameter in Parameter::ALL {
-                let (value, figure) = (pick[parameter], device.range(parameter));
-                assert!((figure.least..=figure.most).contains(&value));
+                let (value, range) = (config[parameter], device.range(parameter));
+                assert!((range.least..=range.most).contains(&value));
             }
-            pick.check().unwrap();
+            config.check().unwrap();
             assert!(
-                picks[..seed].iter().all(|other| other != pick),
+                selections[..seed].iter().all(|other| other != config),
                 "{name}: seed {seed}"
             );
         }
-        // No value that a range has is out of reach.
+        // Each value of a small range is selected by some seed.
         for &parameter in Parameter::ALL {
-            let figure = device.range(parameter);
-            if figure.most - figure.least < 8 && parameter.domain() == Domain::Any {
-                for value in figure.least..=figure.most {
-                    let reached = picks.iter().any(|pick| pick[parameter] == value);
+            let range = device.range(parameter);
+            if range.most - range.least < 8 && parameter.domain() == Domain::Any {
+                for value in range.least..=range.most {
+                    let reached = selections.iter().any(|config| config[parameter] == value);
                     assert!(reached, "{name}: {} {value}", parameter.name());
                 }
             }
@@ -552,7 +552,7 @@ fn picks_are_in_range_and_their_own() {
     );
 }
 
-/// What is slow is written in a table, number by number; what has no slow end stays as it typically is.
+/// `slow` and `fast` select the ends of the table; parameters without a slow end keep their typical value.
 #[test]
 fn slow_and_fast_are_ends() {
     for name in GpuModel::names() {
@@ -579,9 +579,9 @@ fn slow_and_fast_are_ends() {
     }
 }
 
-/// Sizes between those that a file states are drawn and listed where they make a machine, and no others.
+/// Sizes within a range are drawn and listed if they describe a machine.
 #[test]
-fn sizes_are_any_that_make_a_machine() {
+fn sizes_are_drawn_if_valid() {
     use Parameter as P;
     let device = GpuModel::built_in("jetson-tx2").unwrap();
     let typical = device.select(Selection::Typical);
@@ -594,30 +594,30 @@ fn sizes_are_any_that_make_a_machine() {
     assert_eq!((bytes.len(), bytes[1] - bytes[0]), (25, 512));
     let bytes = values(P::L1Bytes, 5);
     assert_eq!(bytes, [12288, 14848, 17408, 19968, 22528, 24576]);
-    // What has ends: these.
+    // Parameters with a slow end: both ends.
     assert_eq!(values(P::LatencyXu, 64), [13, 15]);
     assert_eq!(values(P::IssueDual, 64), [0, 1]);
-    let picks = (0..300).map(|seed| device.select(Selection::Seed(seed)));
+    let selections = (0..300).map(|seed| device.select(Selection::Seed(seed)));
     let (mut bytes, mut ways) = (BTreeSet::new(), BTreeSet::new());
-    for pick in picks {
-        bytes.insert(pick[P::L1Bytes]);
-        ways.insert(pick[P::ConstantL15Ways]);
+    for config in selections {
+        bytes.insert(config[P::L1Bytes]);
+        ways.insert(config[P::ConstantL15Ways]);
     }
     assert_eq!(ways, BTreeSet::from([4, 8, 16]));
     assert!(bytes.len() > 20 && bytes.iter().all(|bytes| bytes % 512 == 0));
-    // Numbers that depend on each other.
+    // Parameters that depend on each other.
     let text = with_value(P::L2Bytes, "value = [262144, 1048576], typical = 524288");
     let device = GpuModel::parse("m.toml", &text).unwrap();
     let mut sizes = BTreeSet::new();
     for seed in 0..100 {
-        let pick = device.select(Selection::Seed(seed));
-        pick.check().unwrap();
-        sizes.insert(pick[P::L2Bytes]);
+        let config = device.select(Selection::Seed(seed));
+        config.check().unwrap();
+        sizes.insert(config[P::L2Bytes]);
     }
     assert!(sizes.len() > 40, "{sizes:?}");
 }
 
-/// Steele, Lea, Flood 2014: the same sequence for each seed.
+/// SplitMix64 (Steele, Lea, Flood 2014).
 struct SplitMix(u64);
 
 impl SplitMix {
@@ -630,7 +630,7 @@ impl SplitMix {
     }
 }
 
-/// Damaged files are read or refused, on one line that names the file; never a panic.
+/// Damaged files are parsed, or refused with one line that names the file; none panics.
 #[test]
 fn damaged_files_never_panic() {
     let mut random = SplitMix(6);
@@ -674,7 +674,7 @@ fn damaged_files_never_panic() {
             match random.below(5) {
                 0 => text.truncate(at),
                 1 => text.replace_range(at..end.max(at), ""),
-                // Digits are what most of the checks are about.
+                // Most checks are about digits.
                 2 => {
                     let digit = text[at..]
                         .find(|c: char| c.is_ascii_digit())
@@ -694,8 +694,8 @@ fn damaged_files_never_panic() {
         match GpuModel::parse("m.toml", &text) {
             Ok(device) => {
                 read += 1;
-                let pick = device.select(Selection::Seed(1));
-                assert!(pick[Parameter::SmCount] > 0);
+                let config = device.select(Selection::Seed(1));
+                assert!(config[Parameter::SmCount] > 0);
             }
             Err(error) => {
                 let error = error.to_string();
@@ -704,6 +704,6 @@ fn damaged_files_never_panic() {
             }
         }
     }
-    // Damage to comments and sources does no harm; damage elsewhere does.
+    // Files with damage in comments and sources are valid; most others are not.
     assert!((1..2900).contains(&read), "{read} of 3000 are read");
 }

@@ -1,4 +1,4 @@
-//! Occupancy against NVIDIA's rules (`cuda_occupancy.h`), written a second time, and cases that are well known.
+//! Occupancy against a second implementation of NVIDIA's rules (`cuda_occupancy.h`), and well-known cases.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -164,7 +164,7 @@ fn a_block_that_fits_nowhere_says_why() {
             format!("a block takes {takes}, but {} is {has}", limit.name())
         );
     }
-    // Numbers of any size are no reason to panic.
+    // No number panics.
     for registers in [u64::MAX, 1 << 40] {
         assert!(Occupancy::of(&tx2, 32, registers, 0).is_err());
     }
@@ -172,8 +172,8 @@ fn a_block_that_fits_nowhere_says_why() {
     assert!(Occupancy::of(&tx2, 0, 0, 0).is_ok());
 }
 
-/// Blocks by NVIDIA's rules, without rooms.
-fn blocks_by_the_book(machine: &MachineConfig, threads: u64, registers: u64, shared: u64) -> u64 {
+/// Number of blocks by NVIDIA's rules, without resources that are subtracted one by one.
+fn blocks_by_nvidias_rules(machine: &MachineConfig, threads: u64, registers: u64, shared: u64) -> u64 {
     use Parameter as P;
     let up = |count: u64, step: u64| count.div_ceil(step) * step;
     let parts = machine[P::WarpStep];
@@ -188,7 +188,7 @@ fn blocks_by_the_book(machine: &MachineConfig, threads: u64, registers: u64, sha
     }
     let mut blocks = (machine[P::SmWarps] / warps).min(machine[P::SmBlocks]);
     blocks = blocks.min(machine[P::SmThreads] / threads);
-    // Without registers, or without shared memory, there is no limit by them.
+    // Blocks without registers or shared memory are not limited by them.
     if let Some(in_a_part) = (machine[P::SmRegisters] / parts).checked_div(of_warp) {
         blocks = blocks.min(in_a_part * parts / warps);
     }
@@ -198,25 +198,25 @@ fn blocks_by_the_book(machine: &MachineConfig, threads: u64, registers: u64, sha
     blocks
 }
 
-/// The rule above, and rooms taken one by one until there is none, for every size of block and number of registers.
+/// The rules above, and blocks subtracted one by one until none fits, for block sizes and register counts in all combinations.
 #[test]
-fn rooms_count_as_the_rules_do() {
+fn subtracted_blocks_agree_with_the_rules() {
     for name in GpuModel::names() {
         let machine = machine(name);
         for threads in (1..=1056).step_by(31) {
             for registers in 0..=255 {
                 for shared in [0, 1, 3000, 17_000, 50_000] {
                     let case = (name, threads, registers, shared);
-                    let book = blocks_by_the_book(&machine, threads, registers, shared);
+                    let expected = blocks_by_nvidias_rules(&machine, threads, registers, shared);
                     let Ok(said) = Occupancy::of(&machine, threads, registers, shared) else {
-                        assert_eq!(book, 0, "{case:?}");
+                        assert_eq!(expected, 0, "{case:?}");
                         continue;
                     };
-                    assert_eq!(said.blocks, book, "{case:?}");
+                    assert_eq!(said.blocks, expected, "{case:?}");
                     let block = BlockResources::of_block(&machine, threads, registers, shared);
-                    let taken = |room: &BlockResources| room.without(&block);
-                    let rooms = std::iter::successors(Some(BlockResources::of_sm(&machine)), taken);
-                    assert_eq!(rooms.count() as u64, book + 1, "{case:?}");
+                    let next = |free: &BlockResources| free.without(&block);
+                    let states = std::iter::successors(Some(BlockResources::of_sm(&machine)), next);
+                    assert_eq!(states.count() as u64, expected + 1, "{case:?}");
                 }
             }
         }

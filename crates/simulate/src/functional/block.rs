@@ -44,6 +44,7 @@ pub(crate) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
+    /// Returns the block `index` before its first instruction.
     pub(crate) fn new(program: &'a Program<'a>, launch: &'a Launch, index: Size) -> Block<'a> {
         let threads = launch.block.iter().product::<u32>();
         let entry = program.code.entry.0;

@@ -114,7 +114,7 @@ impl Compiler<'_> {
             ControlEffect::Push(token, ControlTarget::Op(to)) => {
                 tag(*token).map_or(Flow::Unsupported, |tag| Flow::Push(tag, to.0))
             }
-            ControlEffect::Unwind(token) => tag(*token).map_or(Flow::Unsupported, Flow::Unwind),
+            ControlEffect::Pop(token) => tag(*token).map_or(Flow::Unsupported, Flow::Unwind),
             ControlEffect::Exit => Flow::Exit,
             ControlEffect::Indirect {
                 base,

@@ -97,12 +97,14 @@ impl Counts {
         }
     }
 
+    /// Counts a divergence.
     pub(super) fn diverge(&mut self, at: u32) {
         if let Some(times) = self.divergences.get_mut(at as usize) {
             *times += 1;
         }
     }
 
+    /// Notes a read of shared memory that no thread has written.
     #[cold]
     pub(super) fn note_unwritten(&mut self, at: u32, block: Size, thread: Size, address: u64) {
         self.note(Note {
@@ -113,6 +115,7 @@ impl Counts {
         });
     }
 
+    /// Notes a barrier that opened without waiting for `threads` exited threads.
     #[cold]
     pub(super) fn note_exited_threads(&mut self, at: u32, block: Size, threads: u32) {
         self.note(Note {
@@ -123,6 +126,7 @@ impl Counts {
         });
     }
 
+    /// Adds a note, or increments the count of one of the same kind at the same operation.
     fn note(&mut self, new: Note) {
         let same = |note: &&mut Note| {
             note.at == new.at

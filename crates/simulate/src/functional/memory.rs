@@ -57,6 +57,7 @@ pub(super) struct SharedMemory {
 }
 
 impl SharedMemory {
+    /// Returns a memory of `size` zero bytes, none of which counts as written.
     pub(super) fn new(size: u32) -> SharedMemory {
         SharedMemory {
             bytes: vec![0; size as usize],

@@ -225,6 +225,7 @@ struct MemoryView<'a> {
 }
 
 impl<'a> MemoryView<'a> {
+    /// Returns a view without writes.
     fn new(memory: &'a GlobalMemory) -> MemoryView<'a> {
         MemoryView {
             memory,

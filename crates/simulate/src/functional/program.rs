@@ -37,8 +37,10 @@ pub(super) enum ExtraRegister {
 }
 
 impl ExtraRegister {
+    /// Number of extra registers.
     pub(super) const COUNT: usize = 4;
 
+    /// Index after the general registers.
     pub(super) fn index(self) -> usize {
         match self {
             ExtraRegister::Cc => 0,
@@ -65,6 +67,7 @@ pub(crate) enum ClockRegister {
 }
 
 impl ClockRegister {
+    /// Number of clock registers.
     pub(super) const COUNT: usize = 6;
 
     /// The clock register with this S2R number (numbers: `sr` in `isa/nvidia/maxwell.names`; bit fields: code that

@@ -98,6 +98,7 @@ impl Compiler<'_> {
         })
     }
 
+    /// Compiles a binary operation: folds constants and neutral elements, otherwise adds a step.
     fn compile_binary(
         &mut self,
         op: BinaryOp,
@@ -157,6 +158,7 @@ impl Compiler<'_> {
         Operand::Slot(made)
     }
 
+    /// Compiles a ternary operation: folds constants, otherwise adds a step.
     fn compile_ternary(
         &mut self,
         op: TernaryOp,
@@ -189,6 +191,7 @@ impl Compiler<'_> {
         Operand::Slot(steps.get_or_push(kind, &operands, Step::Ternary(op, a, b, c), 1))
     }
 
+    /// Compiles one word of a floating-point operation. The two words of a wide result share one step.
     fn compile_float(
         &mut self,
         op: FloatOp,

@@ -32,6 +32,7 @@ impl Component {
         }
     }
 
+    /// The component as a float.
     fn float(self) -> f64 {
         match self {
             Component::Word(word) => word.into(),
@@ -83,7 +84,9 @@ pub(super) struct TexelCoordinates {
 
 /// Access to the bytes of a texel by its address.
 pub(super) trait TexelSource {
+    /// Error for a missing texel.
     type Error;
+    /// Reads the `size` bytes of a texel, at most 16.
     fn read_texel(&mut self, address: u64, size: usize) -> Result<[u8; 16], Self::Error>;
 }
 

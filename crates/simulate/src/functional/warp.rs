@@ -118,6 +118,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
+    /// The values of a slot.
     #[inline(always)]
     pub(super) fn get(&self, at: ValueSlot) -> &'a LaneValues {
         match at {

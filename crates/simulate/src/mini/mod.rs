@@ -233,6 +233,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
+    /// Returns the state before the first cycle.
     fn new(simulation: &'a Simulation<'a>, start: &Start) -> Run<'a> {
         let width = simulation.machine.warp_width as usize;
         let count = simulation.warps(start.threads);

@@ -310,8 +310,7 @@ mod tests {
         let machine = GpuModel::built_in("jetson-tx2").expect("a built-in machine");
         let parameters = UsedParameters::new(&machine.select(Selection::Typical));
         let mut l2 = L2Cache::new(&parameters);
-        let mut hits =
-            |address, sectors| l2.access_range(0, address, sectors, L2Access::Read).hits;
+        let mut hits = |address, sectors| l2.access_range(0, address, sectors, L2Access::Read).hits;
         assert_eq!(hits(64, 0b11), 0);
         assert_eq!(hits(0, 0b11), 0);
         assert_eq!(hits(0, 0b1111), 4);

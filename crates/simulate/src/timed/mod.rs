@@ -1,6 +1,14 @@
-//! How long a grid of threads takes: the timing model of Maxwell and Pascal SMs (`pastis-2022`).
+//! Timing model of Maxwell and Pascal GPUs (`pastis-2022`, IV.A): the cycles in which the warps of a launch issue their
+//! instructions. The instructions themselves are executed by `functional`.
 //!
-//! What instructions compute is the business of `functional`; here it is decided when warps issue them.
+//! * `gpu`: block dispatch and the event queue; `dispatch`: the dispatcher and its rules.
+//! * `sm`: issue and completion of instructions; `scheduler`: warp scheduling and execution units; `scoreboard`;
+//!   `instr_timing`: control words and timing classes; `warp`: state of a warp; `probe`: facts about executed
+//!   instructions.
+//! * `access`: memory accesses; `shared_memory`: bank conflicts; `l1_path`: coalescing and L1 caches; `mshr`:
+//!   miss-status holding registers and the store buffer; `tlb`; `l2`; `dram`; `fetch`: instruction and constant caches;
+//!   `cache`: tags and replacement.
+//! * `server`: contention for a resource; `event_queue`; `parameters`: the parameters of the machine that a run uses.
 
 mod access;
 mod cache;
@@ -39,28 +47,28 @@ pub use event::{
     Event, EventListener, HitLevel, Silent, Stall, StallCycles, WarpPlace, format_mask, path_name,
 };
 
-/// How a run is timed.
+/// Setup of a run: machine and policies.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Setup {
-    /// The numbers of the machine.
+    /// Configuration of the machine.
     pub machine: MachineConfig,
-    /// Which ready warp issues next.
+    /// Warp scheduling policy.
     pub policy: SchedulerPolicy,
-    /// What decides when a warp may issue again.
+    /// Interlock between dependent instructions.
     pub interlock: Interlock,
-    /// What is in the second-level cache at the start.
+    /// Initial contents of the L2 cache.
     pub caches: Caches,
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: u32,
 }
 
-/// What decides when a warp may issue again.
+/// Interlock: the check that the operands of an instruction are ready.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Interlock {
-    /// The control words, as in the machine.
+    /// Control words, as in the hardware.
     #[default]
     ControlWords,
-    /// A scoreboard of all registers, as simulators that do not read control words have it.
+    /// Register scoreboard, as in simulators that do not read control words.
     Scoreboard,
 }
 
@@ -71,32 +79,32 @@ impl Named for Interlock {
     ];
 }
 
-/// What is in the second-level cache at the start.
+/// Initial contents of the L2 cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Caches {
     /// Nothing.
     #[default]
     Cold,
-    /// The buffers, the constants and the code of the launch, as far as there is room.
+    /// The buffers, constants and code of the launch, as far as they fit.
     Warm,
 }
 
-/// A launch that came to its end.
+/// Result of a completed launch.
 #[derive(Clone, Debug)]
 pub struct TimedResult {
-    /// How long it took.
+    /// Cycles from the launch to the end of the kernel.
     pub cycles: Observed,
-    /// What its warps did.
+    /// Execution counts.
     pub counts: Counts,
-    /// The numbers of the machine that the run asked for, ascending.
+    /// Parameters of the machine that the run used, in the order of [`Parameter::ALL`].
     pub used_parameters: Vec<Parameter>,
 }
 
-/// Runs all blocks of a launch, cycle by cycle, while somebody listens.
+/// Simulates all blocks of a launch and reports the events to a listener.
 ///
 /// # Errors
 ///
-/// As `functional::launch`; and where a block does not fit on an SM.
+/// As `functional::launch`; also if a block does not fit on an SM.
 pub fn run(
     code: &Code,
     program: &nvidia::Program,

@@ -31,7 +31,8 @@ fn machine(name: &str, selection: Selection) -> MachineConfig {
     device.select(selection)
 }
 
-/// Returns the bytes per 1000 cycles of a stream of words that some SMs read or write, each access as soon as it is accepted.
+/// Returns the bytes per 1000 cycles of a stream of words that some SMs read or write, each access as soon as it is
+/// accepted.
 fn rate(machine: &MachineConfig, sms: usize, kinds: &[AccessKind], accesses: u64) -> u64 {
     let parameters = UsedParameters::new(machine);
     let mut paths: Vec<L1Path> = (0..sms).map(|_| L1Path::new(&parameters)).collect();
@@ -75,7 +76,8 @@ fn a_stream_of_reads_gets_the_efficiency_of_the_memory() {
     }
 }
 
-/// Streams of writes reach the write efficiency of DRAM, at which the L2 cache evicts them; mixes lose the bus turnaround.
+/// Streams of writes reach the write efficiency of DRAM, at which the L2 cache evicts them; mixes lose the bus
+/// turnaround.
 #[test]
 fn evictions_occupy_the_bus() {
     for name in GpuModel::names() {

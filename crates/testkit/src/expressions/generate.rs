@@ -221,90 +221,95 @@ impl SplitMix {
     /// Draws the bits of a variable: uniform, small, or an edge case.
     pub(super) fn variable(&mut self, of: Type) -> u64 {
         let any = self.bits();
-        let exponents = |low: i32, high: i32, random: &mut SplitMix| {
-            low + random.draw_below((high - low) as usize) as i32
-        };
         match of {
-            Type::I32 | Type::U32 => {
-                let edges = [
-                    0,
-                    1,
-                    2,
-                    31,
-                    32,
-                    0x7fff_ffff,
-                    0x8000_0000,
-                    0x8000_0001,
-                    0xffff_ffff,
-                    0xffff,
-                    0x10000,
-                ];
-                match self.draw_below(4) {
-                    0 => self.choose(&edges),
-                    1 => u64::from((any as u32) >> self.draw_below(32)),
-                    _ => u64::from(any as u32),
-                }
-            }
+            Type::I32 | Type::U32 => match self.draw_below(4) {
+                0 => self.choose(&EDGES_32),
+                1 => u64::from((any as u32) >> self.draw_below(32)),
+                _ => u64::from(any as u32),
+            },
             Type::I64 | Type::U64 => match self.draw_below(5) {
-                0 => self.choose(&[
-                    0,
-                    1,
-                    u64::MAX,
-                    1 << 63,
-                    i64::MAX as u64,
-                    1 << 32,
-                    0xffff_ffff,
-                ]),
+                0 => self.choose(&EDGES_64),
                 1 | 2 => any >> self.draw_below(64),
                 _ => any,
             },
             Type::F32 => match self.draw_below(8) {
                 0 => u64::from(any as u32),
-                1 => {
-                    let edges = [
-                        0u32,
-                        1,
-                        0x7f_ffff,
-                        0x80_0000,
-                        0x3f80_0000,
-                        0x3f7f_ffff,
-                        0x4b00_0000,
-                        0x4f00_0000,
-                        0x7f7f_ffff,
-                        0x7f80_0000,
-                        0x7fc0_0000,
-                        0x3f00_0000,
-                    ];
-                    u64::from(self.choose(&edges) | (any as u32) & 1 << 31)
-                }
+                1 => u64::from(self.choose(&EDGES_F32) | (any as u32) & 1 << 31),
                 2 => u64::from(((any % 2000) as f32 / 4.0 - 250.0).to_bits()),
                 _ => {
-                    let exponent = 127 + exponents(-20, 30, self);
+                    let exponent = 127 + self.draw_exponent(-20, 30);
                     u64::from((any as u32) & 0x807f_ffff | (exponent as u32) << 23)
                 }
             },
             Type::F64 => match self.draw_below(8) {
                 0 => any,
-                1 => {
-                    let edges = [
-                        0u64,
-                        1,
-                        0x000f_ffff_ffff_ffff,
-                        0x0010_0000_0000_0000,
-                        0x3ff0_0000_0000_0000,
-                        0x41e0_0000_0000_0000,
-                        0x7fef_ffff_ffff_ffff,
-                        0x7ff0_0000_0000_0000,
-                        0x7ff8_0000_0000_0000,
-                    ];
-                    self.choose(&edges) | any & 1 << 63
-                }
+                1 => self.choose(&EDGES_F64) | any & 1 << 63,
                 2 => ((any % 2000) as f64 / 4.0 - 250.0).to_bits(),
                 _ => {
-                    let exponent = 1023 + exponents(-40, 60, self);
+                    let exponent = 1023 + self.draw_exponent(-40, 60);
                     any & 0x800f_ffff_ffff_ffff | (exponent as u64) << 52
                 }
             },
         }
     }
+
+    fn draw_exponent(&mut self, low: i32, high: i32) -> i32 {
+        low + self.draw_below((high - low) as usize) as i32
+    }
 }
+
+/// Edge cases of 32-bit integers.
+const EDGES_32: [u64; 11] = [
+    0,
+    1,
+    2,
+    31,
+    32,
+    0x7fff_ffff,
+    0x8000_0000,
+    0x8000_0001,
+    0xffff_ffff,
+    0xffff,
+    0x10000,
+];
+
+/// Edge cases of 64-bit integers.
+const EDGES_64: [u64; 7] = [
+    0,
+    1,
+    u64::MAX,
+    1 << 63,
+    i64::MAX as u64,
+    1 << 32,
+    0xffff_ffff,
+];
+
+/// Edge cases of singles without sign, as bits: zero, limits of the subnormal and normal numbers, 1 and its predecessor,
+/// powers of two at which conversions change, infinity, NaN, 1/2.
+const EDGES_F32: [u32; 12] = [
+    0,
+    1,
+    0x7f_ffff,
+    0x80_0000,
+    0x3f80_0000,
+    0x3f7f_ffff,
+    0x4b00_0000,
+    0x4f00_0000,
+    0x7f7f_ffff,
+    0x7f80_0000,
+    0x7fc0_0000,
+    0x3f00_0000,
+];
+
+/// Edge cases of doubles without sign, as bits.
+const EDGES_F64: [u64; 9] = [
+    0,
+    1,
+    0x000f_ffff_ffff_ffff,
+    0x0010_0000_0000_0000,
+    0x3ff0_0000_0000_0000,
+    0x41e0_0000_0000_0000,
+    0x7fef_ffff_ffff_ffff,
+    0x7ff0_0000_0000_0000,
+    0x7ff8_0000_0000_0000,
+];

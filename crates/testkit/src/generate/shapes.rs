@@ -38,12 +38,12 @@ pub fn two_headers(rng: &mut fastrand::Rng) -> Code {
     w.data(1);
     let again = w.fresh_predicate();
     w.jump(again, apart);
-    w.control(ALWAYS, ControlEffect::Unwind(StackToken::Sync));
+    w.control(ALWAYS, ControlEffect::Pop(StackToken::Sync));
     w.bind(side);
     w.data(1);
     let again = w.fresh_predicate();
     w.jump(again, apart);
-    w.control(ALWAYS, ControlEffect::Unwind(StackToken::Sync));
+    w.control(ALWAYS, ControlEffect::Pop(StackToken::Sync));
     if !met_first {
         write_met(&mut w);
     }
@@ -70,13 +70,13 @@ pub fn unwound_from_outside(rng: &mut fastrand::Rng) -> Code {
     w.data(1);
     let leaves = w.fresh_predicate();
     w.control(leaves, ControlEffect::Exit);
-    w.control(ALWAYS, ControlEffect::Unwind(token));
+    w.control(ALWAYS, ControlEffect::Pop(token));
     w.bind(inner);
     w.data(1);
     w.push(token, resume);
     let out = w.predicate();
     w.jump(out, outer);
-    w.control(ALWAYS, ControlEffect::Unwind(token));
+    w.control(ALWAYS, ControlEffect::Pop(token));
     w.bind(resume);
     w.data(2);
     let again = w.fresh_predicate();
@@ -125,7 +125,7 @@ pub fn two_calls() -> Code {
     w.control(ALWAYS, ControlEffect::Exit);
     w.bind(callee);
     w.data(2);
-    w.control(ALWAYS, ControlEffect::Unwind(StackToken::Ret));
+    w.control(ALWAYS, ControlEffect::Pop(StackToken::Ret));
     w.finish()
 }
 
@@ -258,7 +258,7 @@ impl ProgramWriter<'_> {
 
     fn continue_at(&mut self, join: Label, reconverge: bool) {
         match reconverge {
-            true => self.control(ALWAYS, ControlEffect::Unwind(StackToken::Sync)),
+            true => self.control(ALWAYS, ControlEffect::Pop(StackToken::Sync)),
             false => self.jump(ALWAYS, join),
         }
     }

@@ -44,12 +44,12 @@ pub fn by_thread_index(rng: &mut fastrand::Rng) -> Code {
         if w.rng.bool() {
             // In half of the cases the function calls itself.
             let guard = w.thread_index_guard();
-            w.control(guard, ControlEffect::Unwind(StackToken::Ret));
+            w.control(guard, ControlEffect::Pop(StackToken::Ret));
             let more = w.fresh_predicate();
-            w.control(more, ControlEffect::Unwind(StackToken::Ret));
+            w.control(more, ControlEffect::Pop(StackToken::Ret));
             w.call(function);
         }
-        w.control(ALWAYS, ControlEffect::Unwind(StackToken::Ret));
+        w.control(ALWAYS, ControlEffect::Pop(StackToken::Ret));
     }
     w.finish()
 }
@@ -59,7 +59,7 @@ impl ProgramWriter<'_> {
     fn thread_index_statement(&mut self, function: Option<Label>) {
         let guard = self.thread_index_guard();
         let (end, other) = (self.new_label(), self.new_label());
-        let sync = ControlEffect::Unwind(StackToken::Sync);
+        let sync = ControlEffect::Pop(StackToken::Sync);
         match self.rng.u8(0..8) {
             0..=2 => self.control(guard, ControlEffect::Exit),
             3 => {

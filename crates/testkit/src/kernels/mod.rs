@@ -105,6 +105,7 @@ pub struct KernelReference {
 }
 
 /// Returns the references of the kernels that are built for every chip, in order of source.
+#[allow(clippy::too_many_lines, reason = "a table: one row per source")]
 pub fn all() -> Vec<KernelReference> {
     [
         atomics::KERNELS,

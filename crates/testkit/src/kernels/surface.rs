@@ -90,7 +90,7 @@ fn load_widths(number: u64) -> LaunchFile {
     for (to, sum) in after.iter_mut().zip(&sums) {
         *to = *sum as u8;
     }
-    let after: Vec<i32> = after.chunks(4).map(i32::of_bytes).collect();
+    let after: Vec<i32> = after.chunks(4).map(i32::from_bytes).collect();
     TestLaunch::of("load_widths", [1; 3], [threads as u32, 1, 1])
         .input("wide", &wide)
         .input("narrow", &narrow)

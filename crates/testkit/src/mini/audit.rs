@@ -129,19 +129,7 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &BlockCase) -> Bloc
         .zip(&case.constants)
         .map(|((_, cell), value)| (*cell, *value))
         .collect();
-    let mut assumed_machine = case.machine.clone();
-    if case.planted == Some(PlantedError::ShortMemoryLatency) {
-        let most = &mut assumed_machine.memory.most.0;
-        *most = most.saturating_sub(1);
-    }
-    if case.planted == Some(PlantedError::SwappedOrder) {
-        assumed_machine.order = match assumed_machine.order {
-            warpbound_driver::DivergenceOrder::TakenFirst => {
-                warpbound_driver::DivergenceOrder::FallThroughFirst
-            }
-            _ => warpbound_driver::DivergenceOrder::TakenFirst,
-        };
-    }
+    let assumed_machine = case.assumed_machine();
     let no_loops = BTreeMap::new();
     let mut block = BlockLaunch {
         code: &subject.code,
@@ -198,7 +186,7 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &BlockCase) -> Bloc
                 warp, op, active, ..
             } = event
             {
-                issued[run_warp].push((op.0, active));
+                issued[warp].push((op.0, active));
             }
         });
         let finished = match finished {
@@ -215,6 +203,27 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &BlockCase) -> Bloc
         check_bounds(&finished, &bound, &whole, &issued, &mut findings);
     }
     findings
+}
+
+impl BlockCase {
+    /// Returns the machine that the analysis assumes: the case's own, unless an error is planted in it.
+    fn assumed_machine(&self) -> mini::Machine {
+        let mut machine = self.machine.clone();
+        match self.planted {
+            Some(PlantedError::ShortMemoryLatency) => {
+                let most = &mut machine.memory.most.0;
+                *most = most.saturating_sub(1);
+            }
+            Some(PlantedError::SwappedOrder) => {
+                machine.order = match machine.order {
+                    DivergenceOrder::TakenFirst => DivergenceOrder::FallThroughFirst,
+                    _ => DivergenceOrder::TakenFirst,
+                };
+            }
+            _ => {}
+        }
+        machine
+    }
 }
 
 /// Returns loop bounds: those found by the iteration analysis, otherwise the facts of the generator.
@@ -421,7 +430,7 @@ impl WarpTrace<'_> {
         let claims = self.claims;
         let (at, active) = (moment.frames.next(), moment.frames.active());
         for (lane, trace) in self.traces.iter_mut().enumerate() {
-            if active >> run_lane & 1 == 1 {
+            if active >> lane & 1 == 1 {
                 trace.push(at);
             }
         }
@@ -436,9 +445,9 @@ impl WarpTrace<'_> {
             self.check_node(node, moment);
         }
         if let (ControlEffect::Branch { .. }, Some(guard)) = (&op.control, op.condition.guard) {
-            let taken = (0..64).filter(|lane| active >> run_lane & 1 == 1);
+            let taken = (0..64).filter(|lane| active >> lane & 1 == 1);
             let zeros = taken.filter(|&lane| {
-                let cells: &[u32] = &moment.cells[run_lane as usize];
+                let cells: &[u32] = &moment.cells[lane as usize];
                 cells[guard.index()] == 0
             });
             let zeros = zeros.count() as u32;
@@ -464,7 +473,7 @@ impl WarpTrace<'_> {
         let claims = self.claims;
         let warp = &claims.flow.warp;
         if let Some(last) = self.last {
-            let mut steps: Vec<_> = run_warp.steps[last.index()].iter().collect();
+            let mut steps: Vec<_> = warp.steps[last.index()].iter().collect();
             if claims.case.planted == Some(PlantedError::DroppedEdge) && steps.len() > 1 {
                 steps.pop();
             }
@@ -474,7 +483,7 @@ impl WarpTrace<'_> {
             }
         }
         self.last = Some(node);
-        let Some(state) = run_warp.state(node) else {
+        let Some(state) = warp.state(node) else {
             self.problems
                 .push(format!("node {} is claimed unreachable", node.0));
             return;
@@ -487,8 +496,8 @@ impl WarpTrace<'_> {
         }
         let active = moment.frames.active();
         let lanes: Vec<&Vec<u32>> = (0..moment.cells.len())
-            .filter(|lane| active >> run_lane & 1 == 1)
-            .map(|lane| &moment.cells[run_lane])
+            .filter(|lane| active >> lane & 1 == 1)
+            .map(|lane| &moment.cells[lane])
             .collect();
         let differ = |cell: usize| lanes.iter().any(|row| row[cell] != lanes[0][cell]);
         let agreed = state.agreement(ACTIVE);

@@ -38,7 +38,7 @@ pub fn run_warp(
     mut observe: impl FnMut(&WarpSnapshot<'_>),
 ) -> bool {
     let lanes = start.lanes as usize;
-    let all = (0..lanes).fold(0, |mask: Mask, lane| mask | 1 << run_lane);
+    let all = (0..lanes).fold(0, |mask: Mask, lane| mask | 1 << lane);
     let mut frames = FrameStack::new(code.entry.0, all);
     let mut cells = vec![vec![0u32; Cell::COUNT]; lanes];
     for row in &mut cells {
@@ -62,8 +62,8 @@ pub fn run_warp(
             .filter(|l| frames.active() >> l & 1 == 1)
             .collect();
         for &lane in &active {
-            let thread = start.first + run_lane as u32;
-            if apply_data_effect(code, at, thread, &mut cells[run_lane], start.memory).is_none() {
+            let thread = start.first + lane as u32;
+            if apply_data_effect(code, at, thread, &mut cells[lane], start.memory).is_none() {
                 return false;
             }
         }
@@ -76,8 +76,8 @@ pub fn run_warp(
             } => {
                 let taken = active
                     .iter()
-                    .filter(|&&lane| takes_branch(code, at, &cells[run_lane]))
-                    .fold(0, |mask: Mask, &lane| mask | 1 << run_lane);
+                    .filter(|&&lane| takes_branch(code, at, &cells[lane]))
+                    .fold(0, |mask: Mask, &lane| mask | 1 << lane);
                 frames.branch(taken, to.0, at + 1, meet.map(|m| m.0), start.order);
             }
             ControlEffect::Reconverge => frames.reconverge(at, at + 1),

@@ -195,9 +195,9 @@ fn values_of_different_rounds_are_found_behind_a_loop() {
     op(None, &[r(1), r(2)], &[p(0)], function, next.clone());
     op(None, &[], &[], function, ControlEffect::Push(StackToken::Sync, to(11)));
     op(Some(0), &[], &[], function, ControlEffect::Jump(to(9)));
-    op(None, &[], &[], function, ControlEffect::Unwind(StackToken::Sync));
-    op(Some(1), &[], &[], function, ControlEffect::Unwind(StackToken::Brk)); // 9
-    op(None, &[], &[], function, ControlEffect::Unwind(StackToken::Sync));
+    op(None, &[], &[], function, ControlEffect::Pop(StackToken::Sync));
+    op(Some(1), &[], &[], function, ControlEffect::Pop(StackToken::Brk)); // 9
+    op(None, &[], &[], function, ControlEffect::Pop(StackToken::Sync));
     op(None, &[], &[], function, ControlEffect::Jump(to(3))); // 11
     op(None, &[r(1)], &[r(3)], ValueDependence::Load(MemorySpace::Shared), next); // 12
     op(None, &[], &[], function, ControlEffect::Exit);

@@ -241,7 +241,7 @@ fn the_table_in_docs_is_up_to_date() {
 #[test]
 fn a_wrong_meaning_is_found() {
     let shapes = form_variants(Arch::Sm61);
-    let shape = form_variants.iter().find(|shape| shape.mnemonic == "IADD3");
+    let shape = shapes.iter().find(|shape| shape.mnemonic == "IADD3");
     let shape = shape.expect("it exists");
     let view = shape
         .view(Arch::Sm61, shape.word(0, &mut || 5))

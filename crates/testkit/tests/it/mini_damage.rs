@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 use warpbound_driver::{BoundOptions, Session, mini};
 use warpbound_ir::lift;
-use warpbound_isa::{Program, mini};
+use warpbound_isa::{self as isa, Program};
 use warpbound_load::Image;
 
 const PROGRAMS: [&str; 4] = [
@@ -37,7 +37,7 @@ fn lifted(bytes: &[u8]) -> bool {
     let each = || {
         let image = Image::parse(bytes)?;
         for kernel in image.kernels()? {
-            let program = mini::Program::decode(kernel.code(), kernel.first_line)?;
+            let program = isa::mini::Program::decode(kernel.code(), kernel.first_line)?;
             for instr in &program.instrs {
                 assert!(!program.text(instr).is_empty());
             }

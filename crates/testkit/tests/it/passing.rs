@@ -83,7 +83,7 @@ fn audit(plant: &Plant<'_>) -> Caught {
         if let Some(change) = plant.results {
             change(&mut analysed);
         }
-        caught.limits += analysed.claims.flow.limits.len();
+        caught.limits += analysed.claims.flow.lane_limits.len();
         let launch = launch(block);
         analysed.claims.launch = launch;
         let threads: u32 = block.iter().product();
@@ -131,7 +131,7 @@ fn no_more_lanes_pass_a_guard_than_the_block_has_in_a_warp() {
 #[test]
 fn one_lane_less_than_pass() {
     let less = |analysed: &mut Analysed<'_>| {
-        for limit in &mut analysed.claims.flow.limits {
+        for limit in &mut analysed.claims.flow.lane_limits {
             limit.lanes = limit.lanes.saturating_sub(1);
         }
         for row in &mut analysed.claims.flow.counts.rows {

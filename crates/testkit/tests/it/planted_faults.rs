@@ -307,7 +307,7 @@ fn counts(
     };
     CountSystem::build(&CountInput {
         lanes: analysed.claims.launch.live_lanes(),
-        limits: &analysed.claims.flow.limits,
+        lane_limits: &analysed.claims.flow.lane_limits,
         entry: analysed.claims.flow.thread.entry,
         thread: &analysed.claims.flow.thread.steps,
         warp: &analysed.claims.flow.warp.steps,
@@ -562,8 +562,8 @@ fn jump_table_that_is_too_short() {
 #[test]
 fn brk_said_to_stop_at_the_nearest_ssy() {
     let caught = reading(|op| {
-        if op.control == ControlEffect::Unwind(StackToken::Brk) {
-            op.control = ControlEffect::Unwind(StackToken::Sync);
+        if op.control == ControlEffect::Pop(StackToken::Brk) {
+            op.control = ControlEffect::Pop(StackToken::Sync);
         }
     });
     assert!(caught.edges + caught.others > 0, "{caught:?}");

@@ -267,28 +267,21 @@ impl JsonCheck<'_> {
         path: &mut Vec<String>,
     ) -> Option<String> {
         let known: BTreeSet<&str> = old.iter().map(|(key, _)| key.as_str()).collect();
-        let mut kept = Vec::with_capacity(old.len());
-        for entry in new {
-            match known.contains(entry.0.as_str()) {
-                true => kept.push(entry),
-                false => {
-                    path.push(entry.0.clone());
-                    let steps = path.iter().filter(|step| !step.starts_with('['));
-                    let steps: Vec<&str> = steps.map(String::as_str).collect();
-                    *self.extra.entry(steps.join(".")).or_default() += 1;
-                    path.pop();
-                }
+        let mut kept = 0;
+        for (key, _) in new {
+            if known.contains(key.as_str()) {
+                kept += 1;
+                continue;
             }
+            path.push(key.clone());
+            let steps = path.iter().filter(|step| !step.starts_with('['));
+            let steps: Vec<&str> = steps.map(String::as_str).collect();
+            *self.extra.entry(steps.join(".")).or_default() += 1;
+            path.pop();
         }
-        for (index, (key, value)) in old.iter().enumerate() {
-            if !new.iter().any(|(other, _)| other == key) {
+        for (key, value) in old {
+            let Some((_, other)) = new.iter().find(|(other, _)| other == key) else {
                 return Some(format!("{}: the key {key:?} is missing after", place(path)));
-            }
-            let Some((_, other)) = kept.get(index).filter(|(other, _)| other == key) else {
-                return Some(format!(
-                    "{}: the key {key:?} has another place",
-                    place(path)
-                ));
             };
             path.push(key.clone());
             let difference = self.values(value, other, path);
@@ -297,7 +290,7 @@ impl JsonCheck<'_> {
                 return difference;
             }
         }
-        let more = kept.len() > old.len();
+        let more = kept > old.len();
         more.then(|| format!("{}: a key is there twice", place(path)))
     }
 }
@@ -336,7 +329,7 @@ fn numbers_of_documents<'a>(old: &'a [Value], new: &'a [Value]) -> (Vec<&'a str>
     (before, after)
 }
 
-/// The runs of digits in keys and values, in the order of the document. Of an object, only the keys count that `like`,
+/// The runs of digits in keys and values, those of an object in the order of its keys, as JSON objects have no order. Of an object, only the keys count that `like`,
 /// the value at the same place of the earlier document, has as well.
 fn numbers<'a>(value: &'a Value, like: Option<&Value>, out: &mut Vec<&'a str>) {
     match value {
@@ -348,6 +341,8 @@ fn numbers<'a>(value: &'a Value, like: Option<&Value>, out: &mut Vec<&'a str>) {
             }
         }
         Value::Object(entries) => {
+            let mut entries: Vec<&(String, Value)> = entries.iter().collect();
+            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
             for (key, value) in entries {
                 let other = like.and_then(|like| like.get(key));
                 if matches!(like, Some(Value::Object(_))) && other.is_none() {

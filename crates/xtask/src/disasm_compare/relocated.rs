@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_driver::{CodeKind, Library, Selection};
+use warpbound_driver::{CodeKind, Library, ImageSelection};
 use warpbound_isa::nvidia::Arch;
 use warpbound_load::Bytes;
 
@@ -61,7 +61,7 @@ pub(super) fn run(nvdisasm: &Nvdisasm, directories: &[PathBuf], show: usize) -> 
 /// Returns our text of the instructions with a relocation.
 fn ours(contents: &[u8]) -> anyhow::Result<Texts> {
     let library = Library::open("", Bytes::copy_from_slice(contents))?;
-    let images = library.select(&Selection::default())?;
+    let images = library.select(&ImageSelection::default())?;
     let mut texts = Texts::new();
     for item in library.find(&images, None, CodeKind::All) {
         let (session, index) = item?;

@@ -18,7 +18,7 @@ fn is_zero(x: u64) -> bool {
     x << 33 == 0
 }
 
-/// What a single result is to be.
+/// Expected result as a single.
 fn finished(x: Option<u64>, flush: Flush) -> u32 {
     x.map_or(0x7fff_ffff, |x| single_flushed(x, flush) as u32)
 }

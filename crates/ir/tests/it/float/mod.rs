@@ -1,6 +1,6 @@
-//! Floating-point operations against references in whole numbers of any size, which share no code
-//! with them; against the host, where it computes the same; and the special functions against series
-//! of some hundred bits.
+//! Comparison of floating-point operations with references in arbitrary-precision integers, which share no
+//! code with them; with the host, where it computes the same; and of the special functions with series of
+//! some hundred bits.
 
 mod arithmetic;
 mod conversions;

@@ -101,7 +101,7 @@ fn comparisons() {
     }
 }
 
-/// Minimum and maximum where they are not two NaNs; `sign` tells -0 from +0.
+/// Minimum and maximum unless both are NaNs; `sign` distinguishes -0 from +0.
 fn extremes(format: Format, a: u64, b: u64) -> Option<(u64, u64)> {
     let nan = |x| matches!(Value::of(format, x), Value::Nan);
     let negative = |x| Value::of(format, x).negative();

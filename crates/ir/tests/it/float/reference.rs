@@ -1,4 +1,4 @@
-//! Numbers n * 2^e with whole n of any size, rounding by division, and operands to try.
+//! Reference: numbers n * 2^e with arbitrary-precision integers n, rounding by division, and test operands.
 
 use std::cmp::Ordering;
 
@@ -48,7 +48,7 @@ impl Dyadic {
         self.plus(&minus).n.cmp(&BigInt::zero())
     }
 
-    /// The whole number below, in units of 2^`unit`, and what is left over.
+    /// Integer part in units of 2^`unit`, and the rest.
     pub(crate) fn floor(&self, unit: i64) -> (BigInt, Dyadic) {
         if self.e >= unit {
             let whole = &self.n << (self.e - unit) as usize;
@@ -66,7 +66,7 @@ impl Dyadic {
     }
 }
 
-/// What a pattern stands for; a zero keeps its sign.
+/// Value of a bit pattern; a zero keeps its sign.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Nan,

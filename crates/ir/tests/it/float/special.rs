@@ -1,4 +1,4 @@
-//! RRO and MUFU against whole numbers of some hundred bits.
+//! Comparison of RRO and MUFU with integers of some hundred bits.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ use warpbound_ir::float::{Format, single};
 
 use super::reference::{Dyadic, Random, Value};
 
-/// Numbers here stand for themselves / 2^BITS.
+/// Fixed point: a number n represents n / 2^BITS.
 const BITS: usize = 400;
 
 fn one() -> BigInt {
@@ -269,7 +269,7 @@ fn powers_of_two() {
 /// Every fraction, against 128 bits of another formula.
 #[test]
 fn powers_of_two_of_all_fractions() {
-    // 2^(i/2^12) and 2^(j/2^23), 124 bits behind the point.
+    // 2^(i/2^12) and 2^(j/2^23), with 124 fraction bits.
     let table = |count: u32, unit: usize| -> Vec<u128> {
         (0..count)
             .map(|i| {
@@ -292,7 +292,7 @@ fn powers_of_two_of_all_fractions() {
             b & u128::from(u64::MAX),
         );
         let middle = ((ah * bl) >> 60) + ((al * bh) >> 60);
-        let product = ((ah * bh) << 4) + middle; // 124 bits behind the point
+        let product = ((ah * bh) << 4) + middle; // 124 fraction bits
         let result = ex2(fraction);
         let r = u128::from(result & 0x7f_ffff | 0x80_0000) << 101;
         assert_eq!(result >> 23, 127);
@@ -343,7 +343,7 @@ fn sine_and_cosine() {
             (sin(units), sine(&angle)),
             (cos(units), sine(&(&angle + &quarter))),
         ] {
-            // What is exactly 0 is a few units of the reference off.
+            // For an exact 0 the reference is a few units off.
             if result & 0x7fff_ffff == 0 {
                 assert!(exact.bits() < 20, "{units:x}");
             } else {
@@ -491,7 +491,7 @@ fn special_operands() {
     assert_eq!(rsq64h(0xbff0_0000), NAN);
 }
 
-/// The modifiers of MUFU's operand act on the sign of what RRO gives.
+/// Checks that the modifiers of MUFU's operand act on the sign of RRO's result.
 #[test]
 fn operand_modifiers_after_reduction() {
     for x in normals(57, 1_000) {

@@ -1,4 +1,4 @@
-//! A test for each rule, on two SMs of a TX2 (`AMERT17` 3.2: 2048 threads, 64 KiB of shared memory, 65536 registers).
+//! One test per rule, on two SMs of a TX2 (`AMERT17` 3.2: 2048 threads, 64 KiB of shared memory, 65536 registers).
 
 use super::*;
 
@@ -36,7 +36,7 @@ fn tx2() -> Dispatcher {
     Dispatcher::new(2, SM)
 }
 
-/// All blocks that can be assigned now: kernel, block, SM.
+/// Assigns blocks until none can be assigned: kernel, block, SM.
 fn assign_all(dispatcher: &mut Dispatcher) -> Vec<(usize, u64, usize)> {
     std::iter::from_fn(|| dispatcher.assign())
         .map(|assigned| (assigned.kernel.0, assigned.block, assigned.sm))
@@ -71,7 +71,7 @@ fn g2_only_heads_of_streams_are_in_the_ee_queue() {
     gpu.submit(kernel(1, 1, 32)).unwrap();
     gpu.submit(kernel(1, 1, 32)).unwrap();
     gpu.submit(kernel(2, 1, 32)).unwrap();
-    // The second waits behind the first, although there is room; the third was launched later.
+    // The second waits for the first, although it would fit; the third was launched later.
     assert_eq!(kernels(&assign_all(&mut gpu)), [0, 2]);
 }
 
@@ -93,7 +93,7 @@ fn g4_a_kernel_leaves_its_stream_with_its_last_block() {
     for sm in [0, 0, 1, 1] {
         assert!(!gpu.block_finished(first, sm));
     }
-    // All that were assigned have ended, but there is one more; until it ends, the next kernel waits.
+    // All assigned blocks have ended, but one more is left; until it ends, the next kernel waits.
     assert_eq!(assign_all(&mut gpu), [(0, 4, 0)]);
     assert!(gpu.block_finished(first, 0));
     assert_eq!(kernels(&assign_all(&mut gpu)), [1]);
@@ -106,10 +106,10 @@ fn x1_the_head_of_the_ee_queue_blocks_those_behind_it() {
     gpu.submit(kernel(2, 1, 32)).unwrap();
     assert_eq!(kernels(&assign_all(&mut gpu)), [0; 4]);
     gpu.block_finished(first, 1);
-    // Room comes back, and is for the last block of the first kernel.
+    // Resources are freed, for the last block of the first kernel.
     assert_eq!(assign_all(&mut gpu), [(0, 4, 1)]);
 
-    // There is room for 512 threads on each SM, but the head needs more.
+    // 512 threads are free on each SM, but the head needs more.
     let mut gpu = tx2();
     gpu.submit(kernel(1, 2, 1024)).unwrap();
     gpu.submit(kernel(2, 2, 512)).unwrap();
@@ -131,7 +131,7 @@ fn r1_r2_threads_must_be_free_on_one_sm() {
 
 #[test]
 fn r1_warps_and_blocks_limit_as_well() {
-    // An SM has 32 blocks at most, however small they are.
+    // An SM holds at most 32 blocks of any size.
     let mut gpu = tx2();
     gpu.submit(kernel(1, 65, 32)).unwrap();
     assert_eq!(assign_all(&mut gpu).len(), 64);
@@ -194,7 +194,7 @@ fn a2_low_priority_waits_until_no_high_one_is_queued() {
     let mut gpu = tx2();
     let low = gpu.submit(kernel(1, 8, 1024)).unwrap();
     assert_eq!(kernels(&assign_all(&mut gpu)), [0; 4]);
-    // It comes in between the blocks of the other one, and keeps it off even where it does not fit itself.
+    // It is dispatched between the blocks of the other kernel, and delays that kernel even if it does not fit itself.
     gpu.submit(high(kernel(2, 1, 2048))).unwrap();
     gpu.block_finished(low, 1);
     assert_eq!(gpu.assign(), None);
@@ -212,7 +212,7 @@ fn a_stream_keeps_its_channel_until_its_kernels_are_fully_dispatched() {
     gpu.submit(kernel(1, 1, 32)).unwrap();
     assert_eq!(kernels(&assign_all(&mut gpu)), [0]);
     gpu.block_finished(first, 0);
-    // With the last kernel of the stream dispatched the other stream may go on: nothing has to be complete.
+    // Once the last kernel of the stream is dispatched, the other stream continues: no kernel has to be complete.
     assert_eq!(kernels(&assign_all(&mut gpu)), [2, 1]);
 }
 
@@ -249,7 +249,7 @@ fn channels_are_no_reason_to_wait_for_the_null_stream_for_ever() {
     assert!(gpu.is_done());
 }
 
-/// Five SMs, each with a block of so many threads but the first one, which is empty again: `GILMAN21` 4.1, on a Pascal GPU.
+/// Returns five SMs, each with a block of some threads except the first, whose block has ended: `GILMAN21` 4.1, on a Pascal GPU.
 fn first_one_empty(placement: Placement, threads: u64) -> Dispatcher {
     let mut gpu = Dispatcher::new(5, SM).with_placement(placement);
     let first = gpu.submit(kernel(1, 5, threads)).unwrap();
@@ -260,7 +260,7 @@ fn first_one_empty(placement: Placement, threads: u64) -> Dispatcher {
 
 #[test]
 fn most_room_counts_blocks_of_the_kernel() {
-    // Three blocks of 160 threads: there is room for 12 of them, or for 11 (4.1).
+    // Three blocks of 160 threads: 12 of them fit, or 11 (4.1).
     let mut gpu = first_one_empty(Placement::MostRoom, 256);
     gpu.submit(kernel(2, 3, 160)).unwrap();
     assert_eq!(sms(&assign_all(&mut gpu)), [0, 0, 1]);
@@ -268,7 +268,7 @@ fn most_room_counts_blocks_of_the_kernel() {
 
 #[test]
 fn most_room_is_limited_by_the_resource_that_runs_out_first() {
-    // 4.2. Blocks of 32 threads: 32 fit on the empty SM, 31 on the others, as an SM has 32 blocks at most.
+    // 4.2. Blocks of 32 threads: 32 fit on the empty SM, 31 on the others, as an SM holds at most 32 blocks.
     let mut gpu = first_one_empty(Placement::MostRoom, 1024);
     gpu.submit(kernel(2, 3, 32)).unwrap();
     assert_eq!(sms(&assign_all(&mut gpu)), [0, 0, 1]);
@@ -283,7 +283,7 @@ fn round_robin_goes_on_behind_the_last_sm() {
     let mut gpu = first_one_empty(Placement::RoundRobin, 256);
     gpu.submit(kernel(2, 3, 160)).unwrap();
     assert_eq!(sms(&assign_all(&mut gpu)), [0, 1, 2]);
-    // SMs without room are passed over.
+    // SMs on which it does not fit are skipped.
     let mut gpu = first_one_empty(Placement::RoundRobin, 2048);
     gpu.submit(kernel(2, 3, 512)).unwrap();
     assert_eq!(sms(&assign_all(&mut gpu)), [0, 0, 0]);
@@ -315,7 +315,7 @@ fn millions_of_blocks_take_no_memory() {
     assert_eq!(most, 1_999_999);
     assert!(gpu.is_done());
     assert_eq!(
-        gpu.kernels.len() + gpu.engine[0].len() + gpu.engine[1].len(),
+        gpu.kernels.len() + gpu.ee_queues[0].len() + gpu.ee_queues[1].len(),
         1
     );
 }

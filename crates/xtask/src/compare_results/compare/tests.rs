@@ -134,7 +134,7 @@ fn lines_that_come_and_go_are_found() {
 }
 
 #[test]
-fn keys_may_be_added_and_not_dropped_or_moved() {
+fn keys_may_be_added_and_moved_and_not_dropped() {
     let after = JSON.replace("\"times\": 10", "\"times\": 10, \"more\": [99, {\"x\": 1}]");
     let more = compared(JSON, &after, "");
     assert!(more.differences.is_empty() && more.number_differences.is_empty());
@@ -146,7 +146,7 @@ fn keys_may_be_added_and_not_dropped_or_moved() {
         r#""at": "0x00e8", "times": 10"#,
         r#""times": 10, "at": "0x00e8""#,
     );
-    assert_eq!(found(JSON, &moved, ""), (true, true));
+    assert_eq!(found(JSON, &moved, ""), (false, false));
 }
 
 #[test]

@@ -1,17 +1,24 @@
-//! Streaming writer of the divergence reports of many kernels.
+//! Streaming writer of the reports about the kernels of a file.
 
 use std::io::{self, Write};
 
+use serde::Serialize;
+
 use crate::bound_writer::BoundFormat;
-use crate::divergence::DivergenceReport;
 use crate::to_json;
 
-/// The name of the JSON format of several kernels.
-const SCHEMA: &str = "warpbound.divergences/1";
+/// Report about one kernel.
+pub trait KernelReport: Serialize {
+    /// Name of the JSON format of several reports: `warpbound.NAME/VERSION`.
+    const SCHEMA_OF_SEVERAL: &'static str;
+
+    /// The report as text, which ends with a line break.
+    fn to_text(&self) -> String;
+}
 
 /// Writer that takes reports one at a time. In JSON, one kernel is its report; several are one object with `schema`
-/// (`warpbound.divergences/1`), `file`, and `kernels`, a list of these.
-pub struct DivergenceWriter<W> {
+/// ([`KernelReport::SCHEMA_OF_SEVERAL`]), `file`, and `kernels`, a list of these.
+pub struct ReportWriter<W> {
     out: W,
     format: BoundFormat,
     file: String,
@@ -20,10 +27,10 @@ pub struct DivergenceWriter<W> {
     first: Option<String>,
 }
 
-impl<W: Write> DivergenceWriter<W> {
+impl<W: Write> ReportWriter<W> {
     /// Creates a report about `file`, the name that the user gave.
-    pub fn new(out: W, format: BoundFormat, file: &str) -> DivergenceWriter<W> {
-        DivergenceWriter {
+    pub fn new(out: W, format: BoundFormat, file: &str) -> ReportWriter<W> {
+        ReportWriter {
             out,
             format,
             file: file.to_owned(),
@@ -36,12 +43,12 @@ impl<W: Write> DivergenceWriter<W> {
     ///
     /// # Errors
     ///
-    /// Errors of the output, as for [`DivergenceWriter::finish`].
-    pub fn kernel(&mut self, kernel: &DivergenceReport) -> io::Result<()> {
+    /// Errors of the output, as for [`ReportWriter::finish`].
+    pub fn kernel<R: KernelReport>(&mut self, kernel: &R) -> io::Result<()> {
         self.kernels += 1;
         match (self.format, self.kernels) {
-            (BoundFormat::Text, 1) => self.out.write_all(kernel.text().as_bytes()),
-            (BoundFormat::Text, _) => write!(self.out, "\n{}", kernel.text()),
+            (BoundFormat::Text, 1) => self.out.write_all(kernel.to_text().as_bytes()),
+            (BoundFormat::Text, _) => write!(self.out, "\n{}", kernel.to_text()),
             (BoundFormat::Json, 1) => {
                 self.first = Some(to_json(kernel));
                 Ok(())
@@ -50,9 +57,10 @@ impl<W: Write> DivergenceWriter<W> {
                 if let Some(first) = self.first.take() {
                     let file = to_json(&self.file);
                     let file = file.trim_end();
+                    let schema = R::SCHEMA_OF_SEVERAL;
                     write!(
                         self.out,
-                        "{{\n  \"schema\": \"{SCHEMA}\",\n  \"file\": {file},\n  \"kernels\": ["
+                        "{{\n  \"schema\": \"{schema}\",\n  \"file\": {file},\n  \"kernels\": ["
                     )?;
                     self.item(&first)?;
                 }
@@ -71,7 +79,7 @@ impl<W: Write> DivergenceWriter<W> {
     ///
     /// # Errors
     ///
-    /// See [`DivergenceWriter::kernel`].
+    /// See [`ReportWriter::kernel`].
     pub fn finish(mut self) -> io::Result<W> {
         match (self.format, self.first.take()) {
             (BoundFormat::Json, Some(only)) => self.out.write_all(only.as_bytes())?,

@@ -1,0 +1,48 @@
+//! Commands: their summaries, their arguments, and the functions that execute them.
+
+use clap::Subcommand;
+
+use crate::arguments::{AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments, DivergenceArguments, ExtractArguments, ListArguments, RunArguments, TemplateArguments};
+use crate::later::Deferred;
+use crate::{CommandError, audit, bound, cta, extract, graph, kernels, list, run};
+
+/// Command with its arguments. The doc comments are the summaries of `warpbound --help`.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// List the kernels of a cubin, or the images of a library
+    List(Deferred<ListArguments>),
+    /// Write images of a library as cubins
+    Extract(Deferred<ExtractArguments>),
+    /// Disassemble kernels, with decoded control words
+    Disasm(Deferred<DisasmArguments>),
+    /// Print the thread-level or warp-level control-flow graph of a kernel
+    Cfg(Deferred<CfgArguments>),
+    /// Simulate a launch of a kernel, cycle by cycle or without timing
+    Run(Deferred<RunArguments>),
+    /// Bound the cycles of a block of a mini-SIMT kernel, and estimate them by abstract CTA simulation
+    Cta(Deferred<CtaArguments>),
+    /// Execute a GPU kernel and compare each step of its warps with the claims of the analyses
+    Audit(Deferred<AuditArguments>),
+    /// Report which branches, loads and barriers may diverge, and why
+    Divergence(Deferred<DivergenceArguments>),
+    /// Print a template of a facts file, with a line per loop
+    Facts(Deferred<TemplateArguments>),
+    /// Bound the instructions that a warp of a kernel issues
+    Bound(Deferred<BoundArguments>),
+}
+
+/// Executes a command and returns the exit code.
+pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
+    match command {
+        Command::List(arguments) => list::list(&arguments.0),
+        Command::Extract(arguments) => extract::extract(&arguments.0),
+        Command::Disasm(arguments) => kernels::disasm(&arguments.0),
+        Command::Cfg(arguments) => graph::graph(&arguments.0),
+        Command::Run(arguments) => run::run(&arguments.0),
+        Command::Cta(arguments) => cta::cta(&arguments.0),
+        Command::Audit(arguments) => audit::audit(&arguments.0),
+        Command::Divergence(arguments) => kernels::divergence(&arguments.0),
+        Command::Facts(arguments) => kernels::facts(&arguments.0),
+        Command::Bound(arguments) => bound::bound(&arguments.0),
+    }
+}
