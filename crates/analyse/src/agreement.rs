@@ -158,6 +158,7 @@ pub fn apply_data_effect(
         return;
     }
     let condition_agrees = state.active_agree(op.condition.cells().map(|c| c.index()));
+    // If the lanes agree on the condition, all of them write or none does.
     let agrees = condition_agrees
         && match launch.agreement_rule(op.value) {
             AgreementRule::Always => true,

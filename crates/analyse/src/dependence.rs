@@ -57,7 +57,7 @@ pub struct Dependence {
 }
 
 impl Dependence {
-    /// Computes them.
+    /// Computes them for a thread-level graph.
     pub fn compute(thread: &ThreadCfg) -> Dependence {
         let exit = thread.space.len();
         let entry = thread.entry.index();
@@ -329,7 +329,7 @@ impl<'a> Subgraph<'a> {
 
     /// Adds, to the list of each node, the nodes on which it is directly control dependent.
     ///
-    /// Ferrante et al. 1987, 3.1: for an edge A → B, the nodes from B up the postdominator tree to, not including, the
+    /// Ferrante et al. 1987: for an edge A → B, the nodes from B up the postdominator tree to, not including, the
     /// immediate postdominator of A depend on A.
     fn add_controllers(&self, lists: &mut [Vec<usize>]) {
         for (branch, &name) in self.nodes.iter().enumerate() {

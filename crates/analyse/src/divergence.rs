@@ -336,6 +336,7 @@ impl DivergentValues {
                 *end += 1;
             }
         }
+        // One divergent input makes a value divergent, unless its operation gives equal results for any operands.
         while let Some(value) = worklist.pop_front() {
             let (first, end) = (offsets[value.index()], offsets[value.index() + 1]);
             for &(user, nth) in &uses[first as usize..end as usize] {

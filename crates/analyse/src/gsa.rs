@@ -1,4 +1,4 @@
-//! Gated single assignment over the thread-level graph (`abstract-cta-2014` section 3.1).
+//! Gated single assignment over the thread-level graph (`abstract-cta-2014` 3.1).
 //!
 //! Each value has one definition. A gate at a join has the deciding branches as operands: γ at the
 //! join of branches and at an operation that is executed conditionally, μ at the header of a loop, η
@@ -202,6 +202,7 @@ impl<'a> Gsa<'a> {
         if reaching.joins(node.index()) {
             return self.join(node, cell);
         }
+        // Without a join at `node`, one definition reaches it on all paths: that at the end of its immediate dominator.
         let above = self.dependence.dominators.immediate(node.index());
         match above {
             Some(above) => self.value_at_end(NodeId(above as u32), cell),
@@ -377,6 +378,7 @@ impl<'a> Gsa<'a> {
             cell: Some(cell),
             is_gate: false,
         }));
+        // Equal operands need no gate: the value does not depend on the edge.
         if values.len() > 1 {
             inputs.push(gate(self.value(Definition::JoinEdge(node, choice))));
         }
@@ -468,6 +470,7 @@ impl Reaching {
     fn run(dependence: &Dependence, defined: &[usize], entry: usize) -> Reaching {
         let dominators = &dependence.dominators;
         let all = defined.iter().copied().chain([entry]);
+        // The kernel's entry defines every cell.
         let joins = dominators.iterated_frontier(&dependence.graph, all.clone());
         let mut nodes: Vec<usize> = all
             .chain(joins.iter().copied())

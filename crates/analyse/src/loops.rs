@@ -170,6 +170,7 @@ fn loop_sites(
         });
         site.contexts += 1;
         site.depth = site.depth.max(found.depth);
+        // Latches: sources of back edges.
         let is_latch = |from: &usize| {
             graph
                 .successors(*from)

@@ -2,8 +2,8 @@
 //!
 //! [`crate::divergence`] assumes that lanes which diverge at a branch, do not exit, and stay in the loops around it,
 //! reconverge in the same iteration: at the first node that all their paths pass, or at the loop's header.
-//! So pending lanes are never an iteration late. Without SSY, or with one that is popped in another iteration, the
-//! machine does otherwise.
+//! So pending lanes are never an iteration late. Without SSY, or with one that is popped in another iteration,
+//! they may be.
 
 use std::collections::BTreeSet;
 

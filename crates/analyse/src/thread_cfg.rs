@@ -201,6 +201,7 @@ impl Explorer<'_> {
                 let pret = self.code.get(pusher).is_some_and(|op| {
                     matches!(op.control, ControlEffect::Push(StackToken::Ret, _))
                 });
+                // The PRET of an indirect call is in the same function and context as its jump.
                 entry.tag == Tag::Ret
                     && pret
                     && self.space.node(entry.pushed_by).context == self.space.node(here).context

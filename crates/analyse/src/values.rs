@@ -36,6 +36,7 @@ impl AbstractValue {
             (a, b) if a == b => a.clone(),
             (AbstractValue::OneOf(a), AbstractValue::OneOf(b)) => {
                 let both: BTreeSet<u32> = a.union(b).copied().collect();
+                // A union no larger than one operand adds nothing to it, so ascending chains stay finite.
                 if both.len() <= JOIN_LIMIT || both.len() == a.len().max(b.len()) {
                     AbstractValue::OneOf(both)
                 } else {

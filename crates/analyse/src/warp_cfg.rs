@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use warpbound_graph::{DataflowProblem, Solution, solve};
 use warpbound_ir::{Cell, Code, ExecCondition};
-use warpbound_simt::warp::{AgreementDomain, ControlOp, KnownCondition, Via, WarpModel, WarpState, WarpStep};
+use warpbound_simt::warp::{
+    AgreementDomain, ControlOp, KnownCondition, Via, WarpModel, WarpState, WarpStep,
+};
 use warpbound_simt::{NodeId, Tag};
 
 use crate::agreement::{

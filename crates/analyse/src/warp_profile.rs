@@ -81,7 +81,8 @@ pub struct WarpProfiler<'a> {
 
 impl<'a> WarpProfiler<'a> {
     /// A profiler of `code`, for at most `steps` instructions of lanes in all profiles together. `waits` gives the
-    /// stall cycles after an instruction; `region` bounds the execution of a region by a number of lanes with any values.
+    /// stall cycles after an instruction; `region` bounds the execution of a region by a number of lanes with any
+    /// values.
     pub fn new(
         code: &'a Code,
         waits: &'a dyn Fn(OpIndex) -> u64,

@@ -88,18 +88,18 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = &self.location;
-        if let Some(file) = &place.file {
+        let location = &self.location;
+        if let Some(file) = &location.file {
             write!(f, "{file}: ")?;
         }
-        if let Some(kernel) = &place.kernel {
+        if let Some(kernel) = &location.kernel {
             write!(f, "kernel {kernel}: ")?;
         }
-        if let Some(position) = &place.position {
+        if let Some(position) = &location.position {
             write!(f, "{position}: ")?;
         }
         f.write_str(&self.message)?;
-        if let Some(source) = &place.source {
+        if let Some(source) = &location.source {
             write!(f, " ({source})")?;
         }
         if let Some(hint) = &self.hint {

@@ -6,7 +6,7 @@ mod generate;
 
 use divan::Bencher;
 use generate::{Graph, Random, Region};
-use warpbound_bound::{Effort, IntegerProgram, SolveOutcome, Relation, solve};
+use warpbound_bound::{Effort, IntegerProgram, Relation, SolveOutcome, solve};
 
 fn main() {
     divan::main();

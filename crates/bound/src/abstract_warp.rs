@@ -130,7 +130,7 @@ impl WarpBuilder<'_> {
         let mut node = from;
         let mut head = None;
         while node != stop && node != end {
-            let unresolved = |why| Unresolved { node, reason: why };
+            let unresolved = |reason| Unresolved { node, reason };
             self.steps += 1;
             if self.steps > MAX_STEPS {
                 return Err(unresolved("there are too many paths through the code"));

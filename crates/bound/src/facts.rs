@@ -435,7 +435,7 @@ impl KernelFacts {
                     .collect::<Vec<_>>()
                     .join(" and ")
             };
-            let wanted = |l: &LoopName| match &fact.id {
+            let is_named = |l: &LoopName| match &fact.id {
                 Some(id) => l.at == fact.at && l.id == *id,
                 None => l.at == fact.at,
             };
@@ -451,7 +451,7 @@ impl KernelFacts {
                     fact.at,
                     names()
                 )),
-                (_, Some(id)) if !here().any(wanted) => {
+                (_, Some(id)) if !here().any(is_named) => {
                     Some(format!("the loop at {} is {}, not {id}", fact.at, names()))
                 }
                 _ => None,
@@ -461,7 +461,7 @@ impl KernelFacts {
             }
             let Some(bound) = loops
                 .iter()
-                .position(wanted)
+                .position(is_named)
                 .and_then(|i| bounds.get_mut(i))
             else {
                 continue;

@@ -35,7 +35,7 @@ const TIME_LIMIT_SECONDS: u32 = 10;
 ///
 /// # Errors
 ///
-/// Gives the reason why there is no point: the solver's, its panic, or the violation that the exact check found.
+/// Gives the reason error there is no point: the solver's, its panic, or the violation that the exact check found.
 pub(crate) fn integer_point(
     model: &IntegerProgram,
     reduced: &Reduced,
@@ -53,7 +53,7 @@ pub(crate) fn integer_point(
             Ok(Some(point)) => return Ok(point),
             // A second attempt could find another point on a slower host than on a faster one.
             Ok(None) => break,
-            Err(why) => refused = Some(why),
+            Err(error) => refused = Some(error),
         }
     }
     Err(refused.unwrap_or_else(|| {
@@ -76,7 +76,7 @@ fn check_solver(
     // Unwind safety: the state of a solver that panics is dropped with it.
     let moves = catch_unwind(AssertUnwindSafe(solver))
         .unwrap_or_else(|_| Err("it panicked".to_owned()))
-        .map_err(|why| Diagnostic::new(format!("the integer solver found no point: {why}")))?;
+        .map_err(|error| Diagnostic::new(format!("the integer solver found no point: {error}")))?;
     let Some(moves) = moves else {
         return Ok(None);
     };
@@ -93,9 +93,9 @@ fn check_solver(
         .ok_or_else(|| Diagnostic::new("the integer solver's point has a negative count"))?;
     match evaluate(model, &point) {
         Ok(_) => Ok(Some(point)),
-        Err(why) => Err(Diagnostic::new(format!(
+        Err(error) => Err(Diagnostic::new(format!(
             "the integer solver's point is none: {}",
-            why.message
+            error.message
         ))),
     }
 }
@@ -226,7 +226,7 @@ mod tests {
         let model = sample();
         let reduced = Reduced::new(&LinearProgram::relax(&model));
         let center = [Rational::int(3), Rational::ZERO];
-        check_solver(&model, &reduced, &center, solver).map_err(|why| why.message)
+        check_solver(&model, &reduced, &center, solver).map_err(|error| error.message)
     }
 
     fn answer(answer: SolverResult) -> Result<Option<Vec<u128>>, String> {
@@ -234,8 +234,8 @@ mod tests {
     }
 
     fn refused(moves: &[f64], words: &str) {
-        let why = answer(Ok(Some(moves.to_vec()))).expect_err("accepted");
-        assert!(why.contains(words), "{why}");
+        let error = answer(Ok(Some(moves.to_vec()))).expect_err("accepted");
+        assert!(error.contains(words), "{error}");
     }
 
     #[test]
@@ -259,10 +259,10 @@ mod tests {
 
     #[test]
     fn a_solver_that_fails_or_stops_or_panics_gives_no_point() {
-        assert!(answer(Err("tired".to_owned())).is_err_and(|why| why.contains("tired")));
+        assert!(answer(Err("tired".to_owned())).is_err_and(|error| error.contains("tired")));
         assert_eq!(answer(Ok(None)), Ok(None));
-        let why = ask(|| std::panic::panic_any("planted"));
-        assert!(why.is_err_and(|why| why.contains("panicked")));
+        let error = ask(|| std::panic::panic_any("planted"));
+        assert!(error.is_err_and(|error| error.contains("panicked")));
     }
 
     /// Solves the sample and a program whose points are all far from the relaxation's optimum.
@@ -272,7 +272,7 @@ mod tests {
         let find = |model: &IntegerProgram, center: [i128; 2]| {
             let reduced = Reduced::new(&LinearProgram::relax(model));
             integer_point(model, &reduced, &center.map(Rational::int), 10)
-                .map_err(|why| why.message)
+                .map_err(|error| error.message)
         };
         assert_eq!(find(&sample(), [3, 0]), Ok(vec![3, 1]));
         let mut model = IntegerProgram::new();

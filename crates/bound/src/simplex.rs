@@ -151,6 +151,7 @@ impl Simplex {
     /// Solves from the starting basis.
     pub(crate) fn run(&mut self) -> SimplexOutcome {
         let first_artificial = self.width + self.height;
+        // Phase one: maximise minus the sum of the artificial columns; the rows can hold iff that reaches 0.
         if self.columns.len() > first_artificial {
             let mut phase_one = vec![Rational::ZERO; first_artificial];
             phase_one.resize(self.columns.len(), Rational::int(-1));
@@ -168,6 +169,7 @@ impl Simplex {
                     multipliers: self.multipliers_for(&phase_one),
                 };
             }
+            // Phase two keeps the artificial columns at 0.
             for column in first_artificial..self.columns.len() {
                 self.upper[column] = Some(Perturbed::ZERO);
             }
@@ -398,6 +400,7 @@ impl Simplex {
                         column: entering,
                     };
                 }
+                // Bound flip: the entering column reaches its other bound, and the basis stays.
                 Some((step, None)) => {
                     self.move_basic_values(&step, up, &alpha);
                     self.status[entering] = if up {
@@ -422,6 +425,7 @@ impl Simplex {
                     for (column, entry) in row.iter().filter(|(column, _)| *column != entering) {
                         let mut reduced = pricing.reduced(column).clone();
                         reduced.sub_mul(&theta, entry);
+                        // Devex update of the reference weight (Harris 1973).
                         let ratio = entry.approximate() * scale;
                         let weight = pricing.weight(column).max(ratio * ratio * reference);
                         pricing.update(column, reduced, weight);

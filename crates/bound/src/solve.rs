@@ -143,7 +143,7 @@ fn try_solve(model: &IntegerProgram, effort: Effort) -> Result<SolveOutcome, Dia
             collect_rays(model, &reduced, simplex, direction, column, effort)
                 .map(SolveOutcome::Unbounded)
         }
-        SimplexOutcome::GaveUp(why) => Err(solver_gave_up(why)),
+        SimplexOutcome::GaveUp(reason) => Err(solver_gave_up(reason)),
     }
 }
 
@@ -175,7 +175,7 @@ fn certify_optimum(
     };
     let (witness, no_witness) = match found {
         Ok(point) => (Some(point), None),
-        Err(why) => (None, Some(why.message)),
+        Err(error) => (None, Some(error.message)),
     };
     let bound = lp_value.floor().to_integer().to_i128().ok_or_else(|| {
         Diagnostic::new("the bound does not fit 128 bits")
@@ -238,7 +238,7 @@ fn to_rationals(values: &[Rational]) -> Vec<BigRational> {
     values.iter().map(Rational::to_big).collect()
 }
 
-fn solver_gave_up(why: &str) -> Diagnostic {
-    Diagnostic::new(format!("the exact solver gave up: {why}"))
+fn solver_gave_up(reason: &str) -> Diagnostic {
+    Diagnostic::new(format!("the exact solver gave up: {reason}"))
         .hint("please report the kernel; no bound was computed")
 }

@@ -12,8 +12,8 @@ use warpbound_driver::{
 };
 use warpbound_report::BoundFormat;
 
-use crate::input;
 use crate::commands::Command;
+use crate::input;
 use crate::values::{Override, block, loop_default, named, parameter_override, seconds, selection};
 
 /// Bound, simulate and audit GPU kernels, from their machine code
@@ -273,12 +273,20 @@ pub(crate) struct RunArguments {
     #[arg(long, help_heading = "Timed simulation of GPU kernels")]
     pub(crate) sensitivities: bool,
     /// Write a timeline for ui.perfetto.dev, in which one microsecond stands for one cycle
-    #[arg(long, value_name = "FILE", help_heading = "Timed simulation of GPU kernels")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Timed simulation of GPU kernels"
+    )]
     pub(crate) timeline: Option<PathBuf>,
     /// Write the events as JSON lines
-    #[arg(long, value_name = "FILE", help_heading = "Timed simulation of GPU kernels")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Timed simulation of GPU kernels"
+    )]
     pub(crate) events: Option<PathBuf>,
-    /// Print a line per cycle, address, instruction, lanes
+    /// Print a line per cycle: cycle number, address, instruction, lanes
     #[arg(long, help_heading = "mini-SIMT kernels")]
     pub(crate) trace: bool,
     /// Limit of the cycles [default: 100000000]
@@ -367,6 +375,7 @@ impl Input {
     }
 }
 
+/// Facts of a launch that analyses use.
 #[derive(Args)]
 pub(crate) struct LaunchArguments {
     /// Threads of a block; Y and Z default to 1
@@ -377,6 +386,7 @@ pub(crate) struct LaunchArguments {
     pub(crate) warp_width: Option<u32>,
 }
 
+/// Abstract domains of the warp-level analysis, for comparisons of precision.
 #[derive(Args)]
 pub(crate) struct DomainArguments {
     /// Represent activation stacks by graphs with cycles, or without
@@ -394,6 +404,7 @@ pub(crate) struct DomainArguments {
 }
 
 impl DomainArguments {
+    /// Returns the model of the warp-level analysis.
     pub(crate) fn model(&self) -> WarpModel {
         WarpModel {
             may_diverge: true,
@@ -419,6 +430,7 @@ impl DomainArguments {
     }
 }
 
+/// Style of a disassembly.
 #[derive(Clone, Copy, Default, ValueEnum)]
 pub(crate) enum Style {
     #[default]
@@ -426,6 +438,7 @@ pub(crate) enum Style {
     Nvdisasm,
 }
 
+/// Level of a control-flow graph.
 #[derive(Clone, Copy, Default, ValueEnum)]
 pub(crate) enum GraphLevel {
     Thread,
@@ -442,6 +455,7 @@ impl From<GraphLevel> for CfgLevel {
     }
 }
 
+/// Output format of a graph.
 #[derive(Clone, Copy, Default, ValueEnum)]
 pub(crate) enum GraphFormat {
     #[default]
@@ -451,6 +465,7 @@ pub(crate) enum GraphFormat {
     Svg,
 }
 
+/// Output format of a report.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     #[default]
@@ -467,12 +482,14 @@ impl From<Format> for BoundFormat {
     }
 }
 
+/// Cost model of instructions.
 #[derive(Clone, Copy, Default, ValueEnum)]
 pub(crate) enum Cost {
     #[default]
     Unit,
 }
 
+/// Interpretation of loop facts.
 #[derive(Clone, Copy, Default, ValueEnum)]
 pub(crate) enum FlowReading {
     #[default]

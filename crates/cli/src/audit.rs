@@ -1,7 +1,7 @@
 //! `warpbound audit`.
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::AuditRuns;
+use warpbound_driver::audit::AuditOptions;
 use warpbound_report::{AuditReport, to_json};
 
 use crate::arguments::{AuditArguments, Format};
@@ -24,7 +24,7 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
         format,
         output,
     } = arguments;
-    let runs = AuditRuns {
+    let runs = AuditOptions {
         runs: *runs,
         seed: *seed,
         max_instructions: *max_instructions,

@@ -2,7 +2,10 @@
 
 use clap::Subcommand;
 
-use crate::arguments::{AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments, DivergenceArguments, ExtractArguments, ListArguments, RunArguments, TemplateArguments};
+use crate::arguments::{
+    AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments,
+    DivergenceArguments, ExtractArguments, ListArguments, RunArguments, TemplateArguments,
+};
 use crate::later::Deferred;
 use crate::{CommandError, audit, bound, cta, extract, graph, kernels, list, run};
 

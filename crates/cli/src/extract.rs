@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Extracted, Library, NamePattern};
+use warpbound_driver::{ExtractedImage, Library, NamePattern};
 
 use crate::arguments::ExtractArguments;
 use crate::output::Output;
@@ -48,7 +48,7 @@ pub(crate) fn extract(arguments: &ExtractArguments) -> Result<u8, CommandError> 
         Diagnostic::new(message).in_file(folder.display().to_string())
     };
     fs::create_dir_all(folder).map_err(unmade)?;
-    let mut said = Output::open(None)?;
+    let mut paths = Output::open(None)?;
     let mut code = 0;
     for number in numbers {
         let image = match library.extract(number) {
@@ -64,9 +64,9 @@ pub(crate) fn extract(arguments: &ExtractArguments) -> Result<u8, CommandError> 
         let mut out = Output::file(&path)?;
         out.write_all(&image.contents)?;
         out.finish()?;
-        writeln!(said, "{}", path.display())?;
+        writeln!(paths, "{}", path.display())?;
     }
-    said.finish()?;
+    paths.finish()?;
     Ok(code)
 }
 
@@ -99,17 +99,17 @@ fn is_stdout(path: &Path) -> bool {
 
 /// Whether a path is that of an existing folder, or ends in `/`.
 fn is_folder(path: &Path) -> bool {
-    let spelled = path.as_os_str().as_encoded_bytes();
-    path.is_dir() || spelled.ends_with(b"/")
+    let bytes = path.as_os_str().as_encoded_bytes();
+    path.is_dir() || bytes.ends_with(b"/")
 }
 
 /// Returns the name of an extracted image: `NAME.NUMBER.ARCHITECTURE.cubin`.
-fn file_name(file: &Path, image: &Extracted) -> PathBuf {
+fn file_name(file: &Path, image: &ExtractedImage) -> PathBuf {
     let stem = match is_stdout(file) {
         true => "stdin".into(),
         false => file.file_name().unwrap_or_default().to_string_lossy(),
     };
-    let Extracted {
+    let ExtractedImage {
         number,
         isa,
         extension,

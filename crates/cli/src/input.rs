@@ -32,6 +32,7 @@ pub(crate) fn library(path: &Path) -> Result<Library, Diagnostic> {
     Library::open(&name, Bytes::from(read(file, &name, MAX_BYTES)?))
 }
 
+/// Reads a facts file and checks that its facts are about kernels of the library.
 pub(crate) fn facts(library: &Library, path: &Path) -> Result<FactsFile, Diagnostic> {
     let facts = FactsFile::parse(&path.display().to_string(), &text(path)?)?;
     library.check_facts(&facts)?;
@@ -133,6 +134,7 @@ fn read(file: impl Read, name: &str, most: u64) -> Result<Vec<u8>, Diagnostic> {
     Ok(contents)
 }
 
+/// Returns the diagnostic of a file that cannot be read.
 fn unreadable(name: &str, error: &std::io::Error) -> Diagnostic {
     Diagnostic::new(format!("cannot be read: {error}")).in_file(name)
 }

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{Library, NamePattern};
-use warpbound_report::{FileReport, Listed, ListedImage, to_json};
+use warpbound_report::{FileReport, ListReport, ListedImage, to_json};
 
 use crate::arguments::{Format, ListArguments};
 use crate::output::Output;
@@ -84,6 +84,7 @@ fn read_reports(
     Ok((found, unread))
 }
 
+/// Formats the directory, or the reports of images.
 fn render(library: &Library, reports: Option<&[(usize, FileReport)]>, format: Format) -> String {
     let directory = library.directory();
     match (format, reports) {
@@ -94,8 +95,8 @@ fn render(library: &Library, reports: Option<&[(usize, FileReport)]>, format: Fo
         }
         (Format::Json, _) => {
             let contents = |number: usize| {
-                let wanted = |(of, _): &&(usize, FileReport)| *of == number;
-                let report = reports?.iter().find(wanted)?;
+                let has_number = |(of, _): &&(usize, FileReport)| *of == number;
+                let report = reports?.iter().find(has_number)?;
                 Some(report.1.clone())
             };
             let listed = directory.images.into_iter().filter_map(|image| {
@@ -103,8 +104,8 @@ fn render(library: &Library, reports: Option<&[(usize, FileReport)]>, format: Fo
                 let is_wanted = reports.is_none() || contents.is_some();
                 is_wanted.then_some(ListedImage { image, contents })
             });
-            to_json(&Listed {
-                schema: Listed::SCHEMA,
+            to_json(&ListReport {
+                schema: ListReport::SCHEMA,
                 file: directory.file,
                 kind: directory.kind,
                 images: listed.collect(),

@@ -17,6 +17,7 @@ pub(crate) struct Output {
     name: String,
 }
 
+/// Destination of the output.
 enum Sink {
     Stdout(BufWriter<StdoutLock<'static>>),
     /// Existing file that is not a regular one: a device, a pipe.

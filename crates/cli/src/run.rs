@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Hooks, LaunchFile, Library, RunOptions, RunProgress, TimedOptions};
+use warpbound_driver::{LaunchFile, Library, RunHooks, RunOptions, RunProgress, TimedOptions};
 use warpbound_report::to_json;
 
 use crate::arguments::{Format, RunArguments};
@@ -126,6 +126,7 @@ fn blocks(grid: &LaunchFile) -> u64 {
     grid.grid.iter().map(|&n| u64::from(n)).product()
 }
 
+/// Executes a launch of a grid without timing.
 fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, CommandError> {
     let (launched, name) = (&arguments.launch, arguments.launch.kernel.as_deref());
     let grid = input::grid(&launched.launch)?;
@@ -158,6 +159,7 @@ fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, Com
     Ok(0)
 }
 
+/// Simulates a launch of a grid with timing.
 fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, CommandError> {
     let (launched, name) = (&arguments.launch, arguments.launch.kernel.as_deref());
     let grid = input::grid(&launched.launch)?;
@@ -195,7 +197,7 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, CommandE
     let mut timeline = open_side_file(arguments.timeline.as_deref())?;
     let mut progress = Progress::new();
     let all = blocks(&grid);
-    let hooks = Hooks {
+    let hooks = RunHooks {
         events: events.as_mut().map(|out| out as &mut dyn Write),
         timeline: timeline.as_mut().map(|out| out as &mut dyn Write),
         progress: &mut |step| match step {

@@ -5,7 +5,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Hooks, Session, TimedOptions};
+use warpbound_driver::{RunHooks, Session, TimedOptions};
 use warpbound_launch::{LaunchFile};
 use warpbound_machine::GpuModel;
 use warpbound_report::timed::TimedReport;
@@ -125,7 +125,7 @@ fn bench_timed(bencher: Bencher, case: &Case, machine: &str, count: fn(&TimedRep
         .expect("it has the kernel");
     let options = TimedOptions::new(GpuModel::built_in(machine).expect("it comes with the tool"));
     let run = || {
-        let hooks = Hooks {
+        let hooks = RunHooks {
             events: None,
             timeline: None,
             progress: &mut |_| (),

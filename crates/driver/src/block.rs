@@ -30,6 +30,7 @@ pub enum HeaderBound {
 }
 
 impl HeaderBound {
+    /// Returns the bound of the threads of a warp.
     fn of(&self, warp: usize) -> u64 {
         match self {
             HeaderBound::All(bound) => *bound,
@@ -37,6 +38,7 @@ impl HeaderBound {
         }
     }
 
+    /// Returns the largest bound over all warps.
     fn maximum(&self) -> u64 {
         match self {
             HeaderBound::All(bound) => *bound,
@@ -106,6 +108,7 @@ impl BlockLaunch<'_> {
         self.threads.div_ceil(self.machine.warp_width) as usize
     }
 
+    /// Returns the number of live lanes of a warp.
     fn lanes(&self, warp: usize) -> u32 {
         let first = warp as u32 * self.machine.warp_width;
         (self.threads - first).min(self.machine.warp_width)
@@ -245,13 +248,10 @@ impl BlockLaunch<'_> {
         if let Some(point) = region.reconvergence {
             code.ops.get_mut(point.index())?.control = ControlEffect::Exit;
             for op in &mut code.ops {
-                if let ControlEffect::Branch {
-                    reconvergence: meet,
-                    ..
-                } = &mut op.control
-                    && *meet == Some(point)
+                if let ControlEffect::Branch { reconvergence, .. } = &mut op.control
+                    && *reconvergence == Some(point)
                 {
-                    *meet = None;
+                    *reconvergence = None;
                 }
             }
         }

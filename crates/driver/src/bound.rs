@@ -21,7 +21,7 @@ use warpbound_simt::NodeId;
 use warpbound_simt::counts::CountVar;
 use warpbound_simt::warp::DivergenceOrder;
 
-use crate::facts::{loop_line, shared_header};
+use crate::facts::{loop_line, shared_header_note};
 use crate::graph::calls;
 use crate::prepared::{Prepared, loop_names};
 use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, Session};
@@ -156,6 +156,7 @@ struct BoundQuery<'a> {
 }
 
 impl BoundQuery<'_> {
+    /// Solves the integer program and completes the report.
     fn solve_into(&self, report: &mut KernelBound) -> Result<(), Diagnostic> {
         let stated = match self.facts {
             Some(facts) => facts.numbers(&self.names)?,
@@ -254,23 +255,20 @@ impl BoundQuery<'_> {
         };
         let never: Vec<Never> = facts.never().collect();
         let excluded = self.flow.excluded(&self.prepared.code, &never);
-        for (number, (spelled, counts)) in excluded.iter().enumerate() {
+        for (number, (text, counts)) in excluded.iter().enumerate() {
             if counts.is_empty() {
                 let message = match never.get(number) {
                     Some(Never::Step { .. }) => {
-                        format!("no step leads from {}", spelled.replace("->", "to"))
+                        format!("no step leads from {}", text.replace("->", "to"))
                     }
-                    _ => format!("no instruction that can be reached is at {spelled}"),
+                    _ => format!("no instruction that can be reached is at {text}"),
                 };
                 let diagnostic =
                     Diagnostic::new(message).hint("`warpbound cfg` shows blocks and steps");
                 return Err(facts.locate_never(number, diagnostic));
             }
         }
-        report.never = excluded
-            .iter()
-            .map(|(spelled, _)| spelled.clone())
-            .collect();
+        report.never = excluded.iter().map(|(text, _)| text.clone()).collect();
         Ok(excluded)
     }
 
@@ -287,7 +285,7 @@ impl BoundQuery<'_> {
             return Err(facts.locate_call(
                 call,
                 Diagnostic::new(format!(
-                    "the kernel calls no {}, or knows its code",
+                    "the kernel calls no {} outside the file",
                     call.name
                 )),
             ));
@@ -315,6 +313,7 @@ impl BoundQuery<'_> {
         Ok(costs)
     }
 
+    /// Reports the size of the graph, its divergent branches and its divergence edges.
     fn describe_flow(&self, report: &mut KernelBound) {
         let KernelFlow { thread, warp, .. } = self.flow;
         let space = &thread.space;
@@ -338,7 +337,7 @@ impl BoundQuery<'_> {
             ));
         }
         let loops = self.names.iter().zip(&self.flow.loops.sites);
-        let shared = loops.filter_map(|(name, site)| shared_header(self.prepared, name, site));
+        let shared = loops.filter_map(|(name, site)| shared_header_note(self.prepared, name, site));
         report.notes.extend(shared);
         let scattered: BTreeSet<CodeAddr> = warp.divergent_calls.iter().map(|&id| at(id)).collect();
         if !scattered.is_empty() {
@@ -380,6 +379,7 @@ impl BoundQuery<'_> {
             .collect();
     }
 
+    /// Reports the loops with their facts, and the missing facts.
     fn describe_loops(
         &self,
         report: &mut KernelBound,
@@ -423,6 +423,7 @@ impl BoundQuery<'_> {
         }
     }
 
+    /// Reports the certified bound and the blocks of the worst path.
     fn describe_bound(
         &self,
         report: &mut KernelBound,
@@ -448,7 +449,7 @@ impl BoundQuery<'_> {
             .collect();
         executions.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
         let loops = self.loops_around();
-        let mut apart: Option<BTreeMap<NodeId, Vec<String>>> = None;
+        let mut cycle_loops: Option<BTreeMap<NodeId, Vec<String>>> = None;
         for (calls, first, node, arriving) in executions {
             let counts = arriving
                 .iter()
@@ -470,7 +471,7 @@ impl BoundQuery<'_> {
                 calls,
                 loops: match loops.get(&node) {
                     Some(names) => names.clone(),
-                    None if count > 1 => apart
+                    None if count > 1 => cycle_loops
                         .get_or_insert_with(|| self.loops_of_warp_cycles())
                         .get(&node)
                         .cloned()
@@ -514,7 +515,7 @@ impl BoundQuery<'_> {
         let mut of_warp = Loops::of_warp(&self.prepared.code, thread, warp).loops;
         // Inner loops come last and overwrite the entries of outer ones.
         of_warp.sort_by_key(|l| std::cmp::Reverse(l.body.len()));
-        let mut apart = BTreeMap::new();
+        let mut cycle_loops = BTreeMap::new();
         for of_warp in of_warp {
             let body: BTreeSet<NodeId> = of_warp.body.iter().copied().collect();
             let is_inside = |l: usize| {
@@ -534,10 +535,10 @@ impl BoundQuery<'_> {
                 continue;
             }
             for node in body {
-                apart.insert(node, names.clone());
+                cycle_loops.insert(node, names.clone());
             }
         }
-        apart
+        cycle_loops
     }
 
     /// Lists the assumptions of the bound: the execution, the user's statements, the model, and the code.

@@ -109,6 +109,7 @@ impl Session {
     }
 }
 
+/// Returns the assumptions of the bound (SOUNDNESS 6).
 fn assumptions(
     launch: &mini::LaunchFile,
     machine: &mini::Machine,
@@ -234,6 +235,7 @@ impl LoopBounds {
     }
 }
 
+/// Inputs of the abstract CTA simulation.
 struct Estimator<'a> {
     prepared: &'a Prepared<'a>,
     flow: &'a KernelFlow,
@@ -242,6 +244,7 @@ struct Estimator<'a> {
 }
 
 impl Estimator<'_> {
+    /// Constructs the abstract warp, simulates the block and reports both.
     fn estimate(&self, report: &mut CtaReport) {
         let thread = &self.flow.thread;
         let space = &thread.space;
@@ -333,6 +336,7 @@ impl Estimator<'_> {
         pieces
     }
 
+    /// Converts elements of an abstract warp to their report.
     fn elements(
         &self,
         elements: &[abstract_warp::WarpElement],
@@ -418,6 +422,7 @@ fn run_lengths(numbers: &[u64]) -> Vec<(u64, u64)> {
     runs
 }
 
+/// Converts a simulation step to its report.
 fn step(step: &cta::CtaStep, elements: &[ElementReport]) -> CtaStepReport {
     let at = |position: usize| match elements.get(position) {
         Some(ElementReport::Time { from, to, .. }) if from != to => format!("{from}..{to}"),
@@ -456,6 +461,7 @@ fn step(step: &cta::CtaStep, elements: &[ElementReport]) -> CtaStepReport {
     }
 }
 
+/// Reports the bound of the block, or the reason why there is none.
 fn describe_bound(
     prepared: &Prepared<'_>,
     result: Result<BlockResult, NoBlockBound>,

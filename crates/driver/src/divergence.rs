@@ -74,6 +74,7 @@ impl Session {
     }
 }
 
+/// Builder of the report, with the results of both analyses.
 struct ReportBuilder<'a> {
     prepared: &'a Prepared<'a>,
     flow: &'a KernelFlow,
@@ -85,6 +86,7 @@ struct ReportBuilder<'a> {
 }
 
 impl ReportBuilder<'_> {
+    /// Returns the report of an operation.
     fn item(&self, item: &OpDivergence, opinion: &AgreementVerdict) -> report::OpReport {
         let at = self.prepared.addr(item.at);
         report::OpReport {
@@ -103,7 +105,7 @@ impl ReportBuilder<'_> {
                 .iter()
                 .map(|&cell| self.prepared.cell(cell))
                 .collect(),
-            values: report::Answer {
+            values: report::DivergenceAnswer {
                 gsa: !item.divergent.is_empty(),
                 agreement: !opinion.divergent.is_empty(),
                 gsa_contexts: item.divergent.len(),
@@ -112,7 +114,7 @@ impl ReportBuilder<'_> {
                 chain: self.chain(item.chain.as_ref()),
                 calls: self.calls(item.chain.as_ref()),
             },
-            partial: report::Answer {
+            partial: report::DivergenceAnswer {
                 gsa: !item.partial.is_empty(),
                 agreement: !opinion.partial.is_empty(),
                 gsa_contexts: item.partial.len(),
@@ -134,6 +136,7 @@ impl ReportBuilder<'_> {
         })
     }
 
+    /// Returns the report of a chain of definitions.
     fn chain(&self, chain: Option<&Chain>) -> Vec<report::ChainLink> {
         let Some(chain) = chain else {
             return Vec::new();
@@ -266,6 +269,7 @@ fn join_sentences(one: Option<String>, other: Option<String>) -> Option<String> 
     }
 }
 
+/// Returns the reason why a source of divergence is one.
 fn source_reason(source: DivergenceSource) -> &'static str {
     match source {
         DivergenceSource::Entry => "unknown at entry",

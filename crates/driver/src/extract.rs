@@ -7,7 +7,7 @@ use crate::Library;
 
 /// Decompressed image.
 #[derive(Clone, Debug)]
-pub struct Extracted {
+pub struct ExtractedImage {
     /// Number of the image in the file, from 1.
     pub number: usize,
     /// Name of the architecture: `sm_61`.
@@ -24,10 +24,10 @@ impl Library {
     /// # Errors
     ///
     /// There is no such image, or it cannot be decompressed.
-    pub fn extract(&self, number: usize) -> Result<Extracted, Diagnostic> {
+    pub fn extract(&self, number: usize) -> Result<ExtractedImage, Diagnostic> {
         let entry = self.entry(number)?;
         let contents = self.library.contents(entry);
-        Ok(Extracted {
+        Ok(ExtractedImage {
             number,
             isa: entry.isa.to_string(),
             extension: match entry.kind {

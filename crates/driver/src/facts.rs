@@ -98,13 +98,14 @@ impl Session {
     }
 }
 
+/// Returns the lines of a facts file for a kernel.
 fn kernel_text(prepared: &Prepared<'_>, flow: &KernelFlow) -> String {
     let loops: Vec<String> = loop_names(&flow.loops)
         .iter()
         .zip(&flow.loops.sites)
         .map(|(name, site)| {
             let line = loop_line(prepared, name, site).format_line();
-            match shared_header(prepared, name, site) {
+            match shared_header_note(prepared, name, site) {
                 Some(note) => format!("# {note}\n    {line}"),
                 None => line,
             }
@@ -139,7 +140,7 @@ pub(crate) fn loop_line<'a>(
 }
 
 /// Returns a note for a loop with several latches: its fact is easily mistaken for that of one source loop.
-pub(crate) fn shared_header(
+pub(crate) fn shared_header_note(
     prepared: &Prepared<'_>,
     name: &LoopName,
     site: &LoopSite,

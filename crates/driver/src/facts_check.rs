@@ -19,6 +19,7 @@ pub(crate) struct FactsCheck<'a> {
 /// Maximum of names in a message.
 const SHOWN: usize = 8;
 
+/// Best match of the facts of a kernel so far.
 enum FactsMatch {
     Nothing,
     /// Kernel of the same name, with this other digest.

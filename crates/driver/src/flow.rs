@@ -119,8 +119,8 @@ impl KernelFlow {
     /// Returns, for each `never` statement, its text and the count variables that it excludes.
     pub fn excluded(&self, code: &Code, never: &[Never]) -> Vec<(String, Vec<CountVar>)> {
         let index = NeverIndex::new(never);
-        let spelled = never.iter().map(|never| (never.to_string(), Vec::new()));
-        let mut excluded: Vec<(String, Vec<CountVar>)> = spelled.collect();
+        let texts = never.iter().map(|never| (never.to_string(), Vec::new()));
+        let mut excluded: Vec<(String, Vec<CountVar>)> = texts.collect();
         if index.is_empty() {
             return excluded;
         }
@@ -203,6 +203,7 @@ impl Session {
     }
 }
 
+/// Collects the input of the count rows.
 fn count_input<'a>(
     launch: &LaunchContext,
     thread: &'a ThreadCfg,

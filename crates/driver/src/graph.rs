@@ -97,6 +97,7 @@ impl Session {
     }
 }
 
+/// Returns the names of loops by header node.
 fn headers(flow: &KernelFlow) -> BTreeMap<NodeId, String> {
     let names = loop_names(&flow.loops);
     let mut headers = BTreeMap::new();
@@ -159,6 +160,7 @@ fn kind(flow: &KernelFlow, step: &WarpStep) -> EdgeKind {
     }
 }
 
+/// Formats a stack entry: tag and resume address.
 fn entry(prepared: &Prepared<'_>, flow: &KernelFlow, id: EntryId) -> String {
     let space = &flow.thread.space;
     let entry = space.entries.get(id);

@@ -14,7 +14,7 @@ const MAX_AHEAD: usize = 16;
 /// # Errors
 ///
 /// The error of `each`.
-pub(crate) fn in_order<T, R: Send, E>(
+pub(crate) fn map_in_order<T, R: Send, E>(
     jobs: usize,
     items: impl Iterator<Item = T> + Send,
     work: impl Fn(T) -> R + Sync,
@@ -64,6 +64,7 @@ pub(crate) fn in_order<T, R: Send, E>(
     })
 }
 
+/// State that the workers share.
 struct Shared<I> {
     /// Number of the next item, and the remaining items.
     items: Mutex<(usize, I)>,
@@ -136,7 +137,7 @@ mod tests {
                 std::thread::sleep(std::time::Duration::from_micros(n * 37 % 200));
                 n * n
             };
-            let done = in_order(jobs, 0..500, work, |n| {
+            let done = map_in_order(jobs, 0..500, work, |n| {
                 seen.push(n);
                 Ok::<(), ()>(())
             });
@@ -149,7 +150,7 @@ mod tests {
     fn an_error_ends_it() {
         for jobs in [1, 4] {
             let mut seen = 0;
-            let done = in_order(
+            let done = map_in_order(
                 jobs,
                 0..,
                 |n: u64| n,
@@ -171,7 +172,7 @@ mod tests {
                     assert_ne!(n, 5);
                     n
                 };
-                in_order(jobs, 0..1000, work, |_| Ok::<(), ()>(()))
+                map_in_order(jobs, 0..1000, work, |_| Ok::<(), ()>(()))
             });
             assert!(in_work.is_err(), "{jobs} jobs");
             let in_each = std::panic::catch_unwind(|| {
@@ -181,7 +182,7 @@ mod tests {
                     }
                     n
                 };
-                in_order(jobs, 0..1000, work, |n| {
+                map_in_order(jobs, 0..1000, work, |n| {
                     assert_ne!(n, 0);
                     Ok::<(), ()>(())
                 })
@@ -201,12 +202,12 @@ mod tests {
             }
             0
         };
-        let mut behind = 0;
-        let done = in_order(2, 0..10_000, work, |count| {
-            behind = behind.max(count);
+        let mut most_started = 0;
+        let done = map_in_order(2, 0..10_000, work, |count| {
+            most_started = most_started.max(count);
             Ok::<(), ()>(())
         });
         assert_eq!(done, Ok(()));
-        assert!(behind <= 2 * MAX_AHEAD + 1, "{behind}");
+        assert!(most_started <= 2 * MAX_AHEAD + 1, "{most_started}");
     }
 }

@@ -24,14 +24,14 @@ mod prepared;
 mod runs;
 mod session;
 
-pub use extract::Extracted;
+pub use extract::ExtractedImage;
 pub use flow::KernelFlow;
 pub use graph::CfgLevel;
 pub use library::{CodeKind, ImageSelection, Library, Unusable};
 pub use options::{BoundOptions, FactReading};
 pub use prepared::Prepared;
 pub use runs::functional::{FunctionalRun, RunOptions};
-pub use runs::timed::{Hooks, RunProgress, TimedOptions, TimedRun};
+pub use runs::timed::{RunHooks, RunProgress, TimedOptions, TimedRun};
 pub use session::Session;
 
 pub use warpbound_analyse::LaunchContext;

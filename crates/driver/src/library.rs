@@ -10,7 +10,7 @@ use warpbound_load::{
 use warpbound_report::bound::KernelBound;
 
 use crate::facts_check::FactsCheck;
-use crate::jobs::in_order;
+use crate::jobs::map_in_order;
 use crate::{BoundOptions, Session};
 
 /// Selection of images of a file.
@@ -97,6 +97,7 @@ impl Library {
         self.select_of(selection, true)
     }
 
+    /// Selects images; `any` includes unsupported architectures.
     fn select_of(&self, selection: &ImageSelection, any: bool) -> Result<Vec<usize>, Diagnostic> {
         let fail = |message: String| Diagnostic::new(message).in_file(self.file.as_str());
         let entries = self.library.entries();
@@ -114,10 +115,10 @@ impl Library {
             let chosen = cubins().filter(|(number, entry)| {
                 // A single cubin, or an image selected by number, is kept: loading it reports the unsupported
                 // architecture.
-                let asked = any || self.is_single() || selection.image.is_some();
-                (asked || entry.isa.is_supported())
-                    && selection.image.is_none_or(|wanted| wanted == *number)
-                    && sm.is_none_or(|wanted| entry.isa == Isa::Sm(wanted))
+                let is_requested = any || self.is_single() || selection.image.is_some();
+                (is_requested || entry.isa.is_supported())
+                    && selection.image.is_none_or(|selected| selected == *number)
+                    && sm.is_none_or(|selected| entry.isa == Isa::Sm(selected))
             });
             chosen.map(|(number, _)| number).collect()
         };
@@ -347,7 +348,7 @@ impl Library {
                 },
             }
         };
-        in_order(jobs, self.kernels(images, name), bound, &mut each)
+        map_in_order(jobs, self.kernels(images, name), bound, &mut each)
     }
 
     /// Checks that all facts are about kernels of this file and their present code; see [`Session::check_facts`].

@@ -61,8 +61,8 @@ impl Session {
         };
         match self.image.kernels() {
             Ok(kernels) => {
-                let wanted = self.find(name, CodeKind::Kernels).unwrap_or_default();
-                report.kernels = wanted
+                let selected = self.find(name, CodeKind::Kernels).unwrap_or_default();
+                report.kernels = selected
                     .into_iter()
                     .filter_map(|index| match kernels.get(index) {
                         Some(kernel) => Some(self.summary(kernel)),
@@ -83,16 +83,17 @@ impl Session {
                     ..KernelSummary::default()
                 };
                 let names = self.image.kernel_names();
-                let wanted = match name {
+                let selected = match name {
                     None => names.collect(),
                     Some(name) => name.best_matches(names.map(|symbol| (symbol, symbol))),
                 };
-                report.kernels = wanted.into_iter().map(name_only).collect();
+                report.kernels = selected.into_iter().map(name_only).collect();
             }
         }
         report
     }
 
+    /// Describes contents of the image that are not kernels.
     fn others(&self) -> Vec<String> {
         self.image
             .others()
@@ -119,6 +120,7 @@ impl Session {
             .collect()
     }
 
+    /// Returns the summary of a kernel.
     fn summary(&self, kernel: &Kernel) -> KernelSummary {
         let mut summary = KernelSummary {
             name: kernel.demangled(),

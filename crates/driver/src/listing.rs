@@ -7,7 +7,7 @@ use warpbound_ir::{ControlEffect, ControlTarget, OpIndex};
 use warpbound_isa::nvidia::{self, Relocated};
 use warpbound_isa::{ControlWord, Program, TargetStyle};
 use warpbound_load::Kernel;
-use warpbound_report::listing::{ControlColumns, Line, Listing};
+use warpbound_report::listing::{ControlColumns, Listing, ListingLine};
 
 use crate::Session;
 use crate::prepared::Prepared;
@@ -36,7 +36,7 @@ impl Session {
                 let source = prepared.source(op.addr);
                 let changed = source != last_source;
                 last_source.clone_from(&source);
-                Some(Line {
+                Some(ListingLine {
                     at: op.addr.to_string(),
                     labels: labels.get(&at).cloned().unwrap_or_default(),
                     text,
@@ -145,6 +145,7 @@ fn labels(prepared: &Prepared<'_>) -> BTreeMap<OpIndex, Vec<String>> {
     labels
 }
 
+/// Converts a control word to its columns.
 fn columns(control: ControlWord) -> ControlColumns {
     ControlColumns {
         stall: match control.stall() {

@@ -84,7 +84,7 @@ impl BoundOptions {
     /// The stated block differs from the one that the kernel requires or is too large for it, or the warp width is not
     /// that of the GPU.
     pub(crate) fn launch(&self, kernel: &Kernel, isa: Isa) -> Result<LaunchContext, Diagnostic> {
-        let spelled = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
+        let size_text = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
         let fail = |message: String| Err(Diagnostic::new(message).in_kernel(kernel.demangled()));
         let threads = |block: [u32; 3]| {
             block
@@ -96,8 +96,8 @@ impl BoundOptions {
         {
             return fail(format!(
                 "the kernel requires blocks of {}, not {}",
-                spelled(required),
-                spelled(stated)
+                size_text(required),
+                size_text(stated)
             ));
         }
         if let (Some(stated), Some(most)) = (self.block, kernel.max_threads)
@@ -106,7 +106,7 @@ impl BoundOptions {
             return fail(format!(
                 "the kernel allows blocks of {} threads, {} are {}",
                 threads(most),
-                spelled(stated),
+                size_text(stated),
                 threads(stated)
             ));
         }

@@ -68,6 +68,7 @@ impl LoopForest {
                 let headers: Vec<usize> = body.iter().copied().filter(entered).collect();
                 let depth = parent.map_or(1, |p: LoopIndex| forest.loops[p.0].depth + 1);
                 let index = LoopIndex(forest.loops.len());
+                // Nested loops are visited later and overwrite `innermost`.
                 let mut inner = vec![false; graph.len()];
                 for &node in &body {
                     inner[node] = headers.binary_search(&node).is_err();

@@ -48,6 +48,7 @@ pub fn components(graph: &Digraph, inside: &[bool]) -> Vec<Vec<usize>> {
                     if let Some(&(parent, _)) = path.last() {
                         low[parent] = low[parent].min(low[node]);
                     }
+                    // `node` is the root of its component, which is the top of the stack down to it.
                     if low[node] == index[node] {
                         let mut component = Vec::new();
                         while let Some(member) = stack.pop() {

@@ -1,7 +1,7 @@
 //! Meaning of instructions, defined once and interpreted by every analysis and simulator.
 //!
 //! [`Code`] is one section of machine code as analyses read it: operations with
-//! condition, reads, writes, control effect and, where it is known, a [`Meaning`]. [`lift`]
+//! condition, reads, writes, control effect and, where it is known, a [`Meaning`]. [`lift()`]
 //! makes it from decoded instructions.
 //!
 //! Invariant: an operation without a meaning still has complete reads, writes and control flow, so that flow analyses

@@ -134,18 +134,18 @@ fn relocate(
     let SymbolLocation::Section(section) = symbol.location else {
         return Err(bad("the symbol has no section"));
     };
-    let place = usize::try_from(relocation.at)
+    let field = usize::try_from(relocation.at)
         .ok()
         .and_then(|at| contents.get_mut(at..)?.first_chunk_mut::<8>())
         .ok_or_else(|| bad("lies outside the table"))?;
-    let addend = relocation.addend.unwrap_or(i64::from_le_bytes(*place));
+    let addend = relocation.addend.unwrap_or(i64::from_le_bytes(*field));
     let offset = symbol
         .value
         .checked_add_signed(addend)
         .and_then(|offset| u32::try_from(offset).ok())
         .ok_or_else(|| bad("the address leaves the section"))?;
     let section = u32::try_from(section).map_err(|_| bad("the section index is too large"))?;
-    *place = (u64::from(section) << 32 | u64::from(offset)).to_le_bytes();
+    *field = (u64::from(section) << 32 | u64::from(offset)).to_le_bytes();
     Ok(())
 }
 
@@ -193,15 +193,14 @@ impl TableReader {
                     .and_then(|_| usize::try_from(row.file_index()).ok()?.checked_sub(1))
                     .and_then(|index| u32::try_from(base.checked_add(index)?).ok());
                 let line = row.line().and_then(|line| u32::try_from(line.get()).ok());
-                let place = file.zip(line).filter(|_| !row.end_sequence());
-                // Code sections have less than 4 GiB, so a row beyond that is about no instruction.
-                let Ok(address) = u32::try_from(row.address()) else {
-                    continue;
-                };
-                self.rows.entry(section).or_default().push(Row {
-                    address,
-                    line: place,
-                });
+                let line = file.zip(line).filter(|_| !row.end_sequence());
+                // The high word is the index of the code section, see `relocate`.
+                let [a, b, c, d, ..] = row.address().to_le_bytes();
+                let address = u32::from_le_bytes([a, b, c, d]);
+                self.rows
+                    .entry(section)
+                    .or_default()
+                    .push(Row { address, line });
             }
         }
         Ok(())

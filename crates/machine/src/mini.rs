@@ -66,7 +66,8 @@ pub struct Machine {
     pub warp_width: u32,
     /// Resident warps at most.
     pub warps: u32,
-    /// Cycles from the issue of an instruction to the next issue of its warp. A warp issues at most once per cycle, so 0 counts as 1.
+    /// Cycles from the issue of an instruction to the next issue of its warp. A warp issues at most once per cycle, so
+    /// 0 counts as 1.
     pub plain: Latency,
     /// Cycles from the issue of a memory read to the next issue of its warp.
     pub memory: Latency,

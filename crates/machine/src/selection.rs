@@ -131,8 +131,8 @@ impl GpuModel {
     }
 
     /// Returns valid values of a parameter, ascending, with the others as configured: the least and the greatest, and
-    /// for a parameter without a slow end ([`SlowEnd::Each`]) those between them. If there are more than `most`, at
-    /// most so many at about equal distances, and the ends.
+    /// for a parameter without a slow end ([`SlowEnd::Each`]) values between them, at most `most` of these at about
+    /// equal distances.
     pub fn candidate_values(
         &self,
         parameter: Parameter,

@@ -5,7 +5,7 @@ use crate::{Domain, Parameter, Unit};
 
 use Parameter as P;
 
-/// Greatest number of cycles; no latency of a GPU comes near it.
+/// Greatest number of cycles, far above all latencies of GPUs.
 const MOST_CYCLES: u64 = 1 << 20;
 
 /// Least and greatest values of parameters. Upper limits keep tables small and loops short.

@@ -154,6 +154,7 @@ impl AuditReport {
         [runs, worst, bound, violations]
     }
 
+    /// Appends a line for each finding.
     fn write_findings(&self, out: &mut String) {
         for finding in &self.findings {
             let at = finding
@@ -181,6 +182,7 @@ impl AuditReport {
         out.push_str(&table(4, &[Align::Left; 5], &rows));
     }
 
+    /// Appends a line for each distinct fault.
     fn write_faults(&self, out: &mut String) {
         if self.faults.is_empty() {
             return;
@@ -203,6 +205,7 @@ impl AuditReport {
 }
 
 impl AuditedLoop {
+    /// Returns the row of the table: name, address, observed, stated, source line.
     fn row(&self) -> Vec<String> {
         let stated = match self.bound {
             Some(bound) => format!("at most {} stated", bound),

@@ -79,9 +79,9 @@ pub struct KernelBound {
 
 impl KernelBound {
     /// Returns the statements of the user that the bound depends on.
-    pub fn conditions(&self) -> Conditions {
+    pub fn conditions(&self) -> BoundConditions {
         let of = |origin: Origin| self.loops.iter().filter(move |l| l.origin == origin);
-        Conditions {
+        BoundConditions {
             facts: of(Origin::Facts).next().is_some(),
             default: of(Origin::LoopDefault).next().and_then(|l| l.bound),
             calls: !self.external_calls.is_empty(),
@@ -91,7 +91,7 @@ impl KernelBound {
 
 /// Statements of the user that bounds depend on.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Conditions {
+pub struct BoundConditions {
     /// Whether facts about loops are among them.
     pub facts: bool,
     /// Bound of all loops without a fact, if one is used.
@@ -100,11 +100,11 @@ pub struct Conditions {
     pub calls: bool,
 }
 
-impl Conditions {
+impl BoundConditions {
     /// Returns the conditions of two bounds of one report, which have the same default loop bound.
     #[must_use]
-    pub fn and(self, other: Conditions) -> Conditions {
-        Conditions {
+    pub fn and(self, other: BoundConditions) -> BoundConditions {
+        BoundConditions {
             facts: self.facts || other.facts,
             default: self.default.or(other.default),
             calls: self.calls || other.calls,
@@ -173,7 +173,7 @@ pub enum Origin {
     Facts,
     /// `--loop-default`.
     LoopDefault,
-    /// No fact yet.
+    /// Missing fact.
     Missing,
 }
 

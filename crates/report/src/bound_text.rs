@@ -189,6 +189,7 @@ fn share(part: u128, all: u128) -> String {
     format!("{}.{} %", thousandths / 10, thousandths % 10)
 }
 
+/// Returns the row of a loop, indented by its depth.
 fn loop_row(l: &LoopReport) -> Vec<String> {
     let mut notes = Vec::new();
     if !l.lockstep {
@@ -224,6 +225,7 @@ fn loop_row(l: &LoopReport) -> Vec<String> {
     ]
 }
 
+/// Appends a line with the first [`SHOWN_PLACES`] elements of a list.
 fn write_list(out: &mut String, head: &str, locations: &[String]) {
     let mut shown = locations
         .iter()

@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor, Read, Seek, Write};
 
-use crate::bound::{Conditions, KernelBound, SCHEMA, Status};
+use crate::bound::{BoundConditions, KernelBound, SCHEMA, Status};
 use crate::table::{Align, table};
 use crate::to_json;
 
@@ -38,7 +38,7 @@ pub struct BoundWriter<W> {
 struct Summary {
     rows: Vec<Row>,
     bounded: usize,
-    conditions: Conditions,
+    conditions: BoundConditions,
 }
 
 /// Row of the table.

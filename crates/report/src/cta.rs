@@ -213,6 +213,7 @@ impl CtaReport {
         crate::cta_svg::svg(self)
     }
 
+    /// Appends estimate, bound, missing facts and assumptions.
     fn write_results(&self, out: &mut String) {
         let number = |n: Option<u64>| n.unwrap_or(0).to_string();
         match self.estimate {
@@ -274,6 +275,7 @@ impl CtaReport {
     }
 }
 
+/// Appends a row for each element, indented by the depth of its loop.
 fn element_rows(elements: &[ElementReport], depth: usize, rows: &mut Vec<Vec<String>>) {
     let indent = "  ".repeat(depth);
     for element in elements {
@@ -304,7 +306,7 @@ fn element_rows(elements: &[ElementReport], depth: usize, rows: &mut Vec<Vec<Str
                 if !body.is_empty() {
                     rows.push(vec![
                         format!("{indent}  -"),
-                        "exits the loop or continues".to_owned(),
+                        "exits the loop or iterates".to_owned(),
                     ]);
                     element_rows(body, depth + 1, rows);
                 }
@@ -321,6 +323,7 @@ pub(crate) fn span(from: &str, to: &str) -> String {
     }
 }
 
+/// Returns the row of a simulation step.
 fn step_row(step: &CtaStepReport) -> Vec<String> {
     let warps = |low: u64, high: u64| match low == high {
         true => counted(high as usize, "warp"),

@@ -10,6 +10,7 @@ pub(crate) struct FlatWarp {
     pub(crate) edges: Vec<(usize, usize)>,
 }
 
+/// Node of an abstract warp, as in Figure 3.
 pub(crate) enum FlatNode {
     Time { instr: u64, shift: u64, at: String },
     Memory { at: String },
@@ -17,6 +18,7 @@ pub(crate) enum FlatNode {
 }
 
 impl FlatWarp {
+    /// Flattens the elements of an abstract warp.
     pub(crate) fn of(elements: &[ElementReport]) -> FlatWarp {
         let mut flat = FlatWarp::default();
         flat.sequence(elements, Vec::new());

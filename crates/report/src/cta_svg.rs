@@ -15,6 +15,7 @@ const MARGIN: f64 = 20.0;
 const ARC: f64 = 34.0;
 const ARC_STEP: f64 = 7.0;
 
+/// Returns the width of the shape of a node.
 fn width(node: &FlatNode) -> f64 {
     match node {
         FlatNode::Time { .. } => BOX_WIDTH,
@@ -63,6 +64,7 @@ struct Layout {
 }
 
 impl Layout {
+    /// Computes the coordinates of all nodes and the size of the drawing.
     fn of(flat: &FlatWarp) -> Layout {
         let mut lefts = Vec::new();
         let mut x = MARGIN;
@@ -109,6 +111,7 @@ impl Layout {
     }
 }
 
+/// Returns the height of the arc of an edge that passes other nodes.
 fn arc_height(from: usize, to: usize) -> f64 {
     ARC + ARC_STEP * from.abs_diff(to) as f64
 }

@@ -45,9 +45,9 @@ pub struct OpReport {
     /// Cells that the answer concerns: those of the predicate or jump target, the address, or the barrier's operands.
     pub cells: Vec<String>,
     /// Whether lanes that execute it together may have different values in the cells.
-    pub values: Answer,
+    pub values: DivergenceAnswer,
     /// Whether only some of the live lanes may execute it.
-    pub partial: Answer,
+    pub partial: DivergenceAnswer,
 }
 
 impl OpReport {
@@ -72,7 +72,7 @@ pub enum ItemKind {
 
 /// Answers of both analyses to one question.
 #[derive(Clone, Debug, Serialize)]
-pub struct Answer {
+pub struct DivergenceAnswer {
     /// Whether divergence is possible by gated single assignment (`abstract-cta-2014` 3.1).
     pub gsa: bool,
     /// Whether divergence is possible by agreement in the warp-level graph (`warp-cfg-2023` 3.3).

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::KernelReport;
-use crate::divergence::{Answer, ChainLink, DivergenceReport, Gate, ItemKind, OpReport};
+use crate::divergence::{ChainLink, DivergenceAnswer, DivergenceReport, Gate, ItemKind, OpReport};
 use crate::table::{Align, counted, table};
 
 /// Legend of the columns.
@@ -66,10 +66,12 @@ pub(crate) fn text(report: &DivergenceReport) -> String {
     out
 }
 
+/// Whether the summary counts an operation as divergent; a partially executed barrier is.
 fn is_divergent(item: &OpReport) -> bool {
     item.values.gsa || item.kind == ItemKind::Barrier && item.partial.gsa
 }
 
+/// Returns the row of an operation: address, instruction, both answers, source line.
 fn row(item: &OpReport) -> Vec<String> {
     let by = |values: bool, partial: bool| match (values, partial) {
         (true, false) => "divergent",
@@ -119,7 +121,8 @@ fn write_reasons(item: &OpReport, shown: &mut HashMap<Vec<ChainLink>, String>, o
     }
 }
 
-fn write_contexts(answer: &Answer, item: &OpReport, out: &mut String) {
+/// Appends the calling contexts, if only some of them are divergent.
+fn write_contexts(answer: &DivergenceAnswer, item: &OpReport, out: &mut String) {
     if answer.gsa_contexts < item.contexts {
         let (some, all) = (answer.gsa_contexts, item.contexts);
         out.push_str(&format!("      in {some} of {all} contexts\n"));
@@ -160,6 +163,7 @@ fn write_chain(
     }
 }
 
+/// Formats the cell and kind of a definition.
 fn definition_text(link: &ChainLink) -> String {
     let cell = link.cell.as_deref().unwrap_or_default();
     match link.gate {
@@ -172,19 +176,20 @@ fn definition_text(link: &ChainLink) -> String {
     }
 }
 
+/// Appends the branches after which reconvergence is not proved.
 fn write_missed_reconvergences(report: &DivergenceReport, out: &mut String) {
     if report.missed_reconvergences.is_empty() {
         return;
     }
     out.push_str("\nThe analysis by data flow assumes that diverged threads reconverge, in each iteration of a loop. Not proved for:\n");
-    for apart in &report.missed_reconvergences {
-        let note = match apart.for_values {
+    for missed in &report.missed_reconvergences {
+        let note = match missed.for_values {
             true => "",
             false => "; it matters only for \"part of the warp\"",
         };
         out.push_str(&format!(
             "  after {} at {}{note}\n",
-            apart.branch, apart.reconvergence
+            missed.branch, missed.reconvergence
         ));
     }
 }

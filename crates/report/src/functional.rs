@@ -17,7 +17,7 @@ pub struct FunctionalReport {
     pub block: [u32; 3],
     /// Totals over all instructions.
     #[serde(flatten)]
-    pub issued: Issued,
+    pub issued: IssueCounts,
     /// Number of times that the lanes of a warp diverged.
     pub divergences: u64,
     /// Buffer elements that were compared with the values that the launch file expects.
@@ -41,7 +41,7 @@ pub struct FunctionalReport {
 pub struct RunNote {
     /// Address of the instruction.
     pub address: String,
-    /// Its opcode.
+    /// Opcode.
     pub mnemonic: String,
     /// `file:line`, where the file has a line table.
     pub source: Option<String>,
@@ -57,7 +57,7 @@ pub struct RunNote {
 
 /// Counts of issued instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
-pub struct Issued {
+pub struct IssueCounts {
     /// Warp instructions: issues by warps.
     pub warp_instructions: u64,
     /// Thread instructions: active lanes, summed over these issues.
@@ -66,8 +66,8 @@ pub struct Issued {
     pub executed_thread_instructions: u64,
 }
 
-impl std::ops::AddAssign for Issued {
-    fn add_assign(&mut self, other: Issued) {
+impl std::ops::AddAssign for IssueCounts {
+    fn add_assign(&mut self, other: IssueCounts) {
         self.warp_instructions += other.warp_instructions;
         self.thread_instructions += other.thread_instructions;
         self.executed_thread_instructions += other.executed_thread_instructions;
@@ -81,7 +81,7 @@ pub struct ClassCount {
     pub class: String,
     /// Issue counts.
     #[serde(flatten)]
-    pub issued: Issued,
+    pub issued: IssueCounts,
 }
 
 /// Issue counts of an opcode.
@@ -91,21 +91,21 @@ pub struct MnemonicCount {
     pub mnemonic: String,
     /// Issue counts.
     #[serde(flatten)]
-    pub issued: Issued,
+    pub issued: IssueCounts,
 }
 
 /// Divergence at an instruction.
 #[derive(Clone, Debug, Serialize)]
 pub struct BranchCount {
-    /// Its address.
+    /// Address of the instruction.
     pub address: String,
-    /// Its opcode.
+    /// Opcode.
     pub mnemonic: String,
     /// `file:line`, where the file has a line table.
     pub source: Option<String>,
     /// Issue counts; the lanes that executed the branch are those that took it.
     #[serde(flatten)]
-    pub issued: Issued,
+    pub issued: IssueCounts,
     /// Issues after which lanes diverged.
     pub divergences: u64,
 }
@@ -132,7 +132,7 @@ pub struct LineCount {
     pub source: Option<String>,
     /// Issue counts.
     #[serde(flatten)]
-    pub issued: Issued,
+    pub issued: IssueCounts,
     /// Issues after which lanes diverged.
     pub divergences: u64,
 }

@@ -1,6 +1,6 @@
 //! Writer of untimed executions as text.
 
-use crate::functional::{FunctionalReport, Issued, RunNote};
+use crate::functional::{FunctionalReport, IssueCounts, RunNote};
 use crate::table::{Align, counted, section};
 
 use Align::{Left, Right};
@@ -36,7 +36,7 @@ impl FunctionalReport {
     }
 
     fn write_statistics(&self, out: &mut String) {
-        let named = |name: &str, issued: &Issued| {
+        let named = |name: &str, issued: &IssueCounts| {
             let mut row = vec![name.to_owned()];
             row.extend(counts(issued));
             row.push(self.share(issued));
@@ -94,7 +94,7 @@ impl FunctionalReport {
     }
 
     /// Formats the share of all warp instructions in percent.
-    fn share(&self, issued: &Issued) -> String {
+    fn share(&self, issued: &IssueCounts) -> String {
         let all = u128::from(self.issued.warp_instructions.max(1));
         let tenths = u128::from(issued.warp_instructions) * 1000 / all;
         format!("{}.{} %", tenths / 10, tenths % 10)
@@ -126,7 +126,7 @@ pub(crate) fn source(source: &Option<String>) -> String {
 }
 
 /// Returns the cells of warp instructions, thread instructions and active lanes per warp instruction.
-fn counts(issued: &Issued) -> [String; 3] {
+fn counts(issued: &IssueCounts) -> [String; 3] {
     [
         issued.warp_instructions.to_string(),
         issued.thread_instructions.to_string(),
@@ -135,7 +135,7 @@ fn counts(issued: &Issued) -> [String; 3] {
 }
 
 /// Formats the average of active lanes per warp instruction with one decimal.
-pub(crate) fn lanes(issued: &Issued) -> String {
+pub(crate) fn lanes(issued: &IssueCounts) -> String {
     let tenths = issued.thread_instructions.saturating_mul(10) / issued.warp_instructions.max(1);
     format!("{}.{}", tenths / 10, tenths % 10)
 }

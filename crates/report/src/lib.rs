@@ -35,7 +35,7 @@ pub use cta::CtaReport;
 pub use divergence::DivergenceReport;
 pub use functional::FunctionalReport;
 pub use graph::Graph;
-pub use list::{Directory, FileReport, Listed, ListedImage};
+pub use list::{Directory, FileReport, ListReport, ListedImage};
 pub use listing::Listing;
 pub use report_writer::{KernelReport, ReportWriter};
 pub use run::RunReport;

@@ -8,7 +8,7 @@ use crate::table::{Align, counted, table};
 
 /// Report of `list` about a file, as one JSON document.
 #[derive(Clone, Debug, Serialize)]
-pub struct Listed {
+pub struct ListReport {
     /// Always `warpbound.list/1`.
     pub schema: &'static str,
     /// The file as the user named it.
@@ -19,7 +19,7 @@ pub struct Listed {
     pub images: Vec<ListedImage>,
 }
 
-impl Listed {
+impl ListReport {
     /// The name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.list/1";
 }

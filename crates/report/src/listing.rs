@@ -6,12 +6,12 @@ pub struct Listing {
     /// Demangled name.
     pub kernel: String,
     /// Lines in order of address.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ListingLine>,
 }
 
 /// One instruction.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct ListingLine {
     /// Address, `0x0008`.
     pub at: String,
     /// Labels at the address: functions, then branch targets.

@@ -66,6 +66,7 @@ pub(crate) fn svg(graph: &Graph) -> String {
     draw(graph, &kinds, &cells, &route_edges, width)
 }
 
+/// Returns the box of a node, with its size and no coordinates yet.
 fn node_cell(graph: &Graph, node: usize, layer: usize) -> Cell {
     let mut lines = Vec::new();
     match graph.nodes.get(node) {
@@ -265,6 +266,7 @@ fn assign_coordinates(cells: &mut [Cell], order: &[Vec<usize>]) -> f64 {
     width + 2.0 * PAD
 }
 
+/// Writes the SVG document.
 fn draw(graph: &Graph, kinds: &[EdgeKind], cells: &[Cell], routes: &[Route], width: f64) -> String {
     let bottom = cells.iter().map(|c| c.y + c.height).fold(0.0, f64::max) + GAP_Y;
     let lanes = routes.iter().filter(|r| r.back).count();

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::functional::{Issued, RunNote};
+use crate::functional::{IssueCounts, RunNote};
 
 /// Result of simulating a launch of a grid to its end on a machine of the timing model.
 #[derive(Clone, Debug, Serialize)]
@@ -30,7 +30,7 @@ pub struct TimedReport {
     pub selection: String,
     /// Parameters that the user set to other values than the selected ones.
     pub set: Vec<ParameterOverride>,
-    /// With `slow` and `fast`: the search over parameters without a slow end for the slowest or fastest run.
+    /// Search over parameters without a slow end, if the selection is `slow` or `fast`.
     #[serde(rename = "tried", skip_serializing_if = "Option::is_none")]
     pub selection_search: Option<SelectionSearch>,
     /// State of the L2 cache at the start: `cold` or `warm`.
@@ -45,7 +45,7 @@ pub struct TimedReport {
     pub milliseconds: f64,
     /// Totals over all instructions.
     #[serde(flatten)]
-    pub issued: Issued,
+    pub issued: IssueCounts,
     /// Number of times that the lanes of a warp diverged.
     pub divergences: u64,
     /// Buffer elements that were compared with the values that the launch file expects.

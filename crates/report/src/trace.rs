@@ -41,6 +41,7 @@ impl<W: Write> JsonLines<W> {
         self.failed = written.err();
     }
 
+    /// Writes bytes without a value.
     fn raw(&mut self, bytes: &[u8]) {
         if self.failed.is_none() {
             self.failed = self.out.write_all(bytes).err();
@@ -237,6 +238,7 @@ impl<W: Write> TraceWriter<W> {
         self.metadata("thread_sort_index", pid, tid, args);
     }
 
+    /// Writes a metadata event, which names or sorts a process or a thread.
     fn metadata(&mut self, name: &str, pid: u64, tid: u64, args: TraceArgs<'_>) {
         self.event(&TraceEvent {
             name,

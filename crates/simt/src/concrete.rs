@@ -89,6 +89,7 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
     /// the running entry becomes the tagged one that resumes at `resume`, and a copy of it runs on.
     pub fn push(&mut self, tag: Tag, resume: P, next: P) {
         if let Some(top) = self.entries.last_mut() {
+            // Both entries have the active lanes, so the tagged one covers all that is pushed above it (SOUNDNESS 3.2).
             let here = top.next;
             let mask = top.mask;
             top.tag = tag;
@@ -107,6 +108,7 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
     /// without lanes are skipped; the masks must partition the active lanes.
     pub fn diverge(&mut self, sides: &[(P, Mask)]) {
         if let Some(top) = self.entries.pop() {
+            // The side pushed last runs first. NIL entries share no lane (SOUNDNESS 3.2).
             for &(next, mask) in sides.iter().rev() {
                 if mask != 0 {
                     self.entries.push(StackEntry {
@@ -132,6 +134,8 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
             self.advance(next);
             return Ok(());
         }
+        // Entries of other tags between the top and the target lose the lanes as well: BRK leaves the SSY regions
+        // inside its PBK region (`warp-cfg-2023` 2).
         let found = self.entries.iter().rposition(|s| s.tag == tag);
         let Some(target) = found else {
             return Err(NoMatchingEntry { tag });
@@ -148,7 +152,7 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
     }
 
     /// Removes `lanes` from all entries from index `from` up and drops empty entries. The new top becomes
-    /// NIL: an entry on top has reached its reconvergence point.
+    /// NIL: its lanes run and wait for nothing; if it was tagged, they reconverge here.
     fn remove_lanes(&mut self, from: usize, lanes: Mask) {
         let mut index = 0;
         self.entries.retain_mut(|entry| {

@@ -194,6 +194,7 @@ impl CountSystem {
             builder.add_level(input.thread, CountKind::ThreadStart, CountKind::ThreadStep);
         let warps = builder.add_level(input.warp, CountKind::WarpStart, CountKind::WarpStep);
         let lanes = i64::try_from(input.lanes).unwrap_or(i64::MAX);
+        // At most, not exactly, the live lanes: other warps of the block may have fewer (SOUNDNESS 5.1).
         builder.add_start_row(threads.start, RowRelation::AtMost, lanes, "lanes");
         builder.add_start_row(warps.start, RowRelation::Exactly, 1, "warp");
         builder.add_flow_rows(&threads, "thread");
@@ -311,6 +312,7 @@ impl Builder<'_, '_> {
                 if let Via::Resume(id) = step.via {
                     level.pops.entry(id).or_default().push((from, var));
                 }
+                // A divergent outcome of a branch is a step of its own, which pushes each of its entries at most once.
                 for &id in &step.pushes {
                     level.pushes.entry(id).or_default().push(var);
                 }
@@ -538,6 +540,7 @@ impl Builder<'_, '_> {
         if resumed.is_empty() {
             return true;
         }
+        // Backward reachability from the headers in the thread-level graph.
         let mut reaching = headers.clone();
         let mut worklist: Vec<NodeId> = headers.iter().copied().collect();
         while let Some(node) = worklist.pop() {

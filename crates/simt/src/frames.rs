@@ -106,11 +106,13 @@ impl<P: Copy + PartialEq> FrameStack<P> {
             && frame.reconvergence == Some(at)
         {
             if frame.to_do != 0 {
+                // The other side runs before the frame reconverges.
                 frame.done |= self.active;
                 (self.next, self.active) = (frame.next, frame.to_do);
                 frame.to_do = 0;
                 return;
             }
+            // All lanes of the frame have arrived. The frame below may reconverge at the same point.
             self.active |= frame.done;
             self.frames.pop();
         }

@@ -135,6 +135,8 @@ impl Groups {
         let row: Vec<_> = (0..self.size).map(|j| self.get(ACTIVE, j)).collect();
         let column: Vec<_> = (0..self.size).map(|j| self.get(j, ACTIVE)).collect();
         self.add_instance(slot, &row, &column);
+        // The new entry equals the active lanes. Facts about older entries of the slot stay only if they hold for it,
+        // too.
         self.set(
             slot,
             ACTIVE,
@@ -258,6 +260,7 @@ impl Groups {
 
     /// Makes the lanes of the entry at `slot` the active ones; further entries of the slot stay.
     pub fn resume(&mut self, slot: usize) {
+        // For `j == slot` this is the relation between two different entries of the slot.
         for j in 1..self.size {
             self.set(ACTIVE, j, self.get(slot, j));
             self.set(j, ACTIVE, self.get(j, slot));

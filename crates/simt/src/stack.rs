@@ -146,6 +146,8 @@ impl StackGraph {
     /// Pushes a non-empty selection of `slots` in any order, each at most once: the pending sides of a divergent
     /// branch. With one slot this is the ordinary push. The slots must exist.
     pub fn push_any_order(&mut self, slots: &[usize]) {
+        // Below each pushed slot is the former top or another pushed slot. The graph admits repetitions that no
+        // concrete push makes, which is sound.
         for &slot in slots {
             let mut below = self.top.clone();
             for &other in slots {
@@ -210,6 +212,7 @@ impl StackGraph {
             let mut pending = from.clone();
             while let Some(slot) = pending.pop() {
                 seen.insert(slot);
+                // Lanes of a kept entry are lanes of every covering entry below it, which is then not empty.
                 let stays = slot == BOTTOM || stops(slot) || (below_kept && covers(slot));
                 let fate = if stays { Fate::Keep } else { fate(slot) };
                 if fate != Fate::Drop {
@@ -316,6 +319,7 @@ impl StackGraph {
 
     /// Whether some stack of the set may hold two entries of one slot.
     pub fn is_cyclic(&self) -> bool {
+        // Topological sort (Kahn): slots on a cycle are never removed.
         let mut degree = vec![0usize; self.slots()];
         for set in &self.below {
             for slot in set.iter() {

@@ -1,6 +1,6 @@
 //! Abstract state of a warp and the effect of control instructions on it (`warp-cfg-2023` 3.4; SOUNDNESS 4).
 //!
-//! Differences to the paper: entries are named by the node that pushes them as well ([`crate::EntrySite`]), tagged
+//! Differences from the paper: entries are named by the node that pushes them as well ([`crate::EntrySite`]), tagged
 //! entries cover the lanes above them ([`StackGraph::filter`]), and a condition that may differ leaves its
 //! predicate in agreement on either side ([`KnownCondition::MayDiffer`]).
 
@@ -278,6 +278,7 @@ impl WarpState {
     /// `agrees`: all lanes that write, write equal values. `guarded`: under a condition, so that old values may stay.
     pub fn write(&mut self, cells: &[usize], agrees: bool, guarded: bool) {
         for &cell in cells {
+            // A guarded write of equal values keeps agreement that was there, and cannot establish it.
             if !agrees {
                 self.agree[ACTIVE].remove(cell);
             } else if !guarded {
@@ -372,8 +373,10 @@ impl WarpState {
                 .id(slot)
                 .is_some_and(|id| is_target.is_some_and(|is_target| is_target(entries.get(id))))
         };
+        // An entry with a lane that does not halt is kept, one whose lanes all halt is dropped.
         let fate = |slot| {
             let relation = self.groups.against_halting(slot, halting);
+            // The lanes that stay active are lanes of the entry.
             let holds_others = halting == Halting::Some
                 && self.groups.get(ACTIVE, slot).has(GroupRelation::SUBSET);
             if relation.has(GroupRelation::EXCEEDS) || holds_others {
@@ -390,6 +393,7 @@ impl WarpState {
                 .id(slot)
                 .is_some_and(|id| entries.get(id).tag != Tag::Nil)
         };
+        // Entries lose lanes but no agreement: a subset of lanes agrees on all cells on which the set agrees.
         let filtered = self.stack.filter(is_target.is_none(), stops, fate, covers);
         let mut groups = self.groups.clone();
         groups.halt(
@@ -422,6 +426,7 @@ impl WarpState {
                 groups: self.groups.clone(),
                 agree: self.agree.clone(),
             };
+            // The lanes of the resumed entry agree on the cells of its slot, whatever the previous lanes agreed on.
             state.groups.resume(slot);
             state.agree[ACTIVE] = self.agree[slot];
             if state.drop_infeasible_entries(model) {

@@ -175,7 +175,10 @@ impl EventListener for CycleAccounting {
                 Ok(())
             }
             Event::BlockBegins {
-                sm, block: number, warps, ..
+                sm,
+                block: number,
+                warps,
+                ..
             } => {
                 let block = Block {
                     sm: *sm,
@@ -193,7 +196,9 @@ impl EventListener for CycleAccounting {
                 Err(format!("{event:?} is done before {cycle}"))
             }
             Event::WarpEnds { warp } => self.end_warp(cycle, warp),
-            Event::BlockEnds { sm, block: number, .. } => self.end_block(*number, *sm),
+            Event::BlockEnds {
+                sm, block: number, ..
+            } => self.end_block(*number, *sm),
             _ => Ok(()),
         };
         if let Err(violation) = result {

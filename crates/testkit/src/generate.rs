@@ -64,10 +64,7 @@ pub fn structured(rng: &mut fastrand::Rng) -> Code {
             w.control(p, ControlEffect::Pop(StackToken::Ret));
         }
         w.body(depth, if recursive { f + 1 } else { f }, 0);
-        w.control(
-            ExecCondition::ALWAYS,
-            ControlEffect::Pop(StackToken::Ret),
-        );
+        w.control(ExecCondition::ALWAYS, ControlEffect::Pop(StackToken::Ret));
     }
     w.finish()
 }
@@ -123,10 +120,7 @@ pub fn exotic(rng: &mut fastrand::Rng) -> Code {
     for function in 0..functions {
         w.bind(w.functions[function]);
         w.exotic_function(true);
-        w.control(
-            ExecCondition::ALWAYS,
-            ControlEffect::Pop(StackToken::Ret),
-        );
+        w.control(ExecCondition::ALWAYS, ControlEffect::Pop(StackToken::Ret));
     }
     w.finish()
 }
@@ -457,55 +451,46 @@ impl<'r> ProgramWriter<'r> {
         }
     }
 
+    /// Emits a statement: a simple one at depth 0, otherwise a construct whose bodies have the next lower depth.
     fn statement(&mut self, depth: usize, callable: usize, loops: usize) {
         if depth == 0 {
-            let p = self.predicate();
-            match self.rng.u8(0..10) {
-                0 => self.control(p, ControlEffect::Exit),
-                1..=3 if callable > 0 => {
-                    let f = self.functions[self.rng.usize(0..callable)];
-                    self.call(f);
-                }
-                _ => self.data(1),
-            }
+            self.simple_statement(callable);
             return;
         }
+        // All labels and the predicate are drawn before the construct, which may use none of them.
         let (end, other) = (self.new_label(), self.new_label());
         let p = self.predicate();
         let always = ExecCondition::ALWAYS;
-        let (sync, brk, cont) = (
-            ControlEffect::Pop(StackToken::Sync),
-            ControlEffect::Pop(StackToken::Brk),
-            ControlEffect::Pop(StackToken::Cont),
-        );
+        let sync = ControlEffect::Pop(StackToken::Sync);
+        let depth = depth - 1;
         match self.rng.u8(0..11) {
             // if/else with reconvergence
             0 | 1 => {
                 self.push(StackToken::Sync, end);
                 self.jump(p, other);
-                self.body(depth - 1, callable, loops);
+                self.body(depth, callable, loops);
                 self.control(always, sync.clone());
                 self.bind(other);
-                self.body(depth - 1, callable, loops);
+                self.body(depth, callable, loops);
                 self.control(always, sync);
             }
             // if with a predicated SYNC as its branch
             2 => {
                 self.push(StackToken::Sync, end);
                 self.control(p, sync.clone());
-                self.body(depth - 1, callable, loops);
+                self.body(depth, callable, loops);
                 self.control(always, sync);
             }
             // if without reconvergence
             3 => {
                 self.jump(p, end);
-                self.body(depth - 1, callable, loops);
+                self.body(depth, callable, loops);
             }
             // do-while without and with reconvergence
             4 if loops < 2 => {
                 self.start_chain();
                 let head = self.bind_new_label();
-                self.body(depth - 1, callable, loops + 1);
+                self.body(depth, callable, loops + 1);
                 let again = self.fresh_predicate();
                 self.jump(again, head);
             }
@@ -513,86 +498,129 @@ impl<'r> ProgramWriter<'r> {
                 self.start_chain();
                 self.push(StackToken::Sync, end);
                 let head = self.bind_new_label();
-                self.body(depth - 1, callable, loops + 1);
+                self.body(depth, callable, loops + 1);
                 let again = self.fresh_predicate();
                 self.jump(again, head);
                 self.control(always, sync);
             }
-            // loop left by BRK, also out of an SSY region
-            6 if loops < 2 => {
-                self.start_chain();
-                self.push(StackToken::Brk, end);
-                let head = self.bind_new_label();
-                self.body(depth - 1, callable, loops + 1);
-                let p = self.fresh_predicate();
-                if self.rng.bool() {
-                    self.control(p, brk);
-                } else {
-                    let join = self.new_label();
-                    self.push(StackToken::Sync, join);
-                    self.jump(p, other);
-                    self.data(1);
-                    self.control(always, sync);
-                    self.bind(other);
-                    self.control(always, brk);
-                    self.bind(join);
-                }
-                self.jump(always, head);
-            }
-            // loop with continue
-            7 if loops < 2 => {
-                let head = self.bind_new_label();
-                self.push(StackToken::Cont, other);
-                self.body(depth - 1, callable, loops + 1);
-                self.control(p, cont.clone());
-                self.body(depth - 1, callable, loops + 1);
-                self.control(always, cont);
-                self.bind(other);
-                let again = self.fresh_predicate();
-                self.jump(again, head);
-            }
-            // switch
-            8 => {
-                let n = self.rng.usize(2..5);
-                let targets: Vec<Label> = (0..n).map(|_| self.new_label()).collect();
-                self.push(StackToken::Brk, end);
-                self.indirect_jump(targets.clone());
-                for target in targets {
-                    self.bind(target);
-                    self.body(depth - 1, callable, loops);
-                    // One case of four falls through into the next one.
-                    if self.rng.u8(0..4) != 0 {
-                        self.control(always, brk.clone());
-                    }
-                }
-                self.control(always, brk);
-            }
-            // call through a pointer
-            9 if callable > 0 => {
-                let n = self.rng.usize(1..3);
-                let targets = (0..n)
-                    .map(|_| self.functions[self.rng.usize(0..callable)])
-                    .collect();
-                // PRET before the clamp: the operations in between belong to the caller.
-                self.push(StackToken::Ret, end);
-                self.indirect_jump(targets);
-            }
-            // a stack entry that each round pushes again and that is popped once
+            6 if loops < 2 => self.loop_with_break(depth, callable, loops, end, other),
+            7 if loops < 2 => self.loop_with_continue(depth, callable, loops, p, other),
+            8 => self.switch(depth, callable, loops, end),
+            9 if callable > 0 => self.pointer_call(callable, end),
             10 if loops == 0 => {
-                let head = self.bind_new_label();
-                self.push(StackToken::Sync, end);
-                self.data(2);
-                let again = self.fresh_predicate();
-                self.jump(again, head);
-                self.control(always, sync);
-                self.bind(end);
-                self.data(1);
-                self.control(always, ControlEffect::Exit);
+                self.loop_with_repeated_push(end);
                 return;
             }
-            _ => self.body(depth - 1, callable, loops),
+            _ => self.body(depth, callable, loops),
         }
         self.bind(end);
+    }
+
+    /// Emits an exit, a call or a data operation.
+    fn simple_statement(&mut self, callable: usize) {
+        let p = self.predicate();
+        match self.rng.u8(0..10) {
+            0 => self.control(p, ControlEffect::Exit),
+            1..=3 if callable > 0 => {
+                let f = self.functions[self.rng.usize(0..callable)];
+                self.call(f);
+            }
+            _ => self.data(1),
+        }
+    }
+
+    /// Emits a loop that is left by BRK, also out of an SSY region.
+    fn loop_with_break(
+        &mut self,
+        depth: usize,
+        callable: usize,
+        loops: usize,
+        end: Label,
+        other: Label,
+    ) {
+        let always = ExecCondition::ALWAYS;
+        let brk = ControlEffect::Pop(StackToken::Brk);
+        self.start_chain();
+        self.push(StackToken::Brk, end);
+        let head = self.bind_new_label();
+        self.body(depth, callable, loops + 1);
+        let p = self.fresh_predicate();
+        if self.rng.bool() {
+            self.control(p, brk);
+        } else {
+            let join = self.new_label();
+            self.push(StackToken::Sync, join);
+            self.jump(p, other);
+            self.data(1);
+            self.control(always, ControlEffect::Pop(StackToken::Sync));
+            self.bind(other);
+            self.control(always, brk);
+            self.bind(join);
+        }
+        self.jump(always, head);
+    }
+
+    /// Emits a loop with a guarded CONT in its body.
+    fn loop_with_continue(
+        &mut self,
+        depth: usize,
+        callable: usize,
+        loops: usize,
+        guard: ExecCondition,
+        latch: Label,
+    ) {
+        let cont = ControlEffect::Pop(StackToken::Cont);
+        let head = self.bind_new_label();
+        self.push(StackToken::Cont, latch);
+        self.body(depth, callable, loops + 1);
+        self.control(guard, cont.clone());
+        self.body(depth, callable, loops + 1);
+        self.control(ExecCondition::ALWAYS, cont);
+        self.bind(latch);
+        let again = self.fresh_predicate();
+        self.jump(again, head);
+    }
+
+    /// Emits a switch: an indirect jump to cases that BRK leaves.
+    fn switch(&mut self, depth: usize, callable: usize, loops: usize, end: Label) {
+        let brk = ControlEffect::Pop(StackToken::Brk);
+        let n = self.rng.usize(2..5);
+        let targets: Vec<Label> = (0..n).map(|_| self.new_label()).collect();
+        self.push(StackToken::Brk, end);
+        self.indirect_jump(targets.clone());
+        for target in targets {
+            self.bind(target);
+            self.body(depth, callable, loops);
+            // One case of four falls through into the next one.
+            if self.rng.u8(0..4) != 0 {
+                self.control(ExecCondition::ALWAYS, brk.clone());
+            }
+        }
+        self.control(ExecCondition::ALWAYS, brk);
+    }
+
+    /// Emits a call through a pointer that returns to `end`.
+    fn pointer_call(&mut self, callable: usize, end: Label) {
+        let n = self.rng.usize(1..3);
+        let targets = (0..n)
+            .map(|_| self.functions[self.rng.usize(0..callable)])
+            .collect();
+        // PRET before the clamp: the operations in between belong to the caller.
+        self.push(StackToken::Ret, end);
+        self.indirect_jump(targets);
+    }
+
+    /// Emits a loop each round of which pushes a stack entry that is popped once, and an exit after it.
+    fn loop_with_repeated_push(&mut self, end: Label) {
+        let head = self.bind_new_label();
+        self.push(StackToken::Sync, end);
+        self.data(2);
+        let again = self.fresh_predicate();
+        self.jump(again, head);
+        self.control(ExecCondition::ALWAYS, ControlEffect::Pop(StackToken::Sync));
+        self.bind(end);
+        self.data(1);
+        self.control(ExecCondition::ALWAYS, ControlEffect::Exit);
     }
 
     fn finish(mut self) -> Code {

@@ -303,7 +303,10 @@ impl EventListener for IssueRules<'_> {
     fn event(&mut self, cycle: u64, event: &Event) {
         match *event {
             Event::BlockBegins {
-                sm, block: number, warps, ..
+                sm,
+                block: number,
+                warps,
+                ..
             } => self.begin_block(cycle, sm, number, warps),
             Event::Issue { warp, at, .. } => {
                 self.warps.entry((warp.sm, warp.slot)).or_insert(Warp {
@@ -358,7 +361,9 @@ impl EventListener for IssueRules<'_> {
                 }
             }
             Event::WarpEnds { warp } => self.end_warp(&warp),
-            Event::BlockEnds { sm, block: number, .. } => {
+            Event::BlockEnds {
+                sm, block: number, ..
+            } => {
                 self.blocks.remove(&number);
                 if let Some(resident) = self.resident.get_mut(&sm) {
                     resident.1 -= 1;

@@ -157,7 +157,9 @@ impl EventListener for DataTraffic {
     fn event(&mut self, _: u64, event: &Event) {
         match event {
             Event::Memory {
-                l2_lookups, dram_sectors: dram, ..
+                l2_lookups,
+                dram_sectors: dram,
+                ..
             } => {
                 self.sectors += u64::from(*l2_lookups);
                 self.dram += u64::from(*dram);

@@ -6,8 +6,8 @@ use std::fs;
 
 use anyhow::{Context, bail, ensure};
 use warpbound_launch::{
-    ElementType, ImageBinding, LaunchBuffer, LaunchFile, LaunchParam, LaunchPointer, NpyArray, ParamValue,
-    PointerLocation, StartCaches, TextureBinding,
+    ElementType, ImageBinding, LaunchBuffer, LaunchFile, LaunchParam, LaunchPointer, NpyArray,
+    ParamValue, PointerLocation, StartCaches, TextureBinding,
 };
 use warpbound_testkit::kernels;
 

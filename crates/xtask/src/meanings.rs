@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_driver::{Kernel, ImageSelection, Session, Sm};
+use warpbound_driver::{ImageSelection, Kernel, Session, Sm};
 use warpbound_testkit::instructions::census::{document, is_executable};
 
 use crate::each_kernel::each_kernel;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use warpbound_driver::{BoundOptions, Kernel, KernelFlow, ImageSelection, Session, Sm};
+use warpbound_driver::{BoundOptions, ImageSelection, Kernel, KernelFlow, Session, Sm};
 use warpbound_report::bound::Status;
 use warpbound_testkit::targets::compare;
 

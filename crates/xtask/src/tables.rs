@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use warpbound_bound::{Effort, Ipet, SolveOutcome, solve};
 use warpbound_driver::{
-    AgreementDomain, BoundOptions, GroupDomain, KernelFlow, LaunchContext, Prepared, ImageSelection, Sm,
-    StackDomain, WarpModel,
+    AgreementDomain, BoundOptions, GroupDomain, ImageSelection, KernelFlow, LaunchContext,
+    Prepared, Sm, StackDomain, WarpModel,
 };
 
 use crate::each_kernel::each_kernel;

@@ -1,13 +1,15 @@
 //! Divergence of small hand-written programs.
 
 use smallvec::SmallVec;
-use warpbound_analyse::divergence::{Chain, OpDivergence, QueryKind, LinkRole, DivergenceSource};
-use warpbound_analyse::reconvergence::find_missed_reconvergence;
+use warpbound_analyse::divergence::{Chain, DivergenceSource, LinkRole, OpDivergence, QueryKind};
 use warpbound_analyse::divergence_by_agreement::AgreementAnalysis;
+use warpbound_analyse::reconvergence::find_missed_reconvergence;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Dependence, Divergence, LaunchContext, ThreadCfg, WarpCfg};
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Op, OpIndex, ControlTarget, ValueDependence};
+use warpbound_ir::{
+    Cell, Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex, ValueDependence,
+};
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 use warpbound_simt::warp::WarpModel;
 
@@ -43,12 +45,24 @@ impl Program {
 
     /// Writes a function of the cells read.
     fn set(self, cell: Cell, reads: &[Cell]) -> Self {
-        self.push(None, reads, &[cell], ValueDependence::Function, ControlEffect::Next)
+        self.push(
+            None,
+            reads,
+            &[cell],
+            ValueDependence::Function,
+            ControlEffect::Next,
+        )
     }
 
     /// Writes the lane's number.
     fn lane(self, cell: Cell) -> Self {
-        self.push(None, &[], &[cell], ValueDependence::Lane, ControlEffect::Next)
+        self.push(
+            None,
+            &[],
+            &[cell],
+            ValueDependence::Lane,
+            ControlEffect::Next,
+        )
     }
 
     fn load(self, cell: Cell, address: Cell) -> Self {
@@ -57,7 +71,13 @@ impl Program {
     }
 
     fn barrier(self) -> Self {
-        let mut program = self.push(None, &[], &[], ValueDependence::Function, ControlEffect::Next);
+        let mut program = self.push(
+            None,
+            &[],
+            &[],
+            ValueDependence::Function,
+            ControlEffect::Next,
+        );
         if let Some(op) = program.0.ops.last_mut() {
             op.barrier = true;
         }
@@ -67,7 +87,13 @@ impl Program {
     /// Jumps if the predicate holds.
     fn jump_if(self, predicate: u8, to: u32) -> Self {
         let jump = ControlEffect::Jump(ControlTarget::Op(OpIndex(to)));
-        self.push(Some((predicate, false)), &[], &[], ValueDependence::Function, jump)
+        self.push(
+            Some((predicate, false)),
+            &[],
+            &[],
+            ValueDependence::Function,
+            jump,
+        )
     }
 
     fn control(self, control: ControlEffect) -> Self {
@@ -80,7 +106,10 @@ impl Program {
 
     /// Pushes an SSY entry.
     fn ssy(self, to: u32) -> Self {
-        self.control(ControlEffect::Push(StackToken::Sync, ControlTarget::Op(OpIndex(to))))
+        self.control(ControlEffect::Push(
+            StackToken::Sync,
+            ControlTarget::Op(OpIndex(to)),
+        ))
     }
 
     fn sync(self) -> Self {
@@ -162,7 +191,11 @@ fn the_paper_s_example() {
     // "GSA places a μ function at l07 that chains the branch predicate to the definition of i."
     let loop_branch = item(&found, 7);
     assert!(!loop_branch.divergent.is_empty());
-    let expected = [(LinkRole::Written, 6), (LinkRole::Mu, 6), (LinkRole::Written, 2)];
+    let expected = [
+        (LinkRole::Written, 6),
+        (LinkRole::Mu, 6),
+        (LinkRole::Written, 2),
+    ];
     assert_eq!(links(&loop_branch.chain), expected);
     let source = loop_branch.chain.as_ref().map(|chain| chain.source);
     assert_eq!(source, Some(DivergenceSource::Lane));
@@ -173,12 +206,21 @@ fn the_paper_s_example() {
     assert!(item(&found, 15).divergent.is_empty());
     // Lanes that have left the loop are not active at its barrier.
     let barrier = item(&found, 17);
-    assert_eq!((barrier.kind, barrier.partial.len()), (QueryKind::Barrier, 1));
-    assert_eq!(links(&barrier.partial_chain)[0], (LinkRole::BranchOutcome, 7));
+    assert_eq!(
+        (barrier.kind, barrier.partial.len()),
+        (QueryKind::Barrier, 1)
+    );
+    assert_eq!(
+        links(&barrier.partial_chain)[0],
+        (LinkRole::BranchOutcome, 7)
+    );
     // After the loop all lanes are active, but d is from different iterations: an η with the loop's predicate.
     let after = item(&found, 23);
     assert!(after.partial.is_empty());
-    assert_eq!(links(&after.chain)[..2], [(LinkRole::Eta, 6), (LinkRole::BranchOutcome, 7)]);
+    assert_eq!(
+        links(&after.chain)[..2],
+        [(LinkRole::Eta, 6), (LinkRole::BranchOutcome, 7)]
+    );
 }
 
 #[test]
@@ -190,7 +232,8 @@ fn agreement_gives_the_same_answers_for_the_example() {
         ..WarpModel::default()
     };
     let launch = width();
-    let warp = WarpCfg::build(&code, &mut thread, &launch, &model).expect("the program is analysed");
+    let warp =
+        WarpCfg::build(&code, &mut thread, &launch, &model).expect("the program is analysed");
     let dependence = Dependence::compute(&thread);
     let found = Divergence::analyse(&code, &thread, &dependence, &launch);
     let agreement = AgreementAnalysis {
@@ -203,7 +246,10 @@ fn agreement_gives_the_same_answers_for_the_example() {
         assert_eq!(item.divergent, verdict.divergent, "{item:?}");
     }
     // SSY precedes each divergent branch, so lanes reconverge.
-    assert_eq!(find_missed_reconvergence(&code, &thread, &warp, &dependence), []);
+    assert_eq!(
+        find_missed_reconvergence(&code, &thread, &warp, &dependence),
+        []
+    );
 }
 
 #[test]
@@ -284,7 +330,11 @@ fn a_loop_left_inside_a_divergent_branch_is_left_in_different_iterations() {
     assert!(item(&found, 6).divergent.is_empty());
     assert!(item(&found, 7).divergent.is_empty());
     // Every lane executes 7 before it leaves, but not in each iteration.
-    let expected = [(LinkRole::Eta, 3), (LinkRole::BranchOutcome, 5), (LinkRole::Written, 0)];
+    let expected = [
+        (LinkRole::Eta, 3),
+        (LinkRole::BranchOutcome, 5),
+        (LinkRole::Written, 0),
+    ];
     assert_eq!(links(&item(&found, 10).chain), expected);
     assert!(item(&analysed(false), 10).divergent.is_empty());
 }
@@ -298,7 +348,13 @@ fn missed_reconvergence_is_reported() {
         .set(r(1), &[r(1)]) // 2, header
         .jump_if(0, 5)
         .set(r(2), &[])
-        .push(None, &[], &[p(1)], ValueDependence::Uniform, ControlEffect::Next) // 5: a vote
+        .push(
+            None,
+            &[],
+            &[p(1)],
+            ValueDependence::Uniform,
+            ControlEffect::Next,
+        ) // 5: a vote
         .jump_if(1, 2)
         .exit();
     let mut thread = ThreadCfg::build(&code, &Limits::default()).expect("the program is analysed");
@@ -306,7 +362,8 @@ fn missed_reconvergence_is_reported() {
         may_diverge: true,
         ..WarpModel::default()
     };
-    let warp = WarpCfg::build(&code, &mut thread, &width(), &model).expect("the program is analysed");
+    let warp =
+        WarpCfg::build(&code, &mut thread, &width(), &model).expect("the program is analysed");
     let dependence = Dependence::compute(&thread);
     let found = Divergence::analyse(&code, &thread, &dependence, &width());
     // Uniform among the lanes that vote together,
@@ -322,13 +379,18 @@ fn missed_reconvergence_is_reported() {
 fn a_callee_outside_the_file_makes_cells_divergent() {
     let code = Program::default()
         .set(r(1), &[])
-        .control(ControlEffect::Call(ControlTarget::External("outside".into())))
+        .control(ControlEffect::Call(ControlTarget::External(
+            "outside".into(),
+        )))
         .load(r(2), r(1))
         .exit();
     let found = analyse(&code);
     let chain = &item(&found, 2).chain;
     assert_eq!(links(chain), [(LinkRole::Callee, 1)]);
-    assert_eq!(chain.as_ref().map(|c| c.source), Some(DivergenceSource::Callee));
+    assert_eq!(
+        chain.as_ref().map(|c| c.source),
+        Some(DivergenceSource::Callee)
+    );
 }
 
 /// Analysis time of ten thousand blocks with joins of two hundred cells.

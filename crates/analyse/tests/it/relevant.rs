@@ -8,7 +8,8 @@ use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::values::{AbstractValue, Values};
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
-    BinaryOp, Cell, Code, ExecCondition, ControlEffect, Expr, Meaning, Op, OpIndex, ControlTarget, ValueDependence,
+    BinaryOp, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op, OpIndex,
+    ValueDependence,
 };
 use warpbound_simt::warp::CellSet;
 

@@ -112,9 +112,9 @@ fn totals_of_loops() {
     assert_eq!(totals, [Some(190), Some(7), Some(4), None]);
     let bounds = file.kernels()[0].bounds(&loops).expect("they exist");
     assert_eq!(bounds, [Some(19), Some(7), Some(4), Some(3)]);
-    let refused = |line: &str, what: &str| {
+    let refused = |line: &str, message: &str| {
         let refusal = parsed(&format!("loops = [\n{line}\n]")).expect_err(line);
-        assert_eq!(refusal, format!("f: line 5: {what}"));
+        assert_eq!(refusal, format!("f: line 5: {message}"));
     };
     refused(
         "{ at = \"0x8\", total = 0 }",

@@ -7,7 +7,8 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use warpbound_bound::{
-    Certificate, Effort, IntegerProgram, SolveOutcome, Relation, solve, verify, verify_infeasible, verify_ray,
+    Certificate, Effort, IntegerProgram, Relation, SolveOutcome, solve, verify, verify_infeasible,
+    verify_ray,
 };
 
 fn sample() -> (IntegerProgram, Certificate) {

@@ -3,7 +3,8 @@
 #![allow(clippy::panic, reason = "helpers of tests")]
 
 use warpbound_bound::{
-    Certified, Effort, IntegerProgram, SolveOutcome, Relation, evaluate, solve, verify, verify_infeasible,
+    Certified, Effort, IntegerProgram, Relation, SolveOutcome, evaluate, solve, verify,
+    verify_infeasible,
 };
 
 fn bounded(model: &IntegerProgram) -> Certified {
@@ -309,10 +310,10 @@ fn deep_nests_of_large_bounds_are_exact() {
 #[test]
 fn a_bound_beyond_128_bits_is_refused_and_never_wraps() {
     let outcome = solve(&nest(5, 1_000_000_000, 32), Effort::default());
-    let SolveOutcome::SolverFailed(why) = outcome else {
+    let SolveOutcome::SolverFailed(diagnostic) = outcome else {
         panic!("{outcome:?}");
     };
-    assert!(why.message.contains("128 bits"), "{why}");
+    assert!(diagnostic.message.contains("128 bits"), "{diagnostic}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::generate::{Graph, Random, Region};
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, constraint, microlp, variable};
 use num_traits::ToPrimitive;
 use warpbound_bound::{
-    Effort, IntegerProgram, SolveOutcome, Relation, evaluate, solve, verify, verify_infeasible,
+    Effort, IntegerProgram, Relation, SolveOutcome, evaluate, solve, verify, verify_infeasible,
 };
 
 /// A model with small numbers whose variables are at most `most`.

@@ -340,7 +340,7 @@ fn facts_about_calls() {
         calls("{ name = \"vprintf\", instructions = 400 },"),
     );
     assert!(
-        said.ends_with("the kernel calls no vprintf, or knows its code"),
+        said.ends_with("the kernel calls no vprintf outside the file"),
         "{said}"
     );
     for (name, line, said) in [

@@ -228,7 +228,7 @@ fn an_interrupt_leaves_nothing_half_written() {
     );
 }
 
-/// What is there already keeps its kind: a link its target, a device its nature, and a new file may be read by all
+/// An existing link keeps its target, an existing device stays a device, and a new file may be read by all
 /// whom the umask lets.
 #[cfg(unix)]
 #[test]

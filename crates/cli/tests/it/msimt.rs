@@ -35,7 +35,7 @@ struct Row {
     launch: String,
     threads: u64,
     width: u64,
-    /// `None`: the run fails.
+    /// Simulated cycles; `None` if the run fails.
     cycles: Option<u64>,
 }
 

@@ -114,7 +114,7 @@ const RELOCATABLE: &str = concat!(
     "/../load/tests/data/features_relocatable.sm_61.cubin"
 );
 
-/// As nvdisasm 12.4 prints the same file.
+/// Output of nvdisasm 12.4 for the same file.
 #[test]
 fn relocated_operands() {
     for style in ["columns", "nvdisasm"] {

@@ -38,7 +38,7 @@ pub enum Claim {
     Node,
     /// The lanes of a group hold equal values in a cell (`warp-cfg-2023` 3.3).
     Agreement,
-    /// Only entries of the stack graph are on the stack, in its order (3.1).
+    /// The stack contains only entries of the stack graph, in its order (3.1).
     Stack,
     /// Relations between groups of lanes (3.2).
     Relation,
@@ -203,11 +203,12 @@ impl<'a> Claims<'a> {
             .is_some_and(|&first| first <= op)
     }
 
-    fn entry_id(&self, stage: &StackEntry<ClaimPoint>) -> Option<EntryId> {
+    /// Returns the abstract entry that a stack entry belongs to, if the analyses know one.
+    fn entry_id(&self, entry: &StackEntry<ClaimPoint>) -> Option<EntryId> {
         self.flow.thread.space.entries.find(EntrySite {
-            pushed_by: self.node_around(stage.pushed_by)?,
-            resume: self.node_of(stage.next)?,
-            tag: stage.tag,
+            pushed_by: self.node_around(entry.pushed_by)?,
+            resume: self.node_of(entry.next)?,
+            tag: entry.tag,
             reconvergence: None,
         })
     }
@@ -223,15 +224,15 @@ impl<'a> Claims<'a> {
         let Some(top) = stack.top() else {
             return;
         };
-        let mut tell = |claim, message| {
+        let mut add = |claim, message| {
             let at = top.next.op;
             found.push(Violation { claim, at, message });
         };
         let node = self.node_around(top.next);
         let state = node.and_then(|here| Some((here, self.flow.warp.state(here)?)));
         let Some((here, state)) = state else {
-            let message = "no node of the graph that a warp executes lies here".to_owned();
-            return tell(Claim::Node, message);
+            let message = "the graph has no node here that a warp executes".to_owned();
+            return add(Claim::Node, message);
         };
         let first = self.flow.thread.space.block(here).first;
         let nth = top.next.op.index() - first.index();
@@ -240,8 +241,8 @@ impl<'a> Claims<'a> {
             .get(here.index())
             .and_then(|l| l.get(nth))
         else {
-            let message = "no operation of the node's block lies here".to_owned();
-            return tell(Claim::Node, message);
+            let message = "the block of the node has no operation here".to_owned();
+            return add(Claim::Node, message);
         };
         let disagreed = |agreed: &CellSet, mask| -> Vec<Cell> {
             let cells = agreed.iter().map_while(Cell::from_index);
@@ -249,41 +250,41 @@ impl<'a> Claims<'a> {
         };
         for cell in disagreed(agreed, top.mask) {
             let message = format!("the active lanes are claimed to agree on {cell}");
-            tell(Claim::Agreement, message);
+            add(Claim::Agreement, message);
         }
         if nth > 0 {
             return;
         }
         let mut groups = vec![(ACTIVE, top.mask)];
         let mut ids = Vec::new();
-        for stage in stack.pending().iter().rev() {
-            let id = self.entry_id(stage);
+        for entry in stack.pending().iter().rev() {
+            let id = self.entry_id(entry);
             let slot = id.and_then(|id| state.stack().slot(id));
             let (Some(id), Some(slot)) = (id, slot) else {
                 let message = format!(
                     "a {} is on the stack, which is claimed to be impossible",
-                    entry_text(stage)
+                    entry_text(entry)
                 );
-                return tell(Claim::Stack, message);
+                return add(Claim::Stack, message);
             };
             ids.push(id);
             if ids.len() > MAX_DEPTH {
                 continue;
             }
-            groups.push((slot, stage.mask));
-            for cell in disagreed(state.agreement(slot), stage.mask) {
-                let lanes = entry_text(stage);
+            groups.push((slot, entry.mask));
+            for cell in disagreed(state.agreement(slot), entry.mask) {
+                let lanes = entry_text(entry);
                 let message = format!("the lanes of a {lanes} are claimed to agree on {cell}");
-                tell(Claim::Agreement, message);
+                add(Claim::Agreement, message);
             }
         }
-        check_nesting(stack, &mut tell);
+        check_nesting(stack, &mut add);
         if !state.stack().contains(&ids) {
             let message = "the entries on the stack have an order that is claimed to be impossible"
                 .to_owned();
-            tell(Claim::Stack, message);
+            add(Claim::Stack, message);
         }
-        check_relations(state, &groups, &mut tell);
+        check_relations(state, &groups, &mut add);
     }
 
     /// Checks the step that a warp has taken from the last operation of a block. `exhausted`: all lanes have left the
@@ -299,7 +300,7 @@ impl<'a> Claims<'a> {
             return;
         };
         let at = top.next.op;
-        let mut tell = |claim, message| found.push(Violation { claim, at, message });
+        let mut add = |claim, message| found.push(Violation { claim, at, message });
         let Some(here) = self.node_around(top.next) else {
             // `check_state` has reported it.
             return;
@@ -315,17 +316,17 @@ impl<'a> Claims<'a> {
         };
         if next.is_some() && to.is_none() {
             let message = format!("the step to {target} is no edge: no node begins there");
-            return tell(Claim::Edge, message);
+            return add(Claim::Edge, message);
         }
         // `Via::Resume` names the entry that the pop made active (SOUNDNESS 4.1); `Via::Walk` is a step of active lanes.
         let via = if exhausted && to.is_some() {
             // The entry that runs now, as it was before the pop made it the active one.
-            let stage = before.pending().get(after.pending().len()).or(before.top());
-            match stage.and_then(|stage| self.entry_id(stage)) {
+            let entry = before.pending().get(after.pending().len()).or(before.top());
+            match entry.and_then(|entry| self.entry_id(entry)) {
                 Some(id) => Via::Resume(id),
                 None => {
                     let message = format!("the step to {target} is no edge: it resumes no entry");
-                    return tell(Claim::Edge, message);
+                    return add(Claim::Edge, message);
                 }
             }
         } else {
@@ -333,13 +334,13 @@ impl<'a> Claims<'a> {
         };
         let mut pushed = Vec::new();
         if !exhausted {
-            for stage in after.pending().iter().skip(before.pending().len()) {
-                match self.entry_id(stage) {
+            for entry in after.pending().iter().skip(before.pending().len()) {
+                match self.entry_id(entry) {
                     Some(id) => pushed.push(id),
                     None => {
                         let message =
-                            format!("it pushes a {}, which is no entry", entry_text(stage));
-                        tell(Claim::Stack, message);
+                            format!("it pushes a {}, which is no entry", entry_text(entry));
+                        add(Claim::Stack, message);
                     }
                 }
             }
@@ -360,7 +361,7 @@ impl<'a> Claims<'a> {
                 n => format!(" with {n} pushed"),
             };
             let message = format!("the step to {target} {manner}{with} is no edge");
-            tell(Claim::Edge, message);
+            add(Claim::Edge, message);
         }
         // Count rows count pushes by edge, so an edge without the push must not stand for one with it.
         let exact = steps()
@@ -368,7 +369,7 @@ impl<'a> Claims<'a> {
             .any(|step| pushed.is_empty() == step.pushes.is_empty());
         if known && !exact {
             let message = format!("the pushes of the step to {target} are not on the edge");
-            tell(Claim::Edge, message);
+            add(Claim::Edge, message);
         }
     }
 
@@ -384,8 +385,9 @@ fn leads(step: &warpbound_simt::warp::WarpStep, to: Option<NodeId>, via: Via) ->
     step.to == to && step.via == via
 }
 
-fn entry_text(stage: &StackEntry<ClaimPoint>) -> String {
-    match stage.tag {
+/// Formats the kind of a stack entry for messages.
+fn entry_text(entry: &StackEntry<ClaimPoint>) -> String {
+    match entry.tag {
         Tag::Nil => "group of pending lanes".to_owned(),
         tag => format!("{} entry", tag.name()),
     }
@@ -393,7 +395,7 @@ fn entry_text(stage: &StackEntry<ClaimPoint>) -> String {
 
 /// Checks the nesting of lanes that `StackGraph::filter` relies on: a pending group is disjoint from the lanes above
 /// it, a tagged entry contains them.
-fn check_nesting(stack: &ActivationStack<ClaimPoint>, tell: &mut dyn FnMut(Claim, String)) {
+fn check_nesting(stack: &ActivationStack<ClaimPoint>, add: &mut dyn FnMut(Claim, String)) {
     let deeper = stack.pending().len().saturating_sub(MAX_DEPTH);
     for (depth, lower) in stack.pending().iter().enumerate().skip(deeper) {
         let above = stack.pending().iter().skip(depth + 1).chain(stack.top());
@@ -403,15 +405,16 @@ fn check_nesting(stack: &ActivationStack<ClaimPoint>, tell: &mut dyn FnMut(Claim
         };
         if !above.into_iter().all(nested) {
             let message = format!("the lanes of a {} are not nested", entry_text(lower));
-            tell(Claim::Stack, message);
+            add(Claim::Stack, message);
         }
     }
 }
 
+/// Checks the claimed relations between all pairs of groups (`warp-cfg-2023` 3.2).
 fn check_relations(
     state: &WarpState,
     groups: &[(usize, Mask)],
-    tell: &mut dyn FnMut(Claim, String),
+    add: &mut dyn FnMut(Claim, String),
 ) {
     for (i, &(a, lanes_a)) in groups.iter().enumerate() {
         for (j, &(b, lanes_b)) in groups.iter().enumerate() {
@@ -435,7 +438,7 @@ fn check_relations(
             for (relation, holds, words) in holds {
                 if claimed.has(relation) && !holds {
                     let message = format!("group {a} of lanes is claimed to be {words} group {b}");
-                    tell(Claim::Relation, message);
+                    add(Claim::Relation, message);
                 }
             }
         }

@@ -31,6 +31,7 @@ impl LoopIndex {
         }
     }
 
+    /// Returns the loops whose header a node is.
     fn headed_by(&self, node: NodeId) -> &[usize] {
         self.headed.get(node.index()).map_or(&[], Vec::as_slice)
     }

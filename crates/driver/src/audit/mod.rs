@@ -39,7 +39,7 @@ const MAX_LENGTH_RATIO: u64 = 16;
 
 /// Runs of an audit.
 #[derive(Clone, Copy, Debug)]
-pub struct AuditRuns {
+pub struct AuditOptions {
     /// Number of runs: the launch as given, then variations of it.
     pub runs: u64,
     /// Seed of the variations.
@@ -48,9 +48,9 @@ pub struct AuditRuns {
     pub max_instructions: Option<u64>,
 }
 
-impl Default for AuditRuns {
-    fn default() -> AuditRuns {
-        AuditRuns {
+impl Default for AuditOptions {
+    fn default() -> AuditOptions {
+        AuditOptions {
             runs: 1,
             seed: 1,
             max_instructions: None,
@@ -216,7 +216,7 @@ impl Session {
         kernel: &Kernel,
         grid: &LaunchFile,
         options: &BoundOptions,
-        runs: &AuditRuns,
+        runs: &AuditOptions,
         mut ran: impl FnMut(u64),
     ) -> Result<AuditReport, Diagnostic> {
         let options = BoundOptions {
@@ -276,6 +276,7 @@ impl Session {
         Ok(report)
     }
 
+    /// Returns the report of an audit before its first run.
     fn empty_report(&self, kernel: &Kernel, grid: &LaunchFile, bound: &KernelBound) -> AuditReport {
         AuditReport {
             schema: AuditReport::SCHEMA,
@@ -317,6 +318,7 @@ struct Audit<'a> {
 }
 
 impl Audit<'_> {
+    /// Adds the observations of a run: violations, maxima and the fault.
     fn add(&mut self, run: u64, watched: MonitoredRun) {
         let MonitoredRun {
             observations: seen,
@@ -438,6 +440,7 @@ impl Audit<'_> {
         }
     }
 
+    /// Completes the report with findings, ratio and loops.
     fn finish(self) {
         let report = self.report;
         report.violations = self.findings.len() as u64 + self.further_violations;

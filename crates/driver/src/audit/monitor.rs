@@ -142,6 +142,7 @@ impl<'a> ClaimMonitor<'a> {
         })
     }
 
+    /// Records violations with their first warp, up to a maximum.
     fn record_violations(&mut self, found: Vec<Violation>, warp_id: WarpId) {
         for violation in found {
             let kept = &mut self.seen.violations;
@@ -182,8 +183,7 @@ impl<'a> ClaimMonitor<'a> {
                 let done =
                     apply_control(&mut warp.stack, &mut self.contexts, claims, op, taken, now);
                 if done {
-                    let leaves =
-                        matches!(op.control, ControlEffect::Pop(_) | ControlEffect::Exit);
+                    let leaves = matches!(op.control, ControlEffect::Pop(_) | ControlEffect::Exit);
                     // If all lanes of the running entry pop or exit, the next entry resumes; otherwise the step is one of these lanes.
                     let exhausted = leaves && taken == top.mask;
                     claims.check_step(&before, &warp.stack, exhausted, found);
@@ -203,6 +203,7 @@ impl<'a> ClaimMonitor<'a> {
         }
     }
 
+    /// Counts the header executions of the active lanes at the start of a block, and checks `never` statements.
     fn count_loops(&mut self, warp: &mut MonitoredWarp, issue: &Issue<'_>) {
         let Some(top) = warp.stack.top() else {
             return;
@@ -258,8 +259,8 @@ impl ExecutionListener for ClaimMonitor<'_> {
         let op = self.claims.code.get(issue.at);
         let leaves = op.is_some_and(|op| op.control == ControlEffect::Exit);
         // After the last lane exits, no further issue triggers the check of this step, so it happens here.
-        let mut stages = issue.stack().pending().iter().chain(issue.stack().top());
-        let all_leave = stages.all(|stage| stage.mask & !Mask::from(issue.taken) == 0);
+        let mut entries = issue.stack().pending().iter().chain(issue.stack().top());
+        let all_leave = entries.all(|entry| entry.mask & !Mask::from(issue.taken) == 0);
         if leaves && all_leave {
             if !warp.is_lost {
                 self.advance_warp(&mut warp, &ActivationStack::new(0, 0), &mut found);
@@ -369,14 +370,15 @@ fn lane_targets(
     before: &ActivationStack<ClaimPoint>,
     now: &ActivationStack<u32>,
 ) -> Vec<(OpIndex, Mask)> {
-    let parted = now.pending().iter().skip(before.pending().len());
-    let stages = parted.chain(now.top());
+    let split = now.pending().iter().skip(before.pending().len());
+    let entries = split.chain(now.top());
     let mut lane_targets: Vec<(OpIndex, Mask)> =
-        stages.map(|s| (OpIndex(s.next), s.mask)).collect();
+        entries.map(|s| (OpIndex(s.next), s.mask)).collect();
     lane_targets.reverse();
     lane_targets
 }
 
+/// Moves the active lanes to their targets: one entry, or one per group of lanes.
 fn split_lanes(
     stack: &mut ActivationStack<ClaimPoint>,
     lane_targets: Vec<(OpIndex, Mask)>,
@@ -395,14 +397,15 @@ fn split_lanes(
 /// Whether two stacks are equal except for calling contexts.
 fn is_same_stack(ours: &ActivationStack<ClaimPoint>, theirs: &ActivationStack<u32>) -> bool {
     let pending = ours.pending().iter().zip(theirs.pending());
-    let mut stages = pending.chain(ours.top().zip(theirs.top()));
+    let mut entries = pending.chain(ours.top().zip(theirs.top()));
     ours.pending().len() == theirs.pending().len()
         && ours.top().is_some() == theirs.top().is_some()
-        && stages.all(|(our, their)| {
+        && entries.all(|(our, their)| {
             our.next.op.0 == their.next && our.tag == their.tag && our.mask == their.mask
         })
 }
 
+/// Whether the lanes of a mask have equal values.
 fn all_equal(row: &[u32; LANES], mask: Mask) -> bool {
     let Some(&first) = row.get(mask.trailing_zeros() as usize) else {
         return true;

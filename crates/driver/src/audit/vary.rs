@@ -80,6 +80,7 @@ pub(super) fn variation(given: &LaunchFile, seed: u64) -> Variation {
     Variation { launch, order }
 }
 
+/// Fills a buffer with contents of a kind.
 fn fill(element: ElementType, bytes: &mut [u8], contents: Contents, rng: &mut Rng) {
     let size = element.size();
     let count = (bytes.len() / size) as u64;

@@ -221,6 +221,7 @@ fn kind_index(kind: AccessKind) -> usize {
     }
 }
 
+/// Counts a miss by the level that served it.
 fn count_miss(misses: &mut Misses, found: HitLevel) {
     match found {
         // A hit in the first level is no miss.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use warpbound_ir::{ControlEffect, Op, OpIndex};
 use warpbound_isa::{MemoryEffect, MemorySpace};
 use warpbound_report::functional::{
-    BranchCount, ClassCount, Issued, LineCount, MemoryCount, MnemonicCount,
+    BranchCount, ClassCount, IssueCounts, LineCount, MemoryCount, MnemonicCount,
 };
 use warpbound_simulate::functional::Counts;
 
@@ -23,9 +23,9 @@ impl<'a> InstructionStatistics<'a> {
     }
 
     /// Returns the issue counts of an operation.
-    fn issued_at(&self, at: usize) -> Issued {
+    fn issued_at(&self, at: usize) -> IssueCounts {
         let count = |counts: &[u64]| counts.get(at).copied().unwrap_or(0);
-        Issued {
+        IssueCounts {
             warp_instructions: count(&self.counts.issues),
             thread_instructions: count(&self.counts.active),
             executed_thread_instructions: count(&self.counts.executed),
@@ -37,7 +37,7 @@ impl<'a> InstructionStatistics<'a> {
     }
 
     /// Iterates over the issued operations in order of address.
-    fn issued_operations(&self) -> impl Iterator<Item = (usize, &'a Op, Issued)> {
+    fn issued_operations(&self) -> impl Iterator<Item = (usize, &'a Op, IssueCounts)> {
         let ops = self.prepared.code.ops.iter().enumerate();
         ops.map(|(at, op)| (at, op, self.issued_at(at)))
             .filter(|(_, _, issued)| issued.warp_instructions > 0)
@@ -52,8 +52,8 @@ impl<'a> InstructionStatistics<'a> {
     }
 
     /// Returns the totals over all operations.
-    pub(crate) fn total(&self) -> Issued {
-        let mut total = Issued::default();
+    pub(crate) fn total(&self) -> IssueCounts {
+        let mut total = IssueCounts::default();
         for (_, _, issued) in self.issued_operations() {
             total += issued;
         }
@@ -101,14 +101,14 @@ impl<'a> InstructionStatistics<'a> {
     }
 
     /// Groups operations by key, most frequent first; each group has its issue counts and divergences.
-    fn group_by<K: Ord>(&self, key: impl Fn(usize) -> K) -> Vec<(K, (Issued, u64))> {
-        let mut groups: BTreeMap<K, (Issued, u64)> = BTreeMap::new();
+    fn group_by<K: Ord>(&self, key: impl Fn(usize) -> K) -> Vec<(K, (IssueCounts, u64))> {
+        let mut groups: BTreeMap<K, (IssueCounts, u64)> = BTreeMap::new();
         for (at, _, issued) in self.issued_operations() {
             let (total, divergences) = groups.entry(key(at)).or_default();
             *total += issued;
             *divergences += self.diverged_at(at);
         }
-        let mut groups: Vec<(K, (Issued, u64))> = groups.into_iter().collect();
+        let mut groups: Vec<(K, (IssueCounts, u64))> = groups.into_iter().collect();
         // The sort is stable: equally frequent groups stay in the order of their keys.
         groups.sort_by_key(|(_, (issued, _))| std::cmp::Reverse(issued.warp_instructions));
         groups

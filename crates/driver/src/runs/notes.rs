@@ -8,7 +8,7 @@ use crate::Prepared;
 /// Returns the notes of a run in order of first occurrence.
 pub(crate) fn notes(prepared: &Prepared<'_>, counts: &Counts) -> Vec<RunNote> {
     let size = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
-    let spell = |note: &Note| {
+    let run_note = |note: &Note| {
         let (message, thread) = match note.kind {
             NoteKind::Unwritten { thread, address } => (
                 format!(
@@ -36,5 +36,5 @@ pub(crate) fn notes(prepared: &Prepared<'_>, counts: &Counts) -> Vec<RunNote> {
             times: note.times,
         }
     };
-    counts.notes.iter().map(spell).collect()
+    counts.notes.iter().map(run_note).collect()
 }

@@ -12,7 +12,7 @@ use warpbound_load::Kernel;
 use warpbound_machine::{
     GpuModel, MachineConfig, Occupancy, Parameter, ParameterSum, SchedulerPolicy, Selection,
 };
-use warpbound_report::functional::Issued;
+use warpbound_report::functional::IssueCounts;
 use warpbound_report::timed::{ParameterOverride, Spread, TimedReport};
 use warpbound_report::trace::TraceMetadata;
 use warpbound_simulate::functional::Counts;
@@ -108,7 +108,7 @@ pub enum RunProgress {
 }
 
 /// Receivers of events and progress of a simulation.
-pub struct Hooks<'a> {
+pub struct RunHooks<'a> {
     /// Output for a JSON line per event, see [`warpbound_report::events`].
     pub events: Option<&'a mut dyn Write>,
     /// Output for a file in the Trace Event Format.
@@ -161,11 +161,11 @@ impl Session {
         kernel: &Kernel,
         grid: &LaunchFile,
         options: &TimedOptions,
-        hooks: Hooks<'_>,
+        hooks: RunHooks<'_>,
     ) -> Result<TimedRun, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         let mut timed = TimedLaunch::new(self, &prepared, grid, options)?;
-        let Hooks {
+        let RunHooks {
             events,
             timeline,
             progress,
@@ -384,8 +384,8 @@ impl<'a> TimedLaunch<'a> {
 }
 
 /// Returns the totals over all operations.
-fn total(counts: &Counts) -> Issued {
-    Issued {
+fn total(counts: &Counts) -> IssueCounts {
+    IssueCounts {
         warp_instructions: counts.issued(),
         thread_instructions: counts.active.iter().sum(),
         executed_thread_instructions: counts.executed.iter().sum(),

@@ -5,7 +5,7 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::Session;
 use warpbound_launch::{LaunchFile};
 use warpbound_report::FunctionalReport;
-use warpbound_report::functional::Issued;
+use warpbound_report::functional::IssueCounts;
 
 fn run(file: &str, launch: &str) -> FunctionalReport {
     let file = format!("{file}.sm_61.cubin");
@@ -23,8 +23,8 @@ fn run(file: &str, launch: &str) -> FunctionalReport {
 
 /// All groupings have the same totals.
 fn check_sums(report: &FunctionalReport) {
-    let sum = |parts: Vec<Issued>| {
-        let mut sum = Issued::default();
+    let sum = |parts: Vec<IssueCounts>| {
+        let mut sum = IssueCounts::default();
         for part in parts {
             sum += part;
         }
@@ -93,7 +93,7 @@ fn accesses_of_a_matrix_product() {
     }
 }
 
-/// Of 0, 1, 2, ... each warp has even and odd numbers, and diverges once; of zeros it has even ones only.
+/// With 0, 1, 2, ... each warp has even and odd numbers, and diverges once; with zeros it has even ones only.
 #[test]
 fn divergence_of_an_if() {
     for (fill, divergences) in [("iota", 3), ("zeros", 0)] {
@@ -114,7 +114,7 @@ fn divergence_of_an_if() {
         assert_eq!(parted.len() as u64, divergences.min(1));
         for branch in parted {
             assert_eq!((branch.mnemonic.as_str(), branch.divergences), ("BRA", 3));
-            let Issued {
+            let IssueCounts {
                 warp_instructions,
                 thread_instructions,
                 executed_thread_instructions,

@@ -122,15 +122,15 @@ fn alternating(angle: u32, first: u64) -> u64 {
 fn sine_of_small(angle: u32) -> Exact {
     let radians = u128::from(angle) * u128::from(HALF_PI);
     // Leading bit at 62, for the product with at most 2^64.
-    let place = 127 - radians.leading_zeros().min(127) as i32;
-    let normal = if place > 62 {
-        radians >> (place - 62)
+    let leading = 127 - radians.leading_zeros().min(127) as i32;
+    let normal = if leading > 62 {
+        radians >> (leading - 62)
     } else {
-        radians << (62 - place)
+        radians << (62 - leading)
     };
     Exact {
         negative: false,
-        exponent: place - 62 - 63 - 23 - 64,
+        exponent: leading - 62 - 63 - 23 - 64,
         significand: normal * ((1 << 64) - u128::from(alternating(angle, 2))),
     }
 }

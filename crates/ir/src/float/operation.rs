@@ -167,7 +167,7 @@ impl FloatOp {
     #[inline]
     pub fn apply(self, words: [u32; FloatOp::MAX_WORDS]) -> u64 {
         let [a, b, c, ..] = words;
-        let wide = |place: usize| u64::from(words[place]) | u64::from(words[place + 1]) << 32;
+        let wide = |index: usize| u64::from(words[index]) | u64::from(words[index + 1]) << 32;
         let (x, y) = (wide(0), wide(2));
         let halves = [a, b, c].map(|word| word as u16);
         let [h, i, j] = halves;

@@ -65,20 +65,20 @@ impl Effects {
 
 fn form_effects(form: &Form, names: &Names, instr: &Instr) -> Effects {
     let word = instr.bits();
-    let does = &form.effects;
+    let declared = &form.effects;
     let mut out = Effects {
         guard: operand::guard(form, word),
         cc_test: CcTest::TRUE,
         reads: Vec::new(),
         writes: Vec::new(),
         flow: InstrFlow::Next,
-        access: does.access.map(|(space, loads, stores)| MemoryEffect {
+        access: declared.access.map(|(space, loads, stores)| MemoryEffect {
             space,
             loads,
             stores,
         }),
         source: source(form, word),
-        barrier: does.barrier,
+        barrier: declared.barrier,
     };
     let mut target = None;
     for piece in form.template.pieces() {
@@ -112,19 +112,20 @@ fn form_effects(form: &Form, names: &Names, instr: &Instr) -> Effects {
             Piece::Literal(_) => {}
         }
     }
-    if does.reads_cc {
+    if declared.reads_cc {
         out.reads.push(Reg::Cc);
     }
     restrict_pred_mask(form, word, &mut out);
-    if let Some(range) = does.quad_mask {
+    if let Some(range) = declared.quad_mask {
         // Lanes outside the quad mask keep the old value, so the result depends on it and on the lane.
         if word.field(range) != (1 << range.width()) - 1 {
             out.source = ValueSource::Lane;
             out.reads.extend(out.writes.clone());
         }
     }
-    out.flow = flow(does.flow, target, instr);
-    let refused = does.refuse_bit.is_some_and(|bit| word.bit(bit));
+    out.flow = flow(declared.flow, target, instr);
+    // A branch on state that no cell represents may go anywhere, so analyses must refuse it.
+    let refused = declared.refuse_bit.is_some_and(|bit| word.bit(bit));
     if refused || out.flow != InstrFlow::Next && !out.cc_test.depends_on_cc_only() {
         out.flow = InstrFlow::Unsupported;
     }

@@ -92,7 +92,7 @@ impl Form {
     /// Parses a row; the error names the column that cannot be parsed.
     pub(crate) fn parse(head: &Head) -> Result<Form, String> {
         let mut columns = head.line().splitn(3, '|').skip(1);
-        let (Some(does), Some(template)) = (columns.next(), columns.next()) else {
+        let (Some(effects), Some(template)) = (columns.next(), columns.next()) else {
             return Err("three columns expected".to_string());
         };
         let template = Template::parse(template.trim_ascii())?;
@@ -103,7 +103,7 @@ impl Form {
             value: head.value,
             archs: head.archs,
             timing: parse_timing(timing).ok_or_else(|| format!("bad timing `{timing}`"))?,
-            effects: parse_effects(does)?,
+            effects: parse_effects(effects)?,
             template,
             name_fields: spelled,
         })
@@ -157,38 +157,38 @@ fn parse_range(text: &str) -> Option<BitRange> {
 }
 
 fn parse_effects(text: &str) -> Result<RowEffects, String> {
-    let mut does = RowEffects::default();
+    let mut effects = RowEffects::default();
     for word in text.split_whitespace() {
-        parse_effect(word, &mut does).ok_or_else(|| format!("cannot read `{word}`"))?;
+        parse_effect(word, &mut effects).ok_or_else(|| format!("cannot read `{word}`"))?;
     }
-    Ok(does)
+    Ok(effects)
 }
 
-fn parse_effect(word: &str, does: &mut RowEffects) -> Option<()> {
+fn parse_effect(word: &str, effects: &mut RowEffects) -> Option<()> {
     let (name, value) = word.split_once(':').unwrap_or((word, ""));
     match name {
         "-" => {}
-        "lane" => does.origin = Origin::Lane,
-        "memory" => does.origin = Origin::Memory,
-        "uniform" => does.origin = Origin::Uniform,
-        "special" => does.origin = Origin::Special(parse_range(value)?),
-        "rcc" => does.reads_cc = true,
-        "refuse" => does.refuse_bit = Some(value.parse().ok()?),
-        "zero" => does.zero_bits = Some(parse_range(value)?),
-        "quad" => does.quad_mask = Some(parse_range(value)?),
-        "noguard" => does.unguarded = true,
-        "illegal" => does.illegal = true,
-        "bar" => does.barrier = true,
-        "branch" => does.flow = FlowKind::Branch,
-        "brx" => does.flow = FlowKind::BranchRegister,
-        "jmx" => does.flow = FlowKind::JumpRegister,
-        "call" => does.flow = FlowKind::Call,
-        "exit" => does.flow = FlowKind::Exit,
-        "unsupported" => does.flow = FlowKind::Unsupported,
-        "push" => does.flow = FlowKind::Push(parse_token(value)?),
-        "pop" => does.flow = FlowKind::Pop(parse_token(value)?),
+        "lane" => effects.origin = Origin::Lane,
+        "memory" => effects.origin = Origin::Memory,
+        "uniform" => effects.origin = Origin::Uniform,
+        "special" => effects.origin = Origin::Special(parse_range(value)?),
+        "rcc" => effects.reads_cc = true,
+        "refuse" => effects.refuse_bit = Some(value.parse().ok()?),
+        "zero" => effects.zero_bits = Some(parse_range(value)?),
+        "quad" => effects.quad_mask = Some(parse_range(value)?),
+        "noguard" => effects.unguarded = true,
+        "illegal" => effects.illegal = true,
+        "bar" => effects.barrier = true,
+        "branch" => effects.flow = FlowKind::Branch,
+        "brx" => effects.flow = FlowKind::BranchRegister,
+        "jmx" => effects.flow = FlowKind::JumpRegister,
+        "call" => effects.flow = FlowKind::Call,
+        "exit" => effects.flow = FlowKind::Exit,
+        "unsupported" => effects.flow = FlowKind::Unsupported,
+        "push" => effects.flow = FlowKind::Push(parse_token(value)?),
+        "pop" => effects.flow = FlowKind::Pop(parse_token(value)?),
         "access" => {
-            let (space, how) = value.split_once(':')?;
+            let (space, kind) = value.split_once(':')?;
             let space = match space {
                 "global" => MemorySpace::Global,
                 "shared" => MemorySpace::Shared,
@@ -200,7 +200,7 @@ fn parse_effect(word: &str, does: &mut RowEffects) -> Option<()> {
                 "attribute" => MemorySpace::Attribute,
                 _ => return None,
             };
-            does.access = Some(match how {
+            effects.access = Some(match kind {
                 "ld" => (space, true, false),
                 "st" => (space, false, true),
                 "rw" => (space, true, true),

@@ -10,7 +10,7 @@ use warpbound_base::Bits;
 
 /// Instruction table of Maxwell and Pascal.
 ///
-/// Masks and values of the rows are parsed at compile time ([`super::rows`]). The rest of a row is parsed when a word
+/// Masks and values of the rows are parsed at compile time (module `rows`). The rest of a row is parsed when a word
 /// first matches it: a short listing needs few rows, and parsing all of them would take most of its time.
 #[derive(Debug)]
 pub struct Table {

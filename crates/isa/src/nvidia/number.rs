@@ -9,8 +9,8 @@ pub(crate) fn push_hex(out: &mut String, n: i64) {
 /// Appends hexadecimal digits, at least `least` of them.
 pub(crate) fn push_hex_digits(out: &mut String, n: u64, least: u32) {
     let digits = (64 - n.leading_zeros()).div_ceil(4).max(least);
-    for place in (0..digits).rev() {
-        let digit = (n.checked_shr(4 * place).unwrap_or(0) & 15) as u8;
+    for index in (0..digits).rev() {
+        let digit = (n.checked_shr(4 * index).unwrap_or(0) & 15) as u8;
         out.push(char::from(if digit < 10 {
             b'0' + digit
         } else {

@@ -54,14 +54,14 @@ fn every_marked_register_is_among_the_effects() {
             }
             forms.extend(instr.form);
         }
-        let wanted = table
+        let expected = table
             .forms()
             .filter(|(_, form)| form.exists_on(arch) && form.is_instruction())
             .count();
         // Control-flow forms are missing: the tool marks the registers that the code after them uses.
         assert!(
-            forms.len() + 60 > wanted,
-            "{arch}: words of {} forms, the table has {wanted}",
+            forms.len() + 60 > expected,
+            "{arch}: words of {} forms, the table has {expected}",
             forms.len()
         );
     }

@@ -353,6 +353,7 @@ fn random_buffers() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table: one row per refusal")]
 fn refused_contents() {
     for (text, message) in [
         ("fill = \"ones\"", "line 5: unknown variant `ones`"),
@@ -550,6 +551,11 @@ fn expected_contents() {
         read("output = \"out.npy\"").unwrap().output.as_deref(),
         Some("out.npy")
     );
+}
+
+#[test]
+fn refused_expected_contents() {
+    let read = |text: &str| buffer(&format!("type = \"f32\"\nshape = [2]\n{text}"), &[]);
     for (text, message) in [
         (
             "expect = [1]",

@@ -4,7 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use warpbound_machine::{GpuModel, Domain, Parameter, Selection, SlowEnd, Provenance, ParameterSum, Unit};
+use warpbound_machine::{
+    Domain, GpuModel, Parameter, ParameterSum, Provenance, Selection, SlowEnd, Unit,
+};
 
 const TX2: &str = include_str!("../../../../machine/nvidia/jetson-tx2.toml");
 
@@ -109,8 +111,9 @@ fn parameters_of_the_publications() {
     assert_eq!(row(P::SmCount), [2, 20, 56, 24]);
     assert_eq!(row(P::SmSchedulers), [4, 4, 2, 4]);
     // pastis-2022, III.B; Jia et al., Table 3.1: 23 (P4), 24 (P100), 23 (M60).
-    let load =
-        |device: &warpbound_machine::MachineConfig| device[P::SharedLatency] + device[P::SharedBase32];
+    let load = |device: &warpbound_machine::MachineConfig| {
+        device[P::SharedLatency] + device[P::SharedBase32]
+    };
     assert_eq!(devices.each_ref().map(load), [23, 23, 24, 23]);
     // Jia et al., Table 3.1: coverage of the TLBs of P4, P100 and M60, in MB.
     let cover = |entries, page| {
@@ -399,6 +402,7 @@ fn incomplete_ranges_are_refused() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table: one row per case")]
 fn invalid_machines_are_refused() {
     for &parameter in Parameter::ALL {
         let wrong: &[&str] = match parameter.domain() {
@@ -512,14 +516,16 @@ fn machines_with_too_large_tables_are_refused() {
 fn selections_are_in_range_and_distinct() {
     for name in GpuModel::names() {
         let device = GpuModel::built_in(name).unwrap();
-        let [least, typical, most] =
-            [Selection::Least, Selection::Typical, Selection::Most].map(|config| device.select(config));
+        let [least, typical, most] = [Selection::Least, Selection::Typical, Selection::Most]
+            .map(|config| device.select(config));
         for &parameter in Parameter::ALL {
             let range = device.range(parameter);
             let selected = [least[parameter], typical[parameter], most[parameter]];
             assert_eq!(selected, range.stated());
         }
-        let selections: Vec<_> = (0..200).map(|seed| device.select(Selection::Seed(seed))).collect();
+        let selections: Vec<_> = (0..200)
+            .map(|seed| device.select(Selection::Seed(seed)))
+            .collect();
         for (seed, config) in selections.iter().enumerate() {
             assert_eq!(*config, device.select(Selection::Seed(seed as u64)));
             for &parameter in Parameter::ALL {
@@ -544,7 +550,9 @@ fn selections_are_in_range_and_distinct() {
         }
     }
     let device = GpuModel::built_in("p100").unwrap();
-    let other = device.select(Selection::Typical).with(Parameter::LatencyAlu, 9);
+    let other = device
+        .select(Selection::Typical)
+        .with(Parameter::LatencyAlu, 9);
     assert_eq!(other[Parameter::LatencyAlu], 9);
     assert_eq!(
         other.with(Parameter::LatencyAlu, 6),
@@ -557,7 +565,10 @@ fn selections_are_in_range_and_distinct() {
 fn slow_and_fast_are_ends() {
     for name in GpuModel::names() {
         let device = GpuModel::built_in(name).unwrap();
-        let (slow, fast) = (device.select(Selection::Slow), device.select(Selection::Fast));
+        let (slow, fast) = (
+            device.select(Selection::Slow),
+            device.select(Selection::Fast),
+        );
         slow.check().unwrap();
         fast.check().unwrap();
         for &parameter in Parameter::ALL {
@@ -572,7 +583,10 @@ fn slow_and_fast_are_ends() {
             assert!(!is_size || parameter.slow_end() == SlowEnd::Each);
             match parameter.unit() {
                 Unit::BytesPerKilocycle => assert_eq!(parameter.slow_end(), SlowEnd::Low),
-                Unit::Cycles => assert!(!matches!(parameter.slow_end(), SlowEnd::Low | SlowEnd::Each)),
+                Unit::Cycles => assert!(!matches!(
+                    parameter.slow_end(),
+                    SlowEnd::Low | SlowEnd::Each
+                )),
                 _ => {}
             }
         }

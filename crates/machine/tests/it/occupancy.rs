@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use warpbound_machine::{GpuModel, Limit, Occupancy, Parameter, Selection, MachineConfig, BlockResources};
+use warpbound_machine::{
+    BlockResources, GpuModel, Limit, MachineConfig, Occupancy, Parameter, Selection,
+};
 
 fn machine(name: &str) -> MachineConfig {
     GpuModel::built_in(name).unwrap().select(Selection::Typical)
@@ -75,6 +77,7 @@ fn other_chips_have_other_limits() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table: one row per case")]
 fn a_block_that_fits_nowhere_says_why() {
     let tx2 = machine("jetson-tx2");
     let small = |parameter, value| tx2.clone().with(parameter, value);
@@ -173,7 +176,12 @@ fn a_block_that_fits_nowhere_says_why() {
 }
 
 /// Number of blocks by NVIDIA's rules, without resources that are subtracted one by one.
-fn blocks_by_nvidias_rules(machine: &MachineConfig, threads: u64, registers: u64, shared: u64) -> u64 {
+fn blocks_by_nvidias_rules(
+    machine: &MachineConfig,
+    threads: u64,
+    registers: u64,
+    shared: u64,
+) -> u64 {
     use Parameter as P;
     let up = |count: u64, step: u64| count.div_ceil(step) * step;
     let parts = machine[P::WarpStep];
@@ -198,7 +206,8 @@ fn blocks_by_nvidias_rules(machine: &MachineConfig, threads: u64, registers: u64
     blocks
 }
 
-/// The rules above, and blocks subtracted one by one until none fits, for block sizes and register counts in all combinations.
+/// The rules above, and blocks subtracted one by one until none fits, for block sizes and register counts in all
+/// combinations.
 #[test]
 fn subtracted_blocks_agree_with_the_rules() {
     for name in GpuModel::names() {

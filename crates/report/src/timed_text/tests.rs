@@ -1,7 +1,7 @@
 //! Tests of the text of a constructed report.
 
 use super::*;
-use crate::functional::Issued;
+use crate::functional::IssueCounts;
 use crate::table::WIDTH;
 use crate::timed::{
     LineTime, MemoryTraffic, OccupancyReport, SearchedParameter, Sensitivity, SharedCount,
@@ -89,7 +89,7 @@ fn sample() -> TimedReport {
         cycles: of,
         clock_khz: 1_733_000,
         milliseconds: of as f64 / 1_733_000.0,
-        issued: Issued {
+        issued: IssueCounts {
             warp_instructions: 2_180_096,
             thread_instructions: 69_763_072,
             executed_thread_instructions: 69_000_000,
@@ -277,8 +277,8 @@ fn numbers_that_were_set_are_named() {
     ];
     let text = report.text(false);
     let (one, two) = ("dram.bandwidth 1000000", "instead of 45923");
-    let said = format!("  with {one} {two}, {one} {two},\n  {one} {two}, {one} {two}\n");
-    assert_eq!(text.replace(&said, ""), without, "{text}");
+    let excerpt = format!("  with {one} {two}, {one} {two},\n  {one} {two}, {one} {two}\n");
+    assert_eq!(text.replace(&excerpt, ""), without, "{text}");
     assert_ne!(text, without);
 }
 
@@ -287,14 +287,14 @@ fn numbers_that_were_set_are_named() {
 fn numbers_that_were_tried_are_named() {
     let mut report = sample();
     report.selection = "slow".to_owned();
-    let said = |report: &TimedReport| {
+    let excerpt = |report: &TimedReport| {
         let text = report.text(false);
         let begin = text.find("with the slow end of each number");
         let rest = begin.map_or("", |begin| &text[begin..]);
         let lines = rest.lines().take_while(|line| !line.is_empty());
         lines.map(str::trim).collect::<Vec<&str>>().join(" ")
     };
-    assert_eq!(said(&report), "");
+    assert_eq!(excerpt(&report), "");
     let number = |name: &str, value| SearchedParameter {
         name: name.to_owned(),
         value,
@@ -306,11 +306,15 @@ fn numbers_that_were_tried_are_named() {
         skipped: Vec::new(),
     });
     let typical = "with the slow end of each number; of 1 number without one, tried one by one, the slowest value is the typical one";
-    assert!(said(&report).starts_with(typical), "{}", said(&report));
+    assert!(
+        excerpt(&report).starts_with(typical),
+        "{}",
+        excerpt(&report)
+    );
     report.selection_search = Some(SelectionSearch {
         numbers: vec![number("l2.slices", 2), number("l1.units", 4)],
         skipped: vec!["l1.bytes".to_owned()],
     });
     let two = "with the slow end of each number; of 2 numbers without one, tried one by one, the slowest value: l2.slices 2; typical, as the run is long: l1.bytes";
-    assert!(said(&report).starts_with(two), "{}", said(&report));
+    assert!(excerpt(&report).starts_with(two), "{}", excerpt(&report));
 }

@@ -1,8 +1,8 @@
 //! Events: the only output of the timing model.
 //!
 //! Statistics, timelines, event files, the accounting of cycles and the check of the issue rules are listeners. An
-//! event serialises as the event file has it: its kind in `event`, then its fields. The instruction that an event is
-//! about is not among them, since only the listener knows its name, see [`Event::instruction`].
+//! event serialises as the event file has it: its kind in `event`, then its fields. The instruction of an event is
+//! not among the fields, as events have only its index; see [`Event::instruction`].
 
 use serde::{Serialize, Serializer};
 use warpbound_ir::OpIndex;

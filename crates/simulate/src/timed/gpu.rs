@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use warpbound_base::{Cycles, Observed};
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
+use warpbound_launch::{GlobalMemory, Launch};
 use warpbound_machine::{BlockResources, Parameter};
 
 use super::dispatch::{Dispatcher, KernelId, KernelLaunch, Priority, Stream};
@@ -23,7 +24,6 @@ use super::sm::{GpuContext, Sm};
 use super::warp::Tracking;
 use super::{Caches, Interlock, Setup, TimedResult};
 use crate::functional::{Counts, Fault, FaultKind, Program};
-use warpbound_launch::{GlobalMemory, Launch};
 
 /// Blocks that were assigned to an SM and have not started.
 #[derive(Clone, Default)]

@@ -37,11 +37,11 @@ mod warp;
 use warpbound_base::{Named, Observed};
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
+use warpbound_launch::{GlobalMemory, Launch};
 use warpbound_machine::{MachineConfig, Parameter, SchedulerPolicy};
 
 pub use crate::functional::AccessKind;
 use crate::functional::{Counts, Fault};
-use warpbound_launch::{GlobalMemory, Launch};
 
 pub use event::{
     Event, EventListener, HitLevel, Silent, Stall, StallCycles, WarpPlace, format_mask, path_name,

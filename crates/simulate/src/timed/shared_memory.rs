@@ -52,7 +52,7 @@ pub(super) struct Banks {
 pub(super) struct Transactions {
     /// Number of transactions.
     pub(super) all: u32,
-    /// Those due to bank conflicts: threads of a pool that request different words of one bank.
+    /// Transactions due to bank conflicts: threads of a pool request different words of one bank.
     pub(super) conflicts: u32,
 }
 

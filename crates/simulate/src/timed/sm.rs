@@ -6,6 +6,7 @@
 //! scoreboards, from which the first possible issue of the next instruction follows.
 
 use warpbound_ir::OpIndex;
+use warpbound_launch::{GlobalMemory, Launch, Size};
 use warpbound_machine::Parameter;
 use warpbound_simt::concrete::StackEntry;
 
@@ -23,7 +24,6 @@ use super::shared_memory::SharedSection;
 use super::warp::{Tracking, Warp};
 use super::{Interlock, Setup};
 use crate::functional::{Block, ClockRegister, Counts, ExecContext, Fault, Program};
-use warpbound_launch::{GlobalMemory, Launch, Size};
 
 /// State of a run that all SMs share.
 pub(super) struct GpuContext<'a, 'r, L> {
@@ -88,11 +88,11 @@ pub(super) struct Sm<'r> {
 
 /// State of a warp after an instruction.
 enum After {
-    /// It has a next instruction, which may issue in the same cycle with `pairs`.
+    /// The warp has a next instruction, which may issue in the same cycle if `pairs` is set.
     Continues { pairs: bool },
-    /// It has arrived at a barrier of its block, and may wait there.
+    /// The warp has arrived at a barrier of its block, where it may wait.
     Arrives { resident: usize },
-    /// It has exited.
+    /// The warp has exited.
     Exits,
 }
 
@@ -274,7 +274,7 @@ impl<'r> Sm<'r> {
             waited: warp.stalls,
         };
         gpu.listener.event(now, &event);
-        // It exists, as it has been executed.
+        // Executed instructions have a timing: the code has one for each operation.
         let Some(timing) = gpu.timings.get(at as usize) else {
             return Ok(After::Exits);
         };

@@ -37,7 +37,7 @@ pub(super) struct Warp {
 pub(super) struct Tracking {
     /// A register scoreboard decides when operands are ready.
     pub(super) cells: bool,
-    /// Some instruction waits for the count of a scoreboard.
+    /// The code has `DEPBAR` instructions, which wait for counts of scoreboards.
     pub(super) counts: bool,
 }
 
@@ -74,7 +74,7 @@ impl Warp {
     }
 
     /// Delays the warp until a cycle. The cycles after the current `ready` are charged to `reason`, so that every cycle
-    /// has one reason: the first that delays the warp beyond it.
+    /// has one reason: the first one that delays the warp past that cycle.
     #[inline(always)]
     pub(super) fn wait(&mut self, until: u64, reason: Stall) {
         if until > self.ready {

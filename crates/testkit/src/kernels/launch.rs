@@ -1,5 +1,5 @@
 use warpbound_launch::{
-    ElementType, Expected, ImageBinding, AddressMode, LaunchBuffer, LaunchFile, LaunchParam,
+    AddressMode, ElementType, Expected, ImageBinding, LaunchBuffer, LaunchFile, LaunchParam,
     LaunchPointer, LaunchVariable, ParamValue, PointerLocation, StartCaches, TexelBuffer,
     TexelLayout, TextureBinding,
 };

@@ -1,4 +1,4 @@
-//! What the kernels of the repository compute, written a second time: launches with what buffers hold at their end.
+//! References of the repository's kernels: launches with the expected final contents of buffers, computed independently.
 //!
 //! There is one file for each source in `kernels/cuda`; the two share only the definition of the algorithm.
 

@@ -101,6 +101,25 @@ impl Cell {
     }
 }
 
+/// Draws stimulus, temperature and initial state of a cell: numbers that singles and doubles both represent exactly.
+fn draw_cell<F: Float>(number: usize, rng: &mut fastrand::Rng) -> (F, F, Cell) {
+    let single = |number: f64| F::from_f64(f64::from(number as f32));
+    let voltage = match number % 8 {
+        // Voltages at which rates are 0 / 0.
+        6 => -23.0,
+        7 => -47.0,
+        _ => -90.0 + 100.0 * rng.f64(),
+    };
+    let stimulus = single(if rng.bool() { 50.0 * rng.f64() } else { 0.0 });
+    let celsius = single(35.0 + 4.0 * rng.f64());
+    let cell = Cell {
+        voltage: single(voltage).to_f64(),
+        calcium: single(1e-7 * (1.0 + 10.0 * rng.f64())).to_f64(),
+        gates: [(); 6].map(|()| single(0.01 + 0.98 * rng.f64()).to_f64()),
+    };
+    (stimulus, celsius, cell)
+}
+
 fn advance<F: Float>(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (cells, steps, stimulated, block) = match number {
@@ -110,23 +129,12 @@ fn advance<F: Float>(number: u64) -> LaunchFile {
         _ => (rng.usize(1..150), rng.i32(1..12), rng.i32(0..12), 32),
     };
     let dt = F::from_f64(0.01);
-    // Numbers that singles and doubles both represent exactly.
-    let held = |number: f64| F::from_f64(f64::from(number as f32));
     let (mut stimulus, mut celsius, mut start) = (Vec::new(), Vec::new(), Vec::new());
-    for cell in 0..cells {
-        let voltage = match cell % 8 {
-            // Voltages at which rates are 0 / 0.
-            6 => -23.0,
-            7 => -47.0,
-            _ => -90.0 + 100.0 * rng.f64(),
-        };
-        stimulus.push(held(if rng.bool() { 50.0 * rng.f64() } else { 0.0 }));
-        celsius.push(held(35.0 + 4.0 * rng.f64()));
-        start.push(Cell {
-            voltage: held(voltage).to_f64(),
-            calcium: held(1e-7 * (1.0 + 10.0 * rng.f64())).to_f64(),
-            gates: [(); 6].map(|()| held(0.01 + 0.98 * rng.f64()).to_f64()),
-        });
+    for number in 0..cells {
+        let (current, temperature, cell) = draw_cell::<F>(number, &mut rng);
+        stimulus.push(current);
+        celsius.push(temperature);
+        start.push(cell);
     }
     let end: Vec<Cell> = start
         .iter()

@@ -12,8 +12,8 @@ use warpbound_analyse::program_space::ContextBlock;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::CodeAddr;
 use warpbound_bound::block::WarpWork;
-use warpbound_driver::KernelFlow;
 use warpbound_driver::block::{BlockLaunch, HeaderBound, NoBlockBound};
+use warpbound_driver::{DivergenceOrder, KernelFlow};
 use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift};
 use warpbound_isa::{Program, mini};
 use warpbound_load::Image;
@@ -207,7 +207,7 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &BlockCase) -> Bloc
 
 impl BlockCase {
     /// Returns the machine that the analysis assumes: the case's own, unless an error is planted in it.
-    fn assumed_machine(&self) -> mini::Machine {
+    fn assumed_machine(&self) -> Machine {
         let mut machine = self.machine.clone();
         match self.planted {
             Some(PlantedError::ShortMemoryLatency) => {

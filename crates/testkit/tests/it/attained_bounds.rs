@@ -1,25 +1,25 @@
-//! Bounds that a run attains: no further row that holds for all runs could make them smaller.
+//! Bounds that a run attains, so that no sound constraint could lower them.
 
 use std::fs;
 
 use warpbound_bound::StatedCounts;
 use warpbound_driver::audit::{HeaderMaximum, PathOrder};
 use warpbound_driver::{BoundOptions, Session};
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 use warpbound_testkit::kernels::TestLaunch;
 
-/// Iterations of the outer loop of `loop_repush_break`.
+/// Number of iterations of the outer loop of `loop_repush_break`.
 const OUTER: usize = 6;
 
-/// Input by which thread 32 + t of `loop_repush_break` leaves the inner loop by its break in iteration t, each time: another
-/// lane in each iteration. The first 32 numbers are the threads of the second block, in an order in which
-/// the threads of the first block, whose values they are, do not iterate more often.
-fn leaves_one_by_one() -> Vec<i32> {
+/// Returns an input with which thread 32 + t of `loop_repush_break` leaves the inner loop by its break in iteration t:
+/// another lane in each iteration. The first 32 numbers are the threads of the second block, in an order in which the
+/// threads of the first block, whose values they are, do not iterate more often.
+fn leave_one_at_a_time() -> Vec<i32> {
     let mut numbers = vec![
         35, 39, 61, 52, 51, 37, 32, 42, 46, 58, 49, 53, 59, 55, 34, 54, 36, 57, 38, 50, 43, 62, 41,
         44, 47, 48, 40, 33, 45, 60, 63, 56,
     ];
-    // Large, so that the comparison does not end the inner loop; bits that what it reads does not clear.
+    // Large, so that the comparison does not end the inner loop, with bits that the numbers read do not clear.
     numbers.extend([1 << 21; 4]);
     numbers.extend([1 << 20; 28]);
     numbers
@@ -27,13 +27,13 @@ fn leaves_one_by_one() -> Vec<i32> {
 
 fn launch() -> LaunchFile {
     TestLaunch::of("loop_repush_break", [2, 1, 1], [32, 1, 1])
-        .input("in", &leaves_one_by_one())
+        .input("in", &leave_one_at_a_time())
         .scratch("out", &[0i32; 64])
         .value("n", OUTER as i32)
         .finish()
 }
 
-/// What the worst warp issues, and the bound from what the run shows of its loops.
+/// Returns the instructions of the worst warp, and the bound for the loop bounds that the run shows.
 fn issued_and_bound(file: &str) -> (u64, i128) {
     let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
     let contents = fs::read(path).expect("the cubin is in the repository");
@@ -47,7 +47,13 @@ fn issued_and_bound(file: &str) -> (u64, i128) {
     };
     let claims = session.claims(&prepared, &options).expect("it is followed");
     let watched = session
-        .watch(&prepared, &claims, &launch, PathOrder::TakenFirst, 1_000_000)
+        .watch(
+            &prepared,
+            &claims,
+            &launch,
+            PathOrder::TakenFirst,
+            1_000_000,
+        )
         .expect("the launch suits the kernel");
     assert_eq!(watched.fault, None);
     let seen = watched.observations;
@@ -66,7 +72,7 @@ fn issued_and_bound(file: &str) -> (u64, i128) {
     (seen.worst.expect("a warp").issued, bound)
 }
 
-/// Fails if a row is too bold (the bound is less), or one is lost (it is more).
+/// Fails if a constraint is unsound (the bound is less), or one is missing (it is more).
 #[test]
 fn lanes_that_leave_a_loop_one_by_one_attain_the_bound() {
     for chip in ["sm_50", "sm_61", "sm_62", "nvrtc11.sm_61"] {

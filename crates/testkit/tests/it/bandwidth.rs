@@ -1,5 +1,5 @@
-//! Sustained rates of the timing model against published ones: `kernels/microbenchmarks/rates.toml`, whose keys the README there
-//! explains.
+//! Sustained rates of the timing model compared with published ones: `kernels/microbenchmarks/rates.toml`, whose keys
+//! the README there explains.
 //!
 //! `cargo test -p warpbound-testkit --test it -- --nocapture bandwidth::` prints all of them.
 
@@ -11,22 +11,22 @@ use std::thread;
 
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Hooks, Session, TimedOptions};
+use warpbound_driver::{RunHooks, Session, TimedOptions};
 use warpbound_launch::{LaunchFile, ParamValue};
 use warpbound_machine::{GpuModel, Parameter, Selection};
 
-/// The most that half of the rates without a tolerance of their own may be off: no number of a machine is set to meet one of them.
+/// Maximum median deviation of the rates without a tolerance of their own, which no machine parameter is set to meet.
 const MEDIAN: f64 = 0.12;
-/// The most that one of these may be off, unless it is explained.
+/// Maximum deviation of one of these rates, unless it is explained.
 const WORST: f64 = 0.35;
-/// The most that a rate may be off that a number of a machine was chosen by.
+/// Maximum deviation of a rate by which a machine parameter was chosen.
 const FITTED: f64 = 0.1;
-/// Part by which a rate may fall when SMs are added.
+/// Maximum relative drop of a rate when SMs are added.
 const SCALING: f64 = 0.03;
-/// Least ratio of the rates of twice the SMs and of the SMs, as long as the memory has enough for all.
+/// Minimum ratio of the rates with twice the SMs and with the SMs, while the memory bandwidth suffices for all.
 const PROPORTION: f64 = 1.9;
 
-/// `rates.toml`.
+/// Contents of `rates.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rates {
@@ -45,7 +45,7 @@ struct Series {
     launch: toml::Table,
     amount: u64,
     less: Option<Less>,
-    /// SMs that are simulated, if not all: for what SMs do not share.
+    /// Number of SMs that are simulated, if not all: for resources that SMs do not share.
     sms: Option<u64>,
     #[serde(default)]
     unit: Unit,
@@ -69,7 +69,7 @@ struct Less {
 struct Rate {
     machine: String,
     gpu: String,
-    /// Of the SMs, in MHz, if not that of the machine.
+    /// Clock of the SMs in MHz, if not that of the machine.
     clock: Option<u64>,
     published: f64,
     tolerance: Option<f64>,
@@ -102,7 +102,7 @@ impl Unit {
         }
     }
 
-    /// The number of this unit for so much in a second.
+    /// Converts an amount per second to this unit.
     fn of(self, amount: f64) -> f64 {
         match self {
             Unit::Gigabytes | Unit::Operations => amount / 1e9,
@@ -132,7 +132,7 @@ fn session(cubin: &str, chip: &str) -> Session {
     Session::open(&name, &contents).expect("it loads")
 }
 
-/// The launch of a series, or the one that is subtracted.
+/// Returns the launch of a series, or the one that is subtracted.
 fn launch(series: &Series, kernel: &str, less: Option<&Less>) -> LaunchFile {
     let mut table = series.launch.clone();
     table.insert("kernel".to_owned(), kernel.into());
@@ -158,14 +158,14 @@ fn launch(series: &Series, kernel: &str, less: Option<&Less>) -> LaunchFile {
     launch
 }
 
-/// Cycles of a launch on a machine with some numbers set.
+/// Returns the cycles of a launch on a machine with some parameters set.
 fn cycles(session: &Session, launch: &LaunchFile, machine: &str, set: &[(Parameter, u64)]) -> u64 {
     let kernel = session
         .launched_grid(None, launch)
         .expect("it has the kernel");
     let mut options = TimedOptions::new(GpuModel::built_in(machine).expect("a machine"));
     options.set.extend(set);
-    let hooks = Hooks {
+    let hooks = RunHooks {
         events: None,
         timeline: None,
         progress: &mut |_| (),
@@ -174,7 +174,7 @@ fn cycles(session: &Session, launch: &LaunchFile, machine: &str, set: &[(Paramet
     run.expect("it runs").report.cycles
 }
 
-/// Bytes or operations of a series in a cycle.
+/// Returns the bytes or operations of a series per cycle.
 fn per_cycle(
     series: &Series,
     kernel: &str,
@@ -195,8 +195,8 @@ fn per_cycle(
     (series.amount - amount) as f64 / (whole - less) as f64
 }
 
-/// Numbers that are set for all rates, to see what they do: `RATES_SET=dram.beyond_l2=290,l2.hit=240`.
-fn others() -> Vec<(Parameter, u64)> {
+/// Parameters that are set for all rates, to see their effect: `RATES_SET=dram.beyond_l2=290,l2.hit=240`.
+fn overridden_parameters() -> Vec<(Parameter, u64)> {
     let set = std::env::var("RATES_SET").unwrap_or_default();
     let one = |one: &str| {
         let (name, value) = one.split_once('=').expect("NAME=VALUE");
@@ -209,14 +209,14 @@ fn others() -> Vec<(Parameter, u64)> {
         .collect()
 }
 
-/// The simulated rate, that of the best kernel if there are several.
+/// Returns the simulated rate; that of the fastest kernel if there are several.
 fn simulate(series: &Series, rate: &Rate, chip: &str) -> f64 {
     let device = GpuModel::built_in(&rate.machine).expect("a machine");
     let picked = device.select(Selection::default());
     let mut clock = picked[Parameter::Clock];
-    let mut set = others();
+    let mut set = overridden_parameters();
     if let Some(megahertz) = rate.clock {
-        // The memory keeps its own clock.
+        // DRAM keeps its own clock.
         let bandwidth = picked[Parameter::DramBandwidth] * clock / (megahertz * 1000);
         clock = megahertz * 1000;
         set.push((Parameter::Clock, clock));
@@ -234,7 +234,7 @@ fn simulate(series: &Series, rate: &Rate, chip: &str) -> f64 {
     rates.fold(0.0, f64::max)
 }
 
-/// The results of all jobs, in their order, computed on all cores.
+/// Returns the results of all jobs in order, computed on all cores.
 fn in_parallel<Job: Sync>(jobs: &[Job], work: impl Fn(&Job) -> f64 + Sync) -> Vec<f64> {
     let next = AtomicUsize::new(0);
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
@@ -257,7 +257,7 @@ fn in_parallel<Job: Sync>(jobs: &[Job], work: impl Fn(&Job) -> f64 + Sync) -> Ve
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// A row of the table in `docs/timing-model.md`, with a star at what a number was chosen by.
+/// Returns a row of the table in `docs/timing-model.md`, with a star at GPUs by whose rate a parameter was chosen.
 fn row(series: &Series, simulated: &[f64]) -> String {
     let list = |items: Vec<String>| items.join(", ");
     let gpu = |rate: &Rate| format!("{}{}", rate.gpu, if rate.fitted { "*" } else { "" });
@@ -276,7 +276,7 @@ fn row(series: &Series, simulated: &[f64]) -> String {
     )
 }
 
-/// Runs all rates; with `RATES=TEXT` in the environment only those whose title or machine has the text.
+/// Runs all rates; with `RATES=TEXT` in the environment only those whose title or machine contains the text.
 #[test]
 fn rates_of_real_gpus() {
     let wanted = std::env::var("RATES").unwrap_or_default();
@@ -383,7 +383,7 @@ fn rates_fit_launches_and_kernels() {
     assert!(gpus.len() >= 4, "{gpus:?}");
 }
 
-/// A stream on more SMs moves as much in a cycle, or more; on twice as many twice as much, where the memory has it.
+/// More SMs do not lower the rate of a stream; twice the SMs double it while the memory bandwidth suffices.
 #[test]
 fn rates_grow_with_sms() {
     let published = published();
@@ -424,7 +424,7 @@ fn rates_grow_with_sms() {
         }
         let device = GpuModel::built_in(machine).expect("a machine");
         let memory = device.select(Selection::default())[Parameter::DramBandwidth] as f64 / 1000.0;
-        // SMs that leave half of the memory idle are not in each other's way.
+        // SMs that leave half of the memory bandwidth idle do not delay each other.
         if 2.0 * last < memory / 2.0 && rate < PROPORTION * last {
             problems.push(format!("{line}, {last:.2} on half as many"));
         }

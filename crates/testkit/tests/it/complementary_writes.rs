@@ -1,16 +1,19 @@
-//! A pair of guarded writes of one cell, under a predicate and under its complement, replaces what the cell held.
+//! Pairs of guarded writes of one cell, under a predicate and under its complement, which replace the old value of the
+//! cell.
 
 use smallvec::SmallVec;
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Op, OpIndex, ControlTarget, ValueDependence};
+use warpbound_ir::{
+    Cell, Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex, ValueDependence,
+};
 use warpbound_isa::instr::CcTest;
 use warpbound_simt::warp::WarpModel;
 use warpbound_testkit::audit::Analysed;
 use warpbound_testkit::execute::RunSeed;
 
-/// The cell that both write, and that nobody has written before.
+/// Cell that both write and that no operation wrote before.
 const CELL: u8 = 5;
 const GUARD: u8 = 0;
 
@@ -43,14 +46,18 @@ fn control(condition: ExecCondition, control: ControlEffect) -> Op {
     }
 }
 
-/// The predicate, the operations, and a branch on a predicate that is a function of the cell.
+/// Builds a program of the predicate's write, the operations, and a branch on a function of the cell.
 fn program(predicate: ValueDependence, operations: Vec<Op>) -> Code {
     let cell = Cell::gpr(CELL);
     let mut ops = vec![data(ExecCondition::ALWAYS, Cell::pred(GUARD), predicate)];
     ops.extend(operations);
     ops.push(Op {
         reads: SmallVec::from_slice(&[cell]),
-        ..data(ExecCondition::ALWAYS, Cell::pred(1), ValueDependence::Function)
+        ..data(
+            ExecCondition::ALWAYS,
+            Cell::pred(1),
+            ValueDependence::Function,
+        )
     });
     let end = OpIndex(ops.len() as u32 + 2);
     let branch = ExecCondition {
@@ -58,7 +65,11 @@ fn program(predicate: ValueDependence, operations: Vec<Op>) -> Code {
         ..ExecCondition::ALWAYS
     };
     ops.push(control(branch, ControlEffect::Jump(ControlTarget::Op(end))));
-    ops.push(data(ExecCondition::ALWAYS, Cell::gpr(1), ValueDependence::Function));
+    ops.push(data(
+        ExecCondition::ALWAYS,
+        Cell::gpr(1),
+        ValueDependence::Function,
+    ));
     ops.push(control(ExecCondition::ALWAYS, ControlEffect::Exit));
     for (number, op) in (0..).zip(&mut ops) {
         op.addr = CodeAddr(number / 3 * 32 + number % 3 * 8 + 8);
@@ -70,8 +81,8 @@ fn program(predicate: ValueDependence, operations: Vec<Op>) -> Code {
     }
 }
 
-/// The branch on the cell sends lanes apart, as far as is known; runs contradict nothing.
-fn may_part(code: &Code) -> bool {
+/// Whether the branch on the cell may diverge according to the analysis, which no run may contradict.
+fn may_diverge(code: &Code) -> bool {
     let launch = LaunchContext {
         warp_width: 8,
         ..LaunchContext::default()
@@ -108,14 +119,14 @@ fn other(cell: Cell) -> Op {
 fn complementary_writes_replace_the_old_value() {
     for first in [false, true] {
         let pair = || vec![write(first), write(!first)];
-        assert!(!may_part(&program(ValueDependence::Function, pair())));
+        assert!(!may_diverge(&program(ValueDependence::Function, pair())));
         let apart = vec![write(first), other(Cell::gpr(7)), write(!first)];
-        assert!(!may_part(&program(ValueDependence::Function, apart)));
+        assert!(!may_diverge(&program(ValueDependence::Function, apart)));
     }
 }
 
 #[test]
-fn writes_are_complementary_only_if_nothing_comes_between_them() {
+fn writes_are_complementary_only_without_a_write_between_them() {
     let lane = ValueDependence::Lane;
     let cc = CcTest(1);
     let tested = |mut op: Op| {
@@ -124,14 +135,21 @@ fn writes_are_complementary_only_if_nothing_comes_between_them() {
     };
     let differing = |op: Op| Op { value: lane, ..op };
     let cell = Cell::gpr(CELL);
-    let to_next = control(when(false), ControlEffect::Jump(ControlTarget::Op(OpIndex(4))));
+    let to_next = control(
+        when(false),
+        ControlEffect::Jump(ControlTarget::Op(OpIndex(4))),
+    );
     let kinds: [(&str, ValueDependence, Vec<Op>); 10] = [
         (
             "the same side twice",
             ValueDependence::Function,
             vec![write(false), write(false)],
         ),
-        ("one side only", ValueDependence::Function, vec![write(false)]),
+        (
+            "one side only",
+            ValueDependence::Function,
+            vec![write(false)],
+        ),
         (
             "the predicate is written between them",
             ValueDependence::Function,
@@ -197,13 +215,13 @@ fn writes_are_complementary_only_if_nothing_comes_between_them() {
         ),
     ];
     for (name, predicate, operations) in kinds {
-        assert!(may_part(&program(predicate, operations)), "{name}");
+        assert!(may_diverge(&program(predicate, operations)), "{name}");
     }
     let pair = vec![write(false), write(true)];
-    assert!(may_part(&program(lane, pair)), "the predicate differs");
+    assert!(may_diverge(&program(lane, pair)), "the predicate differs");
 }
 
-/// Planted: the analysis does not see that the predicate is written between the halves.
+/// Planted fault: the analysis does not see that the predicate is written between the halves.
 #[test]
 fn halves_of_different_predicates_are_caught() {
     let seen = program(
@@ -211,7 +229,7 @@ fn halves_of_different_predicates_are_caught() {
         vec![write(false), other(Cell::gpr(7)), write(true)],
     );
     let mut real = seen.clone();
-    // Another function of nothing: both halves may be executed, or none.
+    // Another uninterpreted value of the predicate: both halves may be executed, or none.
     real.ops[2].writes = SmallVec::from_slice(&[Cell::pred(GUARD)]);
     let launch = LaunchContext {
         warp_width: 8,

@@ -1,35 +1,37 @@
-//! Random programs: what lanes find against the divergence analysis.
+//! Divergence analysis of random programs, compared with concrete runs.
 
 use smallvec::SmallVec;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Dependence, LaunchContext};
 use warpbound_base::CodeAddr;
 use warpbound_driver::KernelFlow;
-use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Op, OpIndex, ControlTarget, ValueDependence};
+use warpbound_ir::{
+    Cell, Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex, ValueDependence,
+};
 use warpbound_isa::instr::{MemorySpace, StackToken};
 use warpbound_simt::warp::WarpModel;
 use warpbound_testkit::divergence::DivergenceClaims;
 use warpbound_testkit::execute::{RunSeed, mix};
 use warpbound_testkit::generate::{exotic, structured, unstructured};
 
-/// What many runs found.
+/// Totals of a campaign.
 #[derive(Debug, Default)]
 struct Found {
-    /// Programs: all, those of which the claims about values are tested, those about presence.
+    /// Numbers of programs: all, with tested claims about values, with tested claims about presence.
     programs: [usize; 3],
-    /// Claims put to the test.
+    /// Number of tested claims.
     tested: usize,
-    /// Claims about values, and about presence, that a run contradicts although lanes meet.
+    /// Contradicted claims about values, and about presence, in programs whose lanes reconverge as assumed.
     broken: [Vec<String>; 2],
-    /// Runs that contradict one where lanes may not meet: nothing is claimed of those.
+    /// Numbers of runs that contradict a claim in other programs, for which the claims do not hold.
     elsewhere: [usize; 2],
 }
 
-/// Makes most data constant, so that often nothing but the way that a lane has come makes values differ.
+/// Makes most data constant, so that values often differ only by the path of a lane.
 fn mostly_constant(code: &mut Code, rng: &mut fastrand::Rng) {
     for op in &mut code.ops {
         let is_plain = op.control == ControlEffect::Next && op.meaning.is_none();
-        // Loops end by chains: operations that read what they write, and what is computed of them.
+        // Keeps chains, which end loops: operations that read what they write, and the predicates computed from them.
         let is_chain = op.reads.iter().any(|cell| *cell == Cell::gpr(7));
         if is_plain && !is_chain && rng.u8(0..10) < 7 {
             op.reads.clear();
@@ -39,11 +41,11 @@ fn mostly_constant(code: &mut Code, rng: &mut fastrand::Rng) {
     }
 }
 
-/// Runs random programs; `told` changes what the analysis believes that the code is, `plant` what it
-/// believes of control dependence.
+/// Runs random programs. For planted faults, `change` modifies the code that the analysis reads, and `plant` the
+/// control dependences.
 fn campaign(
     programs: u64,
-    told: Option<&dyn Fn(&mut Code)>,
+    change: Option<&dyn Fn(&mut Code)>,
     plant: &dyn Fn(&mut Dependence),
 ) -> Found {
     let mut total = Found::default();
@@ -69,12 +71,12 @@ fn campaign(
         let Ok(flow) = KernelFlow::run(&code, &launch, &model, &Limits::default()) else {
             continue;
         };
-        let told = told.map(|change| {
-            let mut told = code.clone();
-            change(&mut told);
-            told
+        let analysed_code = change.map(|change| {
+            let mut changed = code.clone();
+            change(&mut changed);
+            changed
         });
-        let claims = DivergenceClaims::run(&code, launch, &flow, told.as_ref(), plant);
+        let claims = DivergenceClaims::run(&code, launch, &flow, analysed_code.as_ref(), plant);
         let (values, presence) = claims.has_reconvergence_as_assumed();
         for (count, holds) in total.programs.iter_mut().zip([true, values, presence]) {
             *count += usize::from(holds);
@@ -92,7 +94,8 @@ fn campaign(
             total.tested += broken.tested;
             let parts = [(values, broken.values), (presence, broken.presence)];
             for (i, (claimed, found)) in parts.into_iter().enumerate() {
-                let name = |what: &String| format!("{kind} {seed:#x} run {:#x}: {what}", run.seed);
+                let name =
+                    |claim: &String| format!("{kind} {seed:#x} run {:#x}: {claim}", run.seed);
                 match claimed {
                     true => total.broken[i].extend(found.iter().take(2).map(name)),
                     false => total.elsewhere[i] += usize::from(!found.is_empty()),
@@ -104,7 +107,7 @@ fn campaign(
 }
 
 #[test]
-fn what_is_claimed_is_so_where_lanes_meet() {
+fn claims_hold_where_lanes_reconverge() {
     let found = campaign(1_000, None, &|_| {});
     let counts = (found.programs, found.tested, found.elsewhere);
     println!("{counts:?}");
@@ -115,12 +118,12 @@ fn what_is_claimed_is_so_where_lanes_meet() {
     let [all, values, presence] = found.programs;
     assert!(values * 3 > all && presence * 3 > all, "{counts:?}");
     assert!(found.tested > 10_000, "{counts:?}");
-    // The restriction is not for nothing.
+    // The restriction is necessary.
     assert!(found.elsewhere[1] > 0, "{counts:?}");
 }
 
 #[test]
-fn without_gates_it_is_caught() {
+fn missing_gates_are_caught() {
     let plant = |dependence: &mut Dependence| {
         let parts = [
             &mut dependence.controllers,
@@ -137,33 +140,33 @@ fn without_gates_it_is_caught() {
 
 #[test]
 fn a_lane_number_taken_for_a_constant_is_caught() {
-    let told = |code: &mut Code| {
+    let change = |code: &mut Code| {
         for op in &mut code.ops {
             if op.value == ValueDependence::Lane {
                 op.value = ValueDependence::Uniform;
             }
         }
     };
-    let found = campaign(300, Some(&told), &|_| {});
+    let found = campaign(300, Some(&change), &|_| {});
     assert!(!found.broken[0].is_empty(), "{found:?}");
 }
 
 #[test]
 fn forgotten_conditions_of_writes_are_caught() {
-    let told = |code: &mut Code| {
+    let change = |code: &mut Code| {
         for op in &mut code.ops {
             if op.control == ControlEffect::Next {
                 op.condition = ExecCondition::ALWAYS;
             }
         }
     };
-    let found = campaign(300, Some(&told), &|_| {});
+    let found = campaign(300, Some(&change), &|_| {});
     assert!(!found.broken[0].is_empty(), "{found:?}");
 }
 
-/// Lanes leave a loop where a uniform predicate holds, but only some come by in each round.
+/// Lanes leave a loop at a uniform predicate, but only some lanes reach it in each round.
 #[test]
-fn values_of_different_rounds_are_found_behind_a_loop() {
+fn values_of_different_rounds_are_found_after_a_loop() {
     let (r, p) = (Cell::gpr, Cell::pred);
     let mut code = Code {
         group_bytes: 32,
@@ -189,17 +192,53 @@ fn values_of_different_rounds_are_found_behind_a_loop() {
     let (function, next) = (ValueDependence::Function, ControlEffect::Next);
     op(None, &[], &[r(2)], ValueDependence::Lane, next.clone());
     op(None, &[], &[r(1)], function, next.clone());
-    op(None, &[], &[], function, ControlEffect::Push(StackToken::Brk, to(12)));
+    op(
+        None,
+        &[],
+        &[],
+        function,
+        ControlEffect::Push(StackToken::Brk, to(12)),
+    );
     op(None, &[r(1)], &[r(1)], function, next.clone()); // 3, header
     op(None, &[r(1)], &[p(1)], function, next.clone());
     op(None, &[r(1), r(2)], &[p(0)], function, next.clone());
-    op(None, &[], &[], function, ControlEffect::Push(StackToken::Sync, to(11)));
+    op(
+        None,
+        &[],
+        &[],
+        function,
+        ControlEffect::Push(StackToken::Sync, to(11)),
+    );
     op(Some(0), &[], &[], function, ControlEffect::Jump(to(9)));
-    op(None, &[], &[], function, ControlEffect::Pop(StackToken::Sync));
-    op(Some(1), &[], &[], function, ControlEffect::Pop(StackToken::Brk)); // 9
-    op(None, &[], &[], function, ControlEffect::Pop(StackToken::Sync));
+    op(
+        None,
+        &[],
+        &[],
+        function,
+        ControlEffect::Pop(StackToken::Sync),
+    );
+    op(
+        Some(1),
+        &[],
+        &[],
+        function,
+        ControlEffect::Pop(StackToken::Brk),
+    ); // 9
+    op(
+        None,
+        &[],
+        &[],
+        function,
+        ControlEffect::Pop(StackToken::Sync),
+    );
     op(None, &[], &[], function, ControlEffect::Jump(to(3))); // 11
-    op(None, &[r(1)], &[r(3)], ValueDependence::Load(MemorySpace::Shared), next); // 12
+    op(
+        None,
+        &[r(1)],
+        &[r(3)],
+        ValueDependence::Load(MemorySpace::Shared),
+        next,
+    ); // 12
     op(None, &[], &[], function, ControlEffect::Exit);
 
     let launch = LaunchContext {
@@ -212,7 +251,12 @@ fn values_of_different_rounds_are_found_behind_a_loop() {
     };
     let flow = KernelFlow::run(&code, &launch, &model, &Limits::default()).expect("it is followed");
     let claims = DivergenceClaims::run(&code, launch, &flow, None, |_| {});
-    assert_eq!(claims.has_reconvergence_as_assumed(), (true, true), "{:?}", claims.missed_reconvergence);
+    assert_eq!(
+        claims.has_reconvergence_as_assumed(),
+        (true, true),
+        "{:?}",
+        claims.missed_reconvergence
+    );
     let blind = DivergenceClaims::run(&code, launch, &flow, None, |dependence| {
         dependence.controllers.iter_mut().for_each(Vec::clear);
     });
@@ -235,6 +279,6 @@ fn values_of_different_rounds_are_found_behind_a_loop() {
     }
     assert!(
         missed > 0,
-        "who looks at the loop's exits only would be wrong"
+        "looking at the exits of the loop alone would be wrong"
     );
 }

@@ -1,10 +1,10 @@
-//! Files that the documents name are there.
+//! Existence of the files that documents name.
 
 use std::path::{Path, PathBuf};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Folders with documents, and their names in messages.
+/// Directories with documents.
 const FOLDERS: [&str; 7] = [
     "",
     "docs",
@@ -15,7 +15,7 @@ const FOLDERS: [&str; 7] = [
     "isa/mini-simt",
 ];
 
-/// What names of files end in.
+/// Extensions of file names.
 const ENDINGS: [&str; 10] = [
     ".rs", ".toml", ".md", ".cu", ".py", ".cubin", ".msimt", ".forms", ".classes", ".names",
 ];
@@ -36,7 +36,7 @@ fn documents() -> Vec<PathBuf> {
     all
 }
 
-/// Paths in the words of a line of code or between backticks: with a folder, and without a placeholder.
+/// Returns the paths in code lines or between backticks that have a directory and no placeholder.
 fn paths(text: &str) -> Vec<&str> {
     let mut pieces: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
     let blocks = text.lines().filter(|line| line.starts_with("    "));
@@ -57,7 +57,7 @@ fn paths(text: &str) -> Vec<&str> {
     words.filter(is_path).collect()
 }
 
-/// Targets of links to files.
+/// Returns the targets of links to files.
 fn links(text: &str) -> Vec<&str> {
     let targets = text.split("](").skip(1);
     let targets = targets.filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
@@ -68,7 +68,7 @@ fn links(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn files_that_documents_name_are_there() {
+fn files_that_documents_name_exist() {
     let (mut seen, mut missing) = (0, Vec::new());
     for document in documents() {
         let text = std::fs::read_to_string(&document).expect("a document");

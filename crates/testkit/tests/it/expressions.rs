@@ -1,10 +1,10 @@
-//! Expressions of CUDA C that NVIDIA's compiler has compiled (`cargo xtask expressions --record`), against Rust.
+//! Recorded kernels of CUDA C expressions (`cargo xtask expressions --record`), compared with the values in Rust.
 
 use std::path::PathBuf;
 
 use warpbound_testkit::expressions::{Batch, run};
 
-/// Values of each variable.
+/// Number of threads, each with its own values of the variables.
 const THREADS: usize = 256;
 
 fn recorded() -> Vec<PathBuf> {
@@ -19,7 +19,7 @@ fn recorded() -> Vec<PathBuf> {
 }
 
 #[test]
-fn recorded_expressions_are_worth_what_rust_says() {
+fn recorded_expressions_have_their_values_in_rust() {
     let (mut expressions, mut problems) = (0, Vec::new());
     for path in recorded() {
         let source = std::fs::read_to_string(&path).expect("it can be read");

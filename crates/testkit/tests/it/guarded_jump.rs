@@ -1,10 +1,13 @@
-//! A guarded indirect jump to the instruction behind it keeps its lanes together.
+//! Guarded indirect jump to the next instruction, which does not diverge.
 
 use smallvec::SmallVec;
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Cell, Code, ExecCondition, ControlEffect, Expr, Meaning, Op, OpIndex, ControlTarget, ValueDependence};
+use warpbound_ir::{
+    Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op, OpIndex,
+    ValueDependence,
+};
 use warpbound_simt::warp::WarpModel;
 use warpbound_testkit::audit::Analysed;
 use warpbound_testkit::execute::RunSeed;
@@ -13,7 +16,8 @@ fn address(op: u32) -> u32 {
     op / 3 * 32 + op % 3 * 8 + 8
 }
 
-/// `P0` differs from lane to lane; `@P0 BRX` to the next operation; `@P0 BRA` to the second of two sides.
+/// Builds a program in which `P0` differs between lanes: `@P0 BRX` to the next operation, then `@P0 BRA` to the second
+/// of two sides.
 fn program() -> Code {
     let p0 = ExecCondition {
         guard: Some(Cell::pred(0)),
@@ -42,7 +46,13 @@ fn program() -> Code {
         relative: true,
     };
     let always = ExecCondition::ALWAYS;
-    op(always, &[Cell::pred(0)], ValueDependence::Lane, ControlEffect::Next, None);
+    op(
+        always,
+        &[Cell::pred(0)],
+        ValueDependence::Lane,
+        ControlEffect::Next,
+        None,
+    );
     op(
         always,
         &[Cell::gpr(0)],
@@ -60,15 +70,27 @@ fn program() -> Code {
     );
     for _ in 0..2 {
         for _ in 0..20 {
-            op(always, &[], ValueDependence::Function, ControlEffect::Next, None);
+            op(
+                always,
+                &[],
+                ValueDependence::Function,
+                ControlEffect::Next,
+                None,
+            );
         }
-        op(always, &[], ValueDependence::Function, ControlEffect::Exit, None);
+        op(
+            always,
+            &[],
+            ValueDependence::Function,
+            ControlEffect::Exit,
+            None,
+        );
     }
     code
 }
 
 #[test]
-fn both_sides_behind_it_are_counted() {
+fn both_sides_after_it_are_counted() {
     let code = program();
     let launch = LaunchContext {
         warp_width: 8,

@@ -1,12 +1,15 @@
-//! Kernels of the repository run without time against what is claimed of them, and faults that must be found.
+//! Functional runs of the repository's kernels, compared with the claims about them, and planted faults that must be
+//! found.
 
 use std::fs;
 
 use warpbound_bound::{Never, StatedCounts};
-use warpbound_driver::audit::{BrokenStatement, Claim, Claims, HeaderMaximum, PathOrder, AuditObservations, StatedFacts};
-use warpbound_driver::{Kernel, BoundOptions, Session};
+use warpbound_driver::audit::{
+    AuditObservations, BrokenStatement, Claim, Claims, HeaderMaximum, PathOrder, StatedFacts,
+};
+use warpbound_driver::{BoundOptions, Kernel, Session};
 use warpbound_ir::{Cell, Op, OpIndex, ValueDependence};
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 use warpbound_simt::Tag;
 use warpbound_simt::warp::Via;
 use warpbound_testkit::kernels::{self, TestLaunch};
@@ -19,8 +22,12 @@ fn session(file: &str) -> Session {
     Session::open(file, &contents).expect("it loads")
 }
 
-/// Runs a launch with what `plant` makes of the claims, to its end.
-fn watch(file: &str, launch: &LaunchFile, plant: impl Fn(&mut Claims<'_>)) -> (AuditObservations, StatedFacts) {
+/// Runs a launch to its end, with the claims changed by `plant`.
+fn watch(
+    file: &str,
+    launch: &LaunchFile,
+    plant: impl Fn(&mut Claims<'_>),
+) -> (AuditObservations, StatedFacts) {
     let session = session(file);
     let kernel: &Kernel = session.launched_grid(None, launch).expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
@@ -62,7 +69,7 @@ fn watch(file: &str, launch: &LaunchFile, plant: impl Fn(&mut Claims<'_>)) -> (A
 
 fn nothing(_: &mut Claims<'_>) {}
 
-/// Threads that run their loops different numbers of times, in loops in a loop; 40 threads, so a warp of eight.
+/// Launch of nested loops with different iteration counts by thread; 40 threads, so the last warp has eight.
 fn nested() -> (&'static str, LaunchFile) {
     let numbers: Vec<i32> = (0..100).collect();
     let launch = TestLaunch::of("nested_divergent", [2, 1, 1], [40, 1, 1])
@@ -72,7 +79,7 @@ fn nested() -> (&'static str, LaunchFile) {
     ("nested_loops.sm_61.cubin", launch.finish())
 }
 
-/// Branches that part the lanes, and barriers.
+/// Launch with divergent branches and barriers.
 fn sorting() -> (&'static str, LaunchFile) {
     let numbers: Vec<i32> = (0..512).map(|n| n * 7919 % 512).collect();
     let kernel = "void bitonic::block<int>(int*)";
@@ -90,7 +97,7 @@ fn matrices() -> (&'static str, LaunchFile) {
     ("matmul_int.sm_61.cubin", launch.finish())
 }
 
-/// An EXIT in the middle, and lanes that find numbers of their own.
+/// Launch with an early EXIT, and lanes with different data.
 fn early() -> (&'static str, LaunchFile) {
     let numbers: Vec<i32> = (0..200).map(|n| n % 5 - 1).collect();
     let launch = TestLaunch::of("early_exit", [2, 1, 1], [45, 1, 1])
@@ -100,7 +107,8 @@ fn early() -> (&'static str, LaunchFile) {
     ("early_exit.sm_61.cubin", launch.finish())
 }
 
-/// Angles of which some take a call that reduces them, by the compiler that writes addresses of variables into instructions.
+/// Launch with a range reduction by a call for some angles, built by the compiler that writes addresses of variables
+/// into instructions.
 fn trigonometry() -> (&'static str, LaunchFile) {
     let all = kernels::all();
     let reference = all
@@ -114,7 +122,7 @@ fn trigonometry() -> (&'static str, LaunchFile) {
 }
 
 #[test]
-fn nothing_is_found_where_nothing_is_planted() {
+fn nothing_is_found_without_a_planted_fault() {
     let older = |(_, launch), file| (file, launch);
     let cases = [
         nested(),
@@ -137,7 +145,7 @@ fn nothing_is_found_where_nothing_is_planted() {
     }
 }
 
-/// The claims that a warp contradicts when something is planted.
+/// Returns the claims that a warp contradicts with a planted fault.
 fn found(case: (&str, LaunchFile), plant: impl Fn(&mut Claims<'_>)) -> Vec<Claim> {
     let (seen, _) = watch(case.0, &case.1, plant);
     let mut claims: Vec<Claim> = seen.violations.keys().map(|v| v.claim).collect();
@@ -157,7 +165,7 @@ fn drop_resumed(claims: &mut Claims<'_>, tag: Tag) {
 }
 
 #[test]
-fn dropped_edge_to_lanes_that_wait() {
+fn dropped_edge_to_pending_lanes() {
     assert_eq!(
         found(nested(), |c| drop_resumed(c, Tag::Nil)),
         [Claim::Edge]
@@ -165,7 +173,7 @@ fn dropped_edge_to_lanes_that_wait() {
 }
 
 #[test]
-fn dropped_edge_to_where_lanes_meet() {
+fn dropped_edge_to_a_reconvergence_point() {
     assert_eq!(
         found(nested(), |c| drop_resumed(c, Tag::Sync)),
         [Claim::Edge]
@@ -194,7 +202,7 @@ fn pushes_that_are_on_no_edge() {
     assert_eq!(claims, [Claim::Edge]);
 }
 
-/// The first operation of a kernel for which something holds.
+/// Returns the first operation of a kernel that satisfies a predicate, and the first cell that it writes.
 fn first(claims: &Claims<'_>, fits: impl Fn(&Op) -> bool) -> (OpIndex, Cell) {
     let ops = claims.code.ops.iter().enumerate();
     let found = ops
@@ -205,8 +213,8 @@ fn first(claims: &Claims<'_>, fits: impl Fn(&Op) -> bool) -> (OpIndex, Cell) {
 }
 
 #[test]
-fn agreement_too_many() {
-    // Special register 33 is the thread's number along x.
+fn agreement_that_does_not_hold() {
+    // Special register 33 is the thread index in x.
     let claims = found(matrices(), |claims| {
         let (at, cell) = first(claims, |op| op.value == ValueDependence::Special(33));
         claims.claim_agreement(at.next(), cell);
@@ -215,12 +223,12 @@ fn agreement_too_many() {
 }
 
 #[test]
-fn thread_numbers_said_to_agree() {
+fn thread_indices_claimed_to_agree() {
     let session = session("matmul_int.sm_61.cubin");
     let launch = matrices().1;
     let kernel = session.launched_grid(None, &launch).expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
-    // True of blocks with rows of 32 threads.
+    // The claims of a block with rows of 32 threads.
     let other = BoundOptions {
         block: Some([32, 8, 1]),
         ..BoundOptions::default()
@@ -254,7 +262,7 @@ fn fact_one_too_small() {
         let broken = less.violated(&seen);
         let [
             BrokenStatement::Fact {
-                number: told,
+                number: reported,
                 stated,
                 most,
             },
@@ -263,11 +271,11 @@ fn fact_one_too_small() {
             panic!("{broken:?}");
         };
         assert_eq!(
-            (told, stated, most.count),
+            (reported, stated, most.count),
             (number, less_by_one, less_by_one + 1)
         );
     }
-    // The outer loop runs 1 + i % 8 times in thread i: the first that runs it 8 times is thread 7.
+    // The outer loop runs 1 + i % 8 times in thread i: thread 7 is the first that runs it 8 times.
     let outer = seen.max_per_entry[0].expect("it ran");
     assert_eq!((outer.count, outer.thread, outer.block), (8, 7, [0, 0, 0]));
 }
@@ -287,22 +295,28 @@ fn bound_one_too_small() {
         bound: Some(bound),
         ..exact
     };
-    assert_eq!(less.violated(&seen), [BrokenStatement::Bound { bound, worst }]);
+    assert_eq!(
+        less.violated(&seen),
+        [BrokenStatement::Bound { bound, worst }]
+    );
 }
 
-/// What is planted in totals: one less than a thread ran a header in its whole run.
+/// Planted fault in totals: one less than the header executions of a thread in its whole run.
 #[test]
 fn total_one_too_small() {
     let (file, launch) = nested();
     let (seen, stated) = watch(file, &launch, nothing);
-    assert!(seen.max_totals.iter().flatten().count() >= 2, "two loops ran");
+    assert!(
+        seen.max_totals.iter().flatten().count() >= 2,
+        "two loops ran"
+    );
     for (number, most) in seen.max_totals.iter().enumerate() {
         let Some(most) = *most else {
             continue;
         };
         let mut less = stated.clone();
         less.totals[number] = Some(most.count - 1);
-        // A bound per entry that is as large does not follow from the total.
+        // The total does not imply a bound per entry of the same size.
         less.loops[number] = None;
         let broken = BrokenStatement::Total {
             number,
@@ -311,7 +325,7 @@ fn total_one_too_small() {
         };
         assert_eq!(less.violated(&seen), [broken]);
     }
-    // The inner loop runs once for each iteration of the outer one, so that its total is no bound of an entry.
+    // The inner loop is entered once for each iteration of the outer one, so its total exceeds the bound per entry.
     let (entry, total) = (
         seen.max_per_entry[1].expect("it ran"),
         seen.max_totals[1].expect("it ran"),
@@ -319,9 +333,9 @@ fn total_one_too_small() {
     assert!(total.count > entry.count, "{total:?} {entry:?}");
 }
 
-/// Every block and step that a thread comes to is found when it is said that no thread does; others are not.
+/// A block or step that a thread executes is reported if it is stated as never executed; others are not.
 #[test]
-fn never_of_what_a_thread_does() {
+fn executed_code_stated_as_never_executed() {
     let (file, launch) = early();
     let session = session(file);
     let kernel = session.launched_grid(None, &launch).expect("it has it");
@@ -366,7 +380,7 @@ fn never_of_what_a_thread_does() {
         taken.len() > 8 && entered.len() > 8,
         "{taken:?} {entered:?}"
     );
-    // The program of the run with true statements only is as before; with a false one, it lies below a warp.
+    // With true statements only, the integer program has the same bound; with a false one, a warp exceeds it.
     let worst = watch(file, &launch, nothing);
     let (seen, stated) = worst;
     let bound = |never: Vec<Never>| {

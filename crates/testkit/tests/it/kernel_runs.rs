@@ -1,16 +1,16 @@
-//! The ways to run a launch: threads change nothing, nor does the order in which lanes that part go on.
+//! Functional runs: the result depends neither on the number of host threads nor on the order of diverged lanes.
 
 use std::num::NonZero;
 
 use warpbound_driver::audit::PathOrder;
 use warpbound_driver::{FunctionalRun, RunOptions, Session};
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 use warpbound_testkit::kernels::{self, KernelReference};
 
-/// What the older compiler built.
+/// Build by the older compiler.
 const OLDER: &str = "nvrtc11.sm_61";
 
-/// Launches of each kernel.
+/// Number of launches of each kernel.
 const LAUNCHES: u64 = 4;
 
 fn session(reference: &KernelReference) -> Session {
@@ -62,7 +62,7 @@ fn threads_change_nothing() {
     }
 }
 
-/// Blocks that see what blocks before them wrote: each counts the calls so far, and a limit ends the run in the midst.
+/// Blocks that read the writes of earlier blocks: each counts the calls so far, and a limit ends the run halfway.
 #[test]
 fn threads_change_no_fault() {
     let reference = kernels::all()
@@ -86,11 +86,11 @@ fn threads_change_no_fault() {
 }
 
 #[test]
-fn the_order_of_lanes_that_part_changes_no_result() {
+fn the_order_of_diverged_lanes_changes_no_result() {
     let mut older = 0;
     let all = kernels::all().into_iter();
     for reference in all.chain(kernels::of_nvrtc_11_8()) {
-        // Not every source is one for both compilers.
+        // Not every source is built by both compilers.
         let sessions = ["sm_61", OLDER].map(|build| built(&reference, build));
         older += usize::from(sessions[1].is_some());
         for session in sessions.into_iter().flatten() {

@@ -1,16 +1,16 @@
-//! Every kernel with a reference computes what the reference says.
+//! Functional runs of every kernel with a reference, compared with the reference.
 
 use warpbound_driver::Session;
-use warpbound_launch::{GlobalMemory};
+use warpbound_launch::GlobalMemory;
 use warpbound_testkit::kernels::{self, KernelReference};
 
-/// How kernels are built: for one chip of each encoding and family, and by an older compiler.
+/// Builds of kernels: for one chip of each encoding and family, and by an older compiler.
 const BUILDS: [&str; 4] = ["sm_50", "sm_61", "sm_62", OLDER];
 
-/// The older compiler has other sequences for functions, so other last digits.
+/// Build by the older compiler, which has other code for functions and so other last digits.
 const OLDER: &str = "nvrtc11.sm_61";
 
-/// Sources that use what a chip or a compiler has not.
+/// Sources that use features which a chip or a compiler does not have.
 const IMPOSSIBLE: [(&str, &str); 6] = [
     ("f16_arithmetic", "sm_50"),
     ("integer_mix", "sm_50"),
@@ -20,10 +20,10 @@ const IMPOSSIBLE: [(&str, &str); 6] = [
     ("texture_reference", "sm_62"),
 ];
 
-/// Launches of each kernel.
+/// Number of launches of each kernel.
 const LAUNCHES: u64 = 6;
 
-/// Runs the launches of a kernel; what went wrong.
+/// Runs the launches of a kernel and returns the problems.
 fn problems(reference: &KernelReference) -> Vec<String> {
     let builds = BUILDS
         .into_iter()
@@ -72,7 +72,7 @@ fn problems(reference: &KernelReference) -> Vec<String> {
     problems
 }
 
-/// The buffers that differ in a bit.
+/// Returns the names of the buffers that differ.
 fn differing<'a>(a: &'a GlobalMemory, b: &'a GlobalMemory) -> impl Iterator<Item = &'a str> {
     assert_eq!(a.buffers().len(), b.buffers().len());
     let pairs = a.buffers().iter().zip(b.buffers());

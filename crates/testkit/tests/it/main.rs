@@ -29,6 +29,6 @@ mod random_programs;
 mod shapes;
 mod throughput;
 mod timed;
-mod timed_books;
+mod timed_accounting;
 mod timed_numbers;
 mod words;

@@ -1,4 +1,4 @@
-//! Every form and every choice of modifiers of the integer instructions that has a meaning, against the reference.
+//! Every form and modifier choice of integer instructions that has a meaning, compared with the reference.
 
 use warpbound_ir::{Cell, Expr, Meaning, meaning_of};
 use warpbound_isa::{Arch, View};
@@ -6,7 +6,7 @@ use warpbound_testkit::instructions::census::{FLOATS, document};
 use warpbound_testkit::instructions::reference::{InstrInputs, file_of, outputs};
 use warpbound_testkit::instructions::variants::{FormVariants, decode_word, form_variants};
 
-/// At least so many random inputs for each form, and one at least for each of its modifiers.
+/// Minimum number of random inputs for each form; each of its modifier choices has at least one.
 const INPUTS: u64 = 10_000;
 
 const EDGES: [u32; 16] = [
@@ -38,7 +38,7 @@ impl Random {
         self.0
     }
 
-    /// An edge, a number of few bits, or any.
+    /// Draws an edge case, a number of few bits, or a uniform one.
     fn word(&mut self) -> u32 {
         let bits = self.next();
         let word = (bits >> 16) as u32;
@@ -52,7 +52,7 @@ impl Random {
 
     fn inputs(&mut self) -> InstrInputs {
         let mut registers: [u32; 16] = std::array::from_fn(|_| self.word());
-        // Operands that are alike, or opposites.
+        // Equal or opposite operands.
         match self.next() % 8 {
             0 => registers[2] = registers[1],
             1 => registers[2] = registers[1].wrapping_neg(),
@@ -85,7 +85,7 @@ fn evaluate(expr: &Expr, inputs: &InstrInputs) -> u32 {
     }
 }
 
-/// The cells that an expression depends on.
+/// Appends the cells on which an expression depends.
 fn cells(expr: &Expr, found: &mut Vec<Cell>) {
     match expr {
         Expr::Cell(cell) => found.push(*cell),
@@ -115,7 +115,7 @@ fn checked(view: &View, meaning: &Meaning, inputs: &InstrInputs, text: &str) {
     assert_eq!(got, expected, "{text} of {inputs:x?}");
 }
 
-/// What the meaning reads and writes is what flow analyses are told.
+/// Checks that the cells of a meaning are among the reads and writes that flow analyses use.
 fn cells_are_known(arch: Arch, word: u64, meaning: &Meaning, text: &str) {
     let program = decode_word(arch, word).expect("a group");
     let effects = program.effects(&program.instrs[0]);
@@ -134,7 +134,7 @@ fn cells_are_known(arch: Arch, word: u64, meaning: &Meaning, text: &str) {
     }
 }
 
-/// How many choices of modifiers have a meaning.
+/// Compares all modifier choices of a form with the reference; returns the number of choices with a meaning.
 fn check(arch: Arch, shape: &FormVariants) -> u64 {
     let mut random = Random(0x1234_5678_9abc_def1 ^ shape.count());
     let mut with_meaning = Vec::new();
@@ -147,7 +147,7 @@ fn check(arch: Arch, shape: &FormVariants) -> u64 {
     }
     let each = INPUTS.div_ceil(with_meaning.len().max(1) as u64).max(6);
     for &number in &with_meaning {
-        // Immediates change what a word means, so there are several words.
+        // The meaning can depend on immediates, so there are several words.
         let words = each.min(16);
         for turn in 0..words {
             let word = shape.word(number, &mut || match turn % 2 {
@@ -157,7 +157,7 @@ fn check(arch: Arch, shape: &FormVariants) -> u64 {
             let Some(view) = shape.view(arch, word) else {
                 continue;
             };
-            // An immediate may take the meaning away.
+            // Some immediates have no meaning.
             let Some(meaning) = meaning_of(&view) else {
                 continue;
             };
@@ -173,7 +173,7 @@ fn check(arch: Arch, shape: &FormVariants) -> u64 {
     with_meaning.len() as u64
 }
 
-/// Mnemonics of a file of references, split among tests that run side by side.
+/// Checks the mnemonics of one file of references; one test per file, so that they run in parallel.
 fn check_file(file: &str) {
     let mut forms = 0;
     for arch in [Arch::Sm61, Arch::Sm50] {
@@ -206,13 +206,13 @@ fn video() {
     check_file("video");
 }
 
-/// A value that an instruction computes was compared with something.
+/// Every instruction with a meaning has a reference.
 #[test]
 fn no_meaning_is_without_a_reference() {
     let mut missing = Vec::new();
     for shape in form_variants(Arch::Sm61) {
         let is_tested = file_of(shape.mnemonic).is_some() || FLOATS.contains(&shape.mnemonic);
-        // A load from constant memory: what is loaded is compared by runs of kernels.
+        // LDC loads from constant memory: runs of kernels compare the loaded values.
         if is_tested || shape.mnemonic == "LDC" {
             continue;
         }
@@ -229,7 +229,7 @@ fn no_meaning_is_without_a_reference() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// `cargo xtask meanings` writes it.
+/// The table that `cargo xtask meanings` writes is current.
 #[test]
 fn the_table_in_docs_is_up_to_date() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/instructions.md");
@@ -237,7 +237,7 @@ fn the_table_in_docs_is_up_to_date() {
     assert!(written == document(), "run `cargo xtask meanings`");
 }
 
-/// The comparison bites: a reference of another instruction differs.
+/// The comparison finds a difference when the reference is that of another instruction.
 #[test]
 fn a_wrong_meaning_is_found() {
     let shapes = form_variants(Arch::Sm61);

@@ -1,24 +1,25 @@
-//! The timing model against figures of real GPUs: `kernels/microbenchmarks`, whose README says what the keys mean.
+//! Timing model compared with published figures of real GPUs: `kernels/microbenchmarks`, whose README explains the
+//! keys.
 //!
-//! What is expected is read from there, and nothing from the machines.
+//! Expected values are read from there, and none from the machine files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Hooks, Session, TimedOptions};
-use warpbound_launch::{NpyArray, ElementType, LaunchFile, ParamValue};
+use warpbound_driver::{RunHooks, Session, TimedOptions};
+use warpbound_launch::{ElementType, LaunchFile, NpyArray, ParamValue};
 use warpbound_machine::GpuModel;
 
-/// `published.toml`.
+/// Contents of `published.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Published {
     series: Vec<Series>,
 }
 
-/// Figures of a GPU for launches that differ in a few numbers.
+/// Figures of a GPU for launches that differ in a few parameters.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Series {
@@ -37,7 +38,7 @@ struct Series {
     points: Vec<Point>,
 }
 
-/// What is subtracted, or what is divided by.
+/// Launch whose value is subtracted, or is the divisor.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Other {
@@ -72,7 +73,7 @@ fn published() -> Vec<Series> {
     published.series
 }
 
-/// A launch of the folder with other numbers.
+/// Reads a launch of the directory and changes some of its numbers.
 fn launch(name: &str, set: &BTreeMap<String, u64>, threads: Option<u32>) -> LaunchFile {
     let text = std::fs::read_to_string(folder().join(name)).expect(name);
     let files = |file: &str| Ok(std::fs::read(folder().join(file)).expect(file));
@@ -101,7 +102,7 @@ fn session(cubin: &str) -> Session {
     Session::open(cubin, &contents).expect("it loads")
 }
 
-/// What the first buffer of a launch holds at the end of a run with time on a machine.
+/// Returns the final contents of the first buffer of a launch in a timed run on a machine.
 fn measure(
     cubin: &str,
     kernel: Option<&str>,
@@ -111,7 +112,7 @@ fn measure(
     let session = session(cubin);
     let kernel = session.launched_grid(kernel, launch)?;
     let options = TimedOptions::new(GpuModel::built_in(machine)?);
-    let hooks = Hooks {
+    let hooks = RunHooks {
         events: None,
         timeline: None,
         progress: &mut |_| (),
@@ -123,7 +124,7 @@ fn measure(
 }
 
 impl Series {
-    /// Cycles per link of a point, less or over what the series says.
+    /// Returns the cycles per link of a point, less or divided by those of the launch that the series names.
     fn value(&self, point: &Point) -> f64 {
         let launch = launch(&self.launch, &point.set, point.threads);
         let cycles = measure(&self.cubin, self.kernel.as_deref(), &launch, &self.machine);
@@ -151,7 +152,7 @@ fn figures_of_real_gpus() {
                 (Some(published), _) => {
                     let off = (value - published).abs();
                     let most = series.tolerance.map(|part| part * published);
-                    // Quotients by powers of two are exact, so a tolerance of 0 is met or not.
+                    // Quotients by powers of two are exact, so a tolerance of 0 is meaningful.
                     (published, most.is_none_or(|most| off <= most))
                 }
                 (None, least) => {
@@ -172,8 +173,8 @@ fn figures_of_real_gpus() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Six blocks of 768 threads on two SMs of 2048: two are on each, and the last two wait until some are done
-/// (Amert et al., "GPU Scheduling on the NVIDIA TX2", RTSS 2017: the first of its six kernels).
+/// Six blocks of 768 threads on two SMs of 2048: each SM holds two, and the last two wait until others end (Amert et
+/// al., "GPU Scheduling on the NVIDIA TX2", RTSS 2017: the first of its six kernels).
 #[test]
 fn blocks_on_two_sms() {
     let launch = launch("spin.toml", &BTreeMap::new(), None);
@@ -201,7 +202,11 @@ fn figures_fit_launches_and_kernels() {
             let kernel = session.launched_grid(kernel, launch).expect(title);
             assert_eq!(kernel.params.len(), launch.params.len(), "{title}");
             let (name, buffer) = launch.buffers().next().expect("the cycles");
-            assert_eq!((name, buffer.element), ("cycles", ElementType::U32), "{title}");
+            assert_eq!(
+                (name, buffer.element),
+                ("cycles", ElementType::U32),
+                "{title}"
+            );
             assert!(element < buffer.bytes.len() / 4, "{title}");
         };
         for other in series.less.iter().chain(&series.over) {
@@ -228,7 +233,7 @@ fn figures_fit_launches_and_kernels() {
     assert_eq!(used, launches);
 }
 
-/// From the start of each ring its offsets lead through all its words and back.
+/// The offsets of each ring lead from its start through all its words and back.
 #[test]
 fn rings_of_constants() {
     let contents = std::fs::read(folder().join("rings.npy")).expect("it is there");

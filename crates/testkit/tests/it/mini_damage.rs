@@ -1,5 +1,5 @@
-//! Texts of all kinds as mini-SIMT programs, launches and machines: each is understood, or one line says what is wrong
-//! with it and where. Nothing panics.
+//! Arbitrary texts as mini-SIMT programs, launches and machines: each is accepted, or refused with a one-line message
+//! and a location. Nothing panics.
 #![allow(clippy::panic, reason = "helpers of tests")]
 
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ const PROGRAMS: [&str; 4] = [
 const LAUNCH: &str = include_str!("../../../../kernels/msimt/triangle_sum.4x1.toml");
 const MACHINE: &str = include_str!("../../../../machine/mini-simt/paper-2014.toml");
 
-/// What can stand in a program, so that some texts made of it are programs.
+/// Words of programs, so that some random texts are valid programs.
 const WORDS: &str = ".kernel .param const binop load store bz bnz jump sync barrier a b Tid l: m: l m = , 0 1 -1 7 \
                      0xffffffff + - * / % << >> <= min : . ; - 4294967296 0x \u{e9} \u{b} \u{a0}";
 
@@ -32,8 +32,8 @@ fn assert_line(diagnostic: &warpbound_base::Diagnostic) {
     );
 }
 
-/// Load, decode and lift; whether all went well.
-fn lifted(bytes: &[u8]) -> bool {
+/// Loads, decodes and lifts a text; returns whether it is a valid program.
+fn lifts(bytes: &[u8]) -> bool {
     let each = || {
         let image = Image::parse(bytes)?;
         for kernel in image.kernels()? {
@@ -49,15 +49,16 @@ fn lifted(bytes: &[u8]) -> bool {
     done.inspect_err(assert_line).is_ok()
 }
 
-/// Everything that the commands do with a program: runs and bounds, in a small launch.
-fn used(text: &str) {
+/// Applies all commands to a program: runs and bounds, with a small launch.
+fn use_program(text: &str) {
     let Ok(session) = Session::open("program", text.as_bytes()) else {
         return;
     };
     let kernels = session.kernels(None).unwrap_or_default();
     let machine = mini::Machine::built_in(mini::Machine::DEFAULT).expect("the machine");
-    let mut launch = mini::LaunchFile::parse("launch", "threads = 6\nmemory = 32\nmax_cycles = 2000\n")
-        .expect("a launch");
+    let mut launch =
+        mini::LaunchFile::parse("launch", "threads = 6\nmemory = 32\nmax_cycles = 2000\n")
+            .expect("a launch");
     for name in ["a", "b", "c", "v", "n", "from", "to"] {
         launch.constants.insert(name.to_owned(), 3);
     }
@@ -66,7 +67,7 @@ fn used(text: &str) {
         ..BoundOptions::default()
     };
     for kernel in kernels {
-        // A launch has the constants of its kernel and no others.
+        // A launch has exactly the constants of its kernel.
         let mut launch = launch.clone();
         let declared = |name: &String| {
             let names = text
@@ -86,7 +87,7 @@ fn used(text: &str) {
     }
 }
 
-/// `text` with some bytes set, or some lines left out, twice there, or in another place.
+/// Returns `text` with some bytes changed, or some lines removed, duplicated or moved.
 fn damaged(
     text: &str,
     bytes: &[(prop::sample::Index, u8)],
@@ -114,7 +115,7 @@ fn few<T: Strategy>(each: T) -> impl Strategy<Value = Vec<(prop::sample::Index, 
     prop::collection::vec((any::<prop::sample::Index>(), each), 0..4)
 }
 
-/// Bytes as they stand in texts, and others.
+/// Strategy of bytes, most of them as in texts.
 fn byte() -> impl Strategy<Value = u8> {
     prop_oneof![
         prop::sample::select(b" \n;:,=.-0x9lTa+<\"[]{}\xff\0".to_vec()),
@@ -122,12 +123,12 @@ fn byte() -> impl Strategy<Value = u8> {
     ]
 }
 
-/// The examples themselves can be used, so what becomes of them is no accident.
+/// The examples themselves are valid, so the damage is the cause of refusals.
 #[test]
 fn the_examples_are_programs() {
     for text in PROGRAMS {
-        assert!(lifted(text.as_bytes()), "{text}");
-        used(text);
+        assert!(lifts(text.as_bytes()), "{text}");
+        use_program(text);
     }
 }
 
@@ -138,7 +139,7 @@ proptest! {
     fn random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200), begins in any::<bool>()) {
         let mut text = if begins { b".kernel K\n".to_vec() } else { Vec::new() };
         text.extend(bytes);
-        lifted(&text);
+        lifts(&text);
     }
 
     #[test]
@@ -151,7 +152,7 @@ proptest! {
             }
             text.push('\n');
         }
-        lifted(text.as_bytes());
+        lifts(text.as_bytes());
     }
 
     #[test]
@@ -161,8 +162,8 @@ proptest! {
         lines in few(any::<u8>()),
     ) {
         let text = damaged(PROGRAMS[example], &bytes, &lines);
-        if lifted(&text) && let Ok(text) = std::str::from_utf8(&text) {
-            used(text);
+        if lifts(&text) && let Ok(text) = std::str::from_utf8(&text) {
+            use_program(text);
         }
     }
 

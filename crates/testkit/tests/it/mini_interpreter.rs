@@ -1,5 +1,4 @@
-//! The mini-SIMT machine against `kernels/msimt/interpret.py`, which shares nothing with it: cycles, faults, memories,
-//! traces.
+//! The mini-SIMT machine compared with the independent `kernels/msimt/interpret.py`: cycles, faults, memories, traces.
 #![allow(clippy::panic, reason = "helpers of tests")]
 
 use std::collections::BTreeMap;
@@ -19,11 +18,11 @@ use warpbound_testkit::mini::generate::{Generated, PARAMS};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/msimt");
 
-/// Random launches. Most end before the limit; those that do not must be stopped by both.
+/// Number of random launches. Most end before the limit; both must stop the others.
 const LAUNCHES: u64 = 240;
 const MOST_CYCLES: u64 = 4_000;
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Outcome {
     Ended { cycles: u64, memory: Vec<i32> },
@@ -31,7 +30,7 @@ enum Outcome {
 }
 
 impl Outcome {
-    /// Whether the interpreter says the same; of a fault it says a part of what the machine does.
+    /// Whether the interpreter's outcome agrees; it reports a fault with fewer details.
     fn is_confirmed_by(&self, other: &Outcome) -> bool {
         match (self, other) {
             (Outcome::Stopped(ours), Outcome::Stopped(theirs)) => ours.contains(theirs),
@@ -40,7 +39,7 @@ impl Outcome {
     }
 }
 
-/// What the interpreter says: one process for all launches.
+/// Runs the interpreter, one process for all launches, and returns its output.
 fn interpret(option: &str, launches: &[PathBuf]) -> String {
     let output = Command::new("python3")
         .arg(Path::new(EXAMPLES).join("interpret.py"))
@@ -76,7 +75,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The launch of a file, the program beside it, and the machine.
+/// Reads the launch of a file, its program and its machine.
 fn parts(path: &Path) -> (mini::LaunchFile, String, mini::Machine) {
     let launch = mini::LaunchFile::parse("launch", &read(path)).expect("a launch");
     let name = path.file_name().expect("a name").to_string_lossy();
@@ -90,8 +89,8 @@ fn parts(path: &Path) -> (mini::LaunchFile, String, mini::Machine) {
     (launch, text, machine.expect("a machine"))
 }
 
-/// What our machine does, perhaps another one than the launch names.
-fn ours(path: &Path, change: impl FnOnce(&mut mini::Machine)) -> Outcome {
+/// Simulates a launch on its machine, modified by `change`.
+fn simulate(path: &Path, change: impl FnOnce(&mut mini::Machine)) -> Outcome {
     let (launch, text, mut machine) = parts(path);
     change(&mut machine);
     let subject = Subject::new(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -114,11 +113,15 @@ fn ours(path: &Path, change: impl FnOnce(&mut mini::Machine)) -> Outcome {
     }
 }
 
-/// The launches for which the two differ.
-fn differences(launches: &[PathBuf], theirs: &[Outcome], change: fn(&mut mini::Machine)) -> Vec<String> {
+/// Returns the launches for which the two differ.
+fn differences(
+    launches: &[PathBuf],
+    theirs: &[Outcome],
+    change: fn(&mut mini::Machine),
+) -> Vec<String> {
     let both = launches.iter().zip(theirs);
     both.filter_map(|(path, theirs)| {
-        let ours = ours(path, change);
+        let ours = simulate(path, change);
         let text = || format!("{}: {ours:?}, not {theirs:?}", path.display());
         (!ours.is_confirmed_by(theirs)).then(text)
     })
@@ -202,8 +205,11 @@ fn random_launches(folder: &TempDir, case: fn(u64) -> (Generated, BlockCase)) ->
         .collect()
 }
 
-/// The launches and what the interpreter says, when the machine says the same.
-fn same(folder: &TempDir, case: fn(u64) -> (Generated, BlockCase)) -> (Vec<PathBuf>, Vec<Outcome>) {
+/// Returns random launches and the interpreter's outcomes, which must agree with the machine's.
+fn confirmed_launches(
+    folder: &TempDir,
+    case: fn(u64) -> (Generated, BlockCase),
+) -> (Vec<PathBuf>, Vec<Outcome>) {
     let launches = random_launches(folder, case);
     let theirs = theirs(&launches);
     let ended = |outcome: &&Outcome| matches!(outcome, Outcome::Ended { .. });
@@ -224,8 +230,8 @@ fn examples_take_the_same_cycles_and_leave_the_same_memory() {
 #[test]
 fn random_programs_take_the_same_cycles_and_leave_the_same_memory() {
     let folder = TempDir::new().expect("a scratch folder");
-    let (launches, theirs) = same(&folder, case);
-    // Another machine is noticed, whatever is other about it.
+    let (launches, theirs) = confirmed_launches(&folder, case);
+    // A change of any machine parameter is noticed.
     let changes: [fn(&mut mini::Machine); 7] = [
         |machine| {
             machine.policy = match machine.policy {
@@ -257,12 +263,12 @@ fn random_programs_take_the_same_cycles_and_leave_the_same_memory() {
 }
 
 #[test]
-fn tangled_programs_take_the_same_cycles_and_leave_the_same_memory() {
+fn unstructured_programs_take_the_same_cycles_and_leave_the_same_memory() {
     let folder = TempDir::new().expect("a scratch folder");
-    same(&folder, unstructured_case);
+    confirmed_launches(&folder, unstructured_case);
 }
 
-/// What random programs do not come to: faults, and rules that only matter at the edge.
+/// Cases that random programs do not reach: faults, and rules for edge cases.
 #[test]
 fn odd_programs_do_the_same() {
     let (_, mut case) = case(1);
@@ -279,7 +285,7 @@ fn odd_programs_do_the_same() {
         "store 16 = Tid",
         "binop q = 0 - Tid\n store q = Tid",
         "l: jump l",
-        // The edges of arithmetic.
+        // Edge cases of arithmetic.
         "binop q = m / n\n store 1 = q\n binop q = m % n\n store 2 = q\n binop q = -7 / 2\n store 3 = q\n \
          binop q = -7 % 2\n store 4 = q\n binop q = 7 / -2\n store 5 = q\n binop q = 7 % -2\n store 6 = q",
         "binop q = n << 31\n store 1 = q\n binop q = n << 32\n store 2 = q\n binop q = n >> n\n store 3 = q\n \
@@ -290,7 +296,7 @@ fn odd_programs_do_the_same() {
          const q=- 5\n store 4=q\n binop q=Tid-1\n store 5=q",
         // Many lanes write one word.
         "store 3 = Tid",
-        // A branch to the next instruction parts nobody.
+        // A branch to the next instruction does not diverge.
         "binop q = Tid & 1\n bz q, l\n l: sync\n store Tid = q",
         "binop q = Tid & 1\n bnz q, l\n l: sync\n barrier 0, 10\n store Tid = 1",
         // Barriers: fewer and more than expected, none, other numbers, disagreements, one as the last instruction.
@@ -309,7 +315,7 @@ fn odd_programs_do_the_same() {
         "binop q = Tid & 1\n bz q, l\n load q = Tid\n barrier 1, 5\n l: sync\n barrier 0, threads",
         "binop q = Tid & 1\n bz q, l\n load q = Tid\n barrier 1, 5\n jump e\n l: barrier 2, 5\n e:",
         "barrier 0, threads\n binop q = Tid % 3\n bz q, e\n load q = Tid\n bnz q, e\n store Tid = 9\n e:",
-        // A sync that nobody comes to apart, and one that is the meeting point of two branches.
+        // A sync without divergence, and one that is the reconvergence point of two branches.
         "sync\n store Tid = 1\n sync",
         "binop q = Tid % 3\n bz q, l\n binop p = Tid % 2\n bz p, l\n store Tid = 1\n l: sync\n store Tid = 2",
         "h: binop q = q + 1\n binop p = q <= Tid\n bnz p, h\n sync\n store Tid = q\n jmp e\n e:",
@@ -337,7 +343,7 @@ fn odd_programs_do_the_same() {
             *faults.entry(fault.as_str()).or_insert(0) += 1;
         }
     }
-    // Every kind of fault is among them.
+    // Every kind of fault occurs.
     assert_eq!(faults.len(), 6, "{faults:?}");
 }
 
@@ -360,7 +366,7 @@ fn examples_have_the_same_trace() {
                 path.display()
             );
         };
-        // A launch that fails has a trace as well.
+        // A failing launch also has a trace.
         let _ = session.run(kernel, &launch, &machine, None, Some(&mut compare));
         let last = lines.next().expect("a line for each launch");
         let name = path.file_name().expect("a name").to_string_lossy();

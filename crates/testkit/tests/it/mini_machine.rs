@@ -1,11 +1,10 @@
-//! What each rule of the mini-SIMT machine that the paper leaves open gives for TriangleSum: the table in
-//! `kernels/msimt/README.md`.
+//! Cycles of TriangleSum for each machine rule that the paper leaves open: the table in `kernels/msimt/README.md`.
 
 use std::path::Path;
 
 use warpbound_driver::{Session, mini};
 
-/// Cycles of TriangleSum with 4 and with 16 threads, on the paper's machine with one line replaced.
+/// Returns the cycles of TriangleSum with 4 and with 16 threads, on the paper's machine with one line replaced.
 fn cycles(line: &str, other: &str) -> [u64; 2] {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let read = |name: &str| std::fs::read_to_string(root.join(name)).expect(name);
@@ -24,7 +23,7 @@ fn cycles(line: &str, other: &str) -> [u64; 2] {
 }
 
 #[test]
-fn each_choice_gives_what_the_readme_says() {
+fn each_choice_takes_the_cycles_in_the_readme() {
     for (line, other, expected) in [
         ("warps = 64", "warps = 64", [91, 688]),
         ("\"first-warp\"", "\"next-warp\"", [91, 685]),

@@ -1,6 +1,6 @@
-//! Random mini-SIMT programs: what the machine does, against everything that is said of it.
+//! Random mini-SIMT programs: simulated runs compared with every claim about them.
 
-use warpbound_analyse::warp_profile::{ProfiledWarp, WarpProfiler, Region, RegionCost, Undecided};
+use warpbound_analyse::warp_profile::{ProfiledWarp, Region, RegionCost, Undecided, WarpProfiler};
 use warpbound_ir::OpIndex;
 use warpbound_machine::mini::{Latency, Policy};
 use warpbound_simt::warp::DivergenceOrder;
@@ -9,7 +9,7 @@ use warpbound_testkit::mini::campaign::{campaign, case, split_loop_entry_case, u
 use warpbound_testkit::mini::generate::{Generated, MEMORY};
 
 #[test]
-fn nothing_that_is_said_of_random_programs_is_wrong() {
+fn no_claim_about_random_programs_is_wrong() {
     let total = campaign(case, 20261121, 2_500, None);
     println!(
         "{} programs, {} runs ({} did not end, {} deadlocks as claimed), {} warps diverged, {} programs unbounded, outlines {:?}, \
@@ -35,10 +35,10 @@ fn nothing_that_is_said_of_random_programs_is_wrong() {
     assert!(total.ratio(50) <= 2.0);
 }
 
-/// The same where the lanes of some warps come to a loop in parts, one of them after a barrier: the lanes that are still to
-/// come become active in the loop, and belong to the epoch of the last part.
+/// Programs in which the lanes of some warps reach a loop in parts, one of them after a barrier: late lanes become
+/// active in the loop, and belong to the epoch of the last part.
 #[test]
-fn nothing_that_is_said_of_loops_entered_in_parts_is_wrong() {
+fn no_claim_about_loops_entered_in_parts_is_wrong() {
     let total = campaign(split_loop_entry_case, 20261126, 2_000, None);
     println!(
         "{} runs ({} did not end), {} deadlocks as claimed, outlines {:?}, median {:.3}",
@@ -54,9 +54,9 @@ fn nothing_that_is_said_of_loops_entered_in_parts_is_wrong() {
     assert!(total.ratio(50) <= 2.0);
 }
 
-/// The same for programs whose branches and jumps go anywhere.
+/// Programs whose branches and jumps have random targets.
 #[test]
-fn nothing_that_is_said_of_tangled_programs_is_wrong() {
+fn no_claim_about_unstructured_programs_is_wrong() {
     let total = campaign(unstructured_case, 20261125, 2_500, None);
     println!(
         "{} runs ({} did not end), {} warps diverged, {} programs unbounded",
@@ -66,20 +66,26 @@ fn nothing_that_is_said_of_tangled_programs_is_wrong() {
     assert!(total.runs > 6_000 && total.diverged > 10_000 && total.unbounded < 100);
 }
 
-/// The audit finds each of these, so it can find mistakes.
+/// The audit finds each planted error.
 #[test]
 fn planted_faults_are_found() {
-    for (planted, says) in [
+    for (planted, message) in [
         (PlantedError::LowLoopBound, "more than"),
         (PlantedError::ShortMemoryLatency, "more than the bound"),
         (PlantedError::DroppedEdge, "no step from node"),
         (PlantedError::ExtraAgreement, "lanes do not agree"),
-        (PlantedError::NoDivergence, "which no agreement denies"),
+        (
+            PlantedError::NoDivergence,
+            "whose guard is claimed to agree",
+        ),
         (PlantedError::SwappedOrder, "no step from node"),
     ] {
         let total = campaign(case, 20261122, 400, Some(planted));
         assert!(
-            total.problems.iter().any(|problem| problem.contains(says)),
+            total
+                .problems
+                .iter()
+                .any(|problem| problem.contains(message)),
             "{planted:?} is not found: {:?}",
             total.problems.first()
         );
@@ -87,10 +93,10 @@ fn planted_faults_are_found() {
     assert_eq!(campaign(case, 20261122, 400, None).problems, [""; 0]);
 }
 
-/// Cut out and entered elsewhere, code has other loops with the same headers: here `b` is the header of a loop of two
+/// A region that is entered elsewhere has other loops with the same headers: here `b` is the header of a loop of two
 /// rounds, and of a larger one when the region begins at it.
 #[test]
-fn a_region_is_not_bounded_by_what_is_known_of_another_loop() {
+fn a_region_is_not_bounded_by_facts_about_another_loop() {
     let text = "
 .kernel A
 .param threads, n, m
@@ -129,7 +135,7 @@ E: sync
     assert_eq!(findings.problems, [""; 0]);
 }
 
-/// A launch of one program with one memory, on a machine of 4 lanes a warp.
+/// Returns a launch of one program with one memory, on a machine with warps of 4 lanes.
 fn small_case(threads: u32, constants: &[u32], memory: u64) -> BlockCase {
     let (_, case) = case(1);
     let mut machine = case.machine.clone();
@@ -152,9 +158,9 @@ fn small_case(threads: u32, constants: &[u32], memory: u64) -> BlockCase {
     }
 }
 
-/// The lanes of a warp meet at the header of a loop that data may end, before a barrier for all of them.
+/// The lanes of a warp reconverge at the header of a loop that data may end, before a barrier for all of them.
 #[test]
-fn lanes_that_meet_at_a_loop_header_are_no_deadlock() {
+fn lanes_that_reconverge_at_a_loop_header_are_not_a_deadlock() {
     let text = "
 .kernel LoopMeet
 .param n
@@ -179,8 +185,8 @@ out:    sync
     assert_eq!((findings.runs.len(), findings.deadlocks), (1, 0));
 }
 
-/// Warps 0 and 1 come to the loop in parts, one part after a barrier: all lanes iterate after that barrier, while warp 2 is
-/// past its own loads.
+/// Warps 0 and 1 reach the loop in parts, one part after a barrier: all lanes iterate after that barrier, when warp 2
+/// has completed its own loads.
 #[test]
 fn waits_of_a_loop_entered_in_parts_belong_to_the_last_part() {
     let text = "
@@ -245,11 +251,11 @@ end:
     }
 }
 
-/// Data decide the loop, whose second way in is the meeting point of the branch before it: lanes that come in at the first
-/// wait there for those of the other side, and iterate together with them, after their barrier. So there is no outline,
-/// even if somebody could bound the loop for the lanes of the first part alone.
+/// A data-dependent loop whose second entry is the reconvergence point of the branch before it: lanes that enter at the
+/// first entry wait there for those of the other side, and iterate with them, after their barrier. So there is no warp
+/// profile, even if the loop could be bounded for the lanes of the first part alone.
 #[test]
-fn a_loop_with_a_second_way_in_at_a_meeting_point_is_no_region() {
+fn a_loop_with_a_second_entry_at_a_reconvergence_point_is_not_a_region() {
     let text = "
 .kernel TwoWaysIn
 .param n
@@ -287,7 +293,7 @@ out:    sync
             cells: &[(subject.params[0].1, 5)],
             order,
         });
-        // Where the operation of the first way in is.
+        // The operation of the first entry.
         assert_eq!(outline, Err(Undecided { at: OpIndex(5) }), "{order:?}");
         let mut case = small_case(4, &[5], 10);
         case.machine.order = order;

@@ -1,14 +1,14 @@
-//! A warp that runs alone is never faster when a number of its machine goes to its slow end (all of them: `cargo xtask
-//! monotone`).
+//! Monotonicity of timed runs of a single warp, which is never faster when a machine parameter moves to its slow end
+//! (all launches: `cargo xtask monotone`).
 
 use warpbound_driver::{Session, StartCaches, TimedOptions};
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Selection};
 use warpbound_testkit::kernels;
 use warpbound_testkit::monotone::{SlowEndRuns, compare_at_slow_end, is_single_warp};
 
-/// Every sixth kernel with a launch of a single warp, and what came of it.
-fn compared(
+/// Compares every sixth kernel with a single-warp launch, with its parameters at their slow ends.
+fn compare_launches(
     (machine, chip): (&str, &str),
     caches: StartCaches,
     [from, to]: [Selection; 2],
@@ -31,22 +31,27 @@ fn compared(
             ..TimedOptions::new(GpuModel::built_in(machine).expect("it comes with the tool"))
         };
         let prepared = prepared.expect("it decodes");
-        let compared = compare_at_slow_end(&session, &prepared, &launch, &options, to).expect("it runs");
+        let compared =
+            compare_at_slow_end(&session, &prepared, &launch, &options, to).expect("it runs");
         (reference.kernel.to_owned(), compared)
     };
     lone.step_by(6).map(run).collect()
 }
 
 #[test]
-fn no_number_is_faster_at_its_slow_end() {
+fn no_parameter_is_faster_at_its_slow_end() {
     let (mut runs, mut slower) = (0, 0);
     for machine in [("jetson-tx2", "sm_62"), ("p100", "sm_61")] {
         for caches in [StartCaches::Cold, StartCaches::Warm] {
             let ends = [Selection::Typical, Selection::Slow];
-            for (kernel, compared) in compared(machine, caches, ends) {
+            for (kernel, compared) in compare_launches(machine, caches, ends) {
                 runs += compared.runs;
                 slower += compared.slower;
-                let broken: Vec<_> = compared.faster.iter().filter(|f| f.is_violation()).collect();
+                let broken: Vec<_> = compared
+                    .faster
+                    .iter()
+                    .filter(|f| f.is_violation())
+                    .collect();
                 assert!(broken.is_empty(), "{kernel} on {machine:?}: {broken:?}");
             }
         }
@@ -54,11 +59,15 @@ fn no_number_is_faster_at_its_slow_end() {
     assert!(runs > 500 && slower > 300, "{slower} of {runs} are slower");
 }
 
-/// The other ends are faster, and no shared slice explains that.
+/// The fast ends are faster, and contention does not explain that.
 #[test]
-fn the_comparison_bites() {
+fn the_comparison_finds_faster_runs() {
     let machine = ("jetson-tx2", "sm_62");
-    let compared = compared(machine, StartCaches::Cold, [Selection::Slow, Selection::Fast]);
+    let compared = compare_launches(
+        machine,
+        StartCaches::Cold,
+        [Selection::Slow, Selection::Fast],
+    );
     let faster = compared.iter().flat_map(|(_, compared)| &compared.faster);
     let broken = faster.filter(|faster| faster.is_violation()).count();
     assert!(broken > 50, "{broken}");

@@ -1,4 +1,4 @@
-//! The real control flow of our own kernels.
+//! Analyses of the control flow of our own kernels.
 
 use std::path::PathBuf;
 
@@ -92,7 +92,7 @@ fn no_run_of_a_kernel_contradicts_the_analyses() {
         "{:#?}",
         &total.problems[..total.problems.len().min(10)]
     );
-    // Two kernels that never end, built four times.
+    // Two kernels that never end, in four builds.
     assert!(total.refused <= 8, "{:?}", total.refusals);
     assert!(
         total.bounded * 10 > total.runs * 8,
@@ -100,7 +100,7 @@ fn no_run_of_a_kernel_contradicts_the_analyses() {
     );
 }
 
-/// Code as `list` lifts it makes the same loops, and has meanings and registers only where indirect jumps need them.
+/// Code as lifted for `list` has the same loops, and meanings and registers only where indirect jumps need them.
 #[test]
 fn code_without_meanings_has_the_same_flow() {
     let (mut with, mut without) = (0, 0);
@@ -123,7 +123,7 @@ fn code_without_meanings_has_the_same_flow() {
     assert!(with >= 10 && without >= 400, "{with}, {without}");
 }
 
-/// What a relocated immediate is before the loader has written it is no value of anything.
+/// A relocated immediate has no value before the loader has written it.
 #[test]
 fn an_immediate_that_the_loader_writes_is_unknown() {
     let mut relocated = 0;

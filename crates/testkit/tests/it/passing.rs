@@ -1,5 +1,5 @@
-//! Lanes that pass a branch which the thread's place in its block decides: random programs in blocks of many shapes, planted
-//! faults, and what the rows are worth for a kernel.
+//! Limits on the lanes that pass a branch on the thread index: random programs in blocks of many shapes, planted
+//! faults, and the effect of the count rows on the bound of a kernel.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ use warpbound_testkit::execute::{RunSeed, mix};
 use warpbound_testkit::generate::by_thread_index;
 use warpbound_testkit::random::live_lanes_of_warp;
 
-/// Rows narrower than a warp, as wide, wider, and none of these evenly; several warps, the last one not full.
+/// Block shapes with rows narrower than a warp, equal to it, wider, and unaligned; several warps, the last one partial.
 const BLOCKS: [[u32; 3]; 9] = [
     [8, 1, 1],
     [40, 1, 1],
@@ -29,25 +29,25 @@ const BLOCKS: [[u32; 3]; 9] = [
 
 const PROGRAMS: u64 = 150;
 
-/// Fault that is planted.
+/// Planted faults.
 #[derive(Default)]
 struct Plant<'a> {
-    /// In the code that is analysed; the code that runs stays right.
+    /// Change of the code that is analysed; the code that runs is unchanged.
     code: Option<&'a dyn Fn(&mut Code)>,
-    /// In what the analyses say.
+    /// Change of the results of the analyses.
     results: Option<&'a dyn Fn(&mut Analysed<'_>)>,
-    /// Another block is analysed than the one that runs.
+    /// Block shape that is analysed, if not the one that runs.
     block: Option<[u32; 3]>,
 }
 
 /// Observations that contradict the analyses.
 #[derive(Debug, Default)]
 struct Caught {
-    /// Guards of which fewer lanes are said to pass than a warp has.
+    /// Number of guards that fewer lanes than a warp's may pass according to the analysis.
     limits: usize,
-    /// More lanes pass.
+    /// Number of runs in which more lanes pass.
     lanes: usize,
-    /// More instructions are issued.
+    /// Number of runs with more instructions than the bound.
     bounds: usize,
     others: Vec<String>,
 }
@@ -118,8 +118,8 @@ fn rng_of(program: u64) -> usize {
     mix(&[41, program]) as usize
 }
 
-/// Fails if a step is limited that a lane takes twice, a table outlives what it was made of, or lanes are counted in fewer
-/// warps than there are.
+/// Fails if a step is limited that a lane takes twice, a table is not invalidated with its inputs, or lanes are counted
+/// in too few warps.
 #[test]
 fn no_more_lanes_pass_a_guard_than_the_block_has_in_a_warp() {
     let caught = audit(&Plant::default());
@@ -129,7 +129,7 @@ fn no_more_lanes_pass_a_guard_than_the_block_has_in_a_warp() {
 }
 
 #[test]
-fn one_lane_less_than_pass() {
+fn limit_one_lane_too_low() {
     let less = |analysed: &mut Analysed<'_>| {
         for limit in &mut analysed.claims.flow.lane_limits {
             limit.lanes = limit.lanes.saturating_sub(1);
@@ -147,9 +147,9 @@ fn one_lane_less_than_pass() {
     assert!(caught.lanes > 0 && caught.bounds > 0, "{caught:?}");
 }
 
-/// Fails to be caught if the guard's value is not followed.
+/// The fault is not caught if the guard's value is not tracked.
 #[test]
-fn comparisons_taken_the_other_way_round() {
+fn comparisons_inverted() {
     let turn = |code: &mut Code| {
         for op in &mut code.ops {
             if let Some(Meaning::Set(writes)) = &mut op.meaning {
@@ -170,9 +170,9 @@ fn comparisons_taken_the_other_way_round() {
     assert!(caught.lanes > 0 && caught.bounds > 0, "{caught:?}");
 }
 
-/// In a block of one row each lane of a warp has an x of its own, in a block of many it has not.
+/// In a block of one row each lane of a warp has a distinct x, in a block of many rows it does not.
 #[test]
-fn lanes_of_a_warp_said_to_differ_in_x() {
+fn lanes_of_a_warp_claimed_to_differ_in_x() {
     let caught = audit(&Plant {
         block: Some([90, 1, 1]),
         ..Plant::default()
@@ -194,11 +194,12 @@ fn bound(file: &str, kernel: &str, block: Option<[u32; 3]>) -> Option<u128> {
     session.bound(kernel, &options).expect("it suits").bound
 }
 
-/// The first thread of each row of a block works: one lane of a warp, or one in eight. Nothing is known where the block is not,
-/// and in a block of one column all lanes are first. (In rows of whole warps, lanes of `row_leader` agree on what they work on
-/// without a row about lanes, because the compiler writes 0 for x there; those of `row_leader_shared` do not.)
+/// The first thread of each row of a block works: one lane of a warp, or one in eight. Without a known block shape
+/// there is no limit, and in a block of one column all lanes are first. (In rows of whole warps, lanes of `row_leader`
+/// agree on their data without a row about lanes, because the compiler writes 0 for x there; those of
+/// `row_leader_shared` do not.)
 #[test]
-fn lanes_that_a_guard_leaves_are_counted_as_what_they_are() {
+fn lanes_that_pass_a_guard_are_limited() {
     for (kernel, least, difference) in [("row_leader", 1403, 0), ("row_leader_shared", 1384, 19)] {
         for chip in ["sm_50", "sm_61", "sm_62"] {
             let file = format!("row_leader.{chip}.cubin");

@@ -1,4 +1,4 @@
-//! Trained perceptrons of three layers read digits, each layer a launch, as in "PasTiS" (ERTS 2022), section V.
+//! Trained three-layer perceptrons that classify digits, one launch per layer, as in "PasTiS" (ERTS 2022), section V.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use warpbound_driver::Session;
 use warpbound_testkit::kernels::{DenseLayer, Float};
 use warpbound_testkit::perceptron::{Digits, Network, class_of};
 
-/// The chips for which kernels are built.
+/// Chips for which kernels are built.
 const CHIPS: [&str; 3] = ["sm_50", "sm_61", "sm_62"];
 
-/// By how much outputs of up to 60 differ at most from those of the reference. The paper saw differences from the
-/// 14th decimal digit of probabilities on.
-const NEAR_F64: f64 = 5e-14;
+/// Maximum difference of outputs of up to 60 from those of the reference. The paper reports differences from the 14th
+/// decimal digit of probabilities on.
+const TOLERANCE_F64: f64 = 5e-14;
 const NEAR_F32: f64 = 5e-5;
 
 fn data() -> std::path::PathBuf {
@@ -25,9 +25,10 @@ fn session(chip: &str) -> Session {
     Session::open(&file, &contents).expect("it loads")
 }
 
-/// What the three launches give for some images, rows of outputs.
+/// Returns the outputs of the three launches for some images, one row each.
 fn outputs<F: Float>(session: &Session, network: &Network, images: &[Vec<f32>]) -> Vec<Vec<f64>> {
-    let held = |numbers: &[f32]| -> Vec<F> { numbers.iter().map(|&n| F::from_f64(n.into())).collect() };
+    let held =
+        |numbers: &[f32]| -> Vec<F> { numbers.iter().map(|&n| F::from_f64(n.into())).collect() };
     let mut numbers: Vec<F> = images.iter().flat_map(|image| held(image)).collect();
     for layer in &network.layers {
         let layer = DenseLayer {
@@ -41,7 +42,7 @@ fn outputs<F: Float>(session: &Session, network: &Network, images: &[Vec<f32>]) 
         let kernel = session.launched_grid(None, &launch).expect("it is there");
         let run = session.run_functional(kernel, &launch, None);
         let run = run.map_err(|diagnostic| diagnostic.to_string());
-        let run = run.expect("it computes what the layer's reference does");
+        let run = run.expect("it computes the result of the layer's reference");
         let found = run.memory.buffers().last().expect("there are four");
         assert_eq!(found.name, "outputs");
         numbers = found
@@ -55,8 +56,9 @@ fn outputs<F: Float>(session: &Session, network: &Network, images: &[Vec<f32>]) 
         .collect()
 }
 
-/// How far the outputs for an image may lie from the reference by what rounding does in each layer at most.
-fn most_error(network: &Network, image: &[f32], unit: f64) -> f64 {
+/// Returns the maximum difference of the outputs of an image from the reference, from the rounding errors of each
+/// layer.
+fn error_bound(network: &Network, image: &[f32], unit: f64) -> f64 {
     let mut numbers: Vec<f64> = image.iter().map(|&n| n.into()).collect();
     let mut errors = vec![0.0; numbers.len()];
     for layer in &network.layers {
@@ -74,7 +76,7 @@ fn most_error(network: &Network, image: &[f32], unit: f64) -> f64 {
     errors.into_iter().fold(0.0, f64::max)
 }
 
-/// Compares images with the reference; how many show their label.
+/// Compares the outputs of images with the reference; returns the number of correct classes.
 fn compare<F: Float>(
     chip: &str,
     sizes: [usize; 4],
@@ -91,7 +93,7 @@ fn compare<F: Float>(
     let (mut right, mut farthest) = (0, 0.0f64);
     for ((number, image), found) in chosen.into_iter().zip(&images).zip(found) {
         let expected = network.outputs(image, true);
-        let most = most_error(&network, image, F::UNIT);
+        let most = error_bound(&network, image, F::UNIT);
         for (found, expected) in found.iter().zip(&expected) {
             let error = (found - expected).abs();
             farthest = farthest.max(error);
@@ -114,7 +116,7 @@ fn compare<F: Float>(
 #[test]
 fn all_small_images_get_their_class_in_double_precision() {
     assert_eq!(
-        compare::<f64>("sm_61", Network::SIZES[0], |_| true, NEAR_F64),
+        compare::<f64>("sm_61", Network::SIZES[0], |_| true, TOLERANCE_F64),
         1784
     );
 }
@@ -130,7 +132,12 @@ fn all_small_images_get_their_class_in_single_precision() {
 #[test]
 fn some_large_images_get_their_class() {
     for chip in CHIPS {
-        compare::<f64>(chip, Network::SIZES[1], |image| image % 45 == 4, NEAR_F64);
+        compare::<f64>(
+            chip,
+            Network::SIZES[1],
+            |image| image % 45 == 4,
+            TOLERANCE_F64,
+        );
         compare::<f32>(chip, Network::SIZES[1], |image| image % 45 == 4, NEAR_F32);
     }
 }
@@ -138,7 +145,12 @@ fn some_large_images_get_their_class() {
 #[test]
 fn chips_agree_on_small_images() {
     for chip in CHIPS {
-        compare::<f64>(chip, Network::SIZES[0], |image| image % 36 == 0, NEAR_F64);
+        compare::<f64>(
+            chip,
+            Network::SIZES[0],
+            |image| image % 36 == 0,
+            TOLERANCE_F64,
+        );
         compare::<f32>(chip, Network::SIZES[0], |image| image % 36 == 0, NEAR_F32);
     }
 }
@@ -147,7 +159,7 @@ fn chips_agree_on_small_images() {
 #[ignore = "takes minutes without optimisation"]
 fn all_large_images_get_their_class() {
     assert_eq!(
-        compare::<f64>("sm_61", Network::SIZES[1], |_| true, NEAR_F64),
+        compare::<f64>("sm_61", Network::SIZES[1], |_| true, TOLERANCE_F64),
         1788
     );
     assert_eq!(

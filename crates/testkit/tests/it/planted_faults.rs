@@ -1,13 +1,13 @@
-//! Faults planted on purpose: each must be caught by the audit that finds nothing without it.
+//! Planted faults, each of which must be caught by the audit that finds nothing without it.
 
 use std::collections::BTreeSet;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_ir::{Code, ExecCondition, ControlEffect, ValueDependence};
+use warpbound_ir::{Code, ControlEffect, ExecCondition, ValueDependence};
 use warpbound_isa::instr::{MemorySpace, StackToken};
-use warpbound_simt::counts::{CountInput, CountSystem, CountVar, CountKind, Factor, RowFamily};
-use warpbound_simt::warp::{DivergenceOrder, WarpModel, Via};
+use warpbound_simt::counts::{CountInput, CountKind, CountSystem, CountVar, Factor, RowFamily};
+use warpbound_simt::warp::{DivergenceOrder, Via, WarpModel};
 use warpbound_simt::{EntryId, Tag};
 use warpbound_testkit::audit::{Analysed, WarpFindings};
 use warpbound_testkit::execute::{PlantedFault, RunSeed, mix};
@@ -18,40 +18,40 @@ use warpbound_testkit::generate::{
 const PROGRAMS: u64 = 100;
 const RUNS: u64 = 6;
 
-/// What a test plants.
+/// Planted faults of a test.
 #[derive(Default)]
 struct Plant<'a> {
-    /// In the code that is analysed (the code that runs stays right).
+    /// Change of the code that is analysed; the code that runs is unchanged.
     code: Option<&'a dyn Fn(&mut Code)>,
-    /// In the results of the analyses.
+    /// Change of the results of the analyses.
     results: Option<&'a dyn Fn(&mut Analysed<'_>)>,
-    /// In the machine.
+    /// Fault of the machine.
     machine: Option<PlantedFault>,
     /// Launch that is analysed.
     launch: Option<LaunchContext>,
-    /// Launch that runs, where it is another.
+    /// Launch that runs, if another.
     runs_with: Option<LaunchContext>,
-    /// Order that is analysed.
+    /// Divergence order that is analysed.
     order: DivergenceOrder,
-    /// Precision, where it is not the usual one.
+    /// Domains of the analyses, if not the default.
     model: Option<WarpModel>,
-    /// Subtracted from each loop bound found by running.
+    /// Number subtracted from each loop bound that a run shows.
     less: u64,
-    /// Subtracted from each total of a loop found by running.
+    /// Number subtracted from each loop total that a run shows.
     less_total: u64,
-    /// A step that a lane took is said never to be taken.
+    /// Whether a step that a lane took is stated as never taken.
     denies_a_step: bool,
 }
 
-/// The kinds of finding, over many runs.
+/// Numbers of findings by kind, over many runs.
 #[derive(Debug, Default)]
 struct Caught {
     mismatches: usize,
     edges: usize,
     agreements: usize,
-    /// Runs with more instructions than the bound.
+    /// Number of runs with more instructions than the bound.
     bounds: usize,
-    /// Runs of programs that have no bound, although each loop has one.
+    /// Number of runs of programs without a bound although each loop has one.
     unbounded: usize,
     others: usize,
 }
@@ -134,7 +134,7 @@ fn audit(plant: &Plant<'_>) -> Caught {
 }
 
 #[test]
-fn nothing_is_found_where_nothing_is_planted() {
+fn nothing_is_found_without_a_planted_fault() {
     let caught = audit(&Plant::default());
     assert!(caught.nothing(), "{caught:?}");
 }
@@ -232,7 +232,7 @@ fn totals_of_loops_one_too_small() {
 }
 
 #[test]
-fn steps_said_never_to_be_taken_that_are() {
+fn taken_steps_stated_as_never_taken() {
     let caught = audit(&Plant {
         denies_a_step: true,
         ..Plant::default()
@@ -240,7 +240,7 @@ fn steps_said_never_to_be_taken_that_are() {
     assert!(caught.bounds > 0, "{caught:?}");
 }
 
-/// Lanes that wait outside the loop and come back to it: their executions of the header add up.
+/// Lanes that are pending outside the loop and return to it: their executions of the header add up.
 #[test]
 fn totals_taken_for_the_warp_where_lanes_come_back() {
     let plant = |analysed: &mut Analysed<'_>| {
@@ -257,7 +257,7 @@ fn totals_taken_for_the_warp_where_lanes_come_back() {
     assert!(caught.bounds > 0, "{caught:?}");
 }
 
-/// Without rows a bound can only grow; what is lost is the bound itself.
+/// Without count rows a bound can only grow; here it is lost.
 #[test]
 fn warp_counts_not_tied_to_thread_counts() {
     let untie = |analysed: &mut Analysed<'_>| {
@@ -295,7 +295,7 @@ fn lanes_that_arrive_over_another_step_forgotten() {
     assert!(caught.bounds > 0, "{caught:?}");
 }
 
-/// The rows of `flow`, with another opinion about the states at headers or about shared returns.
+/// Returns the count rows of `flow`, with other claims about the states at headers or about shared returns.
 fn counts(
     analysed: &Analysed<'_>,
     no_state: bool,
@@ -319,8 +319,8 @@ fn counts(
 }
 
 #[test]
-fn every_loop_said_to_iterate_together() {
-    // Where nothing is pending at a header, no lane waits that could reach it.
+fn every_loop_claimed_to_iterate_in_lockstep() {
+    // Planted: nothing is pending at any header, so no waiting lane could reach it.
     let claim = |analysed: &mut Analysed<'_>| {
         analysed.claims.flow.counts =
             counts(analysed, true, &analysed.claims.flow.loops.shared_returns);
@@ -342,7 +342,7 @@ fn every_loop_said_to_iterate_together() {
 }
 
 #[test]
-fn loops_that_iterate_together_entered_by_walking_only() {
+fn lockstep_loops_without_entries_by_resume() {
     let walk_only = |analysed: &mut Analysed<'_>| {
         let variables = &analysed.claims.flow.counts.variables;
         let resumes = |var: &CountVar| matches!(&variables[var.0], CountKind::WarpStep(_, step) if step.via != Via::Walk);
@@ -402,7 +402,7 @@ fn pushes_not_counted() {
     assert!(caught.bounds > 0, "{caught:?}");
 }
 
-/// Analyses again with one calling context for all calls.
+/// Repeats the analyses with one calling context for all calls.
 fn without_call_strings(analysed: &mut Analysed<'_>) {
     let limits = Limits {
         contexts: 1,
@@ -441,7 +441,7 @@ fn call_strings_off_and_pops_not_tied_to_pushes() {
 }
 
 #[test]
-fn returns_from_a_shared_context_said_to_be_of_one_call() {
+fn returns_from_a_shared_context_claimed_to_be_of_one_call() {
     let merge = |analysed: &mut Analysed<'_>| {
         without_call_strings(analysed);
         analysed.claims.flow.counts = counts(analysed, false, &BTreeSet::new());
@@ -453,7 +453,7 @@ fn returns_from_a_shared_context_said_to_be_of_one_call() {
     assert!(caught.bounds + caught.unbounded > 0, "{caught:?}");
 }
 
-/// Plants in the code that is analysed: every operation for which `change` applies.
+/// Plants a fault in the code that is analysed: applies `change` to every operation.
 fn reading(change: impl Fn(&mut warpbound_ir::Op)) -> Caught {
     let all = |code: &mut Code| code.ops.iter_mut().for_each(&change);
     audit(&Plant {
@@ -463,7 +463,7 @@ fn reading(change: impl Fn(&mut warpbound_ir::Op)) -> Caught {
 }
 
 #[test]
-fn private_memory_said_to_agree() {
+fn private_memory_claimed_to_agree() {
     let caught = reading(|op| {
         if op.value == ValueDependence::Load(MemorySpace::Local) {
             op.value = ValueDependence::Load(MemorySpace::Shared);
@@ -473,7 +473,7 @@ fn private_memory_said_to_agree() {
 }
 
 #[test]
-fn shuffles_and_atomics_said_to_agree() {
+fn shuffles_and_atomics_claimed_to_agree() {
     let caught = reading(|op| {
         if op.value == ValueDependence::Lane {
             op.value = ValueDependence::Function;
@@ -483,7 +483,7 @@ fn shuffles_and_atomics_said_to_agree() {
 }
 
 #[test]
-fn guarded_writes_said_to_replace_the_old_value() {
+fn guarded_writes_claimed_to_replace_the_old_value() {
     let caught = reading(|op| {
         if op.control == ControlEffect::Next {
             op.condition = ExecCondition::ALWAYS;
@@ -499,7 +499,7 @@ fn operand_left_out_of_the_reads() {
 }
 
 #[test]
-fn thread_index_said_to_agree() {
+fn thread_index_claimed_to_agree() {
     let claimed = LaunchContext {
         warp_width: 8,
         block: Some([8, 2, 1]),
@@ -519,7 +519,7 @@ fn thread_index_said_to_agree() {
 }
 
 #[test]
-fn divergent_branches_said_to_be_uniform() {
+fn divergent_branches_claimed_to_be_uniform() {
     let model = WarpModel {
         may_diverge: false,
         ..WarpModel::default()
@@ -544,7 +544,7 @@ fn one_order_of_divergence_assumed_and_another_run() {
 fn jump_table_that_is_too_short() {
     let cut = |code: &mut Code| {
         for (_, bytes) in &mut code.constants {
-            // All words become the first one.
+            // All words are replaced by the first one.
             if let Some(first) = bytes.first_chunk::<4>().copied() {
                 bytes
                     .chunks_exact_mut(4)
@@ -560,7 +560,7 @@ fn jump_table_that_is_too_short() {
 }
 
 #[test]
-fn brk_said_to_stop_at_the_nearest_ssy() {
+fn brk_assumed_to_stop_at_the_nearest_ssy() {
     let caught = reading(|op| {
         if op.control == ControlEffect::Pop(StackToken::Brk) {
             op.control = ControlEffect::Pop(StackToken::Sync);

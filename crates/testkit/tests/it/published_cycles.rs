@@ -1,16 +1,16 @@
-//! Cycles that were measured on boards and published.
+//! Timing model compared with published measurements of boards.
 
 use std::collections::BTreeMap;
 
-use warpbound_driver::{Hooks, Session, TimedOptions, TimedRun};
+use warpbound_driver::{RunHooks, Session, TimedOptions, TimedRun};
 use warpbound_isa::{Program, nvidia};
 use warpbound_launch::{LaunchFile, StartCaches};
 use warpbound_machine::{GpuModel, Parameter, Provenance};
 use warpbound_simulate::timed::{AccessKind, Event, EventListener};
 use warpbound_testkit::kernels;
 
-/// What `pastis-2022` (V, Figures 10 to 12) measured on a Jetson TX2 for the integer matrix product: side, cycles, read and
-/// write transactions of shared memory.
+/// Measurements of `pastis-2022` (V, Figures 10 to 12) on a Jetson TX2 for the integer matrix product: side, cycles,
+/// read and write transactions of shared memory.
 const BOARD: [(u32, u64, u64, u64); 3] = [(4, 1131, 8, 2), (8, 1381, 32, 4), (11, 1580, 88, 8)];
 
 const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
@@ -28,10 +28,10 @@ fn matrix_product(side: u32) -> TimedRun {
     let grid = grid.expect("a launch");
     let kernel = session.launched_grid(None, &grid).expect("its kernel");
     let machine = GpuModel::built_in("jetson-tx2").expect("it comes with the tool");
-    // The host has just copied the matrices through the second-level cache (V).
+    // The host has just copied the matrices through L2 (V).
     assert_eq!(grid.caches, StartCaches::Warm);
     let options = TimedOptions::new(machine);
-    let hooks = Hooks {
+    let hooks = RunHooks {
         events: None,
         timeline: None,
         progress: &mut |_| (),
@@ -42,7 +42,7 @@ fn matrix_product(side: u32) -> TimedRun {
     run
 }
 
-/// `part` percent of `whole`.
+/// Whether a value is within `percent` of the published one.
 fn within(found: u64, published: u64, percent: u64) -> bool {
     found.abs_diff(published) * 100 <= published * percent
 }
@@ -77,7 +77,7 @@ fn integer_matrix_products_of_the_paper() {
     }
 }
 
-/// The shortest of the loads from shared memory, by bytes of a lane: cycles beyond 2 for each conflict.
+/// Shortest loads from shared memory, by bytes of a lane: cycles without the 2 for each conflict.
 struct Shortest<'a> {
     program: &'a nvidia::Program,
     cycles: BTreeMap<u32, u64>,
@@ -103,8 +103,8 @@ impl EventListener for Shortest<'_> {
     }
 }
 
-/// `pastis-2022`, III.B: 22 + base + 2 for each conflict, base 1, 8 and 16 for 32, 64 and 128 bits. Loads that wait for the memory
-/// take longer, none is shorter, and some of each width do not wait.
+/// Checks `pastis-2022`, III.B: 22 + base + 2 for each conflict, base 1, 8 and 16 for 32, 64 and 128 bits. Loads that
+/// wait for the memory take longer, none is shorter, and some of each width do not wait.
 #[test]
 fn durations_of_shared_memory() {
     let mut shortest = BTreeMap::new();
@@ -140,10 +140,10 @@ fn durations_of_shared_memory() {
     assert_eq!(shortest, published);
 }
 
-/// On these times one number is fitted, on the smallest of the three; the others are predictions. On sustained rates
-/// (`bandwidth.rs`) two are, for each kind of memory, and the latency of the P100's.
+/// One parameter is fitted to the smallest of these three products; the other two are predictions. Two are fitted to
+/// sustained rates (`bandwidth.rs`) for each kind of memory, and the latency of the P100's memory.
 #[test]
-fn few_numbers_are_fitted() {
+fn few_parameters_are_fitted() {
     for name in GpuModel::names() {
         let device = GpuModel::built_in(name).expect("it comes with the tool");
         let fitted = Parameter::ALL

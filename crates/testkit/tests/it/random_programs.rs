@@ -1,4 +1,4 @@
-//! Random programs: concrete warps against every claim of the analyses.
+//! Random programs: concrete warps compared with every claim of the analyses.
 
 use warpbound_testkit::random::campaign;
 

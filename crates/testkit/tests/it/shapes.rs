@@ -1,4 +1,5 @@
-//! Shapes that a rule of the analyses exists for: a rule that is left out or too bold contradicts runs of these.
+//! Program shapes that exercise one rule of the analyses each: without the rule, or with an unsound one, runs
+//! contradict the claims.
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
@@ -7,7 +8,7 @@ use warpbound_simt::warp::WarpModel;
 use warpbound_testkit::audit::{Analysed, CALL_COST};
 use warpbound_testkit::execute::{Ending, RunSeed};
 use warpbound_testkit::generate::{
-    selected_targets, divergent_external_call, two_calls, two_headers, unwound_from_outside,
+    divergent_external_call, selected_targets, two_calls, two_headers, unwound_from_outside,
 };
 use warpbound_testkit::random::{WarpCampaign, live_lanes_of_first_warp};
 
@@ -46,7 +47,7 @@ fn audit(shape: fn(&mut fastrand::Rng) -> Code, seed: u64) -> WarpCampaign {
     total
 }
 
-/// Fails if lockstep is judged by the first header alone.
+/// Fails if lockstep is decided by the first header alone.
 #[test]
 fn lockstep_needs_every_header() {
     let total = audit(two_headers, 100);
@@ -60,22 +61,23 @@ fn lockstep_needs_every_header() {
     assert!(apart.count() > 40);
 }
 
-/// Fails if only what was pushed outside a loop counts as entering it.
+/// Fails if only entries that were pushed outside a loop count as entering it.
 #[test]
 fn an_entry_unwound_to_from_outside_enters_the_loop() {
     audit(unwound_from_outside, 200);
 }
 
-/// Fails if a join keeps the values of one side, or a guarded write is taken as certain.
+/// Fails if a join keeps the values of one side only, or a guarded write is assumed to take effect.
 #[test]
 fn all_targets_that_guards_and_joins_choose_are_followed() {
     let total = audit(selected_targets, 300);
     assert!(total.diverged > 200);
 }
 
-/// Fails if merged contexts are not marked as shared: a return into the other caller would close a loop, which needs a fact.
+/// Fails if merged contexts are not marked as shared: a return to the other caller would close a loop, which needs a
+/// fact.
 #[test]
-fn calls_that_share_a_context_close_no_loop() {
+fn calls_that_share_a_context_do_not_close_a_loop() {
     let code = two_calls();
     let limits = Limits {
         contexts: 1,
@@ -90,9 +92,9 @@ fn calls_that_share_a_context_close_no_loop() {
     audit(|_| two_calls(), 400);
 }
 
-/// Fails if a call of several functions outside the file is charged once.
+/// Fails if a call of several functions outside the file is counted once.
 #[test]
-fn every_function_that_lanes_call_outside_the_file_is_charged() {
+fn every_function_that_lanes_call_outside_the_file_is_counted() {
     let code = divergent_external_call();
     let analysed = analyse(&code);
     let run = RunSeed {
@@ -130,7 +132,10 @@ fn a_block_of_several_warps_has_a_full_one() {
             ..WARP
         };
         assert_eq!(launch.live_lanes(), lanes, "{block:?}");
-        assert_eq!(u64::from(live_lanes_of_first_warp(&launch).count_ones()), lanes);
+        assert_eq!(
+            u64::from(live_lanes_of_first_warp(&launch).count_ones()),
+            lanes
+        );
     }
     assert_eq!(WARP.live_lanes(), 32);
 }

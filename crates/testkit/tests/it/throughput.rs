@@ -1,13 +1,13 @@
-//! Results in a cycle of an SM that is full of warps, against the CUDA C Programming Guide, "Throughput of Native Arithmetic
+//! Results per cycle of a full SM, compared with the CUDA C Programming Guide, "Throughput of Native Arithmetic
 //! Instructions".
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Hooks, Session, TimedOptions};
-use warpbound_launch::{LaunchFile};
+use warpbound_driver::{RunHooks, Session, TimedOptions};
+use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Parameter};
 
-/// Kernel of `microbenchmarks.cu`, type of its values, instructions of a link of its chain, and the guide's results in a cycle
-/// by machine: `jetson-tx2`, `gtx1080`, `p100`.
+/// Kernel of `microbenchmarks.cu`, type of its values, instructions of a link of its chain, and the guide's results per
+/// cycle by machine: `jetson-tx2`, `gtx1080`, `p100`.
 const TABLE: [(&str, &str, u32, [u32; 3]); 8] = [
     ("ffma", "f32", 1, [128, 128, 64]),
     ("shift", "u32", 1, [64, 64, 32]),
@@ -25,12 +25,12 @@ const MACHINES: [(&str, &str); 3] = [
     ("p100", "sm_61"),
 ];
 
-/// Threads of a block: sixteen blocks fill an SM, and begin and end at different times.
+/// Threads of a block: sixteen blocks fill an SM, and start and end at different times.
 const THREADS: u64 = 128;
-/// Links of a thread: two passes of 64.
+/// Links of a thread's chain: two passes of 64.
 const LINKS: u64 = 128;
 
-/// The cycles of so many blocks on one SM.
+/// Returns the cycles of `blocks` blocks on one SM.
 fn cycles(machine: &str, chip: &str, kernel: &str, element: &str, blocks: u64) -> u64 {
     let file = format!("microbenchmarks.{chip}.cubin");
     let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
@@ -44,9 +44,10 @@ fn cycles(machine: &str, chip: &str, kernel: &str, element: &str, blocks: u64) -
     let no_files = |name: &str| Err(Diagnostic::new("no files").in_file(name));
     let grid = LaunchFile::parse("launch", &text, &no_files).expect("a launch");
     let kernel = session.launched_grid(None, &grid).expect("its kernel");
-    let mut options = TimedOptions::new(GpuModel::built_in(machine).expect("it comes with the tool"));
+    let mut options =
+        TimedOptions::new(GpuModel::built_in(machine).expect("it comes with the tool"));
     options.set.push((Parameter::SmCount, 1));
-    let hooks = Hooks {
+    let hooks = RunHooks {
         events: None,
         timeline: None,
         progress: &mut |_| (),
@@ -67,7 +68,7 @@ fn results_in_a_cycle() {
             let line = format!("{kernel} on {machine}: {rate:.1} of {published}");
             println!("{line}");
             let published = f64::from(published);
-            // One instruction in seven stands before or behind the chains; the two runs may end a little differently.
+            // One instruction in seven is before or after the chains; the ends of the two runs may differ slightly.
             if rate > published * 1.01 || rate < published * 0.75 {
                 problems.push(line);
             }

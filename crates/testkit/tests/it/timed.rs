@@ -1,24 +1,24 @@
-//! Runs with time: what kernels compute does not depend on it, the rules of issue hold, and the same comes out each time.
+//! Timed runs: results equal the references, the issue rules hold, and runs repeat exactly.
 
-use warpbound_driver::{Hooks, Prepared, Session, TimedOptions, TimedRun};
+use warpbound_driver::{Prepared, RunHooks, Session, TimedOptions, TimedRun};
 use warpbound_isa::Program;
 use warpbound_launch::{LaunchFile, StartCaches};
-use warpbound_machine::{GpuModel, Parameter, Selection, Unit, SchedulerPolicy};
-use warpbound_simulate::timed::{Event, Interlock, EventListener, Stall};
-use warpbound_testkit::kernels::{self, KernelReference};
+use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection, Unit};
+use warpbound_simulate::timed::{Event, EventListener, Interlock, Stall};
 use warpbound_testkit::issue_rules::IssueRules;
+use warpbound_testkit::kernels::{self, KernelReference};
 
-/// Launches of each kernel.
+/// Number of launches of each kernel.
 const LAUNCHES: u64 = 2;
 
-/// Chips, and the machines that kernels for them run on.
+/// Chips, and the machines that run kernels built for them.
 const MACHINES: [(&str, &str); 3] = [
     ("sm_62", "jetson-tx2"),
     ("sm_61", "gtx1080"),
     ("sm_50", "titan-x-maxwell"),
 ];
 
-/// Sources that use what a chip has not.
+/// Sources that use features which a chip does not have.
 const IMPOSSIBLE: [(&str, &str); 2] = [("f16_arithmetic", "sm_50"), ("integer_mix", "sm_50")];
 
 fn session(reference: &KernelReference, chip: &str) -> Session {
@@ -38,7 +38,7 @@ fn run(
     launch: &LaunchFile,
     options: &TimedOptions,
 ) -> Result<TimedRun, String> {
-    let hooks = Hooks {
+    let hooks = RunHooks {
         events: None,
         timeline: None,
         progress: &mut |_| (),
@@ -49,8 +49,8 @@ fn run(
         .map_err(|diagnostic| diagnostic.to_string())
 }
 
-/// Ways to run: each machine with another policy and other numbers.
-fn ways(chip: &str, machine: &str) -> Vec<TimedOptions> {
+/// Returns the configurations of a machine: typical, and with another policy and other parameters.
+fn configurations(chip: &str, machine: &str) -> Vec<TimedOptions> {
     let typical = options(machine);
     let other = match chip {
         "sm_62" => TimedOptions {
@@ -74,7 +74,8 @@ fn ways(chip: &str, machine: &str) -> Vec<TimedOptions> {
     vec![typical, other]
 }
 
-fn all_launches() -> impl Iterator<Item = (KernelReference, LaunchFile, &'static str, &'static str)> {
+fn all_launches() -> impl Iterator<Item = (KernelReference, LaunchFile, &'static str, &'static str)>
+{
     kernels::all().into_iter().flat_map(|reference| {
         (0..LAUNCHES).flat_map(move |number| {
             let possible =
@@ -87,29 +88,32 @@ fn all_launches() -> impl Iterator<Item = (KernelReference, LaunchFile, &'static
     })
 }
 
-/// Buffers hold at the end what the references say, in whatever order warps issue.
+/// The final contents of buffers equal the references, for any order of issue.
 #[test]
 fn results_do_not_depend_on_time() {
     let mut problems = Vec::new();
     for (reference, launch, chip, machine) in all_launches() {
         let session = session(&reference, chip);
-        for options in ways(chip, machine) {
+        for options in configurations(chip, machine) {
             let name = format!("{} on {machine}, {:?}", reference.kernel, options.scheduler);
             match run(&session, &reference, &launch, &options) {
                 Err(error) => problems.push(format!("{name}: {error}")),
                 Ok(run) if run.report.checked_elements == 0 => {
                     problems.push(format!("{name}: nothing is compared"));
                 }
-                Ok(run) => problems.extend(run.unexpected.map(|what| format!("{name}: {what}"))),
+                Ok(run) => problems.extend(
+                    run.unexpected
+                        .map(|difference| format!("{name}: {difference}")),
+                ),
             }
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// The events of all runs obey the rules of issue.
+/// The events of all runs obey the issue rules.
 #[test]
-fn the_referee_finds_nothing() {
+fn runs_obey_the_issue_rules() {
     let mut problems = Vec::new();
     let mut issues = 0;
     for (reference, launch, chip, machine) in all_launches() {
@@ -120,19 +124,19 @@ fn the_referee_finds_nothing() {
         let Program::Nvidia(program) = &prepared.program else {
             continue;
         };
-        for mut options in ways(chip, machine) {
+        for mut options in configurations(chip, machine) {
             options.interlock = Interlock::ControlWords;
-            let picked = options.machine.select(options.selection);
-            let mut referee = IssueRules::new(program, &picked);
+            let machine_config = options.machine.select(options.selection);
+            let mut rules = IssueRules::new(program, &machine_config);
             if session
-                .time(&prepared, &launch, &options, &mut referee)
+                .time(&prepared, &launch, &options, &mut rules)
                 .is_err()
             {
                 continue;
             }
-            issues += referee.issues;
-            let name = |what| format!("{} on {machine}: {what}", reference.kernel);
-            problems.extend(referee.all_violations().iter().map(name));
+            issues += rules.issues;
+            let name = |difference| format!("{} on {machine}: {difference}", reference.kernel);
+            problems.extend(rules.all_violations().iter().map(name));
         }
     }
     assert!(issues > 1_000_000, "{issues} issues");
@@ -140,26 +144,26 @@ fn the_referee_finds_nothing() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Lets a warp issue too early: as if it had not waited for a reason.
-struct Hasty<'a> {
-    referee: IssueRules<'a>,
+/// Planted fault: moves issues to the cycle without the stall for one reason.
+struct EarlyIssue<'a> {
+    rules: IssueRules<'a>,
     reason: Stall,
 }
 
-impl EventListener for Hasty<'_> {
+impl EventListener for EarlyIssue<'_> {
     fn event(&mut self, cycle: u64, event: &Event) {
         let mut event = *event;
         let mut early = 0;
         if let Event::Issue { waited, .. } = &mut event {
             early = std::mem::take(&mut waited[self.reason as usize]);
         }
-        self.referee.event(cycle - early, &event);
+        self.rules.event(cycle - early, &event);
     }
 }
 
-/// A planted fault for each rule: the referee names it.
+/// A planted fault against each rule is reported.
 #[test]
-fn the_referee_bites() {
+fn planted_early_issues_are_reported() {
     let reference = kernels::all()
         .into_iter()
         .find(|reference| reference.source == "hotspot")
@@ -174,22 +178,22 @@ fn the_referee_bites() {
         panic!("it is for a GPU");
     };
     let options = options("gtx1080");
-    let picked = options.machine.select(Selection::Typical);
+    let machine_config = options.machine.select(Selection::Typical);
     for (reason, rule) in [
-        (Stall::Dependency, "which demands"),
+        (Stall::Dependency, "which requires"),
         (Stall::Memory, "does not wait for scoreboard"),
-        (Stall::Barrier, "the barrier before is not open"),
+        (Stall::Barrier, "the preceding barrier is not open"),
         (Stall::Unit, "is busy"),
-        (Stall::Selection, "has issued in this cycle"),
+        (Stall::Selection, "has already issued in this cycle"),
     ] {
-        let mut hasty = Hasty {
-            referee: IssueRules::new(program, &picked),
+        let mut early_issue = EarlyIssue {
+            rules: IssueRules::new(program, &machine_config),
             reason,
         };
         session
-            .time(&prepared, &launch, &options, &mut hasty)
+            .time(&prepared, &launch, &options, &mut early_issue)
             .expect("it runs");
-        let problems = hasty.referee.all_violations();
+        let problems = early_issue.rules.all_violations();
         let named = problems.iter().any(|problem| problem.contains(rule));
         assert!(named, "{rule}: {problems:?}");
     }
@@ -208,9 +212,9 @@ fn runs_repeat() {
     }
 }
 
-/// What a run did not ask for does not change it: so what is listed as assumed is all that was.
+/// Parameters that a run did not use do not change it, so the listed assumptions are complete.
 #[test]
-fn untouched_numbers_change_nothing() {
+fn unused_parameters_change_nothing() {
     let mut random = fastrand::Rng::with_seed(6);
     let mut tried = 0;
     for (reference, launch, chip, machine) in all_launches().step_by(5) {
@@ -219,7 +223,7 @@ fn untouched_numbers_change_nothing() {
             continue;
         };
         let prepared: Prepared<'_> = session.prepare(kernel).expect("it is decoded");
-        // With other numbers, other things happen.
+        // Other parameters reach other behaviour.
         let pick = match random.u32(0..4) {
             0 => Selection::Typical,
             1 => Selection::Least,
@@ -235,7 +239,7 @@ fn untouched_numbers_change_nothing() {
             interlock,
             ..options(machine)
         };
-        let picked = options.machine.select(pick);
+        let machine_config = options.machine.select(pick);
         let mut silent = warpbound_simulate::timed::Silent;
         let Ok(first) = session.time(&prepared, &launch, &options, &mut silent) else {
             continue;
@@ -247,11 +251,11 @@ fn untouched_numbers_change_nothing() {
             }
             // Counts of cycles may have any value.
             let other = match parameter.unit() {
-                Unit::Cycles => picked[parameter] + 7,
-                _ if picked[parameter] == figure.most => figure.least,
+                Unit::Cycles => machine_config[parameter] + 7,
+                _ if machine_config[parameter] == figure.most => figure.least,
                 _ => figure.most,
             };
-            if other == picked[parameter] {
+            if other == machine_config[parameter] {
                 continue;
             }
             options.set.push((parameter, other));

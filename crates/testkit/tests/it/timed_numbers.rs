@@ -1,16 +1,16 @@
-//! Runs with time, whatever the numbers of the machine: the books close, a lone warp never gains by a longer latency, and
-//! nobody waits for ever.
+//! Timed runs with arbitrary machine parameters: cycles are accounted for, a single warp never gains by a longer
+//! latency, and no warp waits forever.
 
 use std::collections::HashMap;
 
-use warpbound_driver::{Session, TimedOptions, SchedulerPolicy};
+use warpbound_driver::{SchedulerPolicy, Session, TimedOptions};
 use warpbound_ir::{Cell, Code};
 use warpbound_isa::{Program, nvidia};
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Parameter, Selection, SlowEnd, Unit};
-use warpbound_simulate::timed::{Event, Interlock, EventListener, Silent, Stall};
-use warpbound_testkit::kernels::{self, KernelReference};
+use warpbound_simulate::timed::{Event, EventListener, Interlock, Silent, Stall};
 use warpbound_testkit::cycle_accounting::CycleAccounting;
+use warpbound_testkit::kernels::{self, KernelReference};
 
 fn session(reference: &KernelReference, chip: &str) -> Session {
     let file = format!("{}.{chip}.cubin", reference.source);
@@ -23,14 +23,14 @@ fn options(machine: &str) -> TimedOptions {
     TimedOptions::new(GpuModel::built_in(machine).expect("it comes with the tool"))
 }
 
-/// A kernel of ours by its source, the first if there are several.
+/// Returns the first kernel of a source.
 fn of_source(source: &str) -> KernelReference {
     let mut all = kernels::all().into_iter();
     let found = all.find(|reference| reference.source == source);
     found.expect("there is such a kernel")
 }
 
-/// Runs a launch of a kernel while somebody listens.
+/// Runs a launch of a kernel with a listener; returns the cycles.
 fn run(
     reference: &KernelReference,
     session: &Session,
@@ -44,9 +44,9 @@ fn run(
     run.expect("it runs").cycles.0.0
 }
 
-/// With the least of all numbers nothing is fetched ahead, so that instructions behind barriers are not at hand.
+/// With the least values nothing is prefetched, so that instructions after barriers miss.
 #[test]
-fn books_close_with_other_numbers() {
+fn cycles_are_accounted_for_with_other_parameters() {
     let policies = [
         SchedulerPolicy::Gto,
         SchedulerPolicy::Lrr,
@@ -56,7 +56,7 @@ fn books_close_with_other_numbers() {
         SchedulerPolicy::ContendedUnit,
         SchedulerPolicy::Random(5),
     ];
-    let mut mistakes = Vec::new();
+    let mut problems = Vec::new();
     for (pick, machine) in [
         (Selection::Least, "gtx1080"),
         (Selection::Least, "p100"),
@@ -71,39 +71,42 @@ fn books_close_with_other_numbers() {
                 ..options(machine)
             };
             let launch = (reference.launch)(1);
-            let mut ledger = CycleAccounting::new();
+            let mut accounting = CycleAccounting::new();
             let session = session(reference, "sm_61");
-            run(reference, &session, &launch, &options, &mut ledger);
-            if let Err(what) = ledger.finish() {
-                mistakes.push(format!(
-                    "{} on {machine}, {pick:?}: {what}",
+            run(reference, &session, &launch, &options, &mut accounting);
+            if let Err(violations) = accounting.finish() {
+                problems.push(format!(
+                    "{} on {machine}, {pick:?}: {violations}",
                     reference.kernel
                 ));
             }
         }
     }
-    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// What fetches and the data of a warp share, taking no time: which of them comes first may be a gain (`testkit::monotone`).
-const APART: [(Parameter, u64); 3] = [
+/// Parameters with which resources that fetches and data share take no time: their order may give a gain
+/// (`testkit::monotone`).
+const NO_CONTENTION: [(Parameter, u64); 3] = [
     (Parameter::L2Bandwidth, 1 << 40),
     (Parameter::DramBandwidth, 1 << 40),
     (Parameter::AtomicOccupancy, 0),
 ];
 
-/// A lone warp does the same in the same order, so that it is never done earlier when something takes longer.
+/// A single warp performs the same actions in the same order, so a longer latency never makes it end earlier.
 #[test]
-fn a_lone_warp_gains_nothing_by_longer_latencies() {
+fn a_single_warp_gains_nothing_by_longer_latencies() {
     let mut problems = Vec::new();
     let mut slower = 0;
     let lone = kernels::all().into_iter().filter_map(|reference| {
         let mut launches = (0..6).map(reference.launch);
-        let is_lone =
-            |launch: &LaunchFile| launch.grid == [1; 3] && launch.block.iter().product::<u32>() <= 32;
+        let is_lone = |launch: &LaunchFile| {
+            launch.grid == [1; 3] && launch.block.iter().product::<u32>() <= 32
+        };
         Some((reference, launches.find(is_lone)?))
     });
-    let of_the_paper = |(reference, _): &(KernelReference, LaunchFile)| reference.source == "matmul_int";
+    let of_the_paper =
+        |(reference, _): &(KernelReference, LaunchFile)| reference.source == "matmul_int";
     for (_, (reference, launch)) in (0..)
         .zip(lone)
         .filter(|(number, found)| number % 6 == 0 || of_the_paper(found))
@@ -117,13 +120,16 @@ fn a_lone_warp_gains_nothing_by_longer_latencies() {
             };
             let picked = options.machine.select(pick);
             let mut time = |set: &[(Parameter, u64)]| {
-                options.set = [&APART, set].concat();
+                options.set = [&NO_CONTENTION, set].concat();
                 run(&reference, &session, &launch, &options, &mut Silent)
             };
             let first = time(&[]);
             for &parameter in Parameter::ALL {
-                let is_apart = APART.iter().any(|(other, _)| *other == parameter);
-                if parameter.unit() != Unit::Cycles || parameter.slow_end() != SlowEnd::High || is_apart {
+                let is_apart = NO_CONTENTION.iter().any(|(other, _)| *other == parameter);
+                if parameter.unit() != Unit::Cycles
+                    || parameter.slow_end() != SlowEnd::High
+                    || is_apart
+                {
                     continue;
                 }
                 let mut before = first;
@@ -157,8 +163,8 @@ impl EventListener for Units {
     }
 }
 
-/// Accesses that find no room among those under way keep the load/store lanes, so that warps wait for these before they issue
-/// more.
+/// Accesses that find the window of outstanding misses full keep the load/store lanes, so that warps wait for these
+/// before they issue more.
 #[test]
 fn a_full_window_stops_the_issue_of_accesses() {
     let reference = kernels::all()
@@ -184,13 +190,13 @@ fn a_full_window_stops_the_issue_of_accesses() {
     );
 }
 
-/// Notes the shortest distances from instructions of fixed latency to those that read their results.
+/// Listener for the shortest distances from instructions of fixed latency to those that read their results.
 struct Distances<'a> {
     code: &'a Code,
     fixed: Vec<bool>,
-    /// When a cell of a warp was written last, and whether with a fixed latency.
+    /// Cycle in which each cell of a warp was last written, and whether with a fixed latency.
     written: HashMap<(u64, u32, Cell), (u64, bool)>,
-    /// Of registers, predicates, the condition code.
+    /// Shortest distance for registers, predicates and the condition code.
     least: [u64; 3],
 }
 
@@ -218,7 +224,7 @@ impl EventListener for Distances<'_> {
     }
 }
 
-/// Without control words nothing is faster than what instructions depend on.
+/// Without control words no instruction issues before its operands are ready.
 #[test]
 fn scoreboards_keep_the_latencies() {
     let mut least = [u64::MAX; 3];
@@ -258,13 +264,13 @@ fn scoreboards_keep_the_latencies() {
     assert_eq!(least, expected.map(|parameter| machine[parameter]));
 }
 
-/// Notes which instructions open barriers: those that were issued last when one opened.
-struct Openers {
+/// Listener for the instructions that open barriers: those issued last when one opens.
+struct BarrierOpeners {
     last: usize,
     opened: Vec<usize>,
 }
 
-impl EventListener for Openers {
+impl EventListener for BarrierOpeners {
     fn event(&mut self, _: u64, event: &Event) {
         match event {
             Event::Issue { at, .. } => self.last = at.index(),
@@ -274,7 +280,7 @@ impl EventListener for Openers {
     }
 }
 
-/// Who comes to a barrier without waiting opens it there and then when all others wait already.
+/// A warp that arrives at a barrier without waiting opens it immediately if all others already wait.
 #[test]
 fn arrivals_without_waiting_open_barriers() {
     let all = kernels::all();
@@ -288,7 +294,7 @@ fn arrivals_without_waiting_open_barriers() {
     let Program::Nvidia(program) = &prepared.program else {
         panic!("it is for a GPU");
     };
-    let mut openers = Openers {
+    let mut openers = BarrierOpeners {
         last: 0,
         opened: Vec::new(),
     };
@@ -302,9 +308,9 @@ fn arrivals_without_waiting_open_barriers() {
     assert!(openers.opened.iter().filter(passes).count() > 0);
 }
 
-/// Warps that end come to no barrier: what is assumed of barriers has no part in runs without any.
+/// Warps that end do not arrive at a barrier, so runs without barriers use no parameter of barriers.
 #[test]
-fn kernels_without_barriers_ask_for_no_number_of_them() {
+fn kernels_without_barriers_use_no_parameter_of_barriers() {
     let reference = of_source("mandelbrot");
     let session = session(&reference, "sm_62");
     let launch = (reference.launch)(0);
@@ -315,13 +321,17 @@ fn kernels_without_barriers_ask_for_no_number_of_them() {
     let run = session.time(&prepared, &launch, &options("jetson-tx2"), &mut Silent);
     let run = run.expect("it runs");
     for parameter in [Parameter::BarrierLatency, Parameter::BarrierThreads] {
-        assert!(!run.used_parameters.contains(&parameter), "{}", parameter.name());
+        assert!(
+            !run.used_parameters.contains(&parameter),
+            "{}",
+            parameter.name()
+        );
     }
 }
 
-/// Texture and surface units are those of the first level: how many there are has a part in the result.
+/// Texture and surface accesses use the units of L1, so a run uses the number of units.
 #[test]
-fn surfaces_ask_for_the_number_of_units() {
+fn surfaces_use_the_number_of_units() {
     let all = kernels::all();
     let reference = all.iter().find(|known| known.kernel == "surface_copy");
     let reference = reference.expect("a kernel with surfaces");
@@ -331,5 +341,9 @@ fn surfaces_ask_for_the_number_of_units() {
     let prepared = session.prepare(kernel.expect("it has the kernel"));
     let prepared = prepared.expect("it decodes");
     let run = session.time(&prepared, &launch, &options("jetson-tx2"), &mut Silent);
-    assert!(run.expect("it runs").used_parameters.contains(&Parameter::L1Units));
+    assert!(
+        run.expect("it runs")
+            .used_parameters
+            .contains(&Parameter::L1Units)
+    );
 }

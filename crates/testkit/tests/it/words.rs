@@ -53,7 +53,9 @@ fn has_word(text: &str, word: &str) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     text.match_indices(word).any(|(at, _)| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let after = text.get(at + word.len()..).and_then(|after| after.chars().next());
+        let after = text
+            .get(at + word.len()..)
+            .and_then(|after| after.chars().next());
         !is_letter(before) && !is_letter(after)
     })
 }
@@ -70,7 +72,9 @@ fn public_type(line: &str) -> Option<&str> {
 
 /// Whether a source belongs to one of the [`QUALIFIED`] modules.
 fn is_qualified(path: &Path) -> bool {
-    let parts = path.components().map(|part| part.as_os_str().to_string_lossy());
+    let parts = path
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy());
     parts.into_iter().any(|part| {
         let module = part.strip_suffix(".rs").unwrap_or(&part);
         QUALIFIED.contains(&module)
@@ -117,9 +121,9 @@ fn qualified_modules_are_written_with_their_names() {
                 let named = import.split(&needle).nth(1).unwrap_or_default();
                 let names = named.trim_start_matches('{').split([',', '}', ' ']);
                 let types = names.filter(|name| DUPLICATES.contains(name));
-                bare.extend(types.map(|name| {
-                    format!("{}: {module}::{name}", source.path.display())
-                }));
+                bare.extend(
+                    types.map(|name| format!("{}: {module}::{name}", source.path.display())),
+                );
             }
         }
     }
@@ -128,8 +132,18 @@ fn qualified_modules_are_written_with_their_names() {
 
 /// Names of the [`QUALIFIED`] modules that other types have as well.
 const DUPLICATES: [&str; 12] = [
-    "Program", "Instr", "Operand", "Table", "Row", "Latency", "Policy", "Event", "Finished", "Fault",
-    "FaultKind", "Findings",
+    "Program",
+    "Instr",
+    "Operand",
+    "Table",
+    "Row",
+    "Latency",
+    "Policy",
+    "Event",
+    "Finished",
+    "Fault",
+    "FaultKind",
+    "Findings",
 ];
 
 /// Doc comments as (line number, first line).
@@ -160,7 +174,12 @@ fn doc_comments_begin_with_a_noun_or_a_verb() {
         }
     }
     assert!(seen > 3000, "only {seen} doc comments");
-    assert!(bad.is_empty(), "{} of {seen}:\n{}", bad.len(), bad.join("\n"));
+    assert!(
+        bad.is_empty(),
+        "{} of {seen}:\n{}",
+        bad.len(),
+        bad.join("\n")
+    );
 }
 
 /// Documents and data files whose comments and texts people read.
@@ -194,11 +213,14 @@ fn words_that_the_glossary_replaces_do_not_return() {
         for (number, line) in (1..).zip(source.text.lines()) {
             let lower = line.to_lowercase();
             for word in BAD_WORDS.iter().filter(|word| has_word(&lower, word)) {
-                let is_allowed = ALLOWED.iter().any(|(path, part)| {
-                    source.path.ends_with(path) && line.contains(part)
-                });
+                let is_allowed = ALLOWED
+                    .iter()
+                    .any(|(path, part)| source.path.ends_with(path) && line.contains(part));
                 if !is_allowed {
-                    bad.push(format!("{}:{number}: {word}: {line}", source.path.display()));
+                    bad.push(format!(
+                        "{}:{number}: {word}: {line}",
+                        source.path.display()
+                    ));
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_driver::{CodeKind, Library, ImageSelection};
+use warpbound_driver::{CodeKind, ImageSelection, Library};
 use warpbound_isa::nvidia::Arch;
 use warpbound_load::Bytes;
 

@@ -8,7 +8,7 @@ use warpbound_report::timed::{Rerun, Sensitivity};
 use warpbound_simulate::timed::{Setup, Silent, TimedResult};
 
 use super::{RunProgress, TimedLaunch, with};
-use crate::jobs::in_order;
+use crate::jobs::map_in_order;
 
 /// Maximum of warp instructions of repetitions that are made without request: less than a second of work.
 pub(super) const MAX_UNREQUESTED_INSTRUCTIONS: u64 = 1_000_000;
@@ -27,7 +27,7 @@ impl TimedLaunch<'_> {
         let rerun_with =
             |&(parameter, value): &(Parameter, u64)| self.again(parameter, value, finished);
         let threads = self.options.threads.get();
-        let Ok(()) = in_order(threads, range_ends.iter(), rerun_with, |rerun| {
+        let Ok(()) = map_in_order(threads, range_ends.iter(), rerun_with, |rerun| {
             reruns.push(rerun);
             let done = reruns.len();
             progress(RunProgress::Runs { done, all });
@@ -92,6 +92,7 @@ impl TimedLaunch<'_> {
     }
 }
 
+/// Returns the result of a repetition relative to the cycles `before`.
 fn rerun(value: u64, before: u64, again: Result<u64, String>) -> Rerun {
     let cycles = again.as_ref().ok().copied();
     Rerun {

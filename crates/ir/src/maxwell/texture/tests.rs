@@ -110,7 +110,7 @@ fn spelled(meaning: &Meaning) -> String {
 
 #[test]
 fn registers_and_their_contents() {
-    for (word, wanted) in [
+    for (word, expected) in [
         // TEXS of two coordinates; at a level; of a layer; of three coordinates.
         (
             0xd830060080570404u64,
@@ -219,7 +219,7 @@ fn registers_and_their_contents() {
     ] {
         let view = view(word);
         let found = meaning(&view).unwrap_or_else(|| panic!("{view:?} has no meaning"));
-        assert_eq!(spelled(&found), wanted, "{word:#x}");
+        assert_eq!(spelled(&found), expected, "{word:#x}");
     }
 }
 

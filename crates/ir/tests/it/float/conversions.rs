@@ -3,8 +3,8 @@
 use num_bigint::BigInt;
 use num_traits::Signed;
 use warpbound_ir::float::convert::{
-    IntegerType, IntegralRounding, float_to_float, float_to_integer, float_to_integral, integer_to_float,
-    integer_to_integer,
+    IntegerType, IntegralRounding, float_to_float, float_to_integer, float_to_integral,
+    integer_to_float, integer_to_integer,
 };
 use warpbound_ir::float::{Flush, Format, Rounding};
 

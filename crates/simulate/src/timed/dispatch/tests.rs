@@ -249,7 +249,8 @@ fn channels_are_no_reason_to_wait_for_the_null_stream_for_ever() {
     assert!(gpu.is_done());
 }
 
-/// Returns five SMs, each with a block of some threads except the first, whose block has ended: `GILMAN21` 4.1, on a Pascal GPU.
+/// Returns five SMs, each with a block of some threads except the first, whose block has ended: `GILMAN21` 4.1, on a
+/// Pascal GPU.
 fn first_one_empty(placement: Placement, threads: u64) -> Dispatcher {
     let mut gpu = Dispatcher::new(5, SM).with_placement(placement);
     let first = gpu.submit(kernel(1, 5, threads)).unwrap();

@@ -1,9 +1,11 @@
-//! References of arithmetic and comparisons of singles and doubles: the host's arithmetic where rounding is to nearest,
-//! whole numbers of any size elsewhere.
+//! References of arithmetic and comparisons of singles and doubles: the host's arithmetic for rounding to nearest, big
+//! integers for other rounding modes.
 
 use warpbound_ir::float::{Format, Rounding};
 
-use super::operands::{After, Before, SINGLE_NAN, combine, comparison, holds, is_spelled_nan};
+use super::operands::{
+    FinalState, InitialState, SINGLE_NAN, combine, comparison, holds, is_spelled_nan,
+};
 use super::reference::{Value, flush, fma, sum};
 use super::text::Instruction;
 
@@ -22,17 +24,17 @@ pub(crate) fn rounding(instruction: &Instruction) -> Rounding {
     }
 }
 
-/// What an instruction does; `None` where its text says too little.
-pub(crate) fn after(before: &Before<'_>) -> Option<After> {
+/// Returns the state after an instruction; `None` if its text does not determine it.
+pub(crate) fn after(before: &InitialState<'_>) -> Option<FinalState> {
     let i = before.instruction;
     Some(match i.mnemonic.as_str() {
-        "FADD" | "FADD32I" => before.sets(finished(i, add(before))),
-        "FMUL" | "FMUL32I" => before.sets(finished(i, multiply(before))),
-        "FFMA" | "FFMA32I" => before.sets(finished(i, multiply_add(before))),
+        "FADD" | "FADD32I" => before.set_register(finished(i, add(before))),
+        "FMUL" | "FMUL32I" => before.set_register(finished(i, multiply(before))),
+        "FFMA" | "FFMA32I" => before.set_register(finished(i, multiply_add(before))),
         "FMNMX" => {
             let [a, b] = singles(before);
             let wants_smaller = before.truth(3);
-            before.sets(chosen_single(a, b, wants_smaller))
+            before.set_register(chosen_single(a, b, wants_smaller))
         }
         "FCMP" => {
             if is_spelled_nan(before.operand(2)) {
@@ -40,12 +42,12 @@ pub(crate) fn after(before: &Before<'_>) -> Option<After> {
             }
             let test = subnormals(before, before.single(3));
             let order = f32::from_bits(test).partial_cmp(&0.0);
-            let place = if holds(comparison(i).unwrap_or("GT"), order) {
+            let index = if holds(comparison(i).unwrap_or("GT"), order) {
                 1
             } else {
                 2
             };
-            before.sets(before.single(place))
+            before.set_register(before.single(index))
         }
         "FSET" | "DSET" => {
             let truth = combine(i, compared(before, 1)?, before.truth(3));
@@ -54,18 +56,18 @@ pub(crate) fn after(before: &Before<'_>) -> Option<After> {
             } else {
                 0xffff_ffff
             };
-            before.sets(if truth { yes } else { 0 })
+            before.set_register(if truth { yes } else { 0 })
         }
         "FSETP" | "DSETP" => {
             let truth = compared(before, 2)?;
             let third = before.truth(4);
-            return before.sets_predicates([combine(i, truth, third), combine(i, !truth, third)]);
+            return before.set_predicates([combine(i, truth, third), combine(i, !truth, third)]);
         }
         "FCHK" => {
-            let [a, b] = [1, 2].map(|place| before.single(place));
+            let [a, b] = [1, 2].map(|index| before.single(index));
             let exponent = |x: u32| i64::from(x >> 23 & 0xff);
-            // Quotients of ordinary numbers of middling size are computed fast, special operands never; between them the
-            // hardware's choice is not known.
+            // Quotients of normal numbers of moderate size take the fast path, special operands never do; between them
+            // the hardware's choice is unknown.
             let middling = |x: u32| (100..=150).contains(&exponent(x));
             let special = |x: u32| matches!(exponent(x), 0 | 255);
             let slow = match (special(a) || special(b), middling(a) && middling(b)) {
@@ -88,8 +90,8 @@ pub(crate) fn after(before: &Before<'_>) -> Option<After> {
     })
 }
 
-/// A zero for a subnormal number, where the instruction wants it.
-fn subnormals(before: &Before<'_>, x: u32) -> u32 {
+/// Flushes a subnormal operand to zero if the instruction requires it.
+fn subnormals(before: &InitialState<'_>, x: u32) -> u32 {
     let i = before.instruction;
     match i.has("FTZ") || i.has("FMZ") {
         true => flush(Format::Single, x.into()) as u32,
@@ -97,11 +99,11 @@ fn subnormals(before: &Before<'_>, x: u32) -> u32 {
     }
 }
 
-fn singles<const N: usize>(before: &Before<'_>) -> [u32; N] {
+fn singles<const N: usize>(before: &InitialState<'_>) -> [u32; N] {
     std::array::from_fn(|n| subnormals(before, before.single(n + 1)))
 }
 
-/// The result with subnormals flushed, and saturated.
+/// Returns the result with subnormals flushed and saturation applied.
 fn finished(i: &Instruction, (result, flushes): (Option<u32>, bool)) -> u32 {
     let result = match result {
         None => SINGLE_NAN,
@@ -121,7 +123,7 @@ fn finished(i: &Instruction, (result, flushes): (Option<u32>, bool)) -> u32 {
     }
 }
 
-fn flushes(before: &Before<'_>) -> bool {
+fn flushes(before: &InitialState<'_>) -> bool {
     before.instruction.has("FTZ") || before.instruction.has("FMZ")
 }
 
@@ -129,7 +131,7 @@ fn number(x: f32) -> Option<u32> {
     (!x.is_nan()).then_some(x.to_bits())
 }
 
-fn add(before: &Before<'_>) -> (Option<u32>, bool) {
+fn add(before: &InitialState<'_>) -> (Option<u32>, bool) {
     let [a, b] = singles(before);
     let result = match rounding(before.instruction) {
         Rounding::Nearest => number(f32::from_bits(a) + f32::from_bits(b)),
@@ -141,14 +143,14 @@ fn add(before: &Before<'_>) -> (Option<u32>, bool) {
     (result, flushes(before))
 }
 
-/// `.FMZ`: nothing times anything is nothing.
-fn is_nothing(before: &Before<'_>, a: u32, b: u32) -> bool {
+/// Whether `.FMZ` makes a product zero: zero times any number.
+fn is_fmz_zero(before: &InitialState<'_>, a: u32, b: u32) -> bool {
     before.instruction.has("FMZ") && (f32::from_bits(a) == 0.0 || f32::from_bits(b) == 0.0)
 }
 
-fn multiply(before: &Before<'_>) -> (Option<u32>, bool) {
+fn multiply(before: &InitialState<'_>) -> (Option<u32>, bool) {
     let [a, b] = singles(before);
-    if is_nothing(before, a, b) {
+    if is_fmz_zero(before, a, b) {
         return (Some(0), false);
     }
     let i = before.instruction;
@@ -172,9 +174,9 @@ fn multiply(before: &Before<'_>) -> (Option<u32>, bool) {
     (result, flushes(before))
 }
 
-fn multiply_add(before: &Before<'_>) -> (Option<u32>, bool) {
+fn multiply_add(before: &InitialState<'_>) -> (Option<u32>, bool) {
     let [mut a, mut b, c] = singles(before);
-    if is_nothing(before, a, b) {
+    if is_fmz_zero(before, a, b) {
         (a, b) = (0, 0);
     }
     let [x, y, z] = [a, b, c].map(f32::from_bits);
@@ -199,18 +201,18 @@ fn chosen_single(a: u32, b: u32, wants_smaller: bool) -> u32 {
     }
 }
 
-fn doubles<const N: usize>(before: &Before<'_>) -> Option<[u64; N]> {
-    let known = (1..=N).all(|place| !is_spelled_nan(before.operand(place)));
+fn doubles<const N: usize>(before: &InitialState<'_>) -> Option<[u64; N]> {
+    let known = (1..=N).all(|index| !is_spelled_nan(before.operand(index)));
     known.then(|| std::array::from_fn(|n| before.double(n + 1)))
 }
 
-/// The first NaN among the operands, made quiet.
+/// Returns the first NaN among the operands, made quiet.
 fn double_nan(operands: &[u64]) -> u64 {
     let nan = operands.iter().find(|x| f64::from_bits(**x).is_nan());
     nan.map_or(0xfff8_0000_0000_0000, |x| x | 1 << 51)
 }
 
-fn double_arithmetic(before: &Before<'_>) -> Option<After> {
+fn double_arithmetic(before: &InitialState<'_>) -> Option<FinalState> {
     let i = before.instruction;
     let rounding = rounding(i);
     let formats = (Format::Double, Format::Double);
@@ -257,18 +259,18 @@ fn chosen_double(a: u64, b: u64, wants_smaller: bool) -> u64 {
     }
 }
 
-/// The comparison of two operands, the first at a place.
-fn compared(before: &Before<'_>, first: usize) -> Option<bool> {
+/// Compares two adjacent operands, by the index of the first.
+fn compared(before: &InitialState<'_>, first: usize) -> Option<bool> {
     let i = before.instruction;
     let order = if i.mnemonic.starts_with('F') {
         let [a, b] = [first, first + 1]
-            .map(|place| f32::from_bits(subnormals(before, before.single(place))));
+            .map(|index| f32::from_bits(subnormals(before, before.single(index))));
         a.partial_cmp(&b)
     } else {
         if is_spelled_nan(before.operand(first + 1)) {
             return None;
         }
-        let [a, b] = [first, first + 1].map(|place| f64::from_bits(before.double(place)));
+        let [a, b] = [first, first + 1].map(|index| f64::from_bits(before.double(index)));
         a.partial_cmp(&b)
     };
     Some(holds(comparison(i)?, order))

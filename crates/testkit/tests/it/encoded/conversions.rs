@@ -1,18 +1,18 @@
-//! References of F2F, F2I and I2F: whole numbers of any size.
+//! References of F2F, F2I and I2F, on big integers.
 
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive};
 use warpbound_ir::float::{Format, Rounding};
 
 use super::arithmetic::rounding;
-use super::operands::{After, Before, integer_of, is_spelled_nan, signed, single_of};
+use super::operands::{FinalState, InitialState, integer_of, is_spelled_nan, signed, single_of};
 use super::reference::{Dyadic, Value, choose, flush, infinity, round};
 use super::text::Base;
 
 pub(crate) const MNEMONICS: [&str; 3] = ["F2F", "F2I", "I2F"];
 
-/// What an instruction does; `None` where its text says too little.
-pub(crate) fn after(before: &Before<'_>) -> Option<After> {
+/// Returns the state after an instruction; `None` if its text does not determine it.
+pub(crate) fn after(before: &InitialState<'_>) -> Option<FinalState> {
     let i = before.instruction;
     let mut names = i.modifiers.iter().filter(|m| *m != "FTZ");
     let (to, from) = (names.next()?.as_str(), names.next()?.as_str());
@@ -40,10 +40,10 @@ pub(crate) fn after(before: &Before<'_>) -> Option<After> {
     }
 }
 
-fn sets(before: &Before<'_>, width: u32, bits: u64) -> After {
+fn sets(before: &InitialState<'_>, width: u32, bits: u64) -> FinalState {
     match width {
         64 => before.sets_double(bits),
-        _ => before.sets(bits as u32),
+        _ => before.set_register(bits as u32),
     }
 }
 
@@ -56,15 +56,15 @@ fn format(name: &str) -> Option<Format> {
     }
 }
 
-/// The operand's pattern, its signs applied.
-fn float(before: &Before<'_>, format: Format) -> u64 {
+/// Returns the bits of the operand with its signs applied.
+fn float(before: &InitialState<'_>, format: Format) -> u64 {
     let operand = before.operand(1);
     match format {
         Format::Double => before.double(1),
         Format::Single => before.single(1).into(),
         Format::Half => {
             let bits = match &operand.base {
-                // Through a single: its text has all digits.
+                // Through a single, whose text has all digits.
                 Base::Number(text) => half::f16::from_f32(f32::from_bits(single_of(text)))
                     .to_bits()
                     .into(),
@@ -76,14 +76,14 @@ fn float(before: &Before<'_>, format: Format) -> u64 {
     }
 }
 
-fn subnormals(before: &Before<'_>, format: Format, bits: u64) -> u64 {
+fn subnormals(before: &InitialState<'_>, format: Format, bits: u64) -> u64 {
     match before.instruction.has("FTZ") && format == Format::Single {
         true => flush(format, bits),
         false => bits,
     }
 }
 
-fn conversion(before: &Before<'_>, from: Format, to: Format, bits: u64) -> u64 {
+fn conversion(before: &InitialState<'_>, from: Format, to: Format, bits: u64) -> u64 {
     let i = before.instruction;
     let bits = subnormals(before, from, bits);
     let whole = [
@@ -116,7 +116,7 @@ fn conversion(before: &Before<'_>, from: Format, to: Format, bits: u64) -> u64 {
     }
 }
 
-/// The NaN that a NaN becomes (module documentation of `warpbound_ir::float::convert`).
+/// Converts a NaN to another format (module documentation of `warpbound_ir::float::convert`).
 fn nan(from: Format, to: Format, bits: u64) -> u64 {
     let payload = |bits: u64| (bits & 0x7f_ffff) << 29 | (bits >> 31 & 1) << 63;
     match (from, to) {
@@ -129,7 +129,7 @@ fn nan(from: Format, to: Format, bits: u64) -> u64 {
     }
 }
 
-/// A type of integers.
+/// Integer type.
 #[derive(Clone, Copy)]
 struct Integer {
     width: u32,
@@ -153,7 +153,7 @@ impl Integer {
     }
 }
 
-fn to_integer(before: &Before<'_>, from: Format, to: Integer, bits: u64) -> u64 {
+fn to_integer(before: &InitialState<'_>, from: Format, to: Integer, bits: u64) -> u64 {
     let i = before.instruction;
     let bits = subnormals(before, from, bits);
     let rounding = match (i.has("FLOOR"), i.has("CEIL"), i.has("TRUNC")) {
@@ -177,8 +177,8 @@ fn to_integer(before: &Before<'_>, from: Format, to: Integer, bits: u64) -> u64 
     n.to_i128().expect("at most 64 bits") as u64
 }
 
-/// The operand of I2F as a number, its signs applied.
-fn integer(before: &Before<'_>, from: Integer) -> BigInt {
+/// Returns the operand of I2F as a number with its signs applied.
+fn integer(before: &InitialState<'_>, from: Integer) -> BigInt {
     let operand = before.operand(1);
     let bits: u64 = match integer_of(operand) {
         Some(value) => value as u64,
@@ -188,7 +188,7 @@ fn integer(before: &Before<'_>, from: Integer) -> BigInt {
         }
         None => before.word(operand, 0).into(),
     };
-    let place = match operand.behind.first().map(String::as_str) {
+    let index = match operand.suffixes.first().map(String::as_str) {
         None => 0,
         Some("B1") => 8,
         Some("B2") => 16,
@@ -196,7 +196,7 @@ fn integer(before: &Before<'_>, from: Integer) -> BigInt {
         Some("H1") => 16,
         other => unreachable!("{other:?}"),
     };
-    let bits = bits >> place;
+    let bits = bits >> index;
     let unused = 64 - from.width;
     let number: BigInt = match from.is_signed {
         true => ((bits << unused) as i64 >> unused).into(),

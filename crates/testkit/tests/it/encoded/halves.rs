@@ -3,7 +3,7 @@
 use half::f16;
 use warpbound_ir::float::{Format, Rounding};
 
-use super::operands::{After, Before, combine, comparison, holds, signed};
+use super::operands::{FinalState, InitialState, combine, comparison, holds, signed};
 use super::reference::{Value, flush, fma, sum};
 use super::text::{Base, Operand};
 
@@ -20,15 +20,15 @@ pub(crate) const MNEMONICS: [&str; 8] = [
 
 const NAN: u16 = 0x7fff;
 
-/// What an operand gives to one half of the result.
+/// Contribution of an operand to one half of the result.
 #[derive(Clone, Copy)]
 enum Number {
     Half(u16),
     Single(u32),
 }
 
-/// What an instruction does; `None` where its text says too little.
-pub(crate) fn after(before: &Before<'_>) -> Option<After> {
+/// Returns the state after an instruction; `None` if its text does not determine it.
+pub(crate) fn after(before: &InitialState<'_>) -> Option<FinalState> {
     let i = before.instruction;
     match i.mnemonic.as_str() {
         "HSET2" => {
@@ -39,7 +39,7 @@ pub(crate) fn after(before: &Before<'_>) -> Option<After> {
                 true => yes,
                 false => 0,
             };
-            Some(before.sets(half(0) | half(1) << 16))
+            Some(before.set_register(half(0) | half(1) << 16))
         }
         "HSETP2" => {
             let (operands, third) = operands(before, 2, 2);
@@ -49,7 +49,7 @@ pub(crate) fn after(before: &Before<'_>) -> Option<After> {
                 true => (low && high, !(low && high)),
                 false => (low, high),
             };
-            before.sets_predicates([first, second].map(|truth| combine(i, truth, third)))
+            before.set_predicates([first, second].map(|truth| combine(i, truth, third)))
         }
         _ => {
             let count = if i.mnemonic.starts_with("HFMA2") {
@@ -62,7 +62,7 @@ pub(crate) fn after(before: &Before<'_>) -> Option<After> {
                 let numbers: Vec<Number> = operands.iter().map(|pair| pair[lane]).collect();
                 u32::from(arithmetic(before, &numbers))
             });
-            Some(before.sets(match i.has("F32") {
+            Some(before.set_register(match i.has("F32") {
                 true => widened(low as u16),
                 false => low | high << 16,
             }))
@@ -70,28 +70,32 @@ pub(crate) fn after(before: &Before<'_>) -> Option<After> {
     }
 }
 
-/// What the operands from a place on give to the two halves, and the place behind them. A number takes two places, the
-/// high half first.
-fn operands(before: &Before<'_>, mut place: usize, count: usize) -> (Vec<[Number; 2]>, usize) {
+/// Returns the contributions of `count` operands from an index on to the two halves, and the index after them. A number
+/// takes two operands, the high half first.
+fn operands(
+    before: &InitialState<'_>,
+    mut index: usize,
+    count: usize,
+) -> (Vec<[Number; 2]>, usize) {
     let mut all = Vec::new();
     for _ in 0..count {
-        let operand = before.operand(place);
+        let operand = before.operand(index);
         all.push(match &operand.base {
             Base::Number(high) => {
-                place += 1;
-                let Base::Number(low) = &before.operand(place).base else {
+                index += 1;
+                let Base::Number(low) = &before.operand(index).base else {
                     unreachable!("one half of a number: {:?}", before.instruction);
                 };
                 [low, high].map(|text| Number::Half(half_of(text)))
             }
             _ => lanes(before, operand),
         });
-        place += 1;
+        index += 1;
     }
-    (all, place)
+    (all, index)
 }
 
-fn lanes(before: &Before<'_>, operand: &Operand) -> [Number; 2] {
+fn lanes(before: &InitialState<'_>, operand: &Operand) -> [Number; 2] {
     let word = before.word(operand, 0);
     // A constant is a single: for the half 0x2e33 the compiler stores 0x3dc66000.
     if operand.is("F32") || matches!(operand.base, Base::Constant(..)) {
@@ -115,8 +119,8 @@ fn half_of(text: &str) -> u16 {
     }
 }
 
-/// Halves with subnormals flushed, where the instruction wants it.
-fn flushed(before: &Before<'_>, x: u16) -> u16 {
+/// Flushes a subnormal half to zero if the instruction requires it.
+fn flushed(before: &InitialState<'_>, x: u16) -> u16 {
     let i = before.instruction;
     match i.has("FTZ") || i.has("FMZ") {
         true => flush(Format::Half, x.into()) as u16,
@@ -124,9 +128,9 @@ fn flushed(before: &Before<'_>, x: u16) -> u16 {
     }
 }
 
-fn arithmetic(before: &Before<'_>, numbers: &[Number]) -> u16 {
+fn arithmetic(before: &InitialState<'_>, numbers: &[Number]) -> u16 {
     let i = before.instruction;
-    // As doubles: exact, and so are products of two.
+    // As doubles, in which halves and products of two are exact.
     let patterns: Vec<u64> = numbers
         .iter()
         .map(|number| match number {
@@ -173,7 +177,7 @@ fn widened(x: u16) -> u32 {
     }
 }
 
-fn compared(before: &Before<'_>, operands: &[[Number; 2]], lane: usize) -> bool {
+fn compared(before: &InitialState<'_>, operands: &[[Number; 2]], lane: usize) -> bool {
     let number = |operand: &[Number; 2]| match operand[lane] {
         Number::Half(x) => f16::from_bits(flushed(before, x)).to_f32(),
         Number::Single(x) => f32::from_bits(x),

@@ -1,4 +1,5 @@
-//! A program around one instruction: threads load registers and predicates, execute it, and store what they have then.
+//! Test program around one instruction: threads load registers and predicates, execute it, and store the resulting
+//! state.
 
 use std::fmt;
 
@@ -6,37 +7,39 @@ use warpbound_base::CodeAddr;
 use warpbound_ir::{Code, lift};
 use warpbound_isa::nvidia::Program as Instructions;
 use warpbound_isa::{Arch, Program, TargetStyle};
-use warpbound_load::Kernel;
-use warpbound_simulate::functional::{launch};
 use warpbound_launch::{GlobalMemory, Launch, PathOrder};
+use warpbound_load::Kernel;
+use warpbound_simulate::functional::launch;
 
-/// The registers that instructions under test may name: this and so many behind it.
+/// First register that instructions under test may name, and the number of these registers.
 pub(crate) const FIRST: u8 = 8;
 pub(crate) const REGISTERS: usize = 12;
-/// P0 to P3 hold something.
+/// Number of predicates with a value: P0 to P3.
 pub(crate) const PREDICATES: u32 = 4;
 
-/// R2 and R3 hold the address of the thread's own [`SLOT`] bytes of global memory: the state, then free room.
+/// Register pair (R2, R3) with the address of the thread's own [`SLOT`] bytes of global memory: the state, then a
+/// buffer.
 pub(crate) const SLOT_REGISTER: u8 = 2;
 const SLOT: usize = 128;
-/// Where the room of a thread begins in its slot.
-pub(crate) const ROOM_AT: usize = 64;
-/// Bytes of it; as many belong to the thread in shared and local memory, at the addresses in R5 and R6.
-pub(crate) const ROOM: usize = 64;
+/// Offset of the buffer of a thread in its slot.
+pub(crate) const BUFFER_OFFSET: usize = 64;
+/// Size of the buffer in bytes; the thread has buffers of the same size in shared and local memory, at the addresses in
+/// R5 and R6.
+pub(crate) const BUFFER_BYTES: usize = 64;
 pub(crate) const SHARED_REGISTER: u8 = 5;
 pub(crate) const LOCAL_REGISTER: u8 = 6;
 const LOCAL_AT: u32 = 32;
 
-/// The bank whose words instructions under test may name, and its words.
+/// Constant bank that instructions under test may name, and its number of words.
 pub(crate) const BANK: u8 = 3;
 pub(crate) const BANK_WORDS: usize = 1024;
 
-/// What a thread holds.
+/// State of a thread: registers, predicates and buffer.
 #[derive(Clone, PartialEq)]
 pub(crate) struct State {
     pub(crate) registers: [u32; REGISTERS],
     pub(crate) predicates: u32,
-    pub(crate) room: [u8; ROOM],
+    pub(crate) room: [u8; BUFFER_BYTES],
 }
 
 impl State {
@@ -77,51 +80,51 @@ impl fmt::Debug for State {
     }
 }
 
-/// Which memory the room of a thread lies in while the instruction is executed.
+/// Memory space of the buffer while the instruction is executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Room {
+pub(crate) enum BufferSpace {
     Global,
     Shared,
     Local,
 }
 
-/// The words of the instructions around it (`isa/nvidia/maxwell.forms`).
+/// Words of the surrounding instructions (`isa/nvidia/maxwell.forms`).
 mod words {
     pub(super) const ALWAYS: u64 = 7 << 16;
     pub(super) const NOP: u64 = 0x50b0_0000_0000_0f00 | ALWAYS;
     pub(super) const EXIT: u64 = 0xe300_0000_0000_000f | ALWAYS;
-    /// S2R R0, SR_TID.X
+    /// Word of S2R R0, SR_TID.X.
     pub(super) const TID: u64 = 0xf0c8_0000_0210_0000 | ALWAYS;
 
-    /// SHL to, from, by
+    /// Encodes SHL to, from, by.
     pub(super) fn shl(to: u64, from: u64, by: u64) -> u64 {
         0x3848_0000_0000_0000 | ALWAYS | to | from << 8 | by << 20
     }
-    /// MOV to, c[0x0][at]
+    /// Encodes MOV to, c[0x0][at].
     pub(super) fn mov(to: u64, at: u64) -> u64 {
         0x4c98_0780_0000_0000 | ALWAYS | to | (at / 4) << 20
     }
-    /// MOV32I to, value
+    /// Encodes MOV32I to, value.
     pub(super) fn immediate(to: u64, value: u32) -> u64 {
         0x0100_0000_0000_f000 | ALWAYS | to | u64::from(value) << 20
     }
-    /// IADD to, a, b
+    /// Encodes IADD to, a, b.
     pub(super) fn add(to: u64, a: u64, b: u64) -> u64 {
         0x5c10_0000_0000_0000 | ALWAYS | to | a << 8 | b << 20
     }
-    /// @P IADD to, a, value
+    /// Encodes @P IADD to, a, value.
     pub(super) fn add_if(predicate: u64, to: u64, a: u64, value: u64) -> u64 {
         0x3810_0000_0000_0000 | predicate << 16 | to | a << 8 | value << 20
     }
-    /// LOP.AND to, a, value
+    /// Encodes LOP.AND to, a, value.
     pub(super) fn and(to: u64, a: u64, value: u64) -> u64 {
         0x3847_0000_0000_0000 | ALWAYS | to | a << 8 | value << 20
     }
-    /// ISETP.NE.AND predicate, PT, a, RZ, PT
+    /// Encodes ISETP.NE.AND predicate, PT, a, RZ, PT.
     pub(super) fn not_zero(predicate: u64, a: u64) -> u64 {
         0x5b6b_0000_0000_0007 | ALWAYS | predicate << 3 | a << 8 | 0xff << 20 | 7 << 39
     }
-    /// LDG.E.128, LDS.128, LDL.128 and their stores.
+    /// Encodes LDG.E.128, LDS.128, LDL.128 or their stores.
     pub(super) fn vector(opcode: u64, register: u64, address: u64, offset: u64) -> u64 {
         opcode | ALWAYS | register | address << 8 | offset << 20
     }
@@ -133,22 +136,22 @@ mod words {
     pub(super) const STL: u64 = 0xef56_0000_0000_0000;
 }
 
-/// Where the state and the bits of the predicates lie in a slot, and scratch registers.
+/// Offsets of the state and of the predicate bits in a slot, and scratch registers.
 const PREDICATES_AT: u64 = 48;
 const BITS: u64 = 24;
 const SCRATCH: u64 = 28;
 
-/// The program of an instruction.
+/// Test program of an instruction.
 pub(crate) struct Machine {
     code: Code,
-    /// The instruction as NVIDIA's disassembler spells it.
+    /// Text of the instruction as NVIDIA's disassembler prints it.
     pub(crate) text: Option<String>,
-    /// Its meaning is known.
+    /// Whether the instruction has a meaning.
     pub(crate) is_known: bool,
 }
 
 impl Machine {
-    pub(crate) fn of(word: u64, room: Room) -> Machine {
+    pub(crate) fn of(word: u64, room: BufferSpace) -> Machine {
         let mut program = vec![
             words::TID,
             words::shl(4, 0, 7),
@@ -160,9 +163,9 @@ impl Machine {
         ];
         let slot = u64::from(SLOT_REGISTER);
         let other = match room {
-            Room::Global => None,
-            Room::Shared => Some((words::LDS, words::STS, u64::from(SHARED_REGISTER))),
-            Room::Local => Some((words::LDL, words::STL, u64::from(LOCAL_REGISTER))),
+            BufferSpace::Global => None,
+            BufferSpace::Shared => Some((words::LDS, words::STS, u64::from(SHARED_REGISTER))),
+            BufferSpace::Local => Some((words::LDL, words::STL, u64::from(LOCAL_REGISTER))),
         };
         let quarters = || (0..4u64).map(|n| 16 * n);
         if let Some((_, store, base)) = other {
@@ -171,7 +174,7 @@ impl Machine {
                     words::LDG,
                     SCRATCH,
                     slot,
-                    ROOM_AT as u64 + at,
+                    BUFFER_OFFSET as u64 + at,
                 ));
                 program.push(words::vector(store, SCRATCH, base, at));
             }
@@ -201,7 +204,7 @@ impl Machine {
                     words::STG,
                     SCRATCH,
                     slot,
-                    ROOM_AT as u64 + at,
+                    BUFFER_OFFSET as u64 + at,
                 ));
             }
         }
@@ -231,7 +234,7 @@ impl Machine {
         }
     }
 
-    /// What the threads hold afterwards.
+    /// Runs the program and returns the states of the threads after the instruction.
     pub(crate) fn run(
         &self,
         bank: &[u32; BANK_WORDS],
@@ -252,8 +255,8 @@ impl Machine {
         let run = Launch {
             grid: [1; 3],
             block: [threads, 1, 1],
-            shared: threads * ROOM as u32,
-            local: LOCAL_AT + ROOM as u32,
+            shared: threads * BUFFER_BYTES as u32,
+            local: LOCAL_AT + BUFFER_BYTES as u32,
             constants: vec![
                 (0, constants),
                 (BANK, bank.iter().flat_map(|w| w.to_le_bytes()).collect()),
@@ -272,7 +275,7 @@ impl Machine {
                 State {
                     registers: std::array::from_fn(|n| word(slot + 4 * n)),
                     predicates: word(slot + PREDICATES_AT as usize),
-                    room: std::array::from_fn(|n| bytes[slot + ROOM_AT + n]),
+                    room: std::array::from_fn(|n| bytes[slot + BUFFER_OFFSET + n]),
                 }
             })
             .collect())

@@ -1,11 +1,12 @@
-//! References of loads, stores and atomic operations: bytes of the thread's room.
+//! References of loads, stores and atomic operations on the thread's buffer.
 
 use warpbound_ir::float::{Format, Rounding};
 
 use super::machine::{
-    BANK, BANK_WORDS, LOCAL_REGISTER, ROOM, ROOM_AT, Room, SHARED_REGISTER, SLOT_REGISTER,
+    BANK, BANK_WORDS, BUFFER_BYTES, BUFFER_OFFSET, BufferSpace, LOCAL_REGISTER, SHARED_REGISTER,
+    SLOT_REGISTER,
 };
-use super::operands::{After, Before};
+use super::operands::{FinalState, InitialState};
 use super::reference::{Random, Value, flush, sum};
 use super::text::{Base, Instruction};
 use super::words::Form;
@@ -14,16 +15,16 @@ pub(crate) const MNEMONICS: [&str; 12] = [
     "LD", "ST", "LDG", "STG", "LDS", "STS", "LDL", "STL", "LDC", "ATOM", "ATOMS", "RED",
 ];
 
-/// Which memory a form reaches here.
-pub(crate) fn room(mnemonic: &str) -> Room {
+/// Memory space that a form accesses in these tests.
+pub(crate) fn buffer_space(mnemonic: &str) -> BufferSpace {
     match mnemonic {
-        "LDS" | "STS" | "ATOMS" => Room::Shared,
-        "LDL" | "STL" => Room::Local,
-        _ => Room::Global,
+        "LDS" | "STS" | "ATOMS" => BufferSpace::Shared,
+        "LDL" | "STL" => BufferSpace::Local,
+        _ => BufferSpace::Global,
     }
 }
 
-/// A random word of a form whose address lies in the thread's room.
+/// Draws a word of a form whose address is in the thread's buffer.
 pub(crate) fn word(form: &Form, random: &mut Random) -> u64 {
     let mut word = form.word(random);
     let mut put = |high: u32, low: u32, value: u64| {
@@ -34,18 +35,18 @@ pub(crate) fn word(form: &Form, random: &mut Random) -> u64 {
         put(40, 36, BANK.into());
         let register = [255, u64::from(SHARED_REGISTER)][random.below(2) as usize];
         put(15, 8, register);
-        // Threads reach half of the bank by the register.
+        // The register addresses half of the bank.
         put(35, 20, 8 * random.below(BANK_WORDS as u64 / 4));
         return word;
     }
-    let (register, first) = match room(form.mnemonic) {
-        Room::Global => (SLOT_REGISTER, ROOM_AT),
-        Room::Shared => (SHARED_REGISTER, 0),
-        Room::Local => (LOCAL_REGISTER, 0),
+    let (register, first) = match buffer_space(form.mnemonic) {
+        BufferSpace::Global => (SLOT_REGISTER, BUFFER_OFFSET),
+        BufferSpace::Shared => (SHARED_REGISTER, 0),
+        BufferSpace::Local => (LOCAL_REGISTER, 0),
     };
     put(15, 8, register.into());
-    let offset = first as u64 + 16 * random.below(ROOM as u64 / 16);
-    // Accesses of eight bytes and less are smaller than what offsets are aligned to; let them vary.
+    let offset = first as u64 + 16 * random.below(BUFFER_BYTES as u64 / 16);
+    // Accesses of at most eight bytes are smaller than the alignment of offsets: vary their low bits.
     let finer = 4 * random.below(4);
     let fields = [
         ("S43:20", 43, 20, 0),
@@ -67,8 +68,8 @@ pub(crate) fn word(form: &Form, random: &mut Random) -> u64 {
     word
 }
 
-/// What an instruction does; `None` where its address is not aligned, so that it faults.
-pub(crate) fn after(before: &Before<'_>) -> Option<After> {
+/// Returns the state after an instruction; `None` if its address is misaligned, so that it faults.
+pub(crate) fn after(before: &InitialState<'_>) -> Option<FinalState> {
     let i = before.instruction;
     match i.mnemonic.as_str() {
         "LDC" => constant(before),
@@ -78,7 +79,7 @@ pub(crate) fn after(before: &Before<'_>) -> Option<After> {
     }
 }
 
-/// Bytes and whether a sign is extended.
+/// Access size in bytes, and whether the value is sign-extended.
 fn size(i: &Instruction) -> (usize, bool) {
     let sizes = [
         ("U8", 1, false),
@@ -92,21 +93,21 @@ fn size(i: &Instruction) -> (usize, bool) {
     found.map_or((4, false), |(_, bytes, sign)| (*bytes, *sign))
 }
 
-/// Where in the room an operand points; `None` when not aligned or beyond the end.
-fn place(before: &Before<'_>, operand: usize, size: usize) -> Option<usize> {
+/// Offset in the buffer that an operand addresses; `None` if it is misaligned or out of range.
+fn buffer_offset(before: &InitialState<'_>, operand: usize, size: usize) -> Option<usize> {
     let Base::Memory(register, offset) = before.operand(operand).base else {
         unreachable!("no address: {:?}", before.instruction);
     };
     let first = match register {
-        Some(SLOT_REGISTER) => ROOM_AT as i64,
+        Some(SLOT_REGISTER) => BUFFER_OFFSET as i64,
         Some(SHARED_REGISTER | LOCAL_REGISTER) => 0,
         _ => unreachable!("another address: {:?}", before.instruction),
     };
     let at = usize::try_from(offset - first).ok()?;
-    (at.is_multiple_of(size) && at + size <= ROOM).then_some(at)
+    (at.is_multiple_of(size) && at + size <= BUFFER_BYTES).then_some(at)
 }
 
-fn register(before: &Before<'_>, operand: usize) -> Option<u8> {
+fn register(before: &InitialState<'_>, operand: usize) -> Option<u8> {
     match before.operand(operand).base {
         Base::Register(register) => register,
         _ => unreachable!("no register: {:?}", before.instruction),
@@ -124,9 +125,9 @@ fn extended(bytes: &[u8], sign: bool) -> u32 {
     }
 }
 
-fn load(before: &Before<'_>) -> Option<After> {
+fn load(before: &InitialState<'_>) -> Option<FinalState> {
     let (size, sign) = size(before.instruction);
-    let at = place(before, 1, size)?;
+    let at = buffer_offset(before, 1, size)?;
     let mut state = before.state.clone();
     let bytes = before.state.room[at..at + size].chunks(4);
     if let Some(first) = register(before, 0) {
@@ -137,9 +138,9 @@ fn load(before: &Before<'_>) -> Option<After> {
     Some(state.into())
 }
 
-fn store(before: &Before<'_>) -> Option<After> {
+fn store(before: &InitialState<'_>) -> Option<FinalState> {
     let (size, _) = size(before.instruction);
-    let at = place(before, 0, size)?;
+    let at = buffer_offset(before, 0, size)?;
     let mut state = before.state.clone();
     let first = register(before, 1);
     for (n, bytes) in (0..).zip(state.room[at..at + size].chunks_mut(4)) {
@@ -149,9 +150,9 @@ fn store(before: &Before<'_>) -> Option<After> {
     Some(state.into())
 }
 
-fn constant(before: &Before<'_>) -> Option<After> {
+fn constant(before: &InitialState<'_>) -> Option<FinalState> {
     let Base::Indexed(BANK, register, offset) = before.operand(1).base else {
-        // Without a register the operand is a plain constant.
+        // Without a register the operand is a direct constant.
         let Base::Constant(BANK, offset) = before.operand(1).base else {
             unreachable!("another bank: {:?}", before.instruction);
         };
@@ -159,13 +160,13 @@ fn constant(before: &Before<'_>) -> Option<After> {
     };
     let base = match register {
         None => 0,
-        Some(SHARED_REGISTER) => before.thread as i64 * ROOM as i64,
+        Some(SHARED_REGISTER) => before.thread as i64 * BUFFER_BYTES as i64,
         _ => unreachable!("another address: {:?}", before.instruction),
     };
     loaded(before, usize::try_from(base + offset).ok()?)
 }
 
-fn loaded(before: &Before<'_>, at: usize) -> Option<After> {
+fn loaded(before: &InitialState<'_>, at: usize) -> Option<FinalState> {
     let (size, sign) = size(before.instruction);
     let bytes: Vec<u8> = before.bank.iter().flat_map(|w| w.to_le_bytes()).collect();
     let mut state = before.state.clone();
@@ -177,7 +178,7 @@ fn loaded(before: &Before<'_>, at: usize) -> Option<After> {
     Some(state.into())
 }
 
-fn atomic(before: &Before<'_>) -> Option<After> {
+fn atomic(before: &InitialState<'_>) -> Option<FinalState> {
     let i = before.instruction;
     let (to, memory) = match i.mnemonic.as_str() {
         "RED" => (None, 0),
@@ -185,7 +186,7 @@ fn atomic(before: &Before<'_>) -> Option<After> {
     };
     let wide = ["64", "U64", "S64", "F64"].iter().any(|name| i.has(name));
     let size = if wide { 8 } else { 4 };
-    let at = place(before, memory, size)?;
+    let at = buffer_offset(before, memory, size)?;
     let value = |operand: usize| {
         let first = register(before, operand);
         let word = |nth| u64::from(before.state.register(first.map(|n| n + nth)));

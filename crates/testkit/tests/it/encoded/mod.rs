@@ -1,9 +1,8 @@
-//! Encoded instructions against references of what their disassembly says.
+//! Encoded instructions compared with references that interpret their disassembly.
 //!
-//! Random words of every form are decoded, lifted and run with random numbers and those at the edges; a reference reads
-//! the text that the disassembler prints, which NVIDIA's prints too (`crates/isa/tests/it/spelling.rs`), and says what
-//! registers, predicates and memory hold afterwards. It shares no code with `warpbound_ir` but the names of formats and
-//! roundings.
+//! Random words of every form are decoded, lifted and run with random values and edge cases. A reference reads the text
+//! of the disassembler, which equals NVIDIA's (`crates/isa/tests/it/spelling.rs`), and computes registers, predicates
+//! and memory after the instruction. It shares no code with `warpbound_ir` except the names of formats and roundings.
 
 mod arithmetic;
 mod conversions;
@@ -15,35 +14,35 @@ mod operands;
 mod reference;
 mod special;
 mod text;
-mod unsettled;
+mod without_meaning;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_ir::float::Format;
 
-use machine::{BANK_WORDS, Machine, Room, State};
-use operands::{After, Before};
+use machine::{BANK_WORDS, BufferSpace, Machine, State};
+use operands::{FinalState, InitialState};
 use reference::{Random, specials};
 use text::Instruction;
 use words::Form;
 
-/// Results of each form that are compared with the reference's, and threads that execute a word.
+/// Minimum number of compared results of each form, and number of threads that execute a word.
 const RESULTS: usize = 10_000;
 const THREADS: usize = 32;
 
-/// Words of each form at least, and at most.
+/// Minimum and maximum number of words of each form.
 const WORDS: std::ops::Range<usize> = 400..6000;
 
-type Reference = fn(&Before<'_>) -> Option<After>;
+type Reference = fn(&InitialState<'_>) -> Option<FinalState>;
 
-/// What was tried of a form.
+/// Coverage of a form.
 #[derive(Default)]
 struct Tried {
     words: usize,
     compared: usize,
     modifiers: BTreeSet<String>,
-    /// Why words have no meaning.
+    /// Reasons of words without a meaning.
     reasons: BTreeSet<&'static str>,
 }
 
@@ -65,14 +64,14 @@ fn check(mnemonics: &[&str], seed: u64, word: fn(&Form, &mut Random) -> u64, aft
                 break;
             }
             let word = word(form, &mut random);
-            let machine = Machine::of(word, memory::room(form.mnemonic));
+            let machine = Machine::of(word, memory::buffer_space(form.mnemonic));
             let Some(text) = &machine.text else {
                 continue;
             };
-            if unsettled::cannot_be_told(text) {
+            if without_meaning::may_be_either(text) {
                 continue;
             }
-            let why = unsettled::why(text);
+            let why = without_meaning::reason_of_instruction(text);
             if machine.is_known != why.is_none() {
                 let known = if machine.is_known { "a" } else { "no" };
                 problems.insert(format!("{text}: {known} meaning"), format!("{why:?}"));
@@ -80,7 +79,7 @@ fn check(mnemonics: &[&str], seed: u64, word: fn(&Form, &mut Random) -> u64, aft
             }
             let instruction = Instruction::parse(text);
             if let Some(why) = why {
-                // Something is tried, or nothing but this.
+                // A word that is tried is valid, or the form has no valid word.
                 if tried.words == 0 {
                     tried.reasons.insert(why);
                 }
@@ -98,9 +97,9 @@ fn check(mnemonics: &[&str], seed: u64, word: fn(&Form, &mut Random) -> u64, aft
                 }
             }
         }
-        // No word of a form may be valid.
+        // A form may have no valid word.
         let nothing = tried.reasons == BTreeSet::from(["no valid modifier"]);
-        if nothing || unsettled::whole_form(form.spelling).is_some() {
+        if nothing || without_meaning::reason_of_form(form.spelling).is_some() {
             continue;
         }
         let missing = missing(form, &tried);
@@ -123,24 +122,24 @@ fn check(mnemonics: &[&str], seed: u64, word: fn(&Form, &mut Random) -> u64, aft
     let shown: Vec<String> = problems
         .into_iter()
         .take(12)
-        .map(|(what, problem)| format!("{what}\n    {problem}"))
+        .map(|(form, problem)| format!("{form}\n    {problem}"))
         .collect();
     assert!(count == 0, "{count} problems\n{}", shown.join("\n"));
 }
 
-/// Modifiers of the form that no word with a meaning had although there is nothing unsettled about them.
+/// Returns the modifiers of the form that occurred in no word with a meaning, although they are defined.
 fn missing(form: &Form, tried: &Tried) -> Vec<String> {
     let spelled = form.modifiers().into_iter().filter(|name| {
         let parts: Vec<&str> = name.split('.').skip(1).collect();
         let seen = parts
             .iter()
             .all(|part| tried.modifiers.contains(&format!(".{part}")));
-        !seen && unsettled::modifier(form.mnemonic, form.spelling, name).is_none()
+        !seen && without_meaning::reason_of_modifier(form.mnemonic, form.spelling, name).is_none()
     });
     spelled.collect()
 }
 
-/// Runs a program with random numbers; how many threads were compared.
+/// Runs a program with random values; returns the number of compared threads.
 fn compare(
     machine: &Machine,
     instruction: &Instruction,
@@ -157,7 +156,7 @@ fn compare(
         let is_executed = instruction
             .guard
             .is_none_or(|(n, not)| state.predicate(Some(n)) != not);
-        let before = Before {
+        let before = InitialState {
             instruction,
             state,
             bank: &bank,
@@ -169,24 +168,28 @@ fn compare(
         };
         expected.push(after);
     }
-    // An address that is not aligned ends the run.
+    // A misaligned address ends the run.
     if instruction.is_access() && expected.iter().any(Option::is_none) {
         return Ok(0);
     }
     let found = machine.run(&bank, &before)?;
     let mut compared = 0;
     for ((before, found), expected) in before.iter().zip(found).zip(expected) {
-        let Some(After { mut state, near }) = expected else {
+        let Some(FinalState {
+            mut state,
+            tolerance,
+        }) = expected
+        else {
             continue;
         };
         let mut is_near = true;
-        if let Some((register, near)) = &near {
-            is_near = near.holds(found.register(Some(*register)));
+        if let Some((register, tolerance)) = &tolerance {
+            is_near = tolerance.holds(found.register(Some(*register)));
             state.set(Some(*register), found.register(Some(*register)));
         }
         if !is_near || state != found {
             return Err(format!(
-                "before   {before:?}\n    expected {state:?} {near:?}\n    found    {found:?}"
+                "before   {before:?}\n    expected {state:?} {tolerance:?}\n    found    {found:?}"
             ));
         }
         compared += 1;
@@ -205,18 +208,18 @@ fn state(random: &mut Random) -> State {
     for words in registers.chunks_mut(2) {
         words.copy_from_slice(&pair(random));
     }
-    // Equal operands now and then.
+    // Equal operands in one case of eight.
     if random.below(8) == 0 {
         let from = random.below(6) as usize * 2;
         let to = random.below(6) as usize * 2;
         registers.copy_within(from..from + 2, to);
     }
-    let mut room = [0; machine::ROOM];
+    let mut room = [0; machine::BUFFER_BYTES];
     for bytes in room.chunks_mut(8) {
         let [low, high] = pair(random);
         bytes.copy_from_slice(&(u64::from(high) << 32 | u64::from(low)).to_le_bytes());
     }
-    // What a compare-and-swap expects.
+    // The expected value of a compare-and-swap.
     if random.below(2) == 0 {
         let words = registers.iter().flat_map(|r| r.to_le_bytes());
         for (byte, word) in room
@@ -233,7 +236,7 @@ fn state(random: &mut Random) -> State {
     }
 }
 
-/// Two words: a double, two singles or two pairs of halves, random or at an edge, or small integers.
+/// Draws two words: a double, two singles or two pairs of halves, random or edge cases, or small integers.
 fn pair(random: &mut Random) -> [u32; 2] {
     let edge = |format: Format, random: &mut Random| {
         let all = specials(format);
@@ -281,11 +284,11 @@ fn loads_stores_and_atomics() {
     check(&memory::MNEMONICS, 5, memory::word, memory::after);
 }
 
-/// The program around an instruction does nothing else.
+/// The program around an instruction has no other effect.
 #[test]
 fn nothing_else_changes() {
     let mut random = Random(6);
-    for room in [Room::Global, Room::Shared, Room::Local] {
+    for room in [BufferSpace::Global, BufferSpace::Shared, BufferSpace::Local] {
         // NOP
         let machine = Machine::of(0x50b0_0000_0007_0f00, room);
         let before: Vec<State> = (0..THREADS).map(|_| state(&mut random)).collect();

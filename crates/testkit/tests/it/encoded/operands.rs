@@ -1,62 +1,65 @@
-//! Values of operands as their text says them, and what an instruction leaves behind.
+//! Values of operands by their text, and the state after an instruction.
 
 use super::machine::{BANK, BANK_WORDS, State};
 use super::text::{Base, Instruction, Operand, number};
 
-/// What an instruction finds.
-pub(crate) struct Before<'a> {
+/// State before an instruction.
+pub(crate) struct InitialState<'a> {
     pub(crate) instruction: &'a Instruction,
     pub(crate) state: &'a State,
     pub(crate) bank: &'a [u32; BANK_WORDS],
-    /// The number of the thread.
+    /// Index of the thread.
     pub(crate) thread: u32,
 }
 
-/// What is known of a register that holds about something.
+/// Expected value of a register with a tolerance.
 #[derive(Clone, Debug)]
-pub(crate) enum Near {
-    /// A single that differs from a number by so much at most.
+pub(crate) enum Tolerance {
+    /// Single, with a maximum difference from a number.
     Number(f64, f64),
-    /// A pattern that differs from another one by so many units at most.
+    /// Bits, with a maximum difference from a pattern in units.
     Word(u32, u32),
 }
 
-impl Near {
+impl Tolerance {
     pub(crate) fn holds(&self, word: u32) -> bool {
         match *self {
-            Near::Number(value, absolute) => {
+            Tolerance::Number(value, absolute) => {
                 (f64::from(f32::from_bits(word)) - value).abs() <= absolute
             }
-            Near::Word(expected, units) => word.abs_diff(expected) <= units,
+            Tolerance::Word(expected, units) => word.abs_diff(expected) <= units,
         }
     }
 }
 
-/// What an instruction leaves behind.
+/// State after an instruction.
 #[derive(Clone, Debug)]
-pub(crate) struct After {
+pub(crate) struct FinalState {
     pub(crate) state: State,
-    /// A register of which only this is known; the state says nothing of it.
-    pub(crate) near: Option<(u8, Near)>,
+    /// Register with a tolerance, which replaces its value in `state`.
+    pub(crate) tolerance: Option<(u8, Tolerance)>,
 }
 
-impl From<State> for After {
-    fn from(state: State) -> After {
-        After { state, near: None }
+impl From<State> for FinalState {
+    fn from(state: State) -> FinalState {
+        FinalState {
+            state,
+            tolerance: None,
+        }
     }
 }
 
 pub(crate) const SINGLE_NAN: u32 = 0x7fff_ffff;
 
-impl<'a> Before<'a> {
-    pub(crate) fn operand(&self, place: usize) -> &'a Operand {
+impl<'a> InitialState<'a> {
+    pub(crate) fn operand(&self, index: usize) -> &'a Operand {
         let operands = &self.instruction.operands;
         operands
-            .get(place)
-            .unwrap_or_else(|| unreachable!("no operand {place}: {:?}", self.instruction))
+            .get(index)
+            .unwrap_or_else(|| unreachable!("no operand {index}: {:?}", self.instruction))
     }
 
-    /// A word of a register or constant, the `nth`, without signs.
+    /// Returns the `nth` word of a register or constant, without signs.
     pub(crate) fn word(&self, operand: &Operand, nth: u8) -> u32 {
         match operand.base {
             Base::Register(None) => 0,
@@ -66,8 +69,8 @@ impl<'a> Before<'a> {
         }
     }
 
-    pub(crate) fn single(&self, place: usize) -> u32 {
-        let operand = self.operand(place);
+    pub(crate) fn single(&self, index: usize) -> u32 {
+        let operand = self.operand(index);
         let bits = match &operand.base {
             Base::Number(text) => single_of(text),
             _ => self.word(operand, 0),
@@ -75,8 +78,8 @@ impl<'a> Before<'a> {
         signed(bits, operand, 1 << 31)
     }
 
-    pub(crate) fn double(&self, place: usize) -> u64 {
-        let operand = self.operand(place);
+    pub(crate) fn double(&self, index: usize) -> u64 {
+        let operand = self.operand(index);
         let bits = match &operand.base {
             Base::Number(text) => double_of(text),
             _ => {
@@ -89,24 +92,24 @@ impl<'a> Before<'a> {
         if operand.minus { bits ^ sign } else { bits }
     }
 
-    pub(crate) fn truth(&self, place: usize) -> bool {
-        let operand = self.operand(place);
+    pub(crate) fn truth(&self, index: usize) -> bool {
+        let operand = self.operand(index);
         match operand.base {
             Base::Predicate(n) => self.state.predicate(n) != operand.not,
             _ => unreachable!("no predicate: {operand:?}"),
         }
     }
 
-    /// The first operand, a register, gets a word.
-    pub(crate) fn sets(&self, value: u32) -> After {
+    /// Writes a word to the first operand, a register.
+    pub(crate) fn set_register(&self, value: u32) -> FinalState {
         self.sets_words(&[value])
     }
 
-    pub(crate) fn sets_double(&self, value: u64) -> After {
+    pub(crate) fn sets_double(&self, value: u64) -> FinalState {
         self.sets_words(&[value as u32, (value >> 32) as u32])
     }
 
-    fn sets_words(&self, values: &[u32]) -> After {
+    fn sets_words(&self, values: &[u32]) -> FinalState {
         let mut state = self.state.clone();
         match self.operand(0).base {
             Base::Register(None) => {}
@@ -120,24 +123,24 @@ impl<'a> Before<'a> {
         state.into()
     }
 
-    /// The first operand gets about something.
-    pub(crate) fn comes_near(&self, near: Near) -> After {
-        let near = match self.operand(0).base {
-            Base::Register(register) => register.map(|register| (register, near)),
+    /// Writes a value with a tolerance to the first operand.
+    pub(crate) fn set_register_within(&self, tolerance: Tolerance) -> FinalState {
+        let tolerance = match self.operand(0).base {
+            Base::Register(register) => register.map(|register| (register, tolerance)),
             _ => unreachable!("no register: {:?}", self.instruction),
         };
-        After {
+        FinalState {
             state: self.state.clone(),
-            near,
+            tolerance,
         }
     }
 
-    /// The first two operands, predicates, get truths; `None` where both are the same one.
-    pub(crate) fn sets_predicates(&self, values: [bool; 2]) -> Option<After> {
+    /// Writes truth values to the first two operands, predicates; `None` if both are the same one.
+    pub(crate) fn set_predicates(&self, values: [bool; 2]) -> Option<FinalState> {
         let mut state = self.state.clone();
         let mut seen = None;
-        for (place, value) in values.into_iter().enumerate() {
-            let Base::Predicate(number) = self.operand(place).base else {
+        for (index, value) in values.into_iter().enumerate() {
+            let Base::Predicate(number) = self.operand(index).base else {
                 unreachable!("no predicate: {:?}", self.instruction);
             };
             if number.is_some() && number == seen {
@@ -155,7 +158,7 @@ pub(crate) fn signed(bits: u32, operand: &Operand, sign: u32) -> u32 {
     if operand.minus { bits ^ sign } else { bits }
 }
 
-/// The number is a NaN: its text does not say which.
+/// Whether a number is a NaN, whose text does not determine its bits.
 pub(crate) fn is_spelled_nan(operand: &Operand) -> bool {
     matches!(&operand.base, Base::Number(text) if text.ends_with("NAN"))
 }
@@ -166,7 +169,7 @@ pub(crate) fn single_of(text: &str) -> u32 {
         "-INF" => f32::NEG_INFINITY.to_bits(),
         "+QNAN" => SINGLE_NAN,
         "-QNAN" => SINGLE_NAN | 1 << 31,
-        // Twenty digits are more than enough.
+        // Twenty digits determine a single.
         _ => text.parse::<f32>().expect("a number").to_bits(),
     }
 }
@@ -179,7 +182,7 @@ pub(crate) fn double_of(text: &str) -> u64 {
     }
 }
 
-/// The integer that a number spells.
+/// Returns the integer value of a number.
 pub(crate) fn integer_of(operand: &Operand) -> Option<i64> {
     match &operand.base {
         Base::Number(text) => Some(number(text)),
@@ -187,7 +190,7 @@ pub(crate) fn integer_of(operand: &Operand) -> Option<i64> {
     }
 }
 
-/// What AND, OR and XOR make of two truths.
+/// Combines two truth values by AND, OR or XOR.
 pub(crate) fn combine(instruction: &Instruction, a: bool, b: bool) -> bool {
     match instruction.modifiers.last().map(String::as_str) {
         Some("AND") => a && b,
@@ -197,7 +200,7 @@ pub(crate) fn combine(instruction: &Instruction, a: bool, b: bool) -> bool {
     }
 }
 
-/// Whether a comparison holds, by its name; `None` stands for numbers that have no order.
+/// Whether a comparison holds, by name; `None` is the order of unordered numbers.
 pub(crate) fn holds(name: &str, order: Option<std::cmp::Ordering>) -> bool {
     use std::cmp::Ordering::{Equal, Greater, Less};
     let Some(order) = order else {
@@ -219,7 +222,7 @@ pub(crate) fn holds(name: &str, order: Option<std::cmp::Ordering>) -> bool {
     }
 }
 
-/// The comparison among the modifiers.
+/// Returns the comparison among the modifiers.
 pub(crate) fn comparison(instruction: &Instruction) -> Option<&str> {
     const NAMES: [&str; 16] = [
         "F", "LT", "EQ", "LE", "GT", "NE", "GE", "NUM", "NAN", "LTU", "EQU", "LEU", "GTU", "NEU",

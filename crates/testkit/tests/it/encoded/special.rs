@@ -1,19 +1,19 @@
-//! References of MUFU and RRO: the host's mathematics in double precision, and how far a result may be off.
+//! References of MUFU and RRO: the host's functions in double precision, with error bounds.
 
 use std::f64::consts::{FRAC_PI_2, LN_2};
 
-use super::operands::{After, Before, Near, SINGLE_NAN};
+use super::operands::{FinalState, InitialState, SINGLE_NAN, Tolerance};
 
 pub(crate) const MNEMONICS: [&str; 2] = ["MUFU", "RRO"];
 
-/// Units in the last place, as the least that a result may be off.
+/// Minimum tolerance in units in the last place.
 const ULPS: f64 = 1.0;
 
-/// Angles up to this are compared; beyond it the host's quarter turn is too coarse.
+/// Maximum compared angle; above it the host's value of a quarter turn is too coarse.
 const WIDEST: f64 = 65536.0;
 
-/// What an instruction does; `None` where nothing is said of the operand.
-pub(crate) fn after(before: &Before<'_>) -> Option<After> {
+/// Returns the state after an instruction; `None` if its result for the operand is unspecified.
+pub(crate) fn after(before: &InitialState<'_>) -> Option<FinalState> {
     let x = before.single(1);
     match before.instruction.mnemonic.as_str() {
         "RRO" => reduced(before, x),
@@ -21,11 +21,11 @@ pub(crate) fn after(before: &Before<'_>) -> Option<After> {
     }
 }
 
-/// Sign, integer part in bits 30:23, fraction of 23 bits; 128 for a NaN, 129 for an infinity.
-fn reduced(before: &Before<'_>, x: u32) -> Option<After> {
+/// Reference of RRO: sign, integer part in bits 30:23, fraction of 23 bits; 128 for a NaN, 129 for an infinity.
+fn reduced(before: &InitialState<'_>, x: u32) -> Option<FinalState> {
     let value = f64::from(f32::from_bits(x));
     let sign = x & 1 << 31;
-    let of = |magnitude: u32| Some(before.sets(sign | magnitude));
+    let of = |magnitude: u32| Some(before.set_register(sign | magnitude));
     if value.is_nan() {
         return of(0x4000_0000);
     }
@@ -44,12 +44,12 @@ fn reduced(before: &Before<'_>, x: u32) -> Option<After> {
     }
     let turns = value.abs() / FRAC_PI_2;
     let units = turns % 4.0 * unit;
-    // What lies close to a whole number of units may be cut off to either side.
+    // A value close to a whole number of units may be truncated to either side.
     let near = (units - units.round()).abs() < 1e-4;
     if near { None } else { of(units as u32) }
 }
 
-/// What RRO made: whole part and fraction, or what it says of a special number.
+/// Value of a result of RRO: integer part and fraction, or a special number.
 fn parts(x: u32) -> f64 {
     let magnitude = x & 0x7fff_ffff;
     let negative = x >> 31 == 1;
@@ -63,7 +63,7 @@ fn parts(x: u32) -> f64 {
     if negative { -value } else { value }
 }
 
-fn function(before: &Before<'_>, x: u32) -> After {
+fn function(before: &InitialState<'_>, x: u32) -> FinalState {
     let i = before.instruction;
     let single = f32::from_bits(x);
     let zeroed = if single.is_subnormal() {
@@ -96,7 +96,7 @@ fn function(before: &Before<'_>, x: u32) -> After {
     } else {
         let turns = parts(x);
         let quarters = if has("COS") { 1.0 } else { 0.0 };
-        // Two turns stay two turns: the sign bit stands before the whole.
+        // Two turns stay two turns: the sign bit precedes the integer part.
         let angle = turns.abs() % 4.0 * FRAC_PI_2;
         let sine = (angle + quarters * FRAC_PI_2).sin();
         let odd = turns.is_sign_negative() && quarters == 0.0;
@@ -105,14 +105,14 @@ fn function(before: &Before<'_>, x: u32) -> After {
     result(before, exact, absolute)
 }
 
-/// The result that the host computed, flushed and saturated.
-fn result(before: &Before<'_>, exact: f64, absolute: f64) -> After {
+/// Returns the host's result, flushed and saturated.
+fn result(before: &InitialState<'_>, exact: f64, absolute: f64) -> FinalState {
     let saturates = before.instruction.has("SAT");
     if exact.is_nan() {
-        return before.sets(if saturates { 0 } else { SINGLE_NAN });
+        return before.set_register(if saturates { 0 } else { SINGLE_NAN });
     }
     let least = f64::from(f32::MIN_POSITIVE);
-    // A result at the edge of the subnormal numbers is either.
+    // A result at the limit of the subnormal numbers may be flushed or not.
     let (exact, absolute) = match exact.abs() {
         magnitude if magnitude < least * (1.0 - 1e-7) && absolute == 0.0 => {
             (0f64.copysign(exact), 0.0)
@@ -127,18 +127,18 @@ fn result(before: &Before<'_>, exact: f64, absolute: f64) -> After {
     };
     if exact == 0.0 && absolute == 0.0 || exact.is_infinite() {
         let exact = if saturates { exact.abs() } else { exact };
-        return before.sets((exact as f32).to_bits());
+        return before.set_register((exact as f32).to_bits());
     }
     let magnitude = (exact.abs() as f32).to_bits();
     let ulp = f64::from(f32::from_bits(magnitude + 1)) - f64::from(f32::from_bits(magnitude));
     if ulp.is_infinite() {
-        return before.sets((exact as f32).to_bits());
+        return before.set_register((exact as f32).to_bits());
     }
-    before.comes_near(Near::Number(exact, absolute + ULPS * ulp))
+    before.set_register_within(Tolerance::Number(exact, absolute + ULPS * ulp))
 }
 
-/// The high words of doubles: a relative error of 2^-20 (NVIDIA states none).
-fn high_word(before: &Before<'_>, x: u32) -> After {
+/// Reference of functions on the high words of doubles, with a relative error of 2^-20 (NVIDIA states none).
+fn high_word(before: &InitialState<'_>, x: u32) -> FinalState {
     let wide = f64::from_bits(u64::from(x) << 32);
     let wide = if wide.is_subnormal() {
         0f64.copysign(wide)
@@ -156,12 +156,12 @@ fn high_word(before: &Before<'_>, x: u32) -> After {
     };
     let nothing = exact == 0.0 || exact.is_infinite();
     match () {
-        () if exact.is_nan() => before.sets(SINGLE_NAN),
-        () if nothing => before.sets((exact.to_bits() >> 32) as u32),
+        () if exact.is_nan() => before.set_register(SINGLE_NAN),
+        () if nothing => before.set_register((exact.to_bits() >> 32) as u32),
         () => {
-            // Compared as the high word of a double, by the number of units that it is off.
+            // Compared as the high word of a double, in units of that word.
             let high = (exact.to_bits() >> 32) as u32;
-            before.comes_near(Near::Word(high, 2))
+            before.set_register_within(Tolerance::Word(high, 2))
         }
     }
 }

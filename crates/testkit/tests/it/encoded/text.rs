@@ -1,6 +1,6 @@
-//! An instruction as its disassembly says it: nothing here knows how words are encoded.
+//! Parser of the disassembly of an instruction, independent of the encoding.
 
-/// What stands in an operand.
+/// Base of an operand, without signs and suffixes.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Base {
     /// A general register; `None` is RZ.
@@ -13,7 +13,7 @@ pub(crate) enum Base {
     Indexed(u8, Option<u8>, i64),
     /// `[register+offset]`.
     Memory(Option<u8>, i64),
-    /// A number as it is spelled.
+    /// A number as text.
     Number(String),
 }
 
@@ -24,17 +24,17 @@ pub(crate) struct Operand {
     pub(crate) bars: bool,
     pub(crate) not: bool,
     pub(crate) base: Base,
-    /// What stands behind, without `.reuse`, `.NEG` and `.ABS`: `H0_H0`, `CC`, `B1`.
-    pub(crate) behind: Vec<String>,
+    /// Suffixes without `.reuse`, `.NEG` and `.ABS`: `H0_H0`, `CC`, `B1`.
+    pub(crate) suffixes: Vec<String>,
 }
 
 /// An instruction.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Instruction {
-    /// Predicate of the guard and whether an exclamation mark stands before it.
+    /// Predicate of the guard, and whether it is negated.
     pub(crate) guard: Option<(u8, bool)>,
     pub(crate) mnemonic: String,
-    /// Without their dots.
+    /// Modifiers without their dots.
     pub(crate) modifiers: Vec<String>,
     pub(crate) operands: Vec<Operand>,
 }
@@ -68,10 +68,10 @@ impl Instruction {
 
 impl Operand {
     fn parse(text: &str) -> Operand {
-        // Some constants carry a blank before their offset's bracket.
+        // Some constants have a blank before the bracket of the offset.
         let text = text.trim().replace(" [", "[");
         let text = text.as_str();
-        // The minus of a number belongs to it.
+        // The minus of a number is part of it.
         let (minus, text) = strip(text, '-', |rest| rest.starts_with(['R', '|', 'c']));
         let (not, text) = strip(text, '!', |_| true);
         let (bars, text) = match text.strip_prefix('|') {
@@ -83,9 +83,9 @@ impl Operand {
             bars,
             not,
             base: Base::Number(String::new()),
-            behind: Vec::new(),
+            suffixes: Vec::new(),
         };
-        // Parts behind begin with a capital letter; digits of numbers do not.
+        // Suffixes begin with a capital letter, fractions of numbers do not.
         let mut parts = text.split('.');
         let mut base = parts.next().unwrap_or_default().to_owned();
         for part in parts {
@@ -93,7 +93,7 @@ impl Operand {
                 "reuse" => {}
                 "NEG" => operand.minus = true,
                 "ABS" => operand.bars = true,
-                _ if part.starts_with(char::is_uppercase) => operand.behind.push(part.to_owned()),
+                _ if part.starts_with(char::is_uppercase) => operand.suffixes.push(part.to_owned()),
                 _ => base = format!("{base}.{part}"),
             }
         }
@@ -102,7 +102,7 @@ impl Operand {
     }
 
     pub(crate) fn is(&self, behind: &str) -> bool {
-        self.behind.iter().any(|b| b == behind)
+        self.suffixes.iter().any(|b| b == behind)
     }
 }
 
@@ -129,7 +129,7 @@ impl Base {
             return Base::Memory(register, offset);
         }
         match text.as_bytes() {
-            // Where the disassembler expects another register than RZ.
+            // The disassembler prints `???255` where RZ is invalid.
             [b'R', b'Z'] | b"???255" => Base::Register(None),
             [b'P', b'T'] => Base::Predicate(None),
             [b'R', b'0'..=b'9', ..] => Base::Register(text[1..].parse().ok()),
@@ -139,7 +139,7 @@ impl Base {
     }
 }
 
-/// `R4+0x10`, `R4+-0x10`, `R4`, `RZ`, `0x10`.
+/// Parses an address: `R4+0x10`, `R4+-0x10`, `R4`, `RZ`, `0x10`.
 fn address(text: &str) -> (Option<u8>, i64) {
     let register = |text: &str| text.strip_prefix('R').and_then(|n| n.parse().ok());
     match text.split_once('+') {
@@ -149,7 +149,7 @@ fn address(text: &str) -> (Option<u8>, i64) {
     }
 }
 
-/// `0x1f`, `-0x1f`, `31`.
+/// Parses a number: `0x1f`, `-0x1f`, `31`.
 pub(crate) fn number(text: &str) -> i64 {
     let (minus, digits) = strip(text, '-', |_| true);
     let value = match digits.strip_prefix("0x") {

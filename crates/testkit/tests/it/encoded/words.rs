@@ -1,4 +1,4 @@
-//! Random words of the forms of `isa/nvidia/maxwell.forms`, with registers and constants that hold something.
+//! Random words of the forms of `isa/nvidia/maxwell.forms`, with registers and constants that have values.
 
 use super::machine::{BANK, BANK_WORDS, FIRST, PREDICATES, REGISTERS};
 use super::reference::Random;
@@ -6,16 +6,16 @@ use super::reference::Random;
 static FORMS: &str = include_str!("../../../../../isa/nvidia/maxwell.forms");
 static NAMES: &str = include_str!("../../../../../isa/nvidia/maxwell.names");
 
-/// A row of the table.
+/// Row of the table.
 pub(crate) struct Form {
     pub(crate) value: u64,
     pub(crate) mask: u64,
     pub(crate) mnemonic: &'static str,
-    /// The third column.
+    /// Third column: the syntax.
     pub(crate) spelling: &'static str,
 }
 
-/// The forms of sm_61 with these mnemonics.
+/// Returns the forms of sm_61 with these mnemonics.
 pub(crate) fn forms(mnemonics: &[&str]) -> Vec<Form> {
     let rows = FORMS.lines().filter(|line| !line.starts_with('#'));
     rows.filter_map(|line| {
@@ -37,7 +37,7 @@ pub(crate) fn forms(mnemonics: &[&str]) -> Vec<Form> {
 }
 
 impl Form {
-    /// The fields in braces, without what is behind their bits: `=R7:0`, `rnd 52:51`, `.SAT 50`.
+    /// Returns the fields in braces, with name and bits only: `=R7:0`, `rnd 52:51`, `.SAT 50`.
     fn fields(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let parts = self.spelling.split('{').skip(1);
         parts.filter_map(|part| {
@@ -47,9 +47,9 @@ impl Form {
         })
     }
 
-    /// The modifiers that the form may have, as they are spelled.
+    /// Returns the modifiers that the form may have, as text.
     pub(crate) fn modifiers(&self) -> Vec<String> {
-        // The opcode ends at the first blank that is not inside braces.
+        // The opcode ends at the first blank outside braces.
         let mut depth = 0;
         let end = self.spelling.find(|c| {
             depth += i32::from(c == '{') - i32::from(c == '}');
@@ -61,7 +61,7 @@ impl Form {
         };
         let mut all = Vec::new();
         for (name, inside) in opcode.fields() {
-            // Fixed bits spell one modifier.
+            // Fixed bits select one modifier.
             let bits = inside.split_whitespace().nth(1).unwrap_or_default();
             let is_fixed = |bit: &str| {
                 bit.parse::<u32>()
@@ -80,7 +80,7 @@ impl Form {
         all
     }
 
-    /// A random word of the form.
+    /// Draws a word of the form.
     pub(crate) fn word(&self, random: &mut Random) -> u64 {
         let bits = match random.below(4) {
             0 => random.bits() & random.bits() & random.bits(),
@@ -102,7 +102,7 @@ impl Form {
             match kind {
                 "R" | "Y" => {
                     let (high, low) = range(bits);
-                    // Groups of up to four registers stay inside.
+                    // Groups of up to four registers stay in range.
                     let step = if inside.contains(" x=") { 4 } else { 1 };
                     let places = REGISTERS as u64 / step;
                     let register = match random.below(12) {
@@ -128,7 +128,7 @@ impl Form {
                 _ => {}
             }
         }
-        // Two halves that are the same.
+        // Two equal halves.
         if self.spelling.contains("{H56+38:30}, {H29:20}") && random.below(4) == 0 {
             let (half, sign) = (random.bits(), random.bits());
             put(38, 30, half);
@@ -136,11 +136,11 @@ impl Form {
             put(56, 56, sign);
             put(29, 29, sign);
         }
-        // Of 64 kinds of checks one is valid.
+        // One of 64 kinds of checks is valid.
         if self.spelling.contains("{fchk 44:39}") && random.below(8) != 0 {
             put(44, 39, 0);
         }
-        // The guard: mostly PT.
+        // The guard, mostly PT.
         let guard = match random.below(8) {
             0 => random.below(PREDICATES.into()) | random.below(2) << 3,
             _ => 7,
@@ -156,7 +156,7 @@ fn range(bits: &str) -> (u32, u32) {
     (number(high), number(low))
 }
 
-/// What `names NAME` lists, where it spells something.
+/// Returns the names that `names NAME` lists, without empty ones.
 fn names(name: &str) -> Vec<String> {
     let mut lines = NAMES.lines();
     let first = lines.by_ref().find_map(|line| {

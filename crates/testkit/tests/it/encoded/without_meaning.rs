@@ -1,7 +1,7 @@
-//! Instructions that have no meaning: no source says what they do.
+//! Instructions without a meaning, since no source defines them.
 
-/// Why an instruction has none.
-pub(crate) fn why(text: &str) -> Option<&'static str> {
+/// Returns the reason why an instruction has no meaning; `None` if it has one.
+pub(crate) fn reason_of_instruction(text: &str) -> Option<&'static str> {
     let (guard_off, _) = text.split_once(' ').unwrap_or((text, ""));
     let text_after_guard = match guard_off.starts_with('@') {
         true => &text[guard_off.len() + 1..],
@@ -27,9 +27,11 @@ pub(crate) fn why(text: &str) -> Option<&'static str> {
         "HSETP2" if has("H_AND") && operands.split(", ").nth(1) != Some("PT") => {
             Some("the second predicate of both halves")
         }
-        "F2I" if !has("F16") && operands.contains(".H1") => Some("a half of what is none"),
+        "F2I" if !has("F16") && operands.contains(".H1") => {
+            Some("a half of an operand that has none")
+        }
         "I2F" if operands.contains(".B") && !has("U8") && !has("S8") => {
-            Some("a byte of what is none")
+            Some("a byte of an operand that has none")
         }
         "F2F" if has("PASS") => Some("a conversion that passes"),
         "MUFU" if has("SAT") && (has("RCP64H") || has("RSQ64H")) => {
@@ -42,7 +44,7 @@ pub(crate) fn why(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Every operand behind the first gives the same to both halves.
+/// Whether every operand after the first contributes the same to both halves.
 fn are_alike(operands: &str) -> bool {
     let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c));
     let operands: Vec<&str> = operands.split(", ").skip(1).map(str::trim).collect();
@@ -62,12 +64,12 @@ fn are_alike(operands: &str) -> bool {
         })
 }
 
-/// The text does not say whether an instruction has a meaning: two NaNs may differ.
-pub(crate) fn cannot_be_told(text: &str) -> bool {
+/// Whether the text does not determine if an instruction has a meaning, since two NaNs may differ.
+pub(crate) fn may_be_either(text: &str) -> bool {
     text.contains(".F32") && text.contains("NAN")
 }
 
-/// Operations that PTX does not have for a kind of number.
+/// Returns the reason for atomic operations that PTX does not have for a type.
 fn atomic(opcode: &str) -> Option<&'static str> {
     let has = |modifier: &str| opcode.split('.').any(|m| m == modifier);
     let float = has("F32") || has("F64") || has("F16x2");
@@ -81,15 +83,19 @@ fn atomic(opcode: &str) -> Option<&'static str> {
     (signed && (has("INC") || has("DEC"))).then_some("counters have no sign")
 }
 
-/// Why no word of a form has a meaning.
-pub(crate) fn whole_form(spelling: &str) -> Option<&'static str> {
+/// Returns the reason why no word of a form has a meaning.
+pub(crate) fn reason_of_form(spelling: &str) -> Option<&'static str> {
     (spelling.contains("=P43:41 flip"))
         .then_some("pages that are not there")
         .or(spelling.contains(".CAST").then_some("not in PTX"))
 }
 
-/// Why no word with a modifier has a meaning.
-pub(crate) fn modifier(mnemonic: &str, spelling: &str, name: &str) -> Option<&'static str> {
+/// Returns the reason why no word with a modifier has a meaning.
+pub(crate) fn reason_of_modifier(
+    mnemonic: &str,
+    spelling: &str,
+    name: &str,
+) -> Option<&'static str> {
     if name.contains("INVALID") || name.contains("???") {
         return Some("no valid modifier");
     }

@@ -1,11 +1,12 @@
-//! Real runs with time: every cycle of every warp is accounted for.
+//! Cycle accounting of timed runs of the repository's kernels: every cycle of every warp is accounted for.
 
-use warpbound_driver::{Parameter, Session, TimedOptions, SchedulerPolicy};
+use warpbound_driver::{Parameter, SchedulerPolicy, Session, TimedOptions};
 use warpbound_simulate::timed::Interlock;
-use warpbound_testkit::kernels;
 use warpbound_testkit::cycle_accounting::CycleAccounting;
+use warpbound_testkit::kernels;
 
-/// Each kernel with each scheduler in turn, every fifth by a scoreboard, every third with instructions fetched in small pieces.
+/// Runs each kernel with one of the schedulers in turn, every fifth with the register scoreboard, every third with
+/// small instruction lines.
 #[test]
 fn cycles_of_warps_add_up() {
     let policies = [
@@ -14,7 +15,7 @@ fn cycles_of_warps_add_up() {
         SchedulerPolicy::Oldest,
         SchedulerPolicy::RunToBarrier,
     ];
-    let mut mistakes = Vec::new();
+    let mut problems = Vec::new();
     for (number, reference) in kernels::all().iter().enumerate() {
         let file = format!("{}.sm_61.cubin", reference.source);
         let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
@@ -31,7 +32,7 @@ fn cycles_of_warps_add_up() {
                 0 => Interlock::Scoreboard,
                 _ => Interlock::ControlWords,
             },
-            // Little is fetched at once: whoever goes on, behind a barrier too, often waits for instructions.
+            // Small lines without prefetch: warps often wait for instructions, also after barriers.
             set: match number % 3 {
                 0 => vec![
                     (Parameter::InstructionAhead, 0),
@@ -41,15 +42,15 @@ fn cycles_of_warps_add_up() {
             },
             ..TimedOptions::new(session.own_gpu_model().expect("a machine is for it"))
         };
-        let mut ledger = CycleAccounting::new();
+        let mut accounting = CycleAccounting::new();
         let name = &reference.kernel;
-        match session.time(&prepared, &launch, &options, &mut ledger) {
-            Err(diagnostic) => mistakes.push(diagnostic.to_string()),
-            Ok(finished) => match ledger.finish() {
+        match session.time(&prepared, &launch, &options, &mut accounting) {
+            Err(diagnostic) => problems.push(diagnostic.to_string()),
+            Ok(finished) => match accounting.finish() {
                 Ok(issued) => assert_eq!(issued, finished.counts.issued(), "{name}"),
-                Err(what) => mistakes.push(format!("{name}:\n{what}")),
+                Err(violations) => problems.push(format!("{name}:\n{violations}")),
             },
         }
     }
-    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
